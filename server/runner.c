@@ -59,7 +59,7 @@ static void share_out(void *context, void (*work)(void *what, uint32_t i), void 
     helpers_run(runner->helpers, work, what, count);
 }
 
-static void sleep_for(void *context, int64_t ms)
+static void runner_doze(void *context, int64_t ms)
 {
     const struct timespec span = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
     (void)context;
@@ -86,7 +86,7 @@ static enum api_job_turn take_turn(struct worker *self)
                                       .context = runner,
                                       .resumed = note_resumed,
                                       .parallel = share_out,
-                                      .wait = sleep_for};
+                                      .wait = runner_doze};
     char note[256] = "";
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, 1);
     enum api_job_turn turn = api_job_turn(runner->app, self->db, &control, note);

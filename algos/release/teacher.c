@@ -10,7 +10,6 @@
 #include "algos/nn/lipschitz.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 
-#define COARSE_LEAST      0x1p-10
 #define LEAST_SENSITIVITY 1e-9 /* a constant network still pays something */
 
 static const char *temperature_problem(const struct teacher *teacher)
@@ -34,16 +33,6 @@ static const char *settings_problem(const struct teacher *teacher, const struct 
     return temperature_problem(teacher);
 }
 
-/* The least power of two that is not below BOUND. Rounding happens before the temperature divides:
- * after it, trying temperatures would find the exact bound by bisection. */
-static double round_up_to_power(double bound)
-{
-    int exponent;
-    double at_least = fmax(bound, COARSE_LEAST);
-    double fraction = frexp(at_least, &exponent);
-    return fraction == 0.5 ? at_least : ldexp(1.0, exponent);
-}
-
 double teacher_change(const struct teacher *teacher)
 {
     if (teacher->shards > 0)
@@ -62,19 +51,29 @@ double teacher_resolved_up_to(double radius)
     return ldexp(1.0, exponent - 1 + FLT_MANT_DIG);
 }
 
+/* Computes LIPSCHITZ from the weights: softmax is 1/2-Lipschitz. */
+static const char *measure_lipschitz(struct teacher *teacher, const struct policy *policy)
+{
+    double network = lipschitz_mlp_bound(&policy->shape, policy->parameters);
+    if (network < 0.0)
+        return "not enough memory for the network's Lipschitz bound";
+    if (!isfinite(network))
+        return "the network has no finite Lipschitz bound";
+    teacher->lipschitz = network / (2.0 * teacher->temperature) * (1.0 + 1e-12);
+    return NULL;
+}
+
 const char *teacher_prepare(struct teacher *teacher, const struct policy *policy)
 {
     const char *problem = settings_problem(teacher, policy);
     if (problem)
         return problem;
-    double network = lipschitz_mlp_bound(&policy->shape, policy->parameters);
-    if (network < 0.0)
-        return "not enough memory for the network's Lipschitz bound";
-    if (teacher->coarse)
-        network = round_up_to_power(network);
-    if (!isfinite(network))
-        return "the network has no finite Lipschitz bound";
-    teacher->lipschitz = network / (2.0 * teacher->temperature) * (1.0 + 1e-12);
+    if (teacher->secret)
+        teacher->lipschitz = M_SQRT2 / teacher->radius * (1.0 + 1e-12);
+    else
+        problem = measure_lipschitz(teacher, policy);
+    if (problem)
+        return problem;
     double sensitivity = teacher->mechanism->sensitivity(teacher, teacher_change(teacher));
     return teacher_complete(teacher, fmax(sensitivity * (1.0 + 1e-12), LEAST_SENSITIVITY));
 }

@@ -34,17 +34,15 @@ struct teacher {
     double lipschitz;   /* certified Lipschitz constant of state -> softmax(outputs /
                          * temperature), 2-norm */
     double sensitivity; /* of the vector that the mechanism adds noise to */
-    bool coarse;        /* for teacher_prepare: the weights are secret, so figures reveal little
-                         * about them */
+    bool secret;        /* for teacher_prepare: nothing may be computed from the weights */
 };
 
 /* Completes LIPSCHITZ and SENSITIVITY from the policy: softmax is 1/2-Lipschitz, so lipschitz =
  * network bound / (2 temperature), and two answers' distributions are at most lipschitz * radius,
  * and never more than sqrt(2), apart; the Dirichlet mechanism's mixing multiplies that by
- * 1 - m eta. When COARSE the network bound is first rounded up to a power of two (at least 2^-10),
- * so that what is shown of lipschitz, sensitivity and prices tells no more of the weights than that
- * power, whatever temperatures and radii are tried. NULL when usable, else a static sentence that
- * says what is not. */
+ * 1 - m eta. When SECRET the weights are not read: lipschitz is the trivial sqrt(2) / radius, for
+ * two distributions are never farther apart, so that every figure is public. NULL when usable, else
+ * a static sentence that says what is not. */
 const char *teacher_prepare(struct teacher *teacher, const struct policy *policy);
 
 /* Fills SENSITIVITY for a teacher with SHARDS, from public numbers alone: ensemble_change, which

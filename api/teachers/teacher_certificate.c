@@ -36,9 +36,7 @@ const char *teacher_exposes(const struct teacher_row *row, bool secret)
     }
     return "The data that the policy was trained on, without privacy: each answer reveals a little "
            "of the policy, many reveal most of it, and no account counts what that tells of its "
-           "training data; that and when a query was made. The network's Lipschitz bound is "
-           "rounded up to a power of two before bound, sensitivity, order and prices follow from "
-           "it: that power of two is all that they tell of the weights.";
+           "training data; that and when a query was made.";
 }
 
 json_t *teacher_mechanism_json(const struct teacher_row *row)
@@ -105,8 +103,14 @@ static json_t *teacher_privacy_json(const struct teacher_row *row, double epsilo
     return json;
 }
 
-static json_t *teacher_assumptions_json(const struct teacher_row *row)
+static json_t *teacher_assumptions_json(const struct teacher_row *row, bool secret)
 {
+    if (secret) {
+        return json_pack("[s, s]",
+                         "The sensitivity is that of any two distributions, at most sqrt(2) apart: "
+                         "neither it nor a price was computed from the network's weights.",
+                         "The network does not depend on what is asked.");
+    }
     if (!is_expert(row)) {
         return json_pack("[s, s]",
                          "The sensitivity is a certified bound: network bound by Gram powers, half "
@@ -132,7 +136,7 @@ static json_t *teacher_warnings_json(const struct teacher_row *row, const struct
     const char *unaccounted = NULL, *dataset = NULL, *uncovered = NULL;
     if (wish->dataset.uncovered)
         uncovered = dataset_uncovered_note;
-    if (wish->coarse) {
+    if (wish->secret) {
         unaccounted = "The policy was trained on private data without privacy: nothing here "
                       "protects those data.";
     }
@@ -172,9 +176,9 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row,
         json_string(row->policy), "dataset", json_text_or_null(row->dataset), "owner", row->owner,
         "mechanism", teacher_mechanism_json(row), "software_version", version, "privacy",
         teacher_privacy_json(row, wish->epsilon, wish->delta, price), "protects",
-        teacher_protects(row), "does_not_protect", teacher_exposes(row, wish->coarse),
-        "assumptions", teacher_assumptions_json(row), "warnings", teacher_warnings_json(row, wish),
-        "ledger", "account", row->account, "dataset_account",
+        teacher_protects(row), "does_not_protect", teacher_exposes(row, wish->secret),
+        "assumptions", teacher_assumptions_json(row, wish->secret), "warnings",
+        teacher_warnings_json(row, wish), "ledger", "account", row->account, "dataset_account",
         json_text_or_null(row->dataset_account), "entries", (json_int_t)account->entries, "head",
         digest_json(account->head), "binds", teacher_binds_json(app, row, wish), "issued_at",
         json_time(row->created_ms));

@@ -34,7 +34,7 @@ json_t *teacher_adjacency_json(const struct teacher_row *row);
 struct teacher_wish {
     struct teacher_row row; /* complete but for id, account and time */
     uint32_t actions;
-    bool coarse;           /* the policy is secret and nothing accounts for it: policy_is_secret */
+    bool secret;           /* the policy is secret and nothing accounts for it: policy_is_secret */
     bool basic;            /* accounts by basic composition */
     double epsilon, delta; /* the cap over all clients */
     struct dataset_row dataset;                /* that its policy was trained on; all zero: none */

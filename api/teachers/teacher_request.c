@@ -30,7 +30,7 @@ static const char *const floors[] = {"uniform", "refuse", NULL};
 static const char *const units[] = {"observation", "expert", NULL};
 
 struct members {
-    const char *policy;
+    const char *policy, *understood;
     int accounting; /* of accountings */
     json_t *mechanism, *adjacency, *budget, *client_budget;
 };
@@ -128,8 +128,9 @@ static bool teacher_read_members(struct call *call, struct members *members,
         field_optional(field_choice("accounting", &members->accounting, accountings)),
         field_object("budget", &members->budget),
         field_optional(field_object("client_budget", &members->client_budget)),
+        field_optional(field_text("i_understand", &members->understood, 1, 31)),
     };
-    fields_read(call, call->body, "", fields, 6);
+    fields_read(call, call->body, "", fields, sizeof fields / sizeof *fields);
     out->basic = members->accounting == 1;
     row->vanishing = row->temperature = 1;
     snprintf(row->adjacency, sizeof row->adjacency, "%s", units[0]);
@@ -146,6 +147,22 @@ static bool teacher_read_members(struct call *call, struct members *members,
                             &row->client_delta);
     }
     return call_error_count(call) == 0;
+}
+
+/* Checks the steward's word for a teacher of a secret policy. */
+static void check_understood(struct call *call, const char *understood, bool secret)
+{
+    if (!secret && understood) {
+        call_invalid(call, "/i_understand",
+                     "has no meaning but over a policy that was trained with mechanism \"none\" on "
+                     "private data");
+    }
+    if (secret && (!understood || strcmp(understood, "not_private") != 0)) {
+        call_invalid(call, "/i_understand",
+                     "must be \"not_private\": the policy was trained on private data without a "
+                     "mechanism, and answers about it reveal those data, which no account counts; "
+                     "train with \"dpsgd\" instead, or with \"shards\" for unit \"expert\"");
+    }
 }
 
 /* Checks the further conditions on a teacher whose policy is secret. */
@@ -180,7 +197,7 @@ static bool check_mechanism(struct call *call, const struct teacher_wish *wish)
         call_invalid(call, "/mechanism/concentration",
                      "must be at least 1 / min_probability: less would cost as much and say less");
     }
-    if (wish->coarse)
+    if (wish->secret)
         check_secret(call, row);
     return call_error_count(call) == 0;
 }
@@ -225,6 +242,13 @@ static enum problem check_budgets(struct call *call, const struct teacher_wish *
                             "cannot pay one answer: one expert moves the mean of %u policies by "
                             "%.4g; raise epsilon or the noise, or train on more shards",
                             row->shards, row->sensitivity);
+    }
+    if (count < 1 && wish->secret) {
+        return call_invalid(call, pointer,
+                            "cannot pay one answer: nothing is computed from a policy that is not "
+                            "released, so any two observations count as neighbours (sensitivity "
+                            "%.4g); raise epsilon or the noise",
+                            row->sensitivity);
     }
     if (count < 1) {
         return call_invalid(call, pointer,
@@ -285,7 +309,7 @@ static enum problem teacher_certify(struct call *call, struct teacher_wish *wish
     struct teacher teacher;
     if (!teacher_settings(row, wish->actions, &teacher))
         return call_problem(call, PROBLEM_INTERNAL_ERROR, "The mechanism has no settings.");
-    teacher.coarse = wish->coarse;
+    teacher.secret = wish->secret;
     const char *wrong;
     if (row->shards > 0)
         wrong = teacher_prepare_ensemble(&teacher);
@@ -328,7 +352,7 @@ static enum problem teacher_read_source(struct call *call, const struct policy_r
     memcpy(out->row.owner, call->caller.id, ID_SIZE);
     out->actions = source->action_count;
     out->row.shards = source->shards;
-    out->coarse = !expert && policy_is_secret(source);
+    out->secret = !expert && policy_is_secret(source);
     enum db_status status = DB_OK;
     if (source->dataset[0] != '\0')
         status = datasets_find(call->db, source->dataset, &out->dataset);
@@ -370,6 +394,7 @@ enum problem teacher_wish_read(struct call *call, struct teacher_wish *out)
     }
     if ((problem = teacher_read_source(call, &source, out)) != PROBLEM_NONE)
         return problem;
+    check_understood(call, members.understood, out->secret);
     if (!check_mechanism(call, out))
         return PROBLEM_VALIDATION;
     out->released = source.released;

@@ -118,7 +118,7 @@ static json_t *teacher_json(const struct teacher_row *row, const struct filter_p
         json_object_set_new(json, "order", json_number(row->renyi_order));
         json_object_set_new(json, "renyi_units_per_query", json_integer(price->units));
     }
-    if (row->shards == 0)
+    if (row->shards == 0 && !secret)
         json_object_set_new(json, "lipschitz", json_number(row->lipschitz));
     if (row->has_client_budget) {
         int64_t count = teacher_answers_in(row, epsilon, delta, price);
@@ -189,7 +189,7 @@ enum problem api_teachers_create(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/teachers/%s", row.id);
-    return call_reply_json(call, 201, teacher_json(&row, &price, true, wish->coarse));
+    return call_reply_json(call, 201, teacher_json(&row, &price, true, wish->secret));
 }
 
 /* ---- showing */

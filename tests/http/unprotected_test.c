@@ -272,3 +272,99 @@ Test(unprotected, a_job_chooses_nothing_by_play, .init = setup, .fini = teardown
                    "/choose");
     cr_expect(dataset_covered());
 }
+
+/* ---- what answers about it, and what is left of it */
+
+static const char *teacher_over(const char *policy, const char *members)
+{
+    static char body[512];
+    snprintf(body, sizeof body,
+             "{\"policy\":\"%s\",%s\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":2},"
+             "\"adjacency\":{\"unit\":\"observation\",\"radius\":0.001},"
+             "\"budget\":{\"epsilon\":100,\"delta\":1e-5},"
+             "\"client_budget\":{\"epsilon\":50,\"delta\":1e-5}}",
+             policy, members);
+    return body;
+}
+
+Test(unprotected, a_teacher_computes_nothing_from_the_weights, .init = setup, .fini = teardown)
+{
+    char policy[2][64], *shown[2];
+    train(plain(UNDERSTOOD, 200), "well", policy[0]);
+    train(diverging(), "badly", policy[1]);
+    expect_refused("/v1/teachers", teacher_over(policy[0], ""), NULL, "/i_understand");
+    for (int i = 0; i < 2; i++) {
+        struct http_answer made =
+            desk_post(&desk, 201, "/v1/teachers", teacher_over(policy[i], UNDERSTOOD), NULL);
+        cr_expect(json_is_null(json_object_get(made.json, "lipschitz")), "%s", made.body);
+        cr_expect_float_eq(json_number_value(json_object_get(made.json, "sensitivity")), sqrt(2),
+                           1e-9);
+        static const char *const own[] = {"id", "policy", "account", "certificate", "created_at"};
+        for (size_t m = 0; m < sizeof own / sizeof *own; m++)
+            json_object_del(made.json, own[m]);
+        shown[i] = json_dumps(made.json, JSON_SORT_KEYS);
+        http_answer_clear(&made);
+    }
+    cr_expect_str_eq(shown[0], shown[1]);
+    free(shown[0]);
+    free(shown[1]);
+}
+
+/* The marks that begin policies in clear, in the files of the database. */
+static unsigned clear_policies(void)
+{
+    static const char *const names[] = {"tacet.db", "tacet.db-wal"};
+    unsigned found = 0;
+    for (int i = 0; i < 2; i++) {
+        char path[160];
+        size_t size = 0;
+        snprintf(path, sizeof path, "%s/%s", server.data, names[i]);
+        char *bytes = read_whole(path, &size);
+        for (size_t at = 0; bytes && at + 4 <= size; at++)
+            found += memcmp(bytes + at, "TCPL", 4) == 0;
+        free(bytes);
+    }
+    return found;
+}
+
+static void expect_answer(const char *teacher, const char *student, const char *key, long status,
+                          const char *type)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/v1/teachers/%s/queries", teacher);
+    struct http_answer answer =
+        http_expect(desk.client, status,
+                    &(struct http_call){.method = "POST",
+                                        .path = path,
+                                        .token = student,
+                                        .body = "{\"state\":[0.01,-0.02,0.03,0.04]}",
+                                        .key = key});
+    cr_expect_str_eq(http_text(&answer, "type"), type, "%s", answer.body);
+    http_answer_clear(&answer);
+}
+
+Test(unprotected, a_policy_is_sealed_and_goes_with_its_dataset, .init = setup, .fini = teardown)
+{
+    char policy[64], teacher[64], student[160], path[128];
+    server_token(&server, "student", student);
+    train(plain(UNDERSTOOD, 200), "one", policy);
+    cr_expect_eq(clear_policies(), 0);
+    struct http_answer made =
+        desk_post(&desk, 201, "/v1/teachers", teacher_over(policy, UNDERSTOOD), NULL);
+    snprintf(teacher, sizeof teacher, "%s", http_text(&made, "id"));
+    http_answer_clear(&made);
+    expect_answer(teacher, student, "before", 200, "");
+
+    snprintf(path, sizeof path, "/v1/datasets/%s", dataset);
+    made = desk_call(&desk, "DELETE", 204, path, NULL, NULL);
+    http_answer_clear(&made);
+    expect_answer(teacher, student, "after", 403, "/problems/teacher-silent");
+    desk_restart(&desk, SIGKILL, 1000 + SIGKILL);
+    expect_answer(teacher, student, "later", 403, "/problems/teacher-silent");
+    made = desk_post(&desk, 409, "/v1/teachers", teacher_over(policy, UNDERSTOOD), NULL);
+    http_answer_clear(&made);
+    snprintf(path, sizeof path, "/v1/policies/%s/weights", policy);
+    made = desk_call(&desk, "GET", 403, path, NULL, NULL);
+    cr_expect_str_eq(http_text(&made, "type"), "/problems/not-released");
+    http_answer_clear(&made);
+}

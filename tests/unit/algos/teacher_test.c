@@ -44,23 +44,26 @@ static struct teacher gaussian_teacher(void)
                             .radius = 0.02};
 }
 
-Test(teacher, coarse_bound_is_the_next_power_of_two_whatever_the_temperature)
+Test(teacher, nothing_is_computed_from_secret_weights)
 {
     struct policy *policy = random_policy(POLICY_Q, 0.5F);
-    struct teacher exact = plain_teacher(), coarse = plain_teacher();
-    coarse.coarse = true;
-    for (int i = 0; i < 5; i++) {
-        exact.temperature = coarse.temperature = 2.0 * (1.0 + 0.31 * i);
-        cr_assert_null(teacher_prepare(&exact, policy));
-        cr_assert_null(teacher_prepare(&coarse, policy));
-        double fine = 2.0 * exact.temperature * exact.lipschitz;
-        double power = 2.0 * coarse.temperature * coarse.lipschitz;
-        cr_expect_float_eq(log2(power), ceil(log2(fine)), 1e-11);
-        cr_expect(coarse.sensitivity >= exact.sensitivity);
+    size_t count = mlp_parameter_count(&policy->shape);
+    struct teacher first = plain_teacher(), gaussian = gaussian_teacher();
+    first.secret = gaussian.secret = true;
+    cr_assert_null(teacher_prepare(&first, policy));
+    cr_assert_null(teacher_prepare(&gaussian, policy));
+    cr_expect_float_eq(gaussian.sensitivity, sqrt(2), 1e-9, "of any two distributions");
+    cr_expect_geq(gaussian.sensitivity, sqrt(2));
+    for (int i = 0; i < 3; i++) {
+        static const float weights[] = {0.0F, 1e-9F, INFINITY};
+        struct teacher other = plain_teacher();
+        other.secret = true;
+        for (size_t w = 0; w < count; w++)
+            policy->parameters[w] = weights[i];
+        cr_assert_null(teacher_prepare(&other, policy));
+        cr_expect_eq(other.sensitivity, first.sensitivity);
+        cr_expect_eq(other.lipschitz, first.lipschitz);
     }
-    memset(policy->parameters, 0, mlp_parameter_count(&policy->shape) * sizeof(float));
-    cr_assert_null(teacher_prepare(&coarse, policy));
-    cr_expect_float_eq(2.0 * coarse.temperature * coarse.lipschitz, 0x1p-10, 1e-12);
     policy_free(policy);
 }
 

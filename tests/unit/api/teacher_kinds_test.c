@@ -17,6 +17,8 @@
 #define BUDGETS                                                                                    \
     "\"budget\":{\"epsilon\":8,\"delta\":1e-4},\"client_budget\":{\"epsilon\":2,\"delta\":1e-5}"
 
+#define LARGE_BUDGET "\"budget\":{\"epsilon\":10000,\"delta\":1e-4}"
+
 /* What POST /v1/teachers says to a body with these MEMBERS. */
 static struct response *make(struct fixture *f, const char *policy, const char *members)
 {
@@ -93,10 +95,12 @@ Test(teacher_kinds, blur_a_secret_policy)
         domain_run(f, domain_unprotected_job(domain_sealed(f, "private", 10), 50));
     const char *secret = response_text(job, "/policy");
     static const char *const bodies[] = {
-        "\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":0.049,\"temperature\":1000},"
-        "\"adjacency\":{\"unit\":\"observation\",\"radius\":1e-5}," BUDGETS,
-        "\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":0.05,\"temperature\":1000},"
-        "\"adjacency\":{\"unit\":\"observation\",\"radius\":1e-5}," BUDGETS};
+        "\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":0.049},\"i_understand\":\"not_"
+        "private\","
+        "\"adjacency\":{\"unit\":\"observation\",\"radius\":1e-5}," LARGE_BUDGET,
+        "\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":0.05},\"i_understand\":\"not_"
+        "private\","
+        "\"adjacency\":{\"unit\":\"observation\",\"radius\":1e-5}," LARGE_BUDGET};
     expect_invalid(make(f, secret, bodies[0]), "/mechanism/sigma");
     expect_status(make(f, secret, bodies[1]), 201);
     fixture_close(f);
