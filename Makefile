@@ -89,6 +89,9 @@ $(OUT)/tacet: $(OUT)/cli/main.c.o $(ROOM_LIBS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group $(LDLIBS)
 
+# Fixed-order products are fused multiply-adds in one order, whoever compiles them.
+$(OUT)/algos/nn/matrix_fixed.c.o: COMMON += -ffp-contract=fast
+
 $(OUT)/%.c.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC ,$<)

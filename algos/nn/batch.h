@@ -40,8 +40,8 @@ float *batch_output_error(struct batch *batch);
 /* Outputs of the first ROWS rows: rows x outputs, valid until the next call. */
 const float *batch_forward(struct batch *batch, const float *parameters, uint32_t rows);
 
-/* Computes the same outputs without BLAS, each row to the bits of mlp_forward_one: for results that
- * must not depend on how many rows are computed together. */
+/* Computes the same outputs without BLAS, each row to the same bits whatever rows are beside it:
+ * for results that must not depend on how many rows are computed together. */
 const float *batch_forward_fixed(struct batch *batch, const float *parameters, uint32_t rows);
 
 /* Propagates batch_output_error back to the error of every layer, for the first ROWS rows of the

@@ -39,8 +39,8 @@ void matrix_transposed_times(size_t rows, size_t inner, size_t columns, const fl
  * every time, whatever the BLAS. */
 void matrix_times_vector(size_t rows, size_t columns, const float *a, const float *x, float *y);
 
-/* C[rows x columns] = A[rows x inner] B[columns x inner]^T by hand: each row of C has the bits of
- * matrix_times_vector(columns, inner, B, row of A), however many there are. */
+/* C[rows x columns] = A[rows x inner] B[columns x inner]^T by hand: each row of C has the same bits
+ * whatever rows are beside it. */
 void matrix_times_transposed_fixed(size_t rows, size_t inner, size_t columns, const float *a,
                                    const float *b, float *c);
 

@@ -71,21 +71,28 @@ Test(mlp, forward_of_one_and_of_many_are_the_definition)
         float fixed[ROWS * 64];
         memcpy(fixed, batch_forward_fixed(batch, parameters, ROWS), ROWS * outputs * sizeof *fixed);
         const float *many = batch_forward(batch, parameters, ROWS);
+        struct batch *alone = batch_new(shape, 1);
+        cr_assert_not_null(alone);
+        float *alone_input = batch_input(alone);
         for (uint32_t i = 0; i < ROWS; i++) {
             const float *input = batch_input(batch) + (size_t)i * shape->input;
             float one[64], again[64];
             mlp_forward_one(shape, parameters, input, one, scratch);
             mlp_forward_one(shape, parameters, input, again, scratch);
             cr_assert_eq(memcmp(one, again, outputs * sizeof *one), 0);
-            cr_assert_eq(memcmp(one, fixed + i * outputs, outputs * sizeof *one), 0);
+            memcpy(alone_input, input, shape->input * sizeof *input);
+            const float *single = batch_forward_fixed(alone, parameters, 1);
+            cr_assert_eq(memcmp(single, fixed + i * outputs, outputs * sizeof *one), 0);
             for (uint32_t o = 0; o < outputs; o++) {
                 float pick[64] = {0};
                 pick[o] = 1.0F;
                 double exact = network_loss(shape, parameters, input, pick);
                 cr_assert_float_eq(one[o], exact, 2e-5);
+                cr_assert_float_eq(fixed[i * outputs + o], exact, 2e-5);
                 cr_assert_float_eq(many[i * outputs + o], exact, 2e-5);
             }
         }
+        batch_free(alone);
         batch_free(batch);
         free(scratch);
         free(parameters);
