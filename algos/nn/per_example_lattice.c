@@ -1,53 +1,225 @@
-/* One row of a weight at a time: its numbers for all examples are added up in 32 bits, which stay
- * in the first cache, and then go to the sum. */
+/* A row's inputs are made whole once, its errors at a factor that is lowered until the norm fits;
+ * the first is lower by ROUNDING_SHARE, so that it mostly does. */
 #include "algos/nn/per_example_lattice.h"
 
 #include <assert.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Examples whose numbers, each at most PER_EXAMPLE_LATTICE_MAX, fit into 32 bits together. */
-enum { EXAMPLES_AT_ONCE = 1024 };
+#include "algos/nn/matrix.h"
+#include "envs/rng.h"
+#include "memory/memory.h"
 
-/* sum += trunc(scale x), |scale x| below 2^31 */
-static void add_truncated(int32_t *restrict sum, const float *restrict x, uint32_t count,
-                          float scale)
-{
-    for (uint32_t k = 0; k < count; k++)
-        sum[k] += (int32_t)(scale * x[k]);
-}
+#define INPUT_NORM 256.0F /* about that of a layer's whole inputs: the root of the lattice's norm  \
+                           */
+#define GREATEST_SHIFT 14
+#define TRIES          4
+#define ROUNDING_SHARE 0x1p-8
+#define SUM_ERROR      (1.0 + 0x1p-13)
+#define NORM_SQUARED   ((double)PER_EXAMPLE_LATTICE_NORM * PER_EXAMPLE_LATTICE_NORM)
 
-/* Row OUTPUT of LAYER's weight, and its bias, over examples FIRST .. LAST. */
-static void add_output(const struct batch *batch, uint32_t layer, uint32_t output, uint32_t first,
-                       uint32_t last, const float *factor, float steps_per_unit, int64_t *sum)
+enum { LANES = 16 };
+
+void per_example_lattice_init(struct per_example_lattice *lattice, const struct mlp_shape *shape)
 {
-    const struct mlp_shape *shape = &batch->shape;
-    uint32_t in = mlp_layer_input(shape, layer), out = shape->width[layer];
-    const float *x = layer == 0 ? batch->input : batch->activation[layer - 1];
-    int32_t part[MLP_MAX_WIDTH], bias = 0;
-    memset(part, 0, in * sizeof *part);
-    for (uint32_t i = first; i < last; i++) {
-        float error = batch->error[layer][(size_t)i * out + output];
-        if (factor[i] == 0.0F || error == 0.0F)
-            continue;
-        float scale = error * factor[i] * steps_per_unit;
-        add_truncated(part, x + (size_t)i * in, in, scale);
-        bias += (int32_t)scale;
+    const size_t rows = PER_EXAMPLE_LATTICE_ROWS;
+    size_t count = mlp_parameter_count(shape);
+    for (uint32_t l = 0; l < shape->layer_count; l++)
+        count += mlp_layer_input(shape, l) + (rows + 1) * shape->width[l];
+    lattice->memory = memory_new(count, sizeof *lattice->memory);
+    float *next = lattice->memory;
+    lattice->product = next;
+    next += mlp_parameter_count(shape);
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        lattice->dither[0][l] = next;
+        next += mlp_layer_input(shape, l);
+        lattice->dither[1][l] = next;
+        next += shape->width[l];
     }
-    int64_t *weight = sum + mlp_weight_offset(shape, layer) + (size_t)output * in;
-    for (uint32_t k = 0; k < in; k++)
-        weight[k] += part[k];
-    sum[mlp_bias_offset(shape, layer) + output] += bias;
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        lattice->error[l] = next;
+        next += rows * shape->width[l];
+    }
 }
 
-void per_example_lattice_add(const struct batch *batch, uint32_t rows, const float *factor,
-                             float steps_per_unit, int64_t *sum)
+void per_example_lattice_clear(struct per_example_lattice *lattice)
 {
-    assert(rows <= batch->capacity && steps_per_unit > 0.0F);
+    free(lattice->memory);
+    *lattice = (struct per_example_lattice){0};
+}
+
+void per_example_lattice_dither(struct per_example_lattice *lattice, const struct mlp_shape *shape,
+                                uint64_t seed, uint64_t step)
+{
+    struct rng rng;
+    rng_seed(&rng, seed, step);
+    size_t count = 0;
+    for (uint32_t l = 0; l < shape->layer_count; l++)
+        count += mlp_layer_input(shape, l) + shape->width[l];
+    float *dither = lattice->dither[0][0];
+    for (size_t i = 0; i < count; i++)
+        dither[i] = (float)(rng_next(&rng) >> 40) * 0x1p-24F;
+}
+
+/* The whole number next to SCALE x that the dither chooses. */
+static inline float whole_of(float x, float scale, float dither)
+{
+    return __builtin_floorf(scale * x + dither);
+}
+
+/* OUT = the whole numbers of X. Gives their squared length, too low by less than the relative
+ * SUM_ERROR: no term is negative, and each goes through at most 600 additions. */
+static float make_whole(const float *x, const float *restrict dither, uint32_t count, float scale,
+                        float *out)
+{
+    float lane[LANES] = {0}, sum = 0.0F;
+    uint32_t k = 0;
+    for (; k + LANES <= count; k += LANES) {
+        float whole[LANES]; /* X and OUT may be one vector */
+        for (uint32_t j = 0; j < LANES; j++)
+            whole[j] = whole_of(x[k + j], scale, dither[k + j]);
+        for (uint32_t j = 0; j < LANES; j++)
+            lane[j] += whole[j] * whole[j];
+        memcpy(out + k, whole, sizeof whole);
+    }
+    for (; k < count; k++) {
+        out[k] = whole_of(x[k], scale, dither[k]);
+        sum += out[k] * out[k];
+    }
+    for (uint32_t j = 0; j < LANES; j++)
+        sum += lane[j];
+    return sum;
+}
+
+/* Squared length of X, roughly. */
+static float about_square(const float *x, uint32_t count)
+{
+    float lane[LANES] = {0}, sum = 0.0F;
+    uint32_t k = 0;
+    for (; k + LANES <= count; k += LANES)
+        for (uint32_t j = 0; j < LANES; j++)
+            lane[j] += x[k + j] * x[k + j];
+    for (; k < count; k++)
+        sum += x[k] * x[k];
+    for (uint32_t j = 0; j < LANES; j++)
+        sum += lane[j];
+    return sum;
+}
+
+static float *layer_inputs(struct batch *batch, uint32_t layer)
+{
+    return layer == 0 ? batch->input : batch->activation[layer - 1];
+}
+
+/* The power of two that brings a vector of SQUARED length near INPUT_NORM. */
+static float input_scale(float squared)
+{
+    int shift = 0;
+    if (squared > 0.0F)
+        (void)frexpf(INPUT_NORM / sqrtf(squared), &shift);
+    shift = shift > GREATEST_SHIFT ? GREATEST_SHIFT : shift;
+    return (float)ldexp(1.0, shift > 0 ? shift : 0);
+}
+
+/* A row that is being rounded. */
+struct row {
+    struct per_example_lattice *lattice;
+    struct batch *batch;
+    uint32_t number;
+    float scale[MLP_MAX_LAYERS];   /* 2^p of each layer's input */
+    double square[MLP_MAX_LAYERS]; /* of the whole inputs, with the bias's, at most */
+};
+
+/* False: they are not finite, or too large for the lattice. */
+static bool round_inputs(struct row *row)
+{
+    const struct mlp_shape *shape = &row->batch->shape;
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        uint32_t in = mlp_layer_input(shape, l);
+        float *input = layer_inputs(row->batch, l) + (size_t)row->number * in;
+        float scale = input_scale(about_square(input, in));
+        double square = (double)make_whole(input, row->lattice->dither[0][l], in, scale, input);
+        row->scale[l] = scale;
+        row->square[l] = square * SUM_ERROR + (double)scale * (double)scale;
+        if (!(row->square[l] <= NORM_SQUARED))
+            return false;
+    }
+    return true;
+}
+
+/* The squared norm of the row's whole gradient, at most, with errors times FACTOR. */
+static double round_errors(const struct row *row, double factor, double units)
+{
+    const struct mlp_shape *shape = &row->batch->shape;
+    double sum = 0.0;
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        uint32_t out = shape->width[l];
+        size_t place = (size_t)row->number * out;
+        float scale = (float)(factor * units / (double)row->scale[l]);
+        double square = (double)make_whole(row->batch->error[l] + place, row->lattice->dither[1][l],
+                                           out, scale, row->lattice->error[l] + place);
+        sum += square * SUM_ERROR * row->square[l];
+    }
+    return sum;
+}
+
+/* Makes ROW whole. False: it cannot be. */
+static bool round_row(struct row *row, double factor, double units)
+{
+    if (!(factor > 0.0) || !round_inputs(row))
+        return false;
+    factor *= 1.0 - ROUNDING_SHARE;
+    for (int i = 0; i < TRIES; i++) {
+        double square = round_errors(row, factor, units);
+        if (square <= NORM_SQUARED)
+            return true;
+        factor *= sqrt(NORM_SQUARED / square) * (1.0 - ROUNDING_SHARE); /* NaN ends in false */
+    }
+    return false;
+}
+
+/* Zero times NaN is NaN, so both factors of a dropped row become zero. */
+static void drop_whole_row(const struct row *row)
+{
+    const struct mlp_shape *shape = &row->batch->shape;
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
+        memset(layer_inputs(row->batch, l) + (size_t)row->number * in, 0, in * sizeof(float));
+        memset(row->lattice->error[l] + (size_t)row->number * out, 0, out * sizeof(float));
+    }
+}
+
+/* The bias's input is 1, and so 2^p. */
+static void add_whole_biases(const struct row *row, int64_t *sum)
+{
+    const struct mlp_shape *shape = &row->batch->shape;
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        const float *error = row->lattice->error[l] + (size_t)row->number * shape->width[l];
+        int64_t *bias = sum + mlp_bias_offset(shape, l);
+        for (uint32_t j = 0; j < shape->width[l]; j++)
+            bias[j] += (int32_t)(error[j] * row->scale[l]);
+    }
+}
+
+void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *batch,
+                             uint32_t rows, const float *factor, double units, int64_t *sum)
+{
+    assert(rows <= batch->capacity && rows <= PER_EXAMPLE_LATTICE_ROWS && units > 0.0);
     const struct mlp_shape *shape = &batch->shape;
-    for (uint32_t first = 0; first < rows; first += EXAMPLES_AT_ONCE) {
-        uint32_t last = rows - first < EXAMPLES_AT_ONCE ? rows : first + EXAMPLES_AT_ONCE;
-        for (uint32_t l = 0; l < shape->layer_count; l++)
-            for (uint32_t j = 0; j < shape->width[l]; j++)
-                add_output(batch, l, j, first, last, factor, steps_per_unit, sum);
+    struct row row = {.lattice = lattice, .batch = batch};
+    for (; row.number < rows; row.number++)
+        if (round_row(&row, (double)factor[row.number], units))
+            add_whole_biases(&row, sum);
+        else
+            drop_whole_row(&row);
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
+        size_t count = (size_t)in * out;
+        int64_t *weight = sum + mlp_weight_offset(shape, l);
+        matrix_transposed_times(out, rows, in, lattice->error[l], layer_inputs(batch, l),
+                                lattice->product, false);
+        for (size_t k = 0; k < count; k++)
+            weight[k] += (int32_t)lattice->product[k];
     }
 }

@@ -1,25 +1,52 @@
 /* Sums of per-example gradients in whole numbers, for noise that carries a proof
- * (algos/privacy/noise/noise_rounded_gaussian.h): every example's gradient is truncated to a public
- * lattice, coordinate by coordinate, and whole numbers are added, in which no order shows. */
+ * (algos/privacy/noise/noise_rounded_gaussian.h).
+ *
+ * A layer's gradient for one example is the outer product of its error d and its input a. Both are
+ * rounded to whole numbers first: a times 2^p, and d times FACTOR times UNITS / 2^p, each to one of
+ * the two integers next to it as a public dither says. The outer product of the two is then whole,
+ * in steps of 1 / UNITS, and its expectation over the dither is the clipped gradient. p depends on
+ * the example alone. The norm of what is added is computed in whole numbers, too: the bound below
+ * is no matter of rounding. Products of whole numbers are summed in float by BLAS, exactly and
+ * whatever its order of additions: no partial sum exceeds 2^24. */
 #ifndef TACET_ALGOS_NN_PER_EXAMPLE_LATTICE_H
 #define TACET_ALGOS_NN_PER_EXAMPLE_LATTICE_H
 
 #include "algos/nn/batch.h"
 
-/* The greatest clip norm, in steps of the lattice. */
-#define PER_EXAMPLE_LATTICE_MAX (1 << 20)
+/* No example's whole gradient is longer than this, in steps of the lattice (2-norm, all tensors
+ * jointly). */
+#define PER_EXAMPLE_LATTICE_NORM 65536 /* DP_SGD_LATTICE_NORM */
 
-/* SUM[mlp_parameter_count] += for each of the first ROWS (at most BATCH_MAX_ROWS) rows its gradient
- * times FACTOR[row] times STEPS_PER_UNIT, each coordinate truncated toward zero. After
- * batch_backward_fixed and per_example_factors; instead of per_example_scale and
- * batch_gradient_add.
- *
- * When the factors are those of per_example_factors for a clip norm C, times weights of at most 1,
- * a row's whole numbers have 2-norm at most C STEPS_PER_UNIT: what is left out of the clip for
- * rounding (2^-20) is more than the roundings here (each number is at most three of 2^-24 off), and
- * truncation makes nothing longer. C STEPS_PER_UNIT must be at most PER_EXAMPLE_LATTICE_MAX. A row
- * whose factor is 0 contributes nothing, even where it is not finite. */
-void per_example_lattice_add(const struct batch *batch, uint32_t rows, const float *factor,
-                             float steps_per_unit, int64_t *sum);
+/* So many examples may be added at once. */
+#define PER_EXAMPLE_LATTICE_ROWS 256
+
+/* What a network needs to round its gradients: the dither of a step, and the numbers of one
+ * product. */
+struct per_example_lattice {
+    float *dither[2][MLP_MAX_LAYERS]; /* of inputs and of errors, in [0, 1) */
+    float *error[MLP_MAX_LAYERS];     /* whole errors, PER_EXAMPLE_LATTICE_ROWS x width */
+    float *product;                   /* mlp_parameter_count */
+    float *memory;                    /* what the pointers above point into; owned */
+};
+
+/* Makes the workspace for SHAPE. Free with per_example_lattice_clear. */
+void per_example_lattice_init(struct per_example_lattice *lattice, const struct mlp_shape *shape);
+
+/* Frees what LATTICE holds; takes a workspace that is all zero. */
+void per_example_lattice_clear(struct per_example_lattice *lattice);
+
+/* Draws the dither of step STEP of the run SEED: public coins. */
+void per_example_lattice_dither(struct per_example_lattice *lattice, const struct mlp_shape *shape,
+                                uint64_t seed, uint64_t step);
+
+/* SUM[mlp_parameter_count] += the whole gradients of the first ROWS (at most
+ * PER_EXAMPLE_LATTICE_ROWS) rows, each times its FACTOR, in steps of 1 / UNITS. FACTOR must be
+ * those of per_example_factors for the clip norm PER_EXAMPLE_LATTICE_NORM / UNITS, times weights of
+ * at most 1; a few thousandths more are taken for the rounding, and a row that is not finite, or
+ * does not fit, adds nothing. What a row adds depends on that row, the dither, FACTOR
+ * and UNITS alone when the batch was computed by batch_forward_fixed and batch_backward_fixed. Call
+ * it instead of per_example_scale and batch_gradient_add; it overwrites inputs and activations. */
+void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *batch,
+                             uint32_t rows, const float *factor, double units, int64_t *sum);
 
 #endif

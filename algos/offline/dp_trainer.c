@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/nn/per_example_lattice.h"
 #include "algos/offline/choice.h"
 #include "algos/offline/hooks.h"
 #include "algos/offline/schedule.h"
@@ -18,7 +17,6 @@
 #include "algos/offline/trainer_draw.h"
 #include "algos/offline/trainer_input.h"
 #include "algos/offline/trainer_state.h"
-#include "algos/privacy/noise/noise_rounded_gaussian.h"
 #include "algos/privacy/noise/noise_source.h"
 #include "memory/memory.h"
 
@@ -123,8 +121,7 @@ struct trainer {
     struct target_cache cache, stable_cache; /* of the run's data and its stable set; all zero where
                                                 keeping does not pay */
     float *gradient;
-    int64_t *whole;                 /* sums of noisy steps in exact arithmetic; NULL in float */
-    struct rounded_gaussian *table; /* likewise */
+    int64_t *whole; /* sums of noisy steps in exact arithmetic; NULL in float */
     uint64_t fingerprint;
     uint64_t pulse_interval;
 };
@@ -172,9 +169,8 @@ static double average_decay(const struct trainer *t)
     return fmin(t->settings->average_decay, (1.0 + steps) / (10.0 + steps));
 }
 
-/* Sums the drawn batch's gradients: into WHOLE, in units of 1 / STEPS_PER_UNIT, or into the
- * gradient. */
-static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, float steps_per_unit)
+/* Sums the drawn batch's gradients: into WHOLE, in steps of 1 / UNITS, or into the gradient. */
+static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, double units)
 {
     const struct trainer_draw *draw = &t->draw;
     const struct trainer_state *state = &t->state;
@@ -193,8 +189,8 @@ static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, float
             .clip_norm = clip_norm,
             .cache = cache->data ? cache : NULL};
         if (whole)
-            trainer_chunk_add_whole(&t->chunk, &examples, state->online, state->target,
-                                    steps_per_unit, whole);
+            trainer_chunk_add_whole(&t->chunk, &examples, state->online, state->target, units,
+                                    whole);
         else
             trainer_chunk_add(&t->chunk, &examples, state->online, state->target, t->gradient,
                               first == 0);
@@ -208,11 +204,12 @@ static void noisy_sum(struct trainer *t)
     const struct dp_sgd_plan *plan = &t->run->plan->privacy;
     trainer_draw_experts(&t->draw, t->settings, plan, t->noise, t->run->data);
     if (!t->whole) {
-        sum_batch(t, plan->clip_norm, NULL, 0.0F);
+        sum_batch(t, plan->clip_norm, NULL, 0.0);
         return;
     }
-    sum_batch(t, plan->clip_norm, t->whole, dp_sgd_plan_lattice_scale(plan));
-    dp_sgd_plan_finish_lattice(plan, t->table, t->noise, t->whole, t->state.count, t->gradient);
+    trainer_chunk_begin_whole(&t->chunk, t->run->request->seed, t->state.steps_done);
+    sum_batch(t, plan->clip_norm, t->whole, dp_sgd_plan_lattice_units(plan));
+    dp_sgd_plan_finish_lattice(plan, t->noise, t->whole, t->state.count, t->gradient);
 }
 
 /* Sums the gradients of a plain step. False: there is nothing to learn from. */
@@ -222,7 +219,7 @@ static bool plain_sum(struct trainer *t)
     if (!data || data->transition_count == 0)
         return false;
     trainer_draw_transitions(&t->draw, t->settings, &t->state.rng, data, !t->private);
-    sum_batch(t, 0.0, NULL, 0.0F);
+    sum_batch(t, 0.0, NULL, 0.0);
     return true;
 }
 
@@ -312,15 +309,13 @@ static bool dataset_fits(const struct dataset *data, const struct algorithm_requ
     return data->state_dim == request->state_dim && data->action_count == request->action_count;
 }
 
-/* True when whole numbers serve: one draw for each weight, products in a fixed order, small enough
- * sums. */
+/* True when whole numbers serve: one draw for each weight, products in a fixed order. */
 static bool lattice_fits(const struct dp_sgd_plan *plan, const struct trainer_settings *settings)
 {
     if (plan->rounded_draws == 0)
         return true;
     return settings->fixed_order &&
-           plan->rounded_draws == mlp_parameter_count(&settings->rule.shape) &&
-           plan->noise_multiplier * PER_EXAMPLE_LATTICE_MAX >= ROUNDED_GAUSSIAN_SIGMA;
+           plan->rounded_draws == mlp_parameter_count(&settings->rule.shape);
 }
 
 /* Returns NULL when the run can start, else what is wrong. An empty dataset is an error only
@@ -383,10 +378,8 @@ static void open_workspaces(struct trainer *t)
 {
     const struct trainer_settings *settings = t->settings;
     t->gradient = memory_new(t->state.count, sizeof *t->gradient);
-    if (t->private && t->run->plan->privacy.rounded_draws > 0) {
+    if (t->private && t->run->plan->privacy.rounded_draws > 0)
         t->whole = memory_new(t->state.count, sizeof *t->whole);
-        t->table = memory_must(rounded_gaussian_new());
-    }
     keep_targets(t);
     if (settings->choice)
         trainer_choice_init(&t->choice, settings, &t->run->choice);
@@ -430,7 +423,6 @@ static void trainer_free(struct trainer *t)
     target_cache_clear(&t->stable_cache);
     free(t->gradient);
     free(t->whole);
-    rounded_gaussian_free(t->table);
     if (t->owns_noise)
         noise_source_free(t->noise);
     trainer_state_clear(&t->state);

@@ -12,7 +12,7 @@
  *
  * When the plan says that its draws are rounded Gaussians, noisy steps are computed in whole
  * numbers (fixed_order must be set): each example's gradient depends on that example and the
- * weights alone, to the bit, and is truncated to a lattice before it is added.
+ * weights alone, to the bit, and is rounded to a lattice before it is added.
  *
  * Experts weigh min(1, transitions / full_weight_transitions)^weight_power. At power 1 the loss is
  * the mean over transitions; at 0 an expert whose episodes end at once counts as much as a good

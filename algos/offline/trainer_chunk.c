@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "algos/nn/per_example.h"
-#include "algos/nn/per_example_lattice.h"
 #include "algos/offline/trainer_input.h"
 #include "memory/memory.h"
+
+static_assert(PER_EXAMPLE_LATTICE_NORM == DP_SGD_LATTICE_NORM, "one bound, in two rooms");
+static_assert(TRAINER_CHUNK_ROWS <= PER_EXAMPLE_LATTICE_ROWS, "sums stay exact");
 
 void trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settings *settings)
 {
@@ -17,6 +19,8 @@ void trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settin
     const uint32_t rows = TRAINER_CHUNK_ROWS;
     *chunk = (struct trainer_chunk){.settings = settings};
     chunk->online = memory_must(batch_new(&rule->shape, rule->asks_online_next ? 2 * rows : rows));
+    if (settings->fixed_order)
+        per_example_lattice_init(&chunk->lattice, &rule->shape);
     if (rule->target_outputs == 0)
         return;
     chunk->target = memory_must(batch_new(&rule->shape, rows));
@@ -28,6 +32,7 @@ void trainer_chunk_clear(struct trainer_chunk *chunk)
     batch_free(chunk->online);
     batch_free(chunk->target);
     free(chunk->target_next);
+    per_example_lattice_clear(&chunk->lattice);
     *chunk = (struct trainer_chunk){0};
 }
 
@@ -149,11 +154,16 @@ void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_example
         batch_gradient_add(chunk->online, examples->count, gradient);
 }
 
+void trainer_chunk_begin_whole(struct trainer_chunk *chunk, uint64_t seed, uint64_t step)
+{
+    per_example_lattice_dither(&chunk->lattice, &chunk->settings->rule.shape, seed, step);
+}
+
 void trainer_chunk_add_whole(struct trainer_chunk *chunk, const struct trainer_examples *examples,
-                             const float *online, const float *target, float steps_per_unit,
-                             int64_t *sum)
+                             const float *online, const float *target, double units, int64_t *sum)
 {
     assert(chunk->settings->fixed_order && examples->clip_norm > 0.0);
     find_gradients(chunk, examples, online, target);
-    per_example_lattice_add(chunk->online, examples->count, chunk->factor, steps_per_unit, sum);
+    per_example_lattice_add(&chunk->lattice, chunk->online, examples->count, chunk->factor, units,
+                            sum);
 }

@@ -3,6 +3,7 @@
 #define TACET_ALGOS_OFFLINE_TRAINER_CHUNK_H
 
 #include "algos/nn/batch.h"
+#include "algos/nn/per_example_lattice.h"
 #include "algos/offline/dp_trainer.h"
 #include "algos/offline/target_cache.h"
 
@@ -18,6 +19,7 @@ struct trainer_chunk {
     uint8_t terminated[TRAINER_CHUNK_ROWS];
     double squared_norm[TRAINER_CHUNK_ROWS];
     float factor[TRAINER_CHUNK_ROWS];
+    struct per_example_lattice lattice; /* all zero unless the settings ask for fixed_order */
 };
 
 /* Which examples, and what is done with their gradients. */
@@ -41,10 +43,12 @@ void trainer_chunk_clear(struct trainer_chunk *chunk);
 void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_examples *examples,
                        const float *online, const float *target, float *gradient, bool first);
 
-/* The same in whole numbers, STEPS_PER_UNIT for 1 (algos/nn/per_example_lattice.h). The settings
- * must ask for fixed_order, and the examples for a clip. */
+/* Draws the public coins of the rounding of step STEP of the run SEED, which whole sums need. */
+void trainer_chunk_begin_whole(struct trainer_chunk *chunk, uint64_t seed, uint64_t step);
+
+/* The same in whole numbers, UNITS for 1 (algos/nn/per_example_lattice.h). The settings must ask
+ * for fixed_order, and the examples for a clip. */
 void trainer_chunk_add_whole(struct trainer_chunk *chunk, const struct trainer_examples *examples,
-                             const float *online, const float *target, float steps_per_unit,
-                             int64_t *sum);
+                             const float *online, const float *target, double units, int64_t *sum);
 
 #endif

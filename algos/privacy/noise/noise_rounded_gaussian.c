@@ -1,155 +1,365 @@
-/* The table of the rounded Gaussian and draws from it.
+/* Box-Muller pairs whose rounding is certain.
  *
- * DESIGN. A cell's mass is the integral of the normal density over it, by Taylor's series about its
- * middle in long double: never a difference of two values of erf, which would lose half of the
- * digits near the middle and all of them in the tail. Masses become integers in units of 2^-127 and
- * are summed from the tail inwards, exactly.
+ * DESIGN. pair_of() is the one formula for 32 and for 96 bits. Its loops are written so that a
+ * compiler turns them into vectors: no calls, no branches. The elementary functions are their own
+ * series, so that the bounds are those of textbooks:
+ *   ln m = 2 (f + f^3/3 + ...), f = (m - 1) / (m + 1), |f| <= 0.172: after f^17 less than 2^-50
+ *   relative is left out;
+ *   sin and cos on [-pi/4, pi/4] to a^17 and a^16: less than 2^-56 is left out.
+ * With the roundings of some forty operations of 2^-53 each, ARITHMETIC bounds the relative error
+ * of a radius and of a direction many times over.
  *
- * A draw is a sign and a uniform number of 127 bits, of which 63 come with the sign in one word;
- * the other 64 are drawn only when those do not decide. |R| >= k when the number is below the k-th
- * threshold; the upper 12 bits say between which thresholds to search. */
+ * What is unknown of U moves R by |dR| <= 2 (du / U) / R, because R'^2 - R^2 = 2 ln (U / U') and
+ * R' + R >= R; that needs du much smaller than U, so small words of U are always refined. What is
+ * unknown of V moves the point by R dtheta. */
 #include "algos/privacy/noise/noise_rounded_gaussian.h"
 
 #include <assert.h>
-#include <float.h>
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "algos/privacy/noise/noise_source.h"
-#include "memory/memory.h"
 
-#define SIZES         ROUNDED_GAUSSIAN_MAX
-#define ONE_BITS      127 /* probability 1 is 2^127 */
-#define GUIDE_BITS    12
-#define GUIDE_SHIFT   (ONE_BITS - 64 - GUIDE_BITS)
-#define WORDS_AT_ONCE 512 /* random words fetched at once */
+#define PAIRS         1024 /* a block: its words and doubles stay in the first cache */
+#define GROUP         16   /* pairs that are looked at together for doubts */
+#define ARITHMETIC    0x1p-46
+#define SMALL_WORD    4096.0 /* below it a word of U decides nothing */
+#define PI_HALF       1.5707963267948966
 
-typedef unsigned __int128 wide;
-static_assert(LDBL_MANT_DIG >= 64, "the stated errors are those of 64 bits");
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#ifdef __x86_64__
+#define WIDE_PAIRS __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma")))
+#endif
 
-struct rounded_gaussian {
-    uint64_t high[SIZES], low[SIZES];      /* [k-1]: P(|R| >= k), falling */
-    uint32_t guide[(1 << GUIDE_BITS) + 1]; /* [g]: how many have high >= g << GUIDE_SHIFT */
-};
-
-/* P(|R| = size) to a relative 2^-61. With x the middle, h = 1/4096 and density f:
- * integral = h f(x) (1 + h^2 He2(x)/24 + h^4 He4(x)/1920 + ...); up to x = 12 the next term is
- * below 2e-21, a thirtieth of an ulp. The exponent is exact: size^2 has 32 bits. */
-static long double cell_mass(uint32_t size)
+ALWAYS_INLINE uint64_t bits_of_double(double value)
 {
-    const long double h = 1.0L / ROUNDED_GAUSSIAN_SIGMA;
-    const long double peak = 0.398942280401432677939946059934L; /* 1 / sqrt(2 pi) */
-    long double x = (long double)size * h, x2 = x * x, h2 = h * h;
-    long double he2 = x2 - 1.0L;
-    long double he4 = (x2 - 6.0L) * x2 + 3.0L;
-    long double series = h2 * (he2 / 24.0L + h2 * he4 / 1920.0L);
-    long double density = h * peak * expl(-0.5L * x2);
-    return (size ? 2.0L : 1.0L) * (density + density * series);
+    union {
+        double d;
+        uint64_t u;
+    } both = {.d = value};
+    return both.u;
 }
 
-/* In units of 2^-127. */
-static wide tail_units(long double mass)
+ALWAYS_INLINE double double_of_bits(uint64_t bits)
 {
-    return (wide)ldexpl(mass, ONE_BITS);
+    union {
+        uint64_t u;
+        double d;
+    } both = {.u = bits};
+    return both.d;
 }
 
-/* By how many units the cells miss 1; a share of it goes to each. */
-static __int128 missing_units(void)
+ALWAYS_INLINE double fused(double a, double b, double c)
 {
-    wide sum = 0;
-    for (uint32_t k = 0; k <= SIZES; k++)
-        sum += tail_units(cell_mass(k));
-    return (__int128)(((wide)1 << ONE_BITS) - sum);
+    return __builtin_fma(a, b, c);
 }
 
-static void fill_guide(struct rounded_gaussian *table)
+/* ln u for a normal double in (0, 1). */
+ALWAYS_INLINE double log_below_one(double u)
 {
-    uint32_t k = SIZES;
-    for (uint64_t g = 0; g <= 1 << GUIDE_BITS; g++) {
-        while (k > 0 && table->high[k - 1] < g << GUIDE_SHIFT)
-            k--;
-        table->guide[g] = k;
+    const uint64_t one = 0x3ff0000000000000, half_root = 0x3fe6a09e667f3bcd; /* sqrt(1/2) */
+    uint64_t shifted = bits_of_double(u) + (one - half_root);
+    double exponent = double_of_bits(shifted >> 52 | 0x4330000000000000) - (0x1p52 + 1023.0);
+    double m = double_of_bits(bits_of_double(u) - ((shifted & 0xfff0000000000000) - one));
+    double f = (m - 1.0) / (m + 1.0), s = f * f;
+    double p = 1.0 / 17;
+    p = fused(p, s, 1.0 / 15);
+    p = fused(p, s, 1.0 / 13);
+    p = fused(p, s, 1.0 / 11);
+    p = fused(p, s, 1.0 / 9);
+    p = fused(p, s, 1.0 / 7);
+    p = fused(p, s, 1.0 / 5);
+    p = fused(p, s, 1.0 / 3);
+    return fused(exponent, 0.6931471805599453, 2.0 * fused(f, s * p, f));
+}
+
+ALWAYS_INLINE double sine_of(double a, double a2)
+{
+    double p = 1.0 / 355687428096000; /* 17! */
+    p = fused(p, a2, -1.0 / 1307674368000);
+    p = fused(p, a2, 1.0 / 6227020800);
+    p = fused(p, a2, -1.0 / 39916800);
+    p = fused(p, a2, 1.0 / 362880);
+    p = fused(p, a2, -1.0 / 5040);
+    p = fused(p, a2, 1.0 / 120);
+    p = fused(p, a2, -1.0 / 6);
+    return fused(a, a2 * p, a);
+}
+
+ALWAYS_INLINE double cosine_of(double a2)
+{
+    double p = 1.0 / 20922789888000; /* 16! */
+    p = fused(p, a2, -1.0 / 87178291200);
+    p = fused(p, a2, 1.0 / 479001600);
+    p = fused(p, a2, -1.0 / 3628800);
+    p = fused(p, a2, 1.0 / 40320);
+    p = fused(p, a2, -1.0 / 720);
+    p = fused(p, a2, 1.0 / 24);
+    p = fused(p, a2, -0.5);
+    return fused(a2, p, 1.0);
+}
+
+/* U is in (0, 1), known to the relative DU; the direction is TURN, in (-0.5, 0.5), of a quarter
+ * turn, known to DTURN, after as many quarter turns as the upper two bits of V say. */
+ALWAYS_INLINE struct rounded_gaussian_pair pair_of(double u, double du, double turn, double dturn,
+                                                   uint64_t v, double stddev)
+{
+    double radius = __builtin_sqrt(-2.0 * log_below_one(u));
+    double a = turn * PI_HALF, a2 = a * a;
+    double sine = sine_of(a, a2), cosine = cosine_of(a2);
+    uint64_t swap = 0 - (v >> 30 & 1); /* all ones or none */
+    uint64_t s = bits_of_double(sine), c = bits_of_double(cosine);
+    uint64_t first = (s & swap) | (c & ~swap), second = (c & swap) | (s & ~swap);
+    /* A quarter turn maps (c, s) to (-s, c); a half turn negates both. */
+    first ^= (swap ^ v << 32) & 0x8000000000000000;
+    second ^= v << 32 & 0x8000000000000000;
+    double length = stddev * radius;
+    return (struct rounded_gaussian_pair){
+        .x = length * double_of_bits(first),
+        .y = length * double_of_bits(second),
+        .slack = stddev * (2.001 * du / radius) + length * (PI_HALF * dturn + ARITHMETIC),
+    };
+}
+
+/* A word as a double, exactly; both halves convert as signed 32-bit numbers do. */
+ALWAYS_INLINE double double_of_word(uint32_t word)
+{
+    return (double)(int32_t)(word >> 16) * 65536.0 + (double)(int32_t)(word & 0xffff);
+}
+
+ALWAYS_INLINE struct rounded_gaussian_pair rough_pair(uint32_t u, uint32_t v, double stddev)
+{
+    double word = double_of_word(u);
+    double middle = (word + 0.5) * 0x1p-32;
+    double turn = (double)(int32_t)(v & 0x3fffffff) * 0x1p-30 - (0.5 - 0x1p-31);
+    struct rounded_gaussian_pair pair = pair_of(middle, 0x1p-33 / middle, turn, 0x1p-31, v, stddev);
+    /* A word that is too small gets infinite slack; a condition would not become a vector. */
+    uint64_t small = 0 - (bits_of_double(word - SMALL_WORD) >> 63);
+    uint64_t infinite = bits_of_double((double)INFINITY);
+    pair.slack = double_of_bits((bits_of_double(pair.slack) & ~small) | (infinite & small));
+    return pair;
+}
+
+struct rounded_gaussian_pair rounded_gaussian_rough(uint32_t u, uint32_t v, double stddev)
+{
+    return rough_pair(u, v, stddev);
+}
+
+struct rounded_gaussian_pair rounded_gaussian_middle(uint32_t u, uint32_t v, const uint64_t more[2],
+                                                     double stddev)
+{
+    /* The rounding of U to double is relative to U, and near 1 relative to 1. */
+    double low_u = ((double)more[0] + 0.5) * 0x1p-64, low_v = ((double)more[1] + 0.5) * 0x1p-64;
+    double middle = ((double)u + low_u) * 0x1p-32;
+    if (middle >= 1.0) /* rounded up */
+        middle = 1.0 - 0x1p-53;
+    double turn = ((double)(v & 0x3fffffff) + low_v) * 0x1p-30 - 0.5;
+    double du = 0x1p-96 / middle + 0x1p-52;
+    struct rounded_gaussian_pair pair = pair_of(middle, du, turn, 0x1p-52, v, stddev);
+    if (u == 0 && more[0] < 1 << 20)
+        pair.slack = (double)INFINITY;
+    return pair;
+}
+
+/* ---- 113-bit arithmetic; needed once in many steps of a training */
+
+typedef __float128 quad;
+
+/* sum of f^(2k+1) / (2k+1), with alternating signs for SIGN -1: artanh f, or arctan f; |f| <= 1/3.
+ */
+static quad odd_series(quad f, int sign)
+{
+    quad sum = 0, power = f;
+    for (int k = 1; k < 90; k += 2) {
+        sum += power / k;
+        power *= sign * f * f;
+    }
+    return sum;
+}
+
+static quad quad_log(quad u)
+{
+    int exponent;
+    (void)frexp((double)u, &exponent);
+    quad m = u * (quad)ldexp(1.0, -exponent); /* in [0.5, 1] */
+    if (m < (quad)0.70710678) {
+        m *= 2;
+        exponent--;
+    }
+    return 2 * odd_series((m - 1) / (m + 1), 1) + exponent * 2 * odd_series((quad)1 / 3, 1);
+}
+
+static quad quad_root(quad x)
+{
+    quad root = sqrt((double)x);
+    for (int i = 0; root > 0 && i < 3; i++)
+        root = (root + x / root) / 2;
+    return root;
+}
+
+/* Sine for ODD 1, cosine for 0, |a| <= 0.8. */
+static quad quad_turn(quad a, int odd)
+{
+    quad term = odd ? a : 1, sum = 0;
+    for (int k = odd; k < 36; k += 2) {
+        sum += term;
+        term *= -a * a / ((k + 1) * (k + 2));
+    }
+    return sum;
+}
+
+/* WORD, the bits HIGH behind it, and a REST in (0, 1) behind those, times SCALE. */
+static quad quad_fraction(uint32_t word, uint64_t high, quad rest, double scale)
+{
+    return ((quad)word + ((quad)high + rest) * (quad)0x1p-64) * (quad)scale;
+}
+
+/* LOW and HALF a step as a fraction. */
+static quad quad_rest(uint64_t low, quad half)
+{
+    return ((quad)low + half) * (quad)0x1p-64;
+}
+
+static int64_t quad_rounded(quad x, double *rest)
+{
+    int64_t whole = (int64_t)(x < 0 ? x - (quad)0.5 : x + (quad)0.5);
+    *rest = (double)(x - whole);
+    return whole;
+}
+
+void rounded_gaussian_fine(uint32_t u, uint32_t v, const uint64_t more[5], double stddev,
+                           int64_t out[2], double rest[2])
+{
+    quad pi_half = 8 * odd_series((quad)1 / 5, -1) - 2 * odd_series((quad)1 / 239, -1);
+    quad half = (quad)0.5;
+    quad fraction =
+        quad_fraction(u, more[0], quad_rest(more[2], quad_rest(more[4], half)), 0x1p-32);
+    quad radius = stddev * quad_root(-2 * quad_log(fraction));
+    quad turn = quad_fraction(v & 0x3fffffff, more[1], quad_rest(more[3], half), 0x1p-30) - half;
+    quad sine = quad_turn(turn * pi_half, 1), cosine = quad_turn(turn * pi_half, 0);
+    quad x = v >> 30 & 1 ? -sine : cosine, y = v >> 30 & 1 ? cosine : sine;
+    quad sign = v >> 31 ? -1 : 1;
+    out[0] = quad_rounded(sign * radius * x, &rest[0]);
+    out[1] = quad_rounded(sign * radius * y, &rest[1]);
+}
+
+/* ---- drawing */
+
+#define ROUNDER 0x1.8p52 /* added to a double it leaves the nearest integer in the lower bits */
+
+/* The integer nearest to VALUE, below 2^51. */
+ALWAYS_INLINE int64_t nearest_integer(double value)
+{
+    return (int64_t)(bits_of_double(value + ROUNDER) - bits_of_double(ROUNDER));
+}
+
+/* How much farther VALUE is from the next border of rounding than SLACK; negative: in doubt. */
+ALWAYS_INLINE double margin_of(double value, double slack)
+{
+    double away = value - ((value + ROUNDER) - ROUNDER);
+    return (0.5 - __builtin_fabs(away)) - (slack + 0x1p-50);
+}
+
+/* Adds draws from WORDS to X and Y; MARGIN[2 PAIRS] tells which are in doubt. */
+ALWAYS_INLINE void add_pairs(const uint32_t *restrict words, double stddev, int64_t *restrict x,
+                             int64_t *restrict y, double *restrict margin)
+{
+    for (int i = 0; i < PAIRS; i++) {
+        struct rounded_gaussian_pair pair = rough_pair(words[i], words[PAIRS + i], stddev);
+        x[i] += nearest_integer(pair.x);
+        y[i] += nearest_integer(pair.y);
+        margin[i] = margin_of(pair.x, pair.slack);
+        margin[PAIRS + i] = margin_of(pair.y, pair.slack);
     }
 }
 
-struct rounded_gaussian *rounded_gaussian_new(void)
+static void add_pairs_plain(const uint32_t *words, double stddev, int64_t *x, int64_t *y,
+                            double *margin)
 {
-    struct rounded_gaussian *table = memory_new(1, sizeof *table);
-    long double missing = ldexpl((long double)missing_units(), -ONE_BITS);
-    wide tail = 0;
-    for (uint32_t k = SIZES; k > 0; k--) {
-        long double mass = cell_mass(k), share = mass * missing;
-        tail += share < 0 ? tail_units(mass) - tail_units(-share)
-                          : tail_units(mass) + tail_units(share);
-        table->high[k - 1] = (uint64_t)(tail >> 64);
-        table->low[k - 1] = (uint64_t)tail;
-    } /* what is left belongs to zero */
-    assert(tail < (wide)1 << ONE_BITS);
-    fill_guide(table);
-    return table;
+    add_pairs(words, stddev, x, y, margin);
 }
 
-void rounded_gaussian_free(struct rounded_gaussian *table)
+#ifdef WIDE_PAIRS
+WIDE_PAIRS static void add_pairs_wide(const uint32_t *words, double stddev, int64_t *x, int64_t *y,
+                                      double *margin)
 {
-    free(table);
+    add_pairs(words, stddev, x, y, margin);
 }
 
-void rounded_gaussian_tail(const struct rounded_gaussian *table, uint32_t size, uint64_t *high,
-                           uint64_t *low)
+static bool has_wide_pairs(void)
 {
-    assert(size >= 1 && size <= SIZES);
-    *high = table->high[size - 1];
-    *low = table->low[size - 1];
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
-
-/* How many thresholds have an upper half above UPPER. */
-static uint32_t size_search(const struct rounded_gaussian *table, uint64_t upper)
+#else
+#define add_pairs_wide add_pairs_plain
+static bool has_wide_pairs(void)
 {
-    uint64_t g = upper >> GUIDE_SHIFT;
-    uint32_t first = table->guide[g + 1], last = table->guide[g];
-    while (first < last) {
-        uint32_t middle = first + (last - first) / 2;
-        bool above = table->high[middle] > upper;
-        first = above ? middle + 1 : first;
-        last = above ? last : middle;
+    return false;
+}
+#endif
+
+/* Draws more bits of the pair (U, V) and puts the draws that they decide in the place of the rough
+ * ones. */
+static void refine_pair(struct noise_source *source, uint32_t u, uint32_t v, double stddev,
+                        int64_t *x, int64_t *y)
+{
+    struct rounded_gaussian_pair rough = rough_pair(u, v, stddev);
+    uint64_t more[5];
+    int64_t exact[2];
+    double rest[2];
+    noise_bytes(source, more, 2 * sizeof more[0]);
+    struct rounded_gaussian_pair pair = rounded_gaussian_middle(u, v, more, stddev);
+    exact[0] = nearest_integer(pair.x);
+    exact[1] = nearest_integer(pair.y);
+    if (margin_of(pair.x, pair.slack) < 0.0 || margin_of(pair.y, pair.slack) < 0.0) {
+        noise_bytes(source, more + 2, 3 * sizeof more[0]);
+        rounded_gaussian_fine(u, v, more, stddev, exact, rest);
     }
-    return first;
+    *x += exact[0] - nearest_integer(rough.x);
+    *y += exact[1] - nearest_integer(rough.y);
+    explicit_bzero(more, sizeof more);
 }
 
-uint32_t rounded_gaussian_size(const struct rounded_gaussian *table, uint64_t upper, uint64_t lower)
+static void refine_block(struct noise_source *source, const uint32_t *words, const double *margin,
+                         double stddev, int64_t *x, int64_t *y)
 {
-    assert(upper >> 63 == 0);
-    uint32_t size = size_search(table, upper);
-    while (size < SIZES && table->high[size] == upper && table->low[size] > lower)
-        size++;
-    return size;
+    for (int first = 0; first < PAIRS; first += GROUP) {
+        uint64_t signs = 0;
+        for (int i = first; i < first + GROUP; i++)
+            signs |= bits_of_double(margin[i]) | bits_of_double(margin[PAIRS + i]);
+        for (int i = first; signs >> 63 && i < first + GROUP; i++)
+            if (margin[i] < 0.0 || margin[PAIRS + i] < 0.0)
+                refine_pair(source, words[i], words[PAIRS + i], stddev, &x[i], &y[i]);
+    }
 }
 
-static uint32_t draw_size(const struct rounded_gaussian *table, struct noise_source *source,
-                          uint64_t upper)
+void rounded_gaussian_add(struct noise_source *source, double stddev, int64_t *values, size_t count)
 {
-    uint32_t size = size_search(table, upper);
-    if (size == SIZES || table->high[size] != upper)
-        return size;
-    return rounded_gaussian_size(table, upper, noise_u64(source));
-}
-
-void rounded_gaussian_add(const struct rounded_gaussian *table, struct noise_source *source,
-                          int64_t *values, size_t count)
-{
-    uint64_t words[WORDS_AT_ONCE];
-    while (count) {
-        size_t part = count < WORDS_AT_ONCE ? count : WORDS_AT_ONCE;
-        noise_bytes(source, words, part * sizeof words[0]);
-        for (size_t i = 0; i < part; i++) {
-            uint64_t size = draw_size(table, source, words[i] >> 1);
-            uint64_t sign = 0 - (words[i] & 1); /* all ones negates */
-            values[i] = (int64_t)((uint64_t)values[i] + ((size ^ sign) - sign));
+    assert(stddev >= ROUNDED_GAUSSIAN_LEAST && stddev <= ROUNDED_GAUSSIAN_MOST);
+    uint32_t words[2 * PAIRS];
+    double margin[2 * PAIRS];
+    int64_t last[2 * PAIRS];
+    bool wide = has_wide_pairs();
+    while (count > 0) {
+        size_t part = count < 2 * PAIRS ? count : 2 * PAIRS;
+        int64_t *block = part < 2 * PAIRS ? last : values;
+        if (block == last) {
+            memset(last, 0, sizeof last);
+            memcpy(last, values, part * sizeof *last);
         }
+        noise_bytes(source, words, sizeof words);
+        if (wide)
+            add_pairs_wide(words, stddev, block, block + PAIRS, margin);
+        else
+            add_pairs_plain(words, stddev, block, block + PAIRS, margin);
+        refine_block(source, words, margin, stddev, block, block + PAIRS);
+        if (block == last)
+            memcpy(values, last, part * sizeof *last);
         values += part;
         count -= part;
     }
     explicit_bzero(words, sizeof words);
+    explicit_bzero(margin, sizeof margin);
+    explicit_bzero(last, sizeof last);
 }

@@ -1,56 +1,61 @@
-/* round(N(0, 4096^2)) as integers, from a table: the noise of "arithmetic":"exact".
+/* round(stddev Z), Z standard normal, as integers: the noise of exact arithmetic.
  *
- * Whoever adds it to an integer s gets round(s + N(0, 4096^2)), because s is whole: post-processing
- * of the continuous Gaussian mechanism, so every theorem and every accountant of the latter holds
- * for what is computed, subsampling and composition included. (For the discrete Gaussian under
- * Poisson sampling no such proof is known to us.) Use: choose the public lattice step
- * h = sigma / 4096, round what is added up to multiples of h in a way whose sensitivity is paid
- * for, add as int64_t, add this, multiply by h.
+ * Whoever adds it to an integer s gets round(s + stddev Z), because s is whole: post-processing of
+ * the continuous Gaussian mechanism, so every theorem and every accountant of the latter holds for
+ * what is computed, subsampling and composition included. (For the discrete Gaussian under Poisson
+ * sampling no such proof is known to us.)
  *
- * How near. |R| goes to 12 standard deviations (beyond them lie 3.6e-33 of the law). Each cell's
- * mass is right to a relative 2^-60 plus 2^-126, so the law is at statistical distance 2^-61 of the
- * true one. N draws in a mechanism that is (epsilon, delta)-private with the true law:
- *   - delta + N 2^-61 (1 + e^epsilon); or, sharper for large epsilon,
- *   - epsilon + 2 eta and e^eta delta + 2 e^(epsilon + eta) p with eta = N 2^-59 + 2^-33 and
- *     p = (2e-17 N)^2 / 2 + 9e-26 N: but for an event of probability p at most one draw is beyond
- *     8.5 deviations and none beyond 10.5, and then all cells together are off by a factor e^eta.
- *     N = 7e9 (10^5 steps of 70,000 weights): epsilon + 2.5e-8, delta + 2e-14 e^epsilon. */
+ * How. Z1 = R cos(2 pi V), Z2 = R sin(2 pi V), R = sqrt(-2 ln U) (Box and Muller 1958) for uniform
+ * real U and V, of which as many bits are drawn as decide the rounding (interval refinement, as in
+ * Haney et al. 2022, "Precision-based attacks and interval refining"): 32 bits each in vectors of
+ * double, with a bound on all that is unknown or rounded; where a border of rounding lies within
+ * the bound, 96 bits each in double; and where that does not decide, 224 and 160 bits in 113-bit
+ * arithmetic, whose result is within stddev 2^-96 of the truth up to 12 deviations. Where that does
+ * not decide either, the nearer integer is taken: the probability of each integer up to 12
+ * deviations is right to the relative stddev ROUNDED_GAUSSIAN_ERROR. */
 #ifndef TACET_ALGOS_PRIVACY_NOISE_NOISE_ROUNDED_GAUSSIAN_H
 #define TACET_ALGOS_PRIVACY_NOISE_NOISE_ROUNDED_GAUSSIAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct noise_source;
 
-/* Standard deviation, in steps of the lattice, before rounding. */
-#define ROUNDED_GAUSSIAN_SIGMA 4096
+/* The least and the greatest standard deviation, in steps of the lattice. */
+#define ROUNDED_GAUSSIAN_LEAST 1.0
+#define ROUNDED_GAUSSIAN_MOST  0x1p36
 
-/* The greatest value there is: 12 standard deviations. */
-#define ROUNDED_GAUSSIAN_MAX (12 * ROUNDED_GAUSSIAN_SIGMA)
+/* Times the standard deviation: relative error of the probability of each integer up to 12
+ * deviations. */
+#define ROUNDED_GAUSSIAN_ERROR 0x1p-92
 
-/* The table: 0.8 MB, read only once it is made, so any number of threads may share it. */
-struct rounded_gaussian;
-
-/* Makes the table; free it with rounded_gaussian_free. */
-struct rounded_gaussian *rounded_gaussian_new(void);
-
-/* Takes NULL. */
-void rounded_gaussian_free(struct rounded_gaussian *table);
+/* Probability of what lies beyond 12 deviations. */
+#define ROUNDED_GAUSSIAN_RARE 4e-33
 
 /* Adds an independent draw to each of VALUES[count]. Sums that leave int64_t wrap: keep |value|
  * below 2^62. */
-void rounded_gaussian_add(const struct rounded_gaussian *table, struct noise_source *source,
-                          int64_t *values, size_t count);
+void rounded_gaussian_add(struct noise_source *source, double stddev, int64_t *values,
+                          size_t count);
 
-/* What draws are made of, for tests and audits. P(|R| >= SIZE) in units of 2^-127, its high and low
- * 64 bits, 1 <= SIZE <= ROUNDED_GAUSSIAN_MAX. */
-void rounded_gaussian_tail(const struct rounded_gaussian *table, uint32_t size, uint64_t *high,
-                           uint64_t *low);
+/* ---- what draws are made of, for tests */
 
-/* The |R| of a uniform number of 127 bits, UPPER (63 of them) and LOWER: how many tails exceed it.
+/* stddev (Z1, Z2) from the bits that are known of U and V, and how far both may be from the truth.
  */
-uint32_t rounded_gaussian_size(const struct rounded_gaussian *table, uint64_t upper,
-                               uint64_t lower);
+struct rounded_gaussian_pair {
+    double x, y, slack;
+};
+
+/* From 32 bits each. */
+struct rounded_gaussian_pair rounded_gaussian_rough(uint32_t u, uint32_t v, double stddev);
+
+/* From 96 bits each: U and V go on with MORE[0] and MORE[1]. */
+struct rounded_gaussian_pair rounded_gaussian_middle(uint32_t u, uint32_t v, const uint64_t more[2],
+                                                     double stddev);
+
+/* From 224 and 160 bits: U goes on with MORE[0], [2] and [4], V with MORE[1] and [3]. OUT: the two
+ * draws; REST: how far the real numbers are from them, in [-0.5, 0.5]. */
+void rounded_gaussian_fine(uint32_t u, uint32_t v, const uint64_t more[5], double stddev,
+                           int64_t out[2], double rest[2]);
 
 #endif

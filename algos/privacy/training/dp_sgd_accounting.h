@@ -24,7 +24,7 @@ enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *pla
 /* Writes the three epsilons of a valid plan: INTERVAL and the Renyi figure. */
 void dp_sgd_accounting_fill(struct dp_sgd_plan *plan, const struct privacy_interval *interval);
 
-/* How the figures of noise of the true law at two deltas bound those of draws from the table at
+/* How the figures of noise of the true law at two deltas bound those of the draws at
  * plan->delta. */
 struct dp_sgd_allowance {
     double delta_above; /* the upper figure is asked for at this, and gets EPSILON more */
@@ -35,8 +35,8 @@ struct dp_sgd_allowance {
 /* The allowance of a valid PLAN (dp_sgd_lattice.c); nothing where its noise is float. */
 struct dp_sgd_allowance dp_sgd_lattice_allowance(const struct dp_sgd_plan *plan);
 
-/* Whether EPSILON, the upper figure with the allowance, leaves its share of delta enough for the
- * draws that the table may get wrong. */
+/* Whether EPSILON, the upper figure with the allowance, leaves its share of delta enough for draws
+ * beyond 12 deviations. */
 bool dp_sgd_lattice_fits(const struct dp_sgd_plan *plan, double epsilon);
 
 #endif

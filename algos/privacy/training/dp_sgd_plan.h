@@ -71,20 +71,21 @@ uint32_t dp_sgd_plan_draw_batch(const struct dp_sgd_plan *plan, struct noise_sou
 void dp_sgd_plan_finish_sum(const struct dp_sgd_plan *plan, struct noise_source *noise, float *sum,
                             uint64_t count);
 
-/* Exact arithmetic. A clipped gradient is multiplied by this, which puts the clip norm at just
- * below ROUNDED_GAUSSIAN_SIGMA / noise_multiplier, and each coordinate is truncated toward zero
+/* Exact arithmetic. The clip norm, in steps of the lattice: no expert's whole gradient is longer
  * (algos/nn/per_example_lattice.h). */
-float dp_sgd_plan_lattice_scale(const struct dp_sgd_plan *plan);
+#define DP_SGD_LATTICE_NORM 65536
 
-/* Adds the step's rounded Gaussians to the SUM[count] of whole numbers (TABLE: of
- * rounded_gaussian_new) and gives OUT[count], what dp_sgd_plan_finish_sum gives in float. */
-void dp_sgd_plan_finish_lattice(const struct dp_sgd_plan *plan,
-                                const struct rounded_gaussian *table, struct noise_source *noise,
+/* How many steps of the lattice are 1. */
+double dp_sgd_plan_lattice_units(const struct dp_sgd_plan *plan);
+
+/* Adds the step's rounded Gaussians to the SUM[count] of whole numbers and gives OUT[count], what
+ * dp_sgd_plan_finish_sum gives in float. */
+void dp_sgd_plan_finish_lattice(const struct dp_sgd_plan *plan, struct noise_source *noise,
                                 int64_t *sum, uint64_t count, float *out);
 
-/* What STEPS noisy steps of a plan with rounded_draws cost because their draws come from a table
- * and not from the rounded Gaussian itself, as one (epsilon, delta) that is composed with the
+/* What STEPS noisy steps of a plan with rounded_draws cost because their draws are the rounded
+ * Gaussian's to a finite number of bits, as one (epsilon, delta) that is composed with the
  * Gaussians: what the plan's own figures have in them. Times 0 for other plans and for no step. */
-struct composition_part dp_sgd_plan_table_price(const struct dp_sgd_plan *plan, uint64_t steps);
+struct composition_part dp_sgd_plan_rounding_price(const struct dp_sgd_plan *plan, uint64_t steps);
 
 #endif

@@ -16,7 +16,7 @@ static json_t *steps_event(const struct job_plan *plan, uint64_t steps, bool bef
     struct event first = {.kind = EVENT_MECHANISM, .mechanism = p->before.mechanism};
     /* Rounding Gaussian noise is post-processing. The table that it is drawn from differs a little
      * from the Gaussian, and that difference has a price. */
-    const struct composition_part table = dp_sgd_plan_table_price(p, steps);
+    const struct composition_part table = dp_sgd_plan_rounding_price(p, steps);
     struct event parts[3];
     size_t count = 0;
     if (before && p->before.times > 0) {

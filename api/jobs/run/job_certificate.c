@@ -27,13 +27,13 @@ static const char noise_float[] =
     "stated rate; the noise is Gaussian and comes from a generator that is secure.";
 static const char noise_exact[] =
     "Each noisy step's batch is a Poisson sample of the experts at the stated rate; the noise is a "
-    "Gaussian rounded to whole numbers, drawn from a table whose distance from the true law is "
-    "paid for, and comes from a generator that is secure.";
+    "Gaussian rounded to whole numbers, whose distance from the true law is paid for, and comes "
+    "from a generator that is secure.";
 static const char warning_float[] =
     "Noise is drawn and added in 32-bit floating point; no theorem covers its last bits. The "
     "weights are rounded to multiples of 2^-20, which is post-processing.";
 static const char warning_exact[] =
-    "Exact arithmetic: every expert's clipped gradient was truncated to a public lattice, whole "
+    "Exact arithmetic: every expert's clipped gradient was rounded to a public lattice, whole "
     "numbers were summed and rounded Gaussian noise was added to them; the proof covers what was "
     "computed. All that followed, floating point included, is post-processing.";
 

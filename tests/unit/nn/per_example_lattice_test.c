@@ -1,4 +1,4 @@
-/* Whole-number sums of clipped gradients: their definition, their norm, and that no order shows. */
+/* Whole gradients: their norm, their mean over the dither, and that no order shows. */
 #include "algos/nn/per_example_lattice.h"
 
 #include <criterion/criterion.h>
@@ -11,10 +11,13 @@
 
 enum { ROWS = 40, IN = 5, HIDDEN = 19, OUT = 3, COUNT = (IN + 1) * HIDDEN + (HIDDEN + 1) * OUT };
 
+#define NORM ((double)PER_EXAMPLE_LATTICE_NORM)
+
 static const struct mlp_shape shape = {.input = IN, .layer_count = 2, .width = {HIDDEN, OUT}};
 
 struct fixture {
     struct batch *batch;
+    struct per_example_lattice lattice;
     float parameters[COUNT], inputs[ROWS][IN], errors[ROWS][OUT], factor[ROWS];
     double squared_norm[ROWS];
 };
@@ -25,6 +28,8 @@ static void setup(struct fixture *f)
     rng_seed(&rng, 6, 0);
     f->batch = batch_new(&shape, ROWS);
     cr_assert_not_null(f->batch);
+    per_example_lattice_init(&f->lattice, &shape);
+    per_example_lattice_dither(&f->lattice, &shape, 6, 0);
     mlp_initialize(&shape, &rng, 1.0, f->parameters);
     for (int i = 0; i < ROWS; i++) {
         for (int k = 0; k < IN; k++)
@@ -34,9 +39,14 @@ static void setup(struct fixture *f)
     }
 }
 
-/* The sum over the rows that ORDER names, at CLIP and SCALE. */
-static void sum_of(struct fixture *f, const int *order, uint32_t rows, double clip, float scale,
-                   int64_t *sum)
+static void done(struct fixture *f)
+{
+    per_example_lattice_clear(&f->lattice);
+    batch_free(f->batch);
+}
+
+/* The errors and factors at CLIP of the rows that ORDER names. */
+static void prepare(struct fixture *f, const int *order, uint32_t rows, double clip)
 {
     for (uint32_t i = 0; i < rows; i++)
         memcpy(batch_input(f->batch) + i * IN, f->inputs[order[i]], sizeof f->inputs[0]);
@@ -47,7 +57,12 @@ static void sum_of(struct fixture *f, const int *order, uint32_t rows, double cl
     memset(f->squared_norm, 0, sizeof f->squared_norm);
     per_example_squared_norm_add(f->batch, rows, f->squared_norm);
     per_example_factors(f->squared_norm, rows, clip, f->factor);
-    per_example_lattice_add(f->batch, rows, f->factor, scale, sum);
+}
+
+static void sum_of(struct fixture *f, const int *order, uint32_t rows, double clip, int64_t *sum)
+{
+    prepare(f, order, rows, clip);
+    per_example_lattice_add(&f->lattice, f->batch, rows, f->factor, NORM / clip, sum);
 }
 
 static void in_order(int order[ROWS])
@@ -56,48 +71,81 @@ static void in_order(int order[ROWS])
         order[i] = i;
 }
 
-Test(per_example_lattice, is_the_gradient_truncated)
+/* Over the steps' dithers the mean is the clipped gradient, but for what rounding takes of a row
+ * that is clipped. A coordinate's rounding has at most a deviation of a quarter of INPUT_NORM here;
+ * seven deviations of the mean. */
+Test(per_example_lattice, its_mean_is_the_gradient)
 {
+    enum { STEPS = 4000 };
     struct fixture f;
     setup(&f);
-    const float scale = 1000.0F;
-    for (int row = 0; row < ROWS; row++) {
-        int64_t whole[COUNT] = {0};
-        float gradient[COUNT] = {0};
-        sum_of(&f, &row, 1, 2.0, scale, whole);
-        per_example_scale(f.batch, 1, f.factor);
-        batch_gradient_add(f.batch, 1, gradient);
-        for (int i = 0; i < COUNT; i++) {
-            double exact = (double)gradient[i] * (double)scale;
-            cr_assert_leq(fabs((double)whole[i]), fabs(exact) * (1.0 + 1e-6));
-            cr_assert_gt(fabs((double)whole[i]), fabs(exact) * (1.0 - 1e-6) - 1.0);
-            cr_assert(whole[i] == 0 || (whole[i] > 0) == (exact > 0.0));
+    const double clips[] = {0.5, 1e3};
+    for (int c = 0; c < 2; c++)
+        for (int row = 0; row < 4; row++) {
+            static double mean[COUNT];
+            float gradient[COUNT] = {0};
+            double units = NORM / clips[c], length = 0.0;
+            memset(mean, 0, sizeof mean);
+            for (int step = 0; step < STEPS; step++) {
+                int64_t whole[COUNT] = {0};
+                per_example_lattice_dither(&f.lattice, &shape, 6, (uint64_t)step);
+                sum_of(&f, &row, 1, clips[c], whole);
+                for (int i = 0; i < COUNT; i++)
+                    mean[i] += (double)whole[i] / STEPS;
+            }
+            prepare(&f, &row, 1, clips[c]);
+            per_example_scale(f.batch, 1, f.factor);
+            batch_gradient_add(f.batch, 1, gradient);
+            for (int i = 0; i < COUNT; i++)
+                length += (double)gradient[i] * (double)gradient[i] * units * units;
+            for (int i = 0; i < COUNT; i++) {
+                double exact = (double)gradient[i] * units;
+                cr_assert_float_eq(mean[i], exact, 0.01 * fabs(exact) + 7.0 * 0.35 * 256.0 / 63.0,
+                                   "clip %g, row %d, weight %d", clips[c], row, i);
+            }
+            cr_assert_gt(length, 1.0);
         }
-    }
-    batch_free(f.batch);
+    done(&f);
 }
 
 Test(per_example_lattice, no_row_is_longer_than_the_clip_norm)
 {
     struct fixture f;
     setup(&f);
-    const double clips[] = {1e-3, 0.1, 2.0};
-    const float scales[] = {10.0F, 4096.0F, 100000.0F};
+    const double clips[] = {1e-3, 0.1, 2.0, 50.0};
     double longest = 0.0;
-    for (int n = 0; n < 9; n++) {
-        double clip = clips[n % 3], most = clip * (double)scales[n / 3];
+    for (int n = 0; n < 40; n++) {
+        per_example_lattice_dither(&f.lattice, &shape, 7, (uint64_t)n);
         for (int row = 0; row < ROWS; row++) {
             int64_t whole[COUNT] = {0};
-            double square = 0.0;
-            sum_of(&f, &row, 1, clip, scales[n / 3], whole);
+            __int128 square = 0;
+            sum_of(&f, &row, 1, clips[n % 4], whole);
             for (int i = 0; i < COUNT; i++)
-                square += (double)whole[i] * (double)whole[i];
-            cr_assert_leq(sqrt(square), most);
-            longest = fmax(longest, sqrt(square) / most);
+                square += (__int128)whole[i] * whole[i];
+            cr_assert(square <= (__int128)PER_EXAMPLE_LATTICE_NORM * PER_EXAMPLE_LATTICE_NORM);
+            longest = fmax(longest, sqrt((double)square) / NORM);
         }
     }
-    cr_assert_gt(longest, 0.999, "the clip was reached");
-    batch_free(f.batch);
+    cr_assert_gt(longest, 0.99, "the clip was reached");
+    done(&f);
+}
+
+/* The factors are a promise of the caller's; the norm holds without it. */
+Test(per_example_lattice, a_factor_that_is_too_large_is_lowered)
+{
+    struct fixture f;
+    setup(&f);
+    int row = 3;
+    int64_t whole[COUNT] = {0};
+    __int128 square = 0;
+    prepare(&f, &row, 1, 1.0);
+    f.factor[0] *= 30.0F;
+    per_example_lattice_add(&f.lattice, f.batch, 1, f.factor, NORM, whole);
+    for (int i = 0; i < COUNT; i++)
+        square += (__int128)whole[i] * whole[i];
+    cr_assert(square <= (__int128)PER_EXAMPLE_LATTICE_NORM * PER_EXAMPLE_LATTICE_NORM);
+    cr_assert_gt((double)square, 0.9 * NORM * NORM);
+    done(&f);
 }
 
 /* Forwards, backwards, in two parts, and one by one: the same whole numbers. */
@@ -110,16 +158,16 @@ Test(per_example_lattice, neither_order_nor_company_shows)
     in_order(order);
     for (int i = 0; i < ROWS; i++)
         back[i] = ROWS - 1 - i;
-    sum_of(&f, order, ROWS, 1.0, 5000.0F, all);
-    sum_of(&f, back, ROWS, 1.0, 5000.0F, reversed);
-    sum_of(&f, order, 13, 1.0, 5000.0F, parts);
-    sum_of(&f, order + 13, ROWS - 13, 1.0, 5000.0F, parts);
+    sum_of(&f, order, ROWS, 1.0, all);
+    sum_of(&f, back, ROWS, 1.0, reversed);
+    sum_of(&f, order, 13, 1.0, parts);
+    sum_of(&f, order + 13, ROWS - 13, 1.0, parts);
     for (int i = 0; i < ROWS; i++)
-        sum_of(&f, &i, 1, 1.0, 5000.0F, single);
+        sum_of(&f, &i, 1, 1.0, single);
     cr_assert_arr_eq(all, reversed, sizeof all);
     cr_assert_arr_eq(all, parts, sizeof all);
     cr_assert_arr_eq(all, single, sizeof all);
-    batch_free(f.batch);
+    done(&f);
 }
 
 Test(per_example_lattice, broken_rows_contribute_nothing)
@@ -132,8 +180,8 @@ Test(per_example_lattice, broken_rows_contribute_nothing)
     f.inputs[0][2] = NAN;
     f.errors[1][0] = INFINITY;
     f.inputs[2][0] = 1e30F;
-    sum_of(&f, order, ROWS, 1.0, 5000.0F, whole);
-    sum_of(&f, order + 3, ROWS - 3, 1.0, 5000.0F, rest);
+    sum_of(&f, order, ROWS, 1.0, whole);
+    sum_of(&f, order + 3, ROWS - 3, 1.0, rest);
     cr_assert_arr_eq(whole, rest, sizeof whole);
-    batch_free(f.batch);
+    done(&f);
 }

@@ -1,104 +1,159 @@
-/* The rounded Gaussian: its table against an independent computation, every threshold, and draws.
- * False alarms: golden.h. */
+/* The rounded Gaussian: the bounds on which its rounding rests, and draws. False alarms: golden.h.
+ */
 #include "algos/privacy/noise/noise_rounded_gaussian.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "algos/privacy/noise/noise_source.h"
 #include "tests/unit/privacy/golden.h"
 
-#define SIGMA ROUNDED_GAUSSIAN_SIGMA
-#define MAX   ROUNDED_GAUSSIAN_MAX
+#define SIGMA 4096.0
 
-typedef unsigned __int128 wide;
+/* Bits of U and V: uniform ones, small and large words of U, and the last of both kinds. */
+struct coins {
+    uint32_t u, v;
+    uint64_t more[5];
+};
 
-static wide golden_wide(const json_t *object, const char *key)
+static struct coins coins_of(struct noise_source *noise, int kind)
 {
-    const char *hex = json_string_value(json_object_get(object, key));
-    cr_assert(hex && strlen(hex) == 32, "golden file: no number %s", key);
-    char upper[17] = {0};
-    memcpy(upper, hex, 16);
-    return (wide)strtoull(upper, NULL, 16) << 64 | strtoull(hex + 16, NULL, 16);
-}
-
-/* P(|R| >= size) in units of 2^-127; 0 beyond the table. */
-static wide tail(const struct rounded_gaussian *table, uint32_t size)
-{
-    uint64_t high = 0, low = 0;
-    if (size <= MAX)
-        rounded_gaussian_tail(table, size, &high, &low);
-    return (wide)high << 64 | low;
-}
-
-static bool near(wide a, wide b, wide slack)
-{
-    wide difference = a > b ? a - b : b - a;
-    return difference <= (b >> 60) + slack;
-}
-
-Test(rounded_gaussian, table)
-{
-    struct rounded_gaussian *table = rounded_gaussian_new();
-    json_t *golden = golden_load("rounded_gaussian.json");
-    const json_t *row, *rows = json_object_get(golden, "rows");
-    cr_assert_gt(json_array_size(rows), 30);
-    size_t i;
-    json_array_foreach(rows, i, row)
-    {
-        uint32_t size = (uint32_t)golden_number(row, "size");
-        wide cell = tail(table, size) - tail(table, size + 1);
-        cr_assert(near(cell, golden_wide(row, "cell"), 2), "cell %u", size);
-        /* a unit or two for each cell further out, and 3.6e-33 beyond the last */
-        cr_assert(near(tail(table, size), golden_wide(row, "tail"), (wide)1 << 20), "tail %u",
-                  size);
+    struct coins coins = {.u = (uint32_t)noise_u64(noise), .v = (uint32_t)noise_u64(noise)};
+    noise_bytes(noise, coins.more, sizeof coins.more);
+    if (kind == 1)
+        coins.u >>= noise_below(noise, 33) % 32;
+    if (kind == 2)
+        coins.u = ~(coins.u >> noise_below(noise, 32));
+    if (kind == 3) {
+        coins.u = 0;
+        coins.more[0] >>= noise_below(noise, 64);
     }
-    cr_assert(near(((wide)1 << 127) - tail(table, 1), golden_wide(golden, "zero"), (wide)1 << 20));
-    json_decref(golden);
-    rounded_gaussian_free(table);
-    rounded_gaussian_free(NULL);
+    return coins;
 }
 
-/* A number at a threshold is not below it and the one before is: everywhere, so that the guide, the
- * search and the undecided upper halves (all of them beyond nine deviations) are exact. */
-Test(rounded_gaussian, thresholds)
+/* sqrt(-2 ln u) and the direction, by the C library in long double: another way to the same
+ * numbers, right to some 1e-17. */
+static void library_pair(const struct coins *c, double stddev, long double out[2])
 {
-    struct rounded_gaussian *table = rounded_gaussian_new();
-    for (uint32_t size = 1; size <= MAX; size++) {
-        wide at = tail(table, size), before = at - 1;
-        cr_assert_gt(at, 0);
-        cr_assert(at > tail(table, size + 1));
-        cr_assert_eq(rounded_gaussian_size(table, (uint64_t)(at >> 64), (uint64_t)at), size - 1);
-        cr_assert_eq(rounded_gaussian_size(table, (uint64_t)(before >> 64), (uint64_t)before),
-                     size);
-    }
-    cr_assert_eq(rounded_gaussian_size(table, 0, 0), MAX);
-    cr_assert_eq(rounded_gaussian_size(table, UINT64_MAX >> 1, UINT64_MAX), 0);
-    rounded_gaussian_free(table);
+    const long double quarter = 1.57079632679489661923132169163975144L;
+    long double rest = (long double)c->more[0] + (long double)c->more[2] * 0x1p-64L;
+    long double u = ((long double)c->u + rest * 0x1p-64L) * 0x1p-32L;
+    long double turn =
+        ((long double)(c->v & 0x3fffffff) + (long double)c->more[1] * 0x1p-64L) * 0x1p-30L - 0.5L;
+    long double angle = (turn + (long double)(c->v >> 30)) * quarter;
+    long double radius = (long double)stddev * sqrtl(-2.0L * logl(u));
+    out[0] = radius * cosl(angle);
+    out[1] = radius * sinl(angle);
 }
 
-static int64_t *draws(size_t count, unsigned key)
+Test(rounded_gaussian, fine_numbers_are_those_of_the_c_library)
+{
+    struct noise_source *noise = golden_noise(63);
+    for (int i = 0; i < 20000; i++) {
+        struct coins c = coins_of(noise, i % 4);
+        int64_t out[2];
+        double rest[2];
+        long double wanted[2];
+        if (~c.u < 64) /* near 1 the library's argument keeps too few bits */
+            continue;
+        rounded_gaussian_fine(c.u, c.v, c.more, SIGMA, out, rest);
+        library_pair(&c, SIGMA, wanted);
+        for (int k = 0; k < 2; k++) {
+            cr_assert_leq(fabs(rest[k]), 0.5);
+            cr_assert_lt(fabsl((long double)out[k] + (long double)rest[k] - wanted[k]), 2e-11L,
+                         "%u %u", c.u, c.v);
+        }
+    }
+    noise_source_free(noise);
+}
+
+static void expect_within(const struct rounded_gaussian_pair *pair, const int64_t out[2],
+                          const double rest[2], const struct coins *c)
+{
+    cr_assert_leq(fabs((pair->x - (double)out[0]) - rest[0]), pair->slack, "%u %u", c->u, c->v);
+    cr_assert_leq(fabs((pair->y - (double)out[1]) - rest[1]), pair->slack, "%u %u", c->u, c->v);
+}
+
+/* Where a bound says that an integer is decided, it is the one that all bits decide. */
+Test(rounded_gaussian, no_bound_is_exceeded)
+{
+    static const double stddevs[] = {1.0, 4096.0, 0x1p18, 0x1p36};
+    struct noise_source *noise = golden_noise(64);
+    int decided = 0;
+    for (int i = 0; i < 40000; i++) {
+        struct coins c = coins_of(noise, i % 4);
+        double stddev = stddevs[i / 4 % 4], rest[2];
+        int64_t out[2];
+        rounded_gaussian_fine(c.u, c.v, c.more, stddev, out, rest);
+        struct rounded_gaussian_pair rough = rounded_gaussian_rough(c.u, c.v, stddev);
+        struct rounded_gaussian_pair middle = rounded_gaussian_middle(c.u, c.v, c.more, stddev);
+        expect_within(&rough, out, rest, &c);
+        expect_within(&middle, out, rest, &c);
+        if (fabs(rough.x - rint(rough.x)) + rough.slack < 0.5) {
+            cr_assert_eq((int64_t)rint(rough.x), out[0]);
+            decided++;
+        }
+    }
+    cr_assert_gt(decided, 15000);
+    noise_source_free(noise);
+}
+
+/* Each border of a small deviation, where the bits of V are all that differs. */
+Test(rounded_gaussian, what_is_in_doubt_is_decided_by_further_bits)
+{
+    struct noise_source *noise = golden_noise(65);
+    int apart = 0;
+    for (int i = 0; i < 200000 && apart < 20; i++) {
+        struct coins low = coins_of(noise, 0), high;
+        struct rounded_gaussian_pair rough = rounded_gaussian_rough(low.u, low.v, 0x1p18);
+        int64_t a[2], b[2];
+        double rest[2];
+        if (fabs(rough.x - rint(rough.x)) + rough.slack < 0.5)
+            continue;
+        high = low;
+        low.more[0] = low.more[1] = 0;
+        high.more[0] = high.more[1] = UINT64_MAX;
+        rounded_gaussian_fine(low.u, low.v, low.more, 0x1p18, a, rest);
+        rounded_gaussian_fine(high.u, high.v, high.more, 0x1p18, b, rest);
+        cr_assert_leq(llabs(a[0] - b[0]), 1 + (int64_t)(2.0 * rough.slack));
+        apart += a[0] != b[0];
+    }
+    cr_assert_geq(apart, 20);
+    noise_source_free(noise);
+}
+
+Test(rounded_gaussian, reaches_beyond_twelve_deviations)
+{
+    const uint64_t more[5] = {1 << 20, 5, 7, 9, 11};
+    int64_t out[2];
+    double rest[2];
+    rounded_gaussian_fine(0, 0x20000000, more, SIGMA, out, rest);
+    cr_assert_gt(hypot((double)out[0], (double)out[1]), 10.0 * SIGMA);
+    const uint64_t least[5] = {0, 5, 7, 9, 11};
+    rounded_gaussian_fine(0, 0x20000000, least, SIGMA, out, rest);
+    cr_assert_gt(hypot((double)out[0], (double)out[1]), 12.0 * SIGMA);
+}
+
+static int64_t *draws(size_t count, unsigned key, double stddev)
 {
     int64_t *values = calloc(count, sizeof *values);
-    struct rounded_gaussian *table = rounded_gaussian_new();
     struct noise_source *noise = golden_noise(key);
-    rounded_gaussian_add(table, noise, values, count);
+    rounded_gaussian_add(noise, stddev, values, count);
     noise_source_free(noise);
-    rounded_gaussian_free(table);
     return values;
 }
 
 /* P(R <= x) */
-static double cdf(double x)
+static double cdf(double x, double stddev)
 {
-    return golden_normal_cdf((x + 0.5) / SIGMA);
+    return golden_normal_cdf((x + 0.5) / stddev);
 }
 
 Test(rounded_gaussian, law)
 {
     enum { N = 2000000, WIDTH = 256, HALF = 64, CELLS = 2 * HALF, RESIDUES = 64 };
-    int64_t *values = draws(N, 60);
+    int64_t *values = draws(N, 60, SIGMA);
     double counts[CELLS] = {0}, expected[CELLS], residues[RESIDUES] = {0}, even[RESIDUES];
     double sum = 0, squares = 0, far = 0;
     for (int i = 0; i < N; i++) {
@@ -111,16 +166,17 @@ Test(rounded_gaussian, law)
     }
     for (int i = 0; i < CELLS; i++) {
         double from = (i - HALF) * WIDTH - 1.0, to = from + WIDTH;
-        expected[i] = N * ((i == CELLS - 1 ? 1.0 : cdf(to)) - (i == 0 ? 0.0 : cdf(from)));
+        expected[i] =
+            N * ((i == CELLS - 1 ? 1.0 : cdf(to, SIGMA)) - (i == 0 ? 0.0 : cdf(from, SIGMA)));
     }
     cr_assert_lt(fabs(golden_chi_square(counts, expected, CELLS)), CHI_LIMIT);
     for (int i = 0; i < RESIDUES; i++)
         even[i] = (double)N / RESIDUES;
     cr_assert_lt(fabs(golden_chi_square(residues, even, RESIDUES)), CHI_LIMIT);
-    double variance = (double)SIGMA * SIGMA + 1.0 / 12.0;
+    double variance = SIGMA * SIGMA + 1.0 / 12.0;
     cr_assert_lt(golden_z(sum, 0.0, SIGMA * sqrt(N)), Z_LIMIT);
     cr_assert_lt(golden_z(squares / variance, N, sqrt(2.0 * N)), Z_LIMIT);
-    double chance = 2.0 * cdf(-4.0 * SIGMA - 1.0); /* 127 are expected */
+    double chance = 2.0 * cdf(-4.0 * SIGMA - 1.0, SIGMA); /* 127 are expected */
     cr_assert_lt(golden_coins(far, N, chance), Z_LIMIT, "%g beyond four deviations", far);
     free(values);
 }
@@ -129,7 +185,7 @@ Test(rounded_gaussian, law)
 Test(rounded_gaussian, middle)
 {
     enum { N = 4000000, HALF = 3, CELLS = 2 * HALF + 1 };
-    int64_t *values = draws(N, 61);
+    int64_t *values = draws(N, 61, SIGMA);
     double counts[CELLS] = {0}, expected[CELLS];
     for (int i = 0; i < N; i++)
         if (llabs(values[i]) <= HALF)
@@ -143,25 +199,43 @@ Test(rounded_gaussian, middle)
 
 Test(rounded_gaussian, adds_to_what_is_there)
 {
-    static const size_t counts[] = {0, 1, 511, 512, 513, 1500};
-    struct rounded_gaussian *table = rounded_gaussian_new();
+    static const size_t counts[] = {0, 1, 511, 2047, 2048, 2500};
     for (int c = 0; c < 6; c++) {
-        int64_t plain[1501] = {0}, shifted[1501];
-        for (int i = 0; i < 1501; i++)
+        int64_t plain[2501] = {0}, shifted[2501];
+        for (int i = 0; i < 2501; i++)
             shifted[i] = INT64_C(1) << 60;
         struct noise_source *a = golden_noise(62), *b = golden_noise(62);
-        rounded_gaussian_add(table, a, plain, counts[c]);
-        rounded_gaussian_add(table, b, shifted, counts[c]);
+        rounded_gaussian_add(a, SIGMA, plain, counts[c]);
+        rounded_gaussian_add(b, SIGMA, shifted, counts[c]);
         size_t still = 0;
         for (size_t i = 0; i < counts[c]; i++) {
             cr_assert_eq(shifted[i], (INT64_C(1) << 60) + plain[i]);
             still += plain[i] == 0;
         }
         cr_assert_leq(still, 4, "one in ten thousand is zero");
-        for (size_t i = counts[c]; i < 1501; i++)
+        for (size_t i = counts[c]; i < 2501; i++)
             cr_assert_eq(plain[i], 0, "beyond the end");
         noise_source_free(a);
         noise_source_free(b);
     }
-    rounded_gaussian_free(table);
+}
+
+/* Integer by integer where the deviation is three steps. */
+Test(rounded_gaussian, small_deviations)
+{
+    enum { N = 3000000, HALF = 13, CELLS = 2 * HALF + 1 };
+    const double stddev = 3.0;
+    int64_t *values = draws(N, 66, stddev);
+    double counts[CELLS] = {0}, expected[CELLS];
+    for (int i = 0; i < N; i++) {
+        int64_t place = values[i] + HALF;
+        counts[place < 0 ? 0 : place >= CELLS ? CELLS - 1 : place] += 1.0;
+    }
+    for (int i = 0; i < CELLS; i++) {
+        double x = i - HALF;
+        double above = i == CELLS - 1 ? 1.0 : cdf(x, stddev);
+        expected[i] = N * (above - (i == 0 ? 0.0 : cdf(x - 1.0, stddev)));
+    }
+    cr_assert_lt(fabs(golden_chi_square(counts, expected, CELLS)), CHI_LIMIT);
+    free(values);
 }
