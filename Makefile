@@ -89,7 +89,7 @@ $(OUT)/tacet: $(OUT)/cli/main.c.o $(ROOM_LIBS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group $(LDLIBS)
 
-# Fixed-order products are fused multiply-adds in one order, whoever compiles them.
+# Fixed-order products are sums of fused multiply-adds, where the build is optimised.
 $(OUT)/algos/nn/matrix_fixed.c.o: COMMON += -ffp-contract=fast
 
 $(OUT)/%.c.o: %.c

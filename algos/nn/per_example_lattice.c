@@ -11,9 +11,8 @@
 #include "envs/rng.h"
 #include "memory/memory.h"
 
-#define INPUT_NORM 256.0F /* about that of a layer's whole inputs: the root of the lattice's norm  \
-                           */
-#define GREATEST_SHIFT 14
+/* About the norm of a layer's whole inputs: the root of the lattice's. */
+#define INPUT_NORM     256.0F
 #define TRIES          4
 #define ROUNDING_SHARE 0x1p-8
 #define SUM_ERROR      (1.0 + 0x1p-13)
@@ -112,13 +111,13 @@ static float *layer_inputs(struct batch *batch, uint32_t layer)
     return layer == 0 ? batch->input : batch->activation[layer - 1];
 }
 
-/* The power of two that brings a vector of SQUARED length near INPUT_NORM. */
+/* The power of two that brings a vector of SQUARED length, that of the input and the bias's 1, near
+ * INPUT_NORM. Never a fraction: the bias's input is this number. */
 static float input_scale(float squared)
 {
     int shift = 0;
-    if (squared > 0.0F)
+    if (squared > 0.0F) /* false for NaN */
         (void)frexpf(INPUT_NORM / sqrtf(squared), &shift);
-    shift = shift > GREATEST_SHIFT ? GREATEST_SHIFT : shift;
     return (float)ldexp(1.0, shift > 0 ? shift : 0);
 }
 
@@ -138,7 +137,7 @@ static bool round_inputs(struct row *row)
     for (uint32_t l = 0; l < shape->layer_count; l++) {
         uint32_t in = mlp_layer_input(shape, l);
         float *input = layer_inputs(row->batch, l) + (size_t)row->number * in;
-        float scale = input_scale(about_square(input, in));
+        float scale = input_scale(about_square(input, in) + 1.0F);
         double square = (double)make_whole(input, row->lattice->dither[0][l], in, scale, input);
         row->scale[l] = scale;
         row->square[l] = square * SUM_ERROR + (double)scale * (double)scale;

@@ -42,8 +42,9 @@ void per_example_lattice_dither(struct per_example_lattice *lattice, const struc
 /* SUM[mlp_parameter_count] += the whole gradients of the first ROWS (at most
  * PER_EXAMPLE_LATTICE_ROWS) rows, each times its FACTOR, in steps of 1 / UNITS. FACTOR must be
  * those of per_example_factors for the clip norm PER_EXAMPLE_LATTICE_NORM / UNITS, times weights of
- * at most 1; a few thousandths more are taken for the rounding, and a row that is not finite, or
- * does not fit, adds nothing. What a row adds depends on that row, the dither, FACTOR
+ * at most 1; the rounding typically takes less than 1 % more. Inputs above some 1000 in norm leave
+ * few steps for errors, so more is lost of them. A row that is not finite, or does not fit, adds
+ * nothing. What a row adds depends on that row, the dither, FACTOR
  * and UNITS alone when the batch was computed by batch_forward_fixed and batch_backward_fixed. Call
  * it instead of per_example_scale and batch_gradient_add; it overwrites inputs and activations. */
 void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *batch,

@@ -101,8 +101,8 @@ extern const char *const offline_arithmetics[]; /* float, exact */
         "Taken from the numbers of a state before input_scale, public: one for all of them, or one "   \
         "for each."},                                                                              \
     [OFFLINE_ARITHMETIC] = {"arithmetic", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 1,                  \
-        offline_arithmetics, "", "Of noisy steps: float is fast, and no theorem covers its last "  \
-        "bits; exact sums whole numbers, for which there is a proof."}
+        offline_arithmetics, "", "Of noisy steps: exact sums whole numbers, for which there is a " \
+        "proof; float is faster by a third, and no theorem covers its last bits."}
 
 /* Further rows, for algorithms that learn values. */
 #define OFFLINE_VALUE_PARAMETERS                                                                   \

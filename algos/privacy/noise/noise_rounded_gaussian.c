@@ -3,7 +3,7 @@
  * DESIGN. pair_of() is the one formula for 32 and for 96 bits. Its loops are written so that a
  * compiler turns them into vectors: no calls, no branches. The elementary functions are their own
  * series, so that the bounds are those of textbooks:
- *   ln m = 2 (f + f^3/3 + ...), f = (m - 1) / (m + 1), |f| <= 0.172: after f^17 less than 2^-50
+ *   ln m = 2 (f + f^3/3 + ...), f = (m - 1) / (m + 1), |f| <= 0.172: after f^17 less than 2^-49
  *   relative is left out;
  *   sin and cos on [-pi/4, pi/4] to a^17 and a^16: less than 2^-56 is left out.
  * With the roundings of some forty operations of 2^-53 each, ARITHMETIC bounds the relative error
@@ -220,6 +220,16 @@ static quad quad_rest(uint64_t low, quad half)
     return ((quad)low + half) * (quad)0x1p-64;
 }
 
+/* ln U for U's 224 bits. Above a half they are those of 1 - U turned round, which lose nothing near
+ * 1. */
+static quad quad_log_of_bits(uint32_t u, const uint64_t more[5])
+{
+    const uint64_t turn = u >> 31 ? UINT64_MAX : 0;
+    quad rest = quad_rest(more[2] ^ turn, quad_rest(more[4] ^ turn, (quad)0.5));
+    quad fraction = quad_fraction(u ^ (uint32_t)turn, more[0] ^ turn, rest, 0x1p-32);
+    return turn ? -2 * odd_series(fraction / (2 - fraction), 1) : quad_log(fraction);
+}
+
 static int64_t quad_rounded(quad x, double *rest)
 {
     int64_t whole = (int64_t)(x < 0 ? x - (quad)0.5 : x + (quad)0.5);
@@ -231,10 +241,7 @@ void rounded_gaussian_fine(uint32_t u, uint32_t v, const uint64_t more[5], doubl
                            int64_t out[2], double rest[2])
 {
     quad pi_half = 8 * odd_series((quad)1 / 5, -1) - 2 * odd_series((quad)1 / 239, -1);
-    quad half = (quad)0.5;
-    quad fraction =
-        quad_fraction(u, more[0], quad_rest(more[2], quad_rest(more[4], half)), 0x1p-32);
-    quad radius = stddev * quad_root(-2 * quad_log(fraction));
+    quad half = (quad)0.5, radius = stddev * quad_root(-2 * quad_log_of_bits(u, more));
     quad turn = quad_fraction(v & 0x3fffffff, more[1], quad_rest(more[3], half), 0x1p-30) - half;
     quad sine = quad_turn(turn * pi_half, 1), cosine = quad_turn(turn * pi_half, 0);
     quad x = v >> 30 & 1 ? -sine : cosine, y = v >> 30 & 1 ? cosine : sine;

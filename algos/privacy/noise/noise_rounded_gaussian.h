@@ -11,7 +11,7 @@
  * double, with a bound on all that is unknown or rounded; where a border of rounding lies within
  * the bound, 96 bits each in double; and where that does not decide, 224 and 160 bits in 113-bit
  * arithmetic, whose result is within stddev 2^-96 of the truth up to 12 deviations. Where that does
- * not decide either, the nearer integer is taken: the probability of each integer up to 12
+ * not decide either, the nearer integer is taken: the probability of each pair of integers up to 12
  * deviations is right to the relative stddev ROUNDED_GAUSSIAN_ERROR. */
 #ifndef TACET_ALGOS_PRIVACY_NOISE_NOISE_ROUNDED_GAUSSIAN_H
 #define TACET_ALGOS_PRIVACY_NOISE_NOISE_ROUNDED_GAUSSIAN_H
@@ -33,7 +33,7 @@ struct noise_source;
 /* Probability of what lies beyond 12 deviations. */
 #define ROUNDED_GAUSSIAN_RARE 4e-33
 
-/* Adds an independent draw to each of VALUES[count]. Sums that leave int64_t wrap: keep |value|
+/* Adds an independent draw to each of VALUES[count]. Sums must not leave int64_t: keep |value|
  * below 2^62. */
 void rounded_gaussian_add(struct noise_source *source, double stddev, int64_t *values,
                           size_t count);

@@ -66,6 +66,12 @@ bool dp_sgd_lattice_fits(const struct dp_sgd_plan *plan, double epsilon)
     return paid <= SHARE_OF_DELTA * plan->delta * (1.0 - 1e-9); /* false for NaN */
 }
 
+bool dp_sgd_plan_lattice_has_noise(const struct dp_sgd_plan *plan)
+{
+    double stddev = draw_stddev(plan);
+    return stddev >= ROUNDED_GAUSSIAN_LEAST && stddev <= ROUNDED_GAUSSIAN_MOST;
+}
+
 double dp_sgd_plan_lattice_units(const struct dp_sgd_plan *plan)
 {
     assert(plan->clip_norm > 0.0);

@@ -75,6 +75,9 @@ void dp_sgd_plan_finish_sum(const struct dp_sgd_plan *plan, struct noise_source 
  * (algos/nn/per_example_lattice.h). */
 #define DP_SGD_LATTICE_NORM 65536
 
+/* Whether the noise of PLAN is in the sampler's range: that of every plan that was accounted is. */
+bool dp_sgd_plan_lattice_has_noise(const struct dp_sgd_plan *plan);
+
 /* How many steps of the lattice are 1. */
 double dp_sgd_plan_lattice_units(const struct dp_sgd_plan *plan);
 

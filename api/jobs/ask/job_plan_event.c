@@ -14,9 +14,9 @@ static json_t *steps_event(const struct job_plan *plan, uint64_t steps, bool bef
                          .child = &noise,
                          .child_count = 1};
     struct event first = {.kind = EVENT_MECHANISM, .mechanism = p->before.mechanism};
-    /* Rounding Gaussian noise is post-processing. The table that it is drawn from differs a little
-     * from the Gaussian, and that difference has a price. */
-    const struct composition_part table = dp_sgd_plan_rounding_price(p, steps);
+    /* Rounding Gaussian noise is post-processing. What is drawn differs a little from it, and that
+     * difference has a price. */
+    const struct composition_part rounding = dp_sgd_plan_rounding_price(p, steps);
     struct event parts[3];
     size_t count = 0;
     if (before && p->before.times > 0) {
@@ -29,8 +29,8 @@ static json_t *steps_event(const struct job_plan *plan, uint64_t steps, bool bef
         parts[count++] = (struct event){
             .kind = EVENT_SELF_COMPOSED, .times = steps, .child = &step, .child_count = 1};
     }
-    if (table.times > 0)
-        parts[count++] = (struct event){.kind = EVENT_MECHANISM, .mechanism = table.mechanism};
+    if (rounding.times > 0)
+        parts[count++] = (struct event){.kind = EVENT_MECHANISM, .mechanism = rounding.mechanism};
     struct event nothing = {.kind = EVENT_NO_OP};
     struct event all = {.kind = EVENT_COMPOSED, .child = parts, .child_count = count};
     if (count > 1)

@@ -108,7 +108,10 @@ static enum algorithm_status price_together(struct job_plan *plan)
         const struct dp_sgd_plan *p = &plan->tries[t].plan.privacy;
         const struct mechanism step = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN,
                                        .gaussian = {p->sampling_rate, p->noise_multiplier}};
+        const struct composition_part rounding = dp_sgd_plan_rounding_price(p, p->steps);
         status = composition_add(&all, &step, p->steps);
+        if (status == COMPOSITION_OK && rounding.times > 0)
+            status = composition_add(&all, &rounding.mechanism, rounding.times);
     }
     enum accountant_status priced = ACCOUNTANT_NO_MEMORY;
     if (status == COMPOSITION_OK)
@@ -143,11 +146,14 @@ static enum algorithm_status plan_all(struct job_plan *plan, double epsilon, con
         enum algorithm_status status = plan->algorithm->plan(&one->request, &one->plan, message);
         if (status != ALGORITHM_OK)
             return status;
-        if (t == 0)
+        if (t == 0) {
             sum->privacy.sampling_rate = one->plan.privacy.sampling_rate;
-        /* price_together does not price rounded noise or a first stage. */
-        if (one->plan.privacy.rounded_draws > 0 || one->plan.privacy.before.times > 0) {
-            *message = "a sweep needs arithmetic \"float\"";
+            sum->privacy.rounded_draws = one->plan.privacy.rounded_draws;
+        }
+        if (one->plan.privacy.rounded_draws < sum->privacy.rounded_draws)
+            sum->privacy.rounded_draws = one->plan.privacy.rounded_draws; /* 0: not all are exact */
+        if (one->plan.privacy.before.times > 0) { /* price_together does not price it */
+            *message = "a sweep cannot have a first stage";
             return ALGORITHM_BAD_INPUT;
         }
         sum->total_steps += one->plan.total_steps;

@@ -123,6 +123,18 @@ Test(rounded_gaussian, what_is_in_doubt_is_decided_by_further_bits)
     noise_source_free(noise);
 }
 
+/* U = 1 - w with w = 2^-63: ln U = -w - w^2 / 2, so R^2 = 2 w to a relative 2^-64. */
+Test(rounded_gaussian, keeps_its_bits_near_the_middle)
+{
+    const uint64_t more[5] = {~(UINT64_C(1) << 33) + 1, 0, 0, 1 << 20, 0};
+    const double stddev = 0x1p36, radius = stddev * exp2(-31.0);
+    int64_t out[2];
+    double rest[2];
+    rounded_gaussian_fine(UINT32_MAX, 0x20000000, more, stddev, out, rest);
+    cr_assert_float_eq(hypot((double)out[0] + rest[0], (double)out[1] + rest[1]), radius,
+                       1e-12 * radius);
+}
+
 Test(rounded_gaussian, reaches_beyond_twelve_deviations)
 {
     const uint64_t more[5] = {1 << 20, 5, 7, 9, 11};
