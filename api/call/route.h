@@ -34,7 +34,7 @@ enum route_flag {
     ROUTE_KEY_OR_ID = 32,   /* can spend too: the body's "id" is the key where there is no header */
     ROUTE_HEAVY = 128,      /* {id} is a teacher that may compute for long: PREPARE does that, never
                                within a batch (api_is_heavy) */
-    ROUTE_UNTIMED = 256, /* takes longer the more data were uploaded: metrics do not time it */
+    ROUTE_UNTIMED = 256,    /* takes longer the more data were uploaded: metrics do not time it */
 };
 
 enum route_body {

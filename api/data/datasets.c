@@ -334,8 +334,8 @@ static void silence_teachers(void *what)
     shelf_drop(silencing->teachers, silencing->dataset);
 }
 
-/* Wipes the teachers' secret networks of DATASET once the deletion is on disk. Before that, a concurrent
- * question could put the networks back on the shelf. */
+/* Wipes the teachers' secret networks of DATASET once the deletion is on disk. Before that, a
+ * concurrent question could put the networks back on the shelf. */
 static void silence_at_the_end(struct call *call, const char *dataset)
 {
     struct dataset_silencing *silencing = arena_array(&call->arena, 1, sizeof *silencing);
