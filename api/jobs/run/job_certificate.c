@@ -135,13 +135,22 @@ static const char *neighbours_of(const struct job_plan *plan)
     return neighbours_counted;
 }
 
+/* Whether every noisy step was exact, of all tries where there are some. */
+static bool is_exact(const struct job_plan *plan)
+{
+    bool exact = plan->try_count > 0 || plan->plan.privacy.rounded_draws > 0;
+    for (uint32_t t = 0; t < plan->try_count; t++)
+        exact = exact && plan->tries[t].plan.privacy.rounded_draws > 0;
+    return exact;
+}
+
 /* The privacy statement about experts' data for the steps of a plan. */
 static void experts_statement(const struct job_plan *plan, struct statement *out)
 {
     bool noisy = plan->plan.privacy.steps > 0;
     const char *noise = noise_float, *arithmetic = warning_float;
     const char *number = "The number of experts is public.";
-    if (plan->plan.privacy.rounded_draws > 0) {
+    if (is_exact(plan)) {
         noise = noise_exact;
         arithmetic = warning_exact;
     }

@@ -124,6 +124,31 @@ Test(job_sweep, gives_the_best_and_a_certificate_of_all)
     fixture_close(f);
 }
 
+/* Exact tries cost at least what their Gaussians cost, and the certificate says that they are
+ * exact; when one of them is float, it does not. */
+Test(job_sweep, may_be_exact)
+{
+    static const char *const axes[] = {"\"arithmetic\":[\"exact\"]",
+                                       "\"arithmetic\":[\"exact\",\"float\"]"};
+    struct fixture *f = fixture_open();
+    for (int i = 0; i < 2; i++) {
+        const char *id = domain_sealed(f, "private", 20);
+        struct response *job = domain_run(
+            f, domain_path(JOB(PRIVACY SMALL EVALUATE ",\"sweep\":{\"alpha\":[0.5,1],%s}"), id, 50U,
+                           axes[i]));
+        cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
+        double cost = domain_spent(f, id);
+        cr_assert(cost > 0 && cost <= 4);
+        struct response *certificate =
+            fixture_get(f, "auditor",
+                        domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+        expect_status(certificate, 200);
+        cr_expect_float_eq(response_number(certificate, "/privacy/epsilon"), cost, 1e-8);
+        cr_expect_eq(strstr(certificate->body, "Exact arithmetic") != NULL, i == 0);
+    }
+    fixture_close(f);
+}
+
 struct stopper {
     unsigned pulses, stop_at;
 };
