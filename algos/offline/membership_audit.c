@@ -93,6 +93,7 @@ static enum algorithm_status train_quietly(const struct membership_attack *attac
     quiet.privacy.noise_multiplier = 1e-9 / clip;
     quiet.privacy.clip_norm *= clip;
     quiet.privacy.sampling_rate = 1.0;
+    quiet.privacy.rounded_draws = 0; /* in float: the lattice has no noise so small */
     enum algorithm_status status = attack_train(attack, &quiet, with, NULL, &policy, message);
     if (status != ALGORITHM_OK)
         return status;
@@ -224,8 +225,8 @@ enum algorithm_status membership_attack_run(const struct membership_attack *atta
     if (sabotage == MEMBERSHIP_HALF_NOISE)
         plan.privacy.noise_multiplier *= 0.5;
     if (sabotage == MEMBERSHIP_NO_CLIP) {
-        plan.privacy.clip_norm *= 1e6;
-        plan.privacy.noise_multiplier *= 1e-6;
+        plan.privacy.clip_norm *= 1e3;
+        plan.privacy.noise_multiplier *= 1e-3;
     }
     enum algorithm_status status = attack_train(attack, &plan, with, noise, &policy, &message);
     if (status != ALGORITHM_OK)

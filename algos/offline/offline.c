@@ -86,7 +86,7 @@ enum algorithm_status offline_plan_status(enum dp_sgd_plan_status status, const 
 static const char too_dear[] = "the privacy budget cannot pay one step";
 static const char too_dear_exactly[] =
     "the privacy budget cannot pay one step, or is too large for exact arithmetic, whose noise can "
-    "be certified up to an epsilon of some 30";
+    "be certified up to an epsilon of some 30 (\"arithmetic\":\"float\" has no such limit)";
 
 /* Accounts the noisy steps among PLAN->total_steps, and drops the steps that the budget cannot pay
  * at the requested noise. */

@@ -87,7 +87,7 @@ Test(epsilon_service, says_where_events_are_wrong)
     }
 }
 
-/* What a job's estimate says of its plan, from the shell: to the digit. */
+/* What a job's estimate says of its Gaussians, from the shell: to the digit. */
 Test(epsilon_service, agrees_with_the_estimate_of_a_job)
 {
     struct server_process server;
@@ -98,7 +98,7 @@ Test(epsilon_service, agrees_with_the_estimate_of_a_job)
     scene_dataset(scene.client, scene.steward, 40, dataset);
     snprintf(body, sizeof body,
              "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\",\"privacy\":{"
-             "\"epsilon\":3,\"delta\":1e-6}}",
+             "\"epsilon\":3,\"delta\":1e-6},\"parameters\":{\"arithmetic\":\"float\"}}",
              dataset);
     struct http_call call = {
         .method = "POST", .path = "/v1/jobs:estimate", .token = scene.steward, .body = body};

@@ -81,6 +81,7 @@ static void setup(struct fixture *f, enum algorithm_mechanism mechanism)
     parameters_defaults(cql_algorithm.parameters, cql_algorithm.parameter_count,
                         &f->request.parameters);
     set(f, "hidden", 8);
+    set(f, "arithmetic", 0); /* so that tests may make the noise vanish */
     set(f, "batch_size", 4);
     set(f, "steps", STEPS);
     set(f, "full_weight_transitions", 10);

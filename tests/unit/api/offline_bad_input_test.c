@@ -85,7 +85,7 @@ Test(offline_bad_input, an_expert_with_no_trajectory, .timeout = 120)
         struct response *job =
             domain_run(f, domain_path("{\"algorithm\":\"behaviour_cloning\",\"dataset\":\"%s\","
                                       "\"parameters\":{\"hidden\":[4],\"batch_size\":4,"
-                                      "\"steps\":20},\"mechanism\":%s}",
+                                      "\"steps\":20,\"arithmetic\":\"float\"},\"mechanism\":%s}",
                                       id, mechanisms[i]));
         double paid = response_number(job, "/privacy/spent/epsilon");
         cr_expect_gt(paid, 4.9);

@@ -91,8 +91,8 @@ static bool certificate_says(struct fixture *f, const char *policy, const char *
 Test(offline_kinds, certificate_names_the_arithmetic)
 {
     struct fixture *f = fixture_open();
-    struct response *real = trained(f, "cql", "");
-    struct response *whole = trained(f, "bcq", ",\"arithmetic\":\"exact\"");
+    struct response *real = trained(f, "cql", ",\"arithmetic\":\"float\"");
+    struct response *whole = trained(f, "bcq", "");
     const char *policy = response_text(real, "/policy");
     cr_expect(certificate_says(f, policy, "no theorem covers its last bits"));
     cr_expect_not(certificate_says(f, policy, "Exact arithmetic"));

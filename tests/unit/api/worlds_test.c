@@ -194,7 +194,7 @@ Test(worlds, that_break_say_how)
         {AT_STEP("head -c 70000 /dev/zero | tr '\\0' 1; echo"), WORLD_TOO_LONG},
         {AT_STEP("cat /dev/zero"), WORLD_TOO_LONG},
         {AT_STEP("yes"), WORLD_OUT_OF_TURN},
-        {AT_STEP(GOOD_STEP "; " GOOD_STEP), WORLD_OUT_OF_TURN},
+        {AT_STEP("x=$(" GOOD_STEP "); printf '%s\\n%s\\n' \"$x\" \"$x\""), WORLD_OUT_OF_TURN},
         {SHELL_WORLD("echo '{\"observation\":[0,0,0]}'", GOOD_STEP), WORLD_BAD_LENGTH},
         {SHELL_WORLD("echo '{\"observation\":[0,0,0,0],\"info\":1}'", GOOD_STEP),
          WORLD_BAD_MEMBERS},
