@@ -222,3 +222,23 @@ void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *
             weight[k] += (int32_t)lattice->product[k];
     }
 }
+
+void per_example_lattice_add_one(const float *gradient, size_t count, double units, int64_t *sum)
+{
+    double squares = 0.0, factor = units;
+    for (size_t i = 0; i < count; i++)
+        squares += (double)gradient[i] * (double)gradient[i];
+    double most = PER_EXAMPLE_LATTICE_NORM * (1.0 - ROUNDING_SHARE), norm = sqrt(squares) * units;
+    if (!isfinite(norm))
+        return;
+    if (norm > most)
+        factor *= most / norm;
+    /* The bound in whole numbers, exact in double: no term is above 2^32, nor is their sum. */
+    squares = 0.0;
+    for (size_t i = 0; i < count && squares <= NORM_SQUARED; i++) {
+        double whole = trunc(factor * (double)gradient[i]);
+        squares += whole * whole;
+    }
+    for (size_t i = 0; i < count && squares <= NORM_SQUARED; i++)
+        sum[i] += (int64_t)(factor * (double)gradient[i]);
+}

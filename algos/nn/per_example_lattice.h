@@ -50,4 +50,8 @@ void per_example_lattice_dither(struct per_example_lattice *lattice, const struc
 void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *batch,
                              uint32_t rows, const float *factor, double units, int64_t *sum);
 
+/* SUM[count] += one example's whole GRADIENT, in steps of 1 / UNITS: cut to the norm
+ * PER_EXAMPLE_LATTICE_NORM and rounded towards zero. What is not finite adds nothing. */
+void per_example_lattice_add_one(const float *gradient, size_t count, double units, int64_t *sum);
+
 #endif

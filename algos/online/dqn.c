@@ -164,13 +164,7 @@ static void dqn_describe(const struct algorithm_request *request, const struct a
     if (!user)
         statement_add(out->warnings, "A single transition is protected. A person with many of them "
                                      "is not: unit user protects whole episodes.");
-    statement_add(out->warnings,
-                  privacy->rounded_draws > 0
-                      ? "Sums are of whole numbers and the noise is drawn exactly; every figure "
-                        "pays for its rounding."
-                      : "Noise is drawn and added in 32-bit floating point; no theorem covers its "
-                        "last bits. The weights are rounded to multiples of 2^-20, which is "
-                        "post-processing.");
+    statement_add(out->warnings, online_arithmetic(privacy));
     statement_number(out, "expected_uses_of_a_slot",
                      privacy->sampling_rate * (double)privacy->steps);
 }

@@ -136,6 +136,16 @@ enum algorithm_status online_policy(const struct mlp_shape *shape, const float *
     return ALGORITHM_OK;
 }
 
+const char *online_arithmetic(const struct dp_sgd_plan *plan)
+{
+    if (plan->rounded_draws > 0)
+        return "Exact arithmetic: sums are of whole numbers and the noise is a rounded Gaussian, "
+               "whose distance from the true law every figure pays for; the proof covers what was "
+               "computed.";
+    return "Noise is drawn and added in 32-bit floating point; no theorem covers its last bits. "
+           "The weights are rounded to multiples of 2^-20, which is post-processing.";
+}
+
 uint32_t online_step_limit(double asked, const struct env *world)
 {
     double usual = world ? world->max_episode_steps : ONLINE_MAX_STEPS;

@@ -51,6 +51,9 @@ uint32_t online_step_limit(double asked, const struct env *world);
 const char *online_request_problem(const struct algorithm_request *request,
                                    const struct parameter_spec *specs, unsigned count);
 
+/* What a certificate says of the arithmetic of PLAN's noisy steps. */
+const char *online_arithmetic(const struct dp_sgd_plan *plan);
+
 /* The message when no noise fits the budget (offline_plan_status). */
 #define ONLINE_TOO_DEAR "no noise fits the privacy budget"
 

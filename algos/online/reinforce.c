@@ -10,15 +10,19 @@
 
 #include "algos/nn/initialize.h"
 #include "algos/nn/optimizer.h"
+#include "algos/nn/per_example_lattice.h"
 #include "algos/offline/offline.h"
 #include "algos/online/online_run.h"
-#include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/privacy/noise/noise.h"
 #include "memory/memory.h"
 
 #define CHUNK_ROWS  256
 #define RECENT      0.95 /* memory of the mean return that is shown */
 #define OUTPUT_GAIN 0.1
+
+#define TOO_DEAR_EXACTLY                                                                           \
+    "no noise fits the privacy budget, or epsilon is too large for exact arithmetic, whose noise " \
+    "can be certified up to an epsilon of some 45 (\"arithmetic\":\"float\" has no such limit)"
 
 enum {
     P_HIDDEN,
@@ -31,6 +35,7 @@ enum {
     P_NOISE_MULTIPLIER,
     P_STEP_LIMIT,
     P_BOUND,
+    P_ARITHMETIC,
     P_COUNT
 };
 
@@ -60,12 +65,19 @@ static const struct parameter_spec specs[P_COUNT] = {
     [P_BOUND] = {"observation_bound", PARAMETER_REAL, PARAMETER_ONE(0), 0, 1e6, NULL, "",
                  "Every number of an observation is clipped to plus and minus this; 0: the bounds "
                  "that are declared for the world; for ldp_observations."},
+    [P_ARITHMETIC] = {"arithmetic", PARAMETER_CHOICE, PARAMETER_ONE(1), 0, 1, offline_arithmetics,
+                      "",
+                      "Of dpsgd: exact sums whole numbers, and the proof covers every bit; no "
+                      "theorem covers the last bits of float."},
 };
+
+static const struct parameter_later later = {P_ARITHMETIC, PARAMETER_ONE(0)}; /* float */
 
 /* ---- plan */
 
 static enum algorithm_status reinforce_privacy(const struct algorithm_request *request,
-                                               struct dp_sgd_plan *out, const char **message)
+                                               uint64_t parameter_count, struct dp_sgd_plan *out,
+                                               const char **message)
 {
     struct observation_bounds bounds;
     const struct env *world = request->world;
@@ -87,10 +99,13 @@ static enum algorithm_status reinforce_privacy(const struct algorithm_request *r
                                .nominal_experts = batch,
                                .steps = 1,
                                .delta = request->delta};
+    bool exact = algorithm_number(request, P_ARITHMETIC) > 0.0;
+    if (exact)
+        plan.rounded_draws = parameter_count;
     bool asked = plan.noise_multiplier > 0.0;
     enum algorithm_status status = offline_plan_status(
         asked ? dp_sgd_plan_account(&plan) : dp_sgd_plan_find_noise(&plan, request->epsilon),
-        ONLINE_TOO_DEAR, message);
+        exact ? TOO_DEAR_EXACTLY : ONLINE_TOO_DEAR, message);
     if (status == ALGORITHM_OK && plan.epsilon > request->epsilon) {
         *message = "noise_multiplier is too small for the requested epsilon";
         return ALGORITHM_INFEASIBLE;
@@ -123,7 +138,8 @@ static enum algorithm_status reinforce_plan(const struct algorithm_request *requ
     plan.total_steps = (uint64_t)ceil(algorithm_number(request, P_EPISODES) /
                                       algorithm_number(request, P_PER_UPDATE));
     if (request->mechanism != MECHANISM_NONE) {
-        enum algorithm_status status = reinforce_privacy(request, &plan.privacy, message);
+        enum algorithm_status status =
+            reinforce_privacy(request, plan.parameter_count, &plan.privacy, message);
         if (status != ALGORITHM_OK)
             return status;
     }
@@ -163,13 +179,11 @@ static void reinforce_describe(const struct algorithm_request *request,
     statement_add(out->assumptions,
                   "One person gives one episode. Who gives k of them has the figures of k times "
                   "the squared sensitivity.");
-    statement_add(out->warnings,
-                  "Noise is drawn and added in 32-bit floating point; no theorem covers its last "
-                  "bits. The weights are rounded to multiples of 2^-20, which is post-processing.");
+    statement_add(out->warnings, online_arithmetic(privacy));
     statement_number(out, "uses_of_an_episode", 1);
-    statement_number(
-        out, "epsilon_replaced",
-        gaussian_dp_epsilon_interval(2.0 / privacy->noise_multiplier, privacy->delta).upper);
+    double replaced = dp_sgd_plan_epsilon_replaced(privacy);
+    if (isfinite(replaced))
+        statement_number(out, "epsilon_replaced", replaced);
 }
 
 /* ---- the run */
@@ -184,6 +198,7 @@ struct reinforce {
     struct batch *batch;
     void *state; /* of the world */
     float *parameters, *gradient, *sum, *scratch;
+    int64_t *whole; /* sums of exact arithmetic; else NULL */
     size_t count;
     uint64_t updates;
     double recent_weight, recent; /* of returns; not private runs' */
@@ -195,7 +210,10 @@ static enum algorithm_status reinforce_update(struct reinforce *r, const char **
     const struct dp_sgd_plan *privacy = &r->run->plan->privacy;
     bool noisy = request->mechanism == MECHANISM_DPSGD;
     uint32_t batch = (uint32_t)algorithm_number(request, P_PER_UPDATE);
+    double units = r->whole ? dp_sgd_plan_lattice_units(privacy) : 0.0;
     memset(r->sum, 0, r->count * sizeof *r->sum);
+    if (r->whole)
+        memset(r->whole, 0, r->count * sizeof *r->whole);
     for (uint32_t i = 0; i < batch; i++) {
         struct rng rng;
         rng_seed(&rng, request->seed, 1 + r->updates * batch + i);
@@ -212,9 +230,14 @@ static enum algorithm_status reinforce_update(struct reinforce *r, const char **
         r->recent = RECENT * r->recent + (1.0 - RECENT) * r->episode.score;
         reinforce_weigh(&r->episode, algorithm_number(request, P_DISCOUNT));
         reinforce_gradient(&r->episode, r->batch, r->parameters, r->gradient);
-        reinforce_add_clipped(r->gradient, r->count, noisy ? privacy->clip_norm : 0.0, r->sum);
+        if (r->whole)
+            per_example_lattice_add_one(r->gradient, r->count, units, r->whole);
+        else
+            reinforce_add_clipped(r->gradient, r->count, noisy ? privacy->clip_norm : 0.0, r->sum);
     }
-    if (noisy)
+    if (r->whole)
+        dp_sgd_plan_finish_lattice(privacy, r->noise, r->whole, r->count, r->sum);
+    else if (noisy)
         dp_sgd_plan_finish_sum(privacy, r->noise, r->sum, r->count);
     for (size_t i = 0; i < r->count && !noisy; i++)
         r->sum[i] /= (float)batch;
@@ -232,11 +255,13 @@ static enum algorithm_status reinforce_prepare(struct reinforce *r, const char *
     struct rng rng;
     r->count = mlp_parameter_count(shape);
     r->state = env_open(request->world);
-    if (!r->state || !memory_fits(12 * r->count * sizeof(float) + batch_bytes(shape, CHUNK_ROWS)))
+    if (!r->state || !memory_fits(14 * r->count * sizeof(float) + batch_bytes(shape, CHUNK_ROWS)))
         return ALGORITHM_NO_MEMORY;
     r->parameters = memory_new(r->count, sizeof *r->parameters);
     r->gradient = memory_new(r->count, sizeof *r->gradient);
     r->sum = memory_new(r->count, sizeof *r->sum);
+    if (request->mechanism == MECHANISM_DPSGD && run->plan->privacy.rounded_draws > 0)
+        r->whole = memory_new(r->count, sizeof *r->whole);
     r->scratch = memory_new(mlp_scratch_count(shape), sizeof *r->scratch);
     r->batch = memory_must(batch_new(shape, CHUNK_ROWS));
     if (!optimizer_init(&r->adam, &adam, r->count))
@@ -276,13 +301,16 @@ static void reinforce_clear(struct reinforce *r)
     free(r->parameters);
     free(r->gradient);
     free(r->sum);
+    free(r->whole);
     free(r->scratch);
 }
 
 static enum algorithm_status reinforce_learn(struct reinforce *r, const char **message)
 {
     const struct algorithm_run *run = r->run;
-    uint64_t fingerprint = online_fingerprint(run, P_COUNT);
+    /* Runs in float keep the number that they had before there was a choice. */
+    bool exact = algorithm_number(run->request, P_ARITHMETIC) > 0.0;
+    uint64_t fingerprint = online_fingerprint(run, exact ? P_COUNT : P_ARITHMETIC);
     struct online_memory memory = {.updates = &r->updates,
                                    .optimizer_step = &r->adam.step,
                                    .count = r->count,
@@ -330,6 +358,8 @@ const struct algorithm reinforce_algorithm = {
     .privacy_unit = "episode",
     .parameters = specs,
     .parameter_count = P_COUNT,
+    .later = &later,
+    .later_count = 1,
     .plan = reinforce_plan,
     .describe = reinforce_describe,
     .train = reinforce_train,

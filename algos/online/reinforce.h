@@ -11,7 +11,9 @@
  * public. An episode goes into one update and is forgotten, and all that follows, later episodes
  * included, reads the noised sum alone: so the guarantee of the whole run, all iterates shown, is
  * that of one Gaussian of sensitivity C (parallel composition), and does not grow with the updates.
- * An episode replaced by any other moves the sum by up to 2C; that figure is stated, too. */
+ * An episode replaced by any other moves the sum by up to 2C; that figure is stated, too. In exact
+ * arithmetic a clipped gradient is rounded to whole steps of C / 65536
+ * (per_example_lattice_add_one), and the noise is whole, too (dp_sgd_plan_finish_lattice). */
 #ifndef TACET_ALGOS_ONLINE_REINFORCE_H
 #define TACET_ALGOS_ONLINE_REINFORCE_H
 

@@ -14,6 +14,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/privacy/noise/noise_rounded_gaussian.h"
 #include "algos/privacy/training/dp_sgd_accounting.h"
 
@@ -70,6 +71,18 @@ bool dp_sgd_plan_lattice_has_noise(const struct dp_sgd_plan *plan)
 {
     double stddev = draw_stddev(plan);
     return stddev >= ROUNDED_GAUSSIAN_LEAST && stddev <= ROUNDED_GAUSSIAN_MOST;
+}
+
+double dp_sgd_plan_epsilon_replaced(const struct dp_sgd_plan *plan)
+{
+    assert(plan->steps == 1 && plan->sampling_rate >= 1.0 && plan->before.times == 0);
+    double mu = 2.0 / plan->noise_multiplier;
+    if (plan->rounded_draws == 0)
+        return gaussian_dp_epsilon_interval(mu, plan->delta).upper;
+    struct dp_sgd_allowance allowance = dp_sgd_lattice_allowance(plan);
+    double epsilon =
+        gaussian_dp_epsilon_interval(mu, allowance.delta_above).upper + allowance.epsilon;
+    return dp_sgd_lattice_fits(plan, epsilon) ? epsilon : (double)INFINITY;
 }
 
 double dp_sgd_plan_lattice_units(const struct dp_sgd_plan *plan)

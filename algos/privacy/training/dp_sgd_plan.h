@@ -62,6 +62,11 @@ enum dp_sgd_plan_status dp_sgd_plan_find_steps(struct dp_sgd_plan *plan, double 
 enum dp_sgd_plan_status dp_sgd_plan_epsilon_after(const struct dp_sgd_plan *plan, uint64_t steps,
                                                   double *out_epsilon);
 
+/* Certified epsilon at plan->delta where neighbours differ in a unit that is replaced by any other,
+ * for a plan of one step that every unit joins (twice the sensitivity). INFINITY: none can be
+ * certified. */
+double dp_sgd_plan_epsilon_replaced(const struct dp_sgd_plan *plan);
+
 /* The batch of one step: which of the EXPERT_COUNT slots join. CHOSEN has room for all; gives how
  * many. */
 uint32_t dp_sgd_plan_draw_batch(const struct dp_sgd_plan *plan, struct noise_source *noise,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "algos/nn/initialize.h"
+#include "algos/nn/per_example_lattice.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "tests/unit/algos/online_kit.h"
 
@@ -113,6 +114,71 @@ Test(reinforce, one_clip_covers_all_tensors)
     cr_expect_eq(whole[3], 24.0F);
 }
 
+/* The bound in whole numbers, however the gradient was computed, and where nothing is cut, each
+ * number to less than a step. */
+Test(reinforce, whole_gradients_are_no_longer_than_the_lattices_norm)
+{
+    enum { COUNT = 1000 };
+    float gradient[COUNT];
+    struct rng rng;
+    rng_seed(&rng, 8, 0);
+    for (int turn = 0; turn < 2000; turn++) {
+        int64_t sum[COUNT] = {0};
+        double squares = 0.0, size = exp(40.0 * rng_uniform(&rng) - 20.0), length = 0.0;
+        uint32_t used = 1 + rng_below(&rng, COUNT);
+        for (uint32_t i = 0; i < used; i++)
+            gradient[i] = (float)(size * rng_normal(&rng));
+        for (uint32_t i = 0; i < used; i++)
+            length += (double)gradient[i] * (double)gradient[i];
+        double units = turn % 2 ? 65536.0 : 65536.0 / sqrt(length);
+        per_example_lattice_add_one(gradient, used, units, sum);
+        for (uint32_t i = 0; i < used; i++)
+            squares += (double)sum[i] * (double)sum[i];
+        cr_assert_leq(squares, 65536.0 * 65536.0);
+        for (uint32_t i = 0; i < used && sqrt(length) * units < 65000.0; i++)
+            cr_assert_lt(fabs((double)sum[i] - (double)gradient[i] * units), 1.0);
+        if (sqrt(length) * units > 65536.0)
+            cr_assert_gt(sqrt(squares), 65000.0);
+    }
+    int64_t untouched[2] = {7, 7};
+    const float broken[3][2] = {{NAN, 1.0F}, {INFINITY, 1.0F}, {-INFINITY, 0.0F}};
+    for (int i = 0; i < 3; i++)
+        per_example_lattice_add_one(broken[i], 2, 65536.0, untouched);
+    cr_expect(untouched[0] == 7 && untouched[1] == 7);
+}
+
+/* The same episodes and the same key: both arithmetics give nearly the same sum, but for noise. */
+Test(reinforce, both_arithmetics_learn_from_the_same_gradients)
+{
+    float *weights[2];
+    size_t count = 0;
+    for (int exact = 0; exact < 2; exact++) {
+        struct online_kit kit;
+        online_kit_init(&kit, "reinforce", MECHANISM_DPSGD, "cartpole", 1);
+        const char *message;
+        kit.request.epsilon = 40.0;
+        online_kit_set(&kit, "arithmetic", exact);
+        online_kit_set(&kit, "hidden", 8);
+        online_kit_set(&kit, "episodes", 64);
+        online_kit_set(&kit, "episodes_per_update", 64);
+        cr_assert_eq(online_kit_plan(&kit, &message), ALGORITHM_OK, "%s", message);
+        cr_expect_eq(kit.plan.privacy.rounded_draws, exact ? kit.plan.parameter_count : 0);
+        struct policy *policy = online_kit_policy(&kit);
+        count = kit.plan.parameter_count;
+        weights[exact] = malloc(count * sizeof(float));
+        memcpy(weights[exact], policy->parameters, count * sizeof(float));
+        policy_free(policy);
+        online_kit_clear(&kit);
+    }
+    /* Adam's first step is the sign of the sum: most signs agree, not all bits. */
+    size_t agree = 0;
+    for (size_t i = 0; i < count; i++)
+        agree += fabsf(weights[0][i] - weights[1][i]) < 1e-4F;
+    cr_expect(agree > count * 9 / 10, "%zu of %zu", agree, count);
+    free(weights[0]);
+    free(weights[1]);
+}
+
 Test(reinforce, what_is_not_finite_contributes_nothing)
 {
     float parameters[64] = {0}, gradient[64], zero[64] = {0};
@@ -214,6 +280,7 @@ Test(reinforce, costs_what_one_gaussian_costs)
         const char *message;
         online_kit_init(&kit, "reinforce", MECHANISM_DPSGD, "cartpole", 1);
         kit.request.epsilon = 500.0;
+        online_kit_set(&kit, "arithmetic", 0);
         online_kit_set(&kit, "noise_multiplier", table[i][0]);
         cr_assert_eq(online_kit_plan(&kit, &message), ALGORITHM_OK, "%s", message);
         cr_expect_float_eq(kit.plan.privacy.epsilon, table[i][1], 0.006 * table[i][1], "%g",
@@ -234,6 +301,37 @@ Test(reinforce, costs_what_one_gaussian_costs)
         }
         online_kit_clear(&kit);
     }
+}
+
+/* What exact arithmetic adds is next to nothing; where it cannot be certified it is refused, or the
+ * figure is left out. */
+Test(reinforce, exact_figures_pay_for_the_draws)
+{
+    struct online_kit kit;
+    const char *message;
+    online_kit_init(&kit, "reinforce", MECHANISM_DPSGD, "cartpole", 1);
+    kit.request.epsilon = 500.0;
+    for (double noise = 0.1; noise < 9.0; noise *= 2.0) {
+        online_kit_set(&kit, "noise_multiplier", noise);
+        enum algorithm_status status = online_kit_plan(&kit, &message);
+        double once = gaussian_dp_epsilon(1.0 / noise, 1e-5);
+        double twice = gaussian_dp_epsilon(2.0 / noise, 1e-5);
+        cr_expect_eq(status, once > 45.0 ? ALGORITHM_INFEASIBLE : ALGORITHM_OK, "%g", noise);
+        if (status != ALGORITHM_OK)
+            continue;
+        cr_expect(kit.plan.privacy.epsilon > once && kit.plan.privacy.epsilon < once * 1.001);
+        struct statement statement = {0};
+        bool told = false;
+        kit.algorithm->describe(&kit.request, &kit.plan, "cartpole", &statement);
+        for (unsigned f = 0; f < statement.figure_count; f++)
+            if (strcmp(statement.figures[f].name, "epsilon_replaced") == 0) {
+                double value = statement.figures[f].value[0];
+                told = true;
+                cr_expect(value > twice && value < twice * 1.001, "%g %g", value, twice);
+            }
+        cr_expect_eq(told, twice < 45.0, "%g", noise);
+    }
+    online_kit_clear(&kit);
 }
 
 Test(reinforce, plans_the_least_noise_or_refuses)
