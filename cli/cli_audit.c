@@ -16,6 +16,7 @@ static const char *const SABOTAGES[MEMBERSHIP_SABOTAGES + 1] = {
     [MEMBERSHIP_SOUND] = "nothing",
     [MEMBERSHIP_HALF_NOISE] = "noise",
     [MEMBERSHIP_NO_CLIP] = "clip",
+    [MEMBERSHIP_DOUBLE_CLIP] = "wide_clip",
 };
 
 struct audit_options {
@@ -30,7 +31,9 @@ struct audit_options {
 static const struct flag TABLE[] = {
     {"algorithm", AS_ANY_TEXT(algorithm), "cql", "NAME", "cql, bcq or behaviour_cloning", 0},
     {"break", AS_CHOICE(sabotage, SABOTAGES), "nothing", "NAME",
-     "nothing, noise (half of it) or clip (none): the bound must then exceed the certificate", 0},
+     "nothing, noise (half of it), clip (none) or wide_clip (twice as wide): the bound must then "
+     "exceed the certificate",
+     0},
     {"experts", AS_WHOLE(experts, 1, 1000), "2", "N",
      "each joins a step with probability 1 / experts", 0},
     {"steps", AS_WHOLE(steps, 1, 1000), "2", "N", "noisy steps of one training", 0},

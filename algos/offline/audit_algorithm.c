@@ -20,6 +20,7 @@ static const struct algorithm *const audited_algorithms[] = {&cql_algorithm, &bc
 static const char *const broken[] = {[MEMBERSHIP_SOUND] = "nothing",
                                      [MEMBERSHIP_HALF_NOISE] = "noise",
                                      [MEMBERSHIP_NO_CLIP] = "clip",
+                                     [MEMBERSHIP_DOUBLE_CLIP] = "wide_clip",
                                      [MEMBERSHIP_SABOTAGES] = NULL};
 
 static const struct parameter_spec specs[P_COUNT] = {
@@ -27,7 +28,8 @@ static const struct parameter_spec specs[P_COUNT] = {
                    "The algorithm whose trainer is attacked."},
     [P_BROKEN] = {"broken", PARAMETER_CHOICE, PARAMETER_ONE(MEMBERSHIP_SOUND), 0,
                   MEMBERSHIP_SABOTAGES - 1, broken, "",
-                  "What is broken on purpose (half the noise, or no clip), to see that the audit "
+                  "What is broken on purpose (half the noise, no clip, or one twice as wide), to "
+                  "see that the audit "
                   "finds it."},
     [P_EXPERTS] = {"experts", PARAMETER_INTEGER, PARAMETER_ONE(2), 1, 1000, NULL, "experts",
                    "Each joins a step with probability 1 / experts."},

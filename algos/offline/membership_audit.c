@@ -228,6 +228,10 @@ enum algorithm_status membership_attack_run(const struct membership_attack *atta
         plan.privacy.clip_norm *= 1e3;
         plan.privacy.noise_multiplier *= 1e-3;
     }
+    if (sabotage == MEMBERSHIP_DOUBLE_CLIP) {
+        plan.privacy.clip_norm *= 2.0;
+        plan.privacy.noise_multiplier *= 0.5;
+    }
     enum algorithm_status status = attack_train(attack, &plan, with, noise, &policy, &message);
     if (status != ALGORITHM_OK)
         return status;

@@ -27,9 +27,10 @@ struct membership_settings {
  * certified one; the trainer is never changed. */
 enum membership_sabotage {
     MEMBERSHIP_SOUND,
-    MEMBERSHIP_HALF_NOISE, /* half the certified noise */
-    MEMBERSHIP_NO_CLIP,    /* a clip norm that no gradient reaches, with the noise of the
-                            * certified clip norm */
+    MEMBERSHIP_HALF_NOISE,  /* half the certified noise */
+    MEMBERSHIP_NO_CLIP,     /* a clip norm that no gradient reaches, with the noise of the
+                             * certified clip norm */
+    MEMBERSHIP_DOUBLE_CLIP, /* twice the certified clip norm, with that noise */
     MEMBERSHIP_SABOTAGES
 };
 

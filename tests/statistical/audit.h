@@ -49,6 +49,8 @@ enum audit_name {
     AUDIT_ENSEMBLE,
     AUDIT_CONSENSUS,
     AUDIT_STABLE_PREFIXES,
+    AUDIT_ONE_RUN, /* one_run_test.c */
+    AUDIT_EVENTS,  /* events_test.c */
     AUDIT_COUNT
 };
 
@@ -73,6 +75,9 @@ struct audit {
     uint32_t samples; /* in each world, to choose the event and once more to count it */
     audit_statistic *statistic;
 };
+
+/* Whether sanitizers watch this program, so that it is slow. */
+bool audit_is_sanitized(void);
 
 /* The lower confidence bound of MECHANISM's epsilon at audit->delta; 0 when nothing is shown. */
 double audit_lower_bound(const struct audit *audit, const void *mechanism);
