@@ -18,7 +18,9 @@
 #define SUM_ERROR      (1.0 + 0x1p-13)
 #define NORM_SQUARED   ((double)PER_EXAMPLE_LATTICE_NORM * PER_EXAMPLE_LATTICE_NORM)
 
-enum { LANES = 16 };
+enum { LANES = 16, OCTET = 8 };
+
+typedef float octet __attribute__((vector_size(OCTET * sizeof(float))));
 
 void per_example_lattice_init(struct per_example_lattice *lattice, const struct mlp_shape *shape)
 {
@@ -58,36 +60,35 @@ void per_example_lattice_dither(struct per_example_lattice *lattice, const struc
         count += mlp_layer_input(shape, l) + shape->width[l];
     float *dither = lattice->dither[0][0];
     for (size_t i = 0; i < count; i++)
-        dither[i] = (float)(rng_next(&rng) >> 40) * 0x1p-24F;
+        dither[i] = (float)(rng_next(&rng) >> 40) * 0x1p-24F - 0.5F;
 }
 
-/* The whole number next to SCALE x that the dither chooses. */
-static inline float whole_of(float x, float scale, float dither)
-{
-    return __builtin_floorf(scale * x + dither);
-}
+/* Added and taken away again, it leaves the nearest whole number of what is below 2^22, and some
+ * whole number of anything else that is finite. */
+#define ROUNDER 0x1.8p23F
 
-/* OUT = the whole numbers of X. Gives their squared length, too low by less than the relative
- * SUM_ERROR: no term is negative, and each goes through at most 600 additions. */
-static float make_whole(const float *x, const float *restrict dither, uint32_t count, float scale,
+/* OUT = the whole numbers next to SCALE X that the DITHER, in [-1/2, 1/2), chooses. Gives their
+ * squared length, too low by less than the relative SUM_ERROR: no term is negative, and each goes
+ * through at most 600 additions. X and OUT may be one vector. */
+static float make_whole(const float *x, const float *dither, uint32_t count, float scale,
                         float *out)
 {
-    float lane[LANES] = {0}, sum = 0.0F;
+    octet squares = {0}, values, dithers;
+    float sum = 0.0F;
     uint32_t k = 0;
-    for (; k + LANES <= count; k += LANES) {
-        float whole[LANES]; /* X and OUT may be one vector */
-        for (uint32_t j = 0; j < LANES; j++)
-            whole[j] = whole_of(x[k + j], scale, dither[k + j]);
-        for (uint32_t j = 0; j < LANES; j++)
-            lane[j] += whole[j] * whole[j];
-        memcpy(out + k, whole, sizeof whole);
+    for (; k + OCTET <= count; k += OCTET) {
+        memcpy(&values, x + k, sizeof values);
+        memcpy(&dithers, dither + k, sizeof dithers);
+        values = scale * values + dithers + ROUNDER - ROUNDER;
+        squares += values * values;
+        memcpy(out + k, &values, sizeof values);
     }
     for (; k < count; k++) {
-        out[k] = whole_of(x[k], scale, dither[k]);
+        out[k] = scale * x[k] + dither[k] + ROUNDER - ROUNDER;
         sum += out[k] * out[k];
     }
-    for (uint32_t j = 0; j < LANES; j++)
-        sum += lane[j];
+    for (uint32_t j = 0; j < OCTET; j++)
+        sum += squares[j];
     return sum;
 }
 
@@ -202,10 +203,13 @@ static void add_whole_biases(const struct row *row, int64_t *sum)
 }
 
 void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *batch,
-                             uint32_t rows, const float *factor, double units, int64_t *sum)
+                             uint32_t rows, const float *factor, double units, int64_t *sum,
+                             bool first)
 {
     assert(rows <= batch->capacity && rows <= PER_EXAMPLE_LATTICE_ROWS && units > 0.0);
     const struct mlp_shape *shape = &batch->shape;
+    for (uint32_t l = 0; l < shape->layer_count && first; l++)
+        memset(sum + mlp_bias_offset(shape, l), 0, shape->width[l] * sizeof *sum);
     struct row row = {.lattice = lattice, .batch = batch};
     for (; row.number < rows; row.number++)
         if (round_row(&row, (double)factor[row.number], units))
@@ -218,7 +222,9 @@ void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *
         int64_t *weight = sum + mlp_weight_offset(shape, l);
         matrix_transposed_times(out, rows, in, lattice->error[l], layer_inputs(batch, l),
                                 lattice->product, false);
-        for (size_t k = 0; k < count; k++)
+        for (size_t k = 0; k < count && first; k++)
+            weight[k] = (int32_t)lattice->product[k];
+        for (size_t k = 0; k < count && !first; k++)
             weight[k] += (int32_t)lattice->product[k];
     }
 }

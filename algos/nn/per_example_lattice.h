@@ -23,7 +23,7 @@
 /* What a network needs to round its gradients: the dither of a step, and the numbers of one
  * product. */
 struct per_example_lattice {
-    float *dither[2][MLP_MAX_LAYERS]; /* of inputs and of errors, in [0, 1) */
+    float *dither[2][MLP_MAX_LAYERS]; /* of inputs and of errors, in [-1/2, 1/2) */
     float *error[MLP_MAX_LAYERS];     /* whole errors, PER_EXAMPLE_LATTICE_ROWS x width */
     float *product;                   /* mlp_parameter_count */
     float *memory;                    /* what the pointers above point into; owned */
@@ -39,7 +39,7 @@ void per_example_lattice_clear(struct per_example_lattice *lattice);
 void per_example_lattice_dither(struct per_example_lattice *lattice, const struct mlp_shape *shape,
                                 uint64_t seed, uint64_t step);
 
-/* SUM[mlp_parameter_count] += the whole gradients of the first ROWS (at most
+/* SUM[mlp_parameter_count] += (FIRST: =) the whole gradients of the first ROWS (at most
  * PER_EXAMPLE_LATTICE_ROWS) rows, each times its FACTOR, in steps of 1 / UNITS. FACTOR must be
  * those of per_example_factors for the clip norm PER_EXAMPLE_LATTICE_NORM / UNITS, times weights of
  * at most 1; the rounding typically takes less than 1 % more. Inputs above some 1000 in norm leave
@@ -48,7 +48,8 @@ void per_example_lattice_dither(struct per_example_lattice *lattice, const struc
  * and UNITS alone when the batch was computed by batch_forward_fixed and batch_backward_fixed. Call
  * it instead of per_example_scale and batch_gradient_add; it overwrites inputs and activations. */
 void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *batch,
-                             uint32_t rows, const float *factor, double units, int64_t *sum);
+                             uint32_t rows, const float *factor, double units, int64_t *sum,
+                             bool first);
 
 /* SUM[count] += one example's whole GRADIENT, in steps of 1 / UNITS: cut to the norm
  * PER_EXAMPLE_LATTICE_NORM and rounded towards zero. What is not finite adds nothing. */

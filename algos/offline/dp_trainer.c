@@ -175,9 +175,9 @@ static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, doubl
     const struct trainer_draw *draw = &t->draw;
     const struct trainer_state *state = &t->state;
     struct target_cache *cache = draw->data == t->run->data ? &t->cache : &t->stable_cache;
-    if (whole)
+    if (draw->count == 0 && whole) /* else the first chunk writes all of it */
         memset(whole, 0, state->count * sizeof *whole);
-    else if (draw->count == 0) /* else the first chunk writes all of it */
+    else if (draw->count == 0)
         memset(t->gradient, 0, state->count * sizeof *t->gradient);
     for (uint32_t first = 0; first < draw->count; first += TRAINER_CHUNK_ROWS) {
         uint32_t left = draw->count - first;
@@ -190,26 +190,21 @@ static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, doubl
             .cache = cache->data ? cache : NULL};
         if (whole)
             trainer_chunk_add_whole(&t->chunk, &examples, state->online, state->target, units,
-                                    whole);
+                                    whole, first == 0);
         else
             trainer_chunk_add(&t->chunk, &examples, state->online, state->target, t->gradient,
                               first == 0);
     }
 }
 
-/* Sums the clipped gradients of a noisy step. Exact arithmetic makes it the mean, with its
- * noise. */
+/* Sums the clipped gradients of a noisy step; exact arithmetic in whole numbers. */
 static void noisy_sum(struct trainer *t)
 {
     const struct dp_sgd_plan *plan = &t->run->plan->privacy;
     trainer_draw_experts(&t->draw, t->settings, plan, t->noise, t->run->data);
-    if (!t->whole) {
-        sum_batch(t, plan->clip_norm, NULL, 0.0);
-        return;
-    }
-    trainer_chunk_begin_whole(&t->chunk, t->run->request->seed, t->state.steps_done);
+    if (t->whole)
+        trainer_chunk_begin_whole(&t->chunk, t->run->request->seed, t->state.steps_done);
     sum_batch(t, plan->clip_norm, t->whole, dp_sgd_plan_lattice_units(plan));
-    dp_sgd_plan_finish_lattice(plan, t->noise, t->whole, t->state.count, t->gradient);
 }
 
 /* Sums the gradients of a plain step. False: there is nothing to learn from. */
@@ -232,7 +227,10 @@ static void move_part(struct trainer *t, bool noisy, struct optimizer_part part,
         float scale = 1.0F / (float)t->draw.count;
         for (size_t i = 0; i < part.count; i++)
             gradient[i] *= scale;
-    } else if (!t->whole) {
+    } else if (t->whole) {
+        dp_sgd_plan_finish_lattice(&t->run->plan->privacy, t->noise, t->whole + part.first,
+                                   part.count, gradient);
+    } else {
         dp_sgd_plan_finish_sum(&t->run->plan->privacy, t->noise, gradient, part.count);
     }
     optimizer_move(&state->optimizer, part, state->online, t->gradient, rate);

@@ -160,10 +160,11 @@ void trainer_chunk_begin_whole(struct trainer_chunk *chunk, uint64_t seed, uint6
 }
 
 void trainer_chunk_add_whole(struct trainer_chunk *chunk, const struct trainer_examples *examples,
-                             const float *online, const float *target, double units, int64_t *sum)
+                             const float *online, const float *target, double units, int64_t *sum,
+                             bool first)
 {
     assert(chunk->settings->fixed_order && examples->clip_norm > 0.0);
     find_gradients(chunk, examples, online, target);
     per_example_lattice_add(&chunk->lattice, chunk->online, examples->count, chunk->factor, units,
-                            sum);
+                            sum, first);
 }

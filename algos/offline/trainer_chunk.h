@@ -49,6 +49,7 @@ void trainer_chunk_begin_whole(struct trainer_chunk *chunk, uint64_t seed, uint6
 /* The same in whole numbers, UNITS for 1 (algos/nn/per_example_lattice.h). The settings must ask
  * for fixed_order, and the examples for a clip. */
 void trainer_chunk_add_whole(struct trainer_chunk *chunk, const struct trainer_examples *examples,
-                             const float *online, const float *target, double units, int64_t *sum);
+                             const float *online, const float *target, double units, int64_t *sum,
+                             bool first);
 
 #endif

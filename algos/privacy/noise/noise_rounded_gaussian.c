@@ -361,12 +361,13 @@ void rounded_gaussian_add(struct noise_source *source, double stddev, int64_t *v
         else
             add_pairs_plain(words, stddev, block, block + PAIRS, margin);
         refine_block(source, words, margin, stddev, block, block + PAIRS);
-        if (block == last)
+        if (block == last) {
             memcpy(values, last, part * sizeof *last);
+            explicit_bzero(last, sizeof last);
+        }
         values += part;
         count -= part;
     }
     explicit_bzero(words, sizeof words);
     explicit_bzero(margin, sizeof margin);
-    explicit_bzero(last, sizeof last);
 }

@@ -94,7 +94,7 @@ double dp_sgd_plan_lattice_units(const struct dp_sgd_plan *plan)
 void dp_sgd_plan_finish_lattice(const struct dp_sgd_plan *plan, struct noise_source *noise,
                                 int64_t *sum, uint64_t count, float *out)
 {
-    assert(plan->batch_size > 0 && plan->rounded_draws == count);
+    assert(plan->batch_size > 0 && plan->rounded_draws >= count);
     rounded_gaussian_add(noise, draw_stddev(plan), sum, count);
     double step = 1.0 / dp_sgd_plan_lattice_units(plan) / (double)plan->batch_size;
     for (uint64_t i = 0; i < count; i++)

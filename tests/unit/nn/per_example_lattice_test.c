@@ -62,7 +62,7 @@ static void prepare(struct fixture *f, const int *order, uint32_t rows, double c
 static void sum_of(struct fixture *f, const int *order, uint32_t rows, double clip, int64_t *sum)
 {
     prepare(f, order, rows, clip);
-    per_example_lattice_add(&f->lattice, f->batch, rows, f->factor, NORM / clip, sum);
+    per_example_lattice_add(&f->lattice, f->batch, rows, f->factor, NORM / clip, sum, false);
 }
 
 static void in_order(int order[ROWS])
@@ -140,7 +140,7 @@ Test(per_example_lattice, a_factor_that_is_too_large_is_lowered)
     __int128 square = 0;
     prepare(&f, &row, 1, 1.0);
     f.factor[0] *= 30.0F;
-    per_example_lattice_add(&f.lattice, f.batch, 1, f.factor, NORM, whole);
+    per_example_lattice_add(&f.lattice, f.batch, 1, f.factor, NORM, whole, true);
     for (int i = 0; i < COUNT; i++)
         square += (__int128)whole[i] * whole[i];
     cr_assert(square <= (__int128)PER_EXAMPLE_LATTICE_NORM * PER_EXAMPLE_LATTICE_NORM);
