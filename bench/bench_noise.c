@@ -150,7 +150,7 @@ static void rounded(struct bench *b)
 DRAW(words, noise_u64(b->source))
 DRAW(discrete_laplace, noise_discrete_laplace(b->source, UINT64_C(40) << 32, 1))
 DRAW(normal, noise_normal(b->source))
-DRAW(log_gamma, noise_log_gamma(b->source, 0.5))
+DRAW(beta_binomial, (double)noise_beta_binomial(b->source, UINT64_C(1) << 40, 2.0, 18.0))
 
 static void print_array(struct bench *b, const char *what, void (*work)(struct bench *))
 {
@@ -178,7 +178,7 @@ static void run(struct bench *b)
     print_draw(b, "discrete Laplace, scale 40 * 2^32", discrete_laplace);
     print_draw(b, "word", words);
     print_draw(b, "normal, double", normal);
-    print_draw(b, "log Gamma(1/2)", log_gamma);
+    print_draw(b, "beta-binomial of 2^40 trials", beta_binomial);
 }
 
 int main(void)

@@ -36,7 +36,7 @@ static double divergence_of(const struct mechanism *mechanism, double order)
                                       .concentration = mechanism->dirichlet.concentration,
                                       .min_probability = mechanism->dirichlet.min_probability,
                                       .sensitivity = mechanism->dirichlet.sensitivity};
-        return order < dirichlet_order_limit(&dirichlet) ? dirichlet_renyi_bound(&dirichlet, order)
+        return order < dirichlet_order_limit(&dirichlet) ? dirichlet_answer_bound(&dirichlet, order)
                                                          : INFINITY;
     }
     case MECHANISM_LAPLACE:

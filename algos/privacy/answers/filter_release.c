@@ -9,7 +9,7 @@
 
 static double dirichlet_renyi(const void *mechanism, double order)
 {
-    return dirichlet_renyi_bound(mechanism, order);
+    return dirichlet_answer_bound(mechanism, order);
 }
 
 static double dirichlet_epsilon(const void *mechanism, double delta)

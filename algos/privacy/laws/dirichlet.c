@@ -1,9 +1,9 @@
 /* The certified Renyi price of the Dirichlet mechanism.
  *
  * Names are those of docs/privacy.md: k concentration, eta least probability, X = 1 - m eta,
- * De = min(Delta, sqrt(2) X) the largest 2-norm change, Di = min(De sqrt((m-1)/m), X) the largest
- * change of one coordinate. Every price is a combination of ln Gamma that nearly cancels when Di is
- * small; what rounding may have taken is added, so the price stays an upper bound. */
+ * De = min(Delta + m 2^-50, sqrt(2) X) the largest 2-norm change, Di = min(De sqrt((m-1)/m), X) the
+ * largest change of one coordinate. Every price is a combination of ln Gamma that nearly cancels
+ * when Di is small; what rounding may have taken is added, so the price stays an upper bound. */
 #include "algos/privacy/laws/dirichlet.h"
 
 #include <assert.h>
@@ -12,7 +12,10 @@
 
 #include "algos/privacy/math/special.h"
 
-#define LOG_GAMMA_ERROR 2e-15 /* relative, of libm's ln Gamma (4 ulp), with a margin */
+/* Times the actions: how much farther dirichlet_mix's rounding moves neighbours apart. Each of both
+ * moves by half a unit in every coordinate and by half a unit for each action in one. */
+#define DIRICHLET_LATTICE 0x1p-50
+#define LOG_GAMMA_ERROR   2e-15 /* relative, of libm's ln Gamma (4 ulp), with a margin */
 
 const char *dirichlet_problem(const struct dirichlet *d)
 {
@@ -39,7 +42,7 @@ struct shift {
 static struct shift shift_of(const struct dirichlet *d)
 {
     double m = d->actions, x = 1.0 - m * d->min_probability;
-    double de = fmin(d->sensitivity, M_SQRT2 * x);
+    double de = fmin(d->sensitivity + DIRICHLET_LATTICE * m, M_SQRT2 * x);
     double di = fmin(de * sqrt((m - 1.0) / m), x);
     return (struct shift){d->concentration, d->min_probability, x, de, di, d->actions};
 }
@@ -156,6 +159,16 @@ double dirichlet_renyi_bound(const struct dirichlet *mechanism, double order)
         return simple; /* the refinement cannot win */
     double down = fmin(curved, steepest_down(&s, l, t, steep) * sum_max);
     return fmin(simple, (up + down) * (1.0 + 1e-12));
+}
+
+/* If both laws of a pair are right to the factor exp(+-h), ORDER - 1 times their divergence grows
+ * by at most (2 ORDER - 1) h. */
+double dirichlet_answer_bound(const struct dirichlet *mechanism, double order)
+{
+    double draws = mechanism->actions - 1.0;
+    double h = draws * noise_beta_binomial_error(mechanism->concentration);
+    double own = (2.0 * order - 1.0) / (order - 1.0) * h;
+    return (dirichlet_renyi_bound(mechanism, order) + own) * (1.0 + 1e-14);
 }
 
 double dirichlet_error_radius(const struct dirichlet *mechanism, double beta)

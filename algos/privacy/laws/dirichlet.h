@@ -24,15 +24,22 @@ const char *dirichlet_problem(const struct dirichlet *mechanism);
 /* Orders below this have a finite price: 1 + eta / Delta_inf. */
 double dirichlet_order_limit(const struct dirichlet *mechanism);
 
-/* Certified upper bound of the Renyi divergence of ORDER between neighbours; INFINITY at and above
- * the limit. */
+/* Certified upper bound of the Renyi divergence of ORDER between Dir(k p) of neighbours, whose P
+ * dirichlet_mix has rounded; INFINITY at and above the limit. */
 double dirichlet_renyi_bound(const struct dirichlet *mechanism, double order);
 
-/* p_i = eta + (1 - m eta) f_i, in place: f a distribution over m actions. */
+/* The price of an answer: the bound above and what the arithmetic of dirichlet_sample may add. This
+ * is what accounts are charged. */
+double dirichlet_answer_bound(const struct dirichlet *mechanism, double order);
+
+/* p_i = eta + (1 - m eta) f_i, in place: f a distribution over m actions, rounded first to
+ * multiples of 2^-52 that sum to one. */
 void dirichlet_mix(const struct dirichlet *mechanism, double *probabilities);
 
-/* Draws z ~ Dir(k p) in the log domain and rounds it to multiples of 2^-20 that sum to exactly 1
- * (largest remainder: post-processing). False when P is not in the restricted simplex. */
+/* Draws what 2^40 trials show under z ~ Dir(k p), and rounds it to multiples of 2^-20 that sum to
+ * exactly 1 (largest remainder): both are post-processing of z. Whole numbers and coins alone; each
+ * probability is right to a factor that dirichlet_answer_bound pays for. False when P is not in the
+ * restricted simplex. */
 bool dirichlet_sample(const struct dirichlet *mechanism, struct noise_source *noise,
                       const double *p, double *z);
 

@@ -17,32 +17,6 @@ double noise_normal(struct noise_source *source)
     return radius * cos(2.0 * M_PI * noise_uniform(source));
 }
 
-/* Marsaglia and Tsang 2000, "A simple method for generating gamma variables", for shape >= 1. */
-static double log_gamma_from_one(struct noise_source *source, double shape)
-{
-    double d = shape - 1.0 / 3.0;
-    double c = 1.0 / sqrt(9.0 * d);
-    for (;;) {
-        double x = noise_normal(source);
-        if (c * x <= -1.0)
-            continue;
-        /* v = (1 + c x)^3; 1 - v + ln v without cancellation, which d would magnify */
-        double log_v = 3.0 * log1p(c * x);
-        if (log(noise_uniform_fine(source)) < 0.5 * x * x + d * (log_v - expm1(log_v)))
-            return log(d) + log_v;
-    }
-}
-
-double noise_log_gamma(struct noise_source *source, double shape)
-{
-    assert(shape >= NOISE_GAMMA_LEAST && shape <= NOISE_GAMMA_MOST);
-    if (shape >= 1.0)
-        return log_gamma_from_one(source, shape);
-    /* G(a) = G(a+1) U^(1/a): as logarithms nothing underflows, however small the shape. */
-    double up = log_gamma_from_one(source, shape + 1.0);
-    return up + log(noise_uniform_fine(source)) / shape;
-}
-
 static bool is_power_of_two(double x)
 {
     int exponent;

@@ -20,14 +20,6 @@ double noise_normal(struct noise_source *source);
  * normal of it overflows. */
 void noise_gaussian_add(struct noise_source *source, float *v, size_t count, float stddev);
 
-/* What the shape of a Gamma may be. */
-#define NOISE_GAMMA_LEAST 1e-300
-#define NOISE_GAMMA_MOST  1e20 /* beyond, double does not hold the law's width */
-
-/* ln of a Gamma(SHAPE, 1), finite for every shape: Marsaglia and Tsang 2000, "A simple method for
- * generating gamma variables". */
-double noise_log_gamma(struct noise_source *source, double shape);
-
 /* The multiple of STEP nearest to VALUE, ties to the even one. VALUE is finite and STEP a positive
  * power of two that depends on nothing private. Post-processing; it hides the noise's last bits
  * when |VALUE| is below 2^40 steps: then at least 2^12 floats round to each multiple, and near

@@ -38,6 +38,16 @@ static bool bernoulli_exp_one(struct noise_source *source)
     return k & 1;
 }
 
+bool noise_exp_coin(struct noise_source *source, double x)
+{
+    assert(x >= 0.0 && isfinite(x));
+    double whole = floor(x);
+    for (; whole > 0.0; whole -= 1.0)
+        if (!bernoulli_exp_one(source))
+            return false;
+    return bernoulli_exp_part(source, (uint64_t)ldexp(x - floor(x), 62), UINT64_C(1) << 62);
+}
+
 uint32_t noise_categorical(struct noise_source *source, const uint64_t *weights, uint32_t count)
 {
     uint64_t sum = 0;

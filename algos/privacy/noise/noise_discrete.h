@@ -24,6 +24,10 @@ uint32_t noise_categorical(struct noise_source *source, const uint64_t *weights,
 int64_t noise_discrete_laplace(struct noise_source *source, uint64_t numerator,
                                uint64_t denominator);
 
+/* True with probability exp(-X), X >= 0 and finite. Its whole part is exact, its fraction a
+ * multiple of 2^-62. */
+bool noise_exp_coin(struct noise_source *source, double x);
+
 /* Poisson sampling: each of 0 .. n-1 joins with probability RATE independently (never more often,
  * and less by 2^-64 at most). Writes the chosen numbers in increasing order to CHOSEN (room for n)
  * and gives how many. */

@@ -112,3 +112,35 @@ Test(dirichlet_sample, error_radius_holds_the_answer)
     cr_assert_gt(dirichlet_error_radius(&mechanism, 0.01), radius);
     noise_source_free(noise);
 }
+
+/* What the theorem speaks of is a point of the simplex: P sums to one without rounding. */
+Test(dirichlet_sample, mix_starts_from_a_lattice)
+{
+    struct dirichlet mechanism = {7, 7.5, 0x1p-3, 0.1}; /* mixed exactly: 7 / 8 and 1 / 8 */
+    double p[7] = {0.1, 0.1, 0.1, 0.1, 0.3, 0.2, 0.1}, other[7] = {1.0 / 3, 1.0 / 3, 1.0 / 3};
+    int64_t units = 0;
+    dirichlet_mix(&mechanism, p);
+    for (int i = 0; i < 7; i++)
+        units += (int64_t)ldexp(p[i], 55); /* the eighth of a unit that remains is exact */
+    cr_expect_eq(units, INT64_C(1) << 55);
+    dirichlet_mix(&mechanism, other);
+    units = 0;
+    for (int i = 0; i < 7; i++)
+        units += (int64_t)ldexp(other[i], 55);
+    cr_expect_eq(units, INT64_C(1) << 55);
+    double bad[7] = {0.5, 0.5, 0.5};
+    dirichlet_mix(&mechanism, bad); /* not repaired, so that it is refused */
+    cr_expect_gt(bad[0] + bad[1] + bad[2], 0.4);
+}
+
+Test(dirichlet_sample, an_answer_pays_for_its_arithmetic)
+{
+    struct dirichlet mechanism = {4, 1e9, 0.1, 1e-12};
+    double order = 3.0, theorem = dirichlet_renyi_bound(&mechanism, order);
+    double own = 2.5 * 3.0 * noise_beta_binomial_error(1e9);
+    cr_expect_geq(dirichlet_answer_bound(&mechanism, order), theorem + own);
+    cr_expect_gt(own, 1e-4);
+    mechanism = (struct dirichlet){4, 20.0, 0.1, 0.01};
+    theorem = dirichlet_renyi_bound(&mechanism, order);
+    cr_expect_lt(dirichlet_answer_bound(&mechanism, order) - theorem, 1e-9);
+}

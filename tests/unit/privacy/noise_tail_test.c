@@ -27,7 +27,6 @@ static double scripted_uniform_fine(struct scripted_uniforms *source)
 #define noise_uniform       scripted_uniform
 #define noise_uniform_fine  scripted_uniform_fine
 #define noise_normal        scripted_normal
-#define noise_log_gamma     scripted_log_gamma
 #define noise_round_to_grid scripted_round
 #define noise_grid_step     scripted_step
 // NOLINTNEXTLINE(bugprone-suspicious-include): the same code under other names is the point
@@ -36,7 +35,6 @@ static double scripted_uniform_fine(struct scripted_uniforms *source)
 #undef noise_uniform
 #undef noise_uniform_fine
 #undef noise_normal
-#undef noise_log_gamma
 #undef noise_round_to_grid
 #undef noise_grid_step
 
@@ -47,12 +45,4 @@ Test(noise_tail, a_normal_goes_as_far_as_its_uniform_number)
         struct scripted_uniforms source = {u[i]};
         cr_expect_float_eq(scripted_normal(&source), sqrt(-2.0 * log(u[i])), 1e-12, "%g", u[i]);
     }
-}
-
-/* A Gamma is as great as its normal makes it: d (1 + c x)^3, Marsaglia and Tsang. */
-Test(noise_tail, a_gamma_goes_as_far_as_its_normal)
-{
-    struct scripted_uniforms source = {1e-30};
-    double x = sqrt(60.0 * log(10.0)), d = 1e6 - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d);
-    cr_expect_float_eq(scripted_log_gamma(&source, 1e6), log(d) + 3.0 * log1p(c * x), 1e-12);
 }
