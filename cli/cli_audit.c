@@ -6,6 +6,7 @@
 
 #include "algos/catalogue/algorithms.h"
 #include "algos/offline/membership_audit.h"
+#include "cli/audit_all.h"
 #include "cli/cli.h"
 #include "cli/epsilon_lines.h"
 #include "memory/memory.h"
@@ -22,8 +23,8 @@ static const char *const SABOTAGES[MEMBERSHIP_SABOTAGES + 1] = {
 struct audit_options {
     const char *algorithm;
     int sabotage; /* enum membership_sabotage */
-    double experts, steps, noise_multiplier, delta, runs;
-    bool json;
+    double experts, steps, noise_multiplier, delta, runs, effort;
+    bool all, json;
 };
 
 #define FLAG_OPTIONS struct audit_options
@@ -41,7 +42,12 @@ static const struct flag TABLE[] = {
      "noise deviation over the clip norm", 0},
     {"delta", AS_NUMBER(delta, 1e-12, 0.5), "0.01", "X", "delta at which epsilon is told", 0},
     {"runs", AS_WHOLE(runs, 2, 10000000), "20000", "N", "trainings in each of the two worlds", 0},
-    {"json", AS_SWITCH(json), NULL, "", "print one JSON object", 0},
+    {"all", AS_SWITCH(all), NULL, "",
+     "every noise and every such algorithm, as a table; takes minutes, and of the others --break",
+     0},
+    {"effort", AS_NUMBER(effort, 1e-4, 1), "1", "X", "with --all: share of its draws and trainings",
+     0},
+    {"json", AS_SWITCH(json), NULL, "", "print one JSON object; with --all one a row", 0},
 };
 
 static const struct flags FLAGS = {
@@ -117,6 +123,18 @@ static int judge_attack(const struct audit_options *options, const struct member
     return status;
 }
 
+static int judge_everything(const struct audit_options *options)
+{
+    switch (audit_everything((enum membership_sabotage)options->sabotage, options->effort,
+                             options->json)) {
+    case AUDIT_ALL_STANDS: return 0;
+    case AUDIT_ALL_REFUTED:
+        return cli_complain(&FLAGS, CLI_FAILED, "a claim is refuted: the guarantee does not hold");
+    case AUDIT_ALL_FAILED: break;
+    }
+    return cli_complain(&FLAGS, CLI_FAILED, "a training failed, or there was no randomness");
+}
+
 int cli_audit(int argc, char **argv)
 {
     struct audit_options options = {.json = false};
@@ -124,6 +142,8 @@ int cli_audit(int argc, char **argv)
     int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
     if (status != CLI_GO_ON)
         return status;
+    if (options.all)
+        return judge_everything(&options);
     const struct algorithm *algorithm = algorithm_find(options.algorithm);
     if (!algorithm || algorithm->kind != ALGORITHM_LEARNS_FROM_DATA ||
         !algorithm->mechanisms[MECHANISM_DPSGD])

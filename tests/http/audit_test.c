@@ -3,6 +3,7 @@
  * probability 3/4 against one of 1/1000, 2000 times each). */
 #include <criterion/criterion.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/http/server_process.h"
@@ -51,6 +52,32 @@ Test(audit, finds_a_clip_that_is_missing)
     cr_assert_str_eq(json_string_value(json_object_get(json, "broken")), "clip");
     cr_assert_not_null(strstr(out, "the guarantee does not hold"), "%s", out);
     json_decref(json);
+}
+
+/* Counts the rows with that VERDICT. */
+static unsigned rows_with(const char *out, const char *verdict)
+{
+    char member[64];
+    unsigned rows = 0;
+    snprintf(member, sizeof member, "\"verdict\":\"%s\"", verdict);
+    for (const char *at = strstr(out, member); at; at = strstr(at + 1, member))
+        rows++;
+    return rows;
+}
+
+/* Ten noises; and each of three algorithms in five ways. */
+Test(audit, of_all_is_a_table_whose_verdicts_stand)
+{
+    static char out[16384];
+    cr_assert_eq(tacet_run(out, sizeof out, "audit", "--all", "--effort", "0.001", "--json", NULL),
+                 0, "%s", out);
+    cr_assert_eq(rows_with(out, "stands"), 10 + 3 * 5, "%s", out);
+    cr_assert_not_null(strstr(out, "\"mechanism\":\"bcq, exact\""), "%s", out);
+    cr_assert_eq(tacet_run(out, sizeof out, "audit", "--all", "--effort", "0.001", "--json",
+                           "--break", "clip", NULL),
+                 1, "%s", out);
+    cr_assert_geq(rows_with(out, "refuted"), 3 * 2, "%s", out); /* inputs, in both arithmetics */
+    cr_assert_not_null(strstr(out, "a claim is refuted"), "%s", out);
 }
 
 Test(audit, refuses_what_it_does_not_know_in_one_line)
