@@ -8,6 +8,7 @@
 
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/privacy/noise/noise.h"
+#include "algos/privacy/noise/noise_lattice.h"
 
 #define PI 3.14159265358979323846
 
@@ -77,12 +78,14 @@ double observation_epsilon(const struct dp_sgd_plan *plan, uint64_t observations
 void observation_hide(const struct observation_bounds *bounds, const struct dp_sgd_plan *plan,
                       struct noise_source *noise, float *state)
 {
-    double deviation = observation_noise(plan), step = noise_grid_step(deviation);
+    double deviation = observation_noise(plan), step = fmin(noise_grid_step(deviation), 1.0);
+    uint64_t scale = (uint64_t)ceil(ldexp(deviation / step, NOISE_LATTICE_FRACTION));
     for (uint32_t i = 0; i < bounds->count; i++) {
         double low = bounds->low[i], range = bounds->high[i] - low;
         double part = fmin(fmax(((double)state[i] - low) / range, 0.0), 1.0);
-        double shown = noise_round_to_grid(part + deviation * noise_normal(noise), step);
-        state[i] = (float)(low + range * shown);
+        /* 1 is a multiple of STEP: after rounding, too, two parts are at most 1 apart. */
+        int64_t units = llrint(part / step) + noise_lattice_gaussian(noise, scale);
+        state[i] = (float)(low + range * ((double)units * step));
     }
 }
 

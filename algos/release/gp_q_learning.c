@@ -206,7 +206,8 @@ static struct q_release *draw_release(struct making *m, struct noise_source *noi
         sodium_memzero(key, sizeof key);
         return path;
     }
-    gaussian_features_release(noise, m->one, m->count, t->value_limit, t->sigma, m->one);
+    gaussian_features_release(noise, m->one, m->count, t->value_limit, t->sensitivity, t->sigma,
+                              m->one);
     if (t->form == Q_FORM_GRID)
         return q_release_grid(t, m->one);
     return q_release_features(

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "algos/privacy/functions/gaussian_grid.h"
+#include "algos/privacy/functions/gaussian_lattice.h"
 #include "algos/privacy/functions/gaussian_process_plan.h"
 #include "algos/release/knots.h"
 #include "algos/release/relu_features.h"
@@ -251,27 +252,56 @@ static double visits_norm_squared(struct reward_q *q, double decay)
     return sum;
 }
 
-/* Draws into OUT one path of deviation 1 at every knot, or a normal for each coefficient. */
-static void draw_path(const struct reward_q *q, struct noise_source *noise, double decay,
-                      double *out)
+/* Keeps NUMBER[AT] of f after the update: post-processing of what was DRAWN. */
+static void keep_number(struct reward_q *q, size_t at, long double drawn, double deviation,
+                        double limit)
+{
+    double most = q->settings.value_limit, next = gaussian_grid_round(0.0, drawn, deviation, limit);
+    q->number[at] = (float)fmin(fmax(next, -most), most);
+}
+
+/* The step's mean, never beyond LIMIT. */
+static long double mean_at(const struct reward_q *q, size_t at, double limit)
+{
+    double share = q->settings.rate / q->settings.batch;
+    double mean = (double)q->number[at] - share * REWARD_Q_UNIT * q->step[at];
+    return (long double)fmin(fmax(mean, -limit), limit);
+}
+
+/* A path at the knots has correlation DECAY from one to the next: with the differences u_0 = f_0,
+ * u_i = (f_i - decay f_(i-1)) / spread, the square of f's norm in the kernel's space is the sum of
+ * the squares of u, and the path's are independent normals. So each difference gets its noise on
+ * the lattice, and the path is put together from them again. */
+static void draw_path(struct reward_q *q, struct noise_source *noise, double decay,
+                      double sensitivity, double deviation, double limit)
 {
     uint32_t actions = q->settings.actions;
-    size_t count = q->knots * actions;
-    if (by_features(&q->settings)) {
-        for (size_t i = 0; i < count; i++)
-            out[i] = noise_normal(noise);
-        return;
-    }
-    double spread_of_one =
-        sqrt(-expm1(-ldexp(2.0 * q->settings.beta, -(int)q->settings.knot_bits)));
+    long double spread = sqrtl((1.0L - decay) * (1.0L + decay));
+    const struct gaussian_lattice lattice = gaussian_lattice_of(
+        sensitivity, deviation, q->knots * actions, (double)(2.0L * limit / spread) * UP);
     for (uint32_t a = 0; a < actions; a++) {
-        double value = noise_normal(noise);
+        long double before = 0.0L, path = 0.0L;
         for (size_t i = 0; i < q->knots; i++) {
-            if (i > 0)
-                value = decay * value + spread_of_one * noise_normal(noise);
-            out[i * actions + a] = value;
+            size_t at = i * actions + a;
+            long double mean = mean_at(q, at, limit);
+            long double own = i > 0 ? (mean - decay * before) / spread : mean;
+            long double drawn = gaussian_lattice_draw(&lattice, noise, own);
+            path = i > 0 ? decay * path + spread * drawn : drawn;
+            keep_number(q, at, path, deviation, limit);
+            before = mean;
         }
     }
+}
+
+static void draw_coefficients(struct reward_q *q, struct noise_source *noise, double sensitivity,
+                              double deviation, double limit)
+{
+    size_t count = q->knots * q->settings.actions;
+    const struct gaussian_lattice lattice =
+        gaussian_lattice_of(sensitivity, deviation, count, limit);
+    for (size_t i = 0; i < count; i++)
+        keep_number(q, i, gaussian_lattice_draw(&lattice, noise, mean_at(q, i, limit)), deviation,
+                    limit);
 }
 
 void reward_q_update(struct reward_q *q, struct noise_source *noise, double sigma)
@@ -281,21 +311,18 @@ void reward_q_update(struct reward_q *q, struct noise_source *noise, double sigm
     double decay = exp(-ldexp(s->beta, -(int)s->knot_bits));
     double share = s->rate / s->batch, most = reward_q_step_sensitivity(s);
     double here = share * sqrt(visits_norm_squared(q, decay)) * (1.0 + 1e-9) * error_change(s);
-    double deviation = sigma * fmin(1.0, (here + rounding_of(s)) / most * UP);
+    double changed = fmin(most, here + rounding_of(s)), deviation = sigma * (changed / most) * UP;
     assert(q->added > 0);
     if (!by_features(s)) {
         for (size_t i = 0; i < count; i++)
             q->own[i] = (double)q->error[i];
         spread_kernel(q, decay, q->own, q->step);
     }
-    draw_path(q, noise, decay, q->own);
     double limit = (s->value_limit + s->rate * s->error_limit) * (1.0 + 1e-6); /* never reached */
-    for (size_t i = 0; i < count; i++) {
-        double mean = (double)q->number[i] - share * REWARD_Q_UNIT * q->step[i];
-        double next =
-            gaussian_grid_round(mean, (long double)deviation * q->own[i], deviation, limit);
-        q->number[i] = (float)fmin(fmax(next, -s->value_limit), s->value_limit);
-    }
+    if (by_features(s))
+        draw_coefficients(q, noise, changed, deviation, limit);
+    else
+        draw_path(q, noise, decay, changed, deviation, limit);
     memset(q->error, 0, count * sizeof *q->error);
     memset(q->visits, 0, count * sizeof *q->visits);
     memset(q->step, 0, count * sizeof *q->step);

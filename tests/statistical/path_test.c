@@ -79,7 +79,8 @@ static double feature_weights(const void *mechanism, bool with, struct noise_sou
     gaussian_features_project(w, FEATURES, features->radius);
     for (int i = 0; i < FEATURES; i++)
         w[i] /= features->shards;
-    gaussian_features_release(noise, w, FEATURES, features->radius, features->sigma, w);
+    double apart = gaussian_features_sensitivity(features->radius, features->shards);
+    gaussian_features_release(noise, w, FEATURES, features->radius, apart, features->sigma, w);
     for (int i = 0; i < FEATURES; i++)
         sum += w[i];
     return sum;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "algos/privacy/functions/gaussian_grid.h"
+#include "algos/privacy/functions/gaussian_lattice.h"
 
 #define HALF_ULP 0x1p-53
 
@@ -50,9 +51,12 @@ double gaussian_features_sensitivity(double radius, uint32_t shards)
 }
 
 void gaussian_features_release(struct noise_source *noise, const double *mean, size_t count,
-                               double radius, double sigma, double *out)
+                               double radius, double sensitivity, double sigma, double *out)
 {
-    for (size_t i = 0; i < count; i++)
-        out[i] =
-            gaussian_grid_round(mean[i], (long double)sigma * noise_normal(noise), sigma, radius);
+    const struct gaussian_lattice lattice = gaussian_lattice_of(sensitivity, sigma, count, radius);
+    for (size_t i = 0; i < count; i++) {
+        double held = isnan(mean[i]) ? 0.0 : fmax(-radius, fmin(radius, mean[i]));
+        long double drawn = gaussian_lattice_draw(&lattice, noise, held);
+        out[i] = gaussian_grid_round(0.0, drawn, sigma, radius);
+    }
 }

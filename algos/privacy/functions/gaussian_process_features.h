@@ -19,9 +19,10 @@ void gaussian_features_project(double *w, size_t count, double radius);
  * features and dimensions. */
 double gaussian_features_sensitivity(double radius, uint32_t shards);
 
-/* OUT[count] = MEAN + N(0, sigma^2) on each coordinate, on the public grid of gaussian_grid.h with
- * limit RADIUS. sigma from gaussian_dp_sigma. OUT may be MEAN. */
+/* OUT[count] = MEAN + N(0, sigma^2) on each coordinate, drawn on a lattice (gaussian_lattice.h) and
+ * shown on the public grid of gaussian_grid.h with limit RADIUS. Means of neighbours are at most
+ * SENSITIVITY apart; sigma from gaussian_dp_sigma. OUT may be MEAN. */
 void gaussian_features_release(struct noise_source *noise, const double *mean, size_t count,
-                               double radius, double sigma, double *out);
+                               double radius, double sensitivity, double sigma, double *out);
 
 #endif

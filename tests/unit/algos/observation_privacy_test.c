@@ -93,3 +93,27 @@ Test(observation_privacy, noises_what_is_clipped)
               (const double[]){1, 0, 0, 1});
     noise_source_free(noise);
 }
+
+/* What is shown is a function of the rounded part plus whole noise: under the same noise two states
+ * differ by the same number of steps always. */
+Test(observation_privacy, rounds_before_it_adds_noise)
+{
+    static const uint8_t key[32] = {2};
+    struct observation_bounds bounds;
+    struct dp_sgd_plan plan;
+    cr_assert(observation_bounds_of("mars", 1, 0.5, &bounds));
+    cr_assert_eq(observation_plan(1, 5, 1e-5, &plan), DP_SGD_PLAN_OK);
+    struct noise_source *a = noise_source_new_injected(key), *b = noise_source_new_injected(key);
+    double first = 0.0;
+    for (int i = 0; i < 1000; i++) {
+        float low = -0.5F, other = 0.123F;
+        observation_hide(&bounds, &plan, a, &low);
+        observation_hide(&bounds, &plan, b, &other);
+        double apart = (double)other - (double)low;
+        first = i == 0 ? apart : first;
+        cr_assert_eq(apart, first);
+    }
+    cr_expect_float_eq(first, 0.623, 1e-3);
+    noise_source_free(a);
+    noise_source_free(b);
+}

@@ -185,6 +185,37 @@ Test(reward_q, neighbours_move_an_update_by_no_more_than_the_bound)
     }
 }
 
+/* The path that is put together from differences has the kernel's covariance. Bounds at 5
+ * deviations. */
+Test(reward_q, noise_of_an_update_is_a_path_of_the_kernel)
+{
+    enum { RUNS = 20000 };
+    struct reward_q_settings s = line();
+    s.batch = 1;
+    double sigma = 0.8, square[2] = {0}, product[2] = {0};
+    struct noise_source *noise = noise_of(7);
+    for (int i = 0; i < RUNS; i++) {
+        struct reward_q *q = reward_q_new(&s);
+        const float state = 0.3F;
+        size_t count;
+        reward_q_add(q, &state, 1, 0.0, &state, true); /* an error of 0: noise alone */
+        reward_q_update(q, noise, sigma);
+        const float *f = reward_q_numbers(q, &count);
+        double first = f[0] / sigma, next = f[ACTIONS] / sigma, last = f[count - ACTIONS] / sigma;
+        square[0] += first * first / RUNS;
+        square[1] += last * last / RUNS;
+        product[0] += first * next / RUNS;
+        product[1] += first * last / RUNS;
+        reward_q_free(q);
+    }
+    double slack = 5.0 * sqrt(2.0 / RUNS);
+    cr_expect_float_eq(square[0], 1.0, slack);
+    cr_expect_float_eq(square[1], 1.0, slack);
+    cr_expect_float_eq(product[0], exp(-s.beta / (KNOTS - 1)), slack);
+    cr_expect_float_eq(product[1], exp(-s.beta), slack);
+    noise_source_free(noise);
+}
+
 /* What is no number, or endless, moves an update like any other reward. */
 Test(reward_q, wild_rewards_and_states_are_held)
 {

@@ -80,7 +80,7 @@ Test(gaussian_process_features, release_is_normal_and_on_the_grid)
     double *v = malloc(N * sizeof *v), sigma = 0.3;
     for (int i = 0; i < N; i++)
         v[i] = 0.7;
-    gaussian_features_release(noise, v, N, 1.0, sigma, v);
+    gaussian_features_release(noise, v, N, 1.0, 0.1, sigma, v);
     for (int i = 0; i < N; i++) {
         double step = sigma * GAUSSIAN_GRID_STEP;
         cr_assert_float_eq(v[i] / step, rint(v[i] / step), 1e-10);
