@@ -21,6 +21,17 @@ $(BENCH_OUT)/ndjson: $(BENCH_OUT)/bench/ndjson.c.o
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $<
 
+# The law of the rounded Gaussian at a billion draws; a minute.
+$(BENCH_OUT)/rounded_gaussian_law: $(BENCH_OUT)/bench/rounded_gaussian_law.c.o $(BENCH_ROOMS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
+
+.PHONY: test-law
+test-law:
+	@scripts/install-deps build bench
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/rounded_gaussian_law
+	@$(BENCH_OUT)/rounded_gaussian_law
+
 # A query on a ledger of 100,000 accounts and 10 million entries beside one on a new ledger; minutes, and 3 GB of disk.
 $(BENCH_OUT)/fill_ledger: $(BENCH_OUT)/bench/fill_ledger.c.o $(BENCH_OUT)/libstorage.a $(BENCH_OUT)/libmemory.a
 	$(call say,LD ,$@)

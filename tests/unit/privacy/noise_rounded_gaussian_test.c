@@ -123,6 +123,91 @@ Test(rounded_gaussian, what_is_in_doubt_is_decided_by_further_bits)
     noise_source_free(noise);
 }
 
+/* What 32 bits leave in doubt: the rule of the fast sampler. */
+static bool is_doubtful(const struct rounded_gaussian_pair *pair)
+{
+    double x = 0.5 - fabs(pair->x - rint(pair->x)), y = 0.5 - fabs(pair->y - rint(pair->y));
+    return fmin(x, y) - (pair->slack + 0x1p-50) < 0.0;
+}
+
+/* The integers of the 1024 pairs that WORDS begin, each by all bits in 113-bit arithmetic. Where
+ * the fast sampler takes further bits from SOURCE, in this order, they are the same bits; elsewhere
+ * any bits must do. */
+static int slow_block(struct noise_source *source, struct noise_source *any, const uint32_t *words,
+                      double stddev, int64_t *out)
+{
+    int drawn = 0;
+    for (int i = 0; i < 1024; i++) {
+        uint64_t more[5];
+        int64_t pair[2];
+        double rest[2];
+        noise_bytes(any, more, sizeof more);
+        struct rounded_gaussian_pair rough =
+            rounded_gaussian_rough(words[i], words[1024 + i], stddev);
+        if (is_doubtful(&rough)) {
+            noise_bytes(source, more, 2 * sizeof more[0]);
+            struct rounded_gaussian_pair middle =
+                rounded_gaussian_middle(words[i], words[1024 + i], more, stddev);
+            if (is_doubtful(&middle))
+                noise_bytes(source, more + 2, 3 * sizeof more[0]);
+            drawn++;
+        }
+        rounded_gaussian_fine(words[i], words[1024 + i], more, stddev, pair, rest);
+        out[i] = pair[0];
+        out[1024 + i] = pair[1];
+    }
+    return drawn;
+}
+
+/* The fast sampler draws what a slow one makes of the same bits, integer by integer. */
+Test(rounded_gaussian, equals_a_slow_sampler_on_the_same_bits)
+{
+    static const double stddevs[] = {1.0, 4096.0, 0x1p18, 0x1p30};
+    struct noise_source *any = golden_noise(67);
+    int drawn = 0;
+    for (unsigned k = 0; k < 4; k++) {
+        struct noise_source *fast = golden_noise(68 + k), *slow = golden_noise(68 + k);
+        for (int round = 0; round < 12; round++) {
+            int64_t values[2048] = {0}, wanted[2048];
+            uint32_t words[2048];
+            rounded_gaussian_add(fast, stddevs[k], values, 2048);
+            noise_bytes(slow, words, sizeof words);
+            drawn += slow_block(slow, any, words, stddevs[k], wanted);
+            for (int i = 0; i < 2048; i++)
+                cr_assert_eq(values[i], wanted[i], "stddev %g, draw %d", stddevs[k], i);
+        }
+        noise_source_free(fast);
+        noise_source_free(slow);
+    }
+    cr_expect_gt(drawn, 1000, "further bits were needed");
+    noise_source_free(any);
+}
+
+/* -2 ln U = (k deviations)^2, by the C library: each border between 1 and 7 deviations is met by
+ * the words on its two sides, so the tails hold what they should. */
+Test(rounded_gaussian, tails_are_whole_to_seven_deviations)
+{
+    for (int k = 1; k <= 7; k++) {
+        long double u = expl(-0.5L * k * k) * 0x1p32L;
+        uint32_t word = (uint32_t)u;
+        uint64_t middle = (uint64_t)((u - word) * 0x1p64L);
+        for (int side = -1; side <= 1; side += 2) {
+            /* 2^-38 of U farther, or less far, out; along the diagonal */
+            uint64_t away = (uint64_t)(u * 0x1p26L); /* in units of 2^-64 of a word */
+            uint64_t low = middle + (side < 0 ? away : -away);
+            uint32_t high = word + (side < 0 && low < middle) - (side > 0 && low > middle);
+            const uint64_t more[5] = {low, 0, 0, 0, 0};
+            int64_t out[2];
+            double rest[2];
+            rounded_gaussian_fine(high, 0x20000000, more, 0x1p30, out, rest);
+            double x = (double)out[0] + rest[0], y = (double)out[1] + rest[1];
+            double radius = hypot(x, y) * 0x1p-30;
+            cr_expect(side < 0 ? radius < k : radius > k, "%d %d: %.12g", k, side, radius);
+            cr_expect_float_eq(radius, k, 1e-11);
+        }
+    }
+}
+
 /* U = 1 - w with w = 2^-63: ln U = -w - w^2 / 2, so R^2 = 2 w to a relative 2^-64. */
 Test(rounded_gaussian, keeps_its_bits_near_the_middle)
 {
