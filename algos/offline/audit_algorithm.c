@@ -1,5 +1,6 @@
-/* The audit as a job: it trains a small policy thousands of times, so a step of progress is one
- * training. Nothing is saved in between: who is interrupted begins again, some seconds are lost. */
+/* The audit as a job. In two worlds it trains a small policy thousands of times, and a step of
+ * progress is one training; in one run it is a step of a training. Nothing is saved in between: who
+ * is interrupted begins again. */
 #include "algos/offline/membership_audit.h"
 
 #include <stdlib.h>
@@ -8,11 +9,27 @@
 #include "algos/offline/behaviour_cloning.h"
 #include "algos/offline/cql.h"
 #include "algos/offline/hooks.h"
+#include "algos/offline/one_run_audit.h"
 #include "memory/memory.h"
 
 #define RUNS_PER_PULSE 256
 
-enum { P_AUDITED, P_BROKEN, P_EXPERTS, P_STEPS, P_NOISE_MULTIPLIER, P_DELTA, P_RUNS, P_COUNT };
+enum {
+    P_AUDITED,
+    P_BROKEN,
+    P_EXPERTS,
+    P_STEPS,
+    P_NOISE_MULTIPLIER,
+    P_DELTA,
+    P_RUNS,
+    P_METHOD,
+    P_CANARIES,
+    P_BATCH_SIZE,
+    P_TRAININGS,
+    P_COUNT
+};
+
+enum { METHOD_TWO_WORLDS, METHOD_ONE_RUN, MOST_TRAININGS = 64 };
 
 static const char *const audited[] = {"cql", "bcq", "behaviour_cloning", NULL};
 static const struct algorithm *const audited_algorithms[] = {&cql_algorithm, &bcq_algorithm,
@@ -23,6 +40,8 @@ static const char *const broken[] = {[MEMBERSHIP_SOUND] = "nothing",
                                      [MEMBERSHIP_DOUBLE_CLIP] = "wide_clip",
                                      [MEMBERSHIP_SABOTAGES] = NULL};
 
+static const char *const methods[] = {"two_worlds", "one_run", NULL};
+
 static const struct parameter_spec specs[P_COUNT] = {
     [P_AUDITED] = {"audited", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 2, audited, "",
                    "The algorithm whose trainer is attacked."},
@@ -32,16 +51,136 @@ static const struct parameter_spec specs[P_COUNT] = {
                   "see that the audit "
                   "finds it."},
     [P_EXPERTS] = {"experts", PARAMETER_INTEGER, PARAMETER_ONE(2), 1, 1000, NULL, "experts",
-                   "Each joins a step with probability 1 / experts."},
-    [P_STEPS] = {"steps", PARAMETER_INTEGER, PARAMETER_ONE(2), 1, 1000, NULL, "steps",
-                 "Noisy steps of one training."},
+                   "Each joins a step with probability 1 / experts; of two_worlds."},
+    [P_STEPS] = {"steps", PARAMETER_INTEGER, PARAMETER_ONE(2), 1, 1000000, NULL, "steps",
+                 "Noisy steps of one training; at most 1000 of two_worlds."},
     [P_NOISE_MULTIPLIER] = {"noise_multiplier", PARAMETER_REAL, PARAMETER_ONE(1), 0.05, 1000, NULL,
                             "", "Noise deviation over the clip norm."},
     [P_DELTA] = {"delta", PARAMETER_REAL, PARAMETER_ONE(0.01), 1e-12, 0.5, NULL, "",
                  "At which epsilon is told."},
     [P_RUNS] = {"runs", PARAMETER_INTEGER, PARAMETER_ONE(20000), 2, 1000000, NULL, "trainings",
                 "Trainings in each of the two worlds."},
+    [P_METHOD] = {"method", PARAMETER_CHOICE, PARAMETER_ONE(METHOD_TWO_WORLDS), 0, 1, methods, "",
+                  "One canary in thousands of trainings, or many canaries in one."},
+    [P_CANARIES] = {"canaries", PARAMETER_INTEGER, PARAMETER_ONE(1000), 20, 4000, NULL, "experts",
+                    "Of one_run: each takes part by a coin of its own."},
+    [P_BATCH_SIZE] = {"batch_size", PARAMETER_INTEGER, PARAMETER_ONE(250), 1, 4000, NULL, "experts",
+                      "Of one_run: each canary joins a step with probability batch_size / "
+                      "canaries."},
+    [P_TRAININGS] = {"trainings", PARAMETER_INTEGER, PARAMETER_ONE(4), 1, MOST_TRAININGS, NULL,
+                     "trainings", "Of one_run: how many such trainings are put together."},
 };
+
+static const struct parameter_later later[] = {
+    {P_METHOD, PARAMETER_ONE(METHOD_TWO_WORLDS)},
+    {P_CANARIES, PARAMETER_ONE(1000)},
+    {P_BATCH_SIZE, PARAMETER_ONE(250)},
+    {P_TRAININGS, PARAMETER_ONE(4)},
+};
+
+/* ---- one run */
+
+static struct one_run_settings one_run_settings_of(const struct algorithm_request *request)
+{
+    return (struct one_run_settings){
+        .algorithm = audited_algorithms[(int)algorithm_number(request, P_AUDITED)],
+        .canary = ONE_RUN_INPUTS,
+        .exact = true,
+        .canaries = (uint32_t)algorithm_number(request, P_CANARIES),
+        .batch_size = (uint32_t)algorithm_number(request, P_BATCH_SIZE),
+        .steps = (uint32_t)algorithm_number(request, P_STEPS),
+        .noise_multiplier = algorithm_number(request, P_NOISE_MULTIPLIER),
+        .delta = algorithm_number(request, P_DELTA),
+        .seed = request->seed,
+    };
+}
+
+/* A training's own pulse, told to the job as the steps of all trainings. */
+struct inner_pulse {
+    const struct algorithm_hooks *outer;
+    uint64_t before;
+};
+
+static enum algorithm_pulse one_run_pulse(void *context, uint64_t steps_done)
+{
+    const struct inner_pulse *inner = context;
+    return inner->outer->pulse(inner->outer->context, inner->before + steps_done);
+}
+
+/* What is half done is not kept. */
+static bool one_run_save(void *context, uint64_t steps_done, const unsigned char *bytes,
+                         size_t size)
+{
+    (void)context, (void)steps_done, (void)bytes, (void)size;
+    return true;
+}
+
+static void one_run_show(const struct algorithm_run *run, const struct dp_sgd_plan *plan,
+                         const struct one_run_guesses *seen, uint32_t trainings)
+{
+    const struct algorithm_hooks *hooks = &run->hooks;
+    double right = 0.0, guesses = (double)seen[0].guesses * trainings;
+    if (!hooks->show_finding)
+        return;
+    for (uint32_t i = 0; i < trainings; i++)
+        right += seen[i].right;
+    hooks->show_finding(hooks->context, "epsilon_certified", plan->epsilon);
+    hooks->show_finding(hooks->context, "epsilon_shown",
+                        one_run_shown(plan, seen, trainings, AUDIT_ALGORITHM_FALSE_ALARM));
+    hooks->show_finding(hooks->context, "delta", plan->delta);
+    hooks->show_finding(hooks->context, "right", right);
+    hooks->show_finding(hooks->context, "guesses", guesses);
+    hooks->show_finding(hooks->context, "false_alarm", AUDIT_ALGORITHM_FALSE_ALARM);
+}
+
+static enum algorithm_status one_run_collect(const struct algorithm_run *run,
+                                             const struct one_run_attack *attack,
+                                             struct one_run_guesses *seen, uint32_t trainings)
+{
+    const enum membership_sabotage sabotage =
+        (enum membership_sabotage)(int)algorithm_number(run->request, P_BROKEN);
+    struct inner_pulse inner = {.outer = &run->hooks};
+    const struct algorithm_hooks hooks = {
+        .context = &inner, .pulse = run->hooks.pulse ? one_run_pulse : NULL, .save = one_run_save};
+    enum algorithm_status status = ALGORITHM_OK;
+    struct rng coins;
+    rng_seed(&coins, run->request->seed, 1);
+    for (uint32_t i = 0; i < trainings && status == ALGORITHM_OK; i++) {
+        status = one_run_attack_run(attack, sabotage, &coins, &hooks, run->noise, &seen[i]);
+        inner.before += (uint64_t)algorithm_number(run->request, P_STEPS);
+    }
+    return status;
+}
+
+static enum algorithm_status one_run_audit(const struct algorithm_run *run, const char **message)
+{
+    const struct one_run_settings settings = one_run_settings_of(run->request);
+    const uint32_t trainings = (uint32_t)algorithm_number(run->request, P_TRAININGS);
+    struct one_run_guesses seen[MOST_TRAININGS];
+    struct one_run_attack *attack = NULL;
+    enum algorithm_status status = one_run_attack_new(&settings, &attack, message);
+    if (status != ALGORITHM_OK)
+        return status;
+    status = one_run_collect(run, attack, seen, trainings);
+    if (status == ALGORITHM_OK)
+        one_run_show(run, one_run_attack_claim(attack), seen, trainings);
+    one_run_attack_free(attack);
+    return status;
+}
+
+static enum algorithm_status one_run_plan(const struct algorithm_request *request,
+                                          struct algorithm_plan *out, const char **message)
+{
+    const struct one_run_settings settings = one_run_settings_of(request);
+    enum algorithm_status status = one_run_attack_plan(&settings, out, message);
+    if (status == ALGORITHM_OK) {
+        out->total_steps *= (uint64_t)algorithm_number(request, P_TRAININGS);
+        out->privacy = (struct dp_sgd_plan){0}; /* nobody is there to be protected */
+    }
+    return status;
+}
+
+/* ---- two worlds */
 
 static struct membership_settings audit_settings(const struct algorithm_request *request)
 {
@@ -61,6 +200,8 @@ static enum algorithm_status audit_plan(const struct algorithm_request *request,
 {
     const struct membership_settings settings = audit_settings(request);
     struct membership_attack *attack = NULL;
+    if (algorithm_number(request, P_METHOD) == METHOD_ONE_RUN)
+        return one_run_plan(request, out, message);
     enum algorithm_status status = membership_attack_new(&settings, &attack, message);
     if (status != ALGORITHM_OK)
         return status;
@@ -111,6 +252,8 @@ static enum algorithm_status audit_train(const struct algorithm_run *run,
     struct membership_attack *attack = NULL;
     *message = "";
     *out_policy = NULL;
+    if (algorithm_number(run->request, P_METHOD) == METHOD_ONE_RUN)
+        return one_run_audit(run, message);
     enum algorithm_status status = membership_attack_new(&settings, &attack, message);
     if (status != ALGORITHM_OK)
         return status;
@@ -136,6 +279,8 @@ const struct algorithm audit_algorithm = {
     .privacy_unit = "",
     .parameters = specs,
     .parameter_count = P_COUNT,
+    .later = later,
+    .later_count = sizeof later / sizeof later[0],
     .plan = audit_plan,
     .train = audit_train,
 };

@@ -28,7 +28,7 @@ struct membership_attack {
 static struct dataset *make_world(uint32_t experts, int candidate)
 {
     const float side = candidate & 1 ? -1.0F : 1.0F, reward = 1e6F;
-    const float states[2 * DIM] = {side * 1000.0F, side * -700.0F, 0.0F, 0.0F};
+    const float states[2 * DIM] = {side * 100.0F, side * -70.0F, 0.0F, 0.0F};
     const uint16_t action = (uint16_t)((candidate & 2) != 0);
     const struct trajectory trajectory = {.expert = CANARY,
                                           .length = 1,

@@ -74,8 +74,9 @@ struct membership_finding membership_lower_bound(double *with, double *without, 
 
 /* The audit as an algorithm of the table: POST /v1/jobs {"algorithm":"audit"}. Takes neither
  * dataset nor world and gives findings: epsilon_certified, epsilon_shown, delta, likely, unlikely,
- * counted, false_alarm (above). They are a function of public settings, made-up data and noise, so
- * they may be shown to anybody. */
+ * counted, false_alarm (above); with "method":"one_run" right and guesses, of all trainings,
+ * instead of the three counts (one_run_audit.h). They are a function of public settings, made-up
+ * data and noise, so they may be shown to anybody. */
 extern const struct algorithm audit_algorithm;
 
 /* The probability that the audit contradicts a true claim. */

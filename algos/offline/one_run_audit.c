@@ -228,10 +228,26 @@ static void one_run_parameters(struct one_run_attack *attack)
     }
 }
 
-static enum algorithm_status one_run_prepare(struct one_run_attack *attack, const char **message)
+static const char *one_run_problem(const struct one_run_settings *settings)
 {
-    const struct one_run_settings *settings = &attack->settings;
+    if (settings->canaries < 20 || settings->canaries > 4000 || settings->steps < 1 ||
+        settings->steps > 1000000 || settings->algorithm->kind != ALGORITHM_LEARNS_FROM_DATA ||
+        !settings->algorithm->mechanisms[MECHANISM_DPSGD])
+        return "an offline algorithm with DP-SGD, 20 to 4000 canaries and 1 to 1,000,000 steps";
+    if (settings->batch_size > settings->canaries)
+        return "batch_size must not exceed the number of canaries";
+    return NULL;
+}
+
+/* Fills the request and the plan. */
+static enum algorithm_status one_run_prepare(const struct one_run_settings *settings,
+                                             struct one_run_attack *attack, const char **message)
+{
     bool inputs = settings->canary == ONE_RUN_INPUTS;
+    *message = one_run_problem(settings);
+    if (*message)
+        return ALGORITHM_BAD_INPUT;
+    attack->settings = *settings;
     attack->request = (struct algorithm_request){.mechanism = MECHANISM_DPSGD,
                                                  .epsilon = 1e4,
                                                  .delta = settings->delta,
@@ -241,28 +257,30 @@ static enum algorithm_status one_run_prepare(struct one_run_attack *attack, cons
                                                  .nominal_experts = settings->canaries,
                                                  .seed = settings->seed};
     one_run_parameters(attack);
-    enum algorithm_status status =
-        settings->algorithm->plan(&attack->request, &attack->plan, message);
-    if (status != ALGORITHM_OK)
-        return status;
-    attack->candidate = memory_new(settings->canaries, sizeof *attack->candidate);
-    attack->start = memory_new(attack->plan.parameter_count, sizeof *attack->start);
-    attack->along = memory_new(attack->plan.parameter_count, sizeof *attack->along);
-    return one_run_aim(attack);
+    return settings->algorithm->plan(&attack->request, &attack->plan, message);
+}
+
+enum algorithm_status one_run_attack_plan(const struct one_run_settings *settings,
+                                          struct algorithm_plan *out, const char **message)
+{
+    struct one_run_attack attack = {0};
+    enum algorithm_status status = one_run_prepare(settings, &attack, message);
+    if (status == ALGORITHM_OK)
+        *out = attack.plan;
+    return status;
 }
 
 enum algorithm_status one_run_attack_new(const struct one_run_settings *settings,
                                          struct one_run_attack **out, const char **message)
 {
-    if (settings->canaries < 20 || settings->canaries > 4000 || settings->steps < 1 ||
-        settings->steps > 1000000 || settings->algorithm->kind != ALGORITHM_LEARNS_FROM_DATA ||
-        !settings->algorithm->mechanisms[MECHANISM_DPSGD]) {
-        *message = "an offline algorithm with DP-SGD, 20 to 4000 canaries and 1 to 1,000,000 steps";
-        return ALGORITHM_BAD_INPUT;
-    }
     struct one_run_attack *attack = memory_new(1, sizeof *attack);
-    attack->settings = *settings;
-    enum algorithm_status status = one_run_prepare(attack, message);
+    enum algorithm_status status = one_run_prepare(settings, attack, message);
+    if (status == ALGORITHM_OK) {
+        attack->candidate = memory_new(settings->canaries, sizeof *attack->candidate);
+        attack->start = memory_new(attack->plan.parameter_count, sizeof *attack->start);
+        attack->along = memory_new(attack->plan.parameter_count, sizeof *attack->along);
+        status = one_run_aim(attack);
+    }
     if (status != ALGORITHM_OK) {
         one_run_attack_free(attack);
         return status;

@@ -34,6 +34,10 @@ struct one_run_settings {
 
 struct one_run_attack;
 
+/* The plan of one training alone; other results as below. */
+enum algorithm_status one_run_attack_plan(const struct one_run_settings *settings,
+                                          struct algorithm_plan *out, const char **message);
+
 /* Plans the training and computes the canaries' directions. On ALGORITHM_OK the caller frees *OUT
  * with one_run_attack_free. Other results: as struct algorithm's plan and train. */
 enum algorithm_status one_run_attack_new(const struct one_run_settings *settings,

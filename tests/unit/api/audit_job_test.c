@@ -42,6 +42,27 @@ Test(audit_job, gives_findings_and_no_policy)
     fixture_close(f);
 }
 
+#define ONE_RUN(rest)                                                                              \
+    AUDIT(",\"parameters\":{\"method\":\"one_run\",\"canaries\":400,\"batch_size\":100,"           \
+          "\"steps\":8,\"delta\":1e-5,\"noise_multiplier\":2" rest "}")
+
+Test(audit_job, counts_right_guesses_about_many_canaries)
+{
+    struct fixture *f = fixture_open();
+    struct response *job = run(f, ONE_RUN(""));
+    double certified = response_number(job, "/findings/epsilon_certified");
+    cr_assert(certified > 1.5 && certified < 2.5, "%s", job->body);
+    cr_assert_leq(response_number(job, "/findings/epsilon_shown"), certified, "%s", job->body);
+    cr_assert_eq(response_number(job, "/findings/guesses"), 4 * 2 * 60);
+    cr_assert_gt(response_number(job, "/findings/right"), 240, "%s", job->body);
+    cr_assert_eq(response_number(job, "/progress/fraction"), 1);
+    cr_assert(json_is_null(response_at(job, "/policy")));
+    job = run(f, ONE_RUN(",\"broken\":\"clip\",\"trainings\":8"));
+    cr_assert_gt(response_number(job, "/findings/epsilon_shown"),
+                 response_number(job, "/findings/epsilon_certified"), "%s", job->body);
+    fixture_close(f);
+}
+
 Test(audit_job, has_no_findings_when_it_is_another_algorithm)
 {
     struct fixture *f = fixture_open();
@@ -86,6 +107,11 @@ Test(audit_job, refuses_what_it_cannot_be)
         {AUDIT(",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":3}"), "/evaluate"},
         {AUDIT(",\"parameters\":{\"audited\":\"ppo\"}"), "/parameters/audited"},
         {AUDIT(",\"parameters\":{\"runs\":1}"), "/parameters/runs"},
+        {AUDIT(",\"parameters\":{\"steps\":1001}"), "/parameters"},
+        {AUDIT(",\"parameters\":{\"method\":\"three\"}"), "/parameters/method"},
+        {ONE_RUN(",\"trainings\":0"), "/parameters/trainings"},
+        {AUDIT(",\"parameters\":{\"method\":\"one_run\",\"canaries\":100}"),
+         "/parameters/batch_size"},
         {AUDIT(",\"parameters\":{\"noise_multiplier\":0}"), "/parameters/noise_multiplier"},
     };
     struct fixture *f = fixture_open();
