@@ -35,8 +35,4 @@ struct dp_sgd_allowance {
 /* The allowance of a valid PLAN (dp_sgd_lattice.c); nothing where its noise is float. */
 struct dp_sgd_allowance dp_sgd_lattice_allowance(const struct dp_sgd_plan *plan);
 
-/* Whether EPSILON, the upper figure with the allowance, leaves its share of delta enough for draws
- * beyond 12 deviations. */
-bool dp_sgd_lattice_fits(const struct dp_sgd_plan *plan, double epsilon);
-
 #endif

@@ -96,4 +96,8 @@ void dp_sgd_plan_finish_lattice(const struct dp_sgd_plan *plan, struct noise_sou
  * Gaussians: what the plan's own figures have in them. Times 0 for other plans and for no step. */
 struct composition_part dp_sgd_plan_rounding_price(const struct dp_sgd_plan *plan, uint64_t steps);
 
+/* Whether the price's delta suffices for draws beyond 12 deviations where everything that PLAN is a
+ * part of costs EPSILON. True for plans whose noise is float. */
+bool dp_sgd_lattice_fits(const struct dp_sgd_plan *plan, double epsilon);
+
 #endif

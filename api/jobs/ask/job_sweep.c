@@ -98,41 +98,70 @@ static void place_try(const struct job_sweep *sweep, const struct job_plan *plan
     }
 }
 
-/* Prices all tries together, as one composition, and sets PLAN's epsilon. */
-static enum algorithm_status price_together(struct job_plan *plan)
+/* All tries' steps, and what the draws of exact ones take besides. */
+struct together {
+    struct composition steps;
+    double epsilon, delta; /* of the draws */
+};
+
+static enum composition_status put_together(const struct job_plan *plan, struct together *out)
 {
-    struct composition all = {0};
-    struct privacy_interval figure = {0};
     enum composition_status status = COMPOSITION_OK;
+    *out = (struct together){0};
     for (uint32_t t = 0; t < plan->try_count && status == COMPOSITION_OK; t++) {
         const struct dp_sgd_plan *p = &plan->tries[t].plan.privacy;
         const struct mechanism step = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN,
                                        .gaussian = {p->sampling_rate, p->noise_multiplier}};
         const struct composition_part rounding = dp_sgd_plan_rounding_price(p, p->steps);
-        status = composition_add(&all, &step, p->steps);
-        if (status == COMPOSITION_OK && rounding.times > 0)
-            status = composition_add(&all, &rounding.mechanism, rounding.times);
+        out->epsilon += rounding.mechanism.pair.epsilon;
+        out->delta += rounding.mechanism.pair.delta;
+        status = composition_add(&out->steps, &step, p->steps);
     }
+    return status;
+}
+
+/* True when the deltas that were set aside for rare draws of exact tries suffice where all tries
+ * together cost EPSILON. */
+static bool rare_draws_fit(const struct job_plan *plan, double epsilon)
+{
+    for (uint32_t t = 0; t < plan->try_count; t++)
+        if (!dp_sgd_lattice_fits(&plan->tries[t].plan.privacy, epsilon))
+            return false;
+    return true;
+}
+
+/* Prices all tries together, as one composition, and sets PLAN's epsilon; INFINITY where draws of
+ * exact tries cannot be certified at their price. */
+static enum algorithm_status price_together(struct job_plan *plan)
+{
+    struct together all;
+    struct privacy_interval above, below, renyi;
+    enum composition_status status = put_together(plan, &all);
     enum accountant_status priced = ACCOUNTANT_NO_MEMORY;
-    if (status == COMPOSITION_OK)
-        priced =
-            accountant_epsilon(privacy_report_accountant(&all), &all, plan->request.delta, &figure);
-    if (priced == ACCOUNTANT_OK && isfinite(figure.upper)) {
-        struct privacy_interval renyi;
-        bool known = accountant_epsilon(&accountant_renyi, &all, plan->request.delta, &renyi) ==
-                     ACCOUNTANT_OK;
-        plan->plan.privacy.epsilon = figure.upper;
-        plan->plan.privacy.epsilon_lower = figure.lower;
-        plan->plan.privacy.epsilon_renyi = (double)INFINITY;
-        if (known)
-            plan->plan.privacy.epsilon_renyi = renyi.upper;
-        composition_clear(&all);
-        return ALGORITHM_OK;
+    double delta = plan->request.delta, more = all.epsilon, rare = all.delta;
+    double least = (delta - rare) * exp(-more), most = (delta + 2 * rare) * exp(more);
+    bool known = false;
+    if (status == COMPOSITION_OK) {
+        const struct accountant *accountant = privacy_report_accountant(&all.steps);
+        priced = accountant_epsilon(accountant, &all.steps, least, &above);
+        if (priced == ACCOUNTANT_OK)
+            priced = accountant_epsilon(accountant, &all.steps, most, &below);
+        known = accountant_epsilon(&accountant_renyi, &all.steps, least, &renyi) == ACCOUNTANT_OK;
     }
-    composition_clear(&all);
+    composition_clear(&all.steps);
     if (priced == ACCOUNTANT_NO_MEMORY)
         return ALGORITHM_NO_MEMORY;
-    return ALGORITHM_INFEASIBLE;
+    if (priced != ACCOUNTANT_OK || !isfinite(above.upper))
+        return ALGORITHM_INFEASIBLE;
+    struct dp_sgd_plan *sum = &plan->plan.privacy;
+    sum->epsilon = above.upper + more;
+    sum->epsilon_lower = fmax(0, below.lower - more);
+    sum->epsilon_renyi = (double)INFINITY;
+    if (known)
+        sum->epsilon_renyi = renyi.upper + more;
+    if (!rare_draws_fit(plan, sum->epsilon))
+        sum->epsilon = (double)INFINITY;
+    return ALGORITHM_OK;
 }
 
 /* Plans every try as if it alone had EPSILON to spend, then prices all tries together. */
@@ -196,6 +225,10 @@ static enum algorithm_status find_share(struct job_plan *plan, const char **mess
     enum algorithm_status status = plan_all(plan, best, message);
     if (status == ALGORITHM_OK && plan->plan.privacy.epsilon > budget) {
         *message = "the budget cannot pay for all tries of the sweep together";
+        if (isinf(plan->plan.privacy.epsilon))
+            *message = "epsilon is too large for exact arithmetic, whose noise can be certified up "
+                       "to an epsilon of some 30 for all tries together (\"arithmetic\":\"float\" "
+                       "has no such limit)";
         return ALGORITHM_INFEASIBLE;
     }
     return status;

@@ -80,9 +80,16 @@ Test(job_sweep, all_tries_are_priced_together)
     /* More than there is. */
     const char *dear =
         domain_path(JOB(",\"privacy\":{\"epsilon\":900,\"delta\":1e-5}" SMALL EVALUATE
-                        ",\"sweep\":{\"alpha\":[1,2]}"),
+                        ",\"sweep\":{\"alpha\":[1,2],\"arithmetic\":[\"float\"]}"),
                     id, 50u);
     expect_problem(fixture_post(f, "steward", "/v1/jobs", dear), "budget-exhausted");
+    const char *beyond =
+        domain_path(JOB(",\"privacy\":{\"epsilon\":900,\"delta\":1e-5}" SMALL EVALUATE
+                        ",\"sweep\":{\"alpha\":[1,2]}"),
+                    id, 50u);
+    struct response *refused = fixture_post(f, "steward", "/v1/jobs", beyond);
+    expect_problem(refused, "infeasible");
+    cr_assert(strstr(refused->body, "too large for exact arithmetic"), "%s", refused->body);
     cr_assert_eq(domain_spent(f, id), 0);
     fixture_close(f);
 }
@@ -158,6 +165,25 @@ static bool stop(void *context)
     struct stopper *stopper = context;
     fixture_advance(6000);
     return ++stopper->pulses == stopper->stop_at;
+}
+
+/* What draws beyond 12 deviations add to delta grows with e^epsilon. So two exact tries that could
+ * each be certified may together cost more than can be: then they get less of the budget. */
+Test(job_sweep, exact_tries_cost_no_more_than_can_be_certified)
+{
+    const double set_aside = 1e-3 * 1e-5, rare = 4e-33;
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 20);
+    const char *body = domain_path(JOB(",\"privacy\":{\"epsilon\":60,\"delta\":1e-5}" SMALL EVALUATE
+                                       ",\"sweep\":{\"alpha\":[0.5,1]}"),
+                                   id, 50U);
+    struct response *r = fixture_post(f, "steward", "/v1/jobs:estimate", body);
+    expect_status(r, 200);
+    double draws = 50 * response_number(r, "/plan/parameter_count");
+    double cost = response_number(r, "/cost/epsilon");
+    cr_expect_leq(2 * exp(cost) * draws * rare, set_aside, "epsilon %g", cost);
+    cr_expect_geq(cost, 40);
+    fixture_close(f);
 }
 
 /* A stopped sweep goes on with the try it was in; done ones are neither trained nor paid again. */
