@@ -86,12 +86,21 @@ $(OUT)/example_world: examples/world.c
 	$(call say,CC ,$<)
 	$(Q)$(CC) -std=c17 $(WARNINGS) -O2 -o $@ $<
 
-TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(UNIT_TESTS) statistical http crash)
+# Every price once more, by another accountant. It comes last, because it reads the ledgers that the others left.
+$(OUT)/test_oracle: tests/tests.mk
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec /usr/bin/python3 tests/oracle/test_oracle.py $(OUT)/tacet "$$TACET_LEDGERS" %d\n' \
+	  $(if $(filter asan tsan,$(VARIANT)),100,1000) > $@
+	@chmod +x $@
+
+TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(UNIT_TESTS) statistical http crash oracle)
 
 test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet
 
 test-run: test-programs
-	@TACET=$(OUT)/tacet scripts/run-tests $(TEST_PROGRAMS)
+	@ledgers=$$(mktemp -d /tmp/tacet-ledgers-XXXXXX); \
+	TACET=$(OUT)/tacet TACET_LEDGERS=$$ledgers scripts/run-tests $(TEST_PROGRAMS); code=$$?; \
+	rm -r $$ledgers; exit $$code
 
 # What a bare machine lacks is installed first; make then starts anew, because it looks for libraries when it reads its files.
 test:

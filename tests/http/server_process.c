@@ -145,10 +145,25 @@ static int remove_one(const char *path, const struct stat *status, int type, str
     return remove(path);
 }
 
+/* Moves the ledger of a server that has ended into the folder $TACET_LEDGERS, where there is one,
+ * under the name of the server's folder: tests/oracle prices it again. */
+static void keep_ledger(const struct server_process *server)
+{
+    const char *folder = getenv("TACET_LEDGERS");
+    for (int i = 0; folder && i < 2; i++) {
+        const char *end = i == 0 ? "" : "-wal";
+        char from[128], to[256];
+        snprintf(from, sizeof from, "%s/data/tacet.db%s", server->folder, end);
+        snprintf(to, sizeof to, "%s/%s.db%s", folder, strrchr(server->folder, '/') + 1, end);
+        cr_expect(rename(from, to) == 0 || errno == ENOENT, "%s: %s", to, strerror(errno));
+    }
+}
+
 void server_remove(struct server_process *server)
 {
     if (server->pid > 0)
         server_end(server, SIGKILL);
+    keep_ledger(server);
     nftw(server->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
