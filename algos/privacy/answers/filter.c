@@ -35,7 +35,9 @@ bool filter_open(struct filter *out, double order, double epsilon, double delta)
     double rho = renyi_budget(order, epsilon, delta);
     if (!(rho >= 0.0))
         return false;
-    out->limit_units = whole_units(floor(rho * 1e9 * (1.0 - MARGIN)));
+    /* Its terms round, and may be far greater than their sum: epsilon and a logarithm below 40. */
+    double sure = fmax(0.0, rho - MARGIN * (epsilon + 40.0));
+    out->limit_units = whole_units(floor(sure * 1e9 * (1.0 - MARGIN)));
     return true;
 }
 

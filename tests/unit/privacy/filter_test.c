@@ -123,6 +123,28 @@ Test(filter, renyi_accounts_never_exceed_their_promise)
     noise_source_free(noise);
 }
 
+/* At orders close to 1 a small limit is the difference of great terms: their rounding must not let
+ * it pass what the same formula gives with more digits. */
+Test(filter, renyi_limits_never_pass_the_formula_with_more_digits)
+{
+    struct noise_source *noise = golden_noise(93);
+    int opened = 0;
+    for (int i = 0; i < 20000; i++) {
+        double epsilon = exp(13.8 * noise_uniform(noise)),
+               delta = pow(10.0, -2.0 - 10.0 * noise_uniform(noise)),
+               order = 1.0 - log(delta) / epsilon * (1.001 + 0.1 * pow(noise_uniform(noise), 4.0));
+        struct filter account;
+        if (!filter_open(&account, order, epsilon, delta))
+            continue;
+        long double l = order, more = (logl((long double)delta) + logl(l)) / (l - 1.0L);
+        cr_assert_leq((long double)account.limit_units, (epsilon - log1pl(-1.0L / l) + more) * 1e9L,
+                      "order %.17g", order);
+        opened++;
+    }
+    cr_assert_gt(opened, 15000);
+    noise_source_free(noise);
+}
+
 Test(filter, basic_accounts_never_exceed_their_promise)
 {
     struct noise_source *noise = golden_noise(91);
