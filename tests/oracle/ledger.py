@@ -36,7 +36,7 @@ from oracle import Unknown, divergence, epsilon
 
 UNIT, DELTA_UNIT = 1e-9, 1e-18
 BASIC_GAP = 4e-4  # certified intervals are 2e-4 wide, and searches stop a little above them
-RENYI_GAP = 1e-9
+RENYI_GAP = 1e-4  # near order 1 a divergence is a small difference, and its certified rounding errors are 2e-5 of it
 VAGUE = 5e-4  # relative error of the oracle with which it says nothing about a price
 
 
@@ -159,7 +159,7 @@ def check_entry(entry, account, teacher, is_first):
     except (Unknown, KeyError, TypeError) as fault:
         return Verdict(entry, units * UNIT, 0, 0, "cannot be priced: %s %s" % (type(fault).__name__, fault))
     rounding = 1 + entry["event"].get("count", 1) if most > 0 else 0  # each run's price is rounded up
-    if units < least / UNIT * (1 - 1e-12) - rounding:
+    if units < least / UNIT * (1 - 1e-9) - rounding:
         problem = "charges too little"
     elif units > most / UNIT * (1 + gap) + rounding:
         problem = "charges too much"
