@@ -8,11 +8,13 @@
   bare         an exported function whose declaration has no comment directly above it
   nested       a ?: inside a ?:
   null         `== NULL` or `!= NULL` in a condition: a pointer is tested by itself
+  proof        a `function()` of docs/proofs that is not defined in the code
   memory       (counted, never a failure) lines that speak of memory that ran short
   ternary      (counted, never a failure) ?: in api/
 """
 
 import collections
+import glob
 import os
 import re
 import sys
@@ -21,6 +23,8 @@ ROOMS = ["memory", "envs", "programs", "algos", "storage", "api", "server", "cli
 DEFINITION = re.compile(
     r"^(static )?(?:inline )?(?:_Noreturn )?(?:__attribute__\(\(.*?\)\) )?[a-z_][\w ]*?[\w*] ?\**\b(\w+)\((?:[^;{]|\n)*?\)\n\{", re.M)
 PROTOTYPE = re.compile(r"^(?!static|typedef|#|return|\s)([a-z_][\w ]*[ *])(\w+)\((?:[^;{])*?\)[^;{]*?;", re.M)
+PROVEN = re.compile(r"`(\w+)\(\)`")
+RULES = ("one-word", "twice", "bare", "nested", "null", "proof")
 MEMORY = re.compile(r"no.memory|memory (?:is|was|runs?|ran) short|starv|out of memory|short of memory|finds? no memory", re.I)
 
 
@@ -95,12 +99,15 @@ def main():
                         if "_" not in m.group(2).strip("_"):
                             found["one-word"].append("%s %s" % (at(m.start(2)), m.group(2)))
     found["twice"] = ["%s: %s" % (n, " ".join(sorted(p))) for n, p in sorted(names.items()) if len(p) > 1]
+    for path in [] if arguments else sorted(glob.glob("docs/proofs/*.md")):
+        for number, line in enumerate(open(path, encoding="utf-8"), 1):
+            found["proof"] += ["%s:%d %s" % (path, number, n) for n in PROVEN.findall(line) if n not in names]
     if "-c" in sys.argv:
-        for rule in ("one-word", "twice", "bare", "nested", "null", "memory", "ternary"):
+        for rule in RULES + ("memory", "ternary"):
             print("%-9s %d" % (rule, len(found[rule])))
         print("statics   %d\nternaries per 1000 lines of api: %.1f" % (statics, 1000 * len(found["ternary"]) / max(lines, 1)))
         return
-    broken = ["%s: %s" % (rule, one) for rule in ("one-word", "twice", "bare", "nested", "null") for one in found[rule]]
+    broken = ["%s: %s" % (rule, one) for rule in RULES for one in found[rule]]
     print("\n".join(broken) if broken else "names and forms keep the house style")
     sys.exit(1 if broken else 0)
 

@@ -111,9 +111,19 @@ const struct teacher_mechanism teacher_gaussian_simplex = {.name = "gaussian_sim
                                                            .error_radius = gaussian_teacher_radius,
                                                            .error = gaussian_teacher_error};
 
+static const struct teacher_mechanism *const mechanisms[] = {&teacher_dirichlet,
+                                                             &teacher_gaussian_simplex};
+
+const struct teacher_mechanism *teacher_mechanism_at(size_t i)
+{
+    return i < sizeof mechanisms / sizeof mechanisms[0] ? mechanisms[i] : NULL;
+}
+
 const struct teacher_mechanism *teacher_mechanism_find(const char *name)
 {
-    if (strcmp(name, teacher_dirichlet.name) == 0)
-        return &teacher_dirichlet;
-    return strcmp(name, teacher_gaussian_simplex.name) == 0 ? &teacher_gaussian_simplex : NULL;
+    const struct teacher_mechanism *mechanism;
+    for (size_t i = 0; (mechanism = teacher_mechanism_at(i)); i++)
+        if (strcmp(name, mechanism->name) == 0)
+            return mechanism;
+    return NULL;
 }

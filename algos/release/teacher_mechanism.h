@@ -1,9 +1,10 @@
 /* The mechanism that adds a teacher's noise. A new mechanism is one of these tables in
- * teacher_mechanism.c, and a line in teacher_mechanism_find. */
+ * teacher_mechanism.c, and a line in the table there. */
 #ifndef TACET_ALGOS_RELEASE_TEACHER_MECHANISM_H
 #define TACET_ALGOS_RELEASE_TEACHER_MECHANISM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "algos/privacy/answers/answer_error.h"
 #include "algos/privacy/answers/filter.h"
@@ -34,6 +35,9 @@ struct teacher_mechanism {
 
 extern const struct teacher_mechanism teacher_dirichlet;
 extern const struct teacher_mechanism teacher_gaussian_simplex;
+
+/* The I-th of the table, or NULL beyond the last. */
+const struct teacher_mechanism *teacher_mechanism_at(size_t i);
 
 /* The mechanism of that name, or NULL. */
 const struct teacher_mechanism *teacher_mechanism_find(const char *name);
