@@ -11,6 +11,7 @@ NEEDS_nn        := memory envs algos/privacy algos/nn
 NEEDS_algos     := $(FLOOR_algos)
 NEEDS_storage   := memory storage
 NEEDS_api       := $(FLOOR_algos) programs storage api
+NEEDS_noninterference := $(NEEDS_api)
 NEEDS_server    := $(FLOOR_algos) programs storage api server
 NEEDS_cli       := $(ROOMS)
 NEEDS_bench     := memory envs
@@ -31,6 +32,8 @@ UNIT_TESTS := $(foreach t,$(UNIT_TESTS),$(if $(wildcard tests/unit/$(t)/*.c),$(t
 ALSO_bench := bench/offline/results.c bench/plot/lines.c bench/plot/sample.c
 ALSO_algos := bench/gp/functional_noise.c bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
 ALSO_privacy := bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
+# What it borrows: a whole service without a socket.
+ALSO_noninterference := tests/unit/api/fixture.c tests/unit/api/domain.c
 unit_obj = $(patsubst %,$(OUT)/%.o,$(wildcard tests/unit/$(1)/*.c) $(ALSO_$(1)))
 unit_lib = $(foreach r,$(NEEDS_$(1)),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
 
@@ -44,6 +47,8 @@ endef
 UNIT_LIBS_envs := -Wl,--wrap=malloc
 # openapi.yaml is read with libyaml.
 UNIT_LIBS_api := -lyaml
+# Its chance is public.
+UNIT_LIBS_noninterference := -Wl,--wrap=getrandom
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))
 
 # This one walks 2^32 words through the loops that the optimiser turns into vectors.

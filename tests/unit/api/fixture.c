@@ -45,6 +45,11 @@ void fixture_advance(int64_t ms)
     clock_ms += ms;
 }
 
+void fixture_set_clock(int64_t ms)
+{
+    clock_ms = ms;
+}
+
 static void default_settings(struct api_settings *settings)
 {
     *settings = (struct api_settings){.now_ms = now,
@@ -104,10 +109,16 @@ static void forget(struct response *response)
     free(response);
 }
 
-void fixture_close(struct fixture *fixture)
+void fixture_forget(struct fixture *fixture)
 {
     for (unsigned i = 0; i < fixture->response_count; i++)
         forget(fixture->responses[i]);
+    fixture->response_count = 0;
+}
+
+void fixture_close(struct fixture *fixture)
+{
+    fixture_forget(fixture);
     db_close(fixture->db);
     db_store_free(fixture->store);
     api_close(fixture->app);

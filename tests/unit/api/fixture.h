@@ -48,6 +48,8 @@ struct fixture *fixture_open_with(void (*change)(struct api_settings *settings))
 /* On another driver than SQLite's own, such as one that fails on purpose. */
 struct fixture *fixture_open_on(const struct db_driver *driver);
 void fixture_close(struct fixture *fixture);
+/* Frees the answers that were kept so far. */
+void fixture_forget(struct fixture *fixture);
 
 /* The database connection and the app, for tests that go around the requests. */
 struct db *fixture_db(struct fixture *fixture);
@@ -67,6 +69,8 @@ const char *fixture_token_client(struct fixture *fixture, const char *token);
 
 /* The clock that the app sees; it stands still between calls of fixture_advance. */
 void fixture_advance(int64_t ms);
+/* Sets it: two fixtures, one after the other, then live at the same times. */
+void fixture_set_clock(int64_t ms);
 
 struct response *fixture_ask(struct fixture *fixture, const struct ask *ask);
 
