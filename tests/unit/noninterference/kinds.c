@@ -20,6 +20,10 @@ static const char *const privacies[MECHANISM_COUNT] = {
     [MECHANISM_TEACHER_ANSWERS] = "",
 };
 
+/* Steps of a training in whose middle something happens: trainers ask now and then whether to stop.
+ */
+#define LIFE_STEPS 10000
+
 /* Values that make a run small, of the parameters that an algorithm has. */
 static const struct small {
     const char *name;
@@ -92,7 +96,7 @@ static bool has_parameter(const struct algorithm *algorithm, const char *name, u
     return false;
 }
 
-static const char *parameters_of(const struct algorithm *algorithm)
+static const char *parameters_of(const struct algorithm *algorithm, bool lives_on)
 {
     char text[1024] = "";
     unsigned index;
@@ -101,8 +105,12 @@ static const char *parameters_of(const struct algorithm *algorithm)
             continue;
         bool list = algorithm->parameters[index].type == PARAMETER_INTEGER_LIST;
         size_t size = strlen(text);
+        int value = smalls[i].value;
+        if (lives_on && algorithm->kind == ALGORITHM_LEARNS_FROM_DATA &&
+            strcmp(smalls[i].name, "steps") == 0)
+            value = LIFE_STEPS;
         snprintf(text + size, sizeof text - size, "%s\"%s\":%s%d%s", size ? "," : "",
-                 smalls[i].name, list ? "[" : "", smalls[i].value, list ? "]" : "");
+                 smalls[i].name, list ? "[" : "", value, list ? "]" : "");
     }
     return text[0] != '\0' ? domain_path("%s", text) : "";
 }
@@ -144,7 +152,7 @@ static const char *source_of(const struct play *p, const struct algorithm *algor
 }
 
 static const char *job_text(const struct play *p, const struct algorithm *algorithm, int mechanism,
-                            const struct option *option)
+                            const struct option *option, bool lives_on)
 {
     bool shards = strstr(option->members, "\"shards\"") != NULL;
     bool understands = mechanism == MECHANISM_NONE && !shards && option->data != DATA_OPEN &&
@@ -163,7 +171,7 @@ static const char *job_text(const struct play *p, const struct algorithm *algori
                        algorithm_mechanism_name((enum algorithm_mechanism)mechanism),
                        source_of(p, algorithm, mechanism, option), privacy, members,
                        understands ? ",\"i_understand\":\"not_private\"" : "", option->parameters,
-                       parameters_of(algorithm));
+                       parameters_of(algorithm, lives_on));
 }
 
 /* ---- lives */
@@ -183,8 +191,8 @@ static const struct life lives[] = {
 };
 
 /* A life takes its turn at this step; where no step is shown, at this question whether to stop. */
-#define LIFE_STEP  3
-#define LIFE_PULSE 12
+#define LIFE_STEP  1
+#define LIFE_PULSE 8
 
 struct watch {
     struct play *p;
@@ -224,7 +232,9 @@ static bool watch_pulse(void *context)
     w->pulses++;
     fixture_advance(w->pulse_ms);
     watch_progress(w);
-    if (w->happened || (w->step < LIFE_STEP && w->pulses < LIFE_PULSE))
+    /* Loading asks once for each upload, x's included. */
+    unsigned loaded = w->p->secret.steps > 0 ? 1 : 0;
+    if (w->happened || (w->step < LIFE_STEP && w->pulses < LIFE_PULSE + loaded))
         return false;
     w->happened = true;
     if (w->life->post && !w->life->queued)
@@ -243,7 +253,8 @@ static void wait_clock(void *context, int64_t ms)
 }
 
 /* Lets a worker have the job until it is over. */
-static bool live_on(struct play *p, const char *job, bool unprotected, const struct life *life)
+static bool live_on(struct play *p, const char *job, bool unprotected, const struct life *life,
+                    bool *out_happened)
 {
     struct watch watch = {.p = p, .job = job, .life = life, .pulse_ms = 1100};
     if (unprotected)
@@ -264,6 +275,7 @@ static bool live_on(struct play *p, const char *job, bool unprotected, const str
         state = response_text(fixture_get(p->f, "steward", path), "/state");
     } while (strcmp(state, "running") == 0 || strcmp(state, "queued") == 0);
     play_pass(p);
+    *out_happened = life->queued || watch.happened;
     return strcmp(state, "succeeded") == 0;
 }
 
@@ -303,12 +315,13 @@ static void teach_with(struct play *p, const char *policy, bool shards)
 static void play_kind(struct play *p, const struct algorithm *algorithm, int mechanism,
                       const struct option *option, const struct life *life, struct job_tally *out)
 {
-    const char *body = job_text(p, algorithm, mechanism, option);
+    const char *body = job_text(p, algorithm, mechanism, option, life != &lives[0]);
     bool shards = strstr(option->members, "\"shards\"") != NULL;
-    *out = (struct job_tally){
-        algorithm->name, algorithm_mechanism_name((enum algorithm_mechanism)mechanism),
-        option->name,    life->name,
-        false,           false};
+    *out = (struct job_tally){.algorithm = algorithm->name,
+                              .mechanism =
+                                  algorithm_mechanism_name((enum algorithm_mechanism)mechanism),
+                              .option = option->name,
+                              .life = life->name};
     play_scene(p);
     transcript_block(
         p->t, "KIND", "harness",
@@ -320,7 +333,7 @@ static void play_kind(struct play *p, const struct algorithm *algorithm, int mec
         return;
     const char *job = response_text(r, "/id");
     bool unprotected = strstr(body, "not_private") != NULL;
-    out->succeeded = live_on(p, job, unprotected, life);
+    out->succeeded = live_on(p, job, unprotected, life, &out->happened);
     r = fixture_get(p->f, "steward", domain_path("/v1/jobs/%s", job));
     if (out->succeeded && unprotected)
         write_seconds(p, r);

@@ -9,6 +9,7 @@ struct job_tally {
     const char *algorithm, *mechanism;
     const char *option, *life;
     bool accepted, succeeded; /* else it was refused, or ended otherwise */
+    bool happened;            /* the life took its turn */
 };
 
 /* Asks for every kind of job and runs it, while PLAY is watched; with BRIEF, for those alone that

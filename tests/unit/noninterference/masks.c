@@ -21,7 +21,6 @@ static const struct mask masks[] = {
     {"GET /v1/jobs*", "owner", "*/evaluation/*_return", RELEASED},
     {"GET /v1/jobs*", "owner", "*/findings/mean_returns/*", RELEASED},
     {"GET /v1/jobs*", "owner", "*/findings/fitted_q_*", RELEASED},
-    {"*/certificate*", "*", "/plan/tries/*/mean_return", RELEASED},
 
     /* ---- hashes and keyed commitments */
     {"*", "*", "/binds/files/*", RELEASED},

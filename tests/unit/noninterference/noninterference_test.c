@@ -123,6 +123,10 @@ static void expect_kinds(const struct run *run)
         cr_expect(kind->succeeded || strcmp(kind->option, "plain") != 0 ||
                       strncmp(kind->life, "cancelled", 9) == 0,
                   "%s with %s did not succeed (%s)", kind->algorithm, kind->mechanism, kind->life);
+        bool learns = algorithm_find(kind->algorithm)->kind == ALGORITHM_LEARNS_FROM_DATA;
+        cr_expect(kind->happened || !learns || strcmp(kind->life, "runs") == 0,
+                  "%s with %s was over before it was %s", kind->algorithm, kind->mechanism,
+                  kind->life);
         while (strcmp(other->option, kind->option) != 0 || !other->succeeded)
             cr_assert(++other < run->tally + run->tally_count,
                       "no job succeeded with the option %s", kind->option);
