@@ -55,8 +55,8 @@ static enum parameter_problem check_number(const struct parameter_spec *spec, do
 {
     if (!isfinite(number))
         return PARAMETER_NOT_FINITE;
-    bool real = spec->type == PARAMETER_REAL || spec->type == PARAMETER_REAL_LIST;
-    if (!real && number != floor(number))
+    bool whole = spec->type == PARAMETER_INTEGER || spec->type == PARAMETER_INTEGER_LIST;
+    if ((whole || parameters_is_choice(spec)) && number != floor(number))
         return PARAMETER_NOT_INTEGER;
     if (parameters_is_choice(spec)) {
         bool known = number >= 0 && number < choice_count(spec);
@@ -70,7 +70,8 @@ unsigned parameters_most(enum parameter_type type)
 {
     if (type == PARAMETER_INTEGER_LIST)
         return PARAMETER_LIST_MAX;
-    return type == PARAMETER_REAL_LIST ? PARAMETER_REALS_MAX : 1;
+    bool reals = type == PARAMETER_REAL_LIST || type == PARAMETER_REAL_EACH;
+    return reals ? PARAMETER_REALS_MAX : 1;
 }
 
 enum parameter_problem parameters_check(const struct parameter_spec *spec,

@@ -70,18 +70,19 @@ struct trainer_settings {
     double average_decay; /* > 0: the result is an exponential average of the weights (free: it is
                              post-processing); else the last weights */
     double reward_scale;
-    double input_scale;                  /* how a state becomes an input: trainer_input.h */
-    struct parameter_value input_center; /* one number for all coordinates, or one for each */
-    uint64_t full_weight_transitions;    /* at least 1 */
-    double weight_power;                 /* 0: all experts weigh 1 */
-    uint32_t batch_size;                 /* of a plain step; the expected size of a noisy step's
-                                          * batch */
-    const struct choice *choice; /* NULL: the result is the last weights, or their average */
-    enum policy_output output;   /* how a candidate's outputs are played */
-    float threshold;             /* of POLICY_BCQ */
-    bool fixed_order;            /* without BLAS: an example's bits do not depend on its
-                                  * neighbours in the batch */
-    bool forgets_targets;        /* for tests: recomputes target values at every step */
+    /* How a state becomes an input (trainer_input.h): one number for all coordinates, or one for
+     * each. */
+    struct parameter_value input_scale, input_center;
+    uint64_t full_weight_transitions; /* at least 1 */
+    double weight_power;              /* 0: all experts weigh 1 */
+    uint32_t batch_size;              /* of a plain step; the expected size of a noisy step's
+                                       * batch */
+    const struct choice *choice;      /* NULL: the result is the last weights, or their average */
+    enum policy_output output;        /* how a candidate's outputs are played */
+    float threshold;                  /* of POLICY_BCQ */
+    bool fixed_order;                 /* without BLAS: an example's bits do not depend on its
+                                       * neighbours in the batch */
+    bool forgets_targets;             /* for tests: recomputes target values at every step */
 };
 
 /* The learning rate of step DONE (counted from 0) of TOTAL. */

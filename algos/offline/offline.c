@@ -59,6 +59,9 @@ static const char *offline_problem(const struct offline_kind *kind,
     uint32_t centers = request->parameters.value[OFFLINE_INPUT_CENTER].count;
     if (centers != 1 && centers != request->state_dim)
         return "input_center must be one number, or as many as a state has";
+    uint32_t scales = request->parameters.value[OFFLINE_INPUT_SCALE].count;
+    if (scales != 1 && scales != request->state_dim)
+        return "input_scale must be one number, or as many as a state has";
     const struct choice *choice = &request->choice;
     if (choice->candidates > CHOICE_MAX_CANDIDATES ||
         (choice->candidates > 0 && (choice->episodes < 1 || choice->max_steps < 1)))
@@ -167,7 +170,7 @@ static struct trainer_settings offline_settings(const struct offline_kind *kind,
         .warmup_steps = (uint64_t)algorithm_number(request, OFFLINE_WARMUP),
         .average_decay = algorithm_number(request, OFFLINE_AVERAGE_DECAY),
         .reward_scale = 1.0,
-        .input_scale = algorithm_number(request, OFFLINE_INPUT_SCALE),
+        .input_scale = request->parameters.value[OFFLINE_INPUT_SCALE],
         .input_center = request->parameters.value[OFFLINE_INPUT_CENTER],
         .full_weight_transitions = (uint64_t)algorithm_number(request, OFFLINE_FULL_WEIGHT),
         .weight_power = algorithm_number(request, OFFLINE_WEIGHT_POWER),

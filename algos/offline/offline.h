@@ -95,8 +95,9 @@ extern const char *const offline_arithmetics[]; /* float, exact */
     [OFFLINE_WEIGHT_POWER] = {"weight_power", PARAMETER_REAL, PARAMETER_ONE(0), 0, 10, NULL, "",     \
         "Power of that weight: 0 weighs experts alike, 1 weighs transitions alike, more trusts "   \
         "experts with long episodes."},                                                            \
-    [OFFLINE_INPUT_SCALE] = {"input_scale", PARAMETER_REAL, PARAMETER_ONE(10), 1e-6, 1e6, NULL, "",  \
-        "Factor of every number of a state, public; of order 1 they suit the network."},           \
+    [OFFLINE_INPUT_SCALE] = {"input_scale", PARAMETER_REAL_EACH, PARAMETER_ONE(10), 1e-6, 1e6,       \
+        NULL, "", "Factor of the numbers of a state, public: one for all of them, or one for "     \
+        "each; of order 1 they suit the network."},           \
     [OFFLINE_INPUT_CENTER] = {"input_center", PARAMETER_REAL_LIST, {{0}, 1}, -1e9, 1e9, NULL, "",     \
         "Taken from the numbers of a state before input_scale, public: one for all of them, or one "   \
         "for each."},                                                                              \

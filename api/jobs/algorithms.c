@@ -10,7 +10,8 @@
 static const char *type_name(enum parameter_type type)
 {
     switch (type) {
-    case PARAMETER_REAL: return "number";
+    case PARAMETER_REAL:
+    case PARAMETER_REAL_EACH: return "number";
     case PARAMETER_INTEGER: return "integer";
     case PARAMETER_INTEGER_LIST: return "integers";
     case PARAMETER_REAL_LIST: return "numbers";
@@ -50,6 +51,8 @@ static json_t *parameter_json(const struct algorithm *algorithm, unsigned index)
         "{s:s, s:s, s:o, s:o, s:s, s:s}", "name", spec->name, "type", type_name(spec->type),
         "default", job_parameter_json(spec, &spec->value), "environment_defaults",
         overrides_json(algorithm, index), "unit", spec->unit, "meaning", spec->meaning);
+    if (spec->type == PARAMETER_REAL_EACH)
+        json_object_set_new(one, "coordinates", json_true());
     if (parameters_is_choice(spec)) {
         json_object_set_new(one, "choices", choices_json(spec));
         return one;

@@ -30,6 +30,7 @@ static struct field parameter_field(const struct parameter_spec *spec,
     case PARAMETER_INTEGER_LIST:
     case PARAMETER_REAL_LIST:
         return field_array(spec->name, &slot->list, 1, parameters_most(spec->type));
+    case PARAMETER_REAL_EACH: return field_any(spec->name, &slot->list);
     case PARAMETER_REAL: break;
     }
     slot->number = usual->number[0];
@@ -53,6 +54,27 @@ static void read_list(struct call *call, const char *place, const struct paramet
             call_invalid(call, pointer, "must be %s from %.0f to %.0f", kind, spec->min, spec->max);
         }
     }
+}
+
+/* Reads a number, or a list with one for each coordinate. */
+static void read_each(struct call *call, const char *place, const struct parameter_spec *spec,
+                      const json_t *json, struct parameter_value *out)
+{
+    char pointer[96];
+    const size_t most = parameters_most(spec->type);
+    size_t count = json_array_size(json);
+    if (json_is_array(json) && count >= 1 && count <= most) {
+        read_list(call, place, spec, json, out);
+        return;
+    }
+    struct parameter_value one = {.number = {json_number_value(json)}, .count = 1};
+    if (json_is_number(json) && parameters_check(spec, &one) == PARAMETER_FITS) {
+        *out = one;
+        return;
+    }
+    snprintf(pointer, sizeof pointer, "%s/%s", place, spec->name);
+    call_invalid(call, pointer, "must be a number from %g to %g, or a list of 1 to %zu of them",
+                 spec->min, spec->max, most);
 }
 
 /* Reads the choice of a Q-learner. NAME is the text that was sent; with NULL, OUT stays unchanged.
@@ -94,6 +116,10 @@ static void take_slot(struct call *call, const char *place, const struct paramet
     case PARAMETER_REAL_LIST:
         if (slot->list)
             read_list(call, place, spec, slot->list, out);
+        break;
+    case PARAMETER_REAL_EACH:
+        if (slot->list && !json_is_null(slot->list))
+            read_each(call, place, spec, slot->list, out);
         break;
     case PARAMETER_Q_LEARNER: read_q_learner(call, place, spec, slot->name, out); break;
     case PARAMETER_REAL: out->number[0] = slot->number; break;

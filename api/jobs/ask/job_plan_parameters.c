@@ -8,7 +8,8 @@ json_t *job_parameter_json(const struct parameter_spec *spec, const struct param
 {
     if (parameters_is_choice(spec))
         return json_string(parameters_choice(spec, (unsigned)value->number[0]));
-    if (parameters_most(spec->type) == 1)
+    bool single = value->count == 1 && spec->type == PARAMETER_REAL_EACH;
+    if (single || parameters_most(spec->type) == 1)
         return json_number(value->number[0]);
     json_t *list = json_array();
     for (unsigned i = 0; i < value->count; i++)
@@ -42,7 +43,7 @@ static bool parameter_value_read(const struct parameter_spec *spec, const json_t
         }
         return false;
     }
-    if (parameters_most(spec->type) > 1) {
+    if (parameters_most(spec->type) > 1 && !json_is_number(json)) {
         size_t count = json_array_size(json);
         for (size_t i = 0; i < count && count <= parameters_most(spec->type); i++)
             out->number[i] = json_number_value(json_array_get(json, i));

@@ -12,12 +12,16 @@
 
 enum { EXPERTS = 8 };
 
+static void set_each(struct kit *kit, const char *name, struct parameter_value value)
+{
+    int index = parameters_index(kit->algorithm->parameters, kit->algorithm->parameter_count, name);
+    cr_assert_geq(index, 0);
+    kit->request.parameters.value[index] = value;
+}
+
 static void set_center(struct kit *kit, struct parameter_value center)
 {
-    int index = parameters_index(kit->algorithm->parameters, kit->algorithm->parameter_count,
-                                 "input_center");
-    cr_assert_geq(index, 0);
-    kit->request.parameters.value[index] = center;
+    set_each(kit, "input_center", center);
 }
 
 /* States in sixteenths, so that taking CENTER from them and adding it is exact. */
@@ -91,6 +95,37 @@ static double agreement(double center)
     return share;
 }
 
+/* Each number of a state times a power of two, and its scale divided by it: the same training to
+ * the bit, and a result that reads the states as they are. */
+Test(input_center, a_state_and_its_scales_changed_alike_change_nothing)
+{
+    const double none[KIT_DIM] = {0};
+    struct dataset *plain = sixteenths(none), *larger = sixteenths(none);
+    const struct parameter_value scales = {{0.5 / 64, 0.5 * 4, 0.5}, KIT_DIM};
+    for (uint64_t i = 0; i < (larger->transition_count + larger->trajectory_count) * KIT_DIM; i++)
+        larger->states[i] *= (float)(0.5 / scales.number[i % KIT_DIM]);
+    for (int mechanism = MECHANISM_NONE; mechanism <= MECHANISM_DPSGD; mechanism++) {
+        struct kit kit;
+        kit_init(&kit, "cql", (enum algorithm_mechanism)mechanism, EXPERTS);
+        kit_set(&kit, "steps", 200);
+        kit_set(&kit, "input_scale", 0.5);
+        kit_plan(&kit);
+        struct policy *before = kit_train(&kit, plain, 1);
+        set_each(&kit, "input_scale", scales);
+        struct policy *after = kit_train(&kit, larger, 1);
+        float was[KIT_ACTIONS], is[KIT_ACTIONS];
+        for (uint64_t i = 0; i < plain->transition_count * KIT_DIM; i += KIT_DIM) {
+            cr_assert(policy_values(before, plain->states + i, was));
+            cr_assert(policy_values(after, larger->states + i, is));
+            cr_expect_arr_eq(was, is, sizeof was);
+        }
+        policy_free(before);
+        policy_free(after);
+    }
+    dataset_free(plain);
+    dataset_free(larger);
+}
+
 Test(input_center, tells_states_apart_that_differ_little)
 {
     double with = agreement(3), without = agreement(0);
@@ -106,6 +141,10 @@ Test(input_center, is_one_number_or_as_many_as_a_state_has)
     set_center(&kit, (struct parameter_value){{1, 2}, 2});
     cr_assert_eq(kit.algorithm->plan(&kit.request, &kit.plan, &message), ALGORITHM_BAD_INPUT);
     cr_expect_str_eq(message, "input_center must be one number, or as many as a state has");
+    set_center(&kit, (struct parameter_value)PARAMETER_ONE(0));
+    set_each(&kit, "input_scale", (struct parameter_value){{1, 2}, 2});
+    cr_assert_eq(kit.algorithm->plan(&kit.request, &kit.plan, &message), ALGORITHM_BAD_INPUT);
+    cr_expect_str_eq(message, "input_scale must be one number, or as many as a state has");
 }
 
 Test(input_center, of_logarithms_is_a_default_where_states_are_such)

@@ -35,7 +35,7 @@ static struct trainer_settings settings_of(const struct kit *kit)
         .learning_rate = 0.01,
         .target_update_interval = 150,
         .reward_scale = 1.0,
-        .input_scale = 1.5,
+        .input_scale = PARAMETER_ONE(1.5),
         .full_weight_transitions = 1,
         .batch_size = 4};
 }
