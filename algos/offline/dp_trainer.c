@@ -201,20 +201,23 @@ static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, doubl
 static void noisy_sum(struct trainer *t)
 {
     const struct dp_sgd_plan *plan = &t->run->plan->privacy;
-    trainer_draw_experts(&t->draw, t->settings, plan, t->noise, t->run->data);
+    trainer_draw_experts(&t->draw, plan, t->noise, t->run->data);
     if (t->whole)
         trainer_chunk_begin_whole(&t->chunk, t->run->request->seed, t->state.steps_done);
     sum_batch(t, plan->clip_norm, t->whole, dp_sgd_plan_lattice_units(plan));
 }
 
-/* Sums the gradients of a plain step. False: there is nothing to learn from. */
+/* Sums the gradients of a plain step. Between noisy steps they are clipped as those are, without
+ * which they would drown them. False: there is nothing to learn from. */
 static bool plain_sum(struct trainer *t)
 {
+    const struct dp_sgd_plan *plan = &t->run->plan->privacy;
+    double clip_norm = t->private && plan->steps > 0 ? plan->clip_norm : 0.0;
     const struct dataset *data = t->private ? t->run->stable : t->run->data;
     if (!data || data->transition_count == 0)
         return false;
     trainer_draw_transitions(&t->draw, t->settings, &t->state.rng, data, !t->private);
-    sum_batch(t, 0.0, NULL, 0.0);
+    sum_batch(t, clip_norm, NULL, 0.0);
     return true;
 }
 
@@ -384,7 +387,7 @@ static void open_workspaces(struct trainer *t)
     if (settings->choice)
         trainer_choice_init(&t->choice, settings, &t->run->choice);
     trainer_chunk_init(&t->chunk, settings);
-    trainer_draw_init(&t->draw, t->run->data->expert_count, settings->batch_size);
+    trainer_draw_init(&t->draw, settings, t->run->data);
 }
 
 static enum algorithm_status trainer_prepare(struct trainer *t, const char **message)

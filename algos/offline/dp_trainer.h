@@ -73,16 +73,17 @@ struct trainer_settings {
     /* How a state becomes an input (trainer_input.h): one number for all coordinates, or one for
      * each. */
     struct parameter_value input_scale, input_center;
-    uint64_t full_weight_transitions; /* at least 1 */
-    double weight_power;              /* 0: all experts weigh 1 */
-    uint32_t batch_size;              /* of a plain step; the expected size of a noisy step's
-                                       * batch */
-    const struct choice *choice;      /* NULL: the result is the last weights, or their average */
-    enum policy_output output;        /* how a candidate's outputs are played */
-    float threshold;                  /* of POLICY_BCQ */
-    bool fixed_order;                 /* without BLAS: an example's bits do not depend on its
-                                       * neighbours in the batch */
-    bool forgets_targets;             /* for tests: recomputes target values at every step */
+    uint64_t full_weight_transitions;             /* at least 1 */
+    double weight_power;                          /* 0: all experts weigh 1 */
+    double return_low, return_high, return_power; /* power 0: returns weigh nothing */
+    uint32_t batch_size;         /* of a plain step; the expected size of a noisy step's
+                                  * batch */
+    const struct choice *choice; /* NULL: the result is the last weights, or their average */
+    enum policy_output output;   /* how a candidate's outputs are played */
+    float threshold;             /* of POLICY_BCQ */
+    bool fixed_order;            /* without BLAS: an example's bits do not depend on its
+                                  * neighbours in the batch */
+    bool forgets_targets;        /* for tests: recomputes target values at every step */
 };
 
 /* The learning rate of step DONE (counted from 0) of TOTAL. */

@@ -62,6 +62,10 @@ static const char *offline_problem(const struct offline_kind *kind,
     uint32_t scales = request->parameters.value[OFFLINE_INPUT_SCALE].count;
     if (scales != 1 && scales != request->state_dim)
         return "input_scale must be one number, or as many as a state has";
+    if (algorithm_number(request, OFFLINE_RETURN_POWER) > 0.0 &&
+        !(algorithm_number(request, OFFLINE_RETURN_HIGH) >
+          algorithm_number(request, OFFLINE_RETURN_LOW)))
+        return "return_high must be above return_low";
     const struct choice *choice = &request->choice;
     if (choice->candidates > CHOICE_MAX_CANDIDATES ||
         (choice->candidates > 0 && (choice->episodes < 1 || choice->max_steps < 1)))
@@ -174,6 +178,9 @@ static struct trainer_settings offline_settings(const struct offline_kind *kind,
         .input_center = request->parameters.value[OFFLINE_INPUT_CENTER],
         .full_weight_transitions = (uint64_t)algorithm_number(request, OFFLINE_FULL_WEIGHT),
         .weight_power = algorithm_number(request, OFFLINE_WEIGHT_POWER),
+        .return_low = algorithm_number(request, OFFLINE_RETURN_LOW),
+        .return_high = algorithm_number(request, OFFLINE_RETURN_HIGH),
+        .return_power = algorithm_number(request, OFFLINE_RETURN_POWER),
         .batch_size = batch_size(request),
         .choice = request->choice.candidates > 0 ? &request->choice : NULL,
         .output = kind->output,

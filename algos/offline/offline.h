@@ -32,6 +32,9 @@ enum offline_parameter {
     OFFLINE_INPUT_SCALE,
     OFFLINE_INPUT_CENTER,
     OFFLINE_ARITHMETIC,
+    OFFLINE_RETURN_LOW,
+    OFFLINE_RETURN_HIGH,
+    OFFLINE_RETURN_POWER,
     OFFLINE_COMMON_COUNT,
     /* Positions of the parameters that only algorithms with values have. */
     OFFLINE_REWARD_SCALE = OFFLINE_COMMON_COUNT,
@@ -103,7 +106,15 @@ extern const char *const offline_arithmetics[]; /* float, exact */
         "for each."},                                                                              \
     [OFFLINE_ARITHMETIC] = {"arithmetic", PARAMETER_CHOICE, PARAMETER_ONE(1), 0, 1,                  \
         offline_arithmetics, "", "Of noisy steps: exact sums whole numbers, and the proof covers " \
-        "every bit; float is faster by a quarter, and no theorem covers its last bits."}
+        "every bit; float is faster by a quarter, and no theorem covers its last bits."},           \
+    [OFFLINE_RETURN_LOW] = {"return_low", PARAMETER_REAL, PARAMETER_ONE(0), -1e12, 1e12, NULL, "",   \
+        "Public; an expert whose trajectories return this on average, or less, weighs nothing; "   \
+        "for return_power."},                                                                      \
+    [OFFLINE_RETURN_HIGH] = {"return_high", PARAMETER_REAL, PARAMETER_ONE(1), -1e12, 1e12, NULL, "", \
+        "Public; an expert of this mean return or more has full weight; above return_low."},       \
+    [OFFLINE_RETURN_POWER] = {"return_power", PARAMETER_REAL, PARAMETER_ONE(0), 0, 10, NULL, "",     \
+        "Power of that weight, of the mean return's place between both; 0: returns weigh "         \
+        "nothing."}
 
 /* Further rows, for algorithms that learn values. */
 #define OFFLINE_VALUE_PARAMETERS                                                                   \
@@ -127,8 +138,17 @@ extern const char *const offline_arithmetics[]; /* float, exact */
 /* clang-format off */
 #define OFFLINE_OVERRIDES                                                                          \
     {"cartpole", OFFLINE_WEIGHT_POWER, PARAMETER_ONE(3)},                                          \
-    {"hiv", OFFLINE_INPUT_CENTER, PARAMETER_ONE(3)},                                               \
-    {"hiv", OFFLINE_INPUT_SCALE, PARAMETER_ONE(1)}
+    {"cartpole", OFFLINE_INPUT_SCALE, {{2.5, 3, 60, 3}, 4}},                                   \
+    {"acrobot", OFFLINE_RETURN_LOW, PARAMETER_ONE(-200)},                                          \
+    {"acrobot", OFFLINE_RETURN_HIGH, PARAMETER_ONE(-75)},                                          \
+    {"acrobot", OFFLINE_RETURN_POWER, PARAMETER_ONE(2)},                                           \
+    {"hiv", OFFLINE_INPUT_CENTER, {{5.6, 1.75, 2.98, 1.22, 3.7, 3.46}, 6}},                        \
+    {"hiv", OFFLINE_INPUT_SCALE, {{2.6, 0.96, 0.91, 2.3, 0.91, 0.48}, 6}},                         \
+    {"hiv", OFFLINE_RETURN_HIGH, PARAMETER_ONE(1e9)},                                              \
+    {"hiv", OFFLINE_RETURN_POWER, PARAMETER_ONE(3)},                                               \
+    {"lunar_lander", OFFLINE_RETURN_LOW, PARAMETER_ONE(-200)},                                     \
+    {"lunar_lander", OFFLINE_RETURN_HIGH, PARAMETER_ONE(300)},                                     \
+    {"lunar_lander", OFFLINE_RETURN_POWER, PARAMETER_ONE(1)}
 /* clang-format on */
 
 /* And of those that learn values. States of lunar_lander are of order 1 already. The usual network
@@ -147,7 +167,10 @@ extern const char *const offline_arithmetics[]; /* float, exact */
 /* clang-format off */
 #define OFFLINE_LATER                                                                              \
     {OFFLINE_INPUT_CENTER, PARAMETER_ONE(0)},                                                      \
-    {OFFLINE_ARITHMETIC, PARAMETER_ONE(0)} /* float */
+    {OFFLINE_ARITHMETIC, PARAMETER_ONE(0)}, /* float */                                            \
+    {OFFLINE_RETURN_LOW, PARAMETER_ONE(0)},                                                        \
+    {OFFLINE_RETURN_HIGH, PARAMETER_ONE(1)},                                                       \
+    {OFFLINE_RETURN_POWER, PARAMETER_ONE(0)}
 /* clang-format on */
 
 /* The mechanisms of all offline algorithms: noisy steps, and plain steps on the first stage's

@@ -8,12 +8,43 @@
 #include "algos/privacy/noise/noise_source.h"
 #include "memory/memory.h"
 
-void trainer_draw_init(struct trainer_draw *draw, uint32_t experts, uint32_t batch_size)
+/* The mean undiscounted return of the expert's trajectories, which lie side by side: each has one
+ * state more than transitions. */
+static double mean_return(const struct dataset *data, uint32_t expert)
 {
-    size_t most = (size_t)(experts > batch_size ? experts : batch_size) + 1;
+    uint64_t first = data->expert_transitions[expert], end = data->expert_transitions[expert + 1];
+    uint64_t trajectories = data->state_row[end - 1] - data->state_row[first] + 2 - (end - first);
+    double sum = 0.0;
+    for (uint64_t i = first; i < end; i++)
+        sum += (double)data->rewards[i];
+    return sum / (double)trajectories;
+}
+
+/* An expert's weight: at most 1, from its own data and public numbers, so the clip bound holds. */
+static float expert_weight(const struct trainer_settings *settings, const struct dataset *data,
+                           uint32_t expert)
+{
+    uint64_t owned = data->expert_transitions[expert + 1] - data->expert_transitions[expert];
+    double share = (double)owned / (double)settings->full_weight_transitions;
+    double weight = pow(fmin(1.0, share), settings->weight_power);
+    if (settings->return_power <= 0.0 || owned == 0)
+        return (float)weight;
+    double low = settings->return_low, high = settings->return_high;
+    share = fmin(1.0, (mean_return(data, expert) - low) / (high - low));
+    return share > 0.0 ? (float)(weight * pow(share, settings->return_power)) : 0.0F; /* NaN: 0 */
+}
+
+void trainer_draw_init(struct trainer_draw *draw, const struct trainer_settings *settings,
+                       const struct dataset *data)
+{
+    const uint32_t experts = data->expert_count, batch = settings->batch_size;
+    size_t most = (size_t)(experts > batch ? experts : batch) + 1;
     *draw = (struct trainer_draw){.transitions = memory_new(most, sizeof *draw->transitions),
                                   .weights = memory_new(most, sizeof *draw->weights),
-                                  .chosen = memory_new(most, sizeof *draw->chosen)};
+                                  .chosen = memory_new(most, sizeof *draw->chosen),
+                                  .expert_weights = memory_new(most, sizeof *draw->expert_weights)};
+    for (uint32_t e = 0; e < experts; e++)
+        draw->expert_weights[e] = expert_weight(settings, data, e);
 }
 
 void trainer_draw_clear(struct trainer_draw *draw)
@@ -21,6 +52,7 @@ void trainer_draw_clear(struct trainer_draw *draw)
     free(draw->transitions);
     free(draw->weights);
     free(draw->chosen);
+    free(draw->expert_weights);
     *draw = (struct trainer_draw){0};
 }
 
@@ -28,13 +60,6 @@ void trainer_draw_clear(struct trainer_draw *draw)
 static uint64_t scale_below(uint64_t bits, uint64_t n)
 {
     return (uint64_t)(((unsigned __int128)bits * n) >> 64);
-}
-
-/* An expert's weight: at most 1, from its own data and public numbers, so the clip bound holds. */
-static float expert_weight(const struct trainer_settings *settings, uint64_t owned)
-{
-    double share = (double)owned / (double)settings->full_weight_transitions;
-    return (float)pow(fmin(1.0, share), settings->weight_power);
 }
 
 /* The expert that owns TRANSITION. */
@@ -53,14 +78,15 @@ static uint32_t expert_of(const struct dataset *data, uint64_t transition)
 
 /* With uniform transitions, an expert counts in proportion to the number it owns. The weight
  * divides by that number and multiplies by the expert's weight. */
-static float transition_weight(const struct trainer_settings *settings, const struct dataset *data,
+static float transition_weight(const struct trainer_draw *draw,
+                               const struct trainer_settings *settings, const struct dataset *data,
                                uint64_t transition)
 {
     const uint64_t *bounds = data->expert_transitions;
     uint32_t expert = expert_of(data, transition);
     uint64_t owned = bounds[expert + 1] - bounds[expert];
     double even = (double)settings->full_weight_transitions / (double)owned;
-    return (float)even * expert_weight(settings, owned);
+    return (float)even * draw->expert_weights[expert];
 }
 
 void trainer_draw_transitions(struct trainer_draw *draw, const struct trainer_settings *settings,
@@ -72,13 +98,12 @@ void trainer_draw_transitions(struct trainer_draw *draw, const struct trainer_se
     for (uint32_t i = 0; i < draw->count; i++) {
         uint64_t transition = scale_below(rng_next(rng), data->transition_count);
         draw->transitions[i] = transition;
-        draw->weights[i] = weighed ? transition_weight(settings, data, transition) : 1.0F;
+        draw->weights[i] = weighed ? transition_weight(draw, settings, data, transition) : 1.0F;
     }
 }
 
-void trainer_draw_experts(struct trainer_draw *draw, const struct trainer_settings *settings,
-                          const struct dp_sgd_plan *plan, struct noise_source *noise,
-                          const struct dataset *data)
+void trainer_draw_experts(struct trainer_draw *draw, const struct dp_sgd_plan *plan,
+                          struct noise_source *noise, const struct dataset *data)
 {
     const uint64_t *bounds = data->expert_transitions;
     uint32_t chosen = dp_sgd_plan_draw_batch(plan, noise, data->expert_count, draw->chosen);
@@ -89,7 +114,7 @@ void trainer_draw_experts(struct trainer_draw *draw, const struct trainer_settin
         uint64_t first = bounds[expert], owned = bounds[expert + 1] - first;
         if (owned == 0)
             continue;
-        draw->weights[draw->count] = expert_weight(settings, owned);
+        draw->weights[draw->count] = draw->expert_weights[expert];
         draw->transitions[draw->count++] = first + scale_below(noise_u64(noise), owned);
     }
 }

@@ -11,22 +11,24 @@ struct trainer_draw {
     uint64_t *transitions;      /* rows of DATA; owned */
     float *weights;             /* what each example's gradient is multiplied by; owned */
     uint32_t *chosen;           /* expert slots; owned */
+    float *expert_weights;      /* of the run's experts; owned */
 };
 
-/* Room for any batch of at most EXPERTS (noisy) or BATCH_SIZE (plain) examples. Free with
+/* The weights of DATA's experts, and room for any batch of the run. Free with
  * trainer_draw_clear. */
-void trainer_draw_init(struct trainer_draw *draw, uint32_t experts, uint32_t batch_size);
+void trainer_draw_init(struct trainer_draw *draw, const struct trainer_settings *settings,
+                       const struct dataset *data);
 
 /* Frees the room; takes one that is all zero. */
 void trainer_draw_clear(struct trainer_draw *draw);
 
-/* One uniform transition of each expert that PLAN draws; weights are at most 1. */
-void trainer_draw_experts(struct trainer_draw *draw, const struct trainer_settings *settings,
-                          const struct dp_sgd_plan *plan, struct noise_source *noise,
-                          const struct dataset *data);
+/* One uniform transition of each of the run's experts (DATA) that PLAN draws; weights are at most
+ * 1. */
+void trainer_draw_experts(struct trainer_draw *draw, const struct dp_sgd_plan *plan,
+                          struct noise_source *noise, const struct dataset *data);
 
-/* settings->batch_size uniform transitions, weighed by expert when WEIGHED. DATA has one at least.
- */
+/* settings->batch_size uniform transitions; WEIGHED: by expert, and DATA must be that of
+ * trainer_draw_init. DATA has one transition at least. */
 void trainer_draw_transitions(struct trainer_draw *draw, const struct trainer_settings *settings,
                               struct rng *rng, const struct dataset *data, bool weighed);
 

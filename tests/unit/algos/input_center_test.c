@@ -155,7 +155,8 @@ Test(input_center, of_logarithms_is_a_default_where_states_are_such)
         struct parameter_values hiv, other;
         algorithm_defaults(all[a], "hiv", &hiv);
         algorithm_defaults(all[a], "cartpole", &other);
-        cr_expect_eq(kit_number(all[a], &hiv, "input_center"), 3);
+        cr_expect_eq(kit_number(all[a], &hiv, "input_center"), 5.6);
+        cr_expect_eq(kit_number(all[a], &other, "input_scale"), 2.5);
         cr_expect_eq(kit_number(all[a], &other, "input_center"), 0);
     }
 }

@@ -121,6 +121,48 @@ static bool alike(const struct policy *a, const struct policy *b, const struct a
     return memcmp(a->parameters, b->parameters, plan->parameter_count * sizeof(float)) == 0;
 }
 
+static void set(struct algorithm_request *request, const char *name, double value)
+{
+    int index = parameters_index(cql_algorithm.parameters, cql_algorithm.parameter_count, name);
+    cr_assert_geq(index, 0, "%s", name);
+    request->parameters.value[index] = (struct parameter_value){{value}, 1};
+}
+
+/* Released states that are a thousand times too large move the weights no farther than clipped
+ * steps can: no step moves them by more than rate times clip norm. */
+Test(schedule, plain_steps_between_noisy_ones_are_clipped)
+{
+    const double rate = 1e-3, clip = 0.1;
+    struct algorithm_request request = request_of(0.5);
+    struct algorithm_plan plan;
+    const char *message = NULL;
+    set(&request, "optimizer", OPTIMIZER_SGD);
+    set(&request, "momentum", 0);
+    set(&request, "rate_schedule", RATE_CONSTANT);
+    set(&request, "learning_rate", rate);
+    set(&request, "average_decay", 0);
+    set(&request, "clip_norm", clip);
+    set(&request, "input_scale", 1);
+    cr_assert_eq(cql_algorithm.plan(&request, &plan, &message), ALGORITHM_OK);
+    struct dataset *data = make_data(1), *stable = make_data(2), *none = make_data(2);
+    for (uint64_t i = 0; i < (stable->transition_count + stable->trajectory_count) * DIM; i++)
+        stable->states[i] *= 1000.0F;
+    none->transition_count = 0;
+    struct policy *with = train(&request, &plan, data, stable);
+    struct policy *without = train(&request, &plan, data, none);
+    double squares = 0.0;
+    for (size_t i = 0; i < plan.parameter_count; i++)
+        squares += pow((double)with->parameters[i] - (double)without->parameters[i], 2);
+    cr_expect_gt(sqrt(squares), 1e-3);
+    cr_expect_lt(sqrt(squares), 2.0 * rate * clip * 400, "%g", sqrt(squares));
+    none->transition_count = stable->transition_count;
+    policy_free(with);
+    policy_free(without);
+    dataset_free(data);
+    dataset_free(stable);
+    dataset_free(none);
+}
+
 Test(schedule, only_noisy_steps_are_accounted)
 {
     struct algorithm_request request = request_of(0.75);

@@ -329,6 +329,61 @@ Test(trainer, an_expert_with_little_data_weighs_less)
     teardown(&f);
 }
 
+/* One trajectory of return R on a scale of 0 to 2 R: half the way, squared. */
+Test(trainer, an_expert_of_lower_returns_weighs_less)
+{
+    static const struct {
+        double low, high, power, weight; /* in returns of the expert */
+    } cases[] = {{0, 2, 2, 0.25}, {0, 1, 5, 1}, {-1, 1, 1, 1},  {1, 2, 1, 0},
+                 {2, 3, 1, 0},    {0, 4, 0, 1}, {0, 4, 1, 0.25}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct fixture f;
+        setup(&f, MECHANISM_DPSGD);
+        dataset_free(f.data);
+        f.data = make_data(1, 1000.0F, 1e6F);
+        f.run.data = f.data;
+        double sum = 0.0;
+        for (uint64_t k = 0; k < f.data->transition_count; k++)
+            sum += (double)f.data->rewards[k];
+        cr_assert(sum > 0.0 && f.data->trajectory_count == 1);
+        set(&f, "return_low", cases[i].low * sum);
+        set(&f, "return_high", cases[i].high * sum);
+        set(&f, "return_power", cases[i].power);
+        double distance = one_step_distance(&f, 1e-9);
+        cr_expect_float_eq(distance, 0.25 * cases[i].weight, 1e-3, "%zu: %g", i, distance);
+        teardown(&f);
+    }
+}
+
+/* The mean over an expert's trajectories, however long each is. */
+Test(trainer, a_mean_return_is_that_of_whole_trajectories)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    dataset_free(f.data);
+    struct dataset_builder *builder = dataset_builder_new(DIM, 2, 1);
+    float states[6 * DIM];
+    const uint16_t actions[5] = {0};
+    const float rewards[5] = {1e6F, 1e6F, 1e6F, 1e6F, 1e6F};
+    for (int i = 0; i < 6 * DIM; i++)
+        states[i] = 1000.0F;
+    for (uint32_t length = 1; length <= 5; length += 2) { /* returns of 1, 3 and 5 million */
+        const struct trajectory one = {.length = length,
+                                       .terminated = true,
+                                       .states = states,
+                                       .actions = actions,
+                                       .rewards = rewards};
+        cr_assert(dataset_builder_add(builder, &one));
+    }
+    f.run.data = f.data = dataset_builder_finish(builder);
+    set(&f, "full_weight_transitions", 1);
+    set(&f, "return_low", 2e6);
+    set(&f, "return_high", 4e6);
+    set(&f, "return_power", 1);
+    cr_expect_float_eq(one_step_distance(&f, 1e-9), 0.25 / 2.0, 1e-3);
+    teardown(&f);
+}
+
 Test(trainer, broken_examples_contribute_nothing)
 {
     struct fixture f;

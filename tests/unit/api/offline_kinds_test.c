@@ -49,7 +49,7 @@ Test(offline_kinds, bcq_gives_one_network_of_two_heads)
 Test(offline_kinds, cloning_gives_a_policy_that_can_teach)
 {
     struct fixture *f = fixture_open();
-    struct response *job = trained(f, "behaviour_cloning", "");
+    struct response *job = trained(f, "behaviour_cloning", ",\"input_scale\":1");
     const char *policy = response_text(job, "/policy");
     struct response *weights =
         fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", policy));

@@ -25,7 +25,9 @@ Test(words, the_catalogue_of_algorithms_is_the_table_that_validates)
             json_t *one = json_array_get(parameters, p);
             const struct parameter_spec *spec = &all[i]->parameters[p];
             bool choice = parameters_is_choice(spec);
-            bool list = parameters_most(spec->type) > 1;
+            bool each = spec->type == PARAMETER_REAL_EACH;
+            bool list = parameters_most(spec->type) > 1 && !each;
+            cr_expect_eq(json_is_true(json_object_get(one, "coordinates")), each);
             json_t *value = json_object_get(one, "default");
             cr_expect_str_eq(json_string_value(json_object_get(one, "name")), spec->name);
             cr_expect_eq(json_is_array(json_object_get(one, "choices")), choice);
