@@ -35,10 +35,14 @@ static const struct parameter_spec specs[P_COUNT] = {
  * In lunar_lander values must move the layers that the two heads share: at a reward_scale of 0.05
  * the logits' slopes do, and what is learned of values is too coarse to choose by (mean return
  * without noise -117 to -524). And more actions must be allowed: what experts of every skill do
- * most often crashes (-238 to -305 where that alone is played). 48 experts: 182. */
+ * most often crashes (-238 to -305 where that alone is played). 48 experts: 182.
+ *
+ * Scales of cartpole by coordinate: at epsilon 10 a mean return of 507 with these and of 268 with
+ * 10 for all (300 experts, three runs; without noise 512 and 672). */
 static const struct parameter_override overrides[] = {
     OFFLINE_OVERRIDES,
     OFFLINE_VALUE_OVERRIDES,
+    {"cartpole", OFFLINE_INPUT_SCALE, {{2.5, 3, 60, 3}, 4}},
     {"hiv", OFFLINE_REWARD_SCALE, PARAMETER_ONE(1e-7)},
     {"hiv", OFFLINE_TARGET_INTERVAL, PARAMETER_ONE(500)},
     {"hiv", P_THRESHOLD, PARAMETER_ONE(0.1)},

@@ -130,25 +130,22 @@ extern const char *const offline_arithmetics[]; /* float, exact */
 /* clang-format on */
 
 /* Defaults of worlds that are known, among an algorithm's overrides. Where long episodes are good
- * ones, experts who make them are trusted (cartpole); where short ones are, or all are as long,
- * experts weigh alike, as they do in a world of which nothing is known (acrobot: mean return -135
- * to -200 at power 3, -93 to -109 at 0). States of hiv are decimal logarithms of about 3: what
- * tells them apart is small beside what they have in common, and lost in it unless that is taken
- * away (docs/results/offline.md). */
+ * ones, experts who make them are trusted (cartpole). In acrobot and hiv all are as long or short
+ * ones are good, and experts are trusted by their returns. States of hiv are decimal logarithms:
+ * what tells them apart is small beside what they have in common, so the middle of the range of
+ * each is taken away, and half the range is the unit. Mean returns of three runs before and with
+ * the weights and scales, 300 experts, epsilon 10: acrobot, cql -113 and -99, behaviour_cloning -87
+ * and -84; hiv, behaviour_cloning 4.7e6 and 9.2e7 (without noise 1.5e8 and 7.4e8). */
 /* clang-format off */
 #define OFFLINE_OVERRIDES                                                                          \
     {"cartpole", OFFLINE_WEIGHT_POWER, PARAMETER_ONE(3)},                                          \
-    {"cartpole", OFFLINE_INPUT_SCALE, {{2.5, 3, 60, 3}, 4}},                                   \
     {"acrobot", OFFLINE_RETURN_LOW, PARAMETER_ONE(-200)},                                          \
     {"acrobot", OFFLINE_RETURN_HIGH, PARAMETER_ONE(-75)},                                          \
     {"acrobot", OFFLINE_RETURN_POWER, PARAMETER_ONE(2)},                                           \
     {"hiv", OFFLINE_INPUT_CENTER, {{5.6, 1.75, 2.98, 1.22, 3.7, 3.46}, 6}},                        \
     {"hiv", OFFLINE_INPUT_SCALE, {{2.6, 0.96, 0.91, 2.3, 0.91, 0.48}, 6}},                         \
     {"hiv", OFFLINE_RETURN_HIGH, PARAMETER_ONE(1e9)},                                              \
-    {"hiv", OFFLINE_RETURN_POWER, PARAMETER_ONE(3)},                                               \
-    {"lunar_lander", OFFLINE_RETURN_LOW, PARAMETER_ONE(-200)},                                     \
-    {"lunar_lander", OFFLINE_RETURN_HIGH, PARAMETER_ONE(300)},                                     \
-    {"lunar_lander", OFFLINE_RETURN_POWER, PARAMETER_ONE(1)}
+    {"hiv", OFFLINE_RETURN_POWER, PARAMETER_ONE(3)}
 /* clang-format on */
 
 /* And of those that learn values. States of lunar_lander are of order 1 already. The usual network
