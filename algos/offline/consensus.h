@@ -9,7 +9,7 @@
  * the whole is an adaptive composition of Gaussians. A student averages over labels and keeps
  * nearer to what it can do; labels far from there may say more, so that rounds do not always help.
  * Unit: one expert, added or removed. It needs no floor under probabilities, no threshold and no
- * logged trajectory. Proof and price: docs/privacy.md, "Consensus labels".
+ * logged trajectory. Proof and price: docs/proofs/consensus.md.
  *
  * Sensitivity. One expert adds one vector pi - 1/|A|: at most (|A|-1)/|A| on one action and -1/|A|
  * on all others, so 2-norm at most sqrt(1 - 1/|A|), which is less than the 1 of the uncentred sum

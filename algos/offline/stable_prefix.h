@@ -1,5 +1,5 @@
 /* The release of stable prefixes (Sharma et al. 2025, arXiv 2411.13598, Algorithms 1 and 2, with
- * the repairs that docs/privacy.md, "Stable prefixes", proves): beginnings of trajectories that so
+ * the repairs that docs/proofs/stable_prefixes.md proves): beginnings of trajectories that so
  * many experts would have taken that showing them protects each.
  *
  * COUNT times: draw an expert uniformly, with replacement; take a fresh trajectory of its policy;

@@ -2,8 +2,8 @@
  * teacher answers with noise (Papernot et al. 2017 do so with votes). An expert is in one shard, so
  * one expert more, fewer, or with other data changes one of the M distributions, from a point of
  * the simplex to another: at most sqrt(2) in the 2-norm, and the mean by at most sqrt(2) / M,
- * whatever the algorithm makes of a shard. Proof and assumptions: docs/privacy.md, "Teachers of
- * shards".
+ * whatever the algorithm makes of a shard. Proof and assumptions:
+ * docs/proofs/shards.md.
  *
  * The policies were trained without noise. Neither they nor their mean may leave. */
 #ifndef TACET_ALGOS_RELEASE_ENSEMBLE_H

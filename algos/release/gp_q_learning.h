@@ -5,8 +5,8 @@
  * (features); a grid is that with values for coefficients. The training does not enter the
  * guarantee: all of it could be replaced.
  *
- * Source: Wang and Hegde 2019, whose own guarantee does not hold (docs/privacy.md); Hall, Rinaldo
- * and Wasserman 2013; Nissim, Raskhodnikova and Smith 2007. */
+ * Source: Wang and Hegde 2019, whose own guarantee does not hold (docs/proofs/gaussian_process.md);
+ * Hall, Rinaldo and Wasserman 2013; Nissim, Raskhodnikova and Smith 2007. */
 #ifndef TACET_ALGOS_RELEASE_GP_Q_LEARNING_H
 #define TACET_ALGOS_RELEASE_GP_Q_LEARNING_H
 

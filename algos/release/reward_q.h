@@ -16,7 +16,7 @@
  * numbers.
  *
  * Source: Wang and Hegde 2019, whose Algorithm 1 goes on from what it has not noised and has no
- * such guarantee (bench/gp/functional_noise.h, docs/privacy.md). */
+ * such guarantee (bench/gp/functional_noise.h, docs/proofs/gaussian_process.md). */
 #ifndef TACET_ALGOS_RELEASE_REWARD_Q_H
 #define TACET_ALGOS_RELEASE_REWARD_Q_H
 

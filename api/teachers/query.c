@@ -185,7 +185,7 @@ static enum problem check_cost(struct query *query)
 }
 
 /* What the dataset's account pays: the price of the query. With the teacher's first answer it also
- * pays for the conversion of Renyi divergence to epsilon (docs/privacy.md, "Teachers of shards").
+ * pays for the conversion of Renyi divergence to epsilon (docs/proofs/shards.md).
  */
 static enum db_status dataset_price(const struct query *query, struct ledger_price *out)
 {

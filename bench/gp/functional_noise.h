@@ -6,7 +6,7 @@
  * action, drawn anew every so many updates; but each update goes on from the weights without noise,
  * and those weights are returned. The noise is thus on the rewards, not on the function, and what
  * it hides does not fall with the learning rate, as the theorem has it (tests/unit/algos/
- * functional_noise_test.c, docs/privacy.md). What is right is in reward_q.h. */
+ * functional_noise_test.c, docs/proofs/gaussian_process.md). What is right is in reward_q.h. */
 #ifndef TACET_BENCH_GP_FUNCTIONAL_NOISE_H
 #define TACET_BENCH_GP_FUNCTIONAL_NOISE_H
 

@@ -41,7 +41,8 @@ double method_claimed_sigma(enum method method, double epsilon);
 /* What SIGMA truly costs at METHODS_DELTA where neighbours are reward functions 1 apart everywhere:
  * in closed form for INPUT and DPSGD (500 releases and their 5000 rewards, or 20 clips an update);
  * infinite for PRINTED, where no bound holds for all rewards: two states of a batch that are close
- * together have all but the same noise, and their rewards may be 2 apart (docs/privacy.md). */
+ * together have all but the same noise, and their rewards may be 2 apart
+ * (docs/proofs/gaussian_process.md). */
 double method_true_epsilon(enum method method, double sigma);
 
 /* Of PRINTED where neighbours' rewards differ by one constant, at most 1: an upper bound. A

@@ -18,7 +18,7 @@ rounded up.
   the entry's delta, times the number of runs.
 - A dataset's account pays for the answer of a teacher what the teacher's account pays. Where that
   counts divergences, the first answer also costs delta d and ln(1/d) / (order - 1), once
-  (docs/privacy.md, "Teachers of shards").
+  (docs/proofs/shards.md).
 
 A charge is a certified upper bound and therefore at least the true price, and it must not be above
 it by more than BASIC_GAP or RENYI_GAP.

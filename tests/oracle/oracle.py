@@ -186,7 +186,7 @@ def dirichlet_divergence(a, b, order):
 
 
 def dirichlet_bound(actions, concentration, least, sensitivity, order):
-    """What no neighbours exceed: (A1) of docs/privacy.md, "The Dirichlet teacher"."""
+    """What no neighbours exceed: (A1) of docs/proofs/dirichlet.md."""
     room = 1 - actions * least
     change = min(sensitivity, sqrt(2) * room)
     one = min(change * sqrt((actions - 1) / actions), room)

@@ -7,7 +7,7 @@
  * c - (1+c) ln(1+c), both with one valley in c. What (epsilon, delta) pairs leave to chance is
  * subtracted from delta first (their finite losses have a divergence of their own). Divergences are
  * rounded up, so the figures are bounds. Filters must not choose afterwards: they use one order,
- * docs/privacy.md. */
+ * docs/proofs/budgets.md. */
 #include <math.h>
 
 #include "algos/privacy/accounting/accountant.h"

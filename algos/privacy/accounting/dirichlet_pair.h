@@ -1,6 +1,6 @@
 /* A lower bound of the price of Dirichlet answers: the exact price of one pair of neighbours, (A3)
- * of docs/privacy.md. With more than two actions no pair is proved to be the worst, so this is a
- * lower bound only; the certified upper bound is in dirichlet.h. */
+ * of docs/proofs/accounting.md. With more than two actions no pair is proved to be the worst, so
+ * this is a lower bound only; the certified upper bound is in dirichlet.h. */
 #ifndef TACET_ALGOS_PRIVACY_ACCOUNTING_DIRICHLET_PAIR_H
 #define TACET_ALGOS_PRIVACY_ACCOUNTING_DIRICHLET_PAIR_H
 

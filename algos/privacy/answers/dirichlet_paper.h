@@ -4,7 +4,7 @@
  * equation (6), the probability that some component of the answer falls below tau. It does not
  * vanish with the change of the policy and is 5 to 300 times too large for one answer; its delta
  * is taken at a vertex of the simplex, where it is largest as far as anybody knows, without a
- * proof. Names are those of docs/privacy.md. */
+ * proof. Names are those of docs/proofs/dirichlet.md. */
 #ifndef TACET_ALGOS_PRIVACY_ANSWERS_DIRICHLET_PAPER_H
 #define TACET_ALGOS_PRIVACY_ANSWERS_DIRICHLET_PAPER_H
 

@@ -5,7 +5,8 @@
  * Its arithmetic is a proof, not an estimate: p is rounded to multiples of 2^-20, the noise is
  * normal noise rounded to integers (exact, noise_lattice.h), and everything after it is a function
  * of the noisy integers. Rounding p moves neighbours apart by at most sqrt(m) 2^-20, which is paid
- * for: Delta' = Delta + sqrt(m) 2^-20 and mu = Delta' / sigma. See docs/privacy.md. */
+ * for: Delta' = Delta + sqrt(m) 2^-20 and mu = Delta' / sigma. See docs/proofs/gaussian_simplex.md.
+ */
 #ifndef TACET_ALGOS_PRIVACY_ANSWERS_GAUSSIAN_SIMPLEX_H
 #define TACET_ALGOS_PRIVACY_ANSWERS_GAUSSIAN_SIMPLEX_H
 

@@ -13,7 +13,7 @@ enum contour_kind {
     CONTOUR_SUBSAMPLED_GAUSSIAN, /* as in subsampled_gaussian.h, one direction */
     CONTOUR_LAPLACE,             /* shifted by 1 / scale */
     CONTOUR_POINTS,              /* losses -loss, 0, +loss and infinity */
-    CONTOUR_DIRICHLET_PAIR,      /* Dir(a) against Dir(b), equal sums: (A3) of docs/privacy.md */
+    CONTOUR_DIRICHLET_PAIR, /* Dir(a) against Dir(b), equal sums: (A3), docs/proofs/accounting.md */
 };
 
 struct contour_law {

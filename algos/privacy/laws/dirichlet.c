@@ -1,9 +1,10 @@
 /* The certified Renyi price of the Dirichlet mechanism.
  *
- * Names are those of docs/privacy.md: k concentration, eta least probability, X = 1 - m eta,
- * De = min(Delta + m 2^-50, sqrt(2) X) the largest 2-norm change, Di = min(De sqrt((m-1)/m), X) the
- * largest change of one coordinate. Every price is a combination of ln Gamma that nearly cancels
- * when Di is small; what rounding may have taken is added, so the price stays an upper bound. */
+ * Names are those of docs/proofs/dirichlet.md: k concentration, eta least probability, X = 1 - m
+ * eta, De = min(Delta + m 2^-50, sqrt(2) X) the largest 2-norm change, Di = min(De sqrt((m-1)/m),
+ * X) the largest change of one coordinate. Every price is a combination of ln Gamma that nearly
+ * cancels when Di is small; what rounding may have taken is added, so the price stays an upper
+ * bound. */
 #include "algos/privacy/laws/dirichlet.h"
 
 #include <assert.h>
@@ -72,7 +73,7 @@ static double gamma_gap(double l, double a, double b)
 }
 
 /* Two actions: one number describes the shift, so the worst pair of neighbours lies at an end of
- * the interval (docs/privacy.md). */
+ * the interval (docs/proofs/dirichlet.md). */
 static double two_actions(const struct shift *s, double l)
 {
     double low = s->k * s->eta, low2 = s->k * (s->eta + s->di);
@@ -82,7 +83,7 @@ static double two_actions(const struct shift *s, double l)
     return fmax(forward, back);
 }
 
-/* hd(y) of docs/privacy.md: the gap of a coordinate that falls by y, from eta + y to eta. */
+/* The gap of a coordinate that falls by y, from eta + y to eta. */
 static double gap_down(const struct shift *s, double l, double y)
 {
     return gamma_gap(l, s->k * (s->eta + y), s->k * s->eta);

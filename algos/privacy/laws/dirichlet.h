@@ -1,5 +1,5 @@
 /* The Dirichlet mechanism on action probabilities: certified Renyi price and the sampler.
- * Bounds: Theorem A, (A1) and (A2) of docs/privacy.md; exact for two actions. */
+ * Bounds: Theorem A, (A1) and (A2) of docs/proofs/dirichlet.md; exact for two actions. */
 #ifndef TACET_ALGOS_PRIVACY_LAWS_DIRICHLET_H
 #define TACET_ALGOS_PRIVACY_LAWS_DIRICHLET_H
 

@@ -4,7 +4,7 @@
  *
  * Unit: everything that the agent did to make the vector; neighbours: any two vectors. One report
  * per agent; several add their epsilons. A new mechanism is a file and a line in local_mechanism.c.
- * Theorems: docs/privacy.md, "Local reports". */
+ * Theorems: docs/proofs/local_reports.md. */
 #ifndef TACET_ALGOS_PRIVACY_LOCAL_LOCAL_MECHANISM_H
 #define TACET_ALGOS_PRIVACY_LOCAL_LOCAL_MECHANISM_H
 
@@ -36,7 +36,7 @@ struct local_scheme {
     struct local_parameters parameters;
     size_t report_length;             /* integers in a report */
     double epsilon;                   /* of the reports, <= parameters.epsilon; certified where they
-                                         are made of integers, see docs/privacy.md */
+                                         are made of integers, see docs/proofs */
     bool unbiased;                    /* over all vectors within the clip */
     double constant[LOCAL_CONSTANTS]; /* the mechanism's own */
 };

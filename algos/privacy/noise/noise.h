@@ -1,5 +1,5 @@
 /* Randomness that protects people. Nothing else in Tacet may draw noise; what is promised and what
- * is not is in docs/privacy.md, "Noise".
+ * is not is in docs/proofs/noise.md.
  *
  * The generator is noise_source.h; the laws are on one page each, and this one gathers them. */
 #ifndef TACET_ALGOS_PRIVACY_NOISE_NOISE_H

@@ -5,7 +5,8 @@
  * same bits, because each number is computed by itself. 32 bits make the radius (both ends get
  * more, see refine_ends), 26 make the angle: two for the quadrant and 24, all that a float can
  * hold, for the place in it. The elementary functions are polynomials; together their relative
- * error is below 5e-7. Float noise carries no proof about its last bits; see docs/privacy.md. */
+ * error is below 5e-7. Float noise carries no proof about its last bits; see docs/proofs/noise.md.
+ */
 #include "algos/privacy/noise/noise_continuous.h"
 
 #include <assert.h>

@@ -10,9 +10,9 @@
 #include "algos/privacy/noise/noise.h"
 
 /* Composed Poisson-subsampled Gaussian; unit: one expert, add or remove (or zeroed out, see
- * docs/privacy.md). What was released of the same data before the first step (stable prefixes,
- * consensus labels) may be part of the plan: then every figure is that of both together, composed
- * in one distribution. */
+ * docs/proofs/dp_sgd.md). What was released of the same data before the first step (stable
+ * prefixes, consensus labels) may be part of the plan: then every figure is that of both together,
+ * composed in one distribution. */
 struct dp_sgd_plan {
     double sampling_rate; /* each expert joins a step's batch with this probability; = batch_size /
                              nominal_experts */

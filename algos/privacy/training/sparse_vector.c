@@ -1,5 +1,5 @@
 /* Counts on the lattice, and one run over them. Everything that noise is added to or compared with
- * is an integer: no rounding depends on the data (docs/privacy.md, "Stable prefixes"). */
+ * is an integer: no rounding depends on the data (docs/proofs/stable_prefixes.md). */
 #include "algos/privacy/training/sparse_vector.h"
 
 #include <assert.h>

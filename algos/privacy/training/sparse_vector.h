@@ -4,7 +4,7 @@
  * One run draws an expert (uniformly, with replacement) and a fresh trajectory of its policy, then
  * asks of each prefix whether its count, the sum over all experts of the probability of the
  * prefix's actions, is above a noisy threshold. The longest prefix before the first "below" is
- * released. Unit: one expert; neighbours: add or remove one. Theorem and proof: docs/privacy.md.
+ * released. Unit: one expert; neighbours: add or remove one. Proof: docs/proofs/stable_prefixes.md.
  * Source: Dwork and Roth 2014, Algorithm 1 (AboveThreshold); Lyu, Su and Li 2017 (monotone
  * queries); Kairouz, Oh and Viswanath 2015 (composition of the runs). */
 #ifndef TACET_ALGOS_PRIVACY_TRAINING_SPARSE_VECTOR_H

@@ -179,7 +179,7 @@ static void experts_statement(const struct job_plan *plan, struct statement *out
                   "The data are what was uploaded: nothing here says that they are true.");
 }
 
-/* ---- released Q-functions: docs/privacy.md, "Functions under Gaussian-process noise" */
+/* ---- released Q-functions: docs/proofs/gaussian_process.md */
 
 static const char neighbours_shards[] =
     "Two datasets are neighbours when one has one expert more, or one expert with other data under "

@@ -6,7 +6,7 @@ constants cancel), and its limit, KL. certified_sup_bound: order_max = 1 + eta/D
 up to which the shape of the smallest coordinate stays positive; a pair of neighbours costs at most the bound. eps_rdp: n D + ln((a-1)/a) - (ln delta + ln a)/(a-1) (Canonne, Kamath,
 Steinke 2020, Prop. 12) and n D + ln(1/delta)/(a-1) (Mironov 2017) for the divergence and order in the file; the least over
 all orders is at most that. delta_eq6: the union bound and the bound by negative association are incomplete beta functions;
-equation (12), its last terms and (12') are gamma functions (docs/privacy.md); the exact delta lies between the bounds.
+equation (12), its last terms and (12') are gamma functions (docs/proofs/dirichlet.md); the exact delta lies between the bounds.
 hockey_stick: one answer of two actions by incomplete beta functions up to where P = e^eps Q. Seen: 2e-12.
 """
 from mpmath import beta, betainc, digamma, exp, inf, log, loggamma, mp, mpf, sqrt

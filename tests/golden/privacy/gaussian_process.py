@@ -3,7 +3,7 @@
 
 ou_bridge: the conditional normal law of the value at x, by the inverse of the neighbours' covariance. analytic_gaussian:
 the greatest mu with delta(eps) <= delta (Balle and Wang 2018, Theorem 8); gdp_delta its delta. class_diameter_sigma: S =
-(2V/M) sqrt(m (1 + L/V)) at beta = L/V, sigma = S/mu (docs/privacy.md). rkhs_norm: (f(0)^2 + f(1)^2)/2 + (1/(2 beta))
+(2V/M) sqrt(m (1 + L/V)) at beta = L/V, sigma = S/mu (docs/proofs/gaussian_process.md). rkhs_norm: (f(0)^2 + f(1)^2)/2 + (1/(2 beta))
 Int f'^2 + beta^2 f^2 by quadrature. The dyadic paths are the definition of gaussian_path.py for given normals.
 """
 from mpmath import cos, exp, log, matrix, mp, mpf, quad, sin, sqrt

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""svt_thresholds.json: thresholds of stable prefixes (docs/privacy.md, "Stable prefixes"), by mpmath at 40 digits.
+"""svt_thresholds.json: thresholds of stable prefixes (docs/proofs/stable_prefixes.md), by mpmath at 40 digits.
 
 paper: eps' = eps1 / sqrt(32 T ln(2/delta1)). kov: 2 eps' is the greatest epsilon of which T runs with delta1/(2T) each fit,
 by optimal composition (Kairouz, Oh, Viswanath 2015, Thm 3.3). The threshold's noise has scale 2/eps', a query's 4/eps', or

@@ -11,7 +11,7 @@
 #include "bench/gp/functional_noise.h"
 
 /* Claimed: (epsilon, delta); true delta at that epsilon and true epsilon at 1e-4, from the audit
- * of the paper ("Q-learning with functional noise": proofs in docs/privacy.md). */
+ * of the paper ("Q-learning with functional noise": docs/proofs/gaussian_process.md). */
 static const struct {
     double epsilon, rate, k, sigma, delta, true_epsilon;
 } cases[] = {{0.9, 1e-4, 25, 0.4861, 0.547, 9.20},

@@ -43,7 +43,7 @@ Test(dirichlet_paper, is_looser_than_the_certified_price)
     }
 }
 
-/* The figures that docs/privacy.md states. */
+/* The figures that docs/proofs/dirichlet.md states. */
 Test(dirichlet_paper, documented_figures)
 {
     struct dirichlet mechanism = {4, 20.0, 0.1, 0.01};
