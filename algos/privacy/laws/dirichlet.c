@@ -83,7 +83,7 @@ static double two_actions(const struct shift *s, double l)
     return fmax(forward, back);
 }
 
-/* The gap of a coordinate that falls by y, from eta + y to eta. */
+/* hd(y): the gap of a coordinate that falls by y, from eta + y to eta. */
 static double gap_down(const struct shift *s, double l, double y)
 {
     return gamma_gap(l, s->k * (s->eta + y), s->k * s->eta);
