@@ -106,6 +106,12 @@ static json_t *notes_json(const struct job_plan *plan)
                                 "hardly hold.",
                                 plan->judge));
     }
+    if (plan->audit[0] != '\0') {
+        json_array_append_new(
+            notes, json_sprintf("The certificate shows the result of audit %s, for which nothing "
+                                "is charged.",
+                                plan->audit));
+    }
     if (plan->shards > 0) {
         json_array_append_new(notes, json_string(job_shards_note));
     } else if (!job_plan_releases(plan)) {

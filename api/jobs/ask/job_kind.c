@@ -34,6 +34,8 @@ const struct job_member_rule job_member_rules[] = {
      "has no meaning with this algorithm, which does not learn a policy from a dataset without "
      "noise"},
     {"/judge", RELEASE | AUDIT, false, "has no meaning with this algorithm: it gives no policy"},
+    {"/audit", PLAY | RELEASE | AUDIT | EVALUATE, false,
+     "has no meaning with this algorithm, which no audit attacks"},
     {.pointer = NULL},
 };
 

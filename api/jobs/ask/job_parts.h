@@ -78,6 +78,17 @@ void job_judge_read(struct call *call, const json_t *object, const char **out);
  * PROBLEM_NONE, or a fault with its pointer. */
 enum problem job_judge_fit(struct call *call, const char *id, struct job_plan *plan);
 
+/* ---- "audit":"job_...": the certificate shows what that audit of the caller's has shown. It
+ * attacks made-up data, so that nothing is charged for it */
+
+/* Checks the audit of that id for PLAN, whose noise is known, and sets PLAN's audit. PROBLEM_NONE,
+ * or a fault with its pointer. */
+enum problem job_audit_fit(struct call *call, const char *id, struct job_plan *plan);
+
+/* Sets *OUT to what PLAN's audit attacked and showed (new reference), as certificates have it: null
+ * where this version cannot read it. NULL: PLAN names none. False: the database failed. */
+bool job_audit_find(struct db *db, const struct job_plan *plan, json_t **out);
+
 /* ---- "shards": an ensemble, one policy for each shard of the dataset's experts, which stays in
  * the service and answers as a teacher of adjacency "expert" alone (algos/release/ensemble.h). Such
  * a job costs nothing, because it reveals nothing that depends on the data. Each answer is paid for

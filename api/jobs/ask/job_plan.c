@@ -156,6 +156,7 @@ static const struct plan_member plan_members[] = {
     PLAN_MEMBER("experts_declared", experts_declared),
     PLAN_MEMBER("judge", judge),
     PLAN_MEMBER("judge_discount", judge_discount),
+    PLAN_MEMBER("audit", audit),
     PLAN_MEMBER("shards", shards),
     PLAN_MEMBER("policy", policy),
     PLAN_MEMBER("q_release", q_release),

@@ -39,6 +39,7 @@ struct job_plan {
                                                  played; "": not this */
     char judge[ID_SIZE];                      /* public dataset to judge by; "": none */
     double judge_discount;
+    char audit[ID_SIZE]; /* job whose findings the certificate shows; "": none */
 
     /* Whom MECHANISM_TEACHER_ANSWERS asks, and the client that pays; "": nobody. */
     char teacher[ID_SIZE], payer[ID_SIZE];

@@ -125,6 +125,7 @@ static bool read_members(struct call *call, struct job_members *members, struct 
         field_optional(field_text("q_release", &members->q_release, 1, ID_SIZE - 1)),
         field_optional(field_text("teacher", &members->teacher, 1, ID_SIZE - 1)),
         field_optional(field_text("client", &members->client, 1, ID_SIZE - 1)),
+        field_optional(field_text("audit", &members->audit, 1, ID_SIZE - 1)),
         field_optional(field_text("i_understand", &members->understood, 1, 31)),
         field_optional(field_object("privacy", &members->privacy)),
         field_optional(field_object("parameters", &members->parameters)),
@@ -268,7 +269,13 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     else
         status = plan->algorithm->plan(&plan->request, &plan->plan, &message);
     switch (status) {
-    case ALGORITHM_OK: out->feasible = true; return job_shards_fit(call, plan);
+    case ALGORITHM_OK:
+        out->feasible = true;
+        if (members.audit)
+            unfit = job_audit_fit(call, members.audit, plan);
+        if (unfit == PROBLEM_NONE)
+            unfit = job_shards_fit(call, plan);
+        return unfit;
     case ALGORITHM_INFEASIBLE:
         out->why_not = "no plan fits";
         if (message)

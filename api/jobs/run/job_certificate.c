@@ -373,6 +373,8 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
         certificate_ledger(job, certificate->account));
     certify_cover(certificate->dataset, json);
     json_object_set(json, "binds", certificate->binds);
+    if (certificate->audited)
+        json_object_set(json, "audited", certificate->audited);
     if (!releases) {
         json_member_add(&json, "environment", json_text_or_null(plan->learn.name));
         json_member_add(&json, "teacher", job_teacher_json(plan));

@@ -15,6 +15,7 @@
 #include "api/call/app.h"
 #include "api/call/sealed.h"
 #include "api/jobs/ask/job_kind.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/jobs/run/job_certificate.h"
 #include "api/releases/q_releases.h"
 #include "storage/datasets.h"
@@ -108,11 +109,14 @@ char *job_run_certificate(struct job_run *run, const struct job_subject *subject
             return NULL;
         what.account = &account;
     }
-    what.binds = job_binds(run, certificate, subject->network, subject->release);
-    if (!what.binds)
+    if (!job_audit_find(run->db, &run->plan, &what.audited))
         return NULL;
-    char *text = job_certificate(run->app, &run->job, &run->plan, &what);
+    char *text = NULL;
+    what.binds = job_binds(run, certificate, subject->network, subject->release);
+    if (what.binds)
+        text = job_certificate(run->app, &run->job, &run->plan, &what);
     json_decref(what.binds);
+    json_decref(what.audited);
     return text;
 }
 
