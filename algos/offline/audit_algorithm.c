@@ -9,6 +9,7 @@
 #include "algos/offline/behaviour_cloning.h"
 #include "algos/offline/cql.h"
 #include "algos/offline/hooks.h"
+#include "algos/offline/offline.h"
 #include "algos/offline/one_run_audit.h"
 #include "memory/memory.h"
 
@@ -26,6 +27,7 @@ enum {
     P_CANARIES,
     P_BATCH_SIZE,
     P_TRAININGS,
+    P_ARITHMETIC,
     P_COUNT
 };
 
@@ -69,6 +71,8 @@ static const struct parameter_spec specs[P_COUNT] = {
                       "canaries."},
     [P_TRAININGS] = {"trainings", PARAMETER_INTEGER, PARAMETER_ONE(4), 1, MOST_TRAININGS, NULL,
                      "trainings", "Of one_run: how many such trainings are put together."},
+    [P_ARITHMETIC] = {"arithmetic", PARAMETER_CHOICE, PARAMETER_ONE(1), 0, 1, offline_arithmetics,
+                      "", "Of the trainings that are attacked."},
 };
 
 static const struct parameter_later later[] = {
@@ -76,6 +80,7 @@ static const struct parameter_later later[] = {
     {P_CANARIES, PARAMETER_ONE(1000)},
     {P_BATCH_SIZE, PARAMETER_ONE(250)},
     {P_TRAININGS, PARAMETER_ONE(4)},
+    {P_ARITHMETIC, PARAMETER_ONE(0)}, /* float */
 };
 
 /* ---- one run */
@@ -85,7 +90,7 @@ static struct one_run_settings one_run_settings_of(const struct algorithm_reques
     return (struct one_run_settings){
         .algorithm = audited_algorithms[(int)algorithm_number(request, P_AUDITED)],
         .canary = ONE_RUN_INPUTS,
-        .exact = true,
+        .exact = algorithm_number(request, P_ARITHMETIC) > 0.0,
         .canaries = (uint32_t)algorithm_number(request, P_CANARIES),
         .batch_size = (uint32_t)algorithm_number(request, P_BATCH_SIZE),
         .steps = (uint32_t)algorithm_number(request, P_STEPS),
@@ -190,6 +195,7 @@ static struct membership_settings audit_settings(const struct algorithm_request 
         .steps = (uint32_t)algorithm_number(request, P_STEPS),
         .noise_multiplier = algorithm_number(request, P_NOISE_MULTIPLIER),
         .delta = algorithm_number(request, P_DELTA),
+        .in_float = algorithm_number(request, P_ARITHMETIC) <= 0.0,
         .seed = request->seed,
     };
 }

@@ -61,7 +61,8 @@ static void set_parameters(struct membership_attack *attack,
                   {"noise_multiplier", settings->noise_multiplier},
                   {"average_decay", 0},
                   {"full_weight_transitions", 1},
-                  {"input_scale", 1}};
+                  {"input_scale", 1},
+                  {"arithmetic", settings->in_float ? 0 : 1}};
     const struct algorithm *algorithm = attack->algorithm;
     algorithm_defaults(algorithm, NULL, &attack->request.parameters);
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {

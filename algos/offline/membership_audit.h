@@ -21,6 +21,7 @@ struct membership_settings {
     double noise_multiplier; /* 0.05 .. 1e6 */
     double delta;            /* 1e-50 .. 0.5 */
     uint64_t seed;           /* of the first weights */
+    bool in_float;           /* attacks trainings in float; else exact ones */
 };
 
 /* Deliberate faults, which show that the audit finds faults. Each is a plan that differs from the

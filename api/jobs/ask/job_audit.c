@@ -49,9 +49,10 @@ static json_t *audited_json(const struct job_row *job, const json_t *attack, con
         "{s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:O?, s:O?, s:O?, s:o, s:s}", "job",
         job->id, "finished_at", json_time(job->finished_ms), "algorithm",
         member_text(attack, "audited"), "method", member_text(attack, "method"), "arithmetic",
-        "exact", "noise_multiplier", json_number(member_number(attack, "noise_multiplier")),
-        "steps", json_number(member_number(attack, "steps")), "sampling_rate", json_number(rate),
-        "canaries", json_number(canaries), "trainings", json_number(trainings), "epsilon_shown",
+        member_text(attack, "arithmetic"), "noise_multiplier",
+        json_number(member_number(attack, "noise_multiplier")), "steps",
+        json_number(member_number(attack, "steps")), "sampling_rate", json_number(rate), "canaries",
+        json_number(canaries), "trainings", json_number(trainings), "epsilon_shown",
         json_object_get(found, "epsilon_shown"), "epsilon_certified",
         json_object_get(found, "epsilon_certified"), "delta", json_object_get(found, "delta"),
         "confidence", json_number(1 - member_number(found, "false_alarm")), "meaning", meaning);
@@ -77,6 +78,8 @@ static const char *refusal_of(const struct job_plan *plan, const struct job_row 
         return "broke the trainer on purpose: run one with broken \"nothing\"";
     if (strcmp(member_text(attack, "audited"), plan->algorithm->name) != 0)
         return "attacked another algorithm: run one whose audited is this job's algorithm";
+    if (strcmp(member_text(attack, "arithmetic"), "exact") != 0)
+        return "attacked trainings in float: run one with arithmetic \"exact\"";
     if (fabs(member_number(attack, "noise_multiplier") / noisy->noise_multiplier - 1) > SAME_NOISE)
         return "attacked another noise: run one with the noise_multiplier of this job's estimate";
     const json_t *certified = json_object_get(found, "epsilon_certified");

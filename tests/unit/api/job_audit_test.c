@@ -127,6 +127,7 @@ Test(job_audit, refuses_audits_that_say_nothing_about_the_training)
         {audit(f, attack("cql", 1.1 * noise, ONE_RUN)), "another noise"},
         {audit(f, attack("cql", 0.9 * noise, TWO_WORLDS)), "another noise"},
         {audit(f, attack("cql", noise, ONE_RUN ",\"broken\":\"clip\"")), "on purpose"},
+        {audit(f, attack("cql", noise, ONE_RUN ",\"arithmetic\":\"float\"")), "in float"},
         {response_text(fixture_post(f, "steward", "/v1/jobs", attack("cql", noise, ONE_RUN)),
                        "/id"),
          "must have succeeded"},
@@ -152,10 +153,16 @@ Test(job_audit, refuses_audits_that_say_nothing_about_the_training)
     expect_invalid(fixture_post(f, "steward", "/v1/jobs",
                                 domain_path("{\"algorithm\":\"audit\"%s}", naming(good))),
                    "/audit");
+    /* Audits from before there was a choice attacked trainings in float. */
+    static const char older[] =
+        "UPDATE jobs SET plan = json_remove(plan, '$.parameters.arithmetic') "
+        "WHERE algorithm = 'audit'";
     static const char refuted[] = "UPDATE jobs SET findings = '{\"epsilon_certified\":1,"
                                   "\"epsilon_shown\":2}' WHERE algorithm = 'audit'";
     cr_assert_eq(db_run(fixture_db(f), refuted, NULL, 0, NULL, NULL), DB_OK);
     expect_refused(f, job_with(id, naming(good)), "tell its operator");
+    cr_assert_eq(db_run(fixture_db(f), older, NULL, 0, NULL, NULL), DB_OK);
+    expect_refused(f, job_with(id, naming(good)), "in float");
     fixture_close(f);
 }
 
