@@ -98,8 +98,12 @@ static double plan_renyi_epsilon(const struct dp_sgd_plan *plan)
     struct composition_part parts[2];
     struct composition run = run_of(plan, parts);
     struct privacy_interval figure;
-    bool known = accountant_epsilon(&accountant_renyi, &run, plan->delta, &figure) == ACCOUNTANT_OK;
-    return known ? figure.upper : (double)INFINITY;
+    struct dp_sgd_allowance allowance = {.delta_above = plan->delta};
+    if (plan->rounded_draws > 0)
+        allowance = dp_sgd_lattice_allowance(plan);
+    bool known = accountant_epsilon(&accountant_renyi, &run, allowance.delta_above, &figure) ==
+                 ACCOUNTANT_OK;
+    return known ? figure.upper + allowance.epsilon : (double)INFINITY;
 }
 
 void dp_sgd_accounting_fill(struct dp_sgd_plan *plan, const struct privacy_interval *interval)

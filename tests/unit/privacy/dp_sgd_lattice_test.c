@@ -26,6 +26,8 @@ Test(dp_sgd_lattice, costs_a_little_more_than_noise_of_the_true_law)
     cr_assert_eq(dp_sgd_plan_account(&whole), DP_SGD_PLAN_OK);
     cr_assert_geq(whole.epsilon, real.epsilon);
     cr_assert_lt(whole.epsilon, real.epsilon * 1.001);
+    cr_assert_gt(whole.epsilon_renyi, real.epsilon_renyi);
+    cr_assert_lt(whole.epsilon_renyi, real.epsilon_renyi * 1.001);
     cr_assert_leq(whole.epsilon_lower, real.epsilon_lower);
     cr_assert_gt(whole.epsilon_lower, real.epsilon_lower * 0.999);
     double after = 0.0;
