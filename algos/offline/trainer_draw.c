@@ -30,8 +30,10 @@ static float expert_weight(const struct trainer_settings *settings, const struct
     if (settings->return_power <= 0.0 || owned == 0)
         return (float)weight;
     double low = settings->return_low, high = settings->return_high;
-    share = fmin(1.0, (mean_return(data, expert) - low) / (high - low));
-    return share > 0.0 ? (float)(weight * pow(share, settings->return_power)) : 0.0F; /* NaN: 0 */
+    share = (mean_return(data, expert) - low) / (high - low);
+    if (!(share > 0.0)) /* true for NaN */
+        return 0.0F;
+    return (float)(weight * pow(fmin(1.0, share), settings->return_power));
 }
 
 void trainer_draw_init(struct trainer_draw *draw, const struct trainer_settings *settings,

@@ -355,6 +355,21 @@ Test(trainer, an_expert_of_lower_returns_weighs_less)
     }
 }
 
+/* Returns that are not finite are no returns: the expert weighs nothing. */
+Test(trainer, an_expert_without_a_finite_return_weighs_nothing)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    dataset_free(f.data);
+    f.data = make_data(1, 1000.0F, 1e6F);
+    f.run.data = f.data;
+    f.data->rewards[0] = INFINITY;
+    f.data->rewards[1] = -INFINITY;
+    set(&f, "return_power", 1);
+    cr_expect_lt(one_step_distance(&f, 1e-9), 1e-6);
+    teardown(&f);
+}
+
 /* The mean over an expert's trajectories, however long each is. */
 Test(trainer, a_mean_return_is_that_of_whole_trajectories)
 {
