@@ -75,9 +75,11 @@ bool dirichlet_sample(const struct dirichlet *mechanism, struct noise_source *no
         return false;
     int64_t count[DIRICHLET_MAX_ACTIONS], trials = INT64_C(1) << 40;
     double shape[DIRICHLET_MAX_ACTIONS], rest[DIRICHLET_MAX_ACTIONS];
+    long double sum = 0.0L; /* in double, sixty additions would err by more than the bound holds */
     for (uint32_t i = m; i-- > 0;) {
         shape[i] = fmax(1.0, mechanism->concentration * p[i]); /* it is 1 but for rounding */
-        rest[i] = i + 1 < m ? rest[i + 1] + shape[i + 1] : 0.0;
+        rest[i] = (double)sum;
+        sum += (long double)shape[i];
     }
     for (uint32_t i = 0; i + 1 < m; i++) {
         count[i] = (int64_t)noise_beta_binomial(noise, (uint64_t)trials, shape[i], rest[i]);
