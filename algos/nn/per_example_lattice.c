@@ -63,8 +63,8 @@ void per_example_lattice_dither(struct per_example_lattice *lattice, const struc
         dither[i] = (float)(rng_next(&rng) >> 40) * 0x1p-24F - 0.5F;
 }
 
-/* Added and taken away again, it leaves the nearest whole number of what is below 2^22, and some
- * whole number of anything else that is finite. */
+/* Added and taken away again, it leaves the nearest whole number of what is at most 2^22 in size.
+ * What is larger may keep a fraction, but fails the bound on the norm. */
 #define ROUNDER 0x1.8p23F
 
 /* OUT = the whole numbers next to SCALE X that the DITHER, in [-1/2, 1/2), chooses. Gives their

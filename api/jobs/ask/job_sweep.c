@@ -198,8 +198,7 @@ static enum algorithm_status find_share(struct job_plan *plan, const char **mess
 {
     double budget = plan->request.epsilon;
     double low = budget / plan->try_count * (1 - 1e-9), high = budget;
-    double share = fmin(high, fmax(low, budget / sqrt(plan->try_count)));
-    double best = 0;
+    double share = low, best = 0;
     for (int look = 0; look < LOOKS_MAX && high > low * (1 + 1e-3); look++) {
         enum algorithm_status status = plan_all(plan, share, message);
         if (status != ALGORITHM_OK && status != ALGORITHM_INFEASIBLE)
@@ -210,8 +209,8 @@ static enum algorithm_status find_share(struct job_plan *plan, const char **mess
             return ALGORITHM_OK;
         if (pays)
             best = low = share;
-        else if (status == ALGORITHM_OK)
-            high = share;
+        else if (status == ALGORITHM_OK || best > 0)
+            high = share; /* too dear, or more than exact arithmetic can certify */
         else
             low = share; /* the share does not pay for one step */
         if (status == ALGORITHM_OK)
