@@ -27,7 +27,7 @@
 #define STEP_SECONDS  1e-6
 #define ADAM_SECONDS  1.4e-9
 #define NOISE_SECONDS 1.6e-9
-#define EXACT_TIMES   1.4 /* a noisy step in exact arithmetic beside one in float */
+#define EXACT_TIMES   1.3 /* a noisy step in exact arithmetic beside one in float */
 
 #define CLONE_SECONDS 0.045 /* steps of a fixed number and size: a world's sizes matter little */
 #define ASKING_WORK   8e9   /* multiply-adds a second when all experts are asked at states */
