@@ -91,6 +91,14 @@ static void setup(struct fixture *f, enum algorithm_mechanism mechanism)
     fresh_noise(f);
 }
 
+/* A private run on one expert, whose gradients are all clipped. */
+static void setup_one_absurd_expert(struct fixture *f)
+{
+    setup(f, MECHANISM_DPSGD);
+    dataset_free(f->data);
+    f->run.data = f->data = make_data(1, 1000.0F, 1e6F);
+}
+
 static void teardown(struct fixture *f)
 {
     dataset_free(f->data);
@@ -290,10 +298,7 @@ static double one_step_distance(struct fixture *f, double noise)
 Test(trainer, one_expert_moves_the_sum_by_no_more_than_the_clip_norm)
 {
     struct fixture f;
-    setup(&f, MECHANISM_DPSGD);
-    dataset_free(f.data);
-    f.data = make_data(1, 1000.0F, 1e6F);
-    f.run.data = f.data;
+    setup_one_absurd_expert(&f);
     double distance = one_step_distance(&f, 1e-9);
     cr_assert_lt(distance, 0.25 * 1.001);
     cr_assert_gt(distance, 0.24, "the clip was reached");
@@ -305,10 +310,7 @@ Test(trainer, one_expert_moves_the_sum_by_no_more_than_the_clip_norm)
 Test(trainer, an_empty_batch_moves_nothing)
 {
     struct fixture f;
-    setup(&f, MECHANISM_DPSGD);
-    dataset_free(f.data);
-    f.data = make_data(1, 1000.0F, 1e6F);
-    f.run.data = f.data;
+    setup_one_absurd_expert(&f);
     double moved = distance(&f, 1e-9, 60, 0.05);
     cr_assert_gt(moved, 0.2, "%g", moved);
     cr_assert_lt(moved, 10 * 0.25, "%g", moved);
@@ -318,10 +320,7 @@ Test(trainer, an_empty_batch_moves_nothing)
 Test(trainer, an_expert_with_little_data_weighs_less)
 {
     struct fixture f;
-    setup(&f, MECHANISM_DPSGD);
-    dataset_free(f.data);
-    f.data = make_data(1, 1000.0F, 1e6F);
-    f.run.data = f.data;
+    setup_one_absurd_expert(&f);
     set(&f, "full_weight_transitions", 20);
     set(&f, "weight_power", 2);
     double distance = one_step_distance(&f, 1e-9);
@@ -338,10 +337,7 @@ Test(trainer, an_expert_of_lower_returns_weighs_less)
                  {2, 3, 1, 0},    {0, 4, 0, 1}, {0, 4, 1, 0.25}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct fixture f;
-        setup(&f, MECHANISM_DPSGD);
-        dataset_free(f.data);
-        f.data = make_data(1, 1000.0F, 1e6F);
-        f.run.data = f.data;
+        setup_one_absurd_expert(&f);
         double sum = 0.0;
         for (uint64_t k = 0; k < f.data->transition_count; k++)
             sum += (double)f.data->rewards[k];
@@ -359,10 +355,7 @@ Test(trainer, an_expert_of_lower_returns_weighs_less)
 Test(trainer, an_expert_without_a_finite_return_weighs_nothing)
 {
     struct fixture f;
-    setup(&f, MECHANISM_DPSGD);
-    dataset_free(f.data);
-    f.data = make_data(1, 1000.0F, 1e6F);
-    f.run.data = f.data;
+    setup_one_absurd_expert(&f);
     f.data->rewards[0] = INFINITY;
     f.data->rewards[1] = -INFINITY;
     set(&f, "return_power", 1);
