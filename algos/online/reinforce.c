@@ -308,7 +308,8 @@ static void reinforce_clear(struct reinforce *r)
 static enum algorithm_status reinforce_learn(struct reinforce *r, const char **message)
 {
     const struct algorithm_run *run = r->run;
-    /* Runs in float keep the number that they had before there was a choice. */
+    /* The fingerprint of a run in float leaves arithmetic out, so that checkpoints from before the
+     * parameter existed still fit. */
     bool exact = algorithm_number(run->request, P_ARITHMETIC) > 0.0;
     uint64_t fingerprint = online_fingerprint(run, exact ? P_COUNT : P_ARITHMETIC);
     struct online_memory memory = {.updates = &r->updates,

@@ -75,7 +75,7 @@ bool dirichlet_sample(const struct dirichlet *mechanism, struct noise_source *no
         return false;
     int64_t count[DIRICHLET_MAX_ACTIONS], trials = INT64_C(1) << 40;
     double shape[DIRICHLET_MAX_ACTIONS], rest[DIRICHLET_MAX_ACTIONS];
-    long double sum = 0.0L; /* in double, sixty additions would err by more than the bound holds */
+    long double sum = 0.0L; /* 63 additions in double may err by more than the error bound allows */
     for (uint32_t i = m; i-- > 0;) {
         shape[i] = fmax(1.0, mechanism->concentration * p[i]); /* it is 1 but for rounding */
         rest[i] = (double)sum;

@@ -62,7 +62,7 @@ struct composition_part dp_sgd_plan_rounding_price(const struct dp_sgd_plan *pla
 
 bool dp_sgd_lattice_fits(const struct dp_sgd_plan *plan, double epsilon)
 {
-    if (plan->rounded_draws == 0) /* else zero would meet an infinite exp */
+    if (plan->rounded_draws == 0) /* below, 0 times an exp that overflows would be NaN */
         return true;
     double rare = draws_of(plan) * ROUNDED_GAUSSIAN_RARE;
     double paid = 2.0 * exp(epsilon + factor_of_cells(plan)) * rare;
