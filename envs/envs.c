@@ -7,14 +7,14 @@
 
 #include "envs/acrobot.h"
 #include "envs/cartpole.h"
+#include "envs/factory.h"
+#include "envs/fund.h"
 #include "envs/hiv.h"
 #include "envs/lunar_lander.h"
+#include "envs/ward.h"
 
 static const struct env *const table[] = {
-    &cartpole_env,
-    &acrobot_env,
-    &hiv_env,
-    &lunar_lander_env,
+    &cartpole_env, &acrobot_env, &hiv_env, &lunar_lander_env, &ward_env, &fund_env, &factory_env,
 };
 
 const struct env *const *env_all(unsigned *count)

@@ -135,7 +135,8 @@ extern const char *const offline_arithmetics[]; /* float, exact */
  * what tells them apart is small beside what they have in common, so the middle of the range of
  * each is taken away, and half the range is the unit. Mean returns of three runs before and with
  * the weights and scales, 300 experts, epsilon 10: acrobot, cql -113 and -99, behaviour_cloning -87
- * and -84; hiv, behaviour_cloning 4.7e6 and 9.2e7 (without noise 1.5e8 and 7.4e8). */
+ * and -84; hiv, behaviour_cloning 4.7e6 and 9.2e7 (without noise 1.5e8 and 7.4e8). The worlds of
+ * examples show natural units: the middle of where play stays, and two over half its width. */
 /* clang-format off */
 #define OFFLINE_OVERRIDES                                                                          \
     {"cartpole", OFFLINE_WEIGHT_POWER, PARAMETER_ONE(3)},                                          \
@@ -145,7 +146,13 @@ extern const char *const offline_arithmetics[]; /* float, exact */
     {"hiv", OFFLINE_INPUT_CENTER, {{5.6, 1.75, 2.98, 1.22, 3.7, 3.46}, 6}},                        \
     {"hiv", OFFLINE_INPUT_SCALE, {{2.6, 0.96, 0.91, 2.3, 0.91, 0.48}, 6}},                         \
     {"hiv", OFFLINE_RETURN_HIGH, PARAMETER_ONE(1e9)},                                              \
-    {"hiv", OFFLINE_RETURN_POWER, PARAMETER_ONE(3)}
+    {"hiv", OFFLINE_RETURN_POWER, PARAMETER_ONE(3)},                                               \
+    {"ward", OFFLINE_INPUT_CENTER, {{100, 75, 0.4, 93, 0.5, 0.5}, 6}},                             \
+    {"ward", OFFLINE_INPUT_SCALE, {{0.04, 0.08, 4, 0.4, 2, 2}, 6}},                                \
+    {"fund", OFFLINE_INPUT_CENTER, {{0, 0.3, 5, 0.5, 0.5, 0.5}, 6}},                               \
+    {"fund", OFFLINE_INPUT_SCALE, {{1, 5, 0.2, 2, 2, 2}, 6}},                                      \
+    {"factory", OFFLINE_INPUT_CENTER, {{60, 40, 8}, 3}},                                           \
+    {"factory", OFFLINE_INPUT_SCALE, {{0.06, 0.05, 0.25}, 3}}
 /* clang-format on */
 
 /* And of those that learn values. States of lunar_lander are of order 1 already. The usual network

@@ -19,12 +19,16 @@ struct declared {
 
 /* CartPole ends at |x| 2.4 and |angle| 12 degrees; its speeds have no bound, and balancing needs
  * none beyond these. Acrobot's are Gymnasium's own, the lander's nearly (half a turn). The
- * patient's numbers are decimal logarithms of counts per millilitre. */
+ * patient's numbers are decimal logarithms of counts per millilitre. The others keep within theirs
+ * by construction. */
 static const struct declared table[] = {
     {"cartpole", {4, {-2.4, -3, -0.2095, -3.5}, {2.4, 3, 0.2095, 3.5}}},
     {"acrobot", {6, {-1, -1, -1, -1, -4 * PI, -9 * PI}, {1, 1, 1, 1, 4 * PI, 9 * PI}}},
     {"lunar_lander", {8, {-1.5, -1.5, -5, -5, -PI, -5, 0, 0}, {1.5, 1.5, 5, 5, PI, 5, 1, 1}}},
     {"hiv", {6, {-2, -2, -2, -2, -2, -2}, {8, 8, 8, 8, 8, 8}}},
+    {"ward", {6, {30, 30, -0.6, 60, 0, 0}, {220, 140, 1.4, 100, 1, 1}}},
+    {"fund", {6, {-10, -0.4, 0, 0, 0, 0}, {10, 1, 100, 1, 1, 1}}},
+    {"factory", {3, {20, 0, 0}, {150, 100, 50}}},
 };
 
 bool observation_bounds_of(const char *world, uint32_t dim, double bound,

@@ -78,8 +78,58 @@ static const struct expert_population lunar_lander = {
                  .reward_scale = 1.0, .normalize_observations = true, .normalize_rewards = true},
 };
 
-static const struct expert_population *const populations[] = {&cartpole, &acrobot, &hiv,
-                                                              &lunar_lander};
+/* What the three worlds of examples learn with: an episode is a stay, a year or two shifts. */
+#define POPULATION_EXAMPLE(episode_steps)                                                          \
+    {                                                                                              \
+        POPULATION_PPO, .activation = MLP_TANH, .worlds = 8, .steps = 64, .minibatch = 128,        \
+                        .step_limit = (episode_steps), .discount = 0.99, .lambda = 0.95,           \
+                        .reward_scale = 1.0, .normalize_observations = true,                       \
+                        .normalize_rewards = true                                                  \
+    }
+
+static const struct expert_population ward = {
+    .world = "ward",
+    .variation_count = 3,
+    .variations = {{"recovery", 0.04, 0.08, 10},
+                   {"fluid_effect", 4.5, 7.5, 10},
+                   {"vasopressor_effect", 6.0, 10.0, 10}},
+    .aspiration = {{-4, 1}, {1, 5}, {9, 9}},
+    .updates = 60,
+    .measure_every = 2,
+    .episodes = 32,
+    .learning_rate = 1e-3,
+    .settings = POPULATION_EXAMPLE(48),
+};
+
+/* The returns of a year differ by 20 from chance alone, so a snapshot takes many episodes. */
+static const struct expert_population fund = {
+    .world = "fund",
+    .variation_count = 3,
+    .variations = {{"trading_cost", 0.02, 0.2, 10},
+                   {"persistence", 0.92, 0.97, 10},
+                   {"risk_aversion", 0.02, 0.08, 10}},
+    .aspiration = {{-8, 0}, {0, 6}, {12, 12}},
+    .updates = 60,
+    .measure_every = 2,
+    .episodes = 64,
+    .learning_rate = 1e-3,
+    .settings = POPULATION_EXAMPLE(52),
+};
+
+static const struct expert_population factory = {
+    .world = "factory",
+    .variation_count = 3,
+    .variations = {{"arrivals", 1.0, 1.4, 10}, {"wear_rate", 1.5, 2.5, 10}, {"repair", 20, 30, 10}},
+    .aspiration = {{10, 35}, {35, 60}, {75, 75}},
+    .updates = 120,
+    .measure_every = 1,
+    .episodes = 16,
+    .learning_rate = 3e-4,
+    .settings = POPULATION_EXAMPLE(64),
+};
+
+static const struct expert_population *const populations[] = {
+    &cartpole, &acrobot, &hiv, &lunar_lander, &ward, &fund, &factory};
 
 const struct expert_population *experts_find(const struct env *env)
 {

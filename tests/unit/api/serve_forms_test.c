@@ -227,5 +227,20 @@ Test(serve_forms, worlds_are_listed)
     cr_expect_eq(response_number(r, "/items/3/max_episode_steps"), 1000);
     cr_expect_str_eq(response_text(r, "/items/3/parameters/0/name"), "gravity");
     cr_expect_eq(response_number(r, "/items/3/parameters/0/default"), -10);
+    static const struct {
+        const char *name;
+        int state_dim, action_count, steps;
+    } examples[] = {{"ward", 6, 4, 48}, {"fund", 6, 3, 52}, {"factory", 3, 3, 64}};
+    for (int i = 0; i < 3; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "/items/%d/name", 4 + i);
+        cr_expect_str_eq(response_text(r, path), examples[i].name);
+        snprintf(path, sizeof path, "/items/%d/state_dim", 4 + i);
+        cr_expect_eq(response_number(r, path), examples[i].state_dim);
+        snprintf(path, sizeof path, "/items/%d/action_count", 4 + i);
+        cr_expect_eq(response_number(r, path), examples[i].action_count);
+        snprintf(path, sizeof path, "/items/%d/max_episode_steps", 4 + i);
+        cr_expect_eq(response_number(r, path), examples[i].steps);
+    }
     fixture_close(f);
 }
