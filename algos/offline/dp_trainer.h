@@ -17,10 +17,10 @@
  * Experts weigh min(1, transitions / full_weight_transitions)^weight_power. At power 1 the loss is
  * the mean over transitions; at 0 an expert whose episodes end at once counts as much as a good
  * one; above 1 long episodes count more. With return_power they also weigh as the place of their
- * mean return between return_low and return_high says. In a noisy step the weight multiplies the clipped
- * gradient: it is at most 1 and made of public numbers and the expert's own data, so one expert's
- * share of the sum stays within the clip norm. With MECHANISM_NONE transitions are weighed so that
- * the loss is the same. Stable transitions weigh alike: whose they are is not known.
+ * mean return between return_low and return_high says. In a noisy step the weight multiplies the
+ * clipped gradient: it is at most 1 and made of public numbers and the expert's own data, so one
+ * expert's share of the sum stays within the clip norm. With MECHANISM_NONE transitions are weighed
+ * so that the loss is the same. Stable transitions weigh alike: whose they are is not known.
  */
 #ifndef TACET_ALGOS_OFFLINE_DP_TRAINER_H
 #define TACET_ALGOS_OFFLINE_DP_TRAINER_H
