@@ -68,8 +68,8 @@ bool job_choose_place(const struct app *app, const struct job_plan *plan, double
                       struct choice_place *out);
 
 /* ---- "judge":{"dataset"}: a released policy is judged from a public dataset of the caller's,
- * where nothing can be played, by fitted Q evaluation (algos/offline/fitted_q.h). The policy may
- * leave and the dataset is public, so nobody's private data are used */
+ * where nothing can be played, by fitted Q evaluation (algos/offline/judge/fitted_q.h). The policy
+ * may leave and the dataset is public, so nobody's private data are used */
 
 /* Reads the object at "/judge" into *OUT, the dataset's id, and gathers faults. */
 void job_judge_read(struct call *call, const json_t *object, const char **out);

@@ -9,7 +9,7 @@
 #include <math.h>
 
 #include "algos/offline/expert_clones.h"
-#include "algos/offline/fitted_q.h"
+#include "algos/offline/judge/fitted_q.h"
 #include "api/call/app.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/worlds/world_program.h"

@@ -9,7 +9,7 @@
 #include "algos/algorithm.h"
 #include "algos/data/dataset.h"
 #include "algos/offline/expert_policies.h"
-#include "algos/offline/fitted_q.h"
+#include "algos/offline/judge/fitted_q.h"
 #include "algos/release/ensemble.h"
 #include "api/jobs/ask/job_plan.h"
 #include "api/jobs/run/job_turn.h"

@@ -1,5 +1,5 @@
 /* Fitted Q evaluation in a world whose values are known: two states, of which the second pays. */
-#include "algos/offline/fitted_q.h"
+#include "algos/offline/judge/fitted_q.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Fitted Q evaluation: repeated regression on a target that is fixed for some steps. */
-#include "algos/offline/fitted_q.h"
+#include "algos/offline/judge/fitted_q.h"
 
 #include <math.h>
 #include <stdlib.h>

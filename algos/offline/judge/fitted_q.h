@@ -12,8 +12,8 @@
  * it, and a simulator's return is worth more wherever there is one.
  *
  * PRIVACY. The result is a function of the data: they must be public, or have been released. */
-#ifndef TACET_ALGOS_OFFLINE_FITTED_Q_H
-#define TACET_ALGOS_OFFLINE_FITTED_Q_H
+#ifndef TACET_ALGOS_OFFLINE_JUDGE_FITTED_Q_H
+#define TACET_ALGOS_OFFLINE_JUDGE_FITTED_Q_H
 
 #include "algos/algorithm.h"
 #include "algos/data/dataset.h"
