@@ -71,8 +71,7 @@ struct field field_optional(struct field field)
     return field;
 }
 
-/* Appends /NAME to POINTER with RFC 6901's escapes; a long name is cut. */
-static const char *member_pointer(struct call *call, const char *pointer, const char *name)
+const char *fields_pointer(struct call *call, const char *pointer, const char *name)
 {
     char escaped[2 * NAME_SHOWN_MAX + 8];
     size_t size = 0;
@@ -103,7 +102,7 @@ add_fault_at(struct call *call, const char *pointer, const char *name, const cha
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    call_invalid(call, member_pointer(call, pointer, name), "%s", text);
+    call_invalid(call, fields_pointer(call, pointer, name), "%s", text);
 }
 
 static bool number_fits(const struct field *field, double x)
@@ -267,7 +266,7 @@ static void unknown_member(struct call *call, const char *pointer, const char *n
             nearest = fields[i].name;
         }
     }
-    const char *at = member_pointer(call, pointer, name);
+    const char *at = fields_pointer(call, pointer, name);
     if (nearest)
         call_invalid(call, at, "is not a known member; did you mean \"%s\"?", nearest);
     else
@@ -294,7 +293,7 @@ bool fields_read(struct call *call, const json_t *object, const char *pointer,
         found += value != NULL;
         if (!value || (json_is_null(value) && fields[i].type != FIELD_ANY)) {
             if (!fields[i].optional) {
-                call_invalid(call, member_pointer(call, pointer, fields[i].name), "is required");
+                call_invalid(call, fields_pointer(call, pointer, fields[i].name), "is required");
                 good = false;
             }
             continue;

@@ -69,6 +69,9 @@ struct field field_optional(struct field field);
  * invalid has been reported by fields_read and must not be reported as missing too. */
 bool field_sent(const json_t *object, const char *name);
 
+/* POINTER/NAME with RFC 6901's escapes, in the call's arena; a long name is cut. */
+const char *fields_pointer(struct call *call, const char *pointer, const char *name);
+
 /* Reads OBJECT, which stands at POINTER in the body ("" is the body itself, "/privacy" a member).
  * False when anything was wrong: the faults are in the call, and the handler returns
  * PROBLEM_VALIDATION once it has gathered all it wants. OBJECT that is not an object is a fault. */

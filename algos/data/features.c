@@ -1,0 +1,26 @@
+/* Public ranges of coordinates. */
+#include "algos/data/features.h"
+
+#include "memory/memory.h"
+
+size_t features_size(uint32_t count)
+{
+    return sizeof(struct features) + count * sizeof(struct feature_range);
+}
+
+struct features *features_new(uint32_t count)
+{
+    struct features *features = memory_new(1, features_size(count));
+    features->count = count;
+    return features;
+}
+
+double feature_center(const struct feature_range *range)
+{
+    return range->low + 0.5 * (range->high - range->low);
+}
+
+double feature_scale(const struct feature_range *range)
+{
+    return 2.0 / (range->high - range->low);
+}

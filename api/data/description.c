@@ -1,0 +1,396 @@
+/* Reads descriptions. */
+#include "api/data/description.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/call/call.h"
+#include "api/call/fields.h"
+#include "memory/memory.h"
+
+#define VALUE_MAX 1e30 /* within a 32-bit float, and so are differences */
+
+enum { SCALE_LINEAR, SCALE_LOG };
+
+static const char *const feature_scales[] = {"linear", "log", NULL};
+static const char *const outside_rules[] = {"refuse", "clip", NULL};
+static const char *const last_states[] = {
+    [LAST_STATE_OWN_ROW] = "own_row",
+    [LAST_STATE_REPEAT] = "repeat",
+    [LAST_STATE_DROP] = "drop",
+    NULL,
+};
+
+/* What is being read. */
+struct reading {
+    struct call *call;
+    struct description *out;
+    struct arena *arena; /* of OUT */
+};
+
+/* ---- names */
+
+/* Reads LIST at POINTER, an array of different names. NULL: the faults are in the call. */
+static const char *const *read_names(struct reading *reading, const json_t *list,
+                                     const char *pointer)
+{
+    struct call *call = reading->call;
+    size_t count = json_array_size(list);
+    const char **names = arena_array(reading->arena, count, sizeof *names);
+    bool good = true;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *value = json_array_get(list, i);
+        size_t size = json_string_length(value);
+        const char *at = arena_format(&call->arena, "%s/%zu", pointer, i);
+        names[i] = json_string_value(value);
+        if (!names[i] || size < 1 || size > DESCRIPTION_NAME_MAX) {
+            call_invalid(call, at, "must be a name of 1 to %d bytes", DESCRIPTION_NAME_MAX);
+            names[i] = "";
+            good = false;
+            continue;
+        }
+        for (size_t earlier = 0; earlier < i; earlier++) {
+            if (strcmp(names[earlier], names[i]) == 0) {
+                call_invalid(call, at, "is the name of element %zu, too", earlier);
+                good = false;
+                break;
+            }
+        }
+    }
+    return good ? names : NULL;
+}
+
+/* ---- features */
+
+struct feature_wish {
+    const char *name, *unit;
+    json_t *categories;
+    double low, high;
+    int scale;
+};
+
+/* Whether the bounds of a number are bounds. */
+static bool feature_check_bounds(struct call *call, const struct feature_wish *wish,
+                                 const char *pointer)
+{
+    const char *at = arena_format(&call->arena, "%s/high", pointer);
+    if (!(wish->low < wish->high)) {
+        call_invalid(call, at, "must be above low");
+        return false;
+    }
+    if (wish->scale == SCALE_LOG && !(wish->low > 0)) {
+        call_invalid(call, arena_format(&call->arena, "%s/low", pointer),
+                     "must be above 0 on a logarithmic scale");
+        return false;
+    }
+    bool log = wish->scale == SCALE_LOG;
+    float low = (float)(log ? log10(wish->low) : wish->low);
+    float high = (float)(log ? log10(wish->high) : wish->high);
+    if (low < high)
+        return true;
+    call_invalid(call, at, "is the same number as low within the 32 bits of a state");
+    return false;
+}
+
+static bool feature_take_number(struct reading *reading, const json_t *object,
+                                const struct feature_wish *wish, const char *pointer,
+                                struct description_feature *out)
+{
+    static const char *const needed[] = {"low", "high"};
+    struct call *call = reading->call;
+    bool good = true;
+    for (size_t i = 0; i < 2; i++) {
+        if (field_sent(object, needed[i]))
+            continue;
+        call_invalid(call, arena_format(&call->arena, "%s/%s", pointer, needed[i]),
+                     "is required of a feature without categories");
+        good = false;
+    }
+    if (!good || !feature_check_bounds(call, wish, pointer))
+        return false;
+    out->logarithmic = wish->scale == SCALE_LOG;
+    out->low = wish->low;
+    out->high = wish->high;
+    return true;
+}
+
+static bool feature_take_categories(struct reading *reading, const json_t *object,
+                                    const struct feature_wish *wish, const char *pointer,
+                                    struct description_feature *out)
+{
+    static const char *const refused[] = {"unit", "low", "high", "scale"};
+    struct call *call = reading->call;
+    bool good = true;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        if (!field_sent(object, refused[i]))
+            continue;
+        call_invalid(call, arena_format(&call->arena, "%s/%s", pointer, refused[i]),
+                     "has no meaning beside categories");
+        good = false;
+    }
+    const char *at = arena_format(&call->arena, "%s/categories", pointer);
+    out->categories = read_names(reading, wish->categories, at);
+    out->category_count = (unsigned)json_array_size(wish->categories);
+    out->high = 1;
+    return good && out->categories;
+}
+
+static bool read_feature(struct reading *reading, const json_t *object, const char *pointer,
+                         struct description_feature *out)
+{
+    struct feature_wish wish = {.unit = ""};
+    const struct field fields[] = {
+        field_text("name", &wish.name, 1, DESCRIPTION_NAME_MAX),
+        field_optional(field_text("unit", &wish.unit, 0, DESCRIPTION_NAME_MAX)),
+        field_optional(field_number("low", &wish.low, -VALUE_MAX, VALUE_MAX)),
+        field_optional(field_number("high", &wish.high, -VALUE_MAX, VALUE_MAX)),
+        field_optional(field_choice("scale", &wish.scale, feature_scales)),
+        field_optional(field_array("categories", &wish.categories, 2, DESCRIPTION_DIM_MAX)),
+    };
+    *out = (struct description_feature){.name = ""};
+    if (!fields_read(reading->call, object, pointer, fields, sizeof fields / sizeof *fields))
+        return false;
+    out->name = wish.name;
+    out->unit = wish.unit;
+    if (wish.categories)
+        return feature_take_categories(reading, object, &wish, pointer, out);
+    return feature_take_number(reading, object, &wish, pointer, out);
+}
+
+/* Refuses a name that an earlier feature has. */
+static void feature_check_name(struct reading *reading, unsigned index, const char *pointer)
+{
+    const struct description_feature *features = reading->out->features;
+    for (unsigned earlier = 0; earlier < index; earlier++) {
+        if (strcmp(features[earlier].name, features[index].name) != 0)
+            continue;
+        call_invalid(reading->call, arena_format(&reading->call->arena, "%s/name", pointer),
+                     "is the name of feature %u, too", earlier);
+        return;
+    }
+}
+
+static void read_features(struct reading *reading, const json_t *list, const char *pointer)
+{
+    struct description *out = reading->out;
+    out->feature_count = (unsigned)json_array_size(list);
+    out->features = arena_array(reading->arena, out->feature_count, sizeof *out->features);
+    for (unsigned i = 0; i < out->feature_count; i++) {
+        struct description_feature *feature = &out->features[i];
+        const char *at = arena_format(&reading->call->arena, "%s/%u", pointer, i);
+        if (read_feature(reading, json_array_get(list, i), at, feature))
+            feature_check_name(reading, i, at);
+        feature->coordinate = out->dim;
+        out->dim += feature->category_count > 0 ? feature->category_count : 1;
+    }
+    if (out->dim > DESCRIPTION_DIM_MAX) {
+        call_invalid(reading->call, pointer,
+                     "make %u coordinates of a state, a category being one of them; at most %d are "
+                     "allowed",
+                     out->dim, DESCRIPTION_DIM_MAX);
+    }
+}
+
+static void set_ranges(struct description *out)
+{
+    out->ranges = features_new(out->dim);
+    for (unsigned i = 0; i < out->feature_count; i++) {
+        const struct description_feature *feature = &out->features[i];
+        struct feature_range range = {feature->low, feature->high};
+        if (feature->logarithmic)
+            range = (struct feature_range){log10(feature->low), log10(feature->high)};
+        out->ranges->range[feature->coordinate] = range;
+        for (unsigned c = 1; c < feature->category_count; c++)
+            out->ranges->range[feature->coordinate + c] = range;
+    }
+}
+
+/* ---- the table */
+
+static const struct description_feature *find_feature(const struct description *description,
+                                                      const char *name)
+{
+    for (unsigned i = 0; i < description->feature_count; i++)
+        if (strcmp(description->features[i].name, name) == 0)
+            return &description->features[i];
+    return NULL;
+}
+
+/* What VALUE lacks to fill in for FEATURE: a sentence, or NULL. */
+static const char *fill_problem(const struct description_feature *feature, const json_t *value)
+{
+    if (feature->category_count == 0) {
+        double x = json_number_value(value);
+        bool fits = json_is_number(value) && x >= feature->low && x <= feature->high;
+        return fits ? NULL : "must be a number from the feature's low to its high";
+    }
+    const char *name = json_string_value(value);
+    for (unsigned c = 0; name && c < feature->category_count; c++)
+        if (strcmp(feature->categories[c], name) == 0)
+            return NULL;
+    return "must be one of the feature's categories";
+}
+
+static void read_fill(struct reading *reading, json_t *fill, const char *pointer)
+{
+    struct call *call = reading->call;
+    const char *name;
+    json_t *value;
+    reading->out->table.fill = fill;
+    json_object_foreach(fill, name, value)
+    {
+        const struct description_feature *feature = find_feature(reading->out, name);
+        const char *problem = "is no feature";
+        if (feature)
+            problem = fill_problem(feature, value);
+        if (problem)
+            call_invalid(call, fields_pointer(call, pointer, name), "%s", problem);
+    }
+}
+
+static void read_missing(struct reading *reading, const json_t *missing, const char *pointer)
+{
+    const char *text = json_string_value(missing);
+    json_t *fill = NULL;
+    const struct field fields[] = {field_object("fill", &fill)};
+    if (!missing || json_is_null(missing) || (text && strcmp(text, "refuse") == 0))
+        return;
+    if (!json_is_object(missing)) {
+        call_invalid(reading->call, pointer,
+                     "must be \"refuse\", or {\"fill\":{...}} with a value of each feature that "
+                     "may be missing");
+        return;
+    }
+    if (fields_read(reading->call, missing, pointer, fields, 1))
+        read_fill(reading, fill, arena_format(&reading->call->arena, "%s/fill", pointer));
+}
+
+/* A row has one thing in a column; only an expert with one episode may be its name, too. */
+static void table_check_columns(struct reading *reading, const char *pointer)
+{
+    const struct description_table *table = &reading->out->table;
+    const char *const roles[] = {"expert", "episode",    "time",     "action",
+                                 "reward", "terminated", "truncated"};
+    const char *const columns[] = {table->expert, table->episode,    table->time,     table->action,
+                                   table->reward, table->terminated, table->truncated};
+    for (size_t i = 2; i < sizeof columns / sizeof *columns; i++)
+        for (size_t earlier = 0; earlier < i; earlier++)
+            if (columns[i] && columns[earlier] && strcmp(columns[i], columns[earlier]) == 0)
+                call_invalid(reading->call,
+                             arena_format(&reading->call->arena, "%s/%s", pointer, roles[i]),
+                             "is the column of \"%s\", too", roles[earlier]);
+}
+
+static void read_table(struct reading *reading, const json_t *object, const char *pointer)
+{
+    struct description_table *table = &reading->out->table;
+    json_t *missing = NULL;
+    int last_state = LAST_STATE_OWN_ROW;
+    const struct field fields[] = {
+        field_text("expert", &table->expert, 1, DESCRIPTION_COLUMN_MAX),
+        field_text("episode", &table->episode, 1, DESCRIPTION_COLUMN_MAX),
+        field_optional(field_text("time", &table->time, 1, DESCRIPTION_COLUMN_MAX)),
+        field_text("action", &table->action, 1, DESCRIPTION_COLUMN_MAX),
+        field_text("reward", &table->reward, 1, DESCRIPTION_COLUMN_MAX),
+        field_text("terminated", &table->terminated, 1, DESCRIPTION_COLUMN_MAX),
+        field_optional(field_text("truncated", &table->truncated, 1, DESCRIPTION_COLUMN_MAX)),
+        field_choice("last_state", &last_state, last_states),
+        field_optional(field_any("missing", &missing)),
+    };
+    if (!fields_read(reading->call, object, pointer, fields, sizeof fields / sizeof *fields))
+        return;
+    reading->out->has_table = true;
+    table->last_state = (enum description_last_state)last_state;
+    table_check_columns(reading, pointer);
+    read_missing(reading, missing, arena_format(&reading->call->arena, "%s/missing", pointer));
+}
+
+/* ---- the whole */
+
+struct description_memory {
+    struct description description;
+    struct arena arena;
+};
+
+static void read_members(struct reading *reading, json_t *object, const char *pointer)
+{
+    struct call *call = reading->call;
+    struct description *out = reading->out;
+    json_t *features = NULL, *actions = NULL, *table = NULL;
+    int outside = 0;
+    const struct field fields[] = {
+        field_text("row", &out->row, 1, DESCRIPTION_TEXT_MAX),
+        field_text("expert", &out->expert, 1, DESCRIPTION_TEXT_MAX),
+        field_array("features", &features, 1, DESCRIPTION_DIM_MAX),
+        field_optional(field_choice("outside", &outside, outside_rules)),
+        field_array("actions", &actions, 2, DESCRIPTION_ACTIONS_MAX),
+        field_optional(field_object("table", &table)),
+    };
+    (void)fields_read(call, object, pointer, fields, sizeof fields / sizeof *fields);
+    out->clips = outside == 1;
+    if (features)
+        read_features(reading, features, arena_format(&call->arena, "%s/features", pointer));
+    if (actions) {
+        out->action_count = (unsigned)json_array_size(actions);
+        out->actions =
+            read_names(reading, actions, arena_format(&call->arena, "%s/actions", pointer));
+    }
+    if (table)
+        read_table(reading, table, arena_format(&call->arena, "%s/table", pointer));
+}
+
+struct description *description_read(struct call *call, json_t *object, const char *pointer)
+{
+    struct description_memory *memory = memory_new(1, sizeof *memory);
+    arena_init(&memory->arena);
+    memory->description.json = json_incref(object);
+    struct reading reading = {call, &memory->description, &memory->arena};
+    unsigned before = call_error_count(call);
+    read_members(&reading, object, pointer);
+    if (call_error_count(call) > before) {
+        description_free(&memory->description);
+        return NULL;
+    }
+    set_ranges(&memory->description);
+    return &memory->description;
+}
+
+/* Copies the first of the faults in CALL. */
+static void description_fault(const struct call *call, struct json_fault *out)
+{
+    const json_t *first = json_array_get(call->errors, 0);
+    snprintf(out->pointer, sizeof out->pointer, "%s",
+             json_string_value(json_object_get(first, "pointer")));
+    snprintf(out->detail, sizeof out->detail, "%s",
+             json_string_value(json_object_get(first, "detail")));
+}
+
+struct description *description_parse(const char *text, struct json_fault *fault)
+{
+    json_t *object = NULL;
+    if (json_text_parse(text, strlen(text), &object, fault) != JSON_TEXT_GOOD)
+        return NULL;
+    /* A call that nobody made: it has memory, and a place for faults. */
+    struct call call;
+    memset(&call, 0, sizeof call);
+    arena_init(&call.arena);
+    struct description *description = description_read(&call, object, "");
+    if (!description)
+        description_fault(&call, fault);
+    call_end(&call);
+    json_decref(object);
+    return description;
+}
+
+void description_free(struct description *description)
+{
+    struct description_memory *memory = (struct description_memory *)description;
+    if (!memory)
+        return;
+    json_decref(description->json);
+    free(description->ranges);
+    arena_clear(&memory->arena);
+    free(memory);
+}

@@ -1,0 +1,91 @@
+/* What a dataset says of itself: what a row is, who the expert is, its features and its actions by
+ * name, and the columns of the table that it may be uploaded as.
+ *
+ *   {"row":"one hour of one stay","expert":"the clinician, with every stay that they treated",
+ *    "features":[{"name":"lactate","unit":"mmol/l","low":0.3,"high":20,"scale":"log"},
+ *                {"name":"diabetes","categories":["no","yes"]}],
+ *    "outside":"refuse","actions":["wait","treat"],
+ *    "table":{"expert":"clinician","episode":"stay","time":"hour","action":"treatment",
+ *             "reward":"reward","terminated":"ended","last_state":"own_row","missing":"refuse"}}
+ *
+ * All of it is public. A linear feature is one coordinate of a state, as it is; a logarithmic one
+ * is a coordinate that holds its decimal logarithm; a feature of k categories is k coordinates, one
+ * of them 1 and the others 0. */
+#ifndef TACET_API_DATA_DESCRIPTION_H
+#define TACET_API_DATA_DESCRIPTION_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "algos/data/features.h"
+#include "api/json/json_text.h"
+
+struct call;
+
+#define DESCRIPTION_DIM_MAX     1024 /* coordinates */
+#define DESCRIPTION_ACTIONS_MAX 1024
+#define DESCRIPTION_TEXT_MAX    200 /* bytes of "row" and "expert" */
+#define DESCRIPTION_NAME_MAX    64  /* bytes of a name or a unit */
+#define DESCRIPTION_COLUMN_MAX  128 /* bytes of a column's name */
+#define DESCRIPTION_FAULT_SIZE  320
+
+struct description_feature {
+    const char *name, *unit; /* unit: "" for none */
+    bool logarithmic;        /* then low > 0 */
+    double low, high; /* of the feature itself, not of its logarithm; 0 and 1 of categories */
+    unsigned category_count; /* 0: a number */
+    const char *const *categories;
+    uint32_t coordinate; /* the first of its coordinates */
+};
+
+/* The state after the last action of an episode. */
+enum description_last_state {
+    LAST_STATE_OWN_ROW, /* a row of its own, without action and reward */
+    LAST_STATE_REPEAT,  /* the last row's state once more: for episodes that terminated */
+    LAST_STATE_DROP,    /* the last row's state; its action and reward are dropped */
+};
+
+/* Columns of a table, by their names. Features are columns of their own names. */
+struct description_table {
+    const char *expert, *episode, *action, *reward, *terminated;
+    const char *time;      /* NULL: rows of an episode stand in its order */
+    const char *truncated; /* NULL: an episode that is not terminated is truncated */
+    enum description_last_state last_state;
+    const json_t *fill; /* {"FEATURE": number or category}: what a missing value becomes; NULL: a
+                           missing value is refused */
+};
+
+/* Texts belong to JSON. */
+struct description {
+    json_t *json; /* as it was sent */
+    const char *row, *expert;
+    bool clips; /* "outside":"clip" */
+    unsigned feature_count, action_count;
+    struct description_feature *features;
+    const char *const *actions;
+    uint32_t dim;            /* coordinates of a state */
+    struct features *ranges; /* of the coordinates */
+    bool has_table;
+    struct description_table table;
+};
+
+/* Reads OBJECT, which stands at POINTER of the body. NULL: the faults are in the call. The caller
+ * frees the result with description_free. */
+struct description *description_read(struct call *call, json_t *object, const char *pointer);
+
+/* Reads a description from TEXT, such as one that was stored. NULL: FAULT has the first fault. The
+ * caller frees the result with description_free. */
+struct description *description_parse(const char *text, struct json_fault *fault);
+
+/* Frees a description; takes NULL. */
+void description_free(struct description *description);
+
+/* Brings the coordinates of FEATURE within STATE[dim] into its range, if the description clips, or
+ * if they are outside by no more than the rounding of a text. False: they do not fit, DETAIL says
+ * why in a sentence that names the feature, and *OUT_COORDINATE is the one in fault. */
+bool description_fit(const struct description *description, unsigned feature, float *state,
+                     uint32_t *out_coordinate, char detail[DESCRIPTION_FAULT_SIZE]);
+
+#endif
