@@ -29,7 +29,7 @@ endif
 UNIT_TESTS := $(filter $(patsubst NEEDS_%,%,$(filter NEEDS_%,$(.VARIABLES))),$(notdir $(patsubst %/,%,$(wildcard tests/unit/*/))))
 UNIT_TESTS := $(foreach t,$(UNIT_TESTS),$(if $(wildcard tests/unit/$(t)/*.c),$(t)))
 # Of the measuring programs, what is tested here: the files that keep results and sum them up, and a published mechanism.
-ALSO_bench := bench/offline/results.c bench/plot/lines.c bench/plot/sample.c
+ALSO_bench := bench/offline/results.c bench/offline/setting.c bench/plot/lines.c bench/plot/sample.c
 ALSO_algos := bench/gp/functional_noise.c bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
 ALSO_privacy := bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
 # What it borrows: a whole service without a socket.

@@ -73,36 +73,37 @@ static bool set_stage_setting(const struct cell_setting *setting, struct algorit
     struct stage_request *stage = &out->stage;
     bool stable = stage->kind == STAGE_STABLE;
     const char *name = setting->name;
+    const double value = setting->value.number[0];
     if (strcmp(name, "stable_count") == 0)
-        stage->runs = (uint32_t)setting->value;
+        stage->runs = (uint32_t)value;
     else if (strcmp(name, "stable_share") == 0)
-        stage->epsilon_share = stable ? setting->value : stage->epsilon_share;
+        stage->epsilon_share = stable ? value : stage->epsilon_share;
     else if (strcmp(name, "plain_share") == 0)
-        out->plain_share = stable ? setting->value : out->plain_share;
+        out->plain_share = stable ? value : out->plain_share;
     else if (strcmp(name, "label_share") == 0)
-        stage->epsilon_share = stable ? stage->epsilon_share : setting->value;
+        stage->epsilon_share = stable ? stage->epsilon_share : value;
     else if (strcmp(name, "label_plain_share") == 0)
-        out->plain_share = stable ? out->plain_share : setting->value;
+        out->plain_share = stable ? out->plain_share : value;
     else if (strcmp(name, "labels") == 0)
-        stage->labels = (uint32_t)setting->value;
+        stage->labels = (uint32_t)value;
     else if (strcmp(name, "label_length") == 0)
-        stage->max_length = stable ? stage->max_length : (uint32_t)setting->value;
+        stage->max_length = stable ? stage->max_length : (uint32_t)value;
     else if (strcmp(name, "explore") == 0)
-        stage->explore = setting->value;
+        stage->explore = value;
     else if (strcmp(name, "skill_low") == 0)
-        stage->skill.low = setting->value;
+        stage->skill.low = value;
     else if (strcmp(name, "skill_high") == 0)
-        stage->skill.high = setting->value;
+        stage->skill.high = value;
     else if (strcmp(name, "skill_power") == 0)
-        stage->skill.power = setting->value;
+        stage->skill.power = value;
     else if (strcmp(name, "skill_episodes") == 0)
-        stage->skill.episodes = (uint32_t)setting->value;
+        stage->skill.episodes = (uint32_t)value;
     else if (strcmp(name, "rounds") == 0)
-        stage->rounds = (uint32_t)setting->value;
+        stage->rounds = (uint32_t)value;
     else if (strcmp(name, "candidates") == 0)
-        out->choice.candidates = (uint32_t)setting->value;
+        out->choice.candidates = (uint32_t)value;
     else if (strcmp(name, "candidate_episodes") == 0)
-        out->choice.episodes = (uint32_t)setting->value;
+        out->choice.episodes = (uint32_t)value;
     else
         return false;
     return true;
@@ -116,7 +117,7 @@ static bool set_one(const struct cell *cell, const struct cell_setting *setting,
         return true;
     if (strcmp(setting->name, "layers") == 0) { /* as many of the first one's width */
         struct parameter_value *hidden = &out->parameters.value[OFFLINE_HIDDEN];
-        hidden->count = (uint32_t)setting->value;
+        hidden->count = (uint32_t)setting->value.number[0];
         for (unsigned l = 1; l < hidden->count; l++)
             hidden->number[l] = hidden->number[0];
         return true;
@@ -126,7 +127,7 @@ static bool set_one(const struct cell *cell, const struct cell_setting *setting,
         fprintf(stderr, "%s: no such setting of %s\n", setting->name, algorithm->name);
         return false;
     }
-    out->parameters.value[index] = (struct parameter_value){.number = {setting->value}, .count = 1};
+    out->parameters.value[index] = setting->value;
     return true;
 }
 
@@ -150,7 +151,7 @@ static bool make_request(const struct cell *cell, struct algorithm_request *out)
         if (!set_one(cell, &tuned[i], out))
             return false;
     if (cell->steps > 0) {
-        const struct cell_setting steps = {"steps", (double)cell->steps};
+        const struct cell_setting steps = {"steps", PARAMETER_ONE((double)cell->steps)};
         if (!set_one(cell, &steps, out))
             return false;
     }

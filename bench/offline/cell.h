@@ -5,6 +5,7 @@
 
 #include "algos/algorithm.h"
 #include "bench/offline/population.h"
+#include "bench/offline/setting.h"
 
 struct cell_method {
     const char *name;
@@ -16,16 +17,12 @@ extern const struct cell_method cell_methods[];
 extern const unsigned cell_method_count;
 const struct cell_method *cell_method_find(const char *name);
 
-/* NAME=VALUE settings. "stable_count", "stable_share" and "plain_share" are those of stable
+/* Settings: "stable_count", "stable_share" and "plain_share" are those of stable
  * prefixes; "labels", "label_length", "label_share", "label_plain_share", "explore", "rounds",
  * "skill_low", "skill_high", "skill_power" and "skill_episodes" those of consensus labels;
  * "candidates" and "candidate_episodes" those of the choice by play; "layers" is the number of
  * hidden layers, all as wide as the first; the others are the algorithm's parameters. */
-#define CELL_SETTINGS 16
-struct cell_setting {
-    const char *name;
-    double value;
-};
+#define CELL_SETTINGS 32
 
 struct cell {
     const struct population *population;

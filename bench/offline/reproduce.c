@@ -33,7 +33,7 @@ static const char usage[] =
     "reproduce_offline [--environments cartpole,acrobot] [--algorithms cql,bcq]\n"
     "  [--only none,dpsgd,selective,selective_paper,consensus] [--epsilons 2.5,5,7.5,10]\n"
     "  [--experts 3000] [--trajectories 20] [--first-seed 1] [--seeds 3] [--steps N] [--set "
-    "NAME=VALUE ...]\n"
+    "NAME=VALUE[:VALUE...] ...]\n"
     "  [--population SEED] [--results FILE] [--cache DIRECTORY] [--ablation] [--report "
     "DIRECTORY]\n"
     "reproduce_offline --import --environments WORLD [--population SEED] [--cache DIRECTORY] < "
@@ -55,14 +55,12 @@ static bool number(const char *text, double low, double high, double *out)
     return end != text && *end == '\0' && *out >= low && *out <= high;
 }
 
-static bool read_setting(char *text, struct options *o)
+static bool read_setting(const char *text, struct options *o)
 {
-    char *equals = strchr(text, '=');
-    if (!equals || o->setting_count == CELL_SETTINGS)
+    if (o->setting_count == CELL_SETTINGS)
         return false;
-    *equals = '\0';
-    o->settings[o->setting_count].name = text;
-    return number(equals + 1, -1e9, 1e9, &o->settings[o->setting_count++].value);
+    const char *end = cell_setting_read(text, &o->settings[o->setting_count++]);
+    return end && *end == '\0';
 }
 
 static bool read_option(int which, char *text, struct options *o)
@@ -127,9 +125,14 @@ static bool describe(const struct options *o, char out[RESULT_WORD])
     if (o->steps > 0)
         size += (size_t)snprintf(out + size, RESULT_WORD - size, "%ssteps=%" PRIu64,
                                  size > 0 ? "," : "", o->steps);
-    for (unsigned i = 0; i < o->setting_count && size < RESULT_WORD; i++)
-        size += (size_t)snprintf(out + size, RESULT_WORD - size, "%s%s=%g", size > 0 ? "," : "",
-                                 o->settings[i].name, o->settings[i].value);
+    for (unsigned i = 0; i < o->setting_count && size < RESULT_WORD; i++) {
+        const struct cell_setting *setting = &o->settings[i];
+        size += (size_t)snprintf(out + size, RESULT_WORD - size, "%s%s", size > 0 ? "," : "",
+                                 setting->name);
+        for (unsigned j = 0; j < setting->value.count && size < RESULT_WORD; j++)
+            size += (size_t)snprintf(out + size, RESULT_WORD - size, "%c%g", j > 0 ? ':' : '=',
+                                     setting->value.number[j]);
+    }
     if (size == 0)
         snprintf(out, RESULT_WORD, "-");
     return size < RESULT_WORD;
