@@ -36,7 +36,7 @@ static const struct flag TABLE[] = {
     {"max-steps", AS_COUNT(max_steps, 1, 1000000), "200", "N",
      "steps after which an episode is cut off", 0},
     {"max-epsilon", AS_NUMBER(max_epsilon, 0, FLAG_UNBOUNDED), NULL, "E",
-     "do not report where all reports of an agent cost more (no bound)", FLAG_ABOVE},
+     "do not report if all reports of an agent would cost more (no bound)", FLAG_ABOVE},
     {"agents", AS_COUNT(agents, 1, MAX_AGENTS), "1", "N", "how many agents this process is", 0},
     {"concurrency", AS_COUNT(concurrency, 1, AGENT_CROWD_THREADS), "1", "N",
      "how many of them at once", 0},

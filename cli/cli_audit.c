@@ -40,14 +40,15 @@ static const struct flag TABLE[] = {
     {"steps", AS_WHOLE(steps, 1, 1000), "2", "N", "noisy steps of one training", 0},
     {"noise-multiplier", AS_NUMBER(noise_multiplier, 0.05, 1000), "1", "X",
      "noise deviation over the clip norm", 0},
-    {"delta", AS_NUMBER(delta, 1e-12, 0.5), "0.01", "X", "delta at which epsilon is told", 0},
+    {"delta", AS_NUMBER(delta, 1e-12, 0.5), "0.01", "X", "delta at which epsilon is stated", 0},
     {"runs", AS_WHOLE(runs, 2, 10000000), "20000", "N", "trainings in each of the two worlds", 0},
     {"all", AS_SWITCH(all), NULL, "",
-     "every noise and every such algorithm, as a table; takes minutes, and of the others --break",
+     "every noise and every such algorithm, as a table; takes minutes; can be combined with "
+     "--break, --effort and --json",
      0},
     {"effort", AS_NUMBER(effort, 1e-4, 1), "1", "X", "with --all: share of its draws and trainings",
      0},
-    {"json", AS_SWITCH(json), NULL, "", "print one JSON object; with --all one a row", 0},
+    {"json", AS_SWITCH(json), NULL, "", "print one JSON object; with --all one for each row", 0},
 };
 
 static const struct flags FLAGS = {

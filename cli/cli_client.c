@@ -28,10 +28,9 @@ static const struct flag TABLE[] = {
 
 static const struct flags FLAGS = {
     .program = "tacet client create",
-    .usage = "usage: tacet client create [--data DIR] --role ROLE --name NAME\n\n"
-             "Makes a client and prints its token, once, alone on standard output. Works before "
-             "the\n"
-             "server runs and beside it.\n\n",
+    .usage = "usage: tacet client create [--data DIR] --role ROLE --name NAME\n\nMakes a client "
+             "and prints its token, once, alone on standard output. Works whether\nor not the "
+             "server is running.\n\n",
     FLAG_TABLE(TABLE),
     .notes = "On a directory without a database it makes an empty service, and says so on standard "
              "error.\n"

@@ -68,8 +68,8 @@ static int price_plan(const struct epsilon_options *options, const struct compos
     enum accountant_status status = privacy_report_make(plan, &question, PRIVACY_FULL, &report);
     if (status != ACCOUNTANT_OK)
         return cli_complain(&epsilon_flags, CLI_FAILED,
-                            "no finite figure can be certified: too little noise, more left to "
-                            "chance than delta, or extreme numbers");
+                            "no finite epsilon can be certified: the noise is too small, the "
+                            "probability of failure exceeds delta, or numbers are extreme");
     add_report(&question, &report, out);
     if (!for_delta)
         add_paper(plan, question.at, out);
@@ -133,7 +133,8 @@ static int find_solved_flag(const struct epsilon_options *options,
     bool solvable = mechanism->plan && *out != EPSILON_FLAGS &&
                     (*out == FLAG_STEPS || *out == mechanism->noise);
     if (!solvable)
-        return cli_complain(&epsilon_flags, CLI_USAGE, "--find: \"%s\" is nothing to solve %s for",
+        return cli_complain(&epsilon_flags, CLI_USAGE,
+                            "--find: \"%s\" is not a value that can be solved for with %s",
                             options->find, mechanism->name);
     if (options->given & FLAG_BIT(*out))
         return cli_complain(&epsilon_flags, CLI_USAGE,

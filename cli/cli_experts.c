@@ -263,7 +263,7 @@ static void end_run(struct run *run, int status)
     if (status == 0 || (!begun && run->state.error[0] == '\0'))
         expert_state_finish(&run->state);
     else if (run->state_path && begun && run->working && !run->upload.refused)
-        fprintf(stderr, "tacet experts: the same command goes on from here (%s)\n",
+        fprintf(stderr, "tacet experts: the same command continues from here (%s)\n",
                 run->state_path);
     expert_state_close(&run->state);
     free(run->state_path);
@@ -273,7 +273,8 @@ static void end_run(struct run *run, int status)
 /* A killed run can be resumed, so Ctrl-C needs nothing but a line that says so. */
 static void say_how_to_go_on(int number)
 {
-    static const char text[] = "\ntacet experts: interrupted; the same command goes on from here\n";
+    static const char text[] =
+        "\ntacet experts: interrupted; the same command continues from here\n";
     (void)!write(STDERR_FILENO, text, sizeof text - 1);
     raise(number);
 }

@@ -22,7 +22,7 @@ struct replay_options {
 
 static const struct flag TABLE[] = {
     {"tolerance", AS_NUMBER(tolerance, 0, FLAG_UNBOUNDED), NULL, "X",
-     "the largest error that agrees, instead of the world's own", 0},
+     "the largest difference that counts as equal, instead of the world's own", 0},
     {"json", AS_SWITCH(json), NULL, "", "print one JSON object", 0},
 };
 
@@ -30,7 +30,8 @@ static void print_tolerances(FILE *out)
 {
     unsigned count;
     const struct replay_world *all = replay_all(&count);
-    fputs("The largest errors that agree, unless --tolerance says otherwise:\n\n", out);
+    fputs("The largest differences that count as equal, unless --tolerance says otherwise:\n\n",
+          out);
     for (unsigned i = 0; i < count; i++)
         fprintf(out, "  %-13s %g%s (%s)\n", all[i].env->name, all[i].tolerance,
                 all[i].tolerance_at ? " and more in later steps" : "", all[i].error_meaning);

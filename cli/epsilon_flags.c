@@ -12,7 +12,7 @@
 
 static const struct flag TABLE[] = {
     [FLAG_SAMPLING_RATE] = {"sampling-rate", NUMBER(FLAG_SAMPLING_RATE, 0, 1),
-                            "chance of a unit to join a step (Poisson)", FLAG_ABOVE},
+                            "probability that a unit joins a step (Poisson)", FLAG_ABOVE},
     [FLAG_NOISE_MULTIPLIER] = {"noise-multiplier", NUMBER(FLAG_NOISE_MULTIPLIER, 0, FLAG_UNBOUNDED),
                                "standard deviation over clipping norm", FLAG_ABOVE},
     [FLAG_SENSITIVITY] = {"sensitivity", NUMBER(FLAG_SENSITIVITY, 0, FLAG_UNBOUNDED),
@@ -39,7 +39,7 @@ static const struct flag TABLE[] = {
     [FLAG_DELTA] = {"delta", NUMBER(FLAG_DELTA, 0, 1), "delta at which epsilon is told",
                     FLAG_ABOVE | FLAG_BELOW},
     [FLAG_EPSILON] = {"epsilon", NUMBER(FLAG_EPSILON, 0, 1e6),
-                      "instead of --delta: epsilon at which delta is told", 0},
+                      "instead of --delta: epsilon at which delta is computed", 0},
     [FLAG_TARGET_EPSILON] = {"target-epsilon", NUMBER(FLAG_TARGET_EPSILON, 0, 1e6),
                              "with --find: the epsilon to stay within", FLAG_ABOVE},
     {"mechanism", AS_TEXT(mechanism), NULL, "NAME", "one of the list above", 0},
@@ -51,11 +51,9 @@ static const struct flag TABLE[] = {
 
 const struct flags epsilon_flags = {
     .program = "tacet epsilon",
-    .usage =
-        "usage: tacet epsilon --mechanism NAME [flags] --delta D\n"
-        "       tacet epsilon --events FILE --delta D\n\n"
-        "Says what a mechanism costs, certified from above and from below, by the accountants\n"
-        "that the service charges by.\n\n",
+    .usage = "usage: tacet epsilon --mechanism NAME [flags] --delta D\n       tacet epsilon "
+             "--events FILE --delta D\n\nSays what a mechanism costs, with certified upper and "
+             "lower bounds, by the accountants\nthat the service uses.\n\n",
     .more = epsilon_mechanisms_help,
     FLAG_TABLE(TABLE),
     .once = true,

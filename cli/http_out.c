@@ -71,10 +71,10 @@ static const char *check_settings(const struct http_out_settings *settings)
         strlen(settings->base) > URL_SIZE / 2)
         return "the address must be http[s]://host[:port][/prefix]";
     if (memchr(authority, '@', host))
-        return "the address holds a user name: a server is told who calls by a token";
+        return "the address contains a user name: use a token instead";
     if (settings->token && (settings->token[0] == '\0' || !is_visible(settings->token) ||
                             strlen(settings->token) > URL_SIZE / 2))
-        return "the token has characters that no token has";
+        return "the token contains characters that are never part of a token";
     return NULL;
 }
 

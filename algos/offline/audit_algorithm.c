@@ -65,12 +65,12 @@ static const struct parameter_spec specs[P_COUNT] = {
     [P_METHOD] = {"method", PARAMETER_CHOICE, PARAMETER_ONE(METHOD_TWO_WORLDS), 0, 1, methods, "",
                   "One canary in thousands of trainings, or many canaries in one."},
     [P_CANARIES] = {"canaries", PARAMETER_INTEGER, PARAMETER_ONE(1000), 20, 4000, NULL, "experts",
-                    "Of one_run: each takes part by a coin of its own."},
+                    "Of one_run: made-up experts; a coin decides for each whether it takes part."},
     [P_BATCH_SIZE] = {"batch_size", PARAMETER_INTEGER, PARAMETER_ONE(250), 1, 4000, NULL, "experts",
                       "Of one_run: each canary joins a step with probability batch_size / "
                       "canaries."},
     [P_TRAININGS] = {"trainings", PARAMETER_INTEGER, PARAMETER_ONE(4), 1, MOST_TRAININGS, NULL,
-                     "trainings", "Of one_run: how many such trainings are put together."},
+                     "trainings", "Of one_run: how many such trainings are combined."},
     [P_ARITHMETIC] = {"arithmetic", PARAMETER_CHOICE, PARAMETER_ONE(1), 0, 1, offline_arithmetics,
                       "", "Of the trainings that are attacked."},
 };

@@ -22,8 +22,8 @@ enum { P_THRESHOLD = OFFLINE_VALUE_COUNT, P_LOGIT_PENALTY, P_COUNT };
 static const struct parameter_spec specs[P_COUNT] = {
     OFFLINE_PARAMETERS, OFFLINE_VALUE_PARAMETERS,
     [P_THRESHOLD] = {"threshold", PARAMETER_REAL, PARAMETER_ONE(0.3), 0, 0.999, NULL, "",
-                     "Actions at most this part as likely as the likeliest are not allowed; the "
-                     "larger, the closer to the experts."},
+                     "An action is allowed only if it is more than this many times as likely as "
+                     "the likeliest action. The larger, the closer to the experts."},
     [P_LOGIT_PENALTY] = {"logit_penalty", PARAMETER_REAL, PARAMETER_ONE(0.01), 0, 100, NULL, "",
                          "Weight of the mean squared logit in the loss."}};
 

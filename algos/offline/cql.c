@@ -31,9 +31,9 @@ static const struct parameter_spec specs[P_COUNT] = {
                  "to the experts."},
     [P_NEXT_ACTION] = {"next_action", PARAMETER_CHOICE, PARAMETER_ONE(NEXT_ONLINE), 0, 1,
                        next_actions, "",
-                       "Whose best action at the next state is worth what the target network says "
-                       "of it: the online network's (double DQN) or the target's own (plain DQN, "
-                       "a quarter of the work less)."}};
+                       "Which network chooses the action at the next state whose value the target "
+                       "network gives: the online network (double DQN), or the target network "
+                       "itself (plain DQN, a quarter less work)."}};
 
 /* Found on 300 Acrobot experts (mean return without noise -127 at 0.3 and -162 at 1, at epsilon 10
  * -104 and -127) and 300 of HIV, where cloning the mixture of experts earns next to nothing.

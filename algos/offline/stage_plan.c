@@ -83,8 +83,8 @@ struct composition_part stage_price(const struct stage_request *request,
 static const char *stage_problem(const struct stage_request *request, uint32_t nominal_experts)
 {
     if (nominal_experts < 2)
-        return "what experts have in common cannot be shown of one alone: this mechanism needs at "
-               "least 2 experts";
+        return "this mechanism needs at least 2 experts: it releases what several experts have in "
+               "common";
     if (!(request->epsilon_share > 0.0 && request->epsilon_share <= 1.0 &&
           request->delta_share > 0.0 && request->delta_share <= 1.0))
         return "the first stage's shares of the budget must be above 0 and at most 1";
@@ -102,7 +102,7 @@ static const char *stage_problem(const struct stage_request *request, uint32_t n
     if (request->grid.dims > 0 && consensus_grid_size(&request->grid) != request->labels)
         return "the grid of states is out of bounds";
     if (request->grid.dims > 0 && skill->power > 0.0)
-        return "skill is measured in play, and a grid of states needs none";
+        return "skill is measured by play, and a grid of states is not played";
     if (!(request->explore >= 0.0 && request->explore < 1.0))
         return "explore must be at least 0 and below 1";
     return NULL;

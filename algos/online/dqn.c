@@ -21,7 +21,7 @@ static const struct parameter_spec specs[P_COUNT] = {
     OFFLINE_VALUE_PARAMETERS,
     [P_UNIT] = {"unit", PARAMETER_CHOICE, PARAMETER_ONE(DQN_TRANSITION), 0, 1, units, "",
                 "What dpsgd protects, and what the buffer counts: a transition, or a user with an "
-                "episode. In the words of the other parameters each is an expert."},
+                "episode. The other parameters call each of them an expert."},
     [P_BUFFER] = {"buffer", PARAMETER_INTEGER, PARAMETER_ONE(20000), 1, 1000000, NULL, "units",
                   "Transitions, or users' episodes, that are collected before the first update."},
     [P_DISCOUNT] = {"discount", PARAMETER_REAL, PARAMETER_ONE(0.99), 0, 1, NULL, "",

@@ -42,11 +42,11 @@ static const struct parameter_spec specs[P_COUNT] = {
          "An answer pulls where it is further from the policy than this many radii of "
          "its noise (lambda of the privacy-aware objective); 0 takes noise for advice."},
     [P_CONCENTRATION] = {"concentration", PARAMETER_REAL, PARAMETER_ONE(0), 0, 1e12, NULL, "",
-                         "To be told at most this of a dirichlet teacher, which costs less; 0: "
-                         "what the teacher tells."},
+                         "Concentration to ask a dirichlet teacher for: a smaller one than the "
+                         "teacher's is noisier and costs less; 0: the teacher's own."},
     [P_VANISHING] = {"vanishing", PARAMETER_REAL, PARAMETER_ONE(1), 1e-3, 1, NULL, "",
-                     "The concentration is multiplied by it at the start of each roll-out; below "
-                     "the teacher's least nothing is asked any more."},
+                     "The concentration is multiplied by it at the start of each roll-out. Nothing "
+                     "is asked any more once it is below the least that the teacher allows."},
     [P_ASKING] = {"asking_rollouts", PARAMETER_INTEGER, PARAMETER_ONE(0), 0, 1e9, NULL, "roll-outs",
                   "Ask in the first so many roll-outs only; 0: for as long as somebody pays."},
 };

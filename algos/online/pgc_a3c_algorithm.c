@@ -58,7 +58,8 @@ static const struct parameter_spec specs[P_COUNT] = {
     [P_PROJECTION_CLIP] = {"projection_clip", PARAMETER_REAL, PARAMETER_ONE(0), 0, 1e6, NULL, "",
                            "Of projected_random_sign: bound of one projection; 0: sqrt(3) clip."},
     [P_SPREAD] = {"gravity_spread", PARAMETER_REAL, PARAMETER_ONE(0), 0, 100, NULL, "m/s^2",
-                  "Agents draw their gravity from the world's less this, itself, and more."},
+                  "Each agent draws its gravity from three values: the world's own, and that minus "
+                  "and plus this number."},
     [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, PARAMETER_ONE(200), 0, ONLINE_MAX_STEPS,
                       NULL, "steps",
                       "Episodes are cut off there; 0: the usual limit of the world."},
@@ -167,8 +168,8 @@ static void pgc_describe(const struct algorithm_request *request, const struct a
 {
     (void)world;
     out->unit = "agent";
-    out->neighbours = "Local: whatever one agent did, its report is nearly as likely as that of an "
-                      "agent who did anything else, to whoever reads it.";
+    out->neighbours = "Local: any two agents are neighbours. A report is nearly as likely from an "
+                      "agent who did anything else.";
     out->accountant = "the randomiser's own bound, without delta; every agent reports once, so the "
                       "figure does not grow with their number. No lower figure is claimed";
     statement_add(out->assumptions, "The agents were simulated here, in this process: each stands "

@@ -172,13 +172,12 @@ static void reinforce_describe(const struct algorithm_request *request,
         "epsilon_replaced is the figure where it is replaced by any other episode.";
     out->accountant = "closed form of one Gaussian: every episode is in exactly one update, so the "
                       "figures are those of an update, however many there are (parallel "
-                      "composition), with all policies on the way published";
+                      "composition), even if all intermediate policies are published";
     statement_add(out->assumptions,
                   "An episode is used in one update and never again; what later people do may "
                   "depend on it through the noised weights alone.");
-    statement_add(out->assumptions,
-                  "One person gives one episode. Who gives k of them has the figures of k times "
-                  "the squared sensitivity.");
+    statement_add(out->assumptions, "One person gives one episode. For a person who gives k "
+                                    "episodes the squared sensitivity is k times as large.");
     statement_add(out->warnings, online_arithmetic(privacy));
     statement_number(out, "uses_of_an_episode", 1);
     double replaced = dp_sgd_plan_epsilon_replaced(privacy);

@@ -40,9 +40,7 @@ const struct parameter_spec gp_q_parameters[GP_Q_COUNT] = {
     [GP_Q_ALPHA] = {"alpha", PARAMETER_REAL, PARAMETER_ONE(1), 0, 1000, NULL, "",
         "Weight of the conservative term (cql); 0 is deep Q-learning."},
     [GP_Q_BASE] = {"base", PARAMETER_Q_LEARNER, PARAMETER_ONE(0), 0, 0, bases, "",
-        "What learns on each shard: any algorithm that learns a Q-function from a dataset. Settings "
-        "that are not here have its own defaults; of bcq what it does not allow is put below what "
-        "it plays."},
+        "What learns on each shard: any algorithm that learns a Q-function from a dataset. Settings that are not listed here have that algorithm's own defaults. For bcq, actions that are not allowed get values below those of allowed ones."},
     [GP_Q_FORM] = {"form", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 3, forms, "",
         "path: a Gaussian process over one coordinate; features: coefficients of public random "
         "features, an ordinary network; grid: values at public nodes. automatic: path for states "
@@ -56,10 +54,9 @@ const struct parameter_spec gp_q_parameters[GP_Q_COUNT] = {
     [GP_Q_HIGH] = {"high", PARAMETER_REAL_LIST, {{1}, 1}, -1e9, 1e9, NULL, "",
         "Declared upper bounds likewise."},
     [GP_Q_OUTSIDE] = {"outside", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 1, outside, "",
-        "What becomes of a question outside of the bounds: an error, or it is moved to them."},
+        "What happens to a question outside of the bounds: it is refused, or it is moved to the bounds."},
     [GP_Q_SHARDS] = {"shards", PARAMETER_INTEGER, PARAMETER_ONE(300), 1, 100000, NULL, "shards",
-        "Into how many the experts are split; noise falls as 1 / shards, and so do each shard's "
-        "data."},
+        "Number of shards into which the experts are split. The noise falls as 1 / shards, and so does the number of experts in a shard."},
     [GP_Q_VALUE_LIMIT] = {"value_limit", PARAMETER_REAL, PARAMETER_ONE(5), 1e-6, 1e6, NULL, "",
         "Every shard's values are forced into [-value_limit, value_limit] (path and grid)."},
     [GP_Q_LIPSCHITZ] = {"lipschitz", PARAMETER_REAL, PARAMETER_ONE(20), 1e-6, 1e9, NULL, "",

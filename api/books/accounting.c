@@ -116,8 +116,8 @@ static enum problem accounting_price(struct call *call, const struct accounting_
     case ACCOUNTANT_NO_MEMORY: return PROBLEM_INTERNAL_ERROR;
     case ACCOUNTANT_OUT_OF_REACH:
         return call_invalid(call, "/events",
-                            "have no figure that could be certified: too little noise, or more "
-                            "left to chance than delta");
+                            "have no epsilon that can be certified: the noise is too small, or "
+                            "their probability of failure exceeds delta");
     case ACCOUNTANT_BAD:
     case ACCOUNTANT_UNSUPPORTED: break;
     }

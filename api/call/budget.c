@@ -142,8 +142,8 @@ enum problem budget_refused(struct call *call, const struct ledger_outcome *outc
     case LEDGER_EXHAUSTED: return say_exhausted(call, outcome);
     case LEDGER_RESERVED:
         return call_problem(call, PROBLEM_BUDGET_RESERVED,
-                            "Jobs hold what the accounts under violated lack. Nothing was "
-                            "charged.");
+                            "Jobs hold the budget that the accounts listed in violated would need. "
+                            "Nothing was charged.");
     case LEDGER_NO_ACCOUNT:
         return call_problem(call, PROBLEM_NO_BUDGET, "There is no account that could pay.");
     case LEDGER_TOO_LOW:

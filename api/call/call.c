@@ -299,7 +299,8 @@ enum problem call_db(struct call *call, enum db_status status)
     switch (status) {
     case DB_FULL: return PROBLEM_STORAGE_FULL;
     case DB_RETRY:
-        return call_problem(call, PROBLEM_OVERLOADED, "Too many want to write at once. Try again.");
+        return call_problem(call, PROBLEM_OVERLOADED,
+                            "Too many requests write at the same time. Try again.");
     default: return call_problem(call, PROBLEM_INTERNAL_ERROR, "The database failed.");
     }
 }

@@ -311,7 +311,7 @@ enum problem api_datasets_seal(struct call *call)
         return problem;
     if (row.state == DATASET_OPEN && row.trajectories == 0) {
         return call_problem(call, PROBLEM_DATASET_EMPTY,
-                            "Nothing was uploaded: a sealed dataset could not be used.");
+                            "Nothing was uploaded, and an empty dataset could not be used.");
     }
     enum dataset_verdict verdict = DATASET_UNKNOWN;
     enum db_status status = datasets_seal(call->db, row.id, &verdict);

@@ -40,8 +40,9 @@ enum problem api_experts_put_policy(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     if (verdict == DATASET_EXPERTS_LIMIT)
-        return call_problem(call, PROBLEM_CONFLICT,
-                            "The dataset has as many experts of yours as it may.");
+        return call_problem(
+            call, PROBLEM_CONFLICT,
+            "You have uploaded as many experts as one client may upload to a dataset.");
     if (verdict != DATASET_OK)
         return dataset_refused(call, verdict, "The dataset is sealed: nothing can be changed.");
     return call_reply_empty(call, 204);

@@ -88,8 +88,9 @@ enum problem network_reply(struct call *call, const struct policy *policy, const
     if (!format)
         return call_invalid_query(call, "format", "must be json, safetensors or onnx");
     if (format == formats && !accept_allows_json(call_request_header(call, "Accept"))) {
-        return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
-                            "The format json is application/json; format names others.");
+        return call_problem(
+            call, PROBLEM_NOT_ACCEPTABLE,
+            "The format json is application/json. Choose another one with the parameter format.");
     }
     const char *known = call_request_header(call, "If-None-Match");
     char name[ID_SIZE + 16], tag[ID_SIZE + 18];

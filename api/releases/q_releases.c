@@ -280,7 +280,8 @@ enum problem api_q_releases_weights(struct call *call)
     const struct policy *network = q_release_network(q.release);
     if (!network) {
         return call_problem(call, PROBLEM_CONFLICT,
-                            "It is no network: form features is, form %s answers questions.",
+                            "A release of form %s is not a network and cannot be downloaded: ask "
+                            "it questions instead.",
                             q_form_name(q.terms->form));
     }
     return network_reply(call, network, call_parameter(call, "id"));

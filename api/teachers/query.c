@@ -111,13 +111,13 @@ static enum problem set_floor(struct query *query)
     struct call *call = query->call;
     if (strcmp(query->teacher->row.at_floor, "uniform") != 0) {
         return call_problem(call, PROBLEM_TEACHER_SILENT,
-                            "The vanishing schedule has come to its end in this roll-out, and the "
-                            "teacher was made to fall silent there. Nothing was charged.");
+                            "The vanishing schedule has ended in this roll-out, and the teacher "
+                            "was made with \"at_floor\":\"refuse\". Nothing was charged.");
     }
     if (query->wished_concentration > 0) {
-        return call_invalid(call, "/concentration",
-                            "is not to be had any more: the vanishing schedule has come to its "
-                            "end, and answers are the same for all actions");
+        return call_invalid(
+            call, "/concentration",
+            "cannot be chosen any more: the vanishing schedule has ended, and answers are uniform");
     }
     query->concentration = 0;
     query->cost = (struct filter_price){0};
@@ -148,7 +148,8 @@ enum problem query_set_price(struct query *query)
         return call_invalid(call, "/concentration", "must be at most %g, the teacher's now", most);
     if (wished > 0 && wished < least) {
         return call_invalid(call, "/concentration",
-                            "must be at least %g: less would cost as much and say less", least);
+                            "must be at least %g: a smaller one would cost as much and say less",
+                            least);
     }
     query->concentration = most;
     if (wished > 0)

@@ -175,7 +175,8 @@ static bool read_grant(struct call *call, const struct teacher_row *teacher, str
     }
     if (!teacher_account(teacher, out->epsilon, out->delta, &out->limits)) {
         call_invalid(call, "/epsilon",
-                     "is too small at this delta: at the teacher's order %g nothing could be asked",
+                     "is too small at this delta: at the teacher's order %g it could not pay for "
+                     "any question",
                      teacher->renyi_order);
         return false;
     }

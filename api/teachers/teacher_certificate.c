@@ -35,8 +35,8 @@ const char *teacher_exposes(const struct teacher_row *row, bool secret)
                "that and when a query was made.";
     }
     return "The data that the policy was trained on, without privacy: each answer reveals a little "
-           "of the policy, many reveal most of it, and no account counts what that tells of its "
-           "training data; that and when a query was made.";
+           "of the policy, many reveal most of it, and no account counts what that reveals about "
+           "its training data; that and when a query was made.";
 }
 
 json_t *teacher_mechanism_json(const struct teacher_row *row)

@@ -154,7 +154,7 @@ static void check_understood(struct call *call, const char *understood, bool sec
 {
     if (!secret && understood) {
         call_invalid(call, "/i_understand",
-                     "has no meaning but over a policy that was trained with mechanism \"none\" on "
+                     "has a meaning only over a policy that was trained with mechanism \"none\" on "
                      "private data");
     }
     if (secret && (!understood || strcmp(understood, "not_private") != 0)) {
@@ -194,8 +194,9 @@ static bool check_mechanism(struct call *call, const struct teacher_wish *wish)
         call_invalid(call, "/mechanism/min_probability",
                      "must be below 1 / actions, of which the policy has %u", wish->actions);
     } else if (row->concentration > 0 && row->concentration * row->min_probability < 1) {
-        call_invalid(call, "/mechanism/concentration",
-                     "must be at least 1 / min_probability: less would cost as much and say less");
+        call_invalid(
+            call, "/mechanism/concentration",
+            "must be at least 1 / min_probability: a smaller one would cost as much and say less");
     }
     if (wish->secret)
         check_secret(call, row);
@@ -290,14 +291,14 @@ static enum problem teacher_check_dataset(struct call *call, struct teacher_wish
     const struct filter_price left = teacher_account_left(&account);
     if (!counted || row->first_units > left.units - price.units ||
         row->first_delta > left.delta_units - price.delta_units) {
-        return call_invalid(call, "/budget",
-                            "cannot be had of the dataset's account, which has epsilon %.6g and "
-                            "delta %.3g left: the first answer would cost it epsilon %.6g and "
-                            "delta %.3g; more noise or shards, another budget, or basic accounting "
-                            "may help",
-                            ledger_units_value(left.units), ledger_delta_value(left.delta_units),
-                            ledger_units_value(row->first_units + price.units),
-                            ledger_delta_value(row->first_delta + price.delta_units));
+        return call_invalid(
+            call, "/budget",
+            "cannot be paid by the dataset's account, which has epsilon %.6g and delta %.3g left: "
+            "the first answer would cost it epsilon %.6g and delta %.3g; more noise or shards, "
+            "another budget, or basic accounting may help",
+            ledger_units_value(left.units), ledger_delta_value(left.delta_units),
+            ledger_units_value(row->first_units + price.units),
+            ledger_delta_value(row->first_delta + price.delta_units));
     }
     return PROBLEM_NONE;
 }

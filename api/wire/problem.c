@@ -11,11 +11,11 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
          "begins an escape of two hexadecimal digits, and no escape may stand for NUL."},
     [PROBLEM_NOT_JSON] =
         {"not-json", 400, "The body is not JSON",
-         "The body must be one JSON value (RFC 8259) in UTF-8: nothing behind it, no member named "
+         "The body must be one JSON value (RFC 8259) in UTF-8: nothing after it, no member named "
          "twice, no NaN or Infinity, nested at most 32 deep. An empty body is not JSON either. The "
          "detail names the line and the column where reading stopped."},
     [PROBLEM_VALIDATION] =
-        {"validation", 422, "The request does not mean anything that can be done",
+        {"validation", 422, "The request is not valid",
          "The body is JSON, but members are missing, unknown, of the wrong type or out of bounds. "
          "Each element of errors names one of them by a JSON pointer (RFC 6901), by the line of an "
          "upload or by the query parameter. Nothing was stored and nothing was charged."},
@@ -27,23 +27,23 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
     [PROBLEM_FORBIDDEN] = {"forbidden", 403, "This role may not do that",
                            "The token is good, but its role does not include this endpoint. The "
                            "documentation at /docs lists the roles of each."},
-    [PROBLEM_NOT_FOUND] = {"not-found", 404, "There is no such thing",
-                           "Nothing has this path or this id, or the caller may not know of it."},
-    [PROBLEM_METHOD_NOT_ALLOWED] = {"method-not-allowed", 405, "This path knows other methods",
+    [PROBLEM_NOT_FOUND] = {"not-found", 404, "Not found",
+                           "No resource has this path or id, or the caller may not know of it."},
+    [PROBLEM_METHOD_NOT_ALLOWED] = {"method-not-allowed", 405, "This path does not take the method",
                                     "The Allow header lists them."},
     [PROBLEM_NOT_ACCEPTABLE] =
-        {"not-acceptable", 406, "No acceptable form to answer in",
-         "The Accept header leaves out every form that this endpoint has. JSON endpoints answer "
-         "application/json; leave Accept away or add */*."},
+        {"not-acceptable", 406, "No acceptable format",
+         "The Accept header excludes every format that this endpoint has. JSON endpoints answer "
+         "application/json: leave out Accept, or add */*."},
     [PROBLEM_REQUEST_TIMEOUT] = {"request-timeout", 408, "The request took too long to arrive",
                                  "The connection was idle before the request was complete. Nothing "
                                  "of it was stored; send it again."},
     [PROBLEM_BODY_TOO_LARGE] =
         {"body-too-large", 413, "The body is too large",
-         "The body, or what it inflates to, is larger than this server allows. Nothing of it was "
-         "stored. Split an upload into several; each of them is all or nothing."},
+         "The body, as sent or decompressed, is larger than this server allows. Nothing of it was "
+         "stored. Split an upload into several; each of them is stored whole or not at all."},
     [PROBLEM_UNSUPPORTED_MEDIA_TYPE] =
-        {"unsupported-media-type", 415, "This form of body is not understood",
+        {"unsupported-media-type", 415, "The format of the body is not supported",
          "JSON endpoints take Content-Type: application/json. Uploads take application/x-ndjson or "
          "application/json, plain or with Content-Encoding gzip or zstd."},
     [PROBLEM_CORRUPT_ENCODING] =
@@ -54,10 +54,10 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
     [PROBLEM_HEADERS_TOO_LARGE] = {"headers-too-large", 431, "The request headers are too large",
                                    "The headers are longer than this server reads."},
 
-    [PROBLEM_CONFLICT] = {"conflict", 409, "The thing is not in a state for that",
-                          "The detail says which state it is in."},
+    [PROBLEM_CONFLICT] = {"conflict", 409, "The state of the resource does not allow this",
+                          "The detail names the state."},
     [PROBLEM_PRECONDITION_FAILED] =
-        {"precondition-failed", 412, "It has changed in the meantime",
+        {"precondition-failed", 412, "The resource has changed in the meantime",
          "If-Match names another revision than the present one. Read it again, then decide."},
     [PROBLEM_PRECONDITION_REQUIRED] =
         {"precondition-required", 428, "Say which revision you mean to change",
@@ -78,12 +78,12 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
         {"not-released", 403, "The guarantee does not cover this",
          "The policy was trained without privacy on private data: it exists only inside the "
          "service, as a teacher behind a noisy mechanism, and is never handed out. An imported "
-         "policy is its owner's own: that steward, and nobody else, may fetch and ask it."},
-    [PROBLEM_TEACHER_SILENT] =
-        {"teacher-silent", 403, "The teacher does not answer any more",
-         "Either the vanishing schedule has come to its end and the teacher was made with "
-         "\"at_floor\":\"refuse\", or its dataset was deleted, and what was learned of it too. "
-         "Answers that were given are still replayed by their keys. A student goes on alone."},
+         "policy belongs to the steward who imported it: nobody else may download or query it."},
+    [PROBLEM_TEACHER_SILENT] = {"teacher-silent", 403, "The teacher does not answer any more",
+                                "Either the vanishing schedule has ended and the teacher was made "
+                                "with \"at_floor\":\"refuse\", or the dataset was deleted together "
+                                "with what was learned from it. A call that is repeated under its "
+                                "key still gets its stored answer. A student goes on alone."},
     [PROBLEM_NO_BUDGET] =
         {"no-budget", 403, "No budget was given to this client",
          "The teacher has no budget for clients in general, and its steward has not granted one to "
@@ -92,12 +92,13 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
                                     "The aggregation takes no more reports",
                                     "Its steward has closed it. The parameters can still be read."},
     [PROBLEM_STALE_VERSION] =
-        {"stale-version", 409, "The parameters have moved on",
-         "The report was made under an earlier version and this aggregation wants the present one. "
-         "Nothing was counted. But what was sent was seen: an agent that counts its own privacy "
-         "counts this report, and sends a further one only if it meant to send several."},
+        {"stale-version", 409, "The parameters have changed",
+         "The report was made for an earlier version, and this aggregation takes only the present "
+         "one. Nothing was charged. But the server has seen the report: an agent that does not "
+         "trust the server must count it, and should send another one only if it meant to send "
+         "several."},
     [PROBLEM_ALREADY_REPORTED] =
-        {"already-reported", 409, "This agent has reported",
+        {"already-reported", 409, "This agent has sent all its reports",
          "All the reports that one agent may send to this aggregation were accepted before. "
          "Another one would cost more privacy than was promised to the agent."},
 
@@ -110,41 +111,41 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
         {"idempotency-key-invalid", 400, "The Idempotency-Key is malformed",
          "A key is 1 to 255 visible ASCII characters, without spaces."},
     [PROBLEM_IDEMPOTENCY_KEY_REUSED] =
-        {"idempotency-key-reused", 422, "This Idempotency-Key stands for another call",
+        {"idempotency-key-reused", 422, "This Idempotency-Key was used for another call",
          "The same client has used the key with another method, path, query or body, and its "
          "answer is stored. Use a fresh key for a new call. Nothing was charged."},
     [PROBLEM_BUDGET_EXHAUSTED] =
         {"budget-exhausted", 403, "The privacy budget cannot pay for this",
-         "What was asked for would take the spent privacy loss above the limit of the accounts "
-         "under violated. A budget does not refill: waiting or repeating does not help. Nothing "
-         "was charged and no noise was drawn."},
+         "The call would raise the spent privacy loss above the limit of each account listed in "
+         "violated. A budget does not refill: waiting or repeating does not help. Nothing was "
+         "charged and no noise was drawn."},
     [PROBLEM_BUDGET_RESERVED] =
         {"budget-reserved", 409, "The rest of the budget is reserved",
-         "It would fit if a queued or running job did not hold a part of the budget. The job may "
-         "give some of it back when it ends. Nothing was charged."},
+         "The call would fit if queued or running jobs did not hold a part of the budget. A job "
+         "may free some of it when it ends. Nothing was charged."},
     [PROBLEM_COST_ABOVE_MAXIMUM] =
-        {"cost-above-maximum", 422, "It would cost more than max_epsilon",
+        {"cost-above-maximum", 422, "The call would cost more than max_epsilon",
          "The price of the call is above the max_epsilon that it carries. Nothing was charged."},
-    [PROBLEM_INFEASIBLE] =
-        {"infeasible", 422, "No plan fits what was asked for",
-         "With these parameters no number of steps keeps within the requested epsilon and delta. "
-         "POST /v1/jobs:estimate tells what would."},
+    [PROBLEM_INFEASIBLE] = {"infeasible", 422, "No plan fits what was asked for",
+                            "With these parameters no number of steps keeps within the requested "
+                            "epsilon and delta. POST /v1/jobs:estimate shows what a plan costs."},
 
-    [PROBLEM_TRAINING_FAILED] = {"training-failed", 500, "The training broke off",
+    [PROBLEM_TRAINING_FAILED] = {"training-failed", 500, "The training failed",
                                  "The job could not go on. What its steps may have cost is spent; "
                                  "nothing was released."},
     [PROBLEM_EVALUATION_FAILED] =
         {"evaluation-failed", 500, "The policy could not be evaluated",
-         "The job's training came to its end and its policy is stored, paid for and to be had like "
-         "any other (the job's member policy). Only the evaluation that was asked for is missing, "
-         "for the reason in detail. Submitting the job again would train and pay again. A job that "
-         "only evaluates has cost nothing: mend what is wrong and ask again."},
+         "The training is complete. Its policy is stored, paid for and available like any other "
+         "(the job's member policy). Only the requested evaluation is missing, for the reason in "
+         "detail. Submitting the job again would train and pay again. A job that only evaluates "
+         "has cost nothing: remove the cause and ask again."},
     [PROBLEM_DATA_UNREADABLE] = {"data-unreadable", 500, "The stored data could not be read",
                                  "The job's dataset or checkpoint is damaged or missing. Nothing "
                                  "was released."},
-    [PROBLEM_JOB_INTERRUPTED] =
-        {"job-interrupted", 500, "The job was interrupted and could not resume",
-         "The job's worker went away and no checkpoint could be continued. Nothing was released."},
+    [PROBLEM_JOB_INTERRUPTED] = {"job-interrupted", 500,
+                                 "The job was interrupted and could not resume",
+                                 "The job's worker stopped, and the job could not continue from a "
+                                 "checkpoint. Nothing was released."},
 
     [PROBLEM_RATE_LIMITED] = {"rate-limited", 429, "Too many requests",
                               "Wait as long as Retry-After says. This has nothing to do with "
@@ -162,8 +163,8 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
                            "It is starting, draining or missing a part; the detail says which."},
     [PROBLEM_INTERNAL_ERROR] =
         {"internal-error", 500, "The server failed",
-         "This is our fault. Nothing was changed or charged. The request_id finds the line in the "
-         "server's log."},
+         "This is a fault of the server. Nothing was changed or charged. The operator finds the "
+         "line in the server's log by the request_id."},
 };
 
 const struct problem_info *problem_info(enum problem problem)

@@ -215,7 +215,7 @@ Test(experts_upload, refusals_are_one_line)
     REFUSAL(token, 1, "no dataset's id", "--dataset", "../clients");
     REFUSAL(token, 1, "cannot read none", "--epsilon", "1", "--token-file", "none");
     REFUSAL(NULL, 2, "TACET_TOKEN", "--epsilon", "1");
-    REFUSAL("a b", 2, "the token has characters", "--epsilon", "1");
+    REFUSAL("a b", 2, "the token contains characters", "--epsilon", "1");
     REFUSAL(token, 2, "--epsilon", "--threads", "2");
     REFUSAL(token, 2, "--epsilon", "--epsilon", "-1");
     REFUSAL(token, 2, "--delta", "--epsilon", "1", "--delta", "1");

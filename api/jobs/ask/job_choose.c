@@ -62,8 +62,9 @@ void job_choose_read(struct call *call, const json_t *object, struct job_plan *o
     if (!object || !job_playing_read(call, "/choose", object, &place, &choice))
         return;
     if (worlds_program(call->app->settings.worlds, place.env)) {
-        call_invalid(call, "/choose/environment",
-                     "must be built in: a program would see weights that a crash takes back");
+        call_invalid(
+            call, "/choose/environment",
+            "must be built in: a program would see the play of policies that a crash may undo");
         return;
     }
     job_world_set(&out->choose, &place);

@@ -23,8 +23,9 @@ enum problem job_judge_fit(struct call *call, const char *id, struct job_plan *p
         return problem;
     }
     if (!row.is_public) {
-        return call_invalid(call, "/judge/dataset",
-                            "must be public: an estimate from private data would tell of them");
+        return call_invalid(
+            call, "/judge/dataset",
+            "must be public: an estimate from private data would reveal something about them");
     }
     if (row.state != DATASET_SEALED || row.transitions == 0)
         return call_invalid(call, "/judge/dataset", "must be sealed and hold trajectories");
@@ -38,7 +39,7 @@ enum problem job_judge_fit(struct call *call, const char *id, struct job_plan *p
     }
     if (!job_plan_releases(plan)) {
         return call_invalid(call, "/judge",
-                            "has no meaning here: the policy is not released, and a value would "
+                            "is not possible here: the policy is not released, and its value would "
                             "depend on the data");
     }
     memcpy(plan->judge, row.id, sizeof plan->judge);

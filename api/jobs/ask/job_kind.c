@@ -22,12 +22,12 @@ const struct job_member_rule job_member_rules[] = {
     {"/dataset", PLAY | AUDIT | EVALUATE, false,
      "has no meaning with this algorithm, which takes no dataset"},
     {"/environment", DATA | AUDIT | EVALUATE, false,
-     "has no meaning with this algorithm, which plays nowhere"},
+     "has no meaning with this algorithm, which plays in no world"},
     {"/evaluate", AUDIT, false, "has no meaning with this algorithm: it gives no policy"},
     {"/evaluate", EVALUATE, true, REQUIRED},
     {"/judge", EVALUATE, false, "has no meaning with this algorithm, which learns nothing"},
     {"/policy", DATA | PLAY | RELEASE | AUDIT, false,
-     "has no meaning with this algorithm, which makes one"},
+     "has no meaning with this algorithm, which makes its own"},
     {"/q_release", DATA | PLAY | RELEASE | AUDIT, false, "has no meaning with this algorithm"},
     {"/choose", PLAY | RELEASE | AUDIT | EVALUATE, false, "has no meaning with this algorithm"},
     {"/shards", PLAY | RELEASE | AUDIT | EVALUATE, false,
@@ -56,8 +56,7 @@ static void kind_read_world(struct call *call, const struct job_members *members
     memcpy(request->world_parameters, choice.parameters, sizeof request->world_parameters);
 }
 
-static const char played_time[] =
-    "it plays, or learns by playing: how long episodes become is not known before";
+static const char played_time[] = "the job plays episodes, whose length is not known in advance";
 
 /* ---- learning a policy by playing */
 
@@ -66,7 +65,7 @@ static const char *play_note(const struct job_plan *plan)
     if (plan->teacher[0] != '\0') {
         return "Each answer of the teacher is paid for when it is given, by the client's, the "
                "teacher's and perhaps a dataset's account; when they cannot pay the student goes "
-               "on alone. Its policy and its returns tell no more than the answers did.";
+               "on alone. Its policy and its returns reveal no more than the answers did.";
     }
     if (plan->request.mechanism != MECHANISM_NONE) {
         return "Its episodes were simulated here and no account is debited: epsilon is what such "
@@ -84,7 +83,7 @@ static void release_read(struct call *call, const struct job_members *members, s
     bool named = field_sent(call->body, "environment");
     bool either = out->request.protects_rewards;
     if (named && !either) {
-        call_invalid(call, "/environment", "has a meaning with privacy/unit \"reward\" alone");
+        call_invalid(call, "/environment", "has a meaning only with privacy/unit \"reward\"");
     } else if (named && members->dataset) {
         call_invalid(call, "/environment", "has no meaning beside a dataset");
         return;
@@ -93,8 +92,8 @@ static void release_read(struct call *call, const struct job_members *members, s
         kind_read_world(call, members, out);
     else if (!field_sent(call->body, "dataset") && either)
         call_invalid(call, "/dataset",
-                     "is required with privacy/unit \"reward\", or environment: a world to play "
-                     "in");
+                     "is required with privacy/unit \"reward\", unless environment names a world "
+                     "to play in");
     else if (!field_sent(call->body, "dataset"))
         call_invalid(call, "/dataset", "is required by this algorithm");
 }
@@ -114,15 +113,16 @@ static void evaluate_read(struct call *call, const struct job_members *members,
 {
     (void)out;
     if (!field_sent(call->body, "policy") && !field_sent(call->body, "q_release"))
-        call_invalid(call, "/policy", "is required by this algorithm, or q_release");
+        call_invalid(call, "/policy", "is required by this algorithm, unless q_release is given");
     if (members->policy && members->q_release)
-        call_invalid(call, "/q_release", "must not stand beside policy: one of them is played");
+        call_invalid(call, "/q_release",
+                     "must not be given together with policy: a job plays only one of them");
 }
 
 static const char *evaluate_note(const struct job_plan *plan)
 {
     (void)plan;
-    return "Played what may leave already: nothing is charged for it.";
+    return "Played a policy or Q-function that may already leave the service: nothing is charged.";
 }
 
 /* ---- the table */
@@ -139,7 +139,7 @@ static const struct job_kind kinds[ALGORITHM_KINDS] = {
     [ALGORITHM_AUDITS] = {.source = JOB_SOURCE_NOTHING,
                           .note = audit_note,
                           .time_unknown =
-                              "it trains on made-up data, and no figures of that are kept"},
+                              "the job trains on made-up data, for which no times are known"},
     [ALGORITHM_EVALUATES] = {.source = JOB_SOURCE_POLICY,
                              .read = evaluate_read,
                              .fit = job_play_fit,

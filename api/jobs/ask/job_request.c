@@ -160,8 +160,8 @@ static bool read_members(struct call *call, struct job_members *members, struct 
         job_shards_read(call, call->body, members->shards, out);
     if (members->sweep && known && out->request.mechanism == MECHANISM_TEACHER_ANSWERS) {
         call_invalid(call, "/sweep",
-                     "has no meaning where a teacher is asked: every try would have to pay for its "
-                     "own answers, as jobs of their own do");
+                     "is not possible where a teacher is asked: every try would pay for its own "
+                     "answers, so submit a job for each try");
     } else if (members->sweep && known && members->shards == 0) {
         job_sweep_read(call, members->sweep, members->parameters, out, out_sweep);
     }

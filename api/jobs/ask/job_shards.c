@@ -18,10 +18,11 @@ const char job_shards_note[] =
 static const struct {
     const char *pointer, *why;
 } refused[] = {
-    {"/evaluate", "has no meaning beside shards: the return of policies that were trained without "
-                  "noise would tell of the data; ask a teacher, whose answers are paid for"},
-    {"/judge", "has no meaning beside shards: what policies that were trained without noise are "
-               "worth would tell of the data"},
+    {"/evaluate",
+     "is not possible with shards: the return of policies that were trained without noise would "
+     "reveal something about the data; ask a teacher, whose answers are paid for"},
+    {"/judge", "is not possible with shards: the value of policies that were trained without noise "
+               "would reveal something about the data"},
     {"/choose", CHOICE_TELLS},
     {"/sweep", CHOICE_TELLS},
 };
@@ -32,7 +33,7 @@ void job_shards_read(struct call *call, const json_t *body, int64_t shards, stru
         return;
     if (out->request.mechanism != MECHANISM_NONE) {
         call_invalid(call, "/mechanism",
-                     "must be \"none\" beside shards: the noise comes with a teacher's answers");
+                     "must be \"none\" with shards: the noise is added to a teacher's answers");
     }
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
         if (json_object_get(body, refused[i].pointer + 1))
@@ -50,8 +51,8 @@ enum problem job_shards_fit(struct call *call, struct job_plan *plan)
     }
     if (!ensemble_fits(&plan->plan.shape, plan->shards)) {
         return call_invalid(call, "/shards",
-                            "times the %llu parameters of a network must be at most %d, which each "
-                            "answer multiplies with",
+                            "times the %llu parameters of a network must be at most %d, because "
+                            "each answer evaluates all networks",
                             (unsigned long long)plan->plan.parameter_count,
                             ENSEMBLE_PARAMETERS_MAX);
     }

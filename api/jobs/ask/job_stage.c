@@ -47,8 +47,8 @@ static void read_stable(struct call *call, const json_t *object, struct stage_re
     if (source == STABLE_LOGGED && !policies_only) {
         call_invalid(call, "/privacy/stable/i_understand",
                      "must be \"policies_only\" with source \"logged\": beginnings of uploaded "
-                     "trajectories are released as they are, which protects the experts' policies "
-                     "and not a trajectory that somebody knows");
+                     "trajectories are released unchanged; this protects the experts' policies, "
+                     "but not a trajectory that somebody already knows");
     } else if (source != STABLE_LOGGED && understood) {
         call_invalid(call, "/privacy/stable/i_understand",
                      "has no meaning with source \"rollouts\"");
@@ -82,8 +82,8 @@ static void read_selective(struct call *call, const json_t *privacy, struct algo
         stage->delta_share = delta_share;
     if (out->plain_share <= 0) {
         call_invalid(call, "/privacy/plain_share",
-                     "must be above 0: without a step on what is stable there is nothing to pay "
-                     "for it; mechanism \"dpsgd\" has all steps noisy");
+                     "must be above 0: without a plain step the stable prefixes would be paid for "
+                     "and never used; mechanism \"dpsgd\" makes noisy steps only");
     }
     read_stable(call, stable, stage);
 }
@@ -158,12 +158,12 @@ static void read_stage_release(struct call *call, const json_t *privacy, bool lo
     out->protects_rewards = unit == 1;
     if (understood && (!out->protects_rewards || !logged)) {
         call_invalid(call, "/privacy/i_understand",
-                     "has no meaning but with unit \"reward\" and a dataset");
+                     "has a meaning only with unit \"reward\" and a dataset");
     } else if (out->protects_rewards && logged &&
                (!understood || strcmp(understood, "states_are_public") != 0)) {
         call_invalid(call, "/privacy/i_understand",
-                     "must be \"states_are_public\": unit reward protects what the states and "
-                     "actions of the dataset were worth, and neither those nor who they are of");
+                     "must be \"states_are_public\": unit reward protects the rewards of the "
+                     "dataset, but not its states, its actions or its experts");
     }
 }
 
@@ -216,7 +216,7 @@ static enum problem fit_logged(struct call *call, const struct dataset_row *data
     if (found) {
         return call_invalid(call, "/privacy/stable/source",
                             "must be \"rollouts\": with \"logged\" every expert needs an uploaded "
-                            "policy, because a clone is not what its trajectories were drawn from");
+                            "policy, because its trajectories were not drawn from a clone");
     }
     return PROBLEM_NONE;
 }
@@ -281,9 +281,9 @@ enum problem job_stage_fit(struct call *call, const struct dataset_row *dataset,
     bool stable = stage->kind == STAGE_STABLE;
     bool played = !stable || stage->source == STABLE_ROLLOUTS;
     if (plan->request.nominal_experts < 2) {
-        return call_invalid(call, "/dataset",
-                            "has one expert: what experts have in common cannot be shown of one "
-                            "alone");
+        return call_invalid(
+            call, "/dataset",
+            "has only one expert: this mechanism releases what several experts have in common");
     }
     if (stage->max_length == 0)
         stage->max_length = dataset->max_episode_steps;

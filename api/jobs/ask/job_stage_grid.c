@@ -102,7 +102,8 @@ static void read_grid(struct call *call, const json_t *object, struct consensus_
             read_axes(call, axis, out);
         return;
     }
-    grid_refuse(call, object, AT, axes, 3, "has no meaning beside states, which say all");
+    grid_refuse(call, object, AT, axes, 3,
+                "has no meaning together with states, which list every state");
     if (fields_read(call, object, AT, list, sizeof list / sizeof list[0]))
         read_states(call, states, out);
 }
@@ -126,10 +127,11 @@ enum problem job_stage_grid_fit(struct call *call, const struct dataset_row *dat
 {
     const struct consensus_grid *grid = &plan->request.stage.grid;
     if (plan->algorithm->target != TARGET_ACTIONS) {
-        return call_invalid(call, AT,
-                            "gives states and actions alone, of which behaviour_cloning learns; %s "
-                            "reads what followed, and needs labels that are played",
-                            plan->algorithm->name);
+        return call_invalid(
+            call, AT,
+            "gives states and actions only, which are enough for behaviour_cloning; %s also reads "
+            "rewards and next states, so its labels must come from play",
+            plan->algorithm->name);
     }
     if (grid->dims != dataset->state_dim) {
         const char *where = "low, high and points";

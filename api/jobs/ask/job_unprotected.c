@@ -11,23 +11,22 @@ enum problem job_unprotected_fit(struct call *call, const char *understood,
 {
     bool unprotected = job_plan_is_unprotected(plan);
     if (!unprotected && understood) {
-        return call_invalid(call, "/i_understand",
-                            "has no meaning but with mechanism \"none\" on a private dataset, "
-                            "without shards");
-    }
-    if (unprotected && (!understood || strcmp(understood, "not_private") != 0)) {
         return call_invalid(
             call, "/i_understand",
-            "must be \"not_private\": mechanism \"none\" protects nobody in this private dataset, "
-            "whose budget will for ever not cover all that is revealed of it, as the dataset and "
-            "its later certificates will say; use \"dpsgd\" instead, or \"shards\" behind a "
-            "teacher of unit \"expert\"");
+            "has a meaning only with mechanism \"none\" on a private dataset, without shards");
+    }
+    if (unprotected && (!understood || strcmp(understood, "not_private") != 0)) {
+        return call_invalid(call, "/i_understand",
+                            "must be \"not_private\": mechanism \"none\" protects nobody in this "
+                            "private dataset; its budget will never again cover everything that is "
+                            "revealed, and the dataset and its later certificates will say so; use "
+                            "\"dpsgd\" instead, or \"shards\" behind a teacher of unit \"expert\"");
     }
     if (unprotected && plan->request.choice.candidates > 0) {
-        return call_invalid(call, "/choose",
-                            "has no meaning with mechanism \"none\" on private data: how long its "
-                            "episodes last would tell of the data; use \"dpsgd\", whose choice is "
-                            "free");
+        return call_invalid(
+            call, "/choose",
+            "is not possible with mechanism \"none\" on private data: the length of its episodes "
+            "would reveal something about the data; use \"dpsgd\", whose choice costs nothing");
     }
     return PROBLEM_NONE;
 }

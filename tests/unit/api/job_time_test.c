@@ -90,7 +90,7 @@ Test(job_time, a_sweep_takes_all_its_tries)
 Test(job_time, where_there_is_none_it_says_why)
 {
     static const char *const cases[][2] = {
-        {"{\"algorithm\":\"ppo\",\"environment\":\"cartpole\"}", "learns by playing"},
+        {"{\"algorithm\":\"ppo\",\"environment\":\"cartpole\"}", "plays episodes"},
         {"{\"algorithm\":\"audit\"}", "made-up"},
     };
     struct fixture *f = fixture_open();
