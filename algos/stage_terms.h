@@ -22,10 +22,10 @@ enum stable_source {
     STABLE_SOURCES
 };
 
-/* How much an expert's voice counts, by what it earns in Tacet's world (skill_voices.h). Public. */
+/* The weight of an expert's vote, from its return in Tacet's world (skill_voices.h). Public. */
 struct skill_scale {
-    double low, high;  /* returns that weigh nothing and 1 */
-    double power;      /* of the weight between them; 0: nobody plays, all weigh alike */
+    double low, high;  /* the returns that give weight 0 and weight 1 */
+    double power;      /* of the weight between them; 0: nobody plays, and all weights are 1 */
     uint32_t episodes; /* of each expert, 1 .. SKILL_MAX_EPISODES */
 };
 #define SKILL_MAX_EPISODES 16

@@ -33,7 +33,8 @@ struct teacher_terms {
     double least;          /* below it an answer costs as much and says less: 1 / min_probability */
     uint32_t states_max;   /* of one batch */
     bool protects_experts; /* its unit: an expert; else an observation */
-    bool over_private_data; /* its policy has seen data that the unit says nothing about */
+    bool over_private_data; /* its policy was trained without privacy on private data, which the
+                               unit does not protect */
 };
 
 #endif

@@ -25,7 +25,8 @@ static bool path_fits(const char *pattern, const char *path, struct span *values
                 return false;
             continue;
         }
-        const char *value = path; /* a few bytes: the library's search takes longer to begin */
+        const char *value =
+            path; /* a loop by hand: for a few bytes it is faster than the library's search */
         while (*path != '\0' && *path != '/' && *path != ':')
             path++;
         if (path == value || count == ROUTE_PARAMETERS_MAX)

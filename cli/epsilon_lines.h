@@ -7,9 +7,9 @@
 #define EPSILON_LINES_MAX 16
 
 enum epsilon_bound {
-    EPSILON_EXACT, /* for people it is rounded to the nearest */
-    EPSILON_UPPER, /* a bound from above: rounded up, so that it remains one */
-    EPSILON_LOWER, /* from below: rounded down */
+    EPSILON_EXACT, /* rounded to the nearest when it is shown to people */
+    EPSILON_UPPER, /* an upper bound: rounded up, so that it stays an upper bound */
+    EPSILON_LOWER, /* a lower bound: rounded down */
 };
 
 struct epsilon_lines {

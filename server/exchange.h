@@ -77,9 +77,9 @@ bool exchange_add_header(struct exchange *exchange, const char *name, const char
 /* The first header of that name, whatever its case; NULL when absent. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
 
-/* Reads from the headers how the body comes (announced, expects_continue). False: there are two
- * lengths, or a length beside chunks, so that a proxy could see another end of the body (RFC 9112,
- * section 6.3). */
+/* Reads from the headers how the body is sent (announced, expects_continue). False: the headers
+ * give two lengths, or a length and chunks. A proxy could then see another end of the body (RFC
+ * 9112, section 6.3). */
 bool exchange_read_framing(struct exchange *exchange);
 
 /* True when the body takes longer than PATIENCE_S seconds plus one second per KiB. Time in which we

@@ -132,8 +132,8 @@ static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *excha
 
 /* ---- bodies */
 
-/* Goes on after an upload was resumed for the first time: a reader wants its body, or the upload
- * was answered unread. */
+/* Continues an upload that was resumed for the first time: either a reader wants its body, or the
+ * upload was answered without being read. */
 static enum MHD_Result after_hold(struct httpd *httpd, struct exchange *exchange)
 {
     if (!body_pipe_is_done(exchange->pipe)) {

@@ -7,7 +7,7 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
-/* The level is the process's one setting of the log; INFO until it is set. */
+/* The log level of the process. It is INFO until it is set. */
 void log_set_level(enum log_level level);
 
 /* "error", "warn", "info", "debug", NULL: the names of the levels in order. */

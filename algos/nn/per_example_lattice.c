@@ -11,7 +11,8 @@
 #include "envs/rng.h"
 #include "memory/memory.h"
 
-/* About the norm of a layer's whole inputs: the root of the lattice's. */
+/* The norm to which a layer's integer inputs are scaled, about: the square root of the lattice's.
+ */
 #define INPUT_NORM     256.0F
 #define TRIES          4
 #define ROUNDING_SHARE 0x1p-8

@@ -28,7 +28,7 @@ struct consensus_run {
     const struct expert_voices *voices;
     const struct env *env; /* with its default parameters */
     uint32_t max_length;   /* steps of an episode */
-    double explore;        /* share of steps whose action is uniformly random and bears no label */
+    double explore;        /* share of steps that have a uniformly random action and no label */
     uint32_t rounds;       /* at least 1; between two of them the student learns */
     uint64_t seed;         /* public: the student's first weights and coins */
     struct noise_source *noise;

@@ -47,10 +47,10 @@ double one_run_p_value(const struct one_run_claim *claim, const struct one_run_g
 double one_run_p_value_of_all(const struct one_run_claim *claim, const struct one_run_guesses *seen,
                               uint32_t count);
 
-/* What the runs show about a training that follows PLAN but for its noise, wrong with probability
- * at most FALSE_ALARM: the price at PLAN's delta of the least noise multiplier that they refute
- * (who refutes one refutes every greater one). 0 when they refute not even 4 times that of PLAN,
- * and never more than a quarter of it costs. */
+/* The epsilon that the runs show about a training that follows PLAN, with any noise; it is wrong
+ * with probability at most FALSE_ALARM. It is the price, at PLAN's delta, of the least noise
+ * multiplier that the runs refute (runs that refute one refute every greater one). Multipliers from
+ * a quarter to 4 times PLAN's are tried: 0 when none is refuted. */
 double one_run_shown(const struct dp_sgd_plan *plan, const struct one_run_guesses *seen,
                      uint32_t count, double false_alarm);
 

@@ -12,8 +12,8 @@
 /* "rollouts", "logged". */
 const char *stable_source_name(enum stable_source source);
 
-/* Where the first stage has all of the budget, this much of it: figures of the composition of all
- * stages may lie above the first one's own by their rounding. */
+/* The share of the budget of a first stage that has all of it. It is below 1, because the figure of
+ * the composition of all stages may exceed that of the first stage by rounding. */
 #define STAGE_MOST_SHARE 0.999
 
 /* Plans REQUEST for a budget of EPSILON and DELTA over both stages. *OUT_BEFORE is its price, for

@@ -1,4 +1,4 @@
-/* The three forms behind one face, and their bytes.
+/* The three forms behind one interface, and their bytes.
  *
  * DESIGN. A state is scaled to the unit cube by the declared bounds and quantised before anything
  * else looks at it, so that two states of one cell are one point for mean and noise alike. */

@@ -1,10 +1,10 @@
 /* Functional Q-learning: one update at a time.
  *
  * DESIGN. Errors are whole numbers of 2^-24 and are summed exactly, per knot or, for features, one
- * after the other in their order; what neighbours' sums differ by is then known without a word
- * about floating point. The two roundings that remain, of the step as a function and of its sum
- * with f, are charged at every point (rounding_of). f itself has left the mechanism: it is rounded
- * and clipped as it likes. Nothing is clipped between the step and its noise, because a clipped
+ * after the other in their order; so the difference of neighbours' sums is known without any
+ * floating-point error. The two roundings that remain, of the step as a function and of its sum
+ * with f, are charged at every point (rounding_of). f itself is already released, so it may be
+ * rounded and clipped freely. Nothing is clipped between the step and its noise, because a clipped
  * difference may be far rougher than what the path hides. */
 #include "algos/release/reward_q.h"
 

@@ -1,10 +1,10 @@
 /* A policy behind a mechanism. Neighbours are one of two kinds:
  *
- * OBSERVATIONS at most RADIUS apart in 2-norm: protects which of two close observations was asked,
- * not the data that the policy was trained on.
+ * OBSERVATIONS at most RADIUS apart in 2-norm. This protects which of two close observations was
+ * asked, not the data that the policy was trained on.
  *
- * EXPERTS: the policy is the mean of an ensemble (ensemble.h), and one expert with all its data is
- * there, is not, or has other data: protects the experts, not what was asked. */
+ * EXPERTS: the policy is the mean of an ensemble (ensemble.h). Neighbours differ by one expert that
+ * is added, removed or given other data. This protects the experts, not what was asked. */
 #ifndef TACET_ALGOS_RELEASE_TEACHER_H
 #define TACET_ALGOS_RELEASE_TEACHER_H
 

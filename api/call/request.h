@@ -32,7 +32,7 @@ struct api_request {
     size_t body_size;
     struct byte_reader reader; /* STREAM only */
     char request_id[40];
-    const struct route *route; /* as api_route found it; NULL: it is looked for */
+    const struct route *route; /* from api_route; NULL: api_serve finds it */
 };
 
 #define API_REPLY_HEADERS 8

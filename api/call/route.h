@@ -40,7 +40,7 @@ enum route_flag {
 enum route_body {
     BODY_NONE,   /* no body, or an empty JSON object */
     BODY_JSON,   /* application/json; call->body holds it parsed */
-    BODY_STREAM, /* whatever comes: PREPARE reads it with call_read; lane API_LANE_STREAM */
+    BODY_STREAM, /* any body: PREPARE reads it with call_read; lane API_LANE_STREAM */
 };
 
 #define ROUTE_PARAMETERS_MAX 4

@@ -1,4 +1,4 @@
-/* Bytes that arrive: the body of a request, or what inflating one gives. */
+/* A source of bytes: the body of a request as it arrives, or its decompressed bytes. */
 #ifndef TACET_API_JSON_BYTE_READER_H
 #define TACET_API_JSON_BYTE_READER_H
 

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Numbers that an array or object counts as: even an empty one takes that much more memory. */
+/* An array or object counts as this many numbers, because even an empty one takes so much more
+ * memory. */
 #define CONTAINER_VALUES 8
 
 struct extent {

@@ -18,14 +18,12 @@ struct teacher_noise;
 struct shelved_teacher {
     struct teacher_row row;
     struct teacher teacher;
-    char dataset[ID_SIZE]; /* with which what it learned goes: of an ensemble or a policy that is
-                              not released; "": of none */
-    struct policy *policy; /* NULL where the row has shards */
-    struct ensemble
-        *ensemble; /* there. Both NULL when it went with its dataset: no answers any more
-                    */
+    char dataset[ID_SIZE];     /* whose deletion erases what the teacher teaches: an ensemble or a
+                                  policy that is not released; "": none */
+    struct policy *policy;     /* NULL where the row has shards */
+    struct ensemble *ensemble; /* of the shards. Both NULL: the dataset was deleted, no answers */
     uint32_t state_dim;
-    size_t work;               /* parameters that one answer multiplies with */
+    size_t work;               /* parameters of all networks that one answer evaluates */
     struct filter_price price; /* of one answer at the full concentration, on the row's accounts */
     double error_radius;       /* at the full concentration, 19 times of 20 */
 };

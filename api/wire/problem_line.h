@@ -17,8 +17,8 @@ struct problem_line {
 
 /* Reads the SIZE bytes that came with STATUS. The text is one line without control characters:
  * "422 validation: The request ... (/budget/epsilon must be positive; line 3: /states/2 ...)", at
- * most three errors named and the rest counted, cut off with "..." when it is too long. What is not
- * problem+json (RFC 9457) is told by its status alone. */
+ * most three errors named and the rest counted, cut off with "..." when it is too long. For a body
+ * that is not problem+json (RFC 9457) the text is the status alone. */
 void problem_line_read(long status, const char *body, size_t size, struct problem_line *out);
 
 /* The text member NAME of the JSON object in BODY, at most SIZE - 1 bytes, control characters

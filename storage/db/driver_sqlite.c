@@ -134,8 +134,9 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
     if (status != DB_OK)
         return status;
     struct connection *connection = memory_new(1, sizeof *connection);
-    /* Counting every allocation under one lock takes a twentieth of a query's time. SQLite refuses
-     * the setting, which does no harm, once the process has opened a database. */
+    /* By default SQLite counts every allocation under one lock, which takes a twentieth of a
+     * query's time. Once the process has opened a database SQLite refuses to change this; that does
+     * no harm. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
     int code = sqlite3_open_v2(settings->location, &connection->handle, flags, NULL);

@@ -1,4 +1,4 @@
-/* What all lists of this room share: a row becomes a struct, and the caller may have seen enough.
+/* What all lists of this room share: a row becomes a struct, and the caller may stop early.
  */
 #ifndef TACET_STORAGE_DB_LISTING_H
 #define TACET_STORAGE_DB_LISTING_H

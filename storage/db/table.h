@@ -9,7 +9,8 @@ enum column_kind {
     COLUMN_TEXT,    /* char[SIZE], with its NUL; NULL reads as "" */
     COLUMN_POINTER, /* char *: a text of any length. table_find allocates it, table_list lends it */
     COLUMN_BYTES,   /* unsigned char[SIZE]: exactly that many bytes */
-    COLUMN_BLOB, /* char * with a NUL behind it, and its size_t at offset SIZE; else as POINTER */
+    COLUMN_BLOB,    /* char * that ends in a NUL, with its size_t at offset SIZE; otherwise like
+                       POINTER */
     COLUMN_INTEGER, /* int64_t */
     COLUMN_COUNT,   /* uint32_t, or an int that is not negative */
     COLUMN_FLAG,    /* bool */

@@ -63,7 +63,8 @@ static bool round_binary(double value, double scale, bool up, int64_t *out)
     double rest = high - whole; /* in [0, 1), exact; the true remainder is rest + low */
     int64_t units = (int64_t)whole;
     if (rest + low < 0) {
-        /* HIGH was rounded up to an integer, or lies where there are only integers. */
+        /* HIGH was rounded up to an integer, or is so large that every double near it is an
+         * integer. */
         double below = floor(low);
         units += (int64_t)below;
         rest = low - below;

@@ -53,7 +53,7 @@ bool ledger_entry_kind_find(const char *name, enum ledger_entry_kind *out)
     return false;
 }
 
-/* ---- canonical bytes: numbers little endian, texts behind their length */
+/* ---- canonical bytes: numbers are little endian, each text follows its length */
 
 /* Hashing is fastest in one piece, so short fields are collected here first. */
 #define WAITING_BYTES 512

@@ -31,10 +31,11 @@ void accountant_laws_clear(struct accountant_laws *laws);
  * both. */
 bool accountant_laws_turn(struct accountant_laws *laws);
 
-/* Of a Dirichlet mechanism the pair of neighbours that costs most is not known. Brings all of them
- * into one of ACCOUNTANT_LAWS_POSES pairs that come close: one least coordinate goes up as far as
- * it may while all others go down equally, or all but the greatest do, or only the greatest does;
- * and the same backwards. COMPOSITION is that of which LAWS were made. False when there is none. */
+/* For a Dirichlet mechanism the costliest pair of neighbours is not known. This sets all Dirichlet
+ * laws to one of ACCOUNTANT_LAWS_POSES pairs that come close to it. In these, one least coordinate
+ * goes up as far as it may. The coordinates that go down are all others equally, or all others but
+ * the greatest, or only the greatest. Each pair is taken in both directions. COMPOSITION is that of
+ * which LAWS were made. False when there is none. */
 bool accountant_laws_pose(struct accountant_laws *laws, const struct composition *composition,
                           unsigned pose);
 

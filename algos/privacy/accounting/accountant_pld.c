@@ -2,8 +2,8 @@
  * distribution, once for each direction.
  *
  * A neighbour is made by adding or by removing one unit, for the whole composition at once: the
- * price is the worse of two compositions, not a composition of worse parts. Only the subsampled
- * Gaussian tells the two apart. */
+ * price is the worse of two compositions, not a composition of worse parts. The two directions
+ * differ only for the subsampled Gaussian. */
 #include "algos/privacy/accounting/accountant_pld.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
-/* The public grid that Gaussian answers leave on: multiples of sigma 2^-12, clipped. Rounding and
- * clipping are post-processing; they take away the low bits by which floating-point noise betrays
- * what it was added to. What this proves and what not: docs/proofs/gaussian_process.md, "Numbers".
+/* The public grid on which Gaussian answers are released: multiples of sigma 2^-12, clipped.
+ * Rounding and clipping are post-processing. They remove the low bits, in which floating-point
+ * noise can reveal the value it was added to. docs/proofs/gaussian_process.md, "Numbers", says what
+ * is proved of this.
  */
 #ifndef TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_GRID_H
 #define TACET_ALGOS_PRIVACY_FUNCTIONS_GAUSSIAN_GRID_H

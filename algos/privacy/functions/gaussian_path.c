@@ -132,8 +132,8 @@ struct word_place {
     uint32_t slot;
 };
 
-/* What follows the word, for normals far out: the same place in the block of the tree's name with
- * the DEPTH above it, which no tree has. */
+/* Further random bits after the word, for normals far out. They come from the same place in another
+ * block: the one named like the tree, but with the DEPTH above it. No tree has that name. */
 static uint64_t deeper_word(const void *context, unsigned depth)
 {
     const struct word_place *at = context;

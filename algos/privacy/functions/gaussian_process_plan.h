@@ -46,11 +46,10 @@ const char *gaussian_process_plan_complete(struct gaussian_process_plan *plan);
  * y|: amplitude^2 (1 + beta / 2) + slope^2 / (2 beta), which a zig-zag attains. */
 double gaussian_process_class_norm_squared(double beta, double amplitude, double slope);
 
-/* How far apart, in the kernel's norm at the 2^bits + 1 points, two functions of pointwise size at
- * most ERROR (2-norm over the actions) can at most be of one another's making: ERROR sqrt((2^bits +
- * 1) coth(beta / 2^(bits + 1))), by the greatest eigenvalue of the inverse kernel matrix. Rough
- * errors of neighbouring points are what the process hides worst: this is why Q is evaluated in
- * double. */
+/* The greatest norm, in the kernel's space at the 2^bits + 1 points, of a function whose pointwise
+ * size is at most ERROR (2-norm over the actions): ERROR sqrt((2^bits + 1) coth(beta / 2^(bits +
+ * 1))), by the greatest eigenvalue of the inverse kernel matrix. The process hides rough errors of
+ * neighbouring points worst. This is why Q is evaluated in double. */
 double gaussian_process_rounding(double beta, uint32_t bits, double error);
 
 #endif

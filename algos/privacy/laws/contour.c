@@ -81,8 +81,8 @@ static bool saddle_point(const struct aim *aim, double *out_c)
     return isfinite(value);
 }
 
-/* The first guess of the step: 0.7 standard deviations of the integrand, less where a pole (or
- * the end of the moments) is nearer than the Gaussian shape would like. */
+/* The first guess of the step: 0.7 standard deviations of the integrand. It is smaller where a
+ * pole, or the limit up to which moments exist, is nearer than that. */
 static double first_step(const struct contour_law *laws, size_t count, double c)
 {
     double limit = INFINITY;
@@ -243,7 +243,8 @@ static double beyond_at(const void *context, double x)
            more * beyond->place;
 }
 
-/* About how much comes in falsely, as a share of exp(K(c) - c EPSILON). */
+/* The approximate error of the trapezoid rule by shifted copies, as a share of exp(K(c) - c
+ * EPSILON). */
 static double tail_beyond(const struct contour_law *laws, size_t count, const struct line *line,
                           double epsilon)
 {

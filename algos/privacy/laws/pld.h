@@ -12,12 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Why a distribution could not be made. How many outcomes and cells there are the plan decides,
- * which may be a request's: what holds them may find no room. Functions that only fail so give
- * false. */
+/* Why a distribution could not be made. The plan, which may come from a request, decides how many
+ * outcomes and cells there are, so memory for them may be missing. Functions that can fail only for
+ * this reason return false. */
 enum pld_status {
     PLD_OK,
-    PLD_TOO_LARGE, /* more cells or frequencies than are worth it */
+    PLD_TOO_LARGE, /* more cells or frequencies than the limits allow */
     PLD_NO_MEMORY,
 };
 

@@ -123,8 +123,9 @@ static double chernoff_end(const struct sketch *sketch, double tilt, double sign
     return (shifted - k - log(tail)) / change;
 }
 
-/* The nearest such end, and the change of tilt that shows it: down hill in powers of sqrt(2) from
- * where a normal law has it. */
+/* The nearest end that chernoff_end gives, and the change of tilt that gives it. The search starts
+ * at the change that is best for a normal law and goes on in factors of sqrt(2) while the end comes
+ * nearer. */
 static double window_end(const struct sketch *sketch, double tilt, double sign, double tail,
                          double *out_change)
 {

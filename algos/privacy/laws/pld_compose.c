@@ -30,8 +30,8 @@
 struct side {
     double *re, *im;   /* of X_k / N times the bracket above, real parts doubled up */
     double s_w, s_wv;  /* S(w), S(w v) */
-    double error;      /* bound of the error of any C_j, but for the two S */
-    double s_error;    /* and of the two S together */
+    double error;      /* bound of the error of any C_j, without that of the two S */
+    double s_error;    /* bound of the error of the two S together */
     double log_norm;   /* nK */
     double above;      /* tilted mass that belongs above the window */
     double below;      /* and below it */

@@ -14,8 +14,9 @@ long double normal_quantile(long double p);
  * words give the same probability. */
 long double normal_from_word(uint64_t word);
 
-/* From here on, in the 63 bits that make the tail's probability, a word is enough by itself: below,
- * neighbouring words are visibly separate normals, and none is beyond 9.16. */
+/* The 63 low bits of a word make the tail's probability. From this value on a word is enough by
+ * itself. Below it the normals of neighbouring words lie visibly apart, and no normal is
+ * beyond 9.16. */
 #define NORMAL_WORD_TAIL (UINT64_C(1) << 24)
 
 /* The same, whole in the tails: a word below NORMAL_WORD_TAIL gets as many further words as its

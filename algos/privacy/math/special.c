@@ -5,7 +5,7 @@
 #include <math.h>
 
 #define STEPS_MAX 100000
-#define TINY      1e-300 /* Lentz: stands for a zero that would be divided by */
+#define TINY      1e-300 /* replaces a zero divisor (Lentz's method) */
 
 double special_log_gamma(double x)
 {

@@ -1,4 +1,4 @@
-/* Exact discrete laws from uniform integers: coins first, then what is made of them. */
+/* Exact discrete laws from uniform integers: coins first, then the samplers that use them. */
 #include "algos/privacy/noise/noise_discrete.h"
 
 #include <assert.h>

@@ -26,7 +26,7 @@
 
 #define KEY_BYTES    32
 #define BUFFER_BYTES 2048      /* a multiple of what the ciphers expand at once */
-#define DIRECT_BYTES 1024      /* from here on a request is worth a key of its own */
+#define DIRECT_BYTES 1024      /* requests of this size and above get a key of their own */
 #define DIRECT_MOST  (1 << 20) /* what one such key gives */
 
 struct noise_source {

@@ -116,8 +116,9 @@ enum sparse_vector_status sparse_vector_run_epsilon(double epsilon, double delta
                                                     double *out)
 {
     assert(epsilon > 0.0 && trajectories > 0);
-    /* A run above epsilon is affordable only to a delta that forbids next to nothing: not looked
-     * for beyond epsilon + 1. Whatever LOW ends at fits by the certified figure. */
+    /* A run whose own epsilon is above the budget's fits only if delta is so large that it hardly
+     * protects, so the search ends at epsilon + 1. The certified figure of the final LOW is within
+     * the budget. */
     double low = 0.0, high = epsilon + 1.0;
     for (int i = 0; i < 55; i++) {
         double middle = 0.5 * (low + high), composed;

@@ -42,8 +42,8 @@ struct job_kind {
      * fault with its pointer. */
     enum problem (*fit)(struct call *call, const struct job_members *members,
                         struct job_plan *plan);
-    /* Returns a static sentence about the job's result, or NULL. As a pointer, NULL: no job has
-     * one. */
+    /* Returns a static sentence about the job's result, or NULL. The pointer itself is NULL where
+     * no job has one. */
     const char *(*note)(const struct job_plan *plan);
     const char *time_unknown; /* why a running time cannot be estimated; NULL: it can */
 };

@@ -35,7 +35,7 @@ struct job_run {
     int64_t beat_ms;  /* of the last heartbeat */
     int64_t saved_ms; /* of the last checkpoint */
 
-    bool has_return; /* what it learns is public, and so is how well it plays by now */
+    bool has_return; /* what it learns is public, and so is its present mean return */
     double mean_return;
     int64_t shown_ms; /* when that was last written down */
 
