@@ -26,18 +26,20 @@ static void add_report(const struct privacy_question *question, const struct pri
     bool delta = question->for_delta;
     const struct privacy_interval *figure = &report->figure;
     if (delta) {
-        epsilon_lines_number(out, EPSILON_UPPER, "delta", figure->upper, "certified from above");
+        epsilon_lines_number(out, EPSILON_UPPER, "delta", figure->upper, "certified upper bound");
         epsilon_lines_number(out, EPSILON_LOWER, "delta_lower", figure->lower,
-                             "certified from below");
-        epsilon_lines_number(out, EPSILON_EXACT, "epsilon", question->at, "at which delta is told");
+                             "certified lower bound");
+        epsilon_lines_number(out, EPSILON_EXACT, "epsilon", question->at,
+                             "at which delta is stated");
     } else {
         bool pair = strcmp(report->accountant, accountant_renyi.name) == 0;
-        epsilon_lines_number(out, EPSILON_UPPER, "epsilon", figure->upper, "certified from above");
+        epsilon_lines_number(out, EPSILON_UPPER, "epsilon", figure->upper, "certified upper bound");
         epsilon_lines_number(out, EPSILON_LOWER, "epsilon_lower", figure->lower,
-                             pair ? "what one pair of neighbours costs" : "certified from below");
-        epsilon_lines_number(out, EPSILON_EXACT, "delta", question->at, "at which epsilon is told");
+                             pair ? "what one pair of neighbours costs" : "certified lower bound");
+        epsilon_lines_number(out, EPSILON_EXACT, "delta", question->at,
+                             "at which epsilon is stated");
     }
-    epsilon_lines_text(out, "accountant", report->accountant, "whose figures these are");
+    epsilon_lines_text(out, "accountant", report->accountant, "that gives these figures");
     epsilon_lines_number(out, EPSILON_UPPER, delta ? "delta_renyi" : "epsilon_renyi", report->renyi,
                          "by Renyi divergence at its best order");
     epsilon_lines_number(out, EPSILON_EXACT, delta ? "delta_exact" : "epsilon_exact", report->exact,

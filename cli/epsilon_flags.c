@@ -36,7 +36,7 @@ static const struct flag TABLE[] = {
     [FLAG_MAX_LENGTH] = {"max-length", WHOLE(FLAG_MAX_LENGTH, 1, 1e9),
                          "steps of the longest trajectory", 0},
     [FLAG_STEPS] = {"steps", WHOLE(FLAG_STEPS, 1, 1e12), "how many times it runs", 0},
-    [FLAG_DELTA] = {"delta", NUMBER(FLAG_DELTA, 0, 1), "delta at which epsilon is told",
+    [FLAG_DELTA] = {"delta", NUMBER(FLAG_DELTA, 0, 1), "delta at which epsilon is stated",
                     FLAG_ABOVE | FLAG_BELOW},
     [FLAG_EPSILON] = {"epsilon", NUMBER(FLAG_EPSILON, 0, 1e6),
                       "instead of --delta: epsilon at which delta is computed", 0},

@@ -105,7 +105,7 @@ static int answer_optimal_composition(const struct epsilon_options *options,
                          "of all runs together, certified");
     epsilon_lines_number(out, EPSILON_LOWER, "epsilon_lower", figure.lower,
                          "some such mechanisms do cost this");
-    epsilon_lines_number(out, EPSILON_EXACT, "delta", v[FLAG_DELTA], "at which epsilon is told");
+    epsilon_lines_number(out, EPSILON_EXACT, "delta", v[FLAG_DELTA], "at which epsilon is stated");
     epsilon_lines_text(out, "accountant", accountant_optimal_composition.name,
                        "Kairouz, Oh, Viswanath 2015, Theorem 3.3");
     epsilon_lines_number(out, EPSILON_EXACT, "epsilon_advanced",
@@ -145,7 +145,7 @@ static int answer_sparse_vector(const struct epsilon_options *options, struct ep
     epsilon_lines_number(out, EPSILON_UPPER, "epsilon", sharp.composed_epsilon,
                          "of all trajectories, certified");
     epsilon_lines_number(out, EPSILON_EXACT, "epsilon_lower", 0.0, "none is known");
-    epsilon_lines_number(out, EPSILON_EXACT, "delta", request.delta, "at which epsilon is told");
+    epsilon_lines_number(out, EPSILON_EXACT, "delta", request.delta, "at which epsilon is stated");
     epsilon_lines_text(out, "accountant", accountant_optimal_composition.name,
                        "over the trajectories");
     epsilon_lines_number(out, EPSILON_EXACT, "threshold_scale", sharp.threshold_scale,

@@ -1,7 +1,7 @@
-/* DESIGN. The stand-in is not the episode's own instance started again: how often that happens
- * would tell of the episodes' lengths, and a reset may take longer than a step. The stand-in is
- * reset at public times, every few steps, which is before it can end in a world whose episodes are
- * longer than that. */
+/* DESIGN. The stand-in is a separate instance. Restarting the episode's own instance would take a
+ * reset at each end, which may be slower than a step, so time would depend on the episodes'
+ * lengths. The stand-in is reset at public times, every few steps. In a world with longer episodes
+ * it therefore never ends. */
 #include "algos/offline/steady_episode.h"
 
 #include <assert.h>

@@ -28,8 +28,8 @@ static double uses_at(const struct aim *aim, double order)
     return budget / fmax(1.0, ceil(price));
 }
 
-/* Of ln(order - 1): where a change is tiny the limit is astronomic, and the best order is of the
- * size of ln(1/delta)/epsilon. */
+/* The range of ln(order - 1). Where the sensitivity is tiny the limit of the order is huge, and the
+ * best order is about ln(1/delta)/epsilon. */
 static void range_of(const struct filter_release *release, double *least, double *greatest)
 {
     double room = fmin(release->order_limit - 1.0, ORDER_MAX);

@@ -51,7 +51,7 @@ struct job_plan {
     uint32_t try_count;
 
     const char *unfit; /* after a job_plan_read that failed: the first parameter that is missing or
-                          not allowed; NULL: it failed by something else */
+                          not allowed; NULL: it failed for another reason */
 };
 
 /* Frees what a plan that was read owns. */
