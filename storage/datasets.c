@@ -32,6 +32,7 @@ static const struct column dataset_columns[] = {
     COLUMN(dataset_row, trajectories, INTEGER),
     COLUMN(dataset_row, transitions, INTEGER),
     COLUMN(dataset_row, uncovered, FLAG),
+    COLUMN(dataset_row, expert_means, TEXT),
 };
 
 static const struct table datasets_table =
@@ -43,13 +44,45 @@ const char *dataset_state_name(enum dataset_state state)
     return state_names[state];
 }
 
-enum db_status datasets_insert(struct db *db, const struct dataset_row *dataset)
+struct insert_work {
+    const struct dataset_row *dataset;
+    const char *description;
+};
+
+static enum db_status insert_dataset(struct db *db, void *context)
 {
-    struct dataset_row fresh = *dataset;
+    const struct insert_work *work = context;
+    struct dataset_row fresh = *work->dataset;
     fresh.state = DATASET_OPEN;
     fresh.experts = fresh.trajectories = fresh.transitions = 0;
     fresh.uncovered = false;
-    return table_insert(db, &datasets_table, &fresh, NULL, 0);
+    enum db_status status = table_insert(db, &datasets_table, &fresh, NULL, 0);
+    if (status != DB_OK || !work->description)
+        return status;
+    return db_run(db, "INSERT INTO dataset_descriptions (dataset, text) VALUES ($1, $2)",
+                  DB_VALUES(db_text(fresh.id), db_text(work->description)), NULL, NULL);
+}
+
+enum db_status datasets_insert(struct db *db, const struct dataset_row *dataset,
+                               const char *description)
+{
+    return db_transact(db, insert_dataset, &(struct insert_work){dataset, description});
+}
+
+struct description_row {
+    char *text;
+};
+
+enum db_status datasets_description(struct db *db, const char *id, char **out)
+{
+    static const struct column columns[] = {COLUMN(description_row, text, POINTER)};
+    static const struct table table =
+        TABLE("dataset_descriptions", description_row, columns, TABLE_ALL(columns));
+    struct description_row row = {NULL};
+    enum db_status status =
+        table_find(db, &table, "WHERE dataset = $1", DB_VALUES(db_text(id)), &row);
+    *out = row.text;
+    return status;
 }
 
 enum db_status datasets_find(struct db *db, const char *id, struct dataset_row *out)
@@ -123,10 +156,12 @@ static enum db_status mark_deleted(struct db *db, void *context)
     *work->verdict = status == DB_NONE ? DATASET_UNKNOWN : DATASET_OK;
     if (status != DB_OK)
         return db_optional(status);
-    status = db_run(db, "DELETE FROM expert_policies WHERE dataset = $1", values, 1, NULL, NULL);
-    if (status != DB_OK)
-        return status;
-    return db_run(db, "DELETE FROM experts WHERE dataset = $1", values, 1, NULL, NULL);
+    static const char *const removals[] = {"DELETE FROM expert_policies WHERE dataset = $1",
+                                           "DELETE FROM experts WHERE dataset = $1",
+                                           "DELETE FROM dataset_descriptions WHERE dataset = $1"};
+    for (size_t i = 0; status == DB_OK && i < sizeof removals / sizeof *removals; i++)
+        status = db_run(db, removals[i], values, 1, NULL, NULL);
+    return status;
 }
 
 enum db_status datasets_delete(struct db *db, const char *id, enum dataset_verdict *out_verdict)

@@ -7,7 +7,8 @@
 #include "storage/db/id.h"
 
 #define DATASET_ENVIRONMENT_SIZE 64
-#define DATASET_EXPERT_SIZE      65 /* bytes of an expert's name, NUL included */
+#define DATASET_EXPERT_SIZE      65  /* bytes of an expert's name, NUL included */
+#define DATASET_MEANS_SIZE       201 /* of what "expert" means, likewise */
 
 enum dataset_state { DATASET_OPEN, DATASET_SEALED, DATASET_DELETED };
 
@@ -30,6 +31,8 @@ struct dataset_row {
     int64_t created_ms;
     bool uncovered; /* a job without a mechanism was accepted on it: its budget does not cover all
                      * that was revealed; never false again */
+    char expert_means[DATASET_MEANS_SIZE]; /* who an expert is, in the owner's words; "" where the
+                                            * dataset was not described */
 };
 
 enum dataset_verdict {
@@ -40,9 +43,13 @@ enum dataset_verdict {
     DATASET_INCOMPLETE,    /* chunks are missing */
 };
 
-/* Stores a new dataset as open with counts of 0, whatever DATASET says of them. DB_NONE: the id
- * exists. */
-enum db_status datasets_insert(struct db *db, const struct dataset_row *dataset);
+/* Stores a new dataset as open with counts of 0, whatever DATASET says of them, and its DESCRIPTION
+ * (NULL: none), an opaque text. DB_NONE: the id exists. */
+enum db_status datasets_insert(struct db *db, const struct dataset_row *dataset,
+                               const char *description);
+
+/* Reads the description of dataset ID, which the caller frees. DB_NONE: it has none. */
+enum db_status datasets_description(struct db *db, const char *id, char **out);
 
 /* Finds a dataset, also a deleted one; see its state. DB_NONE: unknown. */
 enum db_status datasets_find(struct db *db, const char *id, struct dataset_row *out);
@@ -65,7 +72,8 @@ enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict
  * caller's transaction that accepts the job. DB_NONE: unknown. */
 enum db_status datasets_uncover(struct db *db, const char *id);
 
-/* Marks the dataset as deleted and removes its experts' names and policies; the row and its ledger
+/* Marks the dataset as deleted and removes its description, and its
+ * experts' names and policies; the row and its ledger
  * account stay. From then on nothing reads its trajectories, which uploads_purge overwrites in
  * small steps. Verdicts: OK, UNKNOWN. Jobs that use it are the caller's to refuse. */
 enum db_status datasets_delete(struct db *db, const char *id, enum dataset_verdict *out_verdict);

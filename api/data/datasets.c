@@ -1,29 +1,20 @@
 /* Datasets as a steward makes, shows, seals and deletes them. */
 #include "api/data/datasets.h"
 
-#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "algos/data/trajectory.h"
 #include "api/call/app.h"
 #include "api/call/budget.h"
-#include "api/call/fields.h"
 #include "api/call/page.h"
 #include "api/json/json_text.h"
-#include "api/worlds/worlds.h"
 #include "memory/shelf.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger.h"
 #include "storage/policies.h"
 
-#define STATE_DIM_MAX     1024
-#define ACTIONS_MAX       1024
-#define EPISODE_STEPS_MAX 1000000
-#define RECORD_SIZE_MAX   (8U << 20) /* of the longest trajectory that a dataset may declare */
-#define EPSILON_MAX       1e6
-
-static const char *const sensitivities[] = {"private", "public", NULL};
+const char *const dataset_sensitivities[] = {"private", "public", NULL};
 
 /* ---- as JSON */
 
@@ -38,7 +29,14 @@ json_t *dataset_covered_json(const struct dataset_row *dataset)
     return json_boolean(!dataset->uncovered);
 }
 
-static json_t *dataset_json(const struct dataset_row *row, bool with_counts)
+json_t *dataset_means_json(const struct dataset_row *dataset)
+{
+    if (!dataset)
+        return json_null();
+    return json_text_or_null(dataset->expert_means);
+}
+
+json_t *dataset_json(const struct dataset_row *row, bool with_counts)
 {
     json_t *json = json_pack(
         "{s:s, s:s, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:s, s:n, s:o, s:o}", "id", row->id, "name",
@@ -47,13 +45,14 @@ static json_t *dataset_json(const struct dataset_row *row, bool with_counts)
         "action_count", (json_int_t)row->action_count, "max_episode_steps",
         (json_int_t)row->max_episode_steps, "discount", json_number(row->discount),
         "min_action_probability", json_number(row->min_action_probability), "sensitivity",
-        sensitivities[row->is_public], "nominal_experts", "account",
+        dataset_sensitivities[row->is_public], "nominal_experts", "account",
         json_text_or_null(row->account), "created_at", json_time(row->created_ms));
     const char *uncovered = NULL;
     if (row->uncovered)
         uncovered = dataset_uncovered_note;
     json_object_set_new(json, "covered", dataset_covered_json(row));
     json_object_set_new(json, "uncovered", json_text_or_null(uncovered));
+    json_object_set_new(json, "expert_means", dataset_means_json(row));
     if (row->nominal_experts > 0)
         json_object_set_new(json, "nominal_experts", json_integer(row->nominal_experts));
     if (!with_counts)
@@ -62,6 +61,29 @@ static json_t *dataset_json(const struct dataset_row *row, bool with_counts)
     json_object_set_new(json, "trajectories", json_integer(row->trajectories));
     json_object_set_new(json, "transitions", json_integer(row->transitions));
     return json;
+}
+
+/* ---- the description */
+
+enum problem dataset_describe(struct call *call, const char *id, struct description **out)
+{
+    char *text = NULL;
+    struct json_fault fault;
+    *out = NULL;
+    enum db_status status = datasets_description(call->db, id, &text);
+    if (status != DB_OK)
+        return call_db(call, db_optional(status));
+    *out = description_own(call, description_parse(text, &fault));
+    free(text);
+    return *out ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
+}
+
+void dataset_json_describe(json_t *json, const struct description *description)
+{
+    if (description)
+        json_object_set(json, "description", description->json);
+    else
+        json_object_set_new(json, "description", json_null());
 }
 
 /* ---- who may see what */
@@ -102,161 +124,6 @@ enum problem dataset_of_call(struct call *call, struct dataset_row *out)
     return dataset_find(call, id, out);
 }
 
-/* ---- creating */
-
-struct dataset_wish {
-    const char *name, *environment;
-    int64_t state_dim, action_count, max_episode_steps, nominal_experts;
-    double discount, min_action_probability;
-    json_t *budget;
-    int sensitivity;
-    double epsilon, delta;
-};
-
-/* Dimensions come from a world or from the caller, never from both. */
-static void dataset_check_dimensions(struct call *call, struct dataset_wish *wish)
-{
-    if (!wish->environment) {
-        const int64_t given[] = {wish->state_dim, wish->action_count, wish->max_episode_steps};
-        const char *const pointers[] = {"/state_dim", "/action_count", "/max_episode_steps"};
-        for (size_t i = 0; i < 3; i++)
-            if (given[i] == 0)
-                call_invalid(call, pointers[i], "is required when no environment is named");
-        if (wish->discount < 0)
-            call_invalid(call, "/discount", "is required when no environment is named");
-        return;
-    }
-    if (wish->state_dim != 0)
-        call_invalid(call, "/state_dim", "comes with the environment: leave it out");
-    if (wish->action_count != 0)
-        call_invalid(call, "/action_count", "comes with the environment: leave it out");
-    const struct env *env = worlds_find(call->app->settings.worlds, wish->environment);
-    if (!env) {
-        call_invalid(call, "/environment", "is not known: see GET /v1/environments");
-        return;
-    }
-    wish->state_dim = env->state_dim;
-    wish->action_count = env->action_count;
-    if (wish->max_episode_steps == 0)
-        wish->max_episode_steps = env->max_episode_steps;
-    if (wish->discount < 0)
-        wish->discount = 0.99;
-}
-
-static void dataset_check_sizes(struct call *call, const struct dataset_wish *wish)
-{
-    if (wish->state_dim == 0 || wish->max_episode_steps == 0 || wish->action_count == 0)
-        return;
-    size_t size =
-        trajectory_record_size((uint32_t)wish->max_episode_steps, (uint32_t)wish->state_dim);
-    if (size == 0 || size > RECORD_SIZE_MAX) {
-        call_invalid(call, "/max_episode_steps",
-                     "times state_dim is too large: the longest trajectory would need %zu bytes of "
-                     "at most %u",
-                     size, RECORD_SIZE_MAX);
-    }
-    if (wish->min_action_probability * (double)wish->action_count > 1)
-        call_invalid(call, "/min_action_probability", "must be at most 1 / action_count");
-}
-
-static void check_budget(struct call *call, struct dataset_wish *wish)
-{
-    if (!wish->budget) {
-        if (wish->sensitivity == 0)
-            call_invalid(call, "/budget", "is required unless sensitivity is \"public\"");
-        return;
-    }
-    const struct field fields[] = {
-        field_positive("epsilon", &wish->epsilon, EPSILON_MAX),
-        field_positive("delta", &wish->delta, 1),
-    };
-    if (!fields_read(call, wish->budget, "/budget", fields, 2))
-        return;
-    int64_t units = 0, delta_units = 0;
-    if (!ledger_units_down(wish->epsilon, &units) || units < 1)
-        call_invalid(call, "/budget/epsilon", "is below 1e-9, the least that is counted");
-    if (wish->delta >= 1 || !ledger_delta_down(wish->delta, &delta_units) || delta_units < 1)
-        call_invalid(call, "/budget/delta", "must be below 1 and at least 1e-18");
-}
-
-static bool dataset_read_wish(struct call *call, struct dataset_wish *wish)
-{
-    *wish = (struct dataset_wish){.discount = -1, .min_action_probability = 0.02};
-    const struct field fields[] = {
-        field_text("name", &wish->name, 1, 200),
-        field_optional(field_text("environment", &wish->environment, 1, 31)),
-        field_optional(field_integer("state_dim", &wish->state_dim, 1, STATE_DIM_MAX)),
-        field_optional(field_integer("action_count", &wish->action_count, 2, ACTIONS_MAX)),
-        field_optional(
-            field_integer("max_episode_steps", &wish->max_episode_steps, 1, EPISODE_STEPS_MAX)),
-        field_optional(field_positive("discount", &wish->discount, 1)),
-        field_optional(field_positive("min_action_probability", &wish->min_action_probability, 1)),
-        field_optional(field_choice("sensitivity", &wish->sensitivity, sensitivities)),
-        field_optional(field_integer("nominal_experts", &wish->nominal_experts, 1, 1000000000)),
-        field_optional(field_object("budget", &wish->budget)),
-    };
-    if (fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0])) {
-        dataset_check_dimensions(call, wish);
-        dataset_check_sizes(call, wish);
-        check_budget(call, wish);
-    }
-    return call_error_count(call) == 0;
-}
-
-/* Opens the account of a new dataset that has a budget. */
-static enum problem dataset_open_account(struct call *call, struct dataset_row *row,
-                                         const struct dataset_wish *wish)
-{
-    struct ledger_opening opening = {.kind = LEDGER_DATASET,
-                                     .resource = row->id,
-                                     .owner = row->owner,
-                                     .unit = "expert",
-                                     .epsilon = wish->epsilon,
-                                     .delta = wish->delta,
-                                     .event = "{\"type\":\"NoOpDpEvent\"}",
-                                     .now_ms = call->now_ms};
-    struct ledger_account account;
-    enum db_status status = DB_FAILED;
-    if (ledger_units_down(wish->epsilon, &opening.limit_units) &&
-        ledger_delta_down(wish->delta, &opening.limit_delta))
-        status = ledger_open_account(call->db, &opening, &account);
-    if (status != DB_OK)
-        return call_db(call, status);
-    memcpy(row->account, account.id, ID_SIZE);
-    return PROBLEM_NONE;
-}
-
-enum problem api_datasets_create(struct call *call)
-{
-    struct dataset_wish wish;
-    if (!dataset_read_wish(call, &wish))
-        return PROBLEM_VALIDATION;
-    struct dataset_row row = {.state_dim = (uint32_t)wish.state_dim,
-                              .action_count = (uint32_t)wish.action_count,
-                              .max_episode_steps = (uint32_t)wish.max_episode_steps,
-                              .discount = wish.discount,
-                              .min_action_probability = wish.min_action_probability,
-                              .nominal_experts = wish.nominal_experts,
-                              .is_public = wish.sensitivity == 1,
-                              .state = DATASET_OPEN,
-                              .created_ms = call->now_ms};
-    id_new("ds_", row.id);
-    memcpy(row.owner, call->caller.id, ID_SIZE);
-    snprintf(row.name, sizeof row.name, "%s", wish.name);
-    if (wish.environment)
-        snprintf(row.environment, sizeof row.environment, "%s", wish.environment);
-    enum problem problem = PROBLEM_NONE;
-    if (wish.budget)
-        problem = dataset_open_account(call, &row, &wish);
-    if (problem != PROBLEM_NONE)
-        return problem;
-    enum db_status status = datasets_insert(call->db, &row);
-    if (status != DB_OK)
-        return call_db(call, status);
-    call_header(call, "Location", "/v1/datasets/%s", row.id);
-    return call_reply_json(call, 201, dataset_json(&row, true));
-}
-
 /* ---- showing */
 
 static bool dataset_list_one(void *context, const struct dataset_row *row)
@@ -281,7 +148,13 @@ enum problem api_datasets_get(struct call *call)
     enum problem problem = dataset_of_call(call, &row);
     if (problem != PROBLEM_NONE)
         return problem;
-    return call_reply_json(call, 200, dataset_json(&row, call_is(call, ROLE_STEWARD)));
+    struct description *description = NULL;
+    problem = dataset_describe(call, row.id, &description);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    json_t *json = dataset_json(&row, call_is(call, ROLE_STEWARD));
+    dataset_json_describe(json, description);
+    return call_reply_json(call, 200, json);
 }
 
 enum problem api_datasets_budget(struct call *call)

@@ -4,9 +4,10 @@
 #define TACET_API_DATA_DATASETS_H
 
 #include "api/call/call.h"
+#include "api/data/description.h"
 #include "storage/datasets.h"
 
-/* POST /v1/datasets */
+/* POST /v1/datasets (dataset_create.c) */
 enum problem api_datasets_create(struct call *call);
 
 /* GET /v1/datasets */
@@ -39,9 +40,26 @@ enum problem api_trajectories_upload(struct call *call);
 /* GET /v1/environments (environments.c): the catalogue of simulated worlds. */
 enum problem api_environments_list(struct call *call);
 
+/* "private", "public". */
+extern const char *const dataset_sensitivities[];
+
+/* ROW as callers see it, but for its description; WITH_COUNTS: its owner does. New reference. */
+json_t *dataset_json(const struct dataset_row *row, bool with_counts);
+
+/* Adds the member "description" (NULL: null) to JSON of a dataset. */
+void dataset_json_describe(json_t *json, const struct description *description);
+
+/* Sets *OUT to the description of dataset ID, which the call frees at its end; NULL: it has none.
+ * PROBLEM_NONE, or the database failed. */
+enum problem dataset_describe(struct call *call, const char *id, struct description **out);
+
 /* Whether the budget of DATASET covers all that was revealed of it: a boolean, or null where
  * nothing is private (DATASET public, or NULL). New reference. */
 json_t *dataset_covered_json(const struct dataset_row *dataset);
+
+/* Who an expert of DATASET (NULL: none) is, in its owner's words, as certificates repeat it; null
+ * where it was not described. New reference. */
+json_t *dataset_means_json(const struct dataset_row *dataset);
 
 /* The sentence about a dataset that is not covered. */
 extern const char dataset_uncovered_note[];

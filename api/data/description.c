@@ -314,7 +314,7 @@ struct description_memory {
     struct arena arena;
 };
 
-static void read_members(struct reading *reading, json_t *object, const char *pointer)
+static void description_members(struct reading *reading, json_t *object, const char *pointer)
 {
     struct call *call = reading->call;
     struct description *out = reading->out;
@@ -348,7 +348,7 @@ struct description *description_read(struct call *call, json_t *object, const ch
     memory->description.json = json_incref(object);
     struct reading reading = {call, &memory->description, &memory->arena};
     unsigned before = call_error_count(call);
-    read_members(&reading, object, pointer);
+    description_members(&reading, object, pointer);
     if (call_error_count(call) > before) {
         description_free(&memory->description);
         return NULL;
@@ -393,4 +393,15 @@ void description_free(struct description *description)
     free(description->ranges);
     arena_clear(&memory->arena);
     free(memory);
+}
+
+static void drop_description(void *description)
+{
+    description_free(description);
+}
+
+struct description *description_own(struct call *call, struct description *description)
+{
+    call_defer(call, drop_description, description);
+    return description;
 }

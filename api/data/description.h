@@ -82,6 +82,9 @@ struct description *description_parse(const char *text, struct json_fault *fault
 /* Frees a description; takes NULL. */
 void description_free(struct description *description);
 
+/* Gives DESCRIPTION (NULL is fine) to the call, which frees it at its end. Returns DESCRIPTION. */
+struct description *description_own(struct call *call, struct description *description);
+
 /* Brings the coordinates of FEATURE within STATE[dim] into its range, if the description clips, or
  * if they are outside by no more than the rounding of a text. False: they do not fit, DETAIL says
  * why in a sentence that names the feature, and *OUT_COORDINATE is the one in fault. */

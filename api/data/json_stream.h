@@ -12,11 +12,14 @@
 #include <stdint.h>
 
 #include "algos/data/trajectory.h"
+#include "api/data/description.h"
 #include "api/json/byte_reader.h"
 
 struct json_stream_shape {
     uint32_t state_dim, action_count;
     uint32_t max_episode_steps;
+    const struct description *description; /* that states are held to, of STATE_DIM coordinates;
+                                            * NULL: none. Outlives the stream */
 };
 
 /* Called for each fault. POINTER leads into the line's object, or into the whole array

@@ -136,15 +136,28 @@ static bool read_expert(struct json_trajectory *hand)
     return true;
 }
 
+/* Holds the state ROW to the dataset's description. */
+static void check_described(struct json_trajectory *hand, float *row, uint32_t index)
+{
+    const struct description *description = hand->shape.description;
+    char detail[DESCRIPTION_FAULT_SIZE];
+    for (unsigned f = 0; f < description->feature_count; f++) {
+        uint32_t at;
+        if (!description_fit(description, f, row, &at, detail))
+            trajectory_fault(hand, detail, "/states/%u/%u", index, at);
+    }
+}
+
 /* Reads one state into ROW, which is NULL when there are too many states. */
 static bool trajectory_row(struct json_trajectory *hand, float *row, uint32_t index)
 {
     struct json_scan *scan = hand->scan;
     uint32_t dim = hand->shape.state_dim, count = 0;
-    bool good;
+    bool good, numbers = true;
     if (open_array(scan, &good)) {
         do {
             if (!begins_number(json_scan_peek(scan))) {
+                numbers = false;
                 good =
                     trajectory_fault_value(hand, "must be a number", "/states/%u/%u", index, count);
                 count += count <= dim;
@@ -152,9 +165,11 @@ static bool trajectory_row(struct json_trajectory *hand, float *row, uint32_t in
             }
             struct json_number_token number;
             good = json_scan_number(scan, &number);
-            if (good && !isfinite(number.value))
+            if (good && !isfinite(number.value)) {
+                numbers = false;
                 trajectory_fault(hand, "is beyond the range of a 32-bit float", "/states/%u/%u",
                                  index, count);
+            }
             if (good && count < dim && row)
                 row[count] = number.value;
             count += count <= dim;
@@ -166,6 +181,8 @@ static bool trajectory_row(struct json_trajectory *hand, float *row, uint32_t in
         char detail[80];
         snprintf(detail, sizeof detail, "must have %u numbers, the dataset's state_dim", dim);
         trajectory_fault(hand, detail, "/states/%u", index);
+    } else if (hand->shape.description && numbers && row) {
+        check_described(hand, row, index);
     }
     return true;
 }

@@ -23,7 +23,8 @@
 struct upload {
     struct call *call;
     struct dataset_row dataset;
-    char id[ID_SIZE]; /* "" until it has begun */
+    struct description *description; /* NULL: none */
+    char id[ID_SIZE];                /* "" until it has begun */
     struct inflate *inflate;
     struct json_stream *stream;
     struct expert_names *names;
@@ -109,7 +110,8 @@ static bool open_readers(struct upload *upload, enum inflate_encoding encoding)
     const struct dataset_row *dataset = &upload->dataset;
     const struct json_stream_shape shape = {.state_dim = dataset->state_dim,
                                             .action_count = dataset->action_count,
-                                            .max_episode_steps = dataset->max_episode_steps};
+                                            .max_episode_steps = dataset->max_episode_steps,
+                                            .description = upload->description};
     struct byte_reader body = {.context = call, .read = upload_read_body};
     upload->names = expert_names_new();
     upload->room = CHUNK_BYTES;
@@ -216,6 +218,8 @@ enum problem api_trajectories_prepare(struct call *call)
     enum problem problem = dataset_of_call(call, &upload->dataset);
     if (problem != PROBLEM_NONE || (problem = check_type(call)) != PROBLEM_NONE ||
         (problem = upload_check_encoding(call, &encoding)) != PROBLEM_NONE ||
+        (problem = dataset_describe(call, upload->dataset.id, &upload->description)) !=
+            PROBLEM_NONE ||
         (problem = upload_begin(upload)) != PROBLEM_NONE)
         return problem;
     call_defer(call, upload_end, upload);

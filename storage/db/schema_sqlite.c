@@ -33,6 +33,10 @@ static const char entries_fixed[] =
     "CREATE TRIGGER ledger_entries_fixed BEFORE UPDATE ON ledger_entries"
     " BEGIN SELECT RAISE(ABORT, 'entries of the ledger never change'); END";
 
+static const char create_descriptions[] =
+    "CREATE TABLE dataset_descriptions ("
+    " dataset TEXT NOT NULL PRIMARY KEY REFERENCES datasets (id),"
+    " text TEXT NOT NULL) STRICT";
 static const char datasets_stay_uncovered[] =
     "CREATE TRIGGER datasets_stay_uncovered BEFORE UPDATE ON datasets"
     " WHEN OLD.uncovered <> 0 AND NEW.uncovered = 0"
@@ -138,8 +142,10 @@ static const char *const tables[] = {
     " account TEXT NOT NULL,"
     " created_ms INTEGER NOT NULL,"
     " purged INTEGER NOT NULL DEFAULT 0,"
-    " uncovered INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID",
+    " uncovered INTEGER NOT NULL DEFAULT 0,"
+    " expert_means TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID",
     datasets_stay_uncovered,
+    create_descriptions,
     "CREATE INDEX datasets_by_time ON datasets (created_ms, id)",
     "CREATE INDEX datasets_to_purge ON datasets (id) WHERE state = 'deleted' AND purged = 0",
 
@@ -389,6 +395,14 @@ static const char *const with_coverage[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {to_rows, without_blocks, with_coverage, NULL};
+/* Datasets may describe their features. */
+static const char *const with_descriptions[] = {
+    "ALTER TABLE datasets ADD COLUMN expert_means TEXT NOT NULL DEFAULT ''",
+    create_descriptions,
+    NULL,
+};
+
+static const char *const *const steps[] = {to_rows, without_blocks, with_coverage,
+                                           with_descriptions, NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

@@ -1,4 +1,5 @@
 /* Data directories of earlier versions: every balance, head and answer is the same afterwards. */
+#include "storage/datasets.h"
 #include "storage/upgrade.h"
 
 #include <criterion/criterion.h>
@@ -483,6 +484,12 @@ Test(upgrade, datasets_that_jobs_without_a_mechanism_used_are_not_covered)
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(sql, sizeof sql, "SELECT uncovered FROM datasets WHERE id = '%s'", cases[i].id);
         cr_expect_eq(count_of(f.db, sql), cases[i].uncovered, "%s", cases[i].id);
+        /* And nobody described them. */
+        struct dataset_row row;
+        char *description = NULL;
+        cr_assert_eq(datasets_find(f.db, cases[i].id, &row), DB_OK);
+        cr_expect_str_eq(row.expert_means, "");
+        cr_expect_eq(datasets_description(f.db, cases[i].id, &description), DB_NONE);
     }
     cr_expect_neq(fixture_sql(f.db, "UPDATE datasets SET uncovered = 0"), DB_OK);
     fixture_close(&f);

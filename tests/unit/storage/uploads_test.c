@@ -27,7 +27,7 @@ static void insert_dataset(const char *id)
                                   .account = "acc_a",
                                   .created_ms = 5};
     snprintf(dataset.id, sizeof dataset.id, "%s", id);
-    cr_assert_eq(datasets_insert(f.db, &dataset), DB_OK, "%s", db_last_error(f.db));
+    cr_assert_eq(datasets_insert(f.db, &dataset, NULL), DB_OK, "%s", db_last_error(f.db));
 }
 
 static void open_store(void)
@@ -123,7 +123,7 @@ Test(datasets, begin_open_and_empty, .init = open_store, .fini = close_store)
     cr_assert(d.discount == 0.99 && d.min_action_probability == 0.02);
     cr_assert(d.nominal_experts == 300 && !d.is_public);
     cr_assert_str_eq(d.account, "acc_a");
-    cr_assert_eq(datasets_insert(f.db, &d), DB_NONE);
+    cr_assert_eq(datasets_insert(f.db, &d, NULL), DB_NONE);
     cr_assert_eq(datasets_find(f.db, "ds_x", &d), DB_NONE);
 }
 
@@ -438,4 +438,25 @@ Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_s
     cr_assert_str_eq(text, "1:e2:cli_b:1;2:e3:cli_a:0;3:e4:cli_a:0;");
     cr_assert_eq(datasets_seal(f.db, "ds_a", &verdict), DB_OK);
     cr_assert_eq(put("e1", "cli_a", "late"), DATASET_NOT_OPEN);
+}
+
+/* ---- what a dataset says of itself */
+
+Test(datasets, a_description_lives_as_long_as_its_dataset, .init = open_store, .fini = close_store)
+{
+    static const char text[] = "{\"features\":[{\"name\":\"\xc3\x9c\"}]}";
+    struct dataset_row dataset = {.id = "ds_described", .expert_means = "the clinician"};
+    char *found = NULL;
+    cr_assert_eq(datasets_insert(f.db, &dataset, text), DB_OK, "%s", db_last_error(f.db));
+    cr_expect_eq(datasets_insert(f.db, &dataset, text), DB_NONE);
+    cr_assert_eq(datasets_description(f.db, "ds_described", &found), DB_OK);
+    cr_expect_str_eq(found, text);
+    free(found);
+    cr_expect_str_eq(find("ds_described").expert_means, "the clinician");
+    cr_expect_str_eq(find("ds_a").expert_means, "");
+    cr_expect_eq(datasets_description(f.db, "ds_a", &found), DB_NONE);
+    cr_expect_eq(datasets_description(f.db, "ds_none", &found), DB_NONE);
+    enum dataset_verdict verdict;
+    cr_assert_eq(datasets_delete(f.db, "ds_described", &verdict), DB_OK);
+    cr_expect_eq(datasets_description(f.db, "ds_described", &found), DB_NONE);
 }
