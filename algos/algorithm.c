@@ -34,6 +34,41 @@ void algorithm_defaults(const struct algorithm *algorithm, const char *world,
     parameters_override(algorithm->overrides, algorithm->override_count, world, out);
 }
 
+/* The value of the parameter NAME of ALGORITHM within VALUES; NULL: it has none. */
+static struct parameter_value *algorithm_value(const struct algorithm *algorithm, const char *name,
+                                               struct parameter_values *values)
+{
+    int at = parameters_index(algorithm->parameters, algorithm->parameter_count, name);
+    return at < 0 ? NULL : &values->value[at];
+}
+
+static void set_bounds(const struct features *features, struct parameter_value *low,
+                       struct parameter_value *high)
+{
+    low->count = high->count = features->count;
+    for (uint32_t d = 0; d < features->count; d++) {
+        low->number[d] = features->range[d].low;
+        high->number[d] = features->range[d].high;
+    }
+}
+
+void algorithm_described_defaults(const struct algorithm *algorithm,
+                                  const struct features *features, struct parameter_values *out)
+{
+    if (!features)
+        return;
+    struct parameter_value *scale = algorithm_value(algorithm, "input_scale", out);
+    struct parameter_value *center = algorithm_value(algorithm, "input_center", out);
+    struct parameter_value *low = algorithm_value(algorithm, "low", out);
+    struct parameter_value *high = algorithm_value(algorithm, "high", out);
+    if (scale)
+        *scale = (struct parameter_value)PARAMETER_ONE(FEATURES_INPUT_SCALE);
+    if (center)
+        *center = (struct parameter_value)PARAMETER_ONE(0);
+    if (low && high && features->count <= PARAMETER_REALS_MAX)
+        set_bounds(features, low, high);
+}
+
 const struct parameter_value *algorithm_before(const struct algorithm *algorithm, unsigned index)
 {
     for (unsigned i = 0; i < algorithm->later_count; i++)

@@ -10,6 +10,7 @@
 
 #include "algos/choice_terms.h"
 #include "algos/data/dataset.h"
+#include "algos/data/features.h"
 #include "algos/parameters.h"
 #include "algos/policy.h"
 #include "algos/privacy/training/dp_sgd_plan.h"
@@ -58,11 +59,14 @@ struct algorithm_request {
     double epsilon, delta; /* requested; unused for MECHANISM_NONE */
     double discount;       /* of the dataset */
     uint32_t state_dim, action_count;
-    uint32_t nominal_experts; /* public number of experts; unused for MECHANISM_NONE */
-    double plain_share;       /* share of a private run's steps that are plain steps on the released
-                               * stable set (algos/offline/schedule.h); 0: all are noisy */
-    bool force;               /* make a Q-release even if its noise exceeds its range */
-    bool protects_rewards;    /* a Q-release of unit reward (algos/release/reward_q.h) */
+    const struct features *features; /* public ranges of the dataset's coordinates, state_dim of
+                                      * them, which every learner normalises its inputs by; NULL:
+                                      * none are known. Borrowed */
+    uint32_t nominal_experts;        /* public number of experts; unused for MECHANISM_NONE */
+    double plain_share;    /* share of a private run's steps that are plain steps on the released
+                            * stable set (algos/offline/schedule.h); 0: all are noisy */
+    bool force;            /* make a Q-release even if its noise exceeds its range */
+    bool protects_rewards; /* a Q-release of unit reward (algos/release/reward_q.h) */
     struct stage_request stage;   /* the first stage; STAGE_NONE: none */
     struct choice choice;         /* choice of the result by play; of offline algorithms */
     struct teacher_terms teacher; /* the teacher that MECHANISM_TEACHER_ANSWERS asks */
@@ -214,5 +218,10 @@ const struct parameter_value *algorithm_before(const struct algorithm *algorithm
 /* The defaults in the world of that name (NULL or "": in any). */
 void algorithm_defaults(const struct algorithm *algorithm, const char *world,
                         struct parameter_values *out);
+
+/* Puts the defaults that follow from FEATURES (NULL: none do) over OUT: of input_scale and
+ * input_center, which then speak of normalised inputs, and of a Q-release's bounds. */
+void algorithm_described_defaults(const struct algorithm *algorithm,
+                                  const struct features *features, struct parameter_values *out);
 
 #endif

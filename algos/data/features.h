@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What the usual network's inputs are multiplied with once they lie within -1..1, unless a request
+ * says otherwise: the least coordinate differences that matter must move the first layer. */
+#define FEATURES_INPUT_SCALE 2.0
+
 struct feature_range {
     double low, high; /* low < high */
 };

@@ -72,8 +72,9 @@ struct trainer_settings {
                              post-processing); else the last weights */
     double reward_scale;
     /* How a state becomes an input (trainer_input.h): one number for all coordinates, or one for
-     * each. */
+     * each, of what FEATURES (NULL: nothing) have normalised. */
     struct parameter_value input_scale, input_center;
+    const struct features *features;
     uint64_t full_weight_transitions;             /* at least 1 */
     double weight_power;                          /* 0: all experts weigh 1 */
     double return_low, return_high, return_power; /* power 0: returns weigh nothing */

@@ -56,6 +56,8 @@ static const char *offline_problem(const struct offline_kind *kind,
         return "the number of actions is out of bounds";
     if (!(request->plain_share >= 0.0 && request->plain_share <= 1.0))
         return "the share of plain steps must be from 0 to 1";
+    if (request->features && request->features->count != request->state_dim)
+        return "the described features are not those of the states";
     uint32_t centers = request->parameters.value[OFFLINE_INPUT_CENTER].count;
     if (centers != 1 && centers != request->state_dim)
         return "input_center must be one number, or as many as a state has";
@@ -176,6 +178,7 @@ static struct trainer_settings offline_settings(const struct offline_kind *kind,
         .reward_scale = 1.0,
         .input_scale = request->parameters.value[OFFLINE_INPUT_SCALE],
         .input_center = request->parameters.value[OFFLINE_INPUT_CENTER],
+        .features = request->features,
         .full_weight_transitions = (uint64_t)algorithm_number(request, OFFLINE_FULL_WEIGHT),
         .weight_power = algorithm_number(request, OFFLINE_WEIGHT_POWER),
         .return_low = algorithm_number(request, OFFLINE_RETURN_LOW),

@@ -103,6 +103,10 @@ uint64_t trainer_fingerprint(const struct algorithm_run *run)
         hash = checksum_number(hash, numbers[i]);
     for (uint32_t l = 0; l < shape->layer_count; l++)
         hash = checksum_number(hash, shape->width[l]);
+    for (uint32_t d = 0; request->features && d < request->features->count; d++) {
+        hash = checksum_number(hash, request->features->range[d].low);
+        hash = checksum_number(hash, request->features->range[d].high);
+    }
     return checksum_words(hash, &request->seed, sizeof request->seed);
 }
 

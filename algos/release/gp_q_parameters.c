@@ -55,8 +55,10 @@ const struct parameter_spec gp_q_parameters[GP_Q_COUNT] = {
         "Declared upper bounds likewise."},
     [GP_Q_OUTSIDE] = {"outside", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 1, outside, "",
         "What happens to a question outside of the bounds: it is refused, or it is moved to the bounds."},
-    [GP_Q_SHARDS] = {"shards", PARAMETER_INTEGER, PARAMETER_ONE(300), 1, 100000, NULL, "shards",
-        "Number of shards into which the experts are split. The noise falls as 1 / shards, and so does the number of experts in a shard."},
+    [GP_Q_SHARDS] = {"shards", PARAMETER_INTEGER, PARAMETER_ONE(0), 0, 100000, NULL, "shards",
+        "Number of shards into which the experts are split. The noise falls as 1 / shards, and so does "
+        "the number of experts in a shard. 0: 300, or a fifth of the nominal number of experts if that "
+        "is smaller."},
     [GP_Q_VALUE_LIMIT] = {"value_limit", PARAMETER_REAL, PARAMETER_ONE(5), 1e-6, 1e6, NULL, "",
         "Every shard's values are forced into [-value_limit, value_limit] (path and grid)."},
     [GP_Q_LIPSCHITZ] = {"lipschitz", PARAMETER_REAL, PARAMETER_ONE(20), 1e-6, 1e9, NULL, "",

@@ -17,19 +17,32 @@
 #include "algos/release/gp_q_learning.h"
 #include "algos/release/knots.h"
 
-#define UP        (1.0 + 1e-14)
-#define GRID_MOST 262144 /* values */
+#define UP               (1.0 + 1e-14)
+#define USUAL_SHARDS     300
+#define EXPERTS_OF_SHARD 5      /* at least, unless more shards are asked for */
+#define GRID_MOST        262144 /* values */
 
 double gp_q_number(const struct algorithm_request *request, enum gp_q_parameter which)
 {
     return request->parameters.value[which].number[0];
 }
 
+uint32_t gp_q_shard_count(const struct algorithm_request *request)
+{
+    uint32_t asked = (uint32_t)gp_q_number(request, GP_Q_SHARDS);
+    uint32_t share = request->nominal_experts / EXPERTS_OF_SHARD;
+    if (asked > 0)
+        return asked;
+    if (share >= USUAL_SHARDS)
+        return USUAL_SHARDS;
+    return share > 0 ? share : 1;
+}
+
 void gp_q_shards(const struct algorithm_request *request, struct shards *out)
 {
     *out = (struct shards){.algorithm = gp_q_bases[(unsigned)gp_q_number(request, GP_Q_BASE)],
                            .request = *request,
-                           .count = (uint32_t)gp_q_number(request, GP_Q_SHARDS)};
+                           .count = gp_q_shard_count(request)};
     const struct algorithm *base = out->algorithm;
     assert(base);
     algorithm_defaults(base, NULL, &out->request.parameters);
@@ -130,7 +143,7 @@ static const char *expert_terms(const struct algorithm_request *request, struct 
     *out = (struct q_terms){.form = form_of(request),
                             .updates = 1,
                             .advantages = gp_q_number(request, GP_Q_RELEASED) != 0,
-                            .shards = (uint32_t)gp_q_number(request, GP_Q_SHARDS),
+                            .shards = gp_q_shard_count(request),
                             .value_limit = gp_q_number(request, GP_Q_VALUE_LIMIT)};
     const char *problem = gp_q_bounds(request, out);
     if (problem)

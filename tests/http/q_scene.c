@@ -28,6 +28,9 @@ static void make_dataset(struct q_scene *scene, struct http_client *client, cons
     struct http_answer answer =
         post(client, steward, "/v1/datasets",
              "{\"name\":\"line\",\"state_dim\":1,\"action_count\":2,\"max_episode_steps\":50,"
+             "\"description\":{\"row\":\"a step\",\"expert\":\"who "
+             "walks\",\"features\":[{\"name\":\"x\","
+             "\"low\":0,\"high\":1}],\"actions\":[\"left\",\"right\"]},"
              "\"discount\":0.9,\"budget\":{\"epsilon\":3,\"delta\":1e-4}}",
              201);
     keep_id(&answer, "id", scene->dataset);

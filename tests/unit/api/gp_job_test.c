@@ -32,6 +32,9 @@ static const char *line_world(unsigned experts)
     struct response *made = fixture_post(
         f, "steward", "/v1/datasets",
         "{\"name\":\"line\",\"state_dim\":1,\"action_count\":2,\"max_episode_steps\":50,"
+        "\"description\":{\"row\":\"a step\",\"expert\":\"who "
+        "walks\",\"features\":[{\"name\":\"x\","
+        "\"low\":0,\"high\":1}],\"actions\":[\"left\",\"right\"]},"
         "\"discount\":0.9,\"budget\":{\"epsilon\":3,\"delta\":1e-4},\"sensitivity\":\"private\"}");
     expect_status(made, 201);
     const char *id = response_text(made, "/id");
@@ -132,7 +135,7 @@ Test(gp_job, bad_requests_name_what_is_bad, .init = open_service, .fini = close_
         {"\"parameters\":{\"low\":[\"a\"]}", "/parameters/low/0"},
         {"\"parameters\":{\"low\":[2]}", "/parameters/low"},
         {"\"parameters\":{\"high\":[1,1]}", "/parameters"},
-        {"\"parameters\":{\"shards\":0}", "/parameters/shards"},
+        {"\"parameters\":{\"shards\":-1}", "/parameters/shards"},
         {"\"parameters\":{\"form\":\"cube\"}", "/parameters/form"},
         {"\"parameters\":{\"bits\":25}", "/parameters/bits"},
         {"\"parameters\":{\"hidden\":[1,1,1,1,1,1,1,1]}", "/parameters/hidden"},
