@@ -24,3 +24,10 @@ double feature_scale(const struct feature_range *range)
 {
     return 2.0 / (range->high - range->low);
 }
+
+double features_normal(const struct features *features, uint32_t d, double x)
+{
+    if (!features)
+        return x;
+    return (x - feature_center(&features->range[d])) * feature_scale(&features->range[d]);
+}

@@ -183,6 +183,7 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row,
         digest_json(account->head), "binds", teacher_binds_json(app, row, wish), "issued_at",
         json_time(row->created_ms));
     json_object_set_new(json, "dataset_covered", dataset_covered_json(dataset));
+    json_object_set_new(json, "expert_means", dataset_means_json(dataset));
     char *text = certificate_sign(app, json);
     json_decref(json);
     return text;

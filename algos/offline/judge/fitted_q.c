@@ -114,6 +114,8 @@ static const char *fitted_q_problem(const struct fitted_q_settings *s, const str
         return "a setting is out of its bounds";
     if (policy->shape.input != data->state_dim || policy_action_count(policy) != data->action_count)
         return "the policy does not fit the data";
+    if (s->features && s->features->count != data->state_dim)
+        return "the described features are not those of the states";
     return NULL;
 }
 
@@ -160,11 +162,13 @@ static enum algorithm_status fitted_q_init(struct fit *f, const struct policy *p
 static void place_states(struct fit *f, const uint64_t *transitions, uint32_t count, bool after)
 {
     const uint32_t dim = f->data->state_dim;
+    const struct features *features = f->settings->features;
     float *input = batch_input(f->batch), scale = (float)f->settings->input_scale;
     for (uint32_t i = 0; i < count; i++) {
         const float *state = f->data->states + (f->data->state_row[transitions[i]] + after) * dim;
         for (uint32_t k = 0; k < dim; k++)
-            input[(size_t)i * dim + k] = scale * state[k];
+            input[(size_t)i * dim + k] =
+                scale * (float)features_normal(features, k, (double)state[k]);
     }
 }
 

@@ -28,8 +28,9 @@ struct fitted_q_settings {
     double discount;     /* 0 .. 1 */
     double reward_scale; /* > 0: the fit works best on values of order 1; the result is scaled
                           * back */
-    double input_scale;  /* > 0: factor of the states */
-    uint32_t hold_out;   /* every HOLD_OUT-th trajectory is kept out of the fit; at least 2 */
+    const struct features *features; /* that states are normalised by; NULL: none */
+    double input_scale;              /* > 0: factor of the states, behind that */
+    uint32_t hold_out; /* every HOLD_OUT-th trajectory is kept out of the fit; at least 2 */
 };
 
 /* Two layers of 64, 60 iterations of 200 steps, scales 1, every fifth trajectory held out. */

@@ -129,9 +129,11 @@ static void take_slot(struct call *call, const char *place, const struct paramet
 }
 
 void job_parameters_read(struct call *call, const char *place, const struct algorithm *algorithm,
-                         const char *world, const json_t *object, struct parameter_values *out)
+                         struct job_defaults defaults, const json_t *object,
+                         struct parameter_values *out)
 {
-    algorithm_defaults(algorithm, world, out);
+    algorithm_defaults(algorithm, defaults.world, out);
+    algorithm_described_defaults(algorithm, defaults.features, out);
     if (!object)
         return;
     struct slot slots[PARAMETERS_MAX] = {{0}};

@@ -15,11 +15,36 @@
 
 /* ---- settings, by the algorithm's own table */
 
+/* What defaults depend on. */
+struct job_defaults {
+    const char *world;               /* NULL: none in particular */
+    const struct features *features; /* of the dataset; NULL: not described. They prevail */
+};
+
 /* Reads the parameters in OBJECT (NULL: none), which stands at PLACE of the body, and gathers
- * faults. Parameters that are left out get the defaults for WORLD (NULL: those for no particular
- * world). */
+ * faults. Parameters that are left out get their defaults. */
 void job_parameters_read(struct call *call, const char *place, const struct algorithm *algorithm,
-                         const char *world, const json_t *object, struct parameter_values *out);
+                         struct job_defaults defaults, const json_t *object,
+                         struct parameter_values *out);
+
+/* ---- the scale of what a dataset's states hold (job_features.c). A plan keeps the ranges that it
+ * was made with as {"low":[number of each coordinate],"high":[...]}; null: none */
+
+/* Sets the features of PLAN to those that DATASET describes, if it does. PROBLEM_NONE, or the
+ * database failed. */
+enum problem job_features_fit(struct call *call, const struct dataset_row *dataset,
+                              struct job_plan *plan);
+
+/* Refuses a job that would spend a budget on numbers of unknown scale: without features, world or
+ * scales of the request's own. PROBLEM_NONE, or a fault with its pointer. */
+enum problem job_features_check(struct call *call, const struct job_members *members,
+                                const struct dataset_row *dataset, const struct job_plan *plan);
+
+/* FEATURES (NULL: none) in the form above. New reference. */
+json_t *job_features_json(const struct features *features);
+
+/* Reads what job_features_json gave into OUT, which then owns them. False: JSON is malformed. */
+bool job_features_parse(const json_t *json, struct job_plan *out);
 
 /* ---- jobs that only evaluate an existing policy or Q-release. It must be one that may leave: any
  * other return would be a number that depends on private data */

@@ -199,6 +199,7 @@ static json_t *plan_json(const struct job_plan *plan)
 char *job_plan_write(const struct job_plan *plan)
 {
     json_t *json = plan_json(plan);
+    json_object_set_new(json, "features", job_features_json(plan->request.features));
     size_t size;
     char *text = json_text_write(json, false, &size);
     json_decref(json);
@@ -253,6 +254,7 @@ static bool read_tries(const json_t *array, struct job_plan *out)
     bool good = true;
     for (size_t t = 0; good && t < count; t++) {
         good = plan_parse(json_array_get(array, t), &out->tries[t]);
+        out->tries[t].request.features = out->features;
         out->unfit = out->tries[t].unfit;
     }
     return good;
@@ -264,6 +266,8 @@ void job_plan_clear(struct job_plan *plan)
         job_stage_grid_clear(&plan->tries[t].request.stage.grid);
     job_stage_grid_clear(&plan->request.stage.grid);
     free(plan->tries);
+    free(plan->features);
+    plan->request.features = plan->features = NULL;
     plan->tries = NULL;
     plan->try_count = 0;
 }
@@ -271,7 +275,9 @@ void job_plan_clear(struct job_plan *plan)
 bool job_plan_read(const char *text, struct job_plan *out)
 {
     json_t *json = json_text_stored(text);
-    bool good = plan_parse(json, out) && read_tries(json_object_get(json, "tries"), out);
+    bool good = plan_parse(json, out) &&
+                job_features_parse(json_object_get(json, "features"), out) &&
+                read_tries(json_object_get(json, "tries"), out);
     if (!good)
         job_plan_clear(out);
     json_decref(json);

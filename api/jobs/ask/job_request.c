@@ -150,7 +150,8 @@ static bool read_members(struct call *call, struct job_members *members, struct 
     if (known)
         read_privacy(call, members->privacy, members->dataset, &out->request);
     job_kind_read(call, members, out);
-    job_parameters_read(call, "/parameters", out->algorithm, out->learn.name, members->parameters,
+    job_parameters_read(call, "/parameters", out->algorithm,
+                        (struct job_defaults){.world = out->learn.name}, members->parameters,
                         &out->request.parameters);
     read_evaluate(call, members->evaluate, out);
     job_choose_read(call, members->choose, out);
@@ -190,7 +191,7 @@ static enum problem read_dataset(struct call *call, const char *id, struct job_w
     plan->request.nominal_experts = (uint32_t)dataset->experts;
     if (plan->experts_declared)
         plan->request.nominal_experts = (uint32_t)dataset->nominal_experts;
-    return PROBLEM_NONE;
+    return job_features_fit(call, dataset, plan);
 }
 
 /* Checks that the trained policy fits the world in which it is to be evaluated. */
@@ -241,8 +242,12 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         problem = job_stage_fit(call, &out->dataset, plan);
         if (problem != PROBLEM_NONE)
             return problem;
-        /* Read again, now without faults: the dataset's world may have defaults of its own. */
-        job_parameters_read(call, "/parameters", plan->algorithm, out->dataset.environment,
+        problem = job_features_check(call, &members, &out->dataset, plan);
+        if (problem != PROBLEM_NONE)
+            return problem;
+        /* Read again, now without faults: the dataset may have defaults of its own. */
+        job_parameters_read(call, "/parameters", plan->algorithm,
+                            (struct job_defaults){out->dataset.environment, plan->request.features},
                             members.parameters, &plan->request.parameters);
     }
     const struct job_kind *kind = job_kind(plan->algorithm);

@@ -29,7 +29,7 @@ static void read_axis(struct call *call, const char *name, const json_t *list,
             return;
         }
         json_t *object = json_pack("{s:O}", name, json_array_get(list, i));
-        job_parameters_read(call, "/sweep", algorithm, NULL, object, &one);
+        job_parameters_read(call, "/sweep", algorithm, (struct job_defaults){0}, object, &one);
         out->values[i] = one.value[out->parameter];
         out->count++;
         json_decref(object);

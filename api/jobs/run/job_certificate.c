@@ -372,6 +372,7 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
         "warnings", sentences_json(injected, statement.warnings), "ledger",
         certificate_ledger(job, certificate->account));
     certify_cover(certificate->dataset, json);
+    json_object_set_new(json, "expert_means", dataset_means_json(certificate->dataset));
     json_object_set(json, "binds", certificate->binds);
     if (certificate->audited)
         json_object_set(json, "audited", certificate->audited);

@@ -8,8 +8,10 @@
 #define JUDGE_SEED UINT64_C(20261121)
 #define MOST_VALUE 10.0 /* of values in the fit's own scale */
 
-/* Settings of the fit, with scales that are taken from the public data. */
-static struct fitted_q_settings settings_for(const struct dataset *data, double discount)
+/* Settings of the fit. Its scales are the job's own, of FEATURES, or else taken from the public
+ * data. */
+static struct fitted_q_settings settings_for(const struct dataset *data,
+                                             const struct features *features, double discount)
 {
     struct fitted_q_settings settings = fitted_q_defaults(discount);
     double reward = 0, squares = 0;
@@ -21,8 +23,9 @@ static struct fitted_q_settings settings_for(const struct dataset *data, double 
     double spread = sqrt(squares / (double)numbers);
     if (reward > 0 && isfinite(reward))
         settings.reward_scale = MOST_VALUE * fmax(1 - discount, 1e-3) / reward;
-    if (spread > 0 && isfinite(spread))
+    if (!features && spread > 0 && isfinite(spread))
         settings.input_scale = 1 / spread;
+    settings.features = features;
     return settings;
 }
 
@@ -37,7 +40,8 @@ bool job_judge(struct job_run *run, const struct policy *policy)
     struct dataset *data = job_run_load_other(run, run->plan.judge);
     if (!data)
         return job_run_held_up(run) == ALGORITHM_OK;
-    const struct fitted_q_settings settings = settings_for(data, run->plan.judge_discount);
+    const struct fitted_q_settings settings =
+        settings_for(data, run->plan.request.features, run->plan.judge_discount);
     enum algorithm_status status = fitted_q_evaluate(&settings, policy, data, JUDGE_SEED,
                                                      fit_goes_on, run, &run->judgement, &message);
     dataset_free(data);

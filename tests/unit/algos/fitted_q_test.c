@@ -3,6 +3,7 @@
 
 #include <criterion/criterion.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "envs/rng.h"
@@ -123,6 +124,27 @@ Test(fitted_q, policies_that_do_not_draw_and_scales)
     settings.reward_scale = 1e-6;
     struct fitted_q_result large = evaluate(&settings, policy, data);
     cr_assert_float_eq(large.value, 1e6 * one.value, 1e4, "%g", large.value);
+    policy_free(policy);
+    dataset_free(data);
+}
+
+/* States as numbers of 96 .. 160 are normalised to what they were, to the bit. */
+Test(fitted_q, normalises_states_by_public_ranges)
+{
+    struct fitted_q_settings settings = small();
+    struct dataset *data = play(false, 6);
+    struct policy *policy = changing(0.5);
+    struct fitted_q_result plain = evaluate(&settings, policy, data);
+    struct features *features = features_new(2);
+    for (uint32_t d = 0; d < 2; d++)
+        features->range[d] = (struct feature_range){96, 160};
+    uint64_t numbers = 2 * (data->transition_count + data->trajectory_count);
+    for (uint64_t i = 0; i < numbers; i++)
+        data->states[i] = 128 + 32 * data->states[i];
+    settings.features = features;
+    struct fitted_q_result natural = evaluate(&settings, policy, data);
+    cr_expect_eq(memcmp(&plain, &natural, sizeof plain), 0);
+    free(features);
     policy_free(policy);
     dataset_free(data);
 }

@@ -28,10 +28,11 @@ static const char *unplayable(struct fixture *f)
 
 static const char *job(const char *algorithm, const char *dataset, const char *consensus)
 {
-    return domain_path("{\"algorithm\":\"%s\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
-                       "\"privacy\":{\"epsilon\":3,\"delta\":1e-3,\"consensus\":%s},"
-                       "\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":50}}",
-                       algorithm, dataset, consensus);
+    return domain_path(
+        "{\"algorithm\":\"%s\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
+        "\"privacy\":{\"epsilon\":3,\"delta\":1e-3,\"consensus\":%s},"
+        "\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"input_scale\":1,\"steps\":50}}",
+        algorithm, dataset, consensus);
 }
 
 Test(job_grid, needs_no_world_and_costs_what_its_labels_cost)
@@ -122,7 +123,8 @@ Test(job_grid, lists_are_bounded_in_number)
         cr_assert_gt(asprintf(&body,
                               "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"consensus\","
                               "\"dataset\":\"%s\",\"privacy\":{\"epsilon\":3,\"delta\":1e-3,"
-                              "\"consensus\":{\"grid\":{\"states\":[%s]}}}}",
+                              "\"consensus\":{\"grid\":{\"states\":[%s]}}},"
+                              "\"parameters\":{\"input_scale\":1}}",
                               id, list),
                      0);
         struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);

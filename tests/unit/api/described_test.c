@@ -1,0 +1,286 @@
+/* Datasets that describe their features: dimensions follow, values outside are refused or clipped,
+ * training takes its scales from the description, and certificates repeat who an expert is. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/jobs.h"
+#include "tests/unit/api/domain.h"
+
+#define MEANS "the clinician, with every stay that they treated"
+#define DESCRIPTION(outside)                                                                       \
+    "\"description\":{\"row\":\"an hour\",\"expert\":\"" MEANS "\",\"outside\":\"" outside         \
+    "\",\"features\":[{\"name\":\"heart_rate\",\"unit\":\"1/min\",\"low\":30,\"high\":220},"       \
+    "{\"name\":\"lactate\",\"low\":0.1,\"high\":100,\"scale\":\"log\"},"                           \
+    "{\"name\":\"diabetes\",\"categories\":[\"no\",\"yes\"]}],\"actions\":[\"wait\",\"treat\"]}"
+#define REST                                                                                       \
+    "\"max_episode_steps\":10,\"discount\":0.9,\"nominal_experts\":60,"                            \
+    "\"budget\":{\"epsilon\":100,\"delta\":1e-2}"
+
+static struct response *declare(struct fixture *f, const char *more)
+{
+    return fixture_post(f, "steward", "/v1/datasets",
+                        domain_path("{\"name\":\"ward\",%s," REST "}", more));
+}
+
+#define LINE(expert, heart, lactate)                                                               \
+    "{\"expert\":\"" expert "\",\"states\":[[" heart "," lactate                                   \
+    ",1,0],[80,0,1,0]],\"actions\":[1],\"rewards\":[1],\"terminated\":true,\"truncated\":false}\n"
+
+/* A sealed dataset of 60 experts, described or not. */
+static const char *ward(struct fixture *f, const char *described)
+{
+    struct response *made = declare(f, described);
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    char text[60 * 256];
+    size_t at = 0;
+    for (unsigned e = 0; e < 60; e++)
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               "{\"expert\":\"e%u\",\"states\":[[%u,%g,%d,%d],[%u,0.5,%d,%d]],"
+                               "\"actions\":[%d],\"rewards\":[%d],\"terminated\":true,"
+                               "\"truncated\":false}\n",
+                               e, 60 + 2 * e, e / 60.0, e % 2 == 0, e % 2 == 1, 60 + e, e % 2 == 0,
+                               e % 2 == 1, e > 30, e > 30);
+    expect_status(domain_upload(f, NULL, id, text, at, NULL), 201);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    return id;
+}
+
+Test(described, dimensions_follow_from_the_features)
+{
+    struct fixture *f = fixture_open();
+    struct response *made = declare(f, DESCRIPTION("refuse"));
+    expect_status(made, 201);
+    cr_expect_eq(response_number(made, "/state_dim"), 4);
+    cr_expect_eq(response_number(made, "/action_count"), 2);
+    cr_expect_str_eq(response_text(made, "/expert_means"), MEANS);
+    const char *path = domain_path("/v1/datasets/%s", response_text(made, "/id"));
+    const char *const readers[] = {"steward", "contributor"};
+    for (size_t i = 0; i < 2; i++) {
+        struct response *shown = fixture_get(f, readers[i], path);
+        expect_status(shown, 200);
+        cr_expect_str_eq(response_text(shown, "/description/features/1/scale"), "log");
+        cr_expect_eq(response_number(shown, "/description/features/0/high"), 220);
+        cr_expect(
+            json_equal(response_at(shown, "/description"), response_at(made, "/description")));
+    }
+    struct response *list = fixture_get(f, "steward", "/v1/datasets");
+    cr_expect_str_eq(response_text(list, "/items/0/expert_means"), MEANS);
+    cr_expect_null(response_at(list, "/items/0/description"));
+    expect_status(declare(f, "\"state_dim\":4,\"action_count\":2," DESCRIPTION("clip")), 201);
+    expect_status(fixture_delete(f, "steward", path), 204);
+    fixture_close(f);
+}
+
+Test(described, what_does_not_agree_is_refused_before_anything_is_stored)
+{
+    struct fixture *f = fixture_open();
+    expect_invalid(declare(f, "\"state_dim\":5," DESCRIPTION("refuse")), "/state_dim");
+    expect_invalid(declare(f, "\"action_count\":3," DESCRIPTION("refuse")), "/action_count");
+    expect_invalid(declare(f, "\"environment\":\"ward\"," DESCRIPTION("refuse")),
+                   "/description/features");
+    expect_invalid(declare(f, "\"environment\":\"ward\"," DESCRIPTION("refuse")),
+                   "/description/actions");
+    expect_invalid(declare(f, DESCRIPTION("ignore")), "/description/outside");
+    expect_invalid(declare(f, "\"description\":{}"), "/description/features");
+    expect_invalid(declare(f, "\"description\":[]"), "/description");
+    struct response *list = fixture_get(f, "steward", "/v1/datasets");
+    cr_expect_eq(json_array_size(response_at(list, "/items")), 0);
+    /* A world of the same form is fine: its states are such coordinates. */
+    expect_status(declare(f, "\"environment\":\"cartpole\"," DESCRIPTION("refuse")), 201);
+    struct response *plain = declare(f, "\"state_dim\":4,\"action_count\":2");
+    expect_status(plain, 201);
+    struct response *shown =
+        fixture_get(f, "steward", domain_path("/v1/datasets/%s", response_text(plain, "/id")));
+    cr_expect(json_is_null(response_at(shown, "/description")));
+    cr_expect(json_is_null(response_at(shown, "/expert_means")));
+    fixture_close(f);
+}
+
+Test(described, values_outside_are_refused_by_line)
+{
+    struct fixture *f = fixture_open();
+    struct response *made = declare(f, DESCRIPTION("refuse"));
+    const char *id = response_text(made, "/id");
+    const char text[] = LINE("a", "80", "0") LINE("b", "1180", "0") LINE("c", "80", "-1.5");
+    struct response *refused = domain_upload(f, NULL, id, text, 0, NULL);
+    expect_invalid(refused, "/states/0/0");
+    expect_invalid(refused, "/states/0/1");
+    cr_expect_eq(response_number(refused, "/errors/0/line"), 2);
+    cr_expect_str_eq(response_text(refused, "/errors/0/detail"),
+                     "heart_rate is 1180, above its highest value 220");
+    cr_expect_eq(response_number(refused, "/errors/1/line"), 3);
+    cr_expect(strstr(response_text(refused, "/errors/1/detail"), "lactate is 0.0316228, "));
+    expect_invalid(domain_upload(f, NULL, id,
+                                 "[{\"expert\":\"a\",\"states\":[[80,0,1,1],[80,0,0,0]],"
+                                 "\"actions\":[1],\"rewards\":[1],\"terminated\":true,"
+                                 "\"truncated\":false}]",
+                                 0, "application/json"),
+                   "/0/states/1/2");
+    struct response *shown = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
+    cr_expect_eq(response_number(shown, "/trajectories"), 0);
+    expect_status(domain_upload(f, NULL, id, LINE("a", "30", "2"), 0, NULL), 201);
+    made = declare(f, DESCRIPTION("clip"));
+    id = response_text(made, "/id");
+    expect_status(domain_upload(f, NULL, id, text, 0, NULL), 201);
+    expect_invalid(domain_upload(f, NULL, id, LINE("a", "1e39", "0"), 0, NULL), "/states/0/0");
+    fixture_close(f);
+}
+
+#define JOB(algorithm, mechanism, dataset, more)                                                   \
+    domain_path("{\"algorithm\":\"" algorithm "\",\"mechanism\":\"" mechanism                      \
+                "\",\"dataset\":\"%s\"" more "}",                                                  \
+                dataset)
+#define PRIVACY ",\"privacy\":{\"epsilon\":2,\"delta\":1e-5}"
+#define SHORT   "\"steps\":20,\"hidden\":[4]"
+
+Test(described, unscaled_data_are_refused_before_anything_is_spent)
+{
+    struct fixture *f = fixture_open();
+    const char *id = ward(f, "\"state_dim\":4,\"action_count\":2");
+    const char *bare = JOB("cql", "dpsgd", id, PRIVACY ",\"parameters\":{" SHORT "}");
+    struct response *refused = fixture_post(f, "steward", "/v1/jobs", bare);
+    expect_invalid(refused, "/parameters/input_scale");
+    cr_expect(strstr(response_text(refused, "/errors/0/detail"), "\"description\""));
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs:estimate", bare),
+                   "/parameters/input_scale");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                JOB("behaviour_cloning", "none", id,
+                                    ",\"shards\":3,\"parameters\":{" SHORT "}")),
+                   "/parameters/input_scale");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                JOB("gp_q_learning", "gaussian_process", id, PRIVACY)),
+                   "/parameters/input_scale");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                JOB("gp_q_learning", "gaussian_process", id,
+                                    PRIVACY ",\"parameters\":{\"input_scale\":1,\"low\":[-9]}")),
+                   "/parameters/high");
+    cr_expect_eq(domain_spent(f, id), 0);
+    /* Without a mechanism nothing is spent. */
+    expect_status(fixture_post(f, "steward", "/v1/jobs:estimate",
+                               JOB("cql", "none", id,
+                                   ",\"i_understand\":\"not_private\",\"parameters\":{" SHORT "}")),
+                  200);
+    expect_status(fixture_post(f, "steward", "/v1/jobs:estimate",
+                               JOB("cql", "dpsgd", id,
+                                   PRIVACY ",\"parameters\":{\"input_scale\":0.01," SHORT "}")),
+                  200);
+    fixture_close(f);
+}
+
+/* The plan of job ID as it is stored. */
+static json_t *stored_plan(struct fixture *f, const char *id)
+{
+    struct job_row row;
+    cr_assert_eq(jobs_find(fixture_db(f), id, &row), DB_OK);
+    json_t *plan = json_loads(row.plan, 0, NULL);
+    job_done(&row);
+    cr_assert(plan != NULL);
+    return plan;
+}
+
+Test(described, training_takes_its_scales_from_the_description)
+{
+    struct fixture *f = fixture_open();
+    const char *id = ward(f, DESCRIPTION("refuse"));
+    struct response *job =
+        domain_run(f, JOB("behaviour_cloning", "dpsgd", id, PRIVACY ",\"parameters\":{" SHORT "}"));
+    cr_expect_eq(response_number(job, "/parameters/input_scale"), 2);
+    json_t *plan = stored_plan(f, response_text(job, "/id"));
+    const double low[] = {30, -1, 0, 0}, high[] = {220, 2, 1, 1};
+    json_t *features = json_object_get(plan, "features");
+    for (size_t d = 0; d < 4; d++) {
+        cr_expect_float_eq(json_number_value(json_array_get(json_object_get(features, "low"), d)),
+                           low[d], 1e-15);
+        cr_expect_float_eq(json_number_value(json_array_get(json_object_get(features, "high"), d)),
+                           high[d], 1e-15);
+    }
+    json_decref(plan);
+    struct response *certificate = fixture_get(
+        f, "auditor", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+    expect_status(certificate, 200);
+    cr_expect_str_eq(response_text(certificate, "/expert_means"), MEANS);
+    cr_expect_str_eq(response_text(certificate, "/privacy/unit"), "expert");
+    fixture_close(f);
+}
+
+/* Without noise a clone of these experts treats whoever has a heart rate above 120: the downloaded
+ * network reads heart rates. */
+Test(described, a_released_policy_reads_the_numbers_as_they_were_uploaded)
+{
+    struct fixture *f = fixture_open();
+    const char *id = ward(f, "\"sensitivity\":\"public\"," DESCRIPTION("refuse"));
+    struct response *job = domain_run(f, JOB("behaviour_cloning", "none", id,
+                                             ",\"parameters\":{\"steps\":2000,\"hidden\":[16]}"));
+    const char *path = domain_path("/v1/policies/%s/actions", response_text(job, "/policy"));
+    struct response *r =
+        fixture_post(f, "steward", path, "{\"states\":[[70,0.1,1,0],[170,0.9,0,1],[75,0.15,0,1]]}");
+    expect_status(r, 200);
+    cr_expect_eq(response_number(r, "/actions/0"), 0);
+    cr_expect_eq(response_number(r, "/actions/1"), 1);
+    cr_expect_eq(response_number(r, "/actions/2"), 0);
+    fixture_close(f);
+}
+
+/* All tries of a sweep learn from the same ranges, also when another worker goes on. */
+Test(described, a_sweep_and_a_job_that_was_stopped_keep_the_ranges)
+{
+    struct fixture *f = fixture_open();
+    const char *id = ward(f, "\"environment\":\"cartpole\"," DESCRIPTION("refuse"));
+    struct domain_meddler stop = {.f = f, .act_at = 1, .stop = true};
+    struct response *made = fixture_post(
+        f, "steward", "/v1/jobs",
+        JOB("behaviour_cloning", "dpsgd", id,
+            PRIVACY ",\"sweep\":{\"learning_rate\":[0.001,0.01]},\"evaluate\":{\"environment\":"
+                    "\"cartpole\",\"episodes\":2},\"parameters\":{\"steps\":300,\"hidden\":[4]}"));
+    expect_status(made, 202);
+    (void)domain_turn(f, "one", domain_meddle, &stop);
+    (void)domain_turn(f, "two", NULL, NULL);
+    struct response *job = domain_job(f, made);
+    cr_expect_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
+    fixture_close(f);
+}
+
+Test(described, teachers_repeat_who_an_expert_is)
+{
+    struct fixture *f = fixture_open();
+    const char *id = ward(f, DESCRIPTION("refuse"));
+    struct response *job = domain_run(
+        f, JOB("behaviour_cloning", "none", id, ",\"shards\":10,\"parameters\":{" SHORT "}"));
+    struct response *teacher = fixture_post(
+        f, "steward", "/v1/teachers",
+        domain_path("{\"policy\":\"%s\",\"adjacency\":{\"unit\":\"expert\"},\"mechanism\":{"
+                    "\"name\":\"gaussian_simplex\",\"sigma\":1},\"budget\":{\"epsilon\":50,"
+                    "\"delta\":1e-4}}",
+                    response_text(job, "/policy")));
+    expect_status(teacher, 201);
+    struct response *certificate = fixture_get(
+        f, "auditor", domain_path("/v1/teachers/%s/certificate", response_text(teacher, "/id")));
+    expect_status(certificate, 200);
+    cr_expect_str_eq(response_text(certificate, "/expert_means"), MEANS);
+    fixture_close(f);
+}
+
+Test(described, q_releases_are_bounded_by_the_ranges)
+{
+    struct fixture *f = fixture_open();
+    const char *id = ward(f, DESCRIPTION("refuse"));
+    struct response *job = domain_run(
+        f, JOB("gp_q_learning", "gaussian_process", id,
+               ",\"privacy\":{\"epsilon\":50,\"delta\":1e-4},\"parameters\":{\"steps\":10,"
+               "\"radius\":100}"));
+    cr_expect_eq(response_number(job, "/parameters/low/0"), 30);
+    cr_expect_float_eq(response_number(job, "/parameters/high/1"), 2, 1e-15);
+    cr_expect_eq(response_number(job, "/release/shards"), 12); /* a fifth of 60 */
+    const char *release = response_text(job, "/q_release");
+    struct response *r =
+        fixture_post(f, "steward", domain_path("/v1/q-releases/%s/actions", release),
+                     "{\"states\":[[118,0.6,1,0]]}");
+    expect_status(r, 200);
+    struct response *certificate =
+        fixture_get(f, "auditor", domain_path("/v1/q-releases/%s/certificate", release));
+    cr_expect_str_eq(response_text(certificate, "/expert_means"), MEANS);
+    fixture_close(f);
+}
