@@ -68,7 +68,7 @@ static const char *make_report(const struct agent_task *task, struct agent_room 
     const struct agent_terms *terms = &task->terms;
     if (!a3c_play(&room->episode, &terms->net, room->parameters, task->env, room->world, physics,
                   at->exploration, rng))
-        return "the world broke, or the parameters are not usable";
+        return "the world broke";
     if (!a3c_gradient(&room->episode, &terms->net, room->parameters, &terms->loss, room->gradient))
         memset(room->gradient, 0, actor_critic_count(&terms->net) * sizeof *room->gradient);
     struct noise_source *noise = noise_source_new("report");

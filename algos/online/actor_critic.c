@@ -126,8 +126,10 @@ bool a3c_play(struct a3c_episode *episode, const struct actor_critic *net, const
             row[i] = (float)seen[i];
         if (episode->terminated || episode->steps == episode->max_steps)
             return true;
-        if (!actor_critic_forward(net, parameters, row, episode->hidden, probabilities, &value))
-            return false;
+        bool finite =
+            actor_critic_forward(net, parameters, row, episode->hidden, probabilities, &value);
+        for (uint32_t a = 0; a < net->actions && !finite; a++)
+            probabilities[a] = 1.0 / net->actions;
         uint32_t action = explore_or_draw(probabilities, net->actions, exploration, rng);
         struct env_outcome outcome = env->step(state, physics, action, rng, seen);
         if (outcome.failed)

@@ -65,8 +65,8 @@ void a3c_episode_init(struct a3c_episode *episode, const struct actor_critic *ne
 void a3c_episode_clear(struct a3c_episode *episode);
 
 /* Plays one episode in ENV (of an opened STATE and that PHYSICS): a uniform action with probability
- * EXPLORATION, else one drawn from the actor. False: an output is not finite, or the world broke.
- */
+ * EXPLORATION, else one drawn from the actor, which is uniform where its outputs are not finite: an
+ * episode that stops there would reveal that it came there. False: the world broke. */
 bool a3c_play(struct a3c_episode *episode, const struct actor_critic *net, const float *parameters,
               const struct env *env, void *state, const double *physics, double exploration,
               struct rng *rng);

@@ -212,7 +212,7 @@ static enum algorithm_status pgc_learn(const struct algorithm_run *run, struct p
     enum algorithm_status status = ALGORITHM_OK;
     while (status == ALGORITHM_OK && pgc->updates < run->plan->total_steps) {
         if (!pgc_update(pgc, shows ? note_score : NULL, &shown)) {
-            *message = "the world broke, or the network's outputs are not finite";
+            *message = "the world broke";
             return ALGORITHM_BAD_INPUT;
         }
         if (pgc->updates == run->plan->total_steps)
