@@ -53,13 +53,8 @@ static const struct small {
 
 enum { DATA_CROWD, DATA_BARE, DATA_OPEN };
 
-/* What a request may say beside: members of itself, and of its privacy. */
-static const struct option {
-    const char *name, *members, *privacy, *parameters;
-    int data;
-    bool brief;            /* in brief runs, too */
-    const char *algorithm; /* with this alone, because it takes long; NULL: with all */
-} options[] = {
+/* "%s" in the members: what the scene has under that name. */
+static const struct job_option options[] = {
     {"plain", "", "", "", DATA_CROWD, true, NULL},
     {"evaluate", "," EVALUATE, "", "", DATA_CROWD, false, NULL},
     {"choose",
@@ -69,6 +64,7 @@ static const struct option {
     {"sweep", "," EVALUATE ",\"sweep\":{\"learning_rate\":[0.001,0.01]}", "", "", DATA_CROWD, false,
      NULL},
     {"judge", ",\"judge\":{\"dataset\":\"%s\"}", "", "", DATA_CROWD, false, "cql"},
+    {"audit", ",\"audit\":\"%s\"", "", "", DATA_CROWD, false, NULL},
     {"shards", ",\"shards\":3", "", "", DATA_CROWD, true, NULL},
     {"skill", "", ",\"consensus\":{\"labels\":20,\"skill\":{\"low\":0,\"high\":20,\"episodes\":1}}",
      "", DATA_CROWD, true, NULL},
@@ -96,12 +92,15 @@ static bool has_parameter(const struct algorithm *algorithm, const char *name, u
     return false;
 }
 
-static const char *parameters_of(const struct algorithm *algorithm, bool lives_on)
+/* Of those that OPTION leaves to others. */
+static const char *parameters_of(const struct algorithm *algorithm, const struct job_option *option,
+                                 bool lives_on)
 {
-    char text[1024] = "";
+    char text[1024] = "", quoted[64];
     unsigned index;
     for (size_t i = 0; i < sizeof smalls / sizeof smalls[0]; i++) {
-        if (!has_parameter(algorithm, smalls[i].name, &index))
+        snprintf(quoted, sizeof quoted, "\"%s\":", smalls[i].name);
+        if (!has_parameter(algorithm, smalls[i].name, &index) || strstr(option->parameters, quoted))
             continue;
         bool list = algorithm->parameters[index].type == PARAMETER_INTEGER_LIST;
         size_t size = strlen(text);
@@ -116,7 +115,7 @@ static const char *parameters_of(const struct algorithm *algorithm, bool lives_o
 }
 
 /* What a first stage needs to be small, unless OPTION says another. */
-static const char *stage_of(int mechanism, const struct option *option)
+static const char *stage_of(int mechanism, const struct job_option *option)
 {
     if (strstr(option->privacy, "\"stable\"") || strstr(option->privacy, "\"consensus\""))
         return "";
@@ -127,7 +126,7 @@ static const char *stage_of(int mechanism, const struct option *option)
     return "";
 }
 
-static const char *data_of(const struct play *p, const struct option *option)
+static const char *data_of(const struct play *p, const struct job_option *option)
 {
     switch (option->data) {
     case DATA_BARE: return p->bare;
@@ -137,7 +136,7 @@ static const char *data_of(const struct play *p, const struct option *option)
 }
 
 static const char *source_of(const struct play *p, const struct algorithm *algorithm, int mechanism,
-                             const struct option *option)
+                             const struct job_option *option)
 {
     if (mechanism == MECHANISM_TEACHER_ANSWERS)
         return domain_path(",\"environment\":\"cartpole\",\"teacher\":\"%s\"", p->teacher);
@@ -151,27 +150,41 @@ static const char *source_of(const struct play *p, const struct algorithm *algor
     }
 }
 
+static const char *members_of(const struct play *p, const struct job_option *option)
+{
+    const char *place = strstr(option->members, "%s");
+    if (!place)
+        return option->members;
+    return domain_path("%.*s%s%s", (int)(place - option->members), option->members,
+                       strstr(option->members, "\"judge\"") ? p->open_data : p->audit, place + 2);
+}
+
 static const char *job_text(const struct play *p, const struct algorithm *algorithm, int mechanism,
-                            const struct option *option, bool lives_on)
+                            const struct job_option *option, bool lives_on)
 {
     bool shards = strstr(option->members, "\"shards\"") != NULL;
     bool understands = mechanism == MECHANISM_NONE && !shards && option->data != DATA_OPEN &&
                        algorithm->kind == ALGORITHM_LEARNS_FROM_DATA;
-    const char *privacy = privacies[mechanism];
+    const char *privacy = privacies[mechanism], *small = parameters_of(algorithm, option, lives_on);
+    size_t own = strlen(option->parameters);
+    own -= own > 0 && small[0] == '\0'; /* the comma */
     cr_assert(privacy, "%s: give it a row in privacies[]",
               algorithm_mechanism_name((enum algorithm_mechanism)mechanism));
     if (privacy[0] != '\0')
         privacy = domain_path(",\"privacy\":{%s%s%s}", privacy, stage_of(mechanism, option),
                               option->privacy);
-    const char *members = option->members;
-    if (strstr(members, "%s"))
-        members = domain_path(",\"judge\":{\"dataset\":\"%s\"}", p->open_data);
-    return domain_path("{\"algorithm\":\"%s\",\"mechanism\":\"%s\"%s%s%s%s,\"parameters\":{%s%s}}",
-                       algorithm->name,
-                       algorithm_mechanism_name((enum algorithm_mechanism)mechanism),
-                       source_of(p, algorithm, mechanism, option), privacy, members,
-                       understands ? ",\"i_understand\":\"not_private\"" : "", option->parameters,
-                       parameters_of(algorithm, lives_on));
+    return domain_path(
+        "{\"algorithm\":\"%s\",\"mechanism\":\"%s\"%s%s%s%s,\"parameters\":{%.*s%s}}",
+        algorithm->name, algorithm_mechanism_name((enum algorithm_mechanism)mechanism),
+        source_of(p, algorithm, mechanism, option), privacy, members_of(p, option),
+        understands ? ",\"i_understand\":\"not_private\"" : "", (int)own, option->parameters,
+        small);
+}
+
+const char *kinds_job(struct play *p, const struct algorithm *algorithm, int mechanism,
+                      const struct job_option *option)
+{
+    return job_text(p, algorithm, mechanism, option, false);
 }
 
 /* ---- lives */
@@ -310,13 +323,52 @@ static void teach_with(struct play *p, const char *policy, bool shards)
         NULL);
 }
 
+/* ---- audits */
+
+/* An audit of such a training that has succeeded, in p->audit, where there can be one. */
+static void attack_kind(struct play *p, const struct algorithm *algorithm, int mechanism)
+{
+    snprintf(p->audit, sizeof p->audit, "job_none");
+    struct response *r = play_ask(p, CALLER_OWNER, "POST", "/v1/jobs:estimate", "/v1/jobs:estimate",
+                                  job_text(p, algorithm, mechanism, &options[0], false), NULL);
+    double noise = response_number(r, "/plan/noise_multiplier");
+    if (!(noise > 0))
+        return;
+    r = kinds_run(p, domain_path("{\"algorithm\":\"audit\",\"parameters\":{\"audited\":\"%s\","
+                                 "\"noise_multiplier\":%.6g,\"steps\":2,\"method\":\"one_run\","
+                                 "\"canaries\":40,\"batch_size\":10,\"trainings\":2}}",
+                                 algorithm->name, noise));
+    if (strcmp(response_text(r, "/state"), "succeeded") == 0)
+        snprintf(p->audit, sizeof p->audit, "%s", response_text(r, "/id"));
+}
+
+/* The certificate of JOB's policy shows the audit. */
+static bool shows_audit(struct play *p, const struct response *job)
+{
+    struct response *r = fixture_get(
+        p->f, "steward", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+    return response_at(r, "/audited/epsilon_shown") != NULL;
+}
+
 /* ---- all of them */
 
-static void play_kind(struct play *p, const struct algorithm *algorithm, int mechanism,
-                      const struct option *option, const struct life *life, struct job_tally *out)
+struct response *kinds_run(struct play *p, const char *body)
 {
-    const char *body = job_text(p, algorithm, mechanism, option, life != &lives[0]);
+    struct response *r = play_ask(p, CALLER_OWNER, "POST", "/v1/jobs", "/v1/jobs", body, NULL);
+    if (r->status != 202)
+        return r;
+    bool happened;
+    live_on(p, response_text(r, "/id"), strstr(body, "not_private") != NULL, &lives[0], &happened);
+    return play_ask(p, CALLER_OWNER, "GET", "/v1/jobs/{id}",
+                    domain_path("/v1/jobs/%s", response_text(r, "/id")), NULL, NULL);
+}
+
+static void play_kind(struct play *p, const struct algorithm *algorithm, int mechanism,
+                      const struct job_option *option, const struct life *life,
+                      struct job_tally *out)
+{
     bool shards = strstr(option->members, "\"shards\"") != NULL;
+    bool audits = strstr(option->members, "\"audit\"") != NULL;
     *out = (struct job_tally){.algorithm = algorithm->name,
                               .mechanism =
                                   algorithm_mechanism_name((enum algorithm_mechanism)mechanism),
@@ -326,6 +378,9 @@ static void play_kind(struct play *p, const struct algorithm *algorithm, int mec
     transcript_block(
         p->t, "KIND", "harness",
         domain_path("%s %s %s %s", out->algorithm, out->mechanism, out->option, out->life));
+    if (audits)
+        attack_kind(p, algorithm, mechanism);
+    const char *body = job_text(p, algorithm, mechanism, option, life != &lives[0]);
     play_ask(p, CALLER_OWNER, "POST", "/v1/jobs:estimate", "/v1/jobs:estimate", body, NULL);
     struct response *r = play_ask(p, CALLER_OWNER, "POST", "/v1/jobs", "/v1/jobs", body, NULL);
     out->accepted = r->status == 202;
@@ -337,6 +392,8 @@ static void play_kind(struct play *p, const struct algorithm *algorithm, int mec
     r = fixture_get(p->f, "steward", domain_path("/v1/jobs/%s", job));
     if (out->succeeded && unprotected)
         write_seconds(p, r);
+    cr_expect(!audits || !out->succeeded || shows_audit(p, r), "%s: no audit in the certificate",
+              out->algorithm);
     if (out->succeeded && strcmp(life->name, "runs") == 0 &&
         (shards || strcmp(option->name, "plain") == 0) &&
         algorithm->kind == ALGORITHM_LEARNS_FROM_DATA)
@@ -350,8 +407,8 @@ static bool takes_data(const struct algorithm *algorithm)
 }
 
 /* Whether OPTION says anything to such a job, and is not left out. */
-static bool fits_kind(const struct algorithm *algorithm, int mechanism, const struct option *option,
-                      bool brief)
+static bool fits_kind(const struct algorithm *algorithm, int mechanism,
+                      const struct job_option *option, bool brief)
 {
     const char *privacy = privacies[mechanism];
     if (brief && (!option->brief || !takes_data(algorithm)))

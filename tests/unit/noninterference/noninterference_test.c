@@ -14,7 +14,7 @@ TestSuite(noninterference, .timeout = 1200);
 #define SHOWN       20
 
 /* The expert x as it mostly is, and all else. */
-static const struct secret ordinary = {.name = "ordinary",
+static const struct secret ordinary = {.name = "the ordinary expert",
                                        .steps = 10,
                                        .first = 0.02,
                                        .further = 0.03,
@@ -43,9 +43,10 @@ static struct secret neighbour_without(void)
 
 /* ---- runs */
 
-enum scope { SCOPE_ALL, SCOPE_DATA, SCOPE_REQUESTS };
+enum scope { SCOPE_ALL, SCOPE_DATA, SCOPE_REQUESTS, SCOPE_EXTREMES };
 
 struct run {
+    const char *name; /* of its secret */
     struct transcript *t;
     unsigned answered[ROUTES_MOST];
     struct job_tally *tally;
@@ -54,12 +55,14 @@ struct run {
 
 static struct run run_with(const struct secret *secret, enum scope scope)
 {
-    struct run run = {0};
+    struct run run = {.name = secret->name};
     struct play *p = play_open(secret, run.answered);
-    if (scope != SCOPE_REQUESTS)
+    if (scope == SCOPE_ALL || scope == SCOPE_DATA)
         kinds_play(p, scope == SCOPE_DATA, &run.tally, &run.tally_count);
-    if (scope != SCOPE_DATA)
+    if (scope == SCOPE_ALL || scope == SCOPE_REQUESTS)
         play_meddle(p);
+    if (scope == SCOPE_EXTREMES)
+        extremes_play(p);
     run.t = play_close(p);
     return run;
 }
@@ -77,7 +80,7 @@ static size_t differences(const struct run *one, const struct secret *secret, en
     struct run two = run_with(secret, scope);
     size_t found = transcript_compare(one->t, two.t, SHOWN, out);
     if (out && found > 0)
-        fprintf(out, "%zu differences in all between the ordinary expert (-) and %s (+)\n", found,
+        fprintf(out, "%zu differences in all between %s (-) and %s (+)\n", found, one->name,
                 secret->name);
     run_clear(&two);
     return found;
@@ -181,6 +184,16 @@ Test(noninterference, of_extreme_data)
     network.weight = 3e38;
     const struct secret secrets[] = {one, rewards, states, stays, network};
     expect_alike(secrets, sizeof secrets / sizeof secrets[0], SCOPE_DATA);
+}
+
+Test(noninterference, of_settings_at_the_ends_of_their_ranges)
+{
+    struct secret without = neighbour_without(), huge = neighbour_called("huge numbers");
+    huge.first = huge.reward = huge.weight = 3e38;
+    huge.further = -3e38;
+    struct run one = run_with(&without, SCOPE_EXTREMES);
+    cr_expect_eq(differences(&one, &huge, SCOPE_EXTREMES, stderr), 0);
+    run_clear(&one);
 }
 
 Test(noninterference, of_what_is_asked_and_reported)

@@ -15,57 +15,7 @@
 
 #define EXPERTS       40 /* without x and y */
 
-/* ---- asking */
-
-static const char *const caller_names[CALLERS] = {[CALLER_NOBODY] = "nobody",
-                                                  [CALLER_STRANGER] = "stranger",
-                                                  [CALLER_CONTRIBUTOR] = "contributor",
-                                                  [CALLER_BEARER] = "bearer",
-                                                  [CALLER_STUDENT] = "student",
-                                                  [CALLER_AGENT] = "agent",
-                                                  [CALLER_AUDITOR] = "auditor",
-                                                  [CALLER_ADMIN] = "admin",
-                                                  [CALLER_OWNER] = "owner"};
-
-static const char *caller_token(struct play *p, int caller)
-{
-    switch (caller) {
-    case CALLER_NOBODY: return NULL;
-    case CALLER_STRANGER: return p->stranger;
-    case CALLER_BEARER: return p->bearer;
-    case CALLER_OWNER: return fixture_token(p->f, "steward");
-    default: return fixture_token(p->f, caller_names[caller]);
-    }
-}
-
-static void count_answer(struct play *p, const char *method, const char *pattern, int status)
-{
-    unsigned count;
-    const struct route *routes = route_all(&count);
-    for (unsigned i = 0; i < count; i++)
-        if (strcmp(routes[i].method, method) == 0 && strcmp(routes[i].pattern, pattern) == 0)
-            p->answered[i] += status >= 200 && status < 300;
-}
-
-/* The events that are due. */
-static void drain_events(struct play *p, struct response *r)
-{
-    char text[65536];
-    long size;
-    while (r->reply.events.next &&
-           (size = r->reply.events.next(r->reply.events.context, fixture_app(p->f),
-                                        fixture_db(p->f), text, sizeof text - 1)) > 0) {
-        text[size] = '\0';
-        for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-            json_t *json = json_loads(strncmp(line, "data: ", 6) == 0 ? line + 6 : "", 0, NULL);
-            if (json)
-                transcript_json(p->t, "event", json);
-            else
-                transcript_text(p->t, "event", line);
-            json_decref(json);
-        }
-    }
-}
+/* ---- scenes */
 
 void play_scene(struct play *p)
 {
@@ -77,40 +27,6 @@ void play_scene(struct play *p)
 void play_pass(struct play *p)
 {
     fixture_set_clock(PLAY_BEGIN_MS + (int64_t)p->scenes * SCENE_MS + SCENE_MS / 2);
-}
-
-struct response *play_ask(struct play *p, int caller, const char *method, const char *pattern,
-                          const char *path, const char *body, const char *type)
-{
-    char key[32], request[160];
-    fixture_advance(1);
-    snprintf(key, sizeof key, "play-%u", ++p->keys);
-    snprintf(request, sizeof request, "%s %s", method, pattern);
-    struct response *r =
-        fixture_ask(p->f, &(struct ask){.method = method,
-                                        .path = path,
-                                        .token = caller_token(p, caller),
-                                        .key = strcmp(method, "POST") == 0 ? key : NULL,
-                                        .body = body,
-                                        .content_type = type});
-    transcript_block(p->t, request, caller_names[caller], path);
-    transcript_number(p->t, "status", r->status);
-    transcript_text(p->t, "type", r->content_type);
-    for (unsigned i = 0; i < r->reply.header_count; i++)
-        transcript_text(p->t, domain_path("header %s", r->reply.headers[i].name),
-                        r->reply.headers[i].value);
-    if (r->json) {
-        transcript_json(p->t, "", r->json);
-    } else {
-        unsigned char digest[16];
-        char hex[2 * sizeof digest + 1];
-        crypto_generichash(digest, sizeof digest, (const unsigned char *)r->body, r->size, NULL, 0);
-        transcript_number(p->t, "size", (double)r->size);
-        transcript_text(p->t, "digest", sodium_bin2hex(hex, sizeof hex, digest, sizeof digest));
-    }
-    drain_events(p, r);
-    count_answer(p, method, pattern, r->status);
-    return r;
 }
 
 static const char *made_id(const struct response *r)
@@ -361,8 +277,10 @@ static void change_everything(struct play *p, bool deletes)
             (strcmp(routes[i].method, "DELETE") == 0) != deletes)
             continue;
         play_scene(p);
-        if (strcmp(routes[i].pattern, "/v1/clients/{id}") == 0)
+        if (strcmp(routes[i].pattern, "/v1/clients/{id}") == 0) {
             look_between(p, 0, ids_now(p), true); /* what is left of all that was deleted */
+            play_repeat(p);
+        }
         visit_paths(p, &routes[i], 0, ids_now(p), change_path);
     }
 }
@@ -428,12 +346,14 @@ static void put_network(struct play *p, int caller, const char *dataset, const c
 static void bring_secret(struct play *p, const char *dataset, const char *lines, bool network)
 {
     struct transcript *seen = p->t;
+    size_t kept = p->kept_count;
     p->t = transcript_new();
     upload_as(p, CALLER_BEARER, dataset, lines);
     if (network && p->secret.weight != 0)
         put_network(p, CALLER_BEARER, dataset, "x", p->secret.weight);
     transcript_free(p->t);
     p->t = seen;
+    play_forget(p, kept);
 }
 
 /* A sealed dataset of so many ordinary experts, y of another contributor, and x; WITH a network of
@@ -510,7 +430,10 @@ struct play *play_open(const struct secret *secret, unsigned *answered)
 struct transcript *play_close(struct play *p)
 {
     struct transcript *t = p->t;
+    play_repeat(p);
+    cr_expect_gt(p->repeated, 0);
     fixture_close(p->f);
+    free(p->kept);
     free(p);
     return t;
 }

@@ -24,16 +24,27 @@ struct secret {
     bool planted;          /* a dataset's name tells how many transitions it has */
 };
 
+/* A call whose answer the service keeps under a key. */
+struct kept_call {
+    const char *pattern;
+    int caller, status;
+    char key[32], *path, *body, *type; /* owned; BODY and TYPE may be NULL */
+    unsigned char digest[16];          /* of the answer's bytes */
+};
+
 struct play {
     struct fixture *f;
     struct transcript *t;
     struct secret secret;
     char dataset[40], bare[40], open_data[40], policy[40], teacher[40]; /* what jobs may name */
+    char audit[40];                                                     /* "job_none" is none */
     char stranger[160], bearer[160];                                    /* tokens */
     char report[8400];                                                  /* the body of one */
     unsigned keys, scenes;                                              /* that were used */
-    size_t looked;      /* identifiers that were looked at */
-    unsigned *answered; /* successes of each route */
+    struct kept_call *kept;
+    size_t kept_count, kept_room, repeated; /* repeated: with the first answer */
+    size_t looked;                          /* identifiers that were looked at */
+    unsigned *answered;                     /* successes of each route */
 };
 
 /* Who calls. The owner is the steward whose datasets and jobs they are; the bearer uploads the
@@ -53,7 +64,7 @@ enum {
 
 /* A service with its people, data and teachers on SECRET. ANSWERED: a counter for each route. */
 struct play *play_open(const struct secret *secret, unsigned *answered);
-/* Its transcript is the caller's. */
+/* Repeats what has not been repeated. Its transcript is the caller's. */
 struct transcript *play_close(struct play *play);
 
 /* Begins a scene at a time and with coins of its own, so that a difference of one scene is not one
@@ -67,10 +78,18 @@ void play_pass(struct play *play);
 struct response *play_ask(struct play *play, int caller, const char *method, const char *pattern,
                           const char *path, const char *body, const char *type);
 
+/* Makes every call that is kept again, under its key: a good answer must be the first one, byte for
+ * byte, and whatever is answered by now is written down. Then none is kept. */
+void play_repeat(struct play *play);
+
+/* Keeps the first FROM calls alone. */
+void play_forget(struct play *play, size_t from);
+
 /* Every caller gets everything that can be got of what has come since the last look. */
 void play_look(struct play *play);
 
-/* Every caller makes every change, of everything there is; then looks at all of it again. */
+/* Every caller makes every change, of everything there is; then looks at all of it again, and
+ * repeats each call that was answered well, under its key. */
 void play_meddle(struct play *play);
 
 #endif
