@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "envs/cartpole.h"
+#include "envs/env.h"
 
 enum { SLOTS = 5, STEPS = 100 };
 
@@ -183,21 +184,34 @@ Test(skill_voices, ask_while_an_expert_plays)
 /* ---- work and outcome, whenever episodes end */
 
 static struct {
-    uint32_t steps, resets;
+    const struct env *env; /* the world whose calls are counted */
+    uint32_t steps, resets, ends;
 } work;
 
 static bool counted_reset(void *state, const double *parameters, struct rng *rng,
                           double *observation)
 {
     work.resets++;
-    return cartpole_env.reset(state, parameters, rng, observation);
+    return work.env->reset(state, parameters, rng, observation);
 }
 
 static struct env_outcome counted_step(void *state, const double *parameters, unsigned action,
                                        struct rng *rng, double *observation)
 {
     work.steps++;
-    return cartpole_env.step(state, parameters, action, rng, observation);
+    struct env_outcome outcome = work.env->step(state, parameters, action, rng, observation);
+    work.ends += outcome.terminated;
+    return outcome;
+}
+
+static struct env counted_world(const struct env *env)
+{
+    struct env world = *env;
+    work.env = env;
+    work.steps = work.resets = work.ends = 0;
+    world.reset = counted_reset;
+    world.step = counted_step;
+    return world;
 }
 
 /* The weight of EXPERT by its definition: every episode alone, to its end and no further. */
@@ -246,17 +260,14 @@ Test(skill_voices, are_worth_what_single_episodes_give)
 /* An episode of 10 steps costs what one of 100 costs: steps of the world, resets, answers. */
 Test(skill_voices, cost_the_same_however_they_play)
 {
-    struct env world = cartpole_env;
-    world.reset = counted_reset;
-    world.step = counted_step;
     uint32_t steps[2], resets[2], asked[2];
     for (int bad = 0; bad < 2; bad++) {
+        struct env world = counted_world(&cartpole_env);
         struct cast cast = {.absent = {!!bad, !bad, true, true, true}};
         const struct expert_voices voices = voices_of(&cast);
         const struct skill_scale scale = {.high = STEPS, .power = 1, .episodes = 16};
         const struct skill_run run = {
             .voices = &voices, .scale = &scale, .env = &world, .max_length = STEPS, .seed = 9};
-        work.steps = work.resets = 0;
         struct skill_voices *skilled = skill_voices_new(&run);
         cr_assert(skilled);
         steps[bad] = work.steps;
@@ -268,4 +279,80 @@ Test(skill_voices, cost_the_same_however_they_play)
     cr_expect_eq(steps[1], steps[0], "%u steps of the world, and %u", steps[1], steps[0]);
     cr_expect_eq(asked[1], asked[0], "%u answers, and %u", asked[1], asked[0]);
     cr_expect_eq(resets[1], resets[0], "%u resets, and %u", resets[1], resets[0]);
+}
+
+/* ---- in every world of the table */
+
+/* Three experts: one action always, the next one in turn, one by the bits of the state. */
+struct troupe {
+    const struct env *env;
+    uint32_t alone; /* the expert that is there */
+    uint32_t asked;
+};
+
+static bool troupe_present(const void *context, uint32_t expert)
+{
+    return expert == ((const struct troupe *)context)->alone;
+}
+
+static void troupe_probabilities(const void *context, uint32_t first, uint32_t count,
+                                 const float *states, uint32_t state_count, double *out)
+{
+    struct troupe *troupe = (struct troupe *)(uintptr_t)context;
+    uint32_t actions = troupe->env->action_count, dim = troupe->env->state_dim;
+    for (uint32_t e = first; e < first + count; e++) {
+        for (uint32_t s = 0; s < state_count; s++) {
+            const float *x = states + (size_t)s * dim;
+            uint32_t bits = 0, likely = 0;
+            for (uint32_t i = 0; i < dim; i++)
+                bits = 3 * bits + (x[i] > 0.0F);
+            if (e > 0)
+                likely = (e == 1 ? troupe->asked : bits) % actions;
+            for (uint32_t a = 0; a < actions; a++)
+                out[a] = a == likely ? 1.0 - 0.01 * (actions - 1) : 0.01;
+            out += actions;
+            troupe->asked++;
+        }
+    }
+}
+
+/* An episode starts with two resets, and has one more at every step, or at every eighth where the
+ * world holds a resource. */
+#define TROUPE_EPISODES    4
+#define TROUPE_STEPS       (TROUPE_EPISODES * STEPS)
+#define TROUPE_RESETS(env) (TROUPE_EPISODES * (2 + STEPS / ((env)->open ? 8 : 1)))
+
+/* Steps of the world, resets and answers follow from the lengths alone, in each world. */
+Test(skill_voices, cost_the_same_in_every_world, .timeout = 120)
+{
+    unsigned count, ends = 0;
+    const struct env *const *all = env_all(&count);
+    for (unsigned w = 0; w < count; w++) {
+        for (uint32_t expert = 0; expert < 3; expert++) {
+            struct env world = counted_world(all[w]);
+            struct troupe troupe = {.env = all[w], .alone = expert};
+            const struct expert_voices voices = {.context = &troupe,
+                                                 .slots = 3,
+                                                 .state_dim = world.state_dim,
+                                                 .action_count = world.action_count,
+                                                 .min_probability = 0.01,
+                                                 .present = troupe_present,
+                                                 .probabilities = troupe_probabilities};
+            const struct skill_scale scale = {
+                .high = STEPS, .power = 1, .episodes = TROUPE_EPISODES};
+            const struct skill_run run = {
+                .voices = &voices, .scale = &scale, .env = &world, .max_length = STEPS, .seed = 9};
+            struct skill_voices *skilled = skill_voices_new(&run);
+            cr_assert(skilled);
+            cr_expect_eq(work.steps, TROUPE_STEPS, "%s, expert %u: %u", world.name, expert,
+                         work.steps);
+            cr_expect_eq(troupe.asked, TROUPE_STEPS, "%s, expert %u: %u", world.name, expert,
+                         troupe.asked);
+            cr_expect_eq(work.resets, TROUPE_RESETS(all[w]), "%s, expert %u: %u", world.name,
+                         expert, work.resets);
+            ends += work.ends;
+            skill_voices_free(skilled);
+        }
+    }
+    cr_expect_gt(ends, 0, "no episode ended before its limit");
 }
