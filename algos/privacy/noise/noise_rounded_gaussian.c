@@ -267,11 +267,12 @@ ALWAYS_INLINE double margin_of(double value, double slack)
     return (0.5 - __builtin_fabs(away)) - (slack + 0x1p-50);
 }
 
-/* Adds draws from WORDS to X and Y; MARGIN[2 PAIRS] tells which are in doubt. */
-ALWAYS_INLINE void add_pairs(const uint32_t *restrict words, double stddev, int64_t *restrict x,
-                             int64_t *restrict y, double *restrict margin)
+/* Adds the draws of the first LANES pairs, a multiple of GROUP, of WORDS to X and Y; MARGIN[2
+ * PAIRS] tells which are in doubt. */
+ALWAYS_INLINE void add_pairs(const uint32_t *restrict words, int lanes, double stddev,
+                             int64_t *restrict x, int64_t *restrict y, double *restrict margin)
 {
-    for (int i = 0; i < PAIRS; i++) {
+    for (int i = 0; i < lanes; i++) {
         struct rounded_gaussian_pair pair = rough_pair(words[i], words[PAIRS + i], stddev);
         x[i] += nearest_integer(pair.x);
         y[i] += nearest_integer(pair.y);
@@ -280,17 +281,23 @@ ALWAYS_INLINE void add_pairs(const uint32_t *restrict words, double stddev, int6
     }
 }
 
-static void add_pairs_plain(const uint32_t *words, double stddev, int64_t *x, int64_t *y,
+static void add_pairs_plain(const uint32_t *words, int lanes, double stddev, int64_t *x, int64_t *y,
                             double *margin)
 {
-    add_pairs(words, stddev, x, y, margin);
+    if (lanes == PAIRS)
+        add_pairs(words, PAIRS, stddev, x, y, margin);
+    else
+        add_pairs(words, lanes, stddev, x, y, margin);
 }
 
 #ifdef WIDE_PAIRS
-WIDE_PAIRS static void add_pairs_wide(const uint32_t *words, double stddev, int64_t *x, int64_t *y,
-                                      double *margin)
+WIDE_PAIRS static void add_pairs_wide(const uint32_t *words, int lanes, double stddev, int64_t *x,
+                                      int64_t *y, double *margin)
 {
-    add_pairs(words, stddev, x, y, margin);
+    if (lanes == PAIRS)
+        add_pairs(words, PAIRS, stddev, x, y, margin);
+    else
+        add_pairs(words, lanes, stddev, x, y, margin);
 }
 
 static bool has_wide_pairs(void)
@@ -328,46 +335,71 @@ static void refine_pair(struct noise_source *source, uint32_t u, uint32_t v, dou
     explicit_bzero(more, sizeof more);
 }
 
-static void refine_block(struct noise_source *source, const uint32_t *words, const double *margin,
-                         double stddev, int64_t *x, int64_t *y)
+static void refine_block(struct noise_source *source, const uint32_t *words, int pairs,
+                         const double *margin, double stddev, int64_t *x, int64_t *y)
 {
-    for (int first = 0; first < PAIRS; first += GROUP) {
+    for (int first = 0; first < pairs; first += GROUP) {
         uint64_t signs = 0;
         for (int i = first; i < first + GROUP; i++)
             signs |= bits_of_double(margin[i]) | bits_of_double(margin[PAIRS + i]);
-        for (int i = first; signs >> 63 && i < first + GROUP; i++)
+        for (int i = first; signs >> 63 && i < first + GROUP && i < pairs; i++)
             if (margin[i] < 0.0 || margin[PAIRS + i] < 0.0)
                 refine_pair(source, words[i], words[PAIRS + i], stddev, &x[i], &y[i]);
+    }
+}
+
+/* Room for one block; the first PAIRS of words and margins are of U and X, the others of V and Y.
+ */
+struct block {
+    uint32_t words[2 * PAIRS];
+    double margin[2 * PAIRS];
+    int64_t last[2 * PAIRS];
+};
+
+static void add_block(struct noise_source *source, struct block *block, int pairs, double stddev,
+                      int64_t *x, int64_t *y)
+{
+    int lanes = (pairs + GROUP - 1) / GROUP * GROUP;
+    if (has_wide_pairs())
+        add_pairs_wide(block->words, lanes, stddev, x, y, block->margin);
+    else
+        add_pairs_plain(block->words, lanes, stddev, x, y, block->margin);
+    refine_block(source, block->words, pairs, block->margin, stddev, x, y);
+}
+
+/* Fewer than 2 PAIRS values: no pair is drawn for more than one that is not asked for. */
+static void add_last(struct noise_source *source, struct block *block, double stddev,
+                     int64_t *values, size_t count)
+{
+    size_t pairs = (count + 1) / 2, lanes = (pairs + GROUP - 1) / GROUP * GROUP;
+    for (size_t half = 0; half < 2 * PAIRS; half += PAIRS) {
+        memset(block->words + half, 0, lanes * sizeof block->words[0]);
+        memset(block->last + half, 0, lanes * sizeof block->last[0]);
+        noise_bytes(source, block->words + half, pairs * sizeof block->words[0]);
+    }
+    memcpy(block->last, values, pairs * sizeof *values);
+    memcpy(block->last + PAIRS, values + pairs, (count - pairs) * sizeof *values);
+    add_block(source, block, (int)pairs, stddev, block->last, block->last + PAIRS);
+    memcpy(values, block->last, pairs * sizeof *values);
+    memcpy(values + pairs, block->last + PAIRS, (count - pairs) * sizeof *values);
+    for (size_t half = 0; half < 2 * PAIRS; half += PAIRS) {
+        explicit_bzero(block->words + half, lanes * sizeof block->words[0]);
+        explicit_bzero(block->margin + half, lanes * sizeof block->margin[0]);
+        explicit_bzero(block->last + half, lanes * sizeof block->last[0]);
     }
 }
 
 void rounded_gaussian_add(struct noise_source *source, double stddev, int64_t *values, size_t count)
 {
     assert(stddev >= ROUNDED_GAUSSIAN_LEAST && stddev <= ROUNDED_GAUSSIAN_MOST);
-    uint32_t words[2 * PAIRS];
-    double margin[2 * PAIRS];
-    int64_t last[2 * PAIRS];
-    bool wide = has_wide_pairs();
-    while (count > 0) {
-        size_t part = count < 2 * PAIRS ? count : 2 * PAIRS;
-        int64_t *block = part < 2 * PAIRS ? last : values;
-        if (block == last) {
-            memset(last, 0, sizeof last);
-            memcpy(last, values, part * sizeof *last);
-        }
-        noise_bytes(source, words, sizeof words);
-        if (wide)
-            add_pairs_wide(words, stddev, block, block + PAIRS, margin);
-        else
-            add_pairs_plain(words, stddev, block, block + PAIRS, margin);
-        refine_block(source, words, margin, stddev, block, block + PAIRS);
-        if (block == last) {
-            memcpy(values, last, part * sizeof *last);
-            explicit_bzero(last, sizeof last);
-        }
-        values += part;
-        count -= part;
+    struct block block;
+    bool filled = count >= 2 * PAIRS;
+    for (; count >= 2 * PAIRS; count -= 2 * PAIRS, values += 2 * PAIRS) {
+        noise_bytes(source, block.words, sizeof block.words);
+        add_block(source, &block, PAIRS, stddev, values, values + PAIRS);
     }
-    explicit_bzero(words, sizeof words);
-    explicit_bzero(margin, sizeof margin);
+    if (count > 0)
+        add_last(source, &block, stddev, values, count);
+    if (filled)
+        explicit_bzero(&block, sizeof block);
 }
