@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PARAMETERS_MAX      32
+#define PARAMETERS_MAX      40
 #define PARAMETER_LIST_MAX  7  /* hidden layers: MLP_MAX_LAYERS - 1 */
 #define PARAMETER_REALS_MAX 16 /* coordinates of a state: ENV_MAX_STATE_DIM */
 

@@ -16,19 +16,24 @@
 #define LARGEST_SQUARED_INPUT  1e30
 #define LARGEST_NORM_OVER_CLIP 1e20
 
-static double squared_length(const float *v, uint32_t count)
+double per_example_inner_product(const float *a, const float *b, uint32_t count)
 {
     double lane[8] = {0};
     uint32_t k = 0;
     for (; k + 8 <= count; k += 8)
         for (uint32_t j = 0; j < 8; j++)
-            lane[j] += (double)v[k + j] * (double)v[k + j];
+            lane[j] += (double)a[k + j] * (double)b[k + j];
     double sum = 0.0;
     for (; k < count; k++)
-        sum += (double)v[k] * (double)v[k];
+        sum += (double)a[k] * (double)b[k];
     for (uint32_t j = 0; j < 8; j++)
         sum += lane[j];
     return sum;
+}
+
+static double squared_length(const float *v, uint32_t count)
+{
+    return per_example_inner_product(v, v, count);
 }
 
 void per_example_squared_norm_add(const struct batch *batch, uint32_t rows, double *squared_norm)
@@ -43,6 +48,44 @@ void per_example_squared_norm_add(const struct batch *batch, uint32_t rows, doub
             double d = squared_length(batch->error[l] + (size_t)i * out, out);
             squared_norm[i] += a <= LARGEST_SQUARED_INPUT ? d * (a + 1.0) : INFINITY;
         }
+    }
+}
+
+/* Twice the inner products of ROW's gradient with those of its group's rows before it, from FIRST
+ * on. */
+static double cross_terms(const struct batch *batch, uint32_t first, uint32_t row)
+{
+    const struct mlp_shape *shape = &batch->shape;
+    double sum = 0.0;
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
+        const float *input = l == 0 ? batch->input : batch->activation[l - 1];
+        const float *error = batch->error[l];
+        for (uint32_t j = first; j < row; j++)
+            sum +=
+                per_example_inner_product(error + (size_t)row * out, error + (size_t)j * out, out) *
+                (per_example_inner_product(input + (size_t)row * in, input + (size_t)j * in, in) +
+                 1.0);
+    }
+    return 2.0 * sum;
+}
+
+void per_example_group_squared_norm(const struct batch *batch, uint32_t rows, uint32_t group,
+                                    double *squared_norm)
+{
+    assert(group > 0 && rows % group == 0);
+    memset(squared_norm, 0, rows * sizeof *squared_norm);
+    per_example_squared_norm_add(batch, rows, squared_norm);
+    for (uint32_t first = 0; group > 1 && first < rows; first += group) {
+        double sum = 0.0, most = 0.0;
+        for (uint32_t i = first; i < first + group; i++) {
+            sum += squared_norm[i] + cross_terms(batch, first, i);
+            most = fmax(most, squared_norm[i]);
+        }
+        /* What cancels leaves an error that is small beside the largest row. NaN stays. */
+        double norm = sum <= most ? most : sum;
+        for (uint32_t i = first; i < first + group; i++)
+            squared_norm[i] = norm;
     }
 }
 

@@ -14,6 +14,17 @@
  * above 1e15) that scaled errors would lose their precision. */
 void per_example_squared_norm_add(const struct batch *batch, uint32_t rows, double *squared_norm);
 
+/* The inner product of A[count] and B[count], summed in double: exact for whole numbers as long as
+ * the product of their lengths is at most 2^53. */
+double per_example_inner_product(const float *a, const float *b, uint32_t count);
+
+/* Sets SQUARED_NORM[rows] to the same for the sum of each GROUP consecutive rows' gradients, once
+ * in each of its rows, or to the largest of theirs if that is more, so that no single one passes
+ * the clip either. ROWS is a multiple of GROUP. The inner product of two rows' gradients is (d_i .
+ * d_j) (a_i . a_j + 1). NaN or infinity where one of the group's rows has it. */
+void per_example_group_squared_norm(const struct batch *batch, uint32_t rows, uint32_t group,
+                                    double *squared_norm);
+
 /* FACTOR[rows] = min(1, clip_norm / norm), kept a little low for rounding; 0 for a row whose norm
  * is not finite or above 1e20 clip_norm: such an example contributes nothing, because NaN and
  * underflow would pass any clip. */

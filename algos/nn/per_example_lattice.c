@@ -8,11 +8,12 @@
 #include <string.h>
 
 #include "algos/nn/matrix.h"
+#include "algos/nn/per_example.h"
 #include "envs/rng.h"
 #include "memory/memory.h"
 
 /* The norm to which a layer's integer inputs are scaled, about: the square root of the lattice's.
- */
+ * The rows of a group, each of which has a part of that, get less. */
 #define INPUT_NORM     256.0F
 #define TRIES          4
 #define ROUNDING_SHARE 0x1p-8
@@ -26,7 +27,7 @@ typedef float octet __attribute__((vector_size(OCTET * sizeof(float))));
 void per_example_lattice_init(struct per_example_lattice *lattice, const struct mlp_shape *shape)
 {
     const size_t rows = PER_EXAMPLE_LATTICE_ROWS;
-    size_t count = mlp_parameter_count(shape);
+    size_t count = mlp_parameter_count(shape) + PER_EXAMPLE_GROUP_MOST;
     for (uint32_t l = 0; l < shape->layer_count; l++)
         count += mlp_layer_input(shape, l) + (rows + 1) * shape->width[l];
     lattice->memory = memory_new(count, sizeof *lattice->memory);
@@ -39,6 +40,7 @@ void per_example_lattice_init(struct per_example_lattice *lattice, const struct 
         lattice->dither[1][l] = next;
         next += shape->width[l];
     }
+    next += PER_EXAMPLE_GROUP_MOST; /* what a group's later rows read beyond the last dither */
     for (uint32_t l = 0; l < shape->layer_count; l++) {
         lattice->error[l] = next;
         next += rows * shape->width[l];
@@ -56,7 +58,7 @@ void per_example_lattice_dither(struct per_example_lattice *lattice, const struc
 {
     struct rng rng;
     rng_seed(&rng, seed, step);
-    size_t count = 0;
+    size_t count = PER_EXAMPLE_GROUP_MOST;
     for (uint32_t l = 0; l < shape->layer_count; l++)
         count += mlp_layer_input(shape, l) + shape->width[l];
     float *dither = lattice->dither[0][0];
@@ -114,12 +116,12 @@ static float *layer_inputs(struct batch *batch, uint32_t layer)
 }
 
 /* The power of two that brings a vector of SQUARED length, that of the input and the bias's 1, near
- * INPUT_NORM. Never a fraction: the bias's input is this number. */
-static float input_scale(float squared)
+ * NORM. Never a fraction: the bias's input is this number. */
+static float input_scale(float squared, float norm)
 {
     int shift = 0;
     if (squared > 0.0F) /* false for NaN */
-        (void)frexpf(INPUT_NORM / sqrtf(squared), &shift);
+        (void)frexpf(norm / sqrtf(squared), &shift);
     return (float)ldexp(1.0, shift > 0 ? shift : 0);
 }
 
@@ -127,7 +129,8 @@ static float input_scale(float squared)
 struct row {
     struct per_example_lattice *lattice;
     struct batch *batch;
-    uint32_t number;
+    uint32_t number, place;        /* in the batch, and in its group */
+    float input_norm;              /* to be about that of its whole inputs */
     float scale[MLP_MAX_LAYERS];   /* 2^p of each layer's input */
     double square[MLP_MAX_LAYERS]; /* of the whole inputs, with the bias's, at most */
 };
@@ -139,8 +142,9 @@ static bool round_inputs(struct row *row)
     for (uint32_t l = 0; l < shape->layer_count; l++) {
         uint32_t in = mlp_layer_input(shape, l);
         float *input = layer_inputs(row->batch, l) + (size_t)row->number * in;
-        float scale = input_scale(about_square(input, in) + 1.0F);
-        double square = (double)make_whole(input, row->lattice->dither[0][l], in, scale, input);
+        float scale = input_scale(about_square(input, in) + 1.0F, row->input_norm);
+        const float *dither = row->lattice->dither[0][l] + row->place;
+        double square = (double)make_whole(input, dither, in, scale, input);
         row->scale[l] = scale;
         row->square[l] = square * SUM_ERROR + (double)scale * (double)scale;
         if (!(row->square[l] <= NORM_SQUARED))
@@ -158,21 +162,61 @@ static double round_errors(const struct row *row, double factor, double units)
         uint32_t out = shape->width[l];
         size_t place = (size_t)row->number * out;
         float scale = (float)(factor * units / (double)row->scale[l]);
-        double square = (double)make_whole(row->batch->error[l] + place, row->lattice->dither[1][l],
-                                           out, scale, row->lattice->error[l] + place);
+        const float *dither = row->lattice->dither[1][l] + row->place;
+        double square = (double)make_whole(row->batch->error[l] + place, dither, out, scale,
+                                           row->lattice->error[l] + place);
         sum += square * SUM_ERROR * row->square[l];
     }
     return sum;
 }
 
-/* Makes ROW whole. False: it cannot be. */
-static bool round_row(struct row *row, double factor, double units)
+/* Twice the inner products of ROW's whole gradient with those of its group's rows from FIRST on:
+ * whole numbers, and exact, because no row is longer than the lattice's norm. */
+static double cross_terms(const struct row *first, const struct row *row)
 {
-    if (!(factor > 0.0) || !round_inputs(row))
+    const struct mlp_shape *shape = &row->batch->shape;
+    double sum = 0.0;
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
+        const float *input = layer_inputs(row->batch, l), *error = row->lattice->error[l];
+        const float *my_input = input + (size_t)row->number * in;
+        const float *my_error = error + (size_t)row->number * out;
+        for (const struct row *other = first; other < row; other++)
+            sum += per_example_inner_product(my_error, error + (size_t)other->number * out, out) *
+                   (per_example_inner_product(my_input, input + (size_t)other->number * in, in) +
+                    (double)row->scale[l] * (double)other->scale[l]);
+    }
+    return 2.0 * sum;
+}
+
+/* The squared norm, at most, of the sum of the whole gradients of ROWS[count], or of the longest of
+ * them if that is more. */
+static double round_group(const struct row *rows, uint32_t count, double factor, double units)
+{
+    double most = 0.0, sum = 0.0;
+    for (uint32_t i = 0; i < count; i++) {
+        double square = round_errors(&rows[i], factor, units);
+        most = fmax(most, square);
+        sum += square;
+    }
+    if (count == 1 || !(most <= NORM_SQUARED) || isnan(sum))
+        return isnan(sum) ? sum : most;
+    for (uint32_t i = 1; i < count; i++)
+        sum += cross_terms(rows, &rows[i]);
+    return fmax(most, sum);
+}
+
+/* Makes the rows of a group whole. False: they cannot be. */
+static bool round_rows(struct row *rows, uint32_t count, double factor, double units)
+{
+    if (!(factor > 0.0))
         return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!round_inputs(&rows[i]))
+            return false;
     factor *= 1.0 - ROUNDING_SHARE;
     for (int i = 0; i < TRIES; i++) {
-        double square = round_errors(row, factor, units);
+        double square = round_group(rows, count, factor, units);
         if (square <= NORM_SQUARED)
             return true;
         factor *= sqrt(NORM_SQUARED / square) * (1.0 - ROUNDING_SHARE); /* NaN ends in false */
@@ -203,20 +247,36 @@ static void add_whole_biases(const struct row *row, int64_t *sum)
     }
 }
 
+/* Makes a group's rows whole, or zero, and adds their biases. */
+static void add_group(struct row *rows, uint32_t count, double factor, double units, int64_t *sum)
+{
+    bool fits = round_rows(rows, count, factor, units);
+    for (uint32_t i = 0; i < count; i++)
+        if (fits)
+            add_whole_biases(&rows[i], sum);
+        else
+            drop_whole_row(&rows[i]);
+}
+
 void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *batch,
-                             uint32_t rows, const float *factor, double units, int64_t *sum,
-                             bool first)
+                             uint32_t rows, uint32_t group, const float *factor, double units,
+                             int64_t *sum, bool first)
 {
     assert(rows <= batch->capacity && rows <= PER_EXAMPLE_LATTICE_ROWS && units > 0.0);
+    assert(group > 0 && group <= PER_EXAMPLE_GROUP_MOST && rows % group == 0);
     const struct mlp_shape *shape = &batch->shape;
     for (uint32_t l = 0; l < shape->layer_count && first; l++)
         memset(sum + mlp_bias_offset(shape, l), 0, shape->width[l] * sizeof *sum);
-    struct row row = {.lattice = lattice, .batch = batch};
-    for (; row.number < rows; row.number++)
-        if (round_row(&row, (double)factor[row.number], units))
-            add_whole_biases(&row, sum);
-        else
-            drop_whole_row(&row);
+    struct row members[PER_EXAMPLE_GROUP_MOST];
+    for (uint32_t row = 0; row < rows; row += group) {
+        for (uint32_t i = 0; i < group; i++)
+            members[i] = (struct row){.lattice = lattice,
+                                      .batch = batch,
+                                      .number = row + i,
+                                      .place = i,
+                                      .input_norm = INPUT_NORM / sqrtf((float)group)};
+        add_group(members, group, (double)factor[row], units, sum);
+    }
     for (uint32_t l = 0; l < shape->layer_count; l++) {
         uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
         size_t count = (size_t)in * out;

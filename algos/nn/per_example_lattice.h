@@ -6,24 +6,30 @@
  * the two integers next to it as a public dither says. The outer product of the two is then whole,
  * in steps of 1 / UNITS, and its expectation over the dither is the clipped gradient. p depends on
  * the example alone. The norm of what is added is computed in whole numbers, too: the bound below
- * is no matter of rounding. Products of whole numbers are summed in float by BLAS, exactly and
- * whatever its order of additions: no partial sum exceeds 2^24. */
+ * is no matter of rounding. Some rows may be one example together (a group): the bound is then on
+ * the sum of their whole gradients and on each of them. Products of whole numbers are summed in
+ * float by BLAS, exactly and whatever its order of additions: no partial sum exceeds 2^24. */
 #ifndef TACET_ALGOS_NN_PER_EXAMPLE_LATTICE_H
 #define TACET_ALGOS_NN_PER_EXAMPLE_LATTICE_H
 
 #include "algos/nn/batch.h"
 
+/* So many rows may be one example. */
+#define PER_EXAMPLE_GROUP_MOST 64
+
 /* No example's whole gradient is longer than this, in steps of the lattice (2-norm, all tensors
  * jointly). */
 #define PER_EXAMPLE_LATTICE_NORM 65536 /* DP_SGD_LATTICE_NORM */
 
-/* So many examples may be added at once. */
+/* So many rows may be added at once. */
 #define PER_EXAMPLE_LATTICE_ROWS 256
 
 /* What a network needs to round its gradients: the dither of a step, and the numbers of one
  * product. */
 struct per_example_lattice {
-    float *dither[2][MLP_MAX_LAYERS]; /* of inputs and of errors, in [-1/2, 1/2) */
+    float *dither[2][MLP_MAX_LAYERS]; /* of inputs and of errors, in [-1/2, 1/2). Row i of a group
+                                       * reads them from place i on: roundings of a group's rows
+                                       * would add up if they had the same coins */
     float *error[MLP_MAX_LAYERS];     /* whole errors, PER_EXAMPLE_LATTICE_ROWS x width */
     float *product;                   /* mlp_parameter_count */
     float *memory;                    /* what the pointers above point into; owned */
@@ -40,16 +46,18 @@ void per_example_lattice_dither(struct per_example_lattice *lattice, const struc
                                 uint64_t seed, uint64_t step);
 
 /* SUM[mlp_parameter_count] += (FIRST: =) the whole gradients of the first ROWS (at most
- * PER_EXAMPLE_LATTICE_ROWS) rows, each times its FACTOR, in steps of 1 / UNITS. FACTOR must be
- * those of per_example_factors for the clip norm PER_EXAMPLE_LATTICE_NORM / UNITS, times weights of
- * at most 1; the rounding typically takes less than 1 % more. Inputs above some 1000 in norm leave
- * few steps for errors, so more is lost of them. A row that is not finite, or does not fit, adds
- * nothing. What a row adds depends on that row, the dither, FACTOR
- * and UNITS alone when the batch was computed by batch_forward_fixed and batch_backward_fixed. Call
- * it instead of per_example_scale and batch_gradient_add; it overwrites inputs and activations. */
+ * PER_EXAMPLE_LATTICE_ROWS) rows, each times its FACTOR, in steps of 1 / UNITS. Each GROUP (at
+ * most PER_EXAMPLE_GROUP_MOST) consecutive rows are one example with one factor; ROWS is a multiple
+ * of GROUP. FACTOR must be those of per_example_factors for the clip norm GROUP
+ * PER_EXAMPLE_LATTICE_NORM / UNITS, times weights of at most 1 / GROUP; the rounding typically
+ * takes less than 1 % more. Inputs above some 1000 in norm leave few steps for errors, so more is
+ * lost of them. A group with a row that is not finite, or does not fit, adds nothing. What a group
+ * adds depends on its rows, the dither, FACTOR and UNITS alone when the batch was computed by
+ * batch_forward_fixed and batch_backward_fixed. Call it instead of per_example_scale and
+ * batch_gradient_add; it overwrites inputs and activations. */
 void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *batch,
-                             uint32_t rows, const float *factor, double units, int64_t *sum,
-                             bool first);
+                             uint32_t rows, uint32_t group, const float *factor, double units,
+                             int64_t *sum, bool first);
 
 /* SUM[count] += one example's whole GRADIENT, in steps of 1 / UNITS: cut to the norm
  * PER_EXAMPLE_LATTICE_NORM and rounded towards zero. What is not finite adds nothing. */

@@ -179,15 +179,16 @@ static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, doubl
         memset(whole, 0, state->count * sizeof *whole);
     else if (draw->count == 0)
         memset(t->gradient, 0, state->count * sizeof *t->gradient);
-    for (uint32_t first = 0; first < draw->count; first += TRAINER_CHUNK_ROWS) {
+    const uint32_t most = TRAINER_CHUNK_ROWS / draw->group * draw->group;
+    for (uint32_t first = 0; first < draw->count; first += most) {
         uint32_t left = draw->count - first;
-        const struct trainer_examples examples = {
-            .data = draw->data,
-            .count = left < TRAINER_CHUNK_ROWS ? left : TRAINER_CHUNK_ROWS,
-            .transitions = draw->transitions + first,
-            .weights = draw->weights + first,
-            .clip_norm = clip_norm,
-            .cache = cache->data ? cache : NULL};
+        const struct trainer_examples examples = {.data = draw->data,
+                                                  .count = left < most ? left : most,
+                                                  .group = draw->group,
+                                                  .transitions = draw->transitions + first,
+                                                  .weights = draw->weights + first,
+                                                  .clip_norm = clip_norm,
+                                                  .cache = cache->data ? cache : NULL};
         if (whole)
             trainer_chunk_add_whole(&t->chunk, &examples, state->online, state->target, units,
                                     whole, first == 0);
@@ -333,6 +334,9 @@ static const char *trainer_problem(const struct algorithm_run *run,
         return "the dataset's dimensions are not those of the request";
     if (settings->batch_size == 0)
         return "the batch size is zero";
+    if (settings->transitions_per_expert < 1 ||
+        settings->transitions_per_expert > TRAINER_GROUP_MOST)
+        return "the number of transitions of an expert in a step is out of bounds";
     const struct env *world = run->choice.world;
     if (settings->choice && (!world || world->state_dim != request->state_dim ||
                              world->action_count != request->action_count))
@@ -365,7 +369,8 @@ static size_t trainer_bytes(const struct trainer *t)
     const struct mlp_shape *shape = &t->settings->rule.shape;
     size_t kept = target_cache_pays(t->settings, t->run->data) ? 2 * TARGET_CACHE_MAX_BYTES : 0;
     return 16 * mlp_parameter_count(shape) * sizeof(float) +
-           2 * batch_bytes(shape, 2 * TRAINER_CHUNK_ROWS) + kept;
+           2 * batch_bytes(shape, 2 * TRAINER_CHUNK_ROWS) + kept +
+           trainer_draw_bytes(t->settings, t->run->data);
 }
 
 static void keep_targets(struct trainer *t)
@@ -411,7 +416,8 @@ static enum algorithm_status trainer_prepare(struct trainer *t, const char **mes
     }
     if (!open_noise(t))
         return ALGORITHM_NO_RANDOMNESS;
-    uint64_t interval = PULSE_WORK / (t->state.count * settings->batch_size + 1);
+    uint64_t rows = (uint64_t)settings->batch_size * settings->transitions_per_expert;
+    uint64_t interval = PULSE_WORK / (t->state.count * rows + 1);
     t->pulse_interval = interval < 1024 ? interval + (interval == 0) : 1024;
     open_workspaces(t);
     return ALGORITHM_OK;

@@ -4,11 +4,12 @@
  *
  * A run is a schedule of steps of two kinds. A noisy step takes its batch and its noise from the
  * plan and from nothing else (algos/privacy/training/dp_sgd_plan.h): each expert slot of the run's
- * data joins with the plan's rate, each chosen expert gives one uniformly drawn transition, its
- * gradient over the whole network is clipped. An empty batch is a step of noise. A plain step is
- * the mean of BATCH_SIZE uniform transitions: of all the data with MECHANISM_NONE, else of the
- * run's stable set, which was released before (algos/offline/schedule.h says which steps those are;
- * without a stable transition they move nothing).
+ * data joins with the plan's rate, each chosen expert gives one uniformly drawn transition, or
+ * several, and its gradient over the whole network, or the mean of theirs, is clipped once. An
+ * empty batch is a step of noise. A plain step is the mean of BATCH_SIZE uniform transitions: of
+ * all the data with MECHANISM_NONE, else of the run's stable set, which was released before
+ * (algos/offline/schedule.h says which steps those are; without a stable transition they move
+ * nothing).
  *
  * When the plan says that its draws are rounded Gaussians, noisy steps are computed in whole
  * numbers (fixed_order must be set): each example's gradient depends on that example and the
@@ -31,6 +32,9 @@
 
 /* Number of examples in one chunk; larger batches are summed chunk by chunk. */
 #define TRAINER_CHUNK_ROWS 256
+
+/* So many transitions of an expert may be one example. */
+#define TRAINER_GROUP_MOST 64
 
 /* Some examples of a batch. The networks' outputs are row major. */
 struct trainer_rows {
@@ -78,6 +82,7 @@ struct trainer_settings {
     uint64_t full_weight_transitions;             /* at least 1 */
     double weight_power;                          /* 0: all experts weigh 1 */
     double return_low, return_high, return_power; /* power 0: returns weigh nothing */
+    uint32_t transitions_per_expert;              /* of a noisy step: 1 .. TRAINER_GROUP_MOST */
     uint32_t batch_size;         /* of a plain step; the expected size of a noisy step's
                                   * batch */
     const struct choice *choice; /* NULL: the result is the last weights, or their average */

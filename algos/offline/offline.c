@@ -163,6 +163,7 @@ static struct trainer_settings offline_settings(const struct offline_kind *kind,
                                                 const struct algorithm_run *run)
 {
     const struct algorithm_request *request = run->request;
+    const bool plain = request->mechanism == MECHANISM_NONE;
     struct trainer_settings settings = {
         .rule = {.shape = run->plan->shape},
         .optimizer = {.kind = (enum optimizer_kind)algorithm_number(request, OFFLINE_OPTIMIZER),
@@ -184,6 +185,8 @@ static struct trainer_settings offline_settings(const struct offline_kind *kind,
         .return_low = algorithm_number(request, OFFLINE_RETURN_LOW),
         .return_high = algorithm_number(request, OFFLINE_RETURN_HIGH),
         .return_power = algorithm_number(request, OFFLINE_RETURN_POWER),
+        .transitions_per_expert =
+            plain ? 1 : (uint32_t)algorithm_number(request, OFFLINE_PER_EXPERT),
         .batch_size = batch_size(request),
         .choice = request->choice.candidates > 0 ? &request->choice : NULL,
         .output = kind->output,

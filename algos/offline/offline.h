@@ -35,6 +35,7 @@ enum offline_parameter {
     OFFLINE_RETURN_LOW,
     OFFLINE_RETURN_HIGH,
     OFFLINE_RETURN_POWER,
+    OFFLINE_PER_EXPERT,
     OFFLINE_COMMON_COUNT,
     /* Positions of the parameters that only algorithms with values have. */
     OFFLINE_REWARD_SCALE = OFFLINE_COMMON_COUNT,
@@ -114,7 +115,11 @@ extern const char *const offline_arithmetics[]; /* float, exact */
         "Public; an expert of this mean return or more has full weight; above return_low."},       \
     [OFFLINE_RETURN_POWER] = {"return_power", PARAMETER_REAL, PARAMETER_ONE(0), 0, 10, NULL, "",     \
         "Power of that weight, of the mean return's place between both; 0: returns weigh "         \
-        "nothing."}
+        "nothing."},                                                                               \
+    [OFFLINE_PER_EXPERT] = {"transitions_per_expert", PARAMETER_INTEGER, PARAMETER_ONE(1), 1,        \
+        TRAINER_GROUP_MOST, NULL, "transitions", "Drawn of each expert in a noisy step, with "     \
+        "replacement; the mean of their gradients is clipped once, so more of them make a "         \
+        "quieter signal for the same noise, at as many times the work."}
 
 /* Further rows, for algorithms that learn values. */
 #define OFFLINE_VALUE_PARAMETERS                                                                   \
@@ -174,7 +179,8 @@ extern const char *const offline_arithmetics[]; /* float, exact */
     {OFFLINE_ARITHMETIC, PARAMETER_ONE(0)}, /* float */                                            \
     {OFFLINE_RETURN_LOW, PARAMETER_ONE(0)},                                                        \
     {OFFLINE_RETURN_HIGH, PARAMETER_ONE(1)},                                                       \
-    {OFFLINE_RETURN_POWER, PARAMETER_ONE(0)}
+    {OFFLINE_RETURN_POWER, PARAMETER_ONE(0)},                                                      \
+    {OFFLINE_PER_EXPERT, PARAMETER_ONE(1)}
 /* clang-format on */
 
 /* The mechanisms of all offline algorithms: noisy steps, and plain steps on the first stage's

@@ -11,6 +11,7 @@
 #include "memory/memory.h"
 
 static_assert(PER_EXAMPLE_LATTICE_NORM == DP_SGD_LATTICE_NORM, "one bound, in two rooms");
+static_assert(TRAINER_GROUP_MOST <= PER_EXAMPLE_GROUP_MOST, "one bound, in two rooms");
 static_assert(TRAINER_CHUNK_ROWS <= PER_EXAMPLE_LATTICE_ROWS, "sums stay exact");
 
 void trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settings *settings)
@@ -116,14 +117,13 @@ static void find_errors(struct trainer_chunk *chunk, const struct trainer_exampl
 /* Computes the factor of each row's error: clip factor times weight. */
 static void find_factors(struct trainer_chunk *chunk, const struct trainer_examples *examples)
 {
-    uint32_t rows = examples->count;
+    uint32_t rows = examples->count, group = examples->group;
     if (examples->clip_norm <= 0.0) {
         memcpy(chunk->factor, examples->weights, rows * sizeof *chunk->factor);
         return;
     }
-    memset(chunk->squared_norm, 0, rows * sizeof *chunk->squared_norm);
-    per_example_squared_norm_add(chunk->online, rows, chunk->squared_norm);
-    per_example_factors(chunk->squared_norm, rows, examples->clip_norm, chunk->factor);
+    per_example_group_squared_norm(chunk->online, rows, group, chunk->squared_norm);
+    per_example_factors(chunk->squared_norm, rows, group * examples->clip_norm, chunk->factor);
     for (uint32_t i = 0; i < rows; i++)
         chunk->factor[i] *= examples->weights[i];
 }
@@ -165,6 +165,6 @@ void trainer_chunk_add_whole(struct trainer_chunk *chunk, const struct trainer_e
 {
     assert(chunk->settings->fixed_order && examples->clip_norm > 0.0);
     find_gradients(chunk, examples, online, target);
-    per_example_lattice_add(&chunk->lattice, chunk->online, examples->count, chunk->factor, units,
-                            sum, first);
+    per_example_lattice_add(&chunk->lattice, chunk->online, examples->count, examples->group,
+                            chunk->factor, units, sum, first);
 }

@@ -25,10 +25,11 @@ struct trainer_chunk {
 /* Which examples, and what is done with their gradients. */
 struct trainer_examples {
     const struct dataset *data;
-    uint32_t count;              /* at most TRAINER_CHUNK_ROWS */
+    uint32_t count;              /* at most TRAINER_CHUNK_ROWS, and a multiple of GROUP */
+    uint32_t group;              /* so many neighbours are clipped as one; they weigh alike */
     const uint64_t *transitions; /* rows of DATA */
     const float *weights;        /* each gradient is multiplied by its own, after the clip */
-    double clip_norm;            /* 0: gradients are not clipped */
+    double clip_norm;            /* of a group's mean gradient; 0: gradients are not clipped */
     struct target_cache *cache;  /* of DATA; NULL: the target network is always asked */
 };
 

@@ -36,15 +36,26 @@ static float expert_weight(const struct trainer_settings *settings, const struct
     return (float)(weight * pow(fmin(1.0, share), settings->return_power));
 }
 
+size_t trainer_draw_bytes(const struct trainer_settings *settings, const struct dataset *data)
+{
+    const uint32_t experts = data->expert_count, batch = settings->batch_size;
+    size_t most = (size_t)(experts > batch ? experts : batch) + 1;
+    return most * settings->transitions_per_expert * (sizeof(uint64_t) + sizeof(float)) +
+           most * (sizeof(uint32_t) + sizeof(float));
+}
+
 void trainer_draw_init(struct trainer_draw *draw, const struct trainer_settings *settings,
                        const struct dataset *data)
 {
     const uint32_t experts = data->expert_count, batch = settings->batch_size;
+    const uint32_t group = settings->transitions_per_expert;
     size_t most = (size_t)(experts > batch ? experts : batch) + 1;
-    *draw = (struct trainer_draw){.transitions = memory_new(most, sizeof *draw->transitions),
-                                  .weights = memory_new(most, sizeof *draw->weights),
-                                  .chosen = memory_new(most, sizeof *draw->chosen),
-                                  .expert_weights = memory_new(most, sizeof *draw->expert_weights)};
+    *draw =
+        (struct trainer_draw){.per_expert = group,
+                              .transitions = memory_new(most * group, sizeof *draw->transitions),
+                              .weights = memory_new(most * group, sizeof *draw->weights),
+                              .chosen = memory_new(most, sizeof *draw->chosen),
+                              .expert_weights = memory_new(most, sizeof *draw->expert_weights)};
     for (uint32_t e = 0; e < experts; e++)
         draw->expert_weights[e] = expert_weight(settings, data, e);
 }
@@ -97,6 +108,7 @@ void trainer_draw_transitions(struct trainer_draw *draw, const struct trainer_se
     assert(data->transition_count > 0);
     draw->data = data;
     draw->count = settings->batch_size;
+    draw->group = 1;
     for (uint32_t i = 0; i < draw->count; i++) {
         uint64_t transition = scale_below(rng_next(rng), data->transition_count);
         draw->transitions[i] = transition;
@@ -111,12 +123,15 @@ void trainer_draw_experts(struct trainer_draw *draw, const struct dp_sgd_plan *p
     uint32_t chosen = dp_sgd_plan_draw_batch(plan, noise, data->expert_count, draw->chosen);
     draw->data = data;
     draw->count = 0;
+    draw->group = draw->per_expert;
     for (uint32_t i = 0; i < chosen; i++) {
         uint32_t expert = draw->chosen[i];
         uint64_t first = bounds[expert], owned = bounds[expert + 1] - first;
         if (owned == 0)
             continue;
-        draw->weights[draw->count] = draw->expert_weights[expert];
-        draw->transitions[draw->count++] = first + scale_below(noise_u64(noise), owned);
+        for (uint32_t k = 0; k < draw->group; k++) {
+            draw->weights[draw->count] = draw->expert_weights[expert] / (float)draw->group;
+            draw->transitions[draw->count++] = first + scale_below(noise_u64(noise), owned);
+        }
     }
 }

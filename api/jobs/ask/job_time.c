@@ -80,6 +80,14 @@ static double training_passes(const struct job_plan *plan)
     return 5;
 }
 
+/* Rows of a noisy step for one of a plain one. */
+static double rows_each(const struct job_plan *plan)
+{
+    int each = parameters_index(plan->algorithm->parameters, plan->algorithm->parameter_count,
+                                "transitions_per_expert");
+    return each >= 0 ? plan->request.parameters.value[each].number[0] : 1;
+}
+
 static double training_seconds(const struct job_plan *plan)
 {
     const struct algorithm_plan *p = &plan->plan;
@@ -89,7 +97,7 @@ static double training_seconds(const struct job_plan *plan)
     double steps = (double)p->total_steps, noisy = (double)p->privacy.steps;
     double plain = STEP_SECONDS + rows + ADAM_SECONDS * parameters;
     double noise = NOISE_SECONDS * parameters;
-    double noisy_step = plain + noise;
+    double noisy_step = plain + noise + (rows_each(plan) - 1) * rows;
     if (p->privacy.rounded_draws > 0)
         noisy_step *= EXACT_TIMES;
     noisy = fmin(noisy, steps);

@@ -37,6 +37,7 @@ static struct trainer_settings settings_of(const struct kit *kit)
         .reward_scale = 1.0,
         .input_scale = PARAMETER_ONE(1.5),
         .full_weight_transitions = 1,
+        .transitions_per_expert = 1,
         .batch_size = 4};
 }
 

@@ -7,6 +7,7 @@
 
 #include "algos/nn/optimizer.h"
 #include "algos/offline/cql.h"
+#include "algos/offline/dp_trainer.h"
 
 enum { EXPERTS = 12, DIM = 4, STEPS = 9000 };
 
@@ -516,6 +517,97 @@ Test(trainer, plain_and_private_steps_follow_the_same_weights)
     cr_assert_lt(worst, 0.05 * size);
     dataset_free(empty);
     dataset_free(data);
+    teardown(&f);
+}
+
+/* ---- several transitions of an expert, clipped once. With this multiplier the noise of whole
+ * numbers is as small as it may be. */
+
+#define LITTLE_NOISE 2e-5
+
+Test(trainer, the_mean_of_an_experts_transitions_is_clipped_once)
+{
+    for (int exact = 0; exact < 2; exact++) {
+        struct fixture f;
+        setup(&f, MECHANISM_DPSGD);
+        dataset_free(f.data);
+        f.run.data = f.data = make_data(1, 1.0F, 1e6F); /* all clipped */
+        set(&f, "arithmetic", exact);
+        set(&f, "transitions_per_expert", 8);
+        double distance = one_step_distance(&f, LITTLE_NOISE);
+        cr_expect_lt(distance, 0.25 * 1.001, "%g", distance);
+        cr_expect_gt(distance, 0.24, "the clip was reached: %g", distance);
+        teardown(&f);
+    }
+}
+
+/* Both experts have one transition, again and again: the mean of several is that one, though there
+ * are fewer than are drawn. 250 rows are a chunk. */
+Test(trainer, a_mean_of_equal_transitions_is_what_one_is)
+{
+    enum { MOST = 256, EACH = 50 };
+    static const double each[] = {1, EACH};
+    struct dataset *data = two_experts(), *empty;
+    empty = dataset_builder_finish(dataset_builder_new(DIM, 2, 2));
+    cr_assert_not_null(empty);
+    for (int exact = 0; exact < 2; exact++) {
+        float start[MOST], end[2][MOST];
+        for (int i = 0; i < 2; i++) {
+            struct fixture f;
+            setup(&f, MECHANISM_DPSGD);
+            set(&f, "arithmetic", exact);
+            set(&f, "transitions_per_expert", each[i]);
+            (void)one_step_distance(&f, LITTLE_NOISE); /* for its settings */
+            cr_assert_leq(f.plan.parameter_count, MOST);
+            train_one_step(&f, empty, start);
+            train_one_step(&f, data, end[i]);
+            teardown(&f);
+        }
+        double worst = 0.0, size = 0.0;
+        for (size_t i = 0; i < (DIM + 1) * 8 + 9 * 2; i++) {
+            worst = fmax(worst, fabs((double)end[0][i] - (double)end[1][i]));
+            size = fmax(size, fabs((double)end[0][i] - (double)start[i]));
+        }
+        cr_expect_gt(size, 0.01);
+        cr_expect_lt(worst, 0.02 * size, "%s: %g of %g", exact ? "exact" : "float", worst, size);
+    }
+    dataset_free(empty);
+    dataset_free(data);
+}
+
+/* A chunk holds 36 groups of 7. */
+Test(trainer, groups_are_not_torn_by_chunks)
+{
+    enum { MANY = 700 };
+    for (int exact = 0; exact < 2; exact++) {
+        struct fixture f;
+        setup(&f, MECHANISM_DPSGD);
+        dataset_free(f.data);
+        f.run.data = f.data = make_data(MANY, 1.0F, 1.0F);
+        for (uint64_t i = 0; i < f.data->transition_count; i++) {
+            f.data->state_row[i] = 0;
+            f.data->actions[i] = 1;
+            f.data->terminated[i] = 1;
+            f.data->rewards[i] = 1e6F;
+        }
+        set(&f, "arithmetic", exact);
+        set(&f, "transitions_per_expert", 7);
+        double distance = one_step_distance(&f, LITTLE_NOISE);
+        cr_expect_float_eq(distance / (0.25 * MANY), 1.0, exact ? 2e-2 : 1e-3, "%g", distance);
+        teardown(&f);
+    }
+}
+
+Test(trainer, more_transitions_than_a_group_may_have_are_refused)
+{
+    static const double bad[] = {0, TRAINER_GROUP_MOST + 1, 1.5};
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        const char *message = NULL;
+        set(&f, "transitions_per_expert", bad[i]);
+        cr_expect_eq(cql_algorithm.plan(&f.request, &f.plan, &message), ALGORITHM_BAD_INPUT);
+    }
     teardown(&f);
 }
 

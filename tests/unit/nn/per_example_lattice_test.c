@@ -62,7 +62,7 @@ static void prepare(struct fixture *f, const int *order, uint32_t rows, double c
 static void sum_of(struct fixture *f, const int *order, uint32_t rows, double clip, int64_t *sum)
 {
     prepare(f, order, rows, clip);
-    per_example_lattice_add(&f->lattice, f->batch, rows, f->factor, NORM / clip, sum, false);
+    per_example_lattice_add(&f->lattice, f->batch, rows, 1, f->factor, NORM / clip, sum, false);
 }
 
 static void in_order(int order[ROWS])
@@ -140,7 +140,7 @@ Test(per_example_lattice, a_factor_that_is_too_large_is_lowered)
     __int128 square = 0;
     prepare(&f, &row, 1, 1.0);
     f.factor[0] *= 30.0F;
-    per_example_lattice_add(&f.lattice, f.batch, 1, f.factor, NORM, whole, true);
+    per_example_lattice_add(&f.lattice, f.batch, 1, 1, f.factor, NORM, whole, true);
     for (int i = 0; i < COUNT; i++)
         square += (__int128)whole[i] * whole[i];
     cr_assert(square <= (__int128)PER_EXAMPLE_LATTICE_NORM * PER_EXAMPLE_LATTICE_NORM);
@@ -183,5 +183,132 @@ Test(per_example_lattice, broken_rows_contribute_nothing)
     sum_of(&f, order, ROWS, 1.0, whole);
     sum_of(&f, order + 3, ROWS - 3, 1.0, rest);
     cr_assert_arr_eq(whole, rest, sizeof whole);
+    done(&f);
+}
+
+/* ---- groups: several rows are one example */
+
+/* The whole sum of GROUP rows that begin at ORDER, clipped as one at CLIP, each times 1 / GROUP. */
+static void sum_of_group(struct fixture *f, const int *order, uint32_t rows, uint32_t group,
+                         double clip, int64_t *sum)
+{
+    prepare(f, order, rows, clip);
+    per_example_group_squared_norm(f->batch, rows, group, f->squared_norm);
+    per_example_factors(f->squared_norm, rows, group * clip, f->factor);
+    for (uint32_t i = 0; i < rows; i++)
+        f->factor[i] /= (float)group;
+    per_example_lattice_add(&f->lattice, f->batch, rows, group, f->factor, NORM / clip, sum, false);
+}
+
+static double length_of(const int64_t *whole)
+{
+    __int128 square = 0;
+    for (int i = 0; i < COUNT; i++)
+        square += (__int128)whole[i] * whole[i];
+    cr_assert(square <= (__int128)PER_EXAMPLE_LATTICE_NORM * PER_EXAMPLE_LATTICE_NORM);
+    return sqrt((double)square) / NORM;
+}
+
+Test(per_example_lattice, no_group_is_longer_than_the_clip_norm)
+{
+    struct fixture f;
+    setup(&f);
+    const double clips[] = {1e-3, 0.1, 2.0, 50.0};
+    const uint32_t groups[] = {2, 3, 8, 20, 40};
+    double longest = 0.0;
+    for (int n = 0; n < 60; n++) {
+        int order[ROWS];
+        for (int i = 0; i < ROWS; i++)
+            order[i] = (7 * i + n) % ROWS;
+        int64_t whole[COUNT] = {0};
+        per_example_lattice_dither(&f.lattice, &shape, 8, (uint64_t)n);
+        sum_of_group(&f, order, groups[n % 5], groups[n % 5], clips[n % 4], whole);
+        longest = fmax(longest, length_of(whole));
+    }
+    cr_assert_gt(longest, 0.99, "the clip was reached");
+    done(&f);
+}
+
+/* Gradients that cancel, each a thousand times longer than the clip norm allows their mean to be:
+ * neither may pass what sums in float hold. */
+Test(per_example_lattice, a_group_that_cancels_keeps_every_bound)
+{
+    enum { PAIR = 2 };
+    struct fixture f;
+    setup(&f);
+    for (int i = 0; i < PAIR; i++)
+        memcpy(f.inputs[i], f.inputs[0], sizeof f.inputs[0]);
+    for (int k = 0; k < OUT; k++) {
+        f.errors[0][k] *= 1e4F;
+        f.errors[1][k] = -f.errors[0][k];
+    }
+    int order[ROWS];
+    int64_t whole[COUNT] = {0};
+    in_order(order);
+    sum_of_group(&f, order, PAIR, PAIR, 1.0, whole);
+    cr_assert_lt(length_of(whole), 0.1);
+    for (int row = 0; row < PAIR; row++) {
+        int64_t alone[COUNT] = {0};
+        float factor = f.factor[row];
+        prepare(&f, &row, 1, 1.0);
+        per_example_lattice_add(&f.lattice, f.batch, 1, 1, &factor, NORM, alone, true);
+        cr_assert_gt(length_of(alone), 0.5, "the rows themselves are long");
+    }
+    done(&f);
+}
+
+/* The mean over dithers of a group's sum is the clipped mean of its rows' gradients. */
+Test(per_example_lattice, a_group_is_the_clipped_mean_of_its_rows)
+{
+    enum { STEPS = 2000, GROUP = 5 };
+    struct fixture f;
+    setup(&f);
+    int order[ROWS];
+    in_order(order);
+    const double clips[] = {0.5, 1e3};
+    for (int c = 0; c < 2; c++) {
+        static double mean[COUNT];
+        float gradient[COUNT] = {0};
+        double units = NORM / clips[c], squares = 0.0;
+        memset(mean, 0, sizeof mean);
+        for (int step = 0; step < STEPS; step++) {
+            int64_t whole[COUNT] = {0};
+            per_example_lattice_dither(&f.lattice, &shape, 9, (uint64_t)step);
+            sum_of_group(&f, order, GROUP, GROUP, clips[c], whole);
+            for (int i = 0; i < COUNT; i++)
+                mean[i] += (double)whole[i] / STEPS;
+        }
+        prepare(&f, order, GROUP, 1e9);
+        batch_gradient_add(f.batch, GROUP, gradient);
+        for (int i = 0; i < COUNT; i++)
+            squares += pow((double)gradient[i] / GROUP, 2.0);
+        double factor = fmin(1.0, clips[c] / sqrt(squares)) / GROUP;
+        for (int i = 0; i < COUNT; i++) {
+            double exact = factor * (double)gradient[i] * units;
+            /* as above, each row with its own rounding */
+            cr_assert_float_eq(mean[i], exact,
+                               0.01 * fabs(exact) + 7.0 * 0.35 * 256.0 * GROUP / sqrt(STEPS),
+                               "clip %g, weight %d", clips[c], i);
+        }
+        cr_assert_eq(c == 0, sqrt(squares) > clips[c], "one of both is clipped");
+    }
+    done(&f);
+}
+
+Test(per_example_lattice, groups_do_not_depend_on_their_company)
+{
+    enum { GROUP = 8 };
+    struct fixture f;
+    setup(&f);
+    int order[ROWS];
+    int64_t all[COUNT] = {0}, single[COUNT] = {0};
+    in_order(order);
+    f.inputs[GROUP + 1][2] = NAN; /* its group adds nothing */
+    f.errors[3 * GROUP + 5][0] = INFINITY;
+    sum_of_group(&f, order, ROWS, GROUP, 1.0, all);
+    for (int g = 4; g >= 0; g -= 2)
+        sum_of_group(&f, order + (ptrdiff_t)g * GROUP, GROUP, GROUP, 1.0, single);
+    cr_assert_arr_eq(all, single, sizeof all);
+    cr_assert_gt(fabs((double)all[0]) + fabs((double)all[1]), 0.0);
     done(&f);
 }

@@ -224,3 +224,46 @@ Test(per_example, huge_examples_stay_within_a_tiny_clip)
         teardown(&f);
     }
 }
+
+/* A group's norm is that of the sum of its rows' gradients, made one by one; or the longest row's,
+ * where that is more. */
+Test(per_example, a_groups_norm_is_that_of_the_summed_gradients)
+{
+    enum { GROUP = 4, GROUPS = 7, CANCELS = 3 };
+    struct fixture f;
+    setup(&f);
+    float *one = malloc(f.count * sizeof *one);
+    double *sum = malloc(f.count * sizeof *sum);
+    cr_assert(one && sum);
+    for (int k = 0; k < OUTPUTS; k++) { /* two rows of this group cancel */
+        float *errors = f.errors + (ptrdiff_t)CANCELS * GROUP * OUTPUTS;
+        errors[OUTPUTS + k] = -errors[k];
+        errors[2 * OUTPUTS + k] = errors[3 * OUTPUTS + k] = 0.0F;
+    }
+    memcpy(f.inputs + (CANCELS * GROUP + 1) * 5, f.inputs + CANCELS * GROUP * 5, 5 * sizeof(float));
+    run_backward(&f, f.batch, f.inputs, f.errors, ROWS);
+    per_example_group_squared_norm(f.batch, GROUPS * GROUP, GROUP, f.squared_norm);
+    for (int g = 0; g < GROUPS; g++) {
+        double longest = 0.0, square = 0.0;
+        memset(sum, 0, f.count * sizeof *sum);
+        for (int i = g * GROUP; i < (g + 1) * GROUP; i++) {
+            longest = fmax(longest, explicit_gradient(&f, i, one));
+            for (size_t p = 0; p < f.count; p++)
+                sum[p] += (double)one[p];
+        }
+        for (size_t p = 0; p < f.count; p++)
+            square += sum[p] * sum[p];
+        double expected = fmax(square, longest * longest);
+        cr_assert_eq(g == CANCELS, square < longest * longest * 0.5, "group %d", g);
+        for (int i = g * GROUP; i < (g + 1) * GROUP; i++)
+            cr_assert_float_eq(f.squared_norm[i] / expected, 1.0, 1e-5, "row %d", i);
+    }
+    f.squared_norm[0] = 0.0;
+    f.batch->error[2][OUTPUTS + 1] = NAN; /* of row 1: its group has no norm */
+    per_example_group_squared_norm(f.batch, 2 * GROUP, GROUP, f.squared_norm);
+    for (int i = 0; i < 2 * GROUP; i++)
+        cr_assert_eq(i < GROUP, !isfinite(f.squared_norm[i]), "row %d", i);
+    free(sum);
+    free(one);
+    teardown(&f);
+}
