@@ -73,6 +73,21 @@ Test(job_time, labels_skill_steps_and_evaluation_add_to_it)
     fixture_close(f);
 }
 
+/* Each further transition of an expert is as many rows more. */
+Test(job_time, transitions_of_an_expert_are_counted)
+{
+    static const char more[] = ",\"parameters\":{\"hidden\":[8],\"batch_size\":4,"
+                               "\"steps\":400000,\"transitions_per_expert\":%d}";
+    struct fixture *f = fixture_open();
+    const char *id = domain_crowd(f, 40, false);
+    double one = seconds(f, job("cql", "dpsgd", id, "", domain_path(more, 1)));
+    double eleven = seconds(f, job("cql", "dpsgd", id, "", domain_path(more, 11)));
+    double sixty_one = seconds(f, job("cql", "dpsgd", id, "", domain_path(more, 61)));
+    cr_expect_gt(eleven, 1.5 * one);
+    cr_expect_float_eq((sixty_one - one) / (eleven - one), 6.0, 0.2, "%g %g", eleven, sixty_one);
+    fixture_close(f);
+}
+
 /* A sweep takes as long as its tries one after the other, the data being read once. */
 Test(job_time, a_sweep_takes_all_its_tries)
 {
