@@ -19,8 +19,6 @@
 #define ROUNDS             1
 #define CANDIDATE_EPISODES 20
 #define SKILL_EPISODES     16
-/* Ten runs of ten episodes. */
-#define EPISODES 100
 
 const struct cell_method cell_methods[] = {
     {"none", MECHANISM_NONE, SPARSE_VECTOR_SHARP},
@@ -213,7 +211,7 @@ bool cell_run(const struct cell *cell, struct cell_result *out)
         status = train(cell, &request, &plan, &policy, &message);
     env_defaults(p->env, physics);
     if (status != ALGORITHM_OK ||
-        !policy_evaluate(policy, p->env, physics, EPISODES, p->evaluation_steps,
+        !policy_evaluate(policy, p->env, physics, cell->episodes, p->evaluation_steps,
                          UINT64_C(1000) + cell->seed, &out->played)) {
         fprintf(stderr, "%s, %s, %s: %s\n", p->env->name, cell->algorithm->name, cell->method->name,
                 message[0] ? message : "no memory, or a broken policy");

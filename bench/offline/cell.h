@@ -30,7 +30,8 @@ struct cell {
     const struct cell_method *method;
     double epsilon; /* 0 with method "none" */
     uint64_t seed;
-    uint64_t steps; /* 0: the algorithm's default */
+    uint64_t steps;    /* 0: the algorithm's default */
+    uint32_t episodes; /* that judge it */
     struct cell_setting settings[CELL_SETTINGS];
     unsigned setting_count;
 };

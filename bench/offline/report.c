@@ -318,7 +318,7 @@ static void write_duels(FILE *out, const struct results *all)
 bool report_write(const char *path, const char *directory)
 {
     static const char *const worlds[] = {"cartpole", "acrobot", "lunar_lander", "hiv"};
-    static const char *const algorithms[] = {"cql", "bcq"};
+    static const char *const algorithms[] = {"cql", "bcq", "behaviour_cloning"};
     struct results all;
     unsigned line;
     char name[4096];
@@ -335,7 +335,7 @@ bool report_write(const char *path, const char *directory)
     if (good)
         write_duels(out, &all);
     for (int w = 0; good && w < 4; w++)
-        for (int a = 0; good && a < 2; a++)
+        for (int a = 0; good && a < 3; a++)
             good = write_all(out, &all, worlds[w], algorithms[a], directory);
     if (out && fclose(out) != 0)
         good = false;

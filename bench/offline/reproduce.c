@@ -17,11 +17,13 @@
 #include "bench/offline/results.h"
 
 #define WORDS 12
+/* Ten runs of ten episodes. */
+#define EPISODES 100
 
 struct options {
     char *worlds; /* comma-separated, as are the next */
     const char *algorithms, *methods, *epsilons;
-    uint32_t experts, trajectories;
+    uint32_t experts, trajectories, episodes;
     uint64_t first_seed, seeds, steps, population;
     const char *results, *cache, *report;
     bool ablation, import;
@@ -34,7 +36,8 @@ static const char usage[] =
     "  [--only none,dpsgd,selective,selective_paper,consensus] [--epsilons 2.5,5,7.5,10]\n"
     "  [--experts 3000] [--trajectories 20] [--first-seed 1] [--seeds 3] [--steps N] [--set "
     "NAME=VALUE[:VALUE...] ...]\n"
-    "  [--population SEED] [--results FILE] [--cache DIRECTORY] [--ablation] [--report "
+    "  [--population SEED] [--episodes 100] [--results FILE] [--cache DIRECTORY] [--ablation] "
+    "[--report "
     "DIRECTORY]\n"
     "reproduce_offline --import --environments WORLD [--population SEED] [--cache DIRECTORY] < "
     "NETWORKS\n";
@@ -73,6 +76,7 @@ static bool read_option(int which, char *text, struct options *o)
     case 'p': o->epsilons = text; return true;
     case 'n': return number(text, 1, 1e6, &value) && (o->experts = (uint32_t)value) == value;
     case 't': return number(text, 1, 1e4, &value) && (o->trajectories = (uint32_t)value) == value;
+    case 'j': return number(text, 1, 1e6, &value) && (o->episodes = (uint32_t)value) == value;
     case 's': return number(text, 1, 1000, &value) && (double)(o->seeds = (uint64_t)value) == value;
     case 'f':
         return number(text, 1, 1e9, &value) && (double)(o->first_seed = (uint64_t)value) == value;
@@ -102,6 +106,7 @@ static bool read_options(int argc, char **argv, struct options *o)
                                           {"steps", required_argument, NULL, 'k'},
                                           {"population", required_argument, NULL, 'q'},
                                           {"set", required_argument, NULL, 'e'},
+                                          {"episodes", required_argument, NULL, 'j'},
                                           {"results", required_argument, NULL, 'r'},
                                           {"cache", required_argument, NULL, 'c'},
                                           {"report", required_argument, NULL, 'o'},
@@ -122,6 +127,9 @@ static bool describe(const struct options *o, char out[RESULT_WORD])
     out[0] = '\0';
     if (o->population != 1)
         size += (size_t)snprintf(out, RESULT_WORD, "population=%" PRIu64, o->population);
+    if (o->episodes != EPISODES)
+        size += (size_t)snprintf(out + size, RESULT_WORD - size, "%sepisodes=%" PRIu32,
+                                 size > 0 ? "," : "", o->episodes);
     if (o->steps > 0)
         size += (size_t)snprintf(out + size, RESULT_WORD - size, "%ssteps=%" PRIu64,
                                  size > 0 ? "," : "", o->steps);
@@ -209,8 +217,10 @@ static bool run_world(const struct options *o, const struct population *populati
     snprintf(epsilons, sizeof epsilons, "%s", o->epsilons);
     unsigned algorithm_count = words(algorithms, algorithm), method_count = words(methods, method);
     unsigned epsilon_count = words(epsilons, epsilon);
-    struct cell cell = {
-        .population = population, .steps = o->steps, .setting_count = o->setting_count};
+    struct cell cell = {.population = population,
+                        .steps = o->steps,
+                        .episodes = o->episodes,
+                        .setting_count = o->setting_count};
     memcpy(cell.settings, o->settings, sizeof cell.settings);
     for (cell.seed = o->first_seed; cell.seed - o->first_seed < o->seeds; cell.seed++) {
         for (unsigned m = 0; m < method_count; m++) {
@@ -251,6 +261,7 @@ int main(int argc, char **argv)
                         .epsilons = "2.5,5,7.5,10",
                         .experts = 3000,
                         .trajectories = 20,
+                        .episodes = EPISODES,
                         .first_seed = 1,
                         .seeds = 3,
                         .population = 1,

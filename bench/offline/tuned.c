@@ -32,7 +32,9 @@ static const struct {
     /* And a large one pays for fewer voices: those of better experts. */
     {10, ANY, "cartpole", "cql", "consensus", "skill_power=16"},
     {0, ANY, "acrobot", NULL, NULL, "steps=40000"},
+    {0, ANY, "acrobot", NULL, "none", "return_power=0"},
     {0, ANY, "acrobot", "cql", "none", "alpha=0.05"},
+    {0, ANY, "acrobot", NULL, "consensus", "return_power=0"},
     {0, ANY, "acrobot", "cql", "dpsgd", "alpha=1"},
     {0, ANY, "acrobot", "cql", "selective", "alpha=1"},
     {0, ANY, "acrobot", "cql", "consensus", "alpha=1"},
