@@ -16,13 +16,6 @@ enum { SCALE_LINEAR, SCALE_LOG };
 
 static const char *const feature_scales[] = {"linear", "log", NULL};
 static const char *const outside_rules[] = {"refuse", "clip", NULL};
-static const char *const last_states[] = {
-    [LAST_STATE_OWN_ROW] = "own_row",
-    [LAST_STATE_REPEAT] = "repeat",
-    [LAST_STATE_DROP] = "drop",
-    NULL,
-};
-
 /* What is being read. */
 struct reading {
     struct call *call;
@@ -207,104 +200,76 @@ static void set_ranges(struct description *out)
     }
 }
 
-/* ---- the table */
+/* ---- actions */
 
-static const struct description_feature *find_feature(const struct description *description,
-                                                      const char *name)
+/* Reads EDGES into the bins: increasing, from LOW to below HIGH. */
+static bool read_edges(struct reading *reading, const json_t *edges, const char *pointer)
 {
-    for (unsigned i = 0; i < description->feature_count; i++)
-        if (strcmp(description->features[i].name, name) == 0)
-            return &description->features[i];
-    return NULL;
-}
-
-/* What VALUE lacks to fill in for FEATURE: a sentence, or NULL. */
-static const char *fill_problem(const struct description_feature *feature, const json_t *value)
-{
-    if (feature->category_count == 0) {
-        double x = json_number_value(value);
-        bool fits = json_is_number(value) && x >= feature->low && x <= feature->high;
-        return fits ? NULL : "must be a number from the feature's low to its high";
-    }
-    const char *name = json_string_value(value);
-    for (unsigned c = 0; name && c < feature->category_count; c++)
-        if (strcmp(feature->categories[c], name) == 0)
-            return NULL;
-    return "must be one of the feature's categories";
-}
-
-static void read_fill(struct reading *reading, json_t *fill, const char *pointer)
-{
+    struct description_bins *bins = &reading->out->bins;
     struct call *call = reading->call;
-    const char *name;
-    json_t *value;
-    reading->out->table.fill = fill;
-    json_object_foreach(fill, name, value)
-    {
-        const struct description_feature *feature = find_feature(reading->out, name);
-        const char *problem = "is no feature";
-        if (feature)
-            problem = fill_problem(feature, value);
-        if (problem)
-            call_invalid(call, fields_pointer(call, pointer, name), "%s", problem);
+    size_t count = json_array_size(edges);
+    double *out = arena_array(reading->arena, count, sizeof *out);
+    if (fields_numbers(call, edges, pointer, out, count, true) < 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        bool rises = i == 0 ? out[i] >= bins->low : out[i] > out[i - 1];
+        if (rises && out[i] < bins->high)
+            continue;
+        call_invalid(call, arena_format(&call->arena, "%s/%zu", pointer, i),
+                     "must be above the edge before it, and from low to below high");
+        return false;
     }
+    bins->edges = out;
+    bins->count = (unsigned)count;
+    return true;
 }
 
-static void read_missing(struct reading *reading, const json_t *missing, const char *pointer)
+/* Reads the bins of a continuous action. */
+static void read_bins(struct reading *reading, const json_t *object, const char *pointer,
+                      json_t **out_names)
 {
-    const char *text = json_string_value(missing);
-    json_t *fill = NULL;
-    const struct field fields[] = {field_object("fill", &fill)};
-    if (!missing || json_is_null(missing) || (text && strcmp(text, "refuse") == 0))
-        return;
-    if (!json_is_object(missing)) {
-        call_invalid(reading->call, pointer,
-                     "must be \"refuse\", or {\"fill\":{...}} with a value of each feature that "
-                     "may be missing");
-        return;
-    }
-    if (fields_read(reading->call, missing, pointer, fields, 1))
-        read_fill(reading, fill, arena_format(&reading->call->arena, "%s/fill", pointer));
-}
-
-/* A row has one thing in a column; only an expert with one episode may be its name, too. */
-static void table_check_columns(struct reading *reading, const char *pointer)
-{
-    const struct description_table *table = &reading->out->table;
-    const char *const roles[] = {"expert", "episode",    "time",     "action",
-                                 "reward", "terminated", "truncated"};
-    const char *const columns[] = {table->expert, table->episode,    table->time,     table->action,
-                                   table->reward, table->terminated, table->truncated};
-    for (size_t i = 2; i < sizeof columns / sizeof *columns; i++)
-        for (size_t earlier = 0; earlier < i; earlier++)
-            if (columns[i] && columns[earlier] && strcmp(columns[i], columns[earlier]) == 0)
-                call_invalid(reading->call,
-                             arena_format(&reading->call->arena, "%s/%s", pointer, roles[i]),
-                             "is the column of \"%s\", too", roles[earlier]);
-}
-
-static void read_table(struct reading *reading, const json_t *object, const char *pointer)
-{
-    struct description_table *table = &reading->out->table;
-    json_t *missing = NULL;
-    int last_state = LAST_STATE_OWN_ROW;
+    struct description_bins *bins = &reading->out->bins;
+    struct call *call = reading->call;
+    json_t *edges = NULL;
+    bins->unit = "";
     const struct field fields[] = {
-        field_text("expert", &table->expert, 1, DESCRIPTION_COLUMN_MAX),
-        field_text("episode", &table->episode, 1, DESCRIPTION_COLUMN_MAX),
-        field_optional(field_text("time", &table->time, 1, DESCRIPTION_COLUMN_MAX)),
-        field_text("action", &table->action, 1, DESCRIPTION_COLUMN_MAX),
-        field_text("reward", &table->reward, 1, DESCRIPTION_COLUMN_MAX),
-        field_text("terminated", &table->terminated, 1, DESCRIPTION_COLUMN_MAX),
-        field_optional(field_text("truncated", &table->truncated, 1, DESCRIPTION_COLUMN_MAX)),
-        field_choice("last_state", &last_state, last_states),
-        field_optional(field_any("missing", &missing)),
+        field_optional(field_text("unit", &bins->unit, 0, DESCRIPTION_NAME_MAX)),
+        field_number("low", &bins->low, -VALUE_MAX, VALUE_MAX),
+        field_number("high", &bins->high, -VALUE_MAX, VALUE_MAX),
+        field_array("edges", &edges, 1, DESCRIPTION_ACTIONS_MAX - 1),
+        field_array("names", out_names, 2, DESCRIPTION_ACTIONS_MAX),
     };
-    if (!fields_read(reading->call, object, pointer, fields, sizeof fields / sizeof *fields))
+    if (!fields_read(call, object, pointer, fields, sizeof fields / sizeof *fields) ||
+        !read_edges(reading, edges, arena_format(&call->arena, "%s/edges", pointer)))
         return;
-    reading->out->has_table = true;
-    table->last_state = (enum description_last_state)last_state;
-    table_check_columns(reading, pointer);
-    read_missing(reading, missing, arena_format(&reading->call->arena, "%s/missing", pointer));
+    if (json_array_size(*out_names) != json_array_size(edges) + 1)
+        call_invalid(call, arena_format(&call->arena, "%s/names", pointer),
+                     "must be one more than the edges: %zu, not %zu", json_array_size(edges) + 1,
+                     json_array_size(*out_names));
+}
+
+/* Reads names, or bins with names. */
+static void read_actions(struct reading *reading, json_t *actions, const char *pointer)
+{
+    struct description *out = reading->out;
+    struct call *call = reading->call;
+    json_t *names = NULL;
+    if (json_is_object(actions)) {
+        read_bins(reading, actions, pointer, &names);
+        pointer = arena_format(&call->arena, "%s/names", pointer);
+    } else if (json_array_size(actions) >= 2 &&
+               json_array_size(actions) <= DESCRIPTION_ACTIONS_MAX) {
+        names = actions;
+    } else {
+        call_invalid(call, pointer,
+                     "must be an array of 2 to %d names, or an object with the edges and the names "
+                     "of a continuous action's bins",
+                     DESCRIPTION_ACTIONS_MAX);
+    }
+    if (!names)
+        return;
+    out->action_count = (unsigned)json_array_size(names);
+    out->actions = read_names(reading, names, pointer);
 }
 
 /* ---- the whole */
@@ -325,20 +290,17 @@ static void description_members(struct reading *reading, json_t *object, const c
         field_text("expert", &out->expert, 1, DESCRIPTION_TEXT_MAX),
         field_array("features", &features, 1, DESCRIPTION_DIM_MAX),
         field_optional(field_choice("outside", &outside, outside_rules)),
-        field_array("actions", &actions, 2, DESCRIPTION_ACTIONS_MAX),
+        field_any("actions", &actions),
         field_optional(field_object("table", &table)),
     };
     (void)fields_read(call, object, pointer, fields, sizeof fields / sizeof *fields);
     out->clips = outside == 1;
     if (features)
         read_features(reading, features, arena_format(&call->arena, "%s/features", pointer));
-    if (actions) {
-        out->action_count = (unsigned)json_array_size(actions);
-        out->actions =
-            read_names(reading, actions, arena_format(&call->arena, "%s/actions", pointer));
-    }
+    if (actions)
+        read_actions(reading, actions, arena_format(&call->arena, "%s/actions", pointer));
     if (table)
-        read_table(reading, table, arena_format(&call->arena, "%s/table", pointer));
+        description_table_read(call, out, table, arena_format(&call->arena, "%s/table", pointer));
 }
 
 struct description *description_read(struct call *call, json_t *object, const char *pointer)

@@ -8,6 +8,10 @@
  *    "table":{"expert":"clinician","episode":"stay","time":"hour","action":"treatment",
  *             "reward":"reward","terminated":"ended","last_state":"own_row","missing":"refuse"}}
  *
+ * Instead of names, "actions" may be bins of a number: {"unit":"ml","low":0,"high":2000,
+ * "edges":[0,500],"names":["none","some","much"]}. "missing" may be {"previous":[FEATURE...],
+ * "fill":{FEATURE: number or category}}.
+ *
  * All of it is public. A linear feature is one coordinate of a state, as it is; a logarithmic one
  * is a coordinate that holds its decimal logarithm; a feature of k categories is k coordinates, one
  * of them 1 and the others 0. */
@@ -38,13 +42,25 @@ struct description_feature {
     unsigned category_count; /* 0: a number */
     const char *const *categories;
     uint32_t coordinate; /* the first of its coordinates */
+    bool carries;        /* a missing value is the one before it in its episode */
+    bool fills;          /* a missing value, where that is not, is FILL: a number or a category */
+    double fill;
+};
+
+/* Actions that are bins of a continuous column: action i is from above edges[i - 1] to edges[i]. */
+struct description_bins {
+    const char *unit; /* "" for none */
+    double low, high; /* of the column */
+    const double *edges;
+    unsigned count; /* edges, one fewer than actions; 0: the actions are no bins */
 };
 
 /* The state after the last action of an episode. */
 enum description_last_state {
-    LAST_STATE_OWN_ROW, /* a row of its own, without action and reward */
-    LAST_STATE_REPEAT,  /* the last row's state once more: for episodes that terminated */
-    LAST_STATE_DROP,    /* the last row's state; its action and reward are dropped */
+    LAST_STATE_OWN_ROW,        /* a row of its own, without action and reward */
+    LAST_STATE_REPEAT,         /* the last row's state once more: for episodes that terminated */
+    LAST_STATE_DROP,           /* the last row's state; its action and reward are dropped */
+    LAST_STATE_REPEAT_OR_DROP, /* repeated where the episode terminated, dropped elsewhere */
 };
 
 /* Columns of a table, by their names. Features are columns of their own names. */
@@ -53,8 +69,6 @@ struct description_table {
     const char *time;      /* NULL: rows of an episode stand in its order */
     const char *truncated; /* NULL: an episode that is not terminated is truncated */
     enum description_last_state last_state;
-    const json_t *fill; /* {"FEATURE": number or category}: what a missing value becomes; NULL: a
-                           missing value is refused */
 };
 
 /* Texts belong to JSON. */
@@ -65,6 +79,7 @@ struct description {
     unsigned feature_count, action_count;
     struct description_feature *features;
     const char *const *actions;
+    struct description_bins bins;
     uint32_t dim;            /* coordinates of a state */
     struct features *ranges; /* of the coordinates */
     bool has_table;
@@ -84,6 +99,11 @@ void description_free(struct description *description);
 
 /* Gives DESCRIPTION (NULL is fine) to the call, which frees it at its end. Returns DESCRIPTION. */
 struct description *description_own(struct call *call, struct description *description);
+
+/* Reads the table in OBJECT, which stands at POINTER, for OUT, whose features are read
+ * (description_table.c). Faults go into the call. */
+void description_table_read(struct call *call, struct description *out, const json_t *object,
+                            const char *pointer);
 
 /* Brings the coordinates of FEATURE within STATE[dim] into its range, if the description clips, or
  * if they are outside by no more than the rounding of a text. False: they do not fit, DETAIL says

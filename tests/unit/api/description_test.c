@@ -84,7 +84,7 @@ Test(description, of_the_examples_are_read)
         cr_expect_eq(d->action_count, files[i].actions);
         cr_expect(d->has_table);
         cr_expect_eq(d->table.last_state, LAST_STATE_OWN_ROW);
-        cr_expect(!d->table.fill && !d->table.truncated);
+        cr_expect(!d->features[0].fills && !d->features[0].carries && !d->table.truncated);
         description_free(d);
         free(text);
     }
@@ -175,7 +175,7 @@ Test(description, keeps_the_columns_of_its_table)
     cr_assert(d->has_table);
     cr_expect_str_eq(d->table.time, "hour");
     cr_expect_eq(d->table.last_state, LAST_STATE_REPEAT);
-    cr_expect_eq(json_number_value(json_object_get(d->table.fill, "lactate")), 1.5);
+    cr_expect(d->features[1].fills && d->features[1].fill == 1.5);
     description_free(d);
     refuses(TABLED(""), "/table/last_state", "is required");
     refuses(TABLED(",\"last_state\":\"drop\",\"missing\":\"ignore\""), "/table/missing",
@@ -188,6 +188,49 @@ Test(description, keeps_the_columns_of_its_table)
             "/table/missing/fill/ward", "one of the feature's categories");
     refuses(TABLED(",\"last_state\":\"drop\",\"time\":\"r\""), "/table/reward",
             "is the column of \"time\", too");
+}
+
+Test(description, says_how_each_missing_value_is_filled)
+{
+    struct description *d = parsed(TABLED(
+        ",\"last_state\":\"repeat_or_drop\",\"missing\":{\"previous\":[\"lactate\",\"ward\"],"
+        "\"fill\":{\"ward\":\"B\"}}"));
+    cr_expect_eq(d->table.last_state, LAST_STATE_REPEAT_OR_DROP);
+    cr_expect(!d->features[0].carries && !d->features[0].fills);
+    cr_expect(d->features[1].carries && !d->features[1].fills);
+    cr_expect(d->features[2].carries && d->features[2].fills && d->features[2].fill == 1);
+    description_free(d);
+    refuses(TABLED(",\"last_state\":\"drop\",\"missing\":{}"), "/table/missing",
+            "must be \"refuse\"");
+    refuses(TABLED(",\"last_state\":\"drop\",\"missing\":{\"previous\":[\"lactat\"]}"),
+            "/table/missing/previous/0", "is no feature");
+}
+
+#define BINS(members) "{" WORDS "," FEATURES ",\"actions\":{" members "}}"
+
+Test(description, takes_bins_of_a_continuous_action)
+{
+    struct description *d = parsed(BINS("\"unit\":\"ml\",\"low\":0,\"high\":2000,\"edges\":[0,500],"
+                                        "\"names\":[\"none\",\"some\",\"much\"]"));
+    cr_expect_eq(d->action_count, 3);
+    cr_expect_str_eq(d->actions[2], "much");
+    cr_expect_str_eq(d->bins.unit, "ml");
+    cr_assert_eq(d->bins.count, 2);
+    cr_expect(d->bins.low == 0 && d->bins.high == 2000 && d->bins.edges[1] == 500);
+    description_free(d);
+    refuses(BINS("\"low\":0,\"edges\":[0],\"names\":[\"a\",\"b\"]"), "/actions/high",
+            "is required");
+    refuses(BINS("\"low\":0,\"high\":9,\"edges\":[1],\"names\":[\"a\",\"b\",\"c\"]"),
+            "/actions/names", "one more than the edges: 2, not 3");
+    refuses(BINS("\"low\":0,\"high\":9,\"edges\":[2,2],\"names\":[\"a\",\"b\",\"c\"]"),
+            "/actions/edges/1", "above the edge before it");
+    refuses(BINS("\"low\":0,\"high\":9,\"edges\":[-1],\"names\":[\"a\",\"b\"]"), "/actions/edges/0",
+            "from low to below high");
+    refuses(BINS("\"low\":0,\"high\":9,\"edges\":[9],\"names\":[\"a\",\"b\"]"), "/actions/edges/0",
+            "from low to below high");
+    refuses(BINS("\"low\":0,\"high\":9,\"edges\":[1],\"names\":[\"a\",\"a\"]"), "/actions/names/1",
+            "element 0");
+    refuses("{" WORDS "," FEATURES ",\"actions\":3}", "/actions", "array of 2 to 1024 names");
 }
 
 /* Whether STATE fits, and what is said of it. */
