@@ -249,7 +249,7 @@ static void read_bins(struct reading *reading, const json_t *object, const char 
 }
 
 /* Reads names, or bins with names. */
-static void read_actions(struct reading *reading, json_t *actions, const char *pointer)
+static void description_actions(struct reading *reading, json_t *actions, const char *pointer)
 {
     struct description *out = reading->out;
     struct call *call = reading->call;
@@ -298,7 +298,7 @@ static void description_members(struct reading *reading, json_t *object, const c
     if (features)
         read_features(reading, features, arena_format(&call->arena, "%s/features", pointer));
     if (actions)
-        read_actions(reading, actions, arena_format(&call->arena, "%s/actions", pointer));
+        description_actions(reading, actions, arena_format(&call->arena, "%s/actions", pointer));
     if (table)
         description_table_read(call, out, table, arena_format(&call->arena, "%s/table", pointer));
 }

@@ -1,0 +1,258 @@
+/* Values to coordinates. Ranges and clipping are description_fit's. */
+#include "api/data/table_values.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "memory/memory.h"
+
+struct table_tally table_tally_new(const struct description *description)
+{
+    struct table_tally tally = {0};
+    tally.features = memory_new(description->feature_count, sizeof *tally.features);
+    tally.actions = memory_new(description->action_count, sizeof *tally.actions);
+    return tally;
+}
+
+void table_tally_free(struct table_tally *tally)
+{
+    free(tally->features);
+    free(tally->actions);
+}
+
+static void tally_value(struct table_tally_feature *found, double value, double low, double high)
+{
+    if (found->values == 0 || value < found->low)
+        found->low = value;
+    if (found->values == 0 || value > found->high)
+        found->high = value;
+    found->values++;
+    found->outside += value < low || value > high;
+}
+
+/* ---- numbers */
+
+bool table_is_missing(const char *text)
+{
+    static const char *const names[] = {"NA", "N/A", "NaN", "NULL"};
+    bool missing = text[0] == '\0';
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        missing |= strcasecmp(text, names[i]) == 0;
+    return missing;
+}
+
+static const char *skip_digits(const char *text)
+{
+    return text + strspn(text, "0123456789");
+}
+
+/* True when TEXT is [+-] digits [. digits] [e [+-] digits], with a digit before the exponent. */
+static bool is_decimal(const char *text)
+{
+    text += *text == '+' || *text == '-';
+    const char *end = skip_digits(text);
+    bool digits = end > text;
+    if (*end == '.') {
+        const char *fraction = end + 1;
+        end = skip_digits(fraction);
+        digits |= end > fraction;
+    }
+    if (digits && (*end == 'e' || *end == 'E')) {
+        const char *exponent = end + 1;
+        exponent += *exponent == '+' || *exponent == '-';
+        end = skip_digits(exponent);
+        digits = end > exponent;
+    }
+    return digits && *end == '\0';
+}
+
+/* True when TEXT would be a number but for a comma. */
+static bool has_decimal_comma(const char *text)
+{
+    char copy[64];
+    char *comma = NULL;
+    size_t size = strlen(text);
+    if (size >= sizeof copy)
+        return false;
+    memcpy(copy, text, size + 1);
+    comma = strchr(copy, ',');
+    if (!comma)
+        return false;
+    *comma = '.';
+    return is_decimal(copy);
+}
+
+const char *table_number(const char *text, double *out)
+{
+    if (has_decimal_comma(text))
+        return "has a decimal comma: write a point, and nothing between thousands";
+    if (!is_decimal(text))
+        return "must be a number";
+    *out = strtod(text, NULL);
+    return fabs(*out) <= FLT_MAX ? NULL : "is beyond the range of a 32-bit float";
+}
+
+/* ---- features */
+
+static bool value_refused(char *detail, const char *text)
+{
+    snprintf(detail, DESCRIPTION_FAULT_SIZE, "%s", text);
+    return false;
+}
+
+static void set_category(const struct description_feature *feature, unsigned category, float *state)
+{
+    for (unsigned c = 0; c < feature->category_count; c++)
+        state[feature->coordinate + c] = c == category ? 1.0F : 0.0F;
+}
+
+/* A value on a logarithmic scale that has no logarithm. */
+static bool value_without_logarithm(const struct description *description,
+                                    const struct description_feature *feature, double value,
+                                    float *state, char *detail)
+{
+    state[feature->coordinate] = (float)log10(feature->low);
+    if (description->clips)
+        return true;
+    snprintf(detail, DESCRIPTION_FAULT_SIZE, "%s is %.6g, below its lowest value %.6g",
+             feature->name, value, feature->low);
+    return false;
+}
+
+bool table_value_number(const struct description *description, unsigned feature, double value,
+                        float *state, struct table_tally *tally,
+                        char detail[DESCRIPTION_FAULT_SIZE])
+{
+    const struct description_feature *which = &description->features[feature];
+    uint32_t at;
+    if (!(fabs(value) <= FLT_MAX))
+        return value_refused(detail, "is beyond the range of a 32-bit float");
+    unsigned count = which->category_count;
+    if (count > 0 && !(value >= 0 && value < count && value == floor(value))) {
+        snprintf(detail, DESCRIPTION_FAULT_SIZE, "must be the index of a category, from 0 to %u",
+                 count - 1);
+        return false;
+    }
+    if (tally)
+        tally_value(&tally->features[feature], value, count > 0 ? value : which->low,
+                    count > 0 ? value : which->high);
+    if (count > 0) {
+        set_category(which, (unsigned)value, state);
+        return true;
+    }
+    if (which->logarithmic && value <= 0)
+        return value_without_logarithm(description, which, value, state, detail);
+    state[which->coordinate] = (float)(which->logarithmic ? log10(value) : value);
+    return description_fit(description, feature, state, &at, detail);
+}
+
+bool table_value_missing(const struct description *description, unsigned feature,
+                         const float *previous, float *state, struct table_tally *tally,
+                         char detail[DESCRIPTION_FAULT_SIZE])
+{
+    const struct description_feature *which = &description->features[feature];
+    size_t width = which->category_count > 0 ? which->category_count : 1;
+    uint32_t at = which->coordinate;
+    if (tally)
+        tally->features[feature].missing++;
+    if (which->carries && previous)
+        memcpy(state + at, previous + at, width * sizeof *state);
+    else if (which->fills && which->category_count > 0)
+        set_category(which, (unsigned)which->fill, state);
+    else if (which->fills)
+        state[at] = (float)(which->logarithmic ? log10(which->fill) : which->fill);
+    else if (which->carries)
+        return value_refused(detail, "is missing, and so is a value before it in the episode");
+    else
+        return value_refused(detail, "is missing; the table's member \"missing\" may say what "
+                                     "fills in for it");
+    return true;
+}
+
+bool table_value_text(const struct description *description, unsigned feature, const char *text,
+                      const float *previous, float *state, struct table_tally *tally,
+                      char detail[DESCRIPTION_FAULT_SIZE])
+{
+    const struct description_feature *which = &description->features[feature];
+    double value = 0;
+    for (unsigned c = 0; c < which->category_count; c++)
+        if (strcmp(text, which->categories[c]) == 0)
+            return table_value_number(description, feature, c, state, tally, detail);
+    if (table_is_missing(text))
+        return table_value_missing(description, feature, previous, state, tally, detail);
+    if (which->category_count > 0)
+        return value_refused(detail, "is none of the feature's categories");
+    const char *problem = table_number(text, &value);
+    if (problem)
+        return value_refused(detail, problem);
+    return table_value_number(description, feature, value, state, tally, detail);
+}
+
+/* ---- actions */
+
+static bool action_take(uint32_t action, uint16_t *out, struct table_tally *tally)
+{
+    *out = (uint16_t)action;
+    if (tally)
+        tally->actions[action]++;
+    return true;
+}
+
+static bool action_bin(const struct description *description, double value, uint16_t *out,
+                       struct table_tally *tally, char *detail)
+{
+    const struct description_bins *bins = &description->bins;
+    bool inside = value >= bins->low && value <= bins->high;
+    unsigned bin = 0;
+    if (tally)
+        tally_value(&tally->dose, value, bins->low, bins->high);
+    if (!inside && !description->clips) {
+        snprintf(detail, DESCRIPTION_FAULT_SIZE, "the action is %.6g, outside of %.6g to %.6g",
+                 value, bins->low, bins->high);
+        return false;
+    }
+    while (bin < bins->count && value > bins->edges[bin])
+        bin++;
+    return action_take(bin, out, tally);
+}
+
+bool table_action_number(const struct description *description, double value, uint16_t *out,
+                         struct table_tally *tally, char detail[DESCRIPTION_FAULT_SIZE])
+{
+    unsigned count = description->action_count;
+    if (!(fabs(value) <= FLT_MAX))
+        return value_refused(detail, "is beyond the range of a 32-bit float");
+    if (description->bins.count > 0)
+        return action_bin(description, value, out, tally, detail);
+    if (value >= 0 && value < count && value == floor(value))
+        return action_take((uint32_t)value, out, tally);
+    snprintf(detail, DESCRIPTION_FAULT_SIZE,
+             value == floor(value)
+                 ? "must be the index of an action, from 0 to %u"
+                 : "must be the index of an action, from 0 to %u; for continuous actions declare "
+                   "bins (\"actions\":{\"edges\":[...],...})",
+             count - 1);
+    return false;
+}
+
+bool table_action_text(const struct description *description, const char *text, uint16_t *out,
+                       struct table_tally *tally, char detail[DESCRIPTION_FAULT_SIZE])
+{
+    bool names_are_numbers = false;
+    double value = 0;
+    for (unsigned a = 0; a < description->action_count; a++) {
+        if (description->bins.count == 0 && strcmp(text, description->actions[a]) == 0)
+            return action_take(a, out, tally);
+        names_are_numbers |= is_decimal(description->actions[a]);
+    }
+    const char *problem = table_number(text, &value);
+    if (description->bins.count > 0 && problem)
+        return value_refused(detail, problem);
+    if (description->bins.count == 0 && (problem || names_are_numbers))
+        return value_refused(detail, "is the name of no action");
+    return table_action_number(description, value, out, tally, detail);
+}
