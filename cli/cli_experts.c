@@ -25,7 +25,6 @@
 #include "memory/memory.h"
 
 #define RANDOM_EPISODES 400
-#define DEFAULT_DELTA   1e-5
 
 enum output_file { TRAJECTORIES, POLICIES };
 
@@ -115,7 +114,7 @@ static char *find_state_path(const struct run *run)
         return memory_copy_text(o->state);
     if (o->output && expert_output_is_regular(o->output))
         return memory_format("%s.state", o->output);
-    if (o->output || !o->upload)
+    if (o->output || !o->to.url)
         return NULL;
     crypto_generichash(hash, sizeof hash, (const unsigned char *)run->flags, strlen(run->flags),
                        NULL, 0);
@@ -133,34 +132,34 @@ static void show_waiting(void *context, const char *why, double seconds)
 static int begin_experts_upload(struct run *run)
 {
     const struct expert_options *o = &run->options;
-    if (!o->upload)
+    if (!o->to.url)
         return 0;
     snprintf(run->name, sizeof run->name, "%s-experts", run->request.env->name);
     const struct expert_upload_settings settings = {
-        .server = {.base = o->upload,
-                   .token = o->token,
-                   .ca_file = o->ca_file,
-                   .patience_s = (unsigned)o->patience,
+        .server = {.base = o->to.url,
+                   .token = o->to.token,
+                   .ca_file = o->to.ca_file,
+                   .patience_s = (unsigned)o->to.patience,
                    .waiting = show_waiting,
                    .context = run},
-        .dataset = o->dataset,
-        .name = o->name ? o->name : run->name,
-        .epsilon = o->epsilon,
-        .delta = isnan(o->delta) ? DEFAULT_DELTA : o->delta,
+        .dataset = o->to.dataset,
+        .name = o->to.name ? o->to.name : run->name,
+        .epsilon = o->to.epsilon,
+        .delta = isnan(o->to.delta) ? UPLOAD_DEFAULT_DELTA : o->to.delta,
         .request = &run->request,
     };
     bool complete = run->state.settings == expert_request_settings(&run->request);
     if (!expert_upload_open(&run->upload, &settings))
-        return cli_complain(&expert_flags, CLI_USAGE, "--upload: %s", run->upload.error);
-    if (http_out_in_clear(o->upload))
+        return cli_complain(&expert_flags, CLI_USAGE, "--upload: %s", run->upload.to.error);
+    if (http_out_in_clear(o->to.url))
         fprintf(stderr, "tacet experts: warning: plain HTTP to another machine: everybody on the "
                         "way can read the token\n");
     if (!expert_upload_begin(&run->upload, run->state.dataset, complete))
-        return cli_complain(&expert_flags, CLI_FAILED, "%s", run->upload.error);
-    if (!expert_state_dataset(&run->state, run->upload.dataset))
+        return cli_complain(&expert_flags, CLI_FAILED, "%s", run->upload.to.error);
+    if (!expert_state_dataset(&run->state, run->upload.to.dataset))
         return cli_complain(&expert_flags, CLI_FAILED, "%s", run->state.error);
-    fprintf(stderr, "tacet experts: uploading to dataset %s%s\n", run->upload.dataset,
-            run->upload.replayed ? ", which an earlier run of this command has made" : "");
+    fprintf(stderr, "tacet experts: uploading to dataset %s%s\n", run->upload.to.dataset,
+            run->upload.to.replayed ? ", which an earlier run of this command has made" : "");
     return 0;
 }
 
@@ -169,8 +168,8 @@ static int open_files(struct run *run)
     const struct expert_options *o = &run->options;
     const char *policies = o->policies;
     if (policies && policies[0] == '\0')
-        policies = o->upload ? NULL : EXPERT_DEFAULT_POLICIES;
-    const bool wanted[] = {[TRAJECTORIES] = o->output || !o->upload, [POLICIES] = policies};
+        policies = o->to.url ? NULL : EXPERT_DEFAULT_POLICIES;
+    const bool wanted[] = {[TRAJECTORIES] = o->output || !o->to.url, [POLICIES] = policies};
     const char *const paths[] = {[TRAJECTORIES] = o->output, [POLICIES] = policies};
     for (int f = 0; f < EXPERT_STATE_FILES; f++)
         if (wanted[f] && !expert_output_open(&run->files[f], paths[f], run->state.offset[f]))
@@ -210,9 +209,9 @@ static int deliver_setting(struct run *run, const struct expert_text *text)
         return cli_complain(&expert_flags, CLI_FAILED, "%s", lines->error);
     if (!expert_output_write(policies, encoding, text->policies, text->policies_size))
         return cli_complain(&expert_flags, CLI_FAILED, "%s", policies->error);
-    if (run->options.upload && !expert_upload_setting(&run->upload, run->state.settings, text)) {
+    if (run->options.to.url && !expert_upload_setting(&run->upload, run->state.settings, text)) {
         progress_clear(&run->progress);
-        return cli_complain(&expert_flags, CLI_FAILED, "%s", run->upload.error);
+        return cli_complain(&expert_flags, CLI_FAILED, "%s", run->upload.to.error);
     }
     const uint64_t sizes[EXPERT_STATE_FILES] = {lines->size, policies->size};
     if (!expert_state_add(&run->state, sizes, text->returns, (size_t)text->experts))
@@ -244,10 +243,10 @@ static int finish_run(struct run *run)
     for (int f = 0; f < EXPERT_STATE_FILES; f++)
         if (!expert_output_close(&run->files[f]))
             return cli_complain(&expert_flags, CLI_FAILED, "%s", run->files[f].error);
-    if (run->options.seal) {
+    if (run->options.to.seal) {
         if (!expert_upload_seal(&run->upload))
-            return cli_complain(&expert_flags, CLI_FAILED, "%s", run->upload.error);
-        fprintf(stderr, "tacet experts: dataset %s is sealed\n", run->upload.dataset);
+            return cli_complain(&expert_flags, CLI_FAILED, "%s", run->upload.to.error);
+        fprintf(stderr, "tacet experts: dataset %s is sealed\n", run->upload.to.dataset);
     }
     return report_on(run, run->state.returns, run->state.experts);
 }
@@ -262,7 +261,7 @@ static void end_run(struct run *run, int status)
     expert_upload_close(&run->upload);
     if (status == 0 || (!begun && run->state.error[0] == '\0'))
         expert_state_finish(&run->state);
-    else if (run->state_path && begun && run->working && !run->upload.refused)
+    else if (run->state_path && begun && run->working && !run->upload.to.refused)
         fprintf(stderr, "tacet experts: the same command continues from here (%s)\n",
                 run->state_path);
     expert_state_close(&run->state);
@@ -307,6 +306,6 @@ int cli_experts(int argc, char **argv)
         signal(SIGPIPE, SIG_IGN);
         status = run.options.from ? report_on_file(&run) : make_experts(&run);
     }
-    sodium_memzero(run.options.token, sizeof run.options.token);
+    sodium_memzero(run.options.to.token, sizeof run.options.to.token);
     return status;
 }

@@ -3,6 +3,7 @@
  * stays bounded. */
 #include "cli/expert_crew.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,12 +60,14 @@ static const char *write_expert(const struct expert_request *request, uint64_t e
                                 FILE *lines, FILE *policies, double *out_return)
 {
     struct rng rng;
+    char name[32];
     double sum = 0;
+    snprintf(name, sizeof name, "e%06" PRIu64, expert);
     expert_rng(&rng, request->seed, expert);
     for (uint32_t i = 0; i < request->trajectories; i++) {
         if (!expert_play(episode, policy, request->min_action_probability, &rng))
             return "a trained policy is not finite";
-        expert_lines_trajectory(lines, expert, &episode->trajectory, request->env->state_dim);
+        expert_lines_trajectory(lines, name, &episode->trajectory, request->env->state_dim);
         if (ferror(lines))
             return not_written;
         sum += return_of(&episode->trajectory);

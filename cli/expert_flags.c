@@ -1,7 +1,6 @@
 /* The flags of `tacet experts`, and the checks between them. */
 #include "cli/expert_flags.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
@@ -14,7 +13,6 @@
 
 #define MAX_EXPERTS      1000000 /* ids have six digits */
 #define MAX_TRAJECTORIES 100000
-#define MAX_PATIENCE     86400
 
 static const char *const ENCODINGS[] = {"gzip", "zstd", "none", NULL};
 static const enum inflate_encoding ENCODING_OF[] = {INFLATE_GZIP, INFLATE_ZSTD, INFLATE_IDENTITY};
@@ -48,21 +46,7 @@ static const struct flag TABLE[] = {
      "write or upload the experts' networks too (" EXPERT_DEFAULT_POLICIES ")", 0},
     {"state", AS_TEXT(state), NULL, "FILE",
      "records what is finished, so that a run can continue (next to the output)", 0},
-    {"upload", AS_TEXT(upload), NULL, "URL", "send them to a Tacet server", 0},
-    {"token", AS_SECRET(token), NULL, "TOKEN",
-     "a steward's; better in TACET_TOKEN or a file: others can see flags for a moment", 0},
-    {"token-file", AS_TEXT(token_file), NULL, "FILE", "the token is this file's first line", 0},
-    {"ca-file", AS_TEXT(ca_file), NULL, "FILE",
-     "certificates (PEM) to trust instead of the system's", 0},
-    {"dataset", AS_TEXT(dataset), NULL, "ID", "upload to this dataset instead of a new one", 0},
-    {"name", AS_TEXT(name), NULL, "NAME", "name of the new dataset (ENVIRONMENT-experts)", 0},
-    {"epsilon", AS_NUMBER(epsilon, 0, FLAG_UNBOUNDED), NULL, "E",
-     "budget of the new dataset, for each expert; required for one", FLAG_ABOVE},
-    {"delta", AS_NUMBER(delta, 0, 1), NULL, "D", "budget of the new dataset (1e-5)",
-     FLAG_ABOVE | FLAG_BELOW},
-    {"seal", AS_SWITCH(seal), NULL, "", "seal the dataset when all is there", 0},
-    {"retry-for", AS_COUNT(patience, 0, MAX_PATIENCE), "300", "S",
-     "seconds for which a server may be away", 0},
+    UPLOAD_FLAG_ROWS(to, "them", "ENVIRONMENT-experts"),
     {"report", AS_BARE_TEXT(report), NULL, "[FILE]",
      "how good they are, in numbers (standard error; JSON if FILE ends in .json)", 0},
     {"plot", AS_TEXT(plot), NULL, "FILE", "how good they are, as a picture (SVG)", 0},
@@ -86,60 +70,24 @@ const struct flags expert_flags = {
 /* Steps of one expert: its lines are held in memory, about 60 bytes a step in CartPole. */
 #define MAX_STEPS_IN_ALL 2000000
 
-/* A flag that was given, or NULL, by name. */
-struct expert_given {
-    const char *name;
-    bool given;
-};
-
-static int complain_unless_none(const struct expert_given *flags, size_t count, const char *rule)
-{
-    for (size_t i = 0; i < count; i++)
-        if (flags[i].given)
-            return cli_complain(&expert_flags, CLI_USAGE, "--%s %s", flags[i].name, rule);
-    return 0;
-}
-
 static int check_from(const struct expert_options *o)
 {
-    const struct expert_given others[] = {
+    const struct upload_given others[] = {
         {"output", o->output},          {"policies", o->policies}, {"select", o->select >= 0},
-        {"compress", o->compress >= 0}, {"upload", o->upload},     {"state", o->state}};
+        {"compress", o->compress >= 0}, {"upload", o->to.url},     {"state", o->state}};
     if (!o->report && !o->plot)
         return cli_complain(&expert_flags, CLI_USAGE, "--from needs --report or --plot");
-    return complain_unless_none(others, sizeof others / sizeof others[0],
-                                "makes nothing with --from, which only reads");
+    return upload_flags_none(&expert_flags, others, sizeof others / sizeof others[0],
+                             "makes nothing with --from, which only reads");
 }
 
 static int check_upload(const struct expert_options *o)
 {
-    const struct expert_given of_upload[] = {{"token", o->token[0] != '\0'},
-                                             {"token-file", o->token_file},
-                                             {"ca-file", o->ca_file},
-                                             {"dataset", o->dataset},
-                                             {"name", o->name},
-                                             {"epsilon", !isnan(o->epsilon)},
-                                             {"delta", !isnan(o->delta)},
-                                             {"seal", o->seal}};
-    const struct expert_given of_new[] = {
-        {"name", o->name}, {"epsilon", !isnan(o->epsilon)}, {"delta", !isnan(o->delta)}};
-    if (!o->upload)
-        return complain_unless_none(of_upload, sizeof of_upload / sizeof of_upload[0],
-                                    "goes with --upload");
-    if (o->dataset)
-        return complain_unless_none(of_new, sizeof of_new / sizeof of_new[0],
-                                    "is of a new dataset: leave it out with --dataset");
-    if (isnan(o->epsilon))
-        return cli_complain(&expert_flags, CLI_USAGE,
-                            "--upload makes a dataset, whose budget only you can choose: give "
-                            "--epsilon (and --delta), or --dataset ID");
-    if (!(o->min_action_probability > 0))
+    int status = upload_flags_check(&expert_flags, &o->to);
+    if (status == 0 && o->to.url && !o->to.dataset && !(o->min_action_probability > 0))
         return cli_complain(&expert_flags, CLI_USAGE,
                             "--min-action-probability: a dataset's is above 0");
-    for (const char *c = o->name; c && *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 0x7f)
-            return cli_complain(&expert_flags, CLI_USAGE, "--name has a control character");
-    return 0;
+    return status;
 }
 
 static int check_encoding(struct expert_options *o)
@@ -156,7 +104,7 @@ static int check_encoding(struct expert_options *o)
 /* Refuses flags that name one file for two purposes. */
 static int check_files(const struct expert_options *o)
 {
-    const struct expert_given files[] = {
+    const struct upload_given files[] = {
         {"output", true}, {"policies", true}, {"state", true}, {"report", true}, {"plot", true}};
     const char *const paths[] = {o->output, o->policies, o->state, o->report, o->plot};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
@@ -164,38 +112,6 @@ static int check_files(const struct expert_options *o)
             if (paths[i] && paths[k] && paths[i][0] != '\0' && strcmp(paths[i], paths[k]) == 0)
                 return cli_complain(&expert_flags, CLI_USAGE, "--%s and --%s are the same file",
                                     files[i].name, files[k].name);
-    return 0;
-}
-
-static int read_token_file(struct expert_options *o)
-{
-    FILE *file = fopen(o->token_file, "r");
-    if (!file)
-        return cli_complain(&expert_flags, CLI_FAILED, "cannot read %s: %s", o->token_file,
-                            strerror(errno));
-    bool got = fgets(o->token, sizeof o->token, file) != NULL;
-    fclose(file);
-    o->token[got ? strcspn(o->token, "\r\n") : 0] = '\0';
-    if (o->token[0] == '\0')
-        return cli_complain(&expert_flags, CLI_FAILED, "%s: its first line holds no token",
-                            o->token_file);
-    return 0;
-}
-
-static int find_token(struct expert_options *o)
-{
-    if (!o->upload || o->token[0] != '\0')
-        return 0;
-    if (o->token_file)
-        return read_token_file(o);
-    const char *value = getenv("TACET_TOKEN");
-    if (!value || value[0] == '\0')
-        return cli_complain(&expert_flags, CLI_USAGE,
-                            "--upload needs a token: set TACET_TOKEN or give "
-                            "--token-file FILE");
-    if (strlen(value) >= sizeof o->token)
-        return cli_complain(&expert_flags, CLI_USAGE, "TACET_TOKEN: too long for a token");
-    snprintf(o->token, sizeof o->token, "%s", value);
     return 0;
 }
 
@@ -210,7 +126,7 @@ static int check_together(struct expert_options *o)
     if (status == 0)
         status = check_files(o);
     if (status == 0)
-        status = find_token(o);
+        status = upload_flags_token(&expert_flags, &o->to);
     return status == 0 ? CLI_GO_ON : status;
 }
 
@@ -228,8 +144,10 @@ static unsigned usable_cores(void)
 int expert_flags_read(int argc, char **argv, struct expert_options *out)
 {
     struct flags_found found;
-    *out = (struct expert_options){
-        .threads = usable_cores(), .compress = -1, .select = -1, .epsilon = NAN, .delta = NAN};
+    *out = (struct expert_options){.threads = usable_cores(),
+                                   .compress = -1,
+                                   .select = -1,
+                                   .to = {.epsilon = NAN, .delta = NAN}};
     int status = cli_read_flags(&expert_flags, argc, argv, out, &found);
     return status == CLI_GO_ON ? check_together(out) : status;
 }
@@ -289,15 +207,16 @@ static const char *or_dash(const char *text)
 char *expert_flags_line(const struct expert_options *o)
 {
     const char *encoding = deflate_name(o->encoding);
-    char *line = memory_format(
-        "version=%s environment=%s experts=%" PRIu64 " trajectories=%" PRIu64 " max-steps=%" PRIu64
-        " min-action-probability=%.17g seed=%" PRIu64
-        " select=%s compress=%s policies=%s upload=%s "
-        "dataset=%s epsilon=%.17g delta=%.17g output=%s name=%s",
-        TACET_VERSION, o->environment, o->experts, o->trajectories, o->max_steps,
-        o->min_action_probability, o->seed, SELECTIONS[o->chosen == EXPERTS_MOMENTS],
-        encoding ? encoding : "none", or_dash(o->policies), or_dash(o->upload), or_dash(o->dataset),
-        o->epsilon, o->delta, or_dash(o->output), or_dash(o->name));
+    char *line =
+        memory_format("version=%s environment=%s experts=%" PRIu64 " trajectories=%" PRIu64
+                      " max-steps=%" PRIu64 " min-action-probability=%.17g seed=%" PRIu64
+                      " select=%s compress=%s policies=%s upload=%s "
+                      "dataset=%s epsilon=%.17g delta=%.17g output=%s name=%s",
+                      TACET_VERSION, o->environment, o->experts, o->trajectories, o->max_steps,
+                      o->min_action_probability, o->seed, SELECTIONS[o->chosen == EXPERTS_MOMENTS],
+                      encoding ? encoding : "none", or_dash(o->policies), or_dash(o->to.url),
+                      or_dash(o->to.dataset), o->to.epsilon, o->to.delta, or_dash(o->output),
+                      or_dash(o->to.name));
     for (char *c = line; *c != '\0'; c++)
         *c = (unsigned char)*c < ' ' ? '?' : *c;
     return line;

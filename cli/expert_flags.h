@@ -5,6 +5,7 @@
 #include "api/wire/inflate.h"
 #include "cli/cli.h"
 #include "cli/expert_crew.h"
+#include "cli/upload_flags.h"
 
 #define EXPERT_DEFAULT_POLICIES "policies.ndjson"
 
@@ -13,12 +14,9 @@ struct expert_options {
     const char *environment, *output, *state, *plot, *from;
     const char *policies; /* "": given without a file */
     const char *report;   /* "": given without a file: standard error */
-    const char *upload, *token_file, *ca_file, *dataset, *name;
-    char token[FLAG_SECRET_SIZE]; /* wherever it came from; "" without an upload */
-    uint64_t experts, trajectories, max_steps, seed, threads, patience;
+    struct upload_options to;
+    uint64_t experts, trajectories, max_steps, seed, threads;
     double min_action_probability;
-    double epsilon, delta; /* NAN: not given */
-    bool seal;
     int compress, select;           /* -1: not given */
     enum inflate_encoding encoding; /* of the trajectories */
     enum experts_select chosen;     /* what select says */
@@ -30,7 +28,7 @@ extern const struct flags expert_flags;
 /* Reads argv, then TACET_TOKEN or the token's file where a token is needed, and checks conditions
  * between several flags. A token in argv is overwritten there, so that it does not stay in the list
  * of processes. CLI_GO_ON, or an exit code after the help or one line on standard error. The caller
- * wipes OUT->token. */
+ * wipes OUT->to.token. */
 int expert_flags_read(int argc, char **argv, struct expert_options *out);
 
 /* Makes the request from the flags. It asks for policies when a file or a server is to get them.

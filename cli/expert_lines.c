@@ -28,10 +28,10 @@ static const char *json_truth(bool x)
     return x ? "true" : "false";
 }
 
-void expert_lines_trajectory(FILE *out, uint64_t expert, const struct trajectory *trajectory,
+void expert_lines_trajectory(FILE *out, const char *expert, const struct trajectory *trajectory,
                              uint32_t state_dim)
 {
-    fprintf(out, "{\"expert\":\"e%06" PRIu64 "\",\"states\":", expert);
+    fprintf(out, "{\"expert\":\"%s\",\"states\":", expert);
     print_matrix(out, trajectory->states, trajectory->length + (size_t)1, state_dim);
     fputs(",\"actions\":[", out);
     for (uint32_t t = 0; t < trajectory->length; t++)

@@ -11,8 +11,10 @@
 #include "algos/data/trajectory.h"
 #include "algos/policy.h"
 
-/* {"expert":"e000017","states":[[…]…],"actions":[…],"rewards":[…],"terminated":…,"truncated":…} */
-void expert_lines_trajectory(FILE *out, uint64_t expert, const struct trajectory *trajectory,
+/* {"expert":"NAME","states":[[…]…],"actions":[…],"rewards":[…],"terminated":…,"truncated":…}
+ *
+ * The name needs no escapes in JSON. */
+void expert_lines_trajectory(FILE *out, const char *expert, const struct trajectory *trajectory,
                              uint32_t state_dim);
 
 /* {"expert":"e000017","policy":{"activation":…,"layers":[{"weight":[[…]…],"bias":[…]}…],"output":…}}

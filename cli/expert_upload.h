@@ -1,17 +1,15 @@
 /* Uploads a population of experts to a Tacet server, setting by setting.
  *
- * Every call carries an Idempotency-Key that is a function of the dataset, the population's
- * parameters and the setting. A call that is repeated, after a lost answer, a crash of either side
- * or a lost state file, is therefore answered from the server's store and never adds trajectories
- * twice. The server refuses other data under the same key. */
+ * The keys of its calls (dataset_upload.h) are functions of the dataset, the population's
+ * parameters and the setting. */
 #ifndef TACET_CLI_EXPERT_UPLOAD_H
 #define TACET_CLI_EXPERT_UPLOAD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/dataset_upload.h"
 #include "cli/expert_crew.h"
-#include "cli/http_out.h"
 
 struct expert_upload_settings {
     struct http_out_settings server;
@@ -23,11 +21,7 @@ struct expert_upload_settings {
 
 struct expert_upload {
     struct expert_upload_settings settings;
-    struct http_out *out;
-    char dataset[80]; /* "" until expert_upload_begin */
-    bool replayed;    /* an earlier run of this command has made the dataset */
-    bool refused;     /* the last failure was the server's last word: the same again is of no use */
-    char error[1200]; /* why the last function failed: one line, no token in it */
+    struct dataset_upload to; /* its error says why the last function failed */
 };
 
 /* Checks the settings and copies them; sends nothing. The caller closes UPLOAD with

@@ -146,7 +146,7 @@ Test(expert_lines, a_trajectory_reads_back_to_the_same_bits)
     char *bytes = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&bytes, &size);
-    expert_lines_trajectory(out, 17, &trajectory, 2);
+    expert_lines_trajectory(out, "e000017", &trajectory, 2);
     fclose(out);
     cr_assert_eq(bytes[size - 1], '\n');
     json_t *line = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, NULL);

@@ -1,0 +1,143 @@
+/* Calls to one dataset. */
+#include "cli/dataset_upload.h"
+
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/wire/deflate.h"
+
+#define KEY_BYTES 20
+#define PATH_SIZE 256
+
+bool dataset_upload_failed(struct dataset_upload *upload, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(upload->error, sizeof upload->error, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+bool dataset_upload_open(struct dataset_upload *upload, const struct http_out_settings *server)
+{
+    *upload = (struct dataset_upload){0};
+    const char *wrong = http_out_open(server, &upload->out);
+    return !wrong || dataset_upload_failed(upload, "%s", wrong);
+}
+
+void dataset_upload_close(struct dataset_upload *upload)
+{
+    http_out_close(upload->out);
+    upload->out = NULL;
+}
+
+void dataset_upload_key(const char *prefix, const char *text, char out[DATASET_UPLOAD_KEY_SIZE])
+{
+    unsigned char hash[KEY_BYTES];
+    char hex[2 * KEY_BYTES + 1];
+    crypto_generichash(hash, sizeof hash, (const unsigned char *)text, strlen(text), NULL, 0);
+    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+    snprintf(out, DATASET_UPLOAD_KEY_SIZE, "%.20s-%s", prefix, hex);
+}
+
+bool dataset_upload_call(struct dataset_upload *upload, const struct http_out_call *what,
+                         struct http_out_answer *answer)
+{
+    enum http_out_status status = http_out_do(upload->out, what, answer);
+    if (status == HTTP_OUT_OK)
+        return true;
+    upload->refused = status == HTTP_OUT_REFUSED && answer->http < 500;
+    const char *hint = "";
+    if (upload->reused_hint && strcmp(answer->problem.slug, "idempotency-key-reused") == 0)
+        hint = upload->reused_hint;
+    return dataset_upload_failed(upload, "%s %s: %s%s", what->method, what->path,
+                                 answer->problem.text, hint);
+}
+
+/* True when ID is well-formed, which needs no escapes in a path. */
+static bool is_id(const char *id)
+{
+    return id[0] != '\0' && strlen(id) < 80 &&
+           id[strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")] ==
+               '\0';
+}
+
+bool dataset_upload_name(struct dataset_upload *upload, const char *id)
+{
+    if (!is_id(id))
+        return dataset_upload_failed(upload, "\"%.80s\" is no dataset's id", id);
+    snprintf(upload->dataset, sizeof upload->dataset, "%s", id);
+    return true;
+}
+
+bool dataset_upload_make(struct dataset_upload *upload, const char *body, const char *key)
+{
+    struct http_out_answer answer;
+    char id[sizeof upload->dataset];
+    const struct http_out_call post = {.method = "POST",
+                                       .path = "/v1/datasets",
+                                       .key = key,
+                                       .body = body,
+                                       .body_size = strlen(body)};
+    if (!dataset_upload_call(upload, &post, &answer))
+        return false;
+    upload->replayed = answer.replayed;
+    if (!answer_text(answer.body, answer.size, "id", id, sizeof id))
+        return dataset_upload_failed(
+            upload, "POST /v1/datasets: the answer has no id: is this a Tacet server?");
+    return dataset_upload_name(upload, id);
+}
+
+bool dataset_upload_check(struct dataset_upload *upload, const char *world, bool complete)
+{
+    char path[PATH_SIZE], state[16], other_world[64];
+    struct http_out_answer answer;
+    const char *of_earlier = upload->replayed ? ", made by an earlier run of this command," : "";
+    const char *other = upload->replayed ? ": give another --name for a new one" : "";
+    snprintf(path, sizeof path, "/v1/datasets/%s", upload->dataset);
+    if (!dataset_upload_call(upload, &(struct http_out_call){.method = "GET", .path = path},
+                             &answer))
+        return upload->replayed && answer.http == 404
+                   ? dataset_upload_failed(upload, "dataset %s%s was deleted%s", upload->dataset,
+                                           of_earlier, other)
+                   : false;
+    if (world &&
+        answer_text(answer.body, answer.size, "environment", other_world, sizeof other_world) &&
+        strcmp(world, other_world) != 0)
+        return dataset_upload_failed(upload, "dataset %s is of %s, not of %s", upload->dataset,
+                                     other_world, world);
+    if (!answer_text(answer.body, answer.size, "state", state, sizeof state))
+        return dataset_upload_failed(
+            upload, "GET %s: the answer has no state: is this a Tacet server?", path);
+    if (complete || strcmp(state, "open") == 0)
+        return true;
+    return dataset_upload_failed(upload, "dataset %s%s is %s and takes no more data%s",
+                                 upload->dataset, of_earlier, state, other);
+}
+
+bool dataset_upload_send(struct dataset_upload *upload, enum inflate_encoding encoding,
+                         const void *bytes, size_t size, const char *key)
+{
+    char path[PATH_SIZE];
+    struct http_out_answer answer;
+    snprintf(path, sizeof path, "/v1/datasets/%s/trajectories", upload->dataset);
+    const struct http_out_call post = {.method = "POST",
+                                       .path = path,
+                                       .key = key,
+                                       .content_type = "application/x-ndjson",
+                                       .content_encoding = deflate_name(encoding),
+                                       .body = bytes,
+                                       .body_size = size};
+    return dataset_upload_call(upload, &post, &answer);
+}
+
+bool dataset_upload_seal(struct dataset_upload *upload, const char *key)
+{
+    char path[PATH_SIZE];
+    struct http_out_answer answer;
+    snprintf(path, sizeof path, "/v1/datasets/%s:seal", upload->dataset);
+    return dataset_upload_call(
+        upload, &(struct http_out_call){.method = "POST", .path = path, .key = key}, &answer);
+}

@@ -1,0 +1,62 @@
+/* The calls by which a subcommand fills a dataset of a Tacet server: make or find it, send
+ * trajectories, seal it.
+ *
+ * Every call carries an Idempotency-Key that its caller makes from what it sends, so that a call
+ * that is repeated, after a lost answer or a crash of either side, is answered from the server's
+ * store and never adds trajectories twice. The server refuses other data under the same key. */
+#ifndef TACET_CLI_DATASET_UPLOAD_H
+#define TACET_CLI_DATASET_UPLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/wire/inflate.h"
+#include "cli/http_out.h"
+
+#define DATASET_UPLOAD_KEY_SIZE 64
+
+struct dataset_upload {
+    struct http_out *out;
+    const char *reused_hint; /* said after "idempotency-key-reused"; NULL: nothing */
+    char dataset[80];        /* "" until it is made or named */
+    bool replayed;           /* an earlier run of this command has made the dataset */
+    bool refused;     /* the last failure was the server's last word: the same again is of no use */
+    char error[1200]; /* why the last function failed: one line, no token in it */
+};
+
+/* Opens the connection; sends nothing. The caller closes UPLOAD with dataset_upload_close, also
+ * after a failure. */
+bool dataset_upload_open(struct dataset_upload *upload, const struct http_out_settings *server);
+
+/* Closes the connection; NULL parts are fine. */
+void dataset_upload_close(struct dataset_upload *upload);
+
+/* Writes the key "PREFIX-HASH" of TEXT. */
+void dataset_upload_key(const char *prefix, const char *text, char out[DATASET_UPLOAD_KEY_SIZE]);
+
+/* Makes one call; false: upload->error says why. */
+bool dataset_upload_call(struct dataset_upload *upload, const struct http_out_call *what,
+                         struct http_out_answer *answer);
+
+/* Makes the dataset of BODY, a JSON text, under KEY. */
+bool dataset_upload_make(struct dataset_upload *upload, const char *body, const char *key);
+
+/* Takes the dataset ID, which a person or an earlier run named. */
+bool dataset_upload_name(struct dataset_upload *upload, const char *id);
+
+/* Checks that the dataset is there, of WORLD (NULL: of any), and open. COMPLETE: nothing is left to
+ * send, so it may be sealed already. */
+bool dataset_upload_check(struct dataset_upload *upload, const char *world, bool complete);
+
+/* Sends SIZE bytes of NDJSON trajectories, which are compressed by ENCODING already. */
+bool dataset_upload_send(struct dataset_upload *upload, enum inflate_encoding encoding,
+                         const void *bytes, size_t size, const char *key);
+
+/* Seals the dataset. */
+bool dataset_upload_seal(struct dataset_upload *upload, const char *key);
+
+/* Notes why something failed; gives false. */
+bool dataset_upload_failed(struct dataset_upload *upload, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif
