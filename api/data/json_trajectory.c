@@ -218,12 +218,22 @@ static bool trajectory_states(struct json_trajectory *hand)
     return good && !scan->fault;
 }
 
+/* What is said of an action with a fraction. */
+static const char action_advice[] =
+    ": a continuous action is cut into bins first, as a description's \"edges\" do for tables";
+
 /* Reads one action or reward at INDEX. Those past the end are not kept; the caller counts them. */
 static bool read_item(struct json_trajectory *hand, enum member member, uint32_t index)
 {
     struct json_number_token number = {0};
     const char *name = member_names[member];
-    if (!begins_number(json_scan_peek(hand->scan)))
+    unsigned char first = json_scan_peek(hand->scan);
+    if (member == ACTIONS && first == '[')
+        return trajectory_fault_value(hand,
+                                      "must be one integer: an action of several numbers is not "
+                                      "supported",
+                                      "/%s/%u", name, index);
+    if (!begins_number(first))
         return trajectory_fault_value(hand, "must be a number", "/%s/%u", name, index);
     if (!json_scan_number(hand->scan, &number))
         return false;
@@ -236,9 +246,10 @@ static bool read_item(struct json_trajectory *hand, enum member member, uint32_t
         return true;
     }
     if (!number.integer || number.digits >= hand->shape.action_count) {
-        char detail[64];
-        snprintf(detail, sizeof detail, "must be an integer from 0 to %u",
-                 hand->shape.action_count - 1);
+        char detail[160];
+        snprintf(detail, sizeof detail, "must be an integer from 0 to %u%s",
+                 hand->shape.action_count - 1,
+                 number.value != floorf(number.value) ? action_advice : "");
         trajectory_fault(hand, detail, "/actions/%u", index);
     } else if (keep) {
         hand->actions[index] = (uint16_t)number.digits;

@@ -325,7 +325,7 @@ static enum json_stream_status table_end_episode(struct table_stream *stream,
     return JSON_STREAM_TRAJECTORY;
 }
 
-static void check_width(struct table_stream *stream)
+static void table_check_width(struct table_stream *stream)
 {
     char detail[160];
     if (stream->scan.cell_count == stream->column_count)
@@ -350,7 +350,7 @@ static enum json_stream_status stream_row(struct table_stream *stream, struct tr
     }
     if (!stream->pending) {
         stream->rows++;
-        check_width(stream);
+        table_check_width(stream);
         if (stream->row_faulty)
             return JSON_STREAM_FAULTY;
     }

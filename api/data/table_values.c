@@ -14,17 +14,24 @@ struct table_tally table_tally_new(const struct description *description)
 {
     struct table_tally tally = {0};
     tally.features = memory_new(description->feature_count, sizeof *tally.features);
+    tally.feature_count = description->feature_count;
+    for (unsigned f = 0; f < tally.feature_count; f++)
+        if (description->features[f].category_count > 0)
+            tally.features[f].categories =
+                memory_new(description->features[f].category_count, sizeof(uint64_t));
     tally.actions = memory_new(description->action_count, sizeof *tally.actions);
     return tally;
 }
 
 void table_tally_free(struct table_tally *tally)
 {
+    for (unsigned f = 0; f < tally->feature_count; f++)
+        free(tally->features[f].categories);
     free(tally->features);
     free(tally->actions);
 }
 
-static void tally_value(struct table_tally_feature *found, double value, double low, double high)
+static void tally_value(struct table_found *found, double value, double low, double high)
 {
     if (found->values == 0 || value < found->low)
         found->low = value;
@@ -123,36 +130,10 @@ static bool value_without_logarithm(const struct description *description,
     return false;
 }
 
-bool table_value_number(const struct description *description, unsigned feature, double value,
-                        float *state, struct table_tally *tally,
-                        char detail[DESCRIPTION_FAULT_SIZE])
-{
-    const struct description_feature *which = &description->features[feature];
-    uint32_t at;
-    if (!(fabs(value) <= FLT_MAX))
-        return value_refused(detail, "is beyond the range of a 32-bit float");
-    unsigned count = which->category_count;
-    if (count > 0 && !(value >= 0 && value < count && value == floor(value))) {
-        snprintf(detail, DESCRIPTION_FAULT_SIZE, "must be the index of a category, from 0 to %u",
-                 count - 1);
-        return false;
-    }
-    if (tally)
-        tally_value(&tally->features[feature], value, count > 0 ? value : which->low,
-                    count > 0 ? value : which->high);
-    if (count > 0) {
-        set_category(which, (unsigned)value, state);
-        return true;
-    }
-    if (which->logarithmic && value <= 0)
-        return value_without_logarithm(description, which, value, state, detail);
-    state[which->coordinate] = (float)(which->logarithmic ? log10(value) : value);
-    return description_fit(description, feature, state, &at, detail);
-}
-
-bool table_value_missing(const struct description *description, unsigned feature,
-                         const float *previous, float *state, struct table_tally *tally,
-                         char detail[DESCRIPTION_FAULT_SIZE])
+/* Fills in for a missing value. */
+static bool value_fill(const struct description *description, unsigned feature,
+                       const float *previous, float *state, struct table_tally *tally,
+                       char detail[DESCRIPTION_FAULT_SIZE])
 {
     const struct description_feature *which = &description->features[feature];
     size_t width = which->category_count > 0 ? which->category_count : 1;
@@ -173,6 +154,45 @@ bool table_value_missing(const struct description *description, unsigned feature
     return true;
 }
 
+static void set_found_category(const struct description_feature *feature, unsigned category,
+                               float *state, struct table_found *found)
+{
+    set_category(feature, category, state);
+    if (!found)
+        return;
+    found->values++;
+    found->categories[category]++;
+}
+
+bool table_value_number(const struct description *description, unsigned feature, double value,
+                        const float *previous, float *state, struct table_tally *tally,
+                        char detail[DESCRIPTION_FAULT_SIZE])
+{
+    const struct description_feature *which = &description->features[feature];
+    struct table_found *found = tally ? &tally->features[feature] : NULL;
+    uint32_t at;
+    if (isnan(value))
+        return value_fill(description, feature, previous, state, tally, detail);
+    if (!(fabs(value) <= FLT_MAX))
+        return value_refused(detail, "is beyond the range of a 32-bit float");
+    unsigned count = which->category_count;
+    if (count > 0 && !(value >= 0 && value < count && value == floor(value))) {
+        snprintf(detail, DESCRIPTION_FAULT_SIZE, "must be the index of a category, from 0 to %u",
+                 count - 1);
+        return false;
+    }
+    if (count > 0) {
+        set_found_category(which, (unsigned)value, state, found);
+        return true;
+    }
+    if (found)
+        tally_value(found, value, which->low, which->high);
+    if (which->logarithmic && value <= 0)
+        return value_without_logarithm(description, which, value, state, detail);
+    state[which->coordinate] = (float)(which->logarithmic ? log10(value) : value);
+    return description_fit(description, feature, state, &at, detail);
+}
+
 bool table_value_text(const struct description *description, unsigned feature, const char *text,
                       const float *previous, float *state, struct table_tally *tally,
                       char detail[DESCRIPTION_FAULT_SIZE])
@@ -181,15 +201,15 @@ bool table_value_text(const struct description *description, unsigned feature, c
     double value = 0;
     for (unsigned c = 0; c < which->category_count; c++)
         if (strcmp(text, which->categories[c]) == 0)
-            return table_value_number(description, feature, c, state, tally, detail);
+            return table_value_number(description, feature, c, previous, state, tally, detail);
     if (table_is_missing(text))
-        return table_value_missing(description, feature, previous, state, tally, detail);
+        return value_fill(description, feature, previous, state, tally, detail);
     if (which->category_count > 0)
         return value_refused(detail, "is none of the feature's categories");
     const char *problem = table_number(text, &value);
     if (problem)
         return value_refused(detail, problem);
-    return table_value_number(description, feature, value, state, tally, detail);
+    return table_value_number(description, feature, value, previous, state, tally, detail);
 }
 
 /* ---- actions */

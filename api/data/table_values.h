@@ -9,15 +9,19 @@
 
 #include "api/data/description.h"
 
+/* What was met of one column. */
+struct table_found {
+    uint64_t values, outside, missing;
+    double low, high;     /* of a number, in its own unit, while values > 0 */
+    uint64_t *categories; /* owned: how often each; NULL of a number */
+};
+
 /* What was met, for the owner's own eyes: nothing of it is public. */
 struct table_tally {
-    struct table_tally_feature {
-        uint64_t values, outside, missing;
-        double low,
-            high; /* found, while values > 0: of the feature itself, or categories' indices */
-    } * features; /* owned; feature_count of them */
-    struct table_tally_feature dose; /* of the column whose bins the actions are */
-    uint64_t *actions;               /* owned; action_count of them */
+    unsigned feature_count;
+    struct table_found *features; /* owned */
+    struct table_found dose;      /* of the column whose bins the actions are */
+    uint64_t *actions;            /* owned: how often each */
 };
 
 /* An empty tally. The caller frees it with table_tally_free. */
@@ -27,9 +31,10 @@ struct table_tally table_tally_new(const struct description *description);
 void table_tally_free(struct table_tally *tally);
 
 /* Brings VALUE, in the feature's own unit (of categories: the index of one), into its coordinates
- * of STATE[dim]. False: DETAIL says why not. TALLY may be NULL. */
+ * of STATE[dim]. NaN is a missing value, which is filled in for as declared; PREVIOUS is the state
+ * before it in its episode, or NULL. False: DETAIL says why not. TALLY may be NULL. */
 bool table_value_number(const struct description *description, unsigned feature, double value,
-                        float *state, struct table_tally *tally,
+                        const float *previous, float *state, struct table_tally *tally,
                         char detail[DESCRIPTION_FAULT_SIZE]);
 
 /* Fills in for a missing value as declared. PREVIOUS is the state before it in its episode, or
@@ -38,8 +43,7 @@ bool table_value_missing(const struct description *description, unsigned feature
                          const float *previous, float *state, struct table_tally *tally,
                          char detail[DESCRIPTION_FAULT_SIZE]);
 
-/* Brings TEXT, a number or the name of a category, into the coordinates of FEATURE; a missing value
- * is filled in for. */
+/* The same of TEXT: a number, the name of a category, or nothing. */
 bool table_value_text(const struct description *description, unsigned feature, const char *text,
                       const float *previous, float *state, struct table_tally *tally,
                       char detail[DESCRIPTION_FAULT_SIZE]);

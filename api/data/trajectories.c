@@ -1,10 +1,11 @@
-/* Receives an upload of trajectories and stores it.
+/* Receives an upload of trajectories, or of a table of steps, and stores it.
  *
- * DESIGN. The body is read once, in this order: call_read -> inflate -> json_stream -> records ->
- * chunks of about a MiB. Memory is one chunk, one trajectory, the buffers of the decoders and the
- * names of the upload's experts, whatever the size of the body. Chunks are staged in transactions
- * of their own, so that a long upload blocks no other call; HANDLE makes them part of the dataset
- * at once. On any failure before that, the deferred abort removes them. */
+ * DESIGN. The body is read once, in this order: call_read -> inflate -> json_stream or
+ * table_stream -> records -> chunks of about a MiB. Memory is one chunk, one trajectory, the
+ * buffers of the decoders and the names of the upload's experts, whatever the size of the body.
+ * Chunks are staged in transactions of their own, so that a long upload blocks no other call;
+ * HANDLE makes them part of the dataset at once. On any failure before that, the deferred abort
+ * removes them. */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,6 +14,7 @@
 #include "api/data/datasets.h"
 #include "api/data/expert_names.h"
 #include "api/data/json_stream.h"
+#include "api/data/table_stream.h"
 #include "api/wire/inflate.h"
 #include "memory/memory.h"
 #include "storage/uploads.h"
@@ -26,7 +28,8 @@ struct upload {
     struct description *description; /* NULL: none */
     char id[ID_SIZE];                /* "" until it has begun */
     struct inflate *inflate;
-    struct json_stream *stream;
+    struct json_stream *stream; /* NULL where a table is sent */
+    struct table_stream *table; /* NULL where JSON is sent */
     struct expert_names *names;
     unsigned char *chunk; /* records, back to back */
     size_t used, room;
@@ -42,6 +45,7 @@ static void upload_end(void *context)
         (void)uploads_abort(upload->call->db, upload->id);
     }
     json_stream_free(upload->stream);
+    table_stream_free(upload->table);
     inflate_free(upload->inflate);
     expert_names_free(upload->names);
     free(upload->chunk);
@@ -49,21 +53,45 @@ static void upload_end(void *context)
 
 /* ---- the form of the request */
 
-static enum problem check_type(struct call *call)
+/* The type of the body without its parameters is NAME. */
+static bool type_is(const char *type, const char *name)
+{
+    size_t length = type ? strcspn(type, "; \t") : 0;
+    return length == strlen(name) && strncasecmp(type, name, length) == 0;
+}
+
+static enum problem check_table(struct call *call, const struct description *description)
+{
+    if (description && description->has_table)
+        return PROBLEM_NONE;
+    call_problem_member(call, "accepts",
+                        json_pack("[s, s]", "application/x-ndjson", "application/json"));
+    return call_problem(
+        call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
+        "A table is taken where the dataset's description has the member \"table\", "
+        "which says what its columns are, and this dataset has none. Make one with "
+        "such a description, or send trajectories as application/x-ndjson; `tacet "
+        "import` makes them from a table.");
+}
+
+/* Sets *OUT_TABLE to whether the body is a table. */
+static enum problem check_type(struct call *call, const struct description *description,
+                               bool *out_table)
 {
     static const char *const types[] = {"application/x-ndjson", "application/ndjson",
                                         "application/json"};
     const char *type = call_request_header(call, "Content-Type");
-    size_t length = 0;
-    if (type)
-        length = strcspn(type, "; \t");
+    *out_table = type_is(type, "text/csv");
+    if (*out_table)
+        return check_table(call, description);
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (length == strlen(types[i]) && strncasecmp(type, types[i], length) == 0)
+        if (type_is(type, types[i]))
             return PROBLEM_NONE;
-    call_problem_member(call, "accepts", json_pack("[s, s]", types[0], types[2]));
+    call_problem_member(call, "accepts", json_pack("[s, s, s]", types[0], types[2], "text/csv"));
     return call_problem(call, PROBLEM_UNSUPPORTED_MEDIA_TYPE,
-                        "Trajectories are taken as application/x-ndjson, one to a line, or as an "
-                        "array in application/json.");
+                        "Trajectories are taken as application/x-ndjson, one to a line, as an "
+                        "array in application/json, or as text/csv where the dataset's description "
+                        "has a table. `tacet import` sends NPZ and HDF5.");
 }
 
 static enum problem upload_check_encoding(struct call *call, enum inflate_encoding *out)
@@ -104,7 +132,7 @@ static enum problem upload_begin(struct upload *upload)
     return PROBLEM_NONE;
 }
 
-static bool open_readers(struct upload *upload, enum inflate_encoding encoding)
+static bool open_readers(struct upload *upload, enum inflate_encoding encoding, bool table)
 {
     struct call *call = upload->call;
     const struct dataset_row *dataset = &upload->dataset;
@@ -112,14 +140,27 @@ static bool open_readers(struct upload *upload, enum inflate_encoding encoding)
                                             .action_count = dataset->action_count,
                                             .max_episode_steps = dataset->max_episode_steps,
                                             .description = upload->description};
+    const struct json_stream_faults faults = {upload, upload_fault};
     struct byte_reader body = {.context = call, .read = upload_read_body};
     upload->names = expert_names_new();
     upload->room = CHUNK_BYTES;
     upload->chunk = memory_new(1, upload->room);
     upload->inflate = inflate_new(encoding, body, call->app->settings.max_upload_bytes);
-    upload->stream = json_stream_new(&shape, inflate_reader(upload->inflate),
-                                     (struct json_stream_faults){upload, upload_fault});
-    return upload->stream != NULL;
+    struct byte_reader decoded = inflate_reader(upload->inflate);
+    if (table)
+        upload->table = table_stream_new(upload->description, dataset->max_episode_steps, decoded,
+                                         faults, NULL);
+    else
+        upload->stream = json_stream_new(&shape, decoded, faults);
+    return upload->stream || upload->table;
+}
+
+static enum json_stream_status upload_next(struct upload *upload, struct trajectory *out,
+                                           const char **out_expert)
+{
+    if (upload->table)
+        return table_stream_next(upload->table, out, out_expert);
+    return json_stream_next(upload->stream, out, out_expert);
 }
 
 /* ---- storing */
@@ -190,7 +231,7 @@ static enum problem upload_read(struct upload *upload)
     const char *expert;
     for (;;) {
         enum problem problem = PROBLEM_NONE;
-        switch (json_stream_next(upload->stream, &trajectory, &expert)) {
+        switch (upload_next(upload, &trajectory, &expert)) {
         case JSON_STREAM_TRAJECTORY:
             if (call_error_count(call) == 0) /* after the first fault the rest is only checked */
                 problem = upload_store(upload, &trajectory, expert);
@@ -215,15 +256,17 @@ enum problem api_trajectories_prepare(struct call *call)
     struct upload *upload = arena_array(&call->arena, 1, sizeof *upload);
     upload->call = call;
     enum inflate_encoding encoding;
+    bool table = false;
     enum problem problem = dataset_of_call(call, &upload->dataset);
-    if (problem != PROBLEM_NONE || (problem = check_type(call)) != PROBLEM_NONE ||
-        (problem = upload_check_encoding(call, &encoding)) != PROBLEM_NONE ||
+    if (problem != PROBLEM_NONE ||
         (problem = dataset_describe(call, upload->dataset.id, &upload->description)) !=
             PROBLEM_NONE ||
+        (problem = check_type(call, upload->description, &table)) != PROBLEM_NONE ||
+        (problem = upload_check_encoding(call, &encoding)) != PROBLEM_NONE ||
         (problem = upload_begin(upload)) != PROBLEM_NONE)
         return problem;
     call_defer(call, upload_end, upload);
-    if (!open_readers(upload, encoding))
+    if (!open_readers(upload, encoding, table))
         return PROBLEM_INTERNAL_ERROR;
     call->plan = upload;
     problem = upload_read(upload);

@@ -317,7 +317,7 @@ Test(table_stream, clips_as_declared_and_counts)
     cr_expect(tally.features[0].values == 3 && tally.features[0].outside == 2);
     cr_expect(tally.features[0].low == -5 && tally.features[0].high == 1000);
     cr_expect(tally.features[1].outside == 2 && tally.features[1].high == 1e9);
-    cr_expect(tally.features[2].low == 0 && tally.features[2].high == 1);
+    cr_expect(tally.features[2].categories[0] == 2 && tally.features[2].categories[1] == 1);
     cr_expect(tally.actions[0] == 1 && tally.actions[1] == 2);
     table_tally_free(&tally);
 }
