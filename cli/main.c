@@ -16,6 +16,7 @@ static const struct {
     {"serve", cli_serve, "run the service on a data directory"},
     {"client", cli_client, "make a client and print its token"},
     {"experts", cli_experts, "train simulated experts and write their trajectories"},
+    {"import", cli_import, "turn a table or arrays into trajectories, and upload them"},
     {"agent", cli_agent, "report to an aggregation, randomised on this machine"},
     {"student", cli_student, "learn in a world of its own and ask a teacher"},
     {"epsilon", cli_epsilon, "say what a mechanism costs, or how much noise a budget asks for"},

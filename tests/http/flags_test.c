@@ -19,6 +19,7 @@ static const struct {
     {"tacet student", {"student"}, "--lambda", "-1", "is not a number of at least 0", "--lamda"},
     {"tacet agent", {"agent"}, "--agents", "x", "is not an integer from 1 to 1000000", "--agent"},
     {"tacet experts", {"experts"}, "--select", "best", "is not top or moments", "--selct"},
+    {"tacet import", {"import"}, "--last-state", "none", "is not own_row", "--last-stat"},
     {"tacet epsilon", {"epsilon"}, "--sigma", "0", "is not a number above 0", "--sgima"},
     {"tacet replay",
      {"replay"},

@@ -1,0 +1,183 @@
+/* Sends trajectories in parts of some MiB, each all or nothing under a key of its own, so that the
+ * same command goes on where a broken one ended: what the server has already is not added again. */
+#include "cli/import/import_send.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/json_text.h"
+#include "api/wire/deflate.h"
+#include "cli/expert_lines.h"
+#include "memory/memory.h"
+
+#define PART_BYTES (8U << 20)
+
+static bool send_failed(struct import_send *send, const char *why)
+{
+    snprintf(send->error, sizeof send->error, "%.590s", why);
+    return false;
+}
+
+/* The key for doing WHAT with these data. */
+static void send_key(const struct import_send *send, const char *what,
+                     char out[DATASET_UPLOAD_KEY_SIZE])
+{
+    char hex[2 * IMPORT_DIGEST_SIZE + 1];
+    sodium_bin2hex(hex, sizeof hex, send->digest, IMPORT_DIGEST_SIZE);
+    char *text = memory_format("%s\n%s\n%s", what, send->upload.dataset, hex);
+    dataset_upload_key("import", text, out);
+    free(text);
+}
+
+/* ---- opening */
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The body that makes the dataset. NULL: its name is too long. The caller frees it. */
+static char *dataset_text(const struct import_options *o, const char *description)
+{
+    char name[1300], epsilon[32], delta[32], discount[32], experts[64] = "";
+    size_t size =
+        json_text_string(o->to.name ? o->to.name : file_name(o->path), name, sizeof name - 1);
+    if (size == 0)
+        return NULL;
+    name[size] = '\0';
+    json_text_number(o->to.epsilon, epsilon);
+    json_text_number(isnan(o->to.delta) ? UPLOAD_DEFAULT_DELTA : o->to.delta, delta);
+    json_text_number(o->discount, discount);
+    if (o->nominal_experts > 0)
+        snprintf(experts, sizeof experts, ",\"nominal_experts\":%" PRIu64, o->nominal_experts);
+    return memory_format("{\"name\":%s,\"max_episode_steps\":%" PRIu64 ",\"discount\":%s%s,"
+                         "\"budget\":{\"epsilon\":%s,\"delta\":%s},\"description\":%s}",
+                         name, o->max_steps, discount, experts, epsilon, delta, description);
+}
+
+static void say_waiting(void *context, const char *why, double seconds)
+{
+    (void)context;
+    fprintf(stderr, "tacet import: %s; trying again in %.1f s\n", why, seconds);
+}
+
+static bool send_make_dataset(struct import_send *send, const char *description)
+{
+    char key[DATASET_UPLOAD_KEY_SIZE];
+    char *body = dataset_text(send->options, description);
+    if (!body)
+        return dataset_upload_failed(&send->upload, "the dataset's name is too long");
+    send_key(send, body, key);
+    bool made = dataset_upload_make(&send->upload, body, key);
+    free(body);
+    return made;
+}
+
+static bool send_open_upload(struct import_send *send, const char *description)
+{
+    const struct upload_options *to = &send->options->to;
+    const struct http_out_settings server = {.base = to->url,
+                                             .token = to->token,
+                                             .ca_file = to->ca_file,
+                                             .patience_s = (unsigned)to->patience,
+                                             .waiting = say_waiting};
+    if (!dataset_upload_open(&send->upload, &server))
+        return false;
+    if (http_out_in_clear(to->url))
+        fprintf(stderr, "tacet import: warning: plain HTTP to another machine: everybody on the "
+                        "way can read the data and the token\n");
+    bool found = to->dataset ? dataset_upload_name(&send->upload, to->dataset)
+                             : send_make_dataset(send, description);
+    if (!found || !dataset_upload_check(&send->upload, NULL, false))
+        return false;
+    fprintf(stderr, "tacet import: uploading to dataset %s%s\n", send->upload.dataset,
+            send->upload.replayed ? ", which an earlier run of this command has made" : "");
+    return true;
+}
+
+bool import_send_open(struct import_send *send, const struct import_options *options,
+                      const struct description *description, const char *text,
+                      const unsigned char digest[IMPORT_DIGEST_SIZE])
+{
+    *send = (struct import_send){
+        .options = options, .description = description, .digest = digest, .file = {.handle = -1}};
+    send->lines = memory_must(open_memstream(&send->part, &send->part_size));
+    if (options->to.url)
+        return send_open_upload(send, text) || send_failed(send, send->upload.error);
+    return expert_output_open(&send->file, options->output, 0) ||
+           send_failed(send, send->file.error);
+}
+
+/* ---- sending */
+
+/* Uploads the SIZE BYTES of a part, compressed. */
+static bool send_upload(struct import_send *send, const char *bytes, size_t size)
+{
+    char what[64], key[DATASET_UPLOAD_KEY_SIZE];
+    char *smaller = NULL;
+    size_t smaller_size = 0;
+    snprintf(what, sizeof what, "part %" PRIu64, send->parts);
+    send_key(send, what, key);
+    if (!deflate_bytes(INFLATE_ZSTD, bytes, size, &smaller, &smaller_size))
+        return dataset_upload_failed(&send->upload, "there is not enough memory");
+    bool sent = dataset_upload_send(&send->upload, INFLATE_ZSTD, smaller, smaller_size, key);
+    free(smaller);
+    return sent;
+}
+
+/* Sends the part in hand and begins the next. */
+static bool send_part(struct import_send *send)
+{
+    bool whole = !ferror(send->lines);
+    whole = fclose(send->lines) == 0 && whole;
+    send->lines = NULL;
+    if (!whole)
+        return send_failed(send, "there is not enough memory");
+    if (send->part_size > 0 && send->options->to.url &&
+        !send_upload(send, send->part, send->part_size))
+        return send_failed(send, send->upload.error);
+    if (send->part_size > 0 &&
+        !expert_output_write(&send->file, send->options->encoding, send->part, send->part_size))
+        return send_failed(send, send->file.error);
+    send->parts++;
+    free(send->part);
+    send->part = NULL;
+    send->lines = memory_must(open_memstream(&send->part, &send->part_size));
+    return true;
+}
+
+bool import_send_add(struct import_send *send, const struct trajectory *trajectory,
+                     const char *expert)
+{
+    expert_lines_trajectory(send->lines, expert, trajectory, send->description->dim);
+    return ftell(send->lines) < (long)PART_BYTES || send_part(send);
+}
+
+bool import_send_finish(struct import_send *send)
+{
+    char key[DATASET_UPLOAD_KEY_SIZE];
+    if (!send_part(send))
+        return false;
+    if (!expert_output_close(&send->file))
+        return send_failed(send, send->file.error);
+    if (!send->options->to.seal)
+        return true;
+    send_key(send, "seal", key);
+    if (!dataset_upload_seal(&send->upload, key))
+        return send_failed(send, send->upload.error);
+    fprintf(stderr, "tacet import: dataset %s is sealed\n", send->upload.dataset);
+    return true;
+}
+
+void import_send_close(struct import_send *send)
+{
+    if (send->lines)
+        fclose(send->lines);
+    free(send->part);
+    (void)expert_output_close(&send->file);
+    dataset_upload_close(&send->upload);
+}

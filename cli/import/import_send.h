@@ -1,0 +1,40 @@
+/* Where imported trajectories go: a file, or a dataset of a server. */
+#ifndef TACET_CLI_IMPORT_IMPORT_SEND_H
+#define TACET_CLI_IMPORT_IMPORT_SEND_H
+
+#include "cli/dataset_upload.h"
+#include "cli/expert_output.h"
+#include "cli/import/import_flags.h"
+
+#define IMPORT_DIGEST_SIZE 32
+
+struct import_send {
+    const struct import_options *options;  /* borrowed */
+    const struct description *description; /* borrowed */
+    const unsigned char *digest;           /* borrowed: of all that will be sent */
+    struct expert_output file;             /* handle -1: none */
+    struct dataset_upload upload;
+    FILE *lines; /* of the part in hand */
+    char *part;
+    size_t part_size;
+    uint64_t parts;
+    char error[IMPORT_ERROR_SIZE]; /* why the last function failed: one line */
+};
+
+/* Opens the output, or makes or finds the dataset; TEXT is the description's text. The caller
+ * closes SEND with import_send_close, also after a failure. */
+bool import_send_open(struct import_send *send, const struct import_options *options,
+                      const struct description *description, const char *text,
+                      const unsigned char digest[IMPORT_DIGEST_SIZE]);
+
+/* Adds a trajectory. */
+bool import_send_add(struct import_send *send, const struct trajectory *trajectory,
+                     const char *expert);
+
+/* Sends what is left, and seals the dataset where that is asked for. */
+bool import_send_finish(struct import_send *send);
+
+/* Closes what is open. */
+void import_send_close(struct import_send *send);
+
+#endif

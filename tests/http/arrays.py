@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+"""Writes files of arrays for import_test.c and import_hdf5_test.c into the folder that is named:
+
+    arrays.py npz FOLDER      good.npz and files with one fault each
+    arrays.py hdf5 FOLDER     the same as HDF5, flat and as Minari has it
+
+The data: two experts (7 and 8) with two episodes each of the features x (-1 to 1), level (0.01 to
+100, logarithmic) and kind (categories a, b); three actions.
+"""
+import sys
+import zipfile
+
+import numpy as np
+
+what, folder = sys.argv[1], sys.argv[2] + "/"
+
+STATES = np.array(
+    [[0.0, 1.0, 0], [0.5, 10.0, 1], [-0.5, 0.1, 0], [1.0, 100.0, 1], [0.25, 1.0, 1], [0.75, 10.0, 0],
+     [-1.0, 0.01, 0], [0.125, 1.0, 0]])
+GOOD = {
+    "observations": STATES,
+    "next_observations": np.roll(STATES, -1, axis=0),
+    "actions": np.array([0, 1, 2, 0, 1, 2, 0, 1]),
+    "rewards": np.array([0.5, -1, 2, 0, 0.25, 1, 1, -2]),
+    "terminals": np.array([0, 0, 1, 0, 0, 1, 0, 0], bool),
+    "timeouts": np.array([0, 0, 0, 1, 0, 0, 0, 1], bool),
+    "who": np.array([7, 7, 7, 7, 8, 8, 8, 8]),
+}
+
+
+def changed(**members):
+    arrays = {**GOOD, **members}
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+FILES = {
+    "good": GOOD,
+    "small_types": changed(observations=STATES.astype("f4"), actions=GOOD["actions"].astype("u1"),
+                           rewards=GOOD["rewards"].astype("f2"),
+                           terminals=GOOD["terminals"].astype("i8"),
+                           who=np.array(["7", "7", "7", "7", "8", "8", "8", "8"])),
+    "flat": changed(next_observations=None),
+    "one_expert": changed(who=GOOD["who"] * 0),
+    "one_action": changed(actions=GOOD["actions"] * 0),
+    "vectors": changed(actions=np.ones((8, 2))),
+    "fractions": changed(actions=GOOD["actions"] + 0.5),
+    "outside": changed(observations=STATES * 2),
+    "short": changed(rewards=GOOD["rewards"][:5]),
+    "empty": {name: array[:0] for name, array in GOOD.items()},
+    "narrow": changed(observations=STATES[:, :2]),
+    "no_rewards": changed(rewards=None),
+    "mark": changed(terminals=GOOD["terminals"] * 3),
+    "nan": changed(observations=np.where(STATES == 0.5, np.nan, STATES)),
+    "mixed": changed(who=np.arange(8)),
+    "texts": changed(rewards=np.array(["a"] * 8)),
+}
+
+
+def save_npz():
+    for name, arrays in FILES.items():
+        (np.savez_compressed if name == "good" else np.savez)(folder + name + ".npz", **arrays)
+    np.savez(folder + "fortran.npz", **changed(observations=np.asfortranarray(STATES)))
+    np.savez(folder + "swapped.npz", **changed(observations=STATES.astype(">f8")))
+    np.savez(folder + "pickled.npz", **changed(rewards=np.array([None] * 8, object)))
+    np.savez(folder + "complex.npz", **changed(rewards=GOOD["rewards"].astype("c16")))
+    whole = open(folder + "flat.npz", "rb").read()
+    open(folder + "cut.npz", "wb").write(whole[: len(whole) // 2])
+    at = whole.index(STATES.tobytes())
+    open(folder + "damaged.npz", "wb").write(whole[: at + 8] + b"\x01" + whole[at + 9 :])
+    with zipfile.ZipFile(folder + "good.npz") as good:
+        members = {name: good.read(name) for name in good.namelist()}
+    with zipfile.ZipFile(folder + "liar.npz", "w") as out:  # a header that promises a row more
+        for name, text in members.items():
+            out.writestr(name, text.replace(b"(8, 3)", b"(9, 3)"))
+    promise = (10**9).to_bytes(4, "little")  # a gigabyte, in the member's header and the directory
+    bomb = bytearray(whole)
+    for at in (whole.index(b"rewards.npy") - 30 + 22, whole.rindex(b"rewards.npy") - 46 + 24):
+        bomb[at : at + 4] = promise
+    open(folder + "bomb.npz", "wb").write(bomb)
+
+
+def minari(path, mutate=lambda number, group: None):
+    with h5py.File(path, "w") as file:
+        for number, (begin, end) in enumerate([(0, 3), (3, 4), (4, 6), (6, 8)]):
+            group = file.create_group("episode_%d" % number)
+            group.attrs["who"] = "7" if number < 2 else "8"
+            group["observations"] = np.vstack([STATES[begin:end], GOOD["next_observations"][end - 1]])
+            for name, source in [("actions", "actions"), ("rewards", "rewards"),
+                                 ("terminations", "terminals"), ("truncations", "timeouts")]:
+                group[name] = GOOD[source][begin:end]
+            mutate(number, group)
+
+
+def save_hdf5():
+    import h5py
+
+    for name, arrays in FILES.items():
+        with h5py.File(folder + name + ".hdf5", "w") as file:
+            for member, array in arrays.items():
+                if array.dtype.kind == "U":
+                    array = array.astype("S")
+                file.create_dataset(member, data=array,
+                                    compression="gzip" if name == "good" and len(array) else None)
+
+
+if what == "npz":
+    save_npz()
+else:
+    save_hdf5()

@@ -1,0 +1,89 @@
+/* Running `tacet import`. */
+#include "tests/http/import_run.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/http/experts_run.h"
+
+void import_place_open(struct import_place *place)
+{
+    server_prepare(&place->process);
+    place->folder = place->process.folder;
+}
+
+void import_place_close(struct import_place *place)
+{
+    server_remove(&place->process);
+}
+
+const char *import_path(const struct import_place *place, const char *name)
+{
+    return experts_path(&place->process, name);
+}
+
+void import_place_write(const struct import_place *place, const char *name, const char *text)
+{
+    FILE *file = fopen(import_path(place, name), "w");
+    cr_assert(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+void import_place_arrays(const struct import_place *place, const char *kind)
+{
+    char command[300];
+    snprintf(command, sizeof command, "/usr/bin/python3 tests/http/arrays.py %s %s", kind,
+             place->folder);
+    cr_assert_eq(system(command), 0, "%s", command);
+}
+
+void import_expect(const struct import_place *place, int code, const char *name, const char *path,
+                   const char *const *flags, const char *const *says)
+{
+    char out[30000], file[200];
+    const char *f[6] = {NULL};
+    for (unsigned i = 0; i < 6 && flags[i]; i++)
+        f[i] = flags[i];
+    snprintf(file, sizeof file, "%s/%s", place->folder, name);
+    int got = tacet_run(out, sizeof out, "import", file, "--description", path, f[0], f[1], f[2],
+                        f[3], f[4], f[5], NULL);
+    cr_expect_eq(got, code, "%s: exit code %d: %s", name, got, out);
+    for (; *says; says++)
+        cr_expect(strstr(out, *says), "%s: \"%s\" is not in: %s", name, *says, out);
+}
+
+void import_refuses_arrays(const struct import_place *place, const char *kind)
+{
+    const struct {
+        const char *name, *says;
+    } wrong[] = {
+        {"vectors", "actions are vectors of 2 numbers, which is not supported"},
+        {"fractions", "step 0, actions: must be the index of an action, from 0 to 2; for "
+                      "continuous actions declare bins"},
+        {"outside", "step 3, x: x is 2, above its highest value 1"},
+        {"short", "rewards have 5 rows and observations 8"},
+        {"empty", "the arrays have no rows"},
+        {"narrow", "observations have 2 numbers in a row, and the description has 3 features"},
+        {"no_rewards", "there is no array \"rewards\""},
+        {"mark", "step 2, terminals: must be 0 or 1"},
+        {"nan", "step 1, x: is missing"},
+        {"mixed", "step 1, who: changes within an episode"},
+    };
+    char name[64], path[200];
+    snprintf(path, sizeof path, "%s/d.json", place->folder);
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        snprintf(name, sizeof name, "%s.%s", wrong[i].name, kind);
+        import_expect(place, 1, name, path, (const char *[]){"--experts-by", "who", NULL},
+                      (const char *[]){wrong[i].says, NULL});
+    }
+    snprintf(name, sizeof name, "one_expert.%s", kind);
+    import_expect(place, 0, name, path, (const char *[]){"--experts-by", "who", "--dry-run", NULL},
+                  (const char *[]){"warning: there is one expert", NULL});
+    snprintf(name, sizeof name, "one_action.%s", kind);
+    import_expect(place, 0, name, path, (const char *[]){"--experts-by", "who", "--dry-run", NULL},
+                  (const char *[]){"warning: the action r is never taken", NULL});
+    snprintf(name, sizeof name, "good.%s", kind);
+    import_expect(place, 1, name, path, (const char *[]){"--experts-by", "whose", NULL},
+                  (const char *[]){"there is no array \"whose\"", NULL});
+}

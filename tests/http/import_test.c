@@ -1,0 +1,298 @@
+/* `tacet import` as people run it: a table and NumPy's arrays become trajectories, and whatever is
+ * wrong is said before anything is written. */
+#include <criterion/criterion.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tests/http/experts_run.h"
+#include "tests/http/import_run.h"
+
+TestSuite(import, .timeout = 120);
+
+/* ---- tables */
+
+/* Runs COMMAND in a shell; it must succeed. */
+static void run_shell(const char *command)
+{
+    cr_assert_eq(system(command), 0, "%s", command);
+}
+
+/* Two numbers agree to six digits. */
+static void expect_near(const json_t *a, const json_t *b)
+{
+    double x = json_number_value(a), y = json_number_value(b);
+    cr_assert(fabs(x - y) <= 1e-5 * fmax(1, fabs(x)), "%.9g and %.9g", x, y);
+}
+
+static void expect_same_line(const char *one, const char *two)
+{
+    json_t *a = json_loads(one, 0, NULL), *b = json_loads(two, 0, NULL);
+    const json_t *row;
+    size_t t, i;
+    static const char *const same[] = {"expert", "actions", "terminated", "truncated"};
+    cr_assert(a && b, "%s", two);
+    for (i = 0; i < 4; i++)
+        cr_assert(json_equal(json_object_get(a, same[i]), json_object_get(b, same[i])), "%s: %s",
+                  same[i], two);
+    const json_t *others = json_object_get(b, "states");
+    cr_assert_eq(json_array_size(json_object_get(a, "states")), json_array_size(others));
+    json_array_foreach(json_object_get(a, "states"), t, row)
+    {
+        for (i = 0; i < json_array_size(row); i++)
+            expect_near(json_array_get(row, i), json_array_get(json_array_get(others, t), i));
+    }
+    for (t = 0; t < json_array_size(json_object_get(a, "rewards")); t++)
+        expect_near(json_array_get(json_object_get(a, "rewards"), t),
+                    json_array_get(json_object_get(b, "rewards"), t));
+    json_decref(a);
+    json_decref(b);
+}
+
+/* The table of WORLD's trajectories is imported as those trajectories. */
+static void check_round_trip(const char *world)
+{
+    struct server_process place;
+    char command[1000], out[4000];
+    server_prepare(&place);
+    snprintf(command, sizeof command,
+             "%s experts --environment %s --experts 6 --trajectories 4 --output %s/made.ndjson && "
+             "/usr/bin/python3 examples/table.py examples/%s.json < %s/made.ndjson > %s/table.csv "
+             "&& gzip -k %s/table.csv",
+             server_program(), world, place.folder, world, place.folder, place.folder,
+             place.folder);
+    run_shell(command);
+    for (unsigned packed = 0; packed < 2; packed++) {
+        char table[128], description[64], output[128];
+        snprintf(table, sizeof table, "%s/table.csv%s", place.folder, packed ? ".gz" : "");
+        snprintf(description, sizeof description, "examples/%s.json", world);
+        snprintf(output, sizeof output, "%s/back%u.ndjson", place.folder, packed);
+        int code = tacet_run(out, sizeof out, "import", table, "--description", description,
+                             "--output", output, NULL);
+        cr_assert_eq(code, 0, "%s", out);
+        cr_expect_str_eq(out, "");
+        FILE *made = fopen(experts_path(&place, "made.ndjson"), "r");
+        FILE *back = fopen(output, "r");
+        char *lines[2] = {NULL, NULL};
+        size_t sizes[2] = {0, 0}, count = 0;
+        cr_assert(made && back);
+        while (getline(&lines[0], &sizes[0], made) > 0) {
+            cr_assert(getline(&lines[1], &sizes[1], back) > 0, "the import is too short");
+            expect_same_line(lines[0], lines[1]);
+            count++;
+        }
+        cr_expect_eq(count, 24);
+        cr_expect(getline(&lines[1], &sizes[1], back) < 0, "the import is too long");
+        free(lines[0]);
+        free(lines[1]);
+        fclose(made);
+        fclose(back);
+    }
+    server_remove(&place);
+}
+
+Test(import, the_table_of_the_ward_is_its_trajectories)
+{
+    check_round_trip("ward");
+}
+
+Test(import, the_table_of_the_fund_is_its_trajectories)
+{
+    check_round_trip("fund");
+}
+
+#define HEADER                                                                                     \
+    "clinician,stay,hour,age,heart_rate,pressure,lactate,oxygen,diabetes,treatment,reward,ended\n"
+#define ROWS                                                                                       \
+    "a,1,0,50,99,60,5,95,no,fluids,-0.1,0\n"                                                       \
+    "a,1,1,50,98,61,4,95,no,none,0,0\n"                                                            \
+    "a,1,2,50,97,62,3,95,no,,,1\n"
+
+Test(import, a_dry_run_says_what_it_understood)
+{
+    struct import_place place;
+    import_place_open(&place);
+    import_place_write(&place, "good.csv", HEADER ROWS);
+    import_expect(&place, 0, "good.csv", "examples/ward.json", (const char *[]){"--dry-run", NULL},
+                  (const char *[]){"CSV, 3 rows", "experts   1 (the clinician", "episodes  1, 1 of",
+                                   "ignored   age", "97 to 99", "no 3, yes 0",
+                                   "warning: there is one expert",
+                                   "warning: the action both is never taken",
+                                   "warning: diabetes has one value", "Nothing is wrong", NULL});
+    import_place_close(&place);
+}
+
+Test(import, a_fault_stops_everything_before_it_is_written)
+{
+    struct import_place place;
+    char output[160];
+    struct stat facts;
+    import_place_open(&place);
+    import_place_write(&place, "bad.csv",
+                       HEADER ROWS "b,2,0,50,300,60,5,95,maybe,fluids,-0.1,0\n"
+                                   "b,2,1,50,97,62,3,95,no,,,1\n");
+    snprintf(output, sizeof output, "%s/out.ndjson", place.folder);
+    import_expect(&place, 1, "bad.csv", "examples/ward.json",
+                  (const char *[]){"--output", output, NULL},
+                  (const char *[]){"line 5, heart_rate: heart_rate is 300, above its highest",
+                                   "line 5, diabetes: is none of the feature's categories",
+                                   "2 faults; nothing was written or sent", NULL});
+    cr_expect_neq(stat(output, &facts), 0, "something was written");
+    import_expect(
+        &place, 1, "bad.csv", "examples/ward.json", (const char *[]){"--dry-run", NULL},
+        (const char *[]){"line 5, heart_rate", "2 faults: all of the file would be refused", NULL});
+    import_place_close(&place);
+}
+
+Test(import, files_that_cannot_be_read_are_told_apart)
+{
+    struct import_place place;
+    import_place_open(&place);
+    const char *const none[] = {NULL};
+    import_place_write(&place, "empty.csv", "");
+    import_place_write(&place, "header.csv", HEADER);
+    import_place_write(&place, "cut.csv.gz", "\x1F\x8B\x08");
+    import_place_write(&place, "bare.json",
+                       "{\"row\":\"a\",\"expert\":\"b\",\"features\":[{\"name\":\"x\",\"low\":0,"
+                       "\"high\":1}],\"actions\":[\"a\",\"b\"]}");
+    import_place_write(&place, "wrong.json", "{\"row\":\"a\"}");
+    const char *ward = "examples/ward.json";
+    import_expect(&place, 1, "nothing.csv", ward, none,
+                  (const char *[]){"cannot read", "No such file", NULL});
+    import_expect(&place, 1, ".", ward, none, (const char *[]){"is no file on a disk", NULL});
+    import_expect(&place, 1, "empty.csv", ward, none,
+                  (const char *[]){"line 1: is missing: a table begins with", NULL});
+    import_expect(&place, 1, "header.csv", ward, none,
+                  (const char *[]){"there is no episode in it", NULL});
+    import_expect(&place, 1, "cut.csv.gz", ward, none,
+                  (const char *[]){"damaged or cut short", NULL});
+    import_expect(&place, 1, "header.csv", import_path(&place, "bare.json"), none,
+                  (const char *[]){"the description has no \"table\"", NULL});
+    import_expect(&place, 1, "header.csv", import_path(&place, "wrong.json"), none,
+                  (const char *[]){"/expert is required", NULL});
+    import_expect(&place, 1, "header.csv", ward, (const char *[]){"--experts-by", "who", NULL},
+                  (const char *[]){"a table has a column for the expert", NULL});
+    import_expect(&place, 1, "header.csv", ward, (const char *[]){"--last-state", "drop", NULL},
+                  (const char *[]){"leave out --last-state", NULL});
+    import_place_close(&place);
+}
+
+Test(import, flags_that_make_no_sense_together_are_refused)
+{
+    struct import_place place;
+    import_place_open(&place);
+    const char *ward = "examples/ward.json";
+    const struct {
+        const char *flags[8], *says;
+    } wrong[] = {
+        {{"--dry-run", "--output", "x", NULL}, "--output does nothing with --dry-run"},
+        {{"--seal", NULL}, "--seal goes with --upload"},
+        {{"--discount", "0.9", NULL}, "--discount is of a new dataset"},
+        {{"--upload", "http://127.0.0.1:1", NULL}, "give --epsilon"},
+        {{"--upload", "http://127.0.0.1:1", "--epsilon", "1", NULL}, "--discount is required"},
+        {{"--upload", "http://127.0.0.1:1", "--epsilon", "1", "--discount", "0.9", NULL},
+         "--max-steps is required"},
+        {{"--upload", "http://127.0.0.1:1", "--dataset", "ds_1", "--name", "x", NULL},
+         "--name is of a new dataset"},
+        {{"--upload", "http://127.0.0.1:1", "--dataset", "ds_1", "--output", "x", NULL},
+         "--output and --upload do not go together"},
+        {{"--experts-by", "a", "--expert-per-episode", NULL}, "do not go together"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        import_expect(&place, 2, "x.csv", ward, wrong[i].flags,
+                      (const char *[]){wrong[i].says, NULL});
+    import_place_close(&place);
+}
+
+/* ---- arrays */
+
+static const char described[] =
+    "{\"row\":\"a step\",\"expert\":\"the player\",\"features\":["
+    "{\"name\":\"x\",\"low\":-1,\"high\":1},"
+    "{\"name\":\"level\",\"low\":0.01,\"high\":100,\"scale\":\"log\"},"
+    "{\"name\":\"kind\",\"categories\":[\"a\",\"b\"]}],\"actions\":[\"l\",\"m\",\"r\"]}";
+
+Test(import, arrays_of_numpy_become_episodes)
+{
+    static const char *const lines[] = {
+        "{\"expert\":\"7\",\"states\":[[0,0,1,0],[0.5,1,0,1],[-0.5,-1,1,0],[1,2,0,1]],"
+        "\"actions\":[0,1,2],\"rewards\":[0.5,-1,2],\"terminated\":true,\"truncated\":false}\n",
+        "{\"expert\":\"7\",\"states\":[[1,2,0,1],[0.25,0,0,1]],\"actions\":[0],\"rewards\":[0],"
+        "\"terminated\":false,\"truncated\":true}\n",
+        "{\"expert\":\"8\",\"states\":[[0.25,0,0,1],[0.75,1,1,0],[-1,-2,1,0]],\"actions\":[1,2],"
+        "\"rewards\":[0.25,1],\"terminated\":true,\"truncated\":false}\n",
+        "{\"expert\":\"8\",\"states\":[[-1,-2,1,0],[0.125,0,1,0],[0,0,1,0]],\"actions\":[0,1],"
+        "\"rewards\":[1,-2],\"terminated\":false,\"truncated\":true}\n",
+        NULL};
+    struct import_place place;
+    import_place_open(&place);
+    import_place_write(&place, "d.json", described);
+    import_place_arrays(&place, "npz");
+    const char *d = import_path(&place, "d.json");
+    const char *const by_who[] = {"--experts-by", "who", NULL};
+    import_expect(&place, 0, "good.npz", d, by_who, lines);
+    import_expect(&place, 0, "small_types.npz", d, by_who, lines);
+    import_expect(&place, 0, "good.npz", d, (const char *[]){"--episodes-per-expert", "3", NULL},
+                  (const char *[]){"\"e000000\"", "\"e000001\"", NULL});
+    import_place_close(&place);
+}
+
+Test(import, flat_arrays_need_a_rule_for_their_last_states)
+{
+    struct import_place place;
+    import_place_open(&place);
+    import_place_write(&place, "d.json", described);
+    import_place_arrays(&place, "npz");
+    const char *d = import_path(&place, "d.json");
+    import_expect(&place, 1, "flat.npz", d, (const char *[]){"--expert-per-episode", NULL},
+                  (const char *[]){"say by --last-state repeat, drop or repeat_or_drop", NULL});
+    import_expect(&place, 1, "flat.npz", d,
+                  (const char *[]){"--expert-per-episode", "--last-state", "own_row", NULL},
+                  (const char *[]){"say by --last-state", NULL});
+    import_expect(&place, 1, "good.npz", d,
+                  (const char *[]){"--expert-per-episode", "--last-state", "drop", NULL},
+                  (const char *[]){"next_observations hold the last states", NULL});
+    import_expect(&place, 1, "flat.npz", d,
+                  (const char *[]){"--experts-by", "who", "--last-state", "repeat", NULL},
+                  (const char *[]){"step 3: is the last of an episode that has not terminated",
+                                   "step 7: is the last", "2 faults", NULL});
+    import_expect(&place, 1, "flat.npz", d,
+                  (const char *[]){"--experts-by", "who", "--last-state", "repeat_or_drop", NULL},
+                  (const char *[]){"step 3: is the only one of its episode", "1 faults", NULL});
+    import_expect(&place, 1, "flat.npz", d, (const char *[]){"--last-state", "drop", NULL},
+                  (const char *[]){"say whose the episodes are", NULL});
+    import_place_close(&place);
+}
+
+Test(import, arrays_that_do_not_fit_are_refused)
+{
+    struct import_place place;
+    import_place_open(&place);
+    import_place_write(&place, "d.json", described);
+    import_place_arrays(&place, "npz");
+    import_refuses_arrays(&place, "npz");
+    const struct {
+        const char *file, *says;
+    } wrong[] = {
+        {"fortran.npz", "the array observations is in Fortran's order"},
+        {"swapped.npz", "the array observations has the bytes of its numbers in the other order"},
+        {"pickled.npz", "the array rewards holds pickled objects, which are not read"},
+        {"complex.npz", "the array rewards is of a type that is not read"},
+        {"texts.npz", "the array rewards holds texts, not numbers"},
+        {"cut.npz", "the ZIP file is damaged or cut short"},
+        {"damaged.npz", "the array observations is damaged"},
+        {"liar.npz", "the array observations has not as many bytes as its shape says"},
+        {"bomb.npz", "the array rewards says that it decodes to over 1000 times its size"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        import_expect(
+            &place, 1, wrong[i].file, import_path(&place, "d.json"),
+            (const char *[]){"--experts-by", "who", "--output", "/dev/null",
+                             strcmp(wrong[i].file, "damaged.npz") == 0 ? "--last-state" : NULL,
+                             "drop", NULL},
+            (const char *[]){wrong[i].says, NULL});
+    import_place_close(&place);
+}
