@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "tests/http/desk.h"
 #include "tests/http/experts_run.h"
 #include "tests/http/import_run.h"
 
@@ -295,4 +296,93 @@ Test(import, arrays_that_do_not_fit_are_refused)
                              "drop", NULL},
             (const char *[]){wrong[i].says, NULL});
     import_place_close(&place);
+}
+
+/* ---- uploads */
+
+#define MANY_FLAGS "--epsilon", "3", "--delta", "1e-6", "--max-steps", "48", "--discount", "0.95"
+
+Test(import, a_table_arrives_once_and_is_sealed)
+{
+    struct server_process server;
+    char token[160], table[128], out[4000], says[200];
+    server_open(&server, NULL);
+    server_token(&server, "steward", token);
+    setenv("TACET_TOKEN", token, 1);
+    snprintf(table, sizeof table, "%s/ward.csv", server.folder);
+    FILE *file = fopen(table, "w");
+    cr_assert(file && fputs(HEADER ROWS "b,2,0,50,99,60,5,95,yes,both,-0.1,0\n"
+                                        "b,2,1,50,97,62,3,95,yes,,,0\n",
+                            file) >= 0);
+    fclose(file);
+    int code = tacet_run(out, sizeof out, "import", table, "--description", "examples/ward.json",
+                         "--upload", server.base, "--name", "the \"ward\"", "--nominal-experts",
+                         "60", "--seal", MANY_FLAGS, NULL);
+    cr_expect_eq(code, 0, "%s", out);
+    cr_expect(strstr(out, " is sealed\n"), "%s", out);
+    cr_expect_null(strstr(out, token));
+
+    struct http_client *client = http_client_new(&server);
+    struct http_call list = {.method = "GET", .path = "/v1/datasets", .token = token};
+    struct http_answer answer = http_expect(client, 200, &list);
+    const json_t *items = json_object_get(answer.json, "items"), *one = json_array_get(items, 0);
+    cr_assert_eq(json_array_size(items), 1);
+    cr_expect_str_eq(json_string_value(json_object_get(one, "name")), "the \"ward\"");
+    cr_expect_str_eq(json_string_value(json_object_get(one, "state")), "sealed");
+    cr_expect_eq(json_integer_value(json_object_get(one, "trajectories")), 2);
+    cr_expect_eq(json_integer_value(json_object_get(one, "transitions")), 3);
+    cr_expect_eq(json_integer_value(json_object_get(one, "experts")), 2);
+    cr_expect_eq(json_integer_value(json_object_get(one, "state_dim")), 6);
+    cr_expect_eq(json_integer_value(json_object_get(one, "max_episode_steps")), 48);
+    cr_expect_eq(json_integer_value(json_object_get(one, "nominal_experts")), 60);
+    http_answer_clear(&answer);
+    http_client_free(client);
+
+    /* The same command finds the dataset that it has made, which is sealed now. */
+    code = tacet_run(out, sizeof out, "import", table, "--description", "examples/ward.json",
+                     "--upload", server.base, "--name", "the \"ward\"", "--nominal-experts", "60",
+                     "--seal", MANY_FLAGS, NULL);
+    cr_expect_eq(code, 1, "%s", out);
+    snprintf(says, sizeof says, "made by an earlier run of this command, is sealed");
+    cr_expect(strstr(out, says), "%s", out);
+    server_close(&server);
+}
+
+/* A second upload of the same file to the same dataset adds nothing. */
+Test(import, the_same_file_is_not_added_twice)
+{
+    struct server_process server;
+    struct desk desk;
+    char table[128], out[4000];
+    server_open(&server, NULL);
+    desk_open(&desk, &server);
+    setenv("TACET_TOKEN", desk.steward, 1);
+    struct http_answer made = desk_post(
+        &desk, 201, "/v1/datasets",
+        "{\"name\":\"w\",\"environment\":\"ward\",\"budget\":{\"epsilon\":1,\"delta\":1e-5}}",
+        NULL);
+    char id[64], path[100];
+    snprintf(id, sizeof id, "%s", http_text(&made, "id"));
+    snprintf(path, sizeof path, "/v1/datasets/%s", id);
+    http_answer_clear(&made);
+    snprintf(table, sizeof table, "%s/ward.csv", server.folder);
+    for (unsigned run = 0; run < 3; run++) {
+        FILE *file = fopen(table, "w");
+        cr_assert(file && fputs(HEADER ROWS, file) >= 0);
+        if (run == 2) /* other data are added */
+            fputs("b,2,0,50,99,60,5,95,yes,both,-0.1,0\nb,2,1,50,97,62,3,95,yes,,,0\n", file);
+        fclose(file);
+        int code = tacet_run(out, sizeof out, "import", table, "--description",
+                             "examples/ward.json", "--upload", server.base, "--dataset", id, NULL);
+        cr_expect_eq(code, 0, "%s", out);
+        struct http_answer seen = desk_get(&desk, path);
+        cr_expect_eq(json_integer_value(json_object_get(seen.json, "trajectories")),
+                     run == 2 ? 3 : 1, "%s", seen.body);
+        http_answer_clear(&seen);
+    }
+    int code = tacet_run(out, sizeof out, "import", table, "--description", "examples/factory.json",
+                         "--upload", server.base, "--dataset", id, NULL);
+    cr_expect_eq(code, 1, "%s", out);
+    desk_close(&desk);
+    server_close(&server);
 }
