@@ -46,7 +46,7 @@ TEST_LIBS := -lcriterion -lcurl
 ROOMS := memory envs programs algos/privacy algos/nn algos/data algos/offline algos/online algos/release algos algos/catalogue storage api server cli
 room_lib   = $(OUT)/lib$(subst /,-,$(1)).a
 room_dirs  = $(1) $(if $(filter algos,$(1)),,$(1)/* $(1)/*/*)
-room_src   = $(filter-out cli/main.c,$(wildcard $(foreach d,$(call room_dirs,$(1)),$(d)/*.c $(d)/*.cpp)))
+room_src   = $(filter-out cli/main.c cli/import_hdf5/%,$(wildcard $(foreach d,$(call room_dirs,$(1)),$(d)/*.c $(d)/*.cpp)))
 room_obj   = $(patsubst %,$(OUT)/%.o,$(call room_src,$(1)))
 ROOM_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
 
@@ -62,10 +62,11 @@ all: libraries
 
 .PHONY: libraries
 libraries:
-	@[ -n "$(BLAS_DIR)" ] && [ -e /usr/include/microhttpd.h ] || { echo "libraries are missing: scripts/install-deps build installs them" >&2; exit 1; }
+	@[ -n "$(BLAS_DIR)" ] && [ -e /usr/include/microhttpd.h ] && [ -e /usr/include/minizip/unzip.h ] || { echo "libraries are missing: scripts/install-deps build installs them" >&2; exit 1; }
 
 help:
 	@echo 'make            build/tacet, optimised for MARCH=$(MARCH)'
+	@echo 'make hdf5       build/tacet-import-hdf5, by which tacet import reads HDF5 (Minari, D4RL)'
 	@echo 'make demo       the tour of the README on a temporary server, six minutes at most'
 	@echo 'make test       unit, HTTP and crash tests (installs what is missing)'
 	@echo 'make test-sanitizers   the same under ASan+UBSan and under TSan'
@@ -89,6 +90,24 @@ $(BUILD)/tacet: $(BUILD)/release/tacet
 $(OUT)/tacet: $(OUT)/cli/main.c.o $(ROOM_LIBS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group $(LDLIBS)
+
+# `tacet import` with the HDF5 library is a program of its own: the service does not load that library.
+HDF5_DIR := $(firstword $(wildcard /usr/lib/*/hdf5/serial))
+HDF5_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard cli/import_hdf5/*.c))
+$(HDF5_OBJ): CPPFLAGS += -isystem /usr/include/hdf5/serial
+
+$(OUT)/tacet-import-hdf5: $(HDF5_OBJ) $(ROOM_LIBS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(HDF5_OBJ) -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group \
+	  -L$(HDF5_DIR) -lhdf5 $(LDLIBS)
+
+.PHONY: hdf5
+hdf5:
+	@scripts/install-deps build hdf5
+	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet-import-hdf5
+
+$(BUILD)/tacet-import-hdf5: $(OUT)/tacet-import-hdf5
+	@cp -f $< $@
 
 # Fixed-order products are sums of fused multiply-adds, where the build is optimised.
 $(OUT)/algos/nn/matrix_fixed.c.o: COMMON += -ffp-contract=fast
@@ -131,17 +150,18 @@ format:
 	clang-format -i $(SOURCES)
 
 lint:
-	@scripts/install-deps build lint
+	@scripts/install-deps build hdf5 lint
 	@echo '  clang-format'; clang-format --dry-run -Werror $(SOURCES)
 	@python3 scripts/check_rooms.py rooms.txt .
 	@python3 scripts/check_style.py
 	@echo '  cppcheck'; cppcheck --quiet --std=c11 --language=c --enable=warning,portability --inline-suppr --error-exitcode=1 -I. \
 	  --suppressions-list=.cppcheck $(filter-out tests/%,$(filter %.c,$(SOURCES)))
-	@echo '  clang-tidy'; clang-tidy --quiet $(filter-out tests/%,$(filter %.c,$(SOURCES))) -- -std=c17 -I. $(CPPFLAGS) -march=$(MARCH)
+	@echo '  clang-tidy'; clang-tidy --quiet $(filter-out tests/%,$(filter %.c,$(SOURCES))) -- -std=c17 -I. -isystem /usr/include/hdf5/serial $(CPPFLAGS) -march=$(MARCH)
 
 install: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet
 	install -D -m 0755 $(BUILD)/tacet $(DESTDIR)$(PREFIX)/bin/tacet
+	if [ -e $(BUILD)/tacet-import-hdf5 ]; then install -m 0755 $(BUILD)/tacet-import-hdf5 $(DESTDIR)$(PREFIX)/bin/; fi
 
 clean:
 	rm -rf $(BUILD)

@@ -98,7 +98,7 @@ def main():
                         statics += 1
                         if "_" not in m.group(2).strip("_"):
                             found["one-word"].append("%s %s" % (at(m.start(2)), m.group(2)))
-    found["twice"] = ["%s: %s" % (n, " ".join(sorted(p))) for n, p in sorted(names.items()) if len(p) > 1]
+    found["twice"] = ["%s: %s" % (n, " ".join(sorted(p))) for n, p in sorted(names.items()) if len(p) > 1 and n != "main"]
     for path in [] if arguments else sorted(glob.glob("docs/proofs/*.md")):
         for number, line in enumerate(open(path, encoding="utf-8"), 1):
             found["proof"] += ["%s:%d %s" % (path, number, n) for n in PROVEN.findall(line) if n not in names]

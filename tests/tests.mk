@@ -100,7 +100,7 @@ $(OUT)/test_oracle: tests/tests.mk
 
 TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(UNIT_TESTS) statistical http crash oracle)
 
-test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet
+test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet $(OUT)/tacet-import-hdf5
 
 test-run: test-programs
 	@ledgers=$$(mktemp -d /tmp/tacet-ledgers-XXXXXX); \

@@ -79,31 +79,76 @@ def save_npz():
     open(folder + "bomb.npz", "wb").write(bomb)
 
 
-def minari(path, mutate=lambda number, group: None):
+def minari(path, change=lambda number, group: None):
+    """Four episodes as Minari has them. CHANGE may spoil a group."""
     with h5py.File(path, "w") as file:
         for number, (begin, end) in enumerate([(0, 3), (3, 4), (4, 6), (6, 8)]):
             group = file.create_group("episode_%d" % number)
-            group.attrs["who"] = "7" if number < 2 else "8"
+            group.attrs["who"] = "7" if number < 2 else 8
             group["observations"] = np.vstack([STATES[begin:end], GOOD["next_observations"][end - 1]])
             for name, source in [("actions", "actions"), ("rewards", "rewards"),
                                  ("terminations", "terminals"), ("truncations", "timeouts")]:
                 group[name] = GOOD[source][begin:end]
-            mutate(number, group)
+            change(number, group)
+
+
+def replace(group, name, value):
+    del group[name]
+    group[name] = value
+
+
+def in_second(change):
+    return lambda number, group: change(group) if number == 1 else None
+
+
+def spoil_observations(group):
+    del group["observations"]
+    group.create_group("observations")["inner"] = STATES
+
+
+def link_observations(group):
+    del group["observations"]
+    group["observations"] = h5py.ExternalLink("good.hdf5", "observations")
 
 
 def save_hdf5():
-    import h5py
-
     for name, arrays in FILES.items():
         with h5py.File(folder + name + ".hdf5", "w") as file:
             for member, array in arrays.items():
                 if array.dtype.kind == "U":
                     array = array.astype("S")
                 file.create_dataset(member, data=array,
-                                    compression="gzip" if name == "good" and len(array) else None)
+                                    compression="gzip" if name == "good" else None)
+    with h5py.File(folder + "names.hdf5", "w") as file:  # experts of a length that varies
+        for member, array in GOOD.items():
+            file[member] = [str(x) for x in array] if member == "who" else array
+    with h5py.File(folder + "nothing.hdf5", "w") as file:
+        file["x"] = 1
+    with h5py.File(folder + "elsewhere.hdf5", "w") as file:
+        for member in GOOD:
+            file[member] = h5py.ExternalLink("good.hdf5", member)
+    with h5py.File(folder + "outside_file.hdf5", "w") as file:
+        for member, array in GOOD.items():
+            file.create_dataset(member, data=array,
+                                external=[(folder + "raw", 0, 4096)] if member == "rewards" else None)
+    whole = open(folder + "good.hdf5", "rb").read()
+    open(folder + "cut.hdf5", "wb").write(whole[: len(whole) // 2])
+    minari(folder + "minari.hdf5")
+    minari(folder + "gap.hdf5", in_second(lambda g: g.file.move(g.name, "episode_9")))
+    minari(folder + "few.hdf5", in_second(lambda g: replace(g, "observations", STATES[:1])))
+    minari(folder + "vector.hdf5", in_second(lambda g: replace(g, "actions", np.ones((1, 2)))))
+    minari(folder + "long.hdf5", in_second(lambda g: replace(g, "rewards", np.ones(3))))
+    minari(folder + "lost.hdf5", in_second(lambda g: g.__delitem__("truncations")))
+    minari(folder + "open.hdf5", in_second(lambda g: replace(g, "truncations", [False])))
+    minari(folder + "nobody.hdf5", in_second(lambda g: g.attrs.__delitem__("who")))
+    minari(folder + "array.hdf5", in_second(lambda g: g.attrs.__setitem__("who", [1, 2])))
+    minari(folder + "groups.hdf5", in_second(spoil_observations))
+    minari(folder + "link.hdf5", in_second(link_observations))
 
 
 if what == "npz":
     save_npz()
 else:
+    import h5py
+
     save_hdf5()

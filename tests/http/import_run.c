@@ -8,6 +8,23 @@
 
 #include "tests/http/experts_run.h"
 
+const char import_arrays_description[] =
+    "{\"row\":\"a step\",\"expert\":\"the player\",\"features\":["
+    "{\"name\":\"x\",\"low\":-1,\"high\":1},"
+    "{\"name\":\"level\",\"low\":0.01,\"high\":100,\"scale\":\"log\"},"
+    "{\"name\":\"kind\",\"categories\":[\"a\",\"b\"]}],\"actions\":[\"l\",\"m\",\"r\"]}";
+
+const char *const import_arrays_lines[] = {
+    "{\"expert\":\"7\",\"states\":[[0,0,1,0],[0.5,1,0,1],[-0.5,-1,1,0],[1,2,0,1]],"
+    "\"actions\":[0,1,2],\"rewards\":[0.5,-1,2],\"terminated\":true,\"truncated\":false}\n",
+    "{\"expert\":\"7\",\"states\":[[1,2,0,1],[0.25,0,0,1]],\"actions\":[0],\"rewards\":[0],"
+    "\"terminated\":false,\"truncated\":true}\n",
+    "{\"expert\":\"8\",\"states\":[[0.25,0,0,1],[0.75,1,1,0],[-1,-2,1,0]],\"actions\":[1,2],"
+    "\"rewards\":[0.25,1],\"terminated\":true,\"truncated\":false}\n",
+    "{\"expert\":\"8\",\"states\":[[-1,-2,1,0],[0.125,0,1,0],[0,0,1,0]],\"actions\":[0,1],"
+    "\"rewards\":[1,-2],\"terminated\":false,\"truncated\":true}\n",
+    NULL};
+
 void import_place_open(struct import_place *place)
 {
     server_prepare(&place->process);

@@ -27,6 +27,10 @@ void import_place_arrays(const struct import_place *place, const char *kind);
 void import_expect(const struct import_place *place, int code, const char *name, const char *path,
                    const char *const *flags, const char *const *says);
 
+/* The description of the arrays of arrays.py, and their trajectories as lines, up to a NULL. */
+extern const char import_arrays_description[];
+extern const char *const import_arrays_lines[];
+
 /* The files of arrays.py that any kind of file refuses, KIND being their ending. */
 void import_refuses_arrays(const struct import_place *place, const char *kind);
 

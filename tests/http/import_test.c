@@ -210,32 +210,16 @@ Test(import, flags_that_make_no_sense_together_are_refused)
 
 /* ---- arrays */
 
-static const char described[] =
-    "{\"row\":\"a step\",\"expert\":\"the player\",\"features\":["
-    "{\"name\":\"x\",\"low\":-1,\"high\":1},"
-    "{\"name\":\"level\",\"low\":0.01,\"high\":100,\"scale\":\"log\"},"
-    "{\"name\":\"kind\",\"categories\":[\"a\",\"b\"]}],\"actions\":[\"l\",\"m\",\"r\"]}";
-
 Test(import, arrays_of_numpy_become_episodes)
 {
-    static const char *const lines[] = {
-        "{\"expert\":\"7\",\"states\":[[0,0,1,0],[0.5,1,0,1],[-0.5,-1,1,0],[1,2,0,1]],"
-        "\"actions\":[0,1,2],\"rewards\":[0.5,-1,2],\"terminated\":true,\"truncated\":false}\n",
-        "{\"expert\":\"7\",\"states\":[[1,2,0,1],[0.25,0,0,1]],\"actions\":[0],\"rewards\":[0],"
-        "\"terminated\":false,\"truncated\":true}\n",
-        "{\"expert\":\"8\",\"states\":[[0.25,0,0,1],[0.75,1,1,0],[-1,-2,1,0]],\"actions\":[1,2],"
-        "\"rewards\":[0.25,1],\"terminated\":true,\"truncated\":false}\n",
-        "{\"expert\":\"8\",\"states\":[[-1,-2,1,0],[0.125,0,1,0],[0,0,1,0]],\"actions\":[0,1],"
-        "\"rewards\":[1,-2],\"terminated\":false,\"truncated\":true}\n",
-        NULL};
     struct import_place place;
     import_place_open(&place);
-    import_place_write(&place, "d.json", described);
+    import_place_write(&place, "d.json", import_arrays_description);
     import_place_arrays(&place, "npz");
     const char *d = import_path(&place, "d.json");
     const char *const by_who[] = {"--experts-by", "who", NULL};
-    import_expect(&place, 0, "good.npz", d, by_who, lines);
-    import_expect(&place, 0, "small_types.npz", d, by_who, lines);
+    import_expect(&place, 0, "good.npz", d, by_who, import_arrays_lines);
+    import_expect(&place, 0, "small_types.npz", d, by_who, import_arrays_lines);
     import_expect(&place, 0, "good.npz", d, (const char *[]){"--episodes-per-expert", "3", NULL},
                   (const char *[]){"\"e000000\"", "\"e000001\"", NULL});
     import_place_close(&place);
@@ -245,7 +229,7 @@ Test(import, flat_arrays_need_a_rule_for_their_last_states)
 {
     struct import_place place;
     import_place_open(&place);
-    import_place_write(&place, "d.json", described);
+    import_place_write(&place, "d.json", import_arrays_description);
     import_place_arrays(&place, "npz");
     const char *d = import_path(&place, "d.json");
     import_expect(&place, 1, "flat.npz", d, (const char *[]){"--expert-per-episode", NULL},
@@ -272,7 +256,7 @@ Test(import, arrays_that_do_not_fit_are_refused)
 {
     struct import_place place;
     import_place_open(&place);
-    import_place_write(&place, "d.json", described);
+    import_place_write(&place, "d.json", import_arrays_description);
     import_place_arrays(&place, "npz");
     import_refuses_arrays(&place, "npz");
     const struct {
