@@ -126,6 +126,44 @@ Test(import, a_dry_run_says_what_it_understood)
     import_place_close(&place);
 }
 
+/* The block of PAGE that begins with FENCE below HEADING: malloc'ed, without its last line feed. */
+static char *find_block(const char *page, const char *heading, const char *fence)
+{
+    const char *begin = strstr(page, heading);
+    const char *block = begin ? strstr(begin, fence) : NULL;
+    cr_assert(block, "%s: %s", heading, fence);
+    block += strlen(fence);
+    return strndup(block, (size_t)(strstr(block, "\n```") - block));
+}
+
+/* The example of the documentation is what the documentation says. */
+Test(import, the_documented_table_is_understood)
+{
+    struct import_place place;
+    size_t size = 0;
+    char text[4000], *page = read_whole("docs/own-data.md", &size);
+    cr_assert(page);
+    char *rows = find_block(page, "\n## From a table", "```csv\n");
+    char *features = find_block(page, "\n## Describe the features", "```json\n");
+    char *table = find_block(page, "\n## From a table", "```json\n");
+    import_place_open(&place);
+    import_place_write(&place, "patients.csv", rows);
+    *strrchr(features, '}') = '\0';
+    snprintf(text, sizeof text, "%s,%s}", features, table);
+    import_place_write(&place, "d.json", text);
+    import_expect(&place, 0, "patients.csv", import_path(&place, "d.json"), (const char *[]){NULL},
+                  (const char *[]){"{\"expert\":\"c3\",\"states\":[[118,0.612783849,1,0],[104,"
+                                   "0.477121264,1,0],[92,0.477121264,1,0],[90,0.255272508,1,0]],"
+                                   "\"actions\":[1,0,0],\"rewards\":[0,0,1],\"terminated\":true,"
+                                   "\"truncated\":false}\n",
+                                   NULL});
+    free(rows);
+    free(features);
+    free(table);
+    free(page);
+    import_place_close(&place);
+}
+
 Test(import, a_fault_stops_everything_before_it_is_written)
 {
     struct import_place place;
