@@ -172,7 +172,7 @@ static double round_errors(const struct row *row, double factor, double units)
 
 /* Twice the inner products of ROW's whole gradient with those of its group's rows from FIRST on:
  * whole numbers, and exact, because no row is longer than the lattice's norm. */
-static double cross_terms(const struct row *first, const struct row *row)
+static double whole_cross_terms(const struct row *first, const struct row *row)
 {
     const struct mlp_shape *shape = &row->batch->shape;
     double sum = 0.0;
@@ -202,7 +202,7 @@ static double round_group(const struct row *rows, uint32_t count, double factor,
     if (count == 1 || !(most <= NORM_SQUARED) || isnan(sum))
         return isnan(sum) ? sum : most;
     for (uint32_t i = 1; i < count; i++)
-        sum += cross_terms(rows, &rows[i]);
+        sum += whole_cross_terms(rows, &rows[i]);
     return fmax(most, sum);
 }
 

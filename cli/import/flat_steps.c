@@ -122,7 +122,7 @@ static bool find_rule(struct import_source *source, const struct flat_arrays *ar
 
 struct flat_steps *flat_steps_new(struct import_source *source, const struct flat_arrays *arrays)
 {
-    enum description_last_state rule;
+    enum description_last_state rule = LAST_STATE_DROP;
     if (!flat_check_shapes(source, arrays) || !flat_check_experts(source, arrays) ||
         !find_rule(source, arrays, &rule))
         return NULL;
