@@ -9,6 +9,7 @@ static const char *const mechanism_names[MECHANISM_COUNT] = {
     [MECHANISM_SELECTIVE] = "selective_dpsgd",
     [MECHANISM_CONSENSUS] = "consensus",
     [MECHANISM_GAUSSIAN_PROCESS] = "gaussian_process",
+    [MECHANISM_GAUSSIAN] = "gaussian",
     [MECHANISM_LDP_OBSERVATIONS] = "ldp_observations",
     [MECHANISM_LOCAL_REPORTS] = "local_reports",
     [MECHANISM_TEACHER_ANSWERS] = "teacher_answers",

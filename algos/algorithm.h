@@ -26,14 +26,15 @@ enum algorithm_mechanism {
     MECHANISM_SELECTIVE, /* stable prefixes, then plain steps on them and noisy ones on the data */
     MECHANISM_CONSENSUS, /* consensus labels, then plain steps on them */
     MECHANISM_GAUSSIAN_PROCESS, /* plain training on shards of experts, noise on their mean */
+    MECHANISM_GAUSSIAN,         /* sums over experts with Gaussian noise */
     MECHANISM_LDP_OBSERVATIONS, /* the learner sees noised observations alone */
     MECHANISM_LOCAL_REPORTS,    /* the learner sees agents' randomised gradients alone */
     MECHANISM_TEACHER_ANSWERS,  /* the learner sees a teacher's noisy answers alone */
     MECHANISM_COUNT
 };
 
-/* "none", "dpsgd", "selective_dpsgd", "consensus", "gaussian_process", "ldp_observations",
- * "local_reports", "teacher_answers". */
+/* "none", "dpsgd", "selective_dpsgd", "consensus", "gaussian_process", "gaussian",
+ * "ldp_observations", "local_reports", "teacher_answers". */
 const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism);
 
 /* The mechanism of that name; -1 when unknown. */
@@ -131,6 +132,9 @@ struct algorithm_hooks {
     /* Reports one number of an algorithm that audits or asks a teacher, under a static NAME. A NAME
      * that was shown before gets the new VALUE. NULL: nobody looks. */
     void (*show_finding)(void *context, const char *name, double value);
+    /* Takes over the RANGES of an ALGORITHM_MEASURES, which the receiver frees, once, at the end of
+     * the run. NULL: nobody wants them. */
+    void (*give_ranges)(void *context, struct features *ranges);
     /* Takes over the release of an ALGORITHM_RELEASES_Q, once, at the end of the run. NULL: nobody
      * wants it. */
     void (*give_release)(void *context, struct q_release *release, bool injected_noise);
@@ -167,8 +171,10 @@ enum algorithm_kind {
     ALGORITHM_RELEASES_Q,       /* trains others on shards of a dataset's experts, leaves a released
                                    Q-function (hooks.give_release) and no policy. With
                                    request.protects_rewards a world does for a dataset */
-    ALGORITHM_AUDITS, /* takes nothing, leaves numbers (hooks.show_finding) that are public and no
-                         policy: *out_policy stays NULL */
+    ALGORITHM_MEASURES, /* takes a dataset, leaves ranges of its coordinates (hooks.give_ranges) and
+                           no policy */
+    ALGORITHM_AUDITS,   /* takes nothing, leaves numbers (hooks.show_finding) that are public and no
+                           policy: *out_policy stays NULL */
     ALGORITHM_EVALUATES, /* trains nothing: what is there already, and may leave, is played where
                             the request's evaluation says. train is NULL */
     ALGORITHM_KINDS

@@ -13,13 +13,14 @@
 #include "algos/online/pgc_a3c.h"
 #include "algos/online/ppo_algorithm.h"
 #include "algos/online/reinforce.h"
+#include "algos/release/feature_ranges.h"
 #include "algos/release/gp_q_learning.h"
 
 static const struct algorithm *const table[] = {
     &cql_algorithm,      &bcq_algorithm,       &behaviour_cloning_algorithm,
     &ppo_algorithm,      &audit_algorithm,     &reinforce_algorithm,
     &dqn_algorithm,      &pgc_a3c_algorithm,   &gp_q_learning_algorithm,
-    &evaluate_algorithm, &kickstart_algorithm,
+    &evaluate_algorithm, &kickstart_algorithm, &feature_ranges_algorithm,
 };
 
 const struct algorithm *const *algorithm_all(unsigned *count)
@@ -40,6 +41,8 @@ const char *algorithm_lacks_q(const struct algorithm *algorithm)
 {
     if (algorithm->kind == ALGORITHM_RELEASES_Q)
         return "trains others on shards and learns nothing by itself";
+    if (algorithm->kind == ALGORITHM_MEASURES)
+        return "measures the states and learns nothing";
     if (algorithm->kind != ALGORITHM_LEARNS_FROM_DATA)
         return "learns from no dataset";
     if (algorithm->target == TARGET_VALUES && algorithm->mechanisms[MECHANISM_NONE])

@@ -148,6 +148,7 @@ static void show_plan(const struct job_row *job, const struct job_plan *plan, js
         json_object_set_new(out, "q_release", json_string(plan->q_release));
     if (plan->request.mechanism == MECHANISM_GAUSSIAN_PROCESS)
         json_object_set_new(out, "release", q_terms_json(&plan->plan.release));
+    json_object_set_new(out, "features", json_text_or_null(plan->features_job));
     json_object_set_new(out, "notes", notes_json(plan));
     json_object_set_new(out, "shards", json_count_or_null(plan->shards));
     json_object_set_new(out, "teacher", job_teacher_json(plan));
@@ -173,6 +174,7 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         "cancel_requested", (int)job->cancel_requested, "created_at", json_time(job->created_ms),
         "started_at", json_time(job->started_ms), "finished_at", json_time(job->finished_ms),
         "shards", "teacher", "choose");
+    json_object_set_new(json, "features", json_null());
     if (job_plan_read(job->plan, &plan)) {
         show_plan(job, &plan, json);
         job_plan_clear(&plan);

@@ -51,6 +51,7 @@ enum audit_name {
     AUDIT_STABLE_PREFIXES,
     AUDIT_ONE_RUN, /* one_run_test.c */
     AUDIT_EVENTS,  /* events_test.c */
+    AUDIT_RANGES,  /* ranges_test.c */
     AUDIT_COUNT
 };
 

@@ -154,6 +154,7 @@ Test(one_run, every_private_algorithm_is_audited_or_says_why_not)
         {"ppo", "observations alone are protected, each by noise of its own"},
         {"pgc_a3c", "every report is a release of its own: local_test"},
         {"gp_q_learning", "one Gaussian release of a public class: path_test, answers_test"},
+        {"feature_ranges", "two Gaussian releases of sums: ranges_test"},
         {"kickstart", "learns from answers that are charged: answers_test"},
     };
     unsigned count;

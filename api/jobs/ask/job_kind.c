@@ -12,30 +12,37 @@
 #define DATA     (1u << ALGORITHM_LEARNS_FROM_DATA)
 #define PLAY     (1u << ALGORITHM_LEARNS_BY_PLAY)
 #define RELEASE  (1u << ALGORITHM_RELEASES_Q)
+#define MEASURE  (1u << ALGORITHM_MEASURES)
 #define AUDIT    (1u << ALGORITHM_AUDITS)
 #define EVALUATE (1u << ALGORITHM_EVALUATES)
 #define REQUIRED "is required by this algorithm"
 
 const struct job_member_rule job_member_rules[] = {
     {"/environment", PLAY, true, REQUIRED},
-    {"/dataset", DATA, true, REQUIRED},
+    {"/dataset", DATA | MEASURE, true, REQUIRED},
     {"/dataset", PLAY | AUDIT | EVALUATE, false,
      "has no meaning with this algorithm, which takes no dataset"},
-    {"/environment", DATA | AUDIT | EVALUATE, false,
+    {"/environment", DATA | MEASURE | AUDIT | EVALUATE, false,
      "has no meaning with this algorithm, which plays in no world"},
-    {"/evaluate", AUDIT, false, "has no meaning with this algorithm: it gives no policy"},
+    {"/evaluate", MEASURE | AUDIT, false, "has no meaning with this algorithm: it gives no policy"},
     {"/evaluate", EVALUATE, true, REQUIRED},
     {"/judge", EVALUATE, false, "has no meaning with this algorithm, which learns nothing"},
     {"/policy", DATA | PLAY | RELEASE | AUDIT, false,
      "has no meaning with this algorithm, which makes its own"},
-    {"/q_release", DATA | PLAY | RELEASE | AUDIT, false, "has no meaning with this algorithm"},
-    {"/choose", PLAY | RELEASE | AUDIT | EVALUATE, false, "has no meaning with this algorithm"},
-    {"/shards", PLAY | RELEASE | AUDIT | EVALUATE, false,
+    {"/policy", MEASURE, false, "has no meaning with this algorithm"},
+    {"/q_release", DATA | PLAY | RELEASE | MEASURE | AUDIT, false,
+     "has no meaning with this algorithm"},
+    {"/choose", PLAY | RELEASE | MEASURE | AUDIT | EVALUATE, false,
+     "has no meaning with this algorithm"},
+    {"/shards", PLAY | RELEASE | MEASURE | AUDIT | EVALUATE, false,
      "has no meaning with this algorithm, which does not learn a policy from a dataset without "
      "noise"},
-    {"/judge", RELEASE | AUDIT, false, "has no meaning with this algorithm: it gives no policy"},
-    {"/audit", PLAY | RELEASE | AUDIT | EVALUATE, false,
+    {"/judge", RELEASE | MEASURE | AUDIT, false,
+     "has no meaning with this algorithm: it gives no policy"},
+    {"/audit", PLAY | RELEASE | MEASURE | AUDIT | EVALUATE, false,
      "has no meaning with this algorithm, which no audit attacks"},
+    {"/features", PLAY | MEASURE | AUDIT | EVALUATE, false,
+     "has no meaning with this algorithm, which does not learn from a dataset"},
     {.pointer = NULL},
 };
 
@@ -98,6 +105,16 @@ static void release_read(struct call *call, const struct job_members *members, s
         call_invalid(call, "/dataset", "is required by this algorithm");
 }
 
+/* ---- ranges of features */
+
+static const char *measure_note(const struct job_plan *plan)
+{
+    (void)plan;
+    return "Its findings are released and paid for: a later job on the same dataset takes its "
+           "scales "
+           "from them by \"features\".";
+}
+
 /* ---- findings from made-up data */
 
 static const char *audit_note(const struct job_plan *plan)
@@ -136,6 +153,10 @@ static const struct job_kind kinds[ALGORITHM_KINDS] = {
     [ALGORITHM_RELEASES_Q] = {.source = JOB_SOURCE_DATASET,
                               .seals_checkpoints = true,
                               .read = release_read},
+    [ALGORITHM_MEASURES] = {.source = JOB_SOURCE_DATASET,
+                            .note = measure_note,
+                            .time_unknown = "it reads the data twice and trains nothing, which "
+                                            "takes seconds"},
     [ALGORITHM_AUDITS] = {.source = JOB_SOURCE_NOTHING,
                           .note = audit_note,
                           .time_unknown =

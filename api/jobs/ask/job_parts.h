@@ -30,15 +30,12 @@ void job_parameters_read(struct call *call, const char *place, const struct algo
 /* ---- the scale of what a dataset's states hold (job_features.c). A plan keeps the ranges that it
  * was made with as {"low":[number of each coordinate],"high":[...]}; null: none */
 
-/* Sets the features of PLAN to those that DATASET describes, if it does. PROBLEM_NONE, or the
- * database failed. */
-enum problem job_features_fit(struct call *call, const struct dataset_row *dataset,
-                              struct job_plan *plan);
-
-/* Refuses a job that would spend a budget on numbers of unknown scale: without features, world or
- * scales of the request's own. PROBLEM_NONE, or a fault with its pointer. */
-enum problem job_features_check(struct call *call, const struct job_members *members,
-                                const struct dataset_row *dataset, const struct job_plan *plan);
+/* Sets the features of PLAN to those that DATASET describes, or that the job named by the request's
+ * "features" has released of it. Refuses a job that would spend a budget on numbers of unknown
+ * scale: without features, world or scales of the request's own. PROBLEM_NONE, or a fault with its
+ * pointer. */
+enum problem job_features_fit(struct call *call, const struct job_members *members,
+                              const struct dataset_row *dataset, struct job_plan *plan);
 
 /* FEATURES (NULL: none) in the form above. New reference. */
 json_t *job_features_json(const struct features *features);

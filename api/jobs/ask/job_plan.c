@@ -157,6 +157,7 @@ static const struct plan_member plan_members[] = {
     PLAN_MEMBER("judge", judge),
     PLAN_MEMBER("judge_discount", judge_discount),
     PLAN_MEMBER("audit", audit),
+    PLAN_MEMBER("features_job", features_job),
     PLAN_MEMBER("shards", shards),
     PLAN_MEMBER("policy", policy),
     PLAN_MEMBER("q_release", q_release),

@@ -26,10 +26,11 @@ struct job_plan {
     const struct algorithm *algorithm;
     struct algorithm_request request;
     struct algorithm_plan plan;
-    struct features *features; /* request.features, owned, in a plan that was read; else NULL */
-    bool dataset_public;       /* "sensitivity":"public" */
-    uint32_t shards;           /* of experts, a policy for each; 0: one policy of all */
-    bool experts_declared;     /* the number of experts was declared, not counted at sealing */
+    struct features *features;  /* request.features, owned, in a plan that was read; else NULL */
+    char features_job[ID_SIZE]; /* the job that released them; "": they were described, or none */
+    bool dataset_public;        /* "sensitivity":"public" */
+    uint32_t shards;            /* of experts, a policy for each; 0: one policy of all */
+    bool experts_declared;      /* the number of experts was declared, not counted at sealing */
 
     struct job_world learn;    /* to learn in; request.world is that while the job is planned and
                                   while it runs, and NULL in a plan that was read */

@@ -73,7 +73,8 @@ static void list_name(struct buffer *list, const char *name)
 static int usual_mechanism(const struct algorithm *algorithm)
 {
     static const int order[] = {MECHANISM_DPSGD, MECHANISM_LOCAL_REPORTS,
-                                MECHANISM_GAUSSIAN_PROCESS, MECHANISM_TEACHER_ANSWERS};
+                                MECHANISM_GAUSSIAN_PROCESS, MECHANISM_GAUSSIAN,
+                                MECHANISM_TEACHER_ANSWERS};
     for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
         if (algorithm->mechanisms[order[i]])
             return order[i];
@@ -126,6 +127,7 @@ static bool read_members(struct call *call, struct job_members *members, struct 
         field_optional(field_text("teacher", &members->teacher, 1, ID_SIZE - 1)),
         field_optional(field_text("client", &members->client, 1, ID_SIZE - 1)),
         field_optional(field_text("audit", &members->audit, 1, ID_SIZE - 1)),
+        field_optional(field_text("features", &members->features, 1, ID_SIZE - 1)),
         field_optional(field_text("i_understand", &members->understood, 1, 31)),
         field_optional(field_object("privacy", &members->privacy)),
         field_optional(field_object("parameters", &members->parameters)),
@@ -191,7 +193,7 @@ static enum problem read_dataset(struct call *call, const char *id, struct job_w
     plan->request.nominal_experts = (uint32_t)dataset->experts;
     if (plan->experts_declared)
         plan->request.nominal_experts = (uint32_t)dataset->nominal_experts;
-    return job_features_fit(call, dataset, plan);
+    return PROBLEM_NONE;
 }
 
 /* Checks that the trained policy fits the world in which it is to be evaluated. */
@@ -242,7 +244,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         problem = job_stage_fit(call, &out->dataset, plan);
         if (problem != PROBLEM_NONE)
             return problem;
-        problem = job_features_check(call, &members, &out->dataset, plan);
+        problem = job_features_fit(call, &members, &out->dataset, plan);
         if (problem != PROBLEM_NONE)
             return problem;
         /* Read again, now without faults: the dataset may have defaults of its own. */

@@ -95,6 +95,11 @@ static const char choice_assumption[] =
 static const char public_assumption[] =
     "The environment, the bounds on episodes and actions, and all settings are "
     "public and were not derived from the data.";
+static const char measured_assumption[] =
+    "The scales of the inputs, and bounds of states, are released estimates from the same data: an "
+    "earlier job's, whose "
+    "price stands in the dataset's account beside this one's. All other settings are public and "
+    "were not derived from the data.";
 static const char warning_choices[] =
     "Every job on the dataset is charged; a choice of settings made by looking at results that "
     "were not released is not accounted.";
@@ -166,7 +171,8 @@ static void experts_statement(const struct job_plan *plan, struct statement *out
         statement_add(out->assumptions, choice_assumption);
     if (plan->request.stage.kind != STAGE_NONE)
         statement_add(out->assumptions, stage_assumption(plan));
-    statement_add(out->assumptions, public_assumption);
+    statement_add(out->assumptions,
+                  plan->features_job[0] != '\0' ? measured_assumption : public_assumption);
     statement_add(out->assumptions, number);
     statement_add(out->assumptions, one_name);
     if (uses_logged(plan))
@@ -271,17 +277,20 @@ static void rewards_statement(const struct job_plan *plan, bool charged, struct 
         statement_add(out->warnings, warning_returns);
 }
 
-static void shards_statement(const struct q_terms *terms, struct statement *out)
+static void shards_statement(const struct job_plan *plan, struct statement *out)
 {
+    const struct q_terms *terms = &plan->plan.release;
+    const char *settings = "Bounds, class, number of shards and all settings are public and were "
+                           "not derived from the data.";
+    if (plan->features_job[0] != '\0')
+        settings = measured_assumption;
     out->neighbours = neighbours_shards;
     if (terms->form == Q_FORM_PATH) {
         statement_add(out->assumptions,
                       "The path's normals are a pseudo-random function of a key that is secret and "
                       "was drawn once: privacy is computational there.");
     }
-    statement_add(out->assumptions,
-                  "Bounds, class, number of shards and all settings are public and were not "
-                  "derived from the data.");
+    statement_add(out->assumptions, settings);
     statement_add(out->assumptions, one_name);
 }
 
@@ -299,7 +308,7 @@ static void release_statement(const struct job_plan *plan, bool charged, struct 
         common = "What distinguishes reward functions that are not neighbours is meant to be "
                  "learnt and is not hidden.";
     } else {
-        shards_statement(terms, out);
+        shards_statement(plan, out);
     }
     if (charged)
         account = warning_choices;

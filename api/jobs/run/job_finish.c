@@ -237,7 +237,7 @@ static bool has_findings(const struct finish *finish)
     if (finish->asked)
         return true;
     return finish->ending->state == JOB_SUCCEEDED &&
-           (run->finding_count > 0 || run->plan.try_count > 0 || run->judged);
+           (run->finding_count > 0 || run->ranges || run->plan.try_count > 0 || run->judged);
 }
 
 /* Reads the dataset as it is now, for the certificates. False: the database failed. */

@@ -9,6 +9,7 @@
 #include "api/call/app.h"
 #include "api/call/sealed.h"
 #include "api/jobs/ask/job_kind.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/json/json_text.h"
 
 #define SHOW_EVERY_MS 1000
@@ -77,9 +78,18 @@ static void note_finding(void *context, const char *name, double value)
     run->findings[i].value = value;
 }
 
+static void take_ranges(void *context, struct features *ranges)
+{
+    struct job_run *run = context;
+    assert(!run->ranges);
+    run->ranges = ranges;
+}
+
 json_t *job_findings_json(const struct job_run *run)
 {
     json_t *object = json_object();
+    if (run->ranges)
+        json_object_set_new(object, "ranges", job_features_json(run->ranges));
     for (unsigned i = 0; i < run->finding_count; i++)
         json_object_set_new(object, run->findings[i].name, json_number(run->findings[i].value));
     return object;
@@ -122,6 +132,7 @@ struct algorithm_hooks job_hooks_of(struct job_run *run)
                                     .experts = hook_experts,
                                     .ask_teacher = job_teacher_ask,
                                     .show_finding = note_finding,
+                                    .give_ranges = take_ranges,
                                     .give_release = take_release};
     if (run->control->parallel)
         hooks.parallel = hook_parallel;

@@ -50,6 +50,8 @@ struct job_run {
     struct policy_evaluation best_played;
     double try_scores[JOB_SWEEP_MAX]; /* NAN: none */
 
+    struct features *ranges; /* of an algorithm that measures, once it is over; freed likewise */
+
     struct q_release *release; /* of an algorithm that gives such, once its training is over; freed
                                   by api_job_turn */
     bool injected_noise;       /* in it: it protects nobody */

@@ -183,6 +183,7 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
         turn = pause_job(&run, out_note);
     policy_free(ending.policy);
     job_plan_clear(&run.plan);
+    free(run.ranges);
     q_release_free(run.release);
     ensemble_free(run.ensemble);
     job_done(&run.job);

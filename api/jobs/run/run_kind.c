@@ -31,6 +31,7 @@ static const struct run_kind kinds[ALGORITHM_KINDS] = {
     [ALGORITHM_LEARNS_BY_PLAY] = {job_complete_kept, job_train, job_complete,
                                   PROBLEM_TRAINING_FAILED},
     [ALGORITHM_RELEASES_Q] = {release_kept, job_train, job_complete, PROBLEM_TRAINING_FAILED},
+    [ALGORITHM_MEASURES] = {nothing_kept, job_train, findings_complete, PROBLEM_TRAINING_FAILED},
     [ALGORITHM_AUDITS] = {nothing_kept, job_train, findings_complete, PROBLEM_TRAINING_FAILED},
     [ALGORITHM_EVALUATES] = {nothing_kept, job_play, NULL, PROBLEM_EVALUATION_FAILED},
 };

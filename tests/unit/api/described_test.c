@@ -224,6 +224,110 @@ Test(described, a_released_policy_reads_the_numbers_as_they_were_uploaded)
     fixture_close(f);
 }
 
+/* ---- ranges that are estimated: a job of its own, paid for, and named by a later one */
+
+/* A dataset of 400 experts that nobody described, around a heart rate of 90 and a lactate of 1.5.
+ */
+static const char *nameless(struct fixture *f)
+{
+    struct response *made = fixture_post(
+        f, "steward", "/v1/datasets",
+        "{\"name\":\"n\",\"state_dim\":2,\"action_count\":2,\"max_episode_steps\":10,\"discount\":"
+        "0.9,\"budget\":{\"epsilon\":10,\"delta\":1e-4}}");
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    char *text = malloc(400 * 200);
+    size_t at = 0;
+    for (unsigned e = 0; e < 400; e++)
+        at += (size_t)sprintf(text + at,
+                              "{\"expert\":\"e%u\",\"states\":[[%u,%g],[%u,1.5]],\"actions\":[0],"
+                              "\"rewards\":[0],\"terminated\":true,\"truncated\":false}\n",
+                              e, 70 + e % 41, 1.1 + e % 8 / 10.0, 90 + e % 3);
+    expect_status(domain_upload(f, NULL, id, text, at, NULL), 201);
+    free(text);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    return id;
+}
+
+#define MEASURE(dataset, epsilon)                                                                  \
+    domain_path(                                                                                   \
+        "{\"algorithm\":\"feature_ranges\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":%g,"        \
+        "\"delta\":1e-6}}",                                                                        \
+        dataset, (double)(epsilon))
+#define BY_RANGES(dataset, job)                                                                    \
+    domain_path(                                                                                   \
+        "{\"algorithm\":\"behaviour_cloning\",\"dataset\":\"%s\",\"features\":\"%s\"" PRIVACY      \
+        ",\"parameters\":{" SHORT "}}",                                                            \
+        dataset, job)
+
+Test(described, ranges_are_measured_at_a_price_and_named_by_a_later_job)
+{
+    struct fixture *f = fixture_open();
+    const char *id = nameless(f);
+    struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", MEASURE(id, 2));
+    expect_status(estimate, 200);
+    cr_expect(json_is_true(response_at(estimate, "/feasible")));
+    cr_expect_eq(domain_spent(f, id), 0);
+    struct response *measured = domain_run(f, MEASURE(id, 2));
+    cr_expect_str_eq(response_text(measured, "/mechanism"), "gaussian");
+    double paid = domain_spent(f, id);
+    cr_expect(paid > 1.9 && paid <= 2, "%g", paid);
+    cr_expect_eq(response_number(measured, "/findings/unclear"), 0);
+    double low = response_number(measured, "/findings/ranges/low/0");
+    double high = response_number(measured, "/findings/ranges/high/0");
+    cr_expect(low >= 64 && low < 85 && high > 95 && high <= 128, "%g to %g", low, high);
+    /* The ranges are what a later job trains by. */
+    const char *ranges = response_text(measured, "/id");
+    struct response *job = domain_run(f, BY_RANGES(id, ranges));
+    cr_expect_str_eq(response_text(job, "/features"), ranges);
+    cr_expect_eq(response_number(job, "/parameters/input_scale"), 2);
+    json_t *plan = stored_plan(f, response_text(job, "/id"));
+    cr_expect(
+        json_equal(json_object_get(plan, "features"), response_at(measured, "/findings/ranges")));
+    json_decref(plan);
+    cr_expect_float_eq(domain_spent(f, id), paid + 2, 0.05);
+    struct response *certificate = fixture_get(
+        f, "auditor", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+    cr_expect(strstr(certificate->body, "released estimates from the same data"));
+    cr_expect(!strstr(certificate->body, "and all settings are public"));
+    fixture_close(f);
+}
+
+Test(described, only_ranges_of_the_same_dataset_are_taken)
+{
+    struct fixture *f = fixture_open();
+    const char *id = nameless(f), *other = nameless(f), *described = ward(f, DESCRIPTION("clip"));
+    struct response *measured = domain_run(f, MEASURE(id, 2));
+    const char *ranges = response_text(measured, "/id");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", BY_RANGES(other, ranges)), "/features");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", BY_RANGES(described, ranges)),
+                   "/features");
+    expect_status(fixture_post(f, "steward", "/v1/jobs", BY_RANGES(id, "job_none")), 404);
+    struct response *shards = domain_run(
+        f, domain_path("{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"none\",\"shards\":3,"
+                       "\"dataset\":\"%s\",\"features\":\"%s\",\"parameters\":{" SHORT "}}",
+                       id, ranges));
+    expect_invalid(
+        fixture_post(f, "steward", "/v1/jobs", BY_RANGES(id, response_text(shards, "/id"))),
+        "/features");
+    struct response *queued = fixture_post(f, "steward", "/v1/jobs", MEASURE(id, 1));
+    expect_invalid(
+        fixture_post(f, "steward", "/v1/jobs", BY_RANGES(id, response_text(queued, "/id"))),
+        "/features");
+    /* Too little to see anything by: said before it is spent. */
+    struct response *blind = fixture_post(f, "steward", "/v1/jobs:estimate", MEASURE(id, 0.05));
+    expect_status(blind, 200);
+    cr_expect(json_is_false(response_at(blind, "/feasible")));
+    cr_expect(strstr(response_text(blind, "/reason"), "hide"));
+    expect_invalid(
+        fixture_post(f, "steward", "/v1/jobs",
+                     domain_path("{\"algorithm\":\"feature_ranges\",\"dataset\":\"%s\","
+                                 "\"features\":\"%s\",\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}",
+                                 id, ranges)),
+        "/features");
+    fixture_close(f);
+}
+
 /* All tries of a sweep learn from the same ranges, also when another worker goes on. */
 Test(described, a_sweep_and_a_job_that_was_stopped_keep_the_ranges)
 {

@@ -15,6 +15,7 @@ static const char *const privacies[MECHANISM_COUNT] = {
     [MECHANISM_SELECTIVE] = "\"epsilon\":14,\"delta\":1e-3",
     [MECHANISM_CONSENSUS] = "\"epsilon\":4,\"delta\":1e-5",
     [MECHANISM_GAUSSIAN_PROCESS] = "\"epsilon\":4,\"delta\":1e-5,\"force\":true",
+    [MECHANISM_GAUSSIAN] = "\"epsilon\":100,\"delta\":1e-3",
     [MECHANISM_LDP_OBSERVATIONS] = "\"epsilon\":4,\"delta\":1e-5",
     [MECHANISM_LOCAL_REPORTS] = "\"epsilon\":4",
     [MECHANISM_TEACHER_ANSWERS] = "",

@@ -21,6 +21,8 @@ static const struct mask masks[] = {
     {"GET /v1/jobs*", "owner", "*/evaluation/*_return", RELEASED},
     {"GET /v1/jobs*", "owner", "*/findings/mean_returns/*", RELEASED},
     {"GET /v1/jobs*", "owner", "*/findings/fitted_q_*", RELEASED},
+    {"GET /v1/jobs*", "owner", "*/findings/ranges/*", RELEASED},
+    {"GET /v1/jobs*", "owner", "*/findings/unclear", RELEASED},
     {"GET /v1/jobs*", "owner", "*/findings/best", RELEASED}, /* try of a sweep */
     {"GET */certificate*", "*", "/parameters/learning_rate", "of a sweep: that of its best try"},
 
