@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/nn/cholesky.h"
 #include "envs/rng.h"
 #include "memory/memory.h"
 
@@ -87,35 +88,6 @@ void relu_features_at(const struct relu_features *f, const double *state, double
     }
 }
 
-/* Replaces the lower triangle of A[n x n], positive definite, by its Cholesky factor. */
-static void factorise_cholesky(double *a, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        for (size_t j = 0; j <= i; j++) {
-            double sum = a[i * n + j];
-            for (size_t k = 0; k < j; k++)
-                sum -= a[i * n + k] * a[j * n + k];
-            /* The ridge keeps the diagonal above this bound, apart from rounding. */
-            a[i * n + j] = i == j ? sqrt(fmax(sum, 1e-300)) : sum / a[j * n + j];
-        }
-    }
-}
-
-/* Replaces X by the solution y of (L L') y = x. */
-static void solve_cholesky(const double *l, size_t n, double *x)
-{
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < i; k++)
-            x[i] -= l[i * n + k] * x[k];
-        x[i] /= l[i * n + i];
-    }
-    for (size_t i = n; i-- > 0;) {
-        for (size_t k = i + 1; k < n; k++)
-            x[i] -= l[k * n + i] * x[k];
-        x[i] /= l[i * n + i];
-    }
-}
-
 void relu_features_fit(struct relu_features *f, const double *states, const double *targets,
                        size_t points, uint32_t actions, double ridge, double *coefficients)
 {
@@ -135,9 +107,9 @@ void relu_features_fit(struct relu_features *f, const double *states, const doub
     }
     for (size_t i = 0; i < n; i++)
         gram[i * n + i] += ridge * (double)points;
-    factorise_cholesky(gram, n);
+    cholesky_factor(gram, n);
     for (uint32_t a = 0; a < actions; a++)
-        solve_cholesky(gram, n, coefficients + a * n);
+        cholesky_solve(gram, n, coefficients + a * n);
 }
 
 struct policy *relu_features_policy(const struct relu_features *f, const double *low,
