@@ -12,7 +12,7 @@
 
 #define JOB_WORD_SIZE     40  /* algorithm, mechanism, slug, worker */
 #define JOB_DETAIL_SIZE   320 /* bytes of an error's detail */
-#define JOB_FINDINGS_SIZE 2048
+#define JOB_FINDINGS_SIZE 6144
 
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_SUCCEEDED, JOB_FAILED, JOB_CANCELLED };
 #define JOB_STATES 5

@@ -100,10 +100,10 @@ static json_t *notes_json(const struct job_plan *plan)
         json_array_append_new(notes, json_string(kind->note(plan)));
     if (plan->judge[0] != '\0') {
         json_array_append_new(
-            notes, json_sprintf("fitted_q_value is an estimate from the public dataset %s, by "
-                                "fitted Q evaluation, and no return of play: a discounted value, "
-                                "which may be far off where the policy does what those data "
-                                "hardly hold.",
+            notes, json_sprintf("findings.judge is an estimate from the public dataset %s, and no "
+                                "return of play: judge.verdict and judge.reasons say what it is "
+                                "worth. fitted_q_value alone may be far off where the policy does "
+                                "what those data hardly hold.",
                                 plan->judge));
     }
     if (plan->audit[0] != '\0') {

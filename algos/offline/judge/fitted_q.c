@@ -1,302 +1,278 @@
-/* Fitted Q evaluation: repeated regression on a target that is fixed for some steps. */
+/* Fitted Q evaluation: one factorisation for each action, and then a solution for each step. */
 #include "algos/offline/judge/fitted_q.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "algos/nn/batch.h"
-#include "algos/nn/initialize.h"
-#include "algos/nn/optimizer.h"
+#include "algos/nn/cholesky.h"
 #include "memory/memory.h"
 
-#define BLOCK 256 /* rows of a forward where nothing is learned */
+#define MOST_NUMBERS 8000000 /* in all theta_k together: 32 MB */
+#define MOST_LINEAR  128     /* of more numbers in a state only random units are features */
+#define ASK_BETWEEN  1024    /* transitions between two pulses */
 
-/* Number of states between two calls of GOES_ON, because the policy may be large. */
-#define ASK_BETWEEN 1024
-
-struct fit {
-    const struct fitted_q_settings *settings;
-    const struct dataset *data;
-    uint32_t actions;
-    uint64_t *fitted; /* transitions for the fit; owned, as are all below */
-    uint64_t *held;   /* and the others */
-    uint64_t fitted_count, held_count;
-    float *next_policy; /* transitions x actions: pi at s' */
-    float *parameters, *target, *gradient;
-    struct batch *batch;
-    struct optimizer optimizer;
-    struct rng rng;
-    bool (*goes_on)(void *context); /* or NULL */
-    void *context;
+struct fitted_q {
+    const struct logged *logged;
+    struct fitted_q_part part;
+    uint32_t units, linear, features, actions, iterations;
+    double bound[FITTED_HEADS]; /* what an untried action is worth, in units of the spread */
+    double scale;               /* of rewards */
+    float *weights;             /* units x (state_dim + 1): of the random features; owned, as are
+                                 * all below */
+    float *theta;               /* iterations x heads x actions x features */
 };
 
-struct fitted_q_settings fitted_q_defaults(double discount)
+/* What only the fit needs. */
+struct fit {
+    struct fitted_q *q;
+    double ridge;
+    uint64_t *drawn; /* transitions; owned, as are all below */
+    uint64_t count;
+    float *now, *next; /* count x features: phi(s) and phi(s') */
+    double *factor;    /* actions x features x features: Cholesky's, lower */
+    double *y;         /* count x heads */
+    double *right;     /* heads x actions x features */
+};
+
+struct fitted_q_settings fitted_q_defaults(void)
 {
-    return (struct fitted_q_settings){.hidden_layers = 2,
-                                      .hidden_width = 64,
-                                      .iterations = 60,
-                                      .steps = 200,
-                                      .batch_size = 128,
-                                      .learning_rate = 1e-3,
-                                      .discount = discount,
-                                      .reward_scale = 1.0,
-                                      .input_scale = 1.0,
-                                      .hold_out = 5};
+    return (struct fitted_q_settings){
+        .units = 96, .iterations = 240, .transitions = 50000, .ridge = 1.0};
 }
 
-static void fitted_q_clear(struct fit *f)
+void fitted_q_free(struct fitted_q *q)
 {
-    free(f->fitted);
-    free(f->held);
-    free(f->next_policy);
-    free(f->parameters);
-    free(f->target);
-    free(f->gradient);
-    batch_free(f->batch);
-    optimizer_clear(&f->optimizer);
+    if (!q)
+        return;
+    free(q->weights);
+    free(q->theta);
+    free(q);
 }
 
-static bool may_go_on(const struct fit *f)
+static void fit_clear(struct fit *f)
 {
-    return !f->goes_on || f->goes_on(f->context);
+    free(f->drawn);
+    free(f->now);
+    free(f->next);
+    free(f->factor);
+    free(f->y);
+    free(f->right);
 }
 
-static bool starts_trajectory(const struct dataset *data, uint64_t transition)
+/* phi = (1, the numbers of the state, random units of them). */
+static void features_of(const struct fitted_q *q, uint64_t row, float *phi)
 {
-    return transition == 0 || data->state_row[transition] != data->state_row[transition - 1] + 1;
-}
-
-/* Assigns whole trajectories, by their number, to the fit or to the held-out set. */
-static void split_trajectories(struct fit *f)
-{
-    uint64_t trajectory = 0;
-    for (uint64_t t = 0; t < f->data->transition_count; t++) {
-        trajectory += starts_trajectory(f->data, t);
-        if (trajectory % f->settings->hold_out == 0)
-            f->held[f->held_count++] = t;
-        else
-            f->fitted[f->fitted_count++] = t;
+    const uint32_t dim = q->logged->data->state_dim;
+    float state[MLP_MAX_WIDTH];
+    logged_input(q->logged, row, state);
+    phi[0] = 1.0F;
+    memcpy(phi + 1, state, q->linear * sizeof *phi);
+    for (uint32_t u = 0; u < q->units; u++) {
+        const float *w = q->weights + (size_t)u * (dim + 1);
+        float sum = w[dim];
+        for (uint32_t d = 0; d < dim; d++)
+            sum += w[d] * state[d];
+        phi[1 + q->linear + u] = fmaxf(sum, 0.0F);
     }
 }
 
-/* Computes action probabilities at a row of states. */
-static bool policy_at(const struct fit *f, const struct policy *policy, uint64_t row, float *out)
+static struct fitted_q *fitted_q_new(const struct fitted_q_settings *settings,
+                                     const struct logged *logged, const struct fitted_q_part *part)
 {
-    double p[MLP_MAX_WIDTH];
-    float values[MLP_MAX_WIDTH];
-    const float *state = f->data->states + row * f->data->state_dim;
-    if (policy->output == POLICY_SOFTMAX) {
-        if (!policy_probabilities(policy, state, 1.0, p))
-            return false;
-        for (uint32_t a = 0; a < f->actions; a++)
-            out[a] = (float)p[a];
-        return true;
-    }
-    int played = policy_decide(policy, state, values);
-    for (uint32_t a = 0; a < f->actions; a++)
-        out[a] = (int)a == played ? 1.0F : 0.0F;
-    return played >= 0;
+    const uint32_t dim = logged->data->state_dim, actions = logged->data->action_count;
+    const uint32_t linear = dim <= MOST_LINEAR ? dim : 0;
+    struct fitted_q *q = memory_new(1, sizeof *q);
+    struct rng rng;
+    *q = (struct fitted_q){.logged = logged,
+                           .part = *part,
+                           .units = settings->units,
+                           .linear = linear,
+                           .features = 1 + linear + settings->units,
+                           .actions = actions,
+                           .scale = logged->spread > 0.0 ? 1.0 / logged->spread : 1.0};
+    size_t each = (size_t)FITTED_HEADS * actions * q->features;
+    size_t most = each < MOST_NUMBERS ? MOST_NUMBERS / each : 1;
+    q->iterations = settings->iterations < logged->horizon ? settings->iterations : logged->horizon;
+    q->iterations = q->iterations < most ? q->iterations : (uint32_t)most;
+    q->bound[FITTED_LOW] = q->scale * logged->least;
+    q->bound[FITTED_HIGH] = q->scale * logged->most;
+    q->weights = memory_new((size_t)q->units * (dim + 1), sizeof *q->weights);
+    q->theta = memory_new(q->iterations * each, sizeof *q->theta);
+    rng_seed(&rng, part->seed, 2);
+    for (size_t i = 0; i < (size_t)q->units * (dim + 1); i++)
+        q->weights[i] = (float)(rng_normal(&rng) / (i % (dim + 1) < dim ? sqrt(dim) : 1.0));
+    return q;
 }
 
-static const char *fitted_q_problem(const struct fitted_q_settings *s, const struct policy *policy,
-                                    const struct dataset *data, struct mlp_shape *shape)
+/* Picks the transitions of the fit. */
+static void fit_draw(struct fit *f, uint32_t most)
 {
-    *shape = (struct mlp_shape){.input = data->state_dim, .layer_count = s->hidden_layers + 1};
-    if (s->hidden_layers >= MLP_MAX_LAYERS)
-        return "too many layers";
-    for (uint32_t l = 0; l < s->hidden_layers; l++)
-        shape->width[l] = s->hidden_width;
-    shape->width[s->hidden_layers] = data->action_count;
-    if (!mlp_shape_valid(shape) || s->batch_size < 1 || s->batch_size > BATCH_MAX_ROWS ||
-        s->hold_out < 2 || !(s->discount >= 0.0 && s->discount <= 1.0) ||
-        !(s->reward_scale > 0.0 && s->input_scale > 0.0))
-        return "a setting is out of its bounds";
-    if (policy->shape.input != data->state_dim || policy_action_count(policy) != data->action_count)
-        return "the policy does not fit the data";
-    if (s->features && s->features->count != data->state_dim)
-        return "the described features are not those of the states";
-    return NULL;
+    const struct logged *l = f->q->logged;
+    uint64_t all = 0, seen = 0;
+    for (uint64_t t = 0; t < l->data->transition_count; t++)
+        all += l->fold[t] != f->q->part.fold && l->fold[t] < LOGGED_FOLDS;
+    uint64_t every = (all + most - 1) / most;
+    f->drawn = memory_new(all / every + 1, sizeof *f->drawn);
+    for (uint64_t t = 0; t < l->data->transition_count; t++)
+        if (l->fold[t] != f->q->part.fold && l->fold[t] < LOGGED_FOLDS && seen++ % every == 0)
+            f->drawn[f->count++] = t;
 }
 
-static enum algorithm_status fitted_q_init(struct fit *f, const struct policy *policy,
-                                           uint64_t seed, const struct mlp_shape *shape,
-                                           const char **message)
+/* Makes features of all transitions, and the factor of each action's normal equations. */
+static enum algorithm_status fit_init(struct fit *f, const struct fitted_q_settings *settings,
+                                      const struct judge_pulse *pulse)
 {
-    static const struct optimizer_settings adam = {OPTIMIZER_ADAM, 0.9, 0.999, 1e-8};
-    const struct dataset *data = f->data;
-    size_t parameters = mlp_parameter_count(shape), count = data->transition_count;
-    uint32_t rows = f->settings->batch_size > BLOCK ? f->settings->batch_size : BLOCK;
-    size_t bytes = count * (2 * sizeof(uint64_t) + f->actions * sizeof(float)) +
-                   8 * parameters * sizeof(float) + batch_bytes(shape, rows);
-    if (!memory_fits(bytes))
+    const struct dataset *data = f->q->logged->data;
+    const uint32_t n = f->q->features, actions = f->q->actions;
+    fit_draw(f, settings->transitions);
+    f->ridge = settings->ridge;
+    if (!memory_fits(2 * f->count * n * sizeof(float) +
+                     (size_t)actions * n * (n + FITTED_HEADS) * sizeof(double)))
         return ALGORITHM_NO_MEMORY;
-    f->fitted = memory_new(count, sizeof *f->fitted);
-    f->held = memory_new(count, sizeof *f->held);
-    f->next_policy = memory_new(count * f->actions, sizeof *f->next_policy);
-    f->parameters = memory_new(parameters, sizeof *f->parameters);
-    f->target = memory_new(parameters, sizeof *f->target);
-    f->gradient = memory_new(parameters, sizeof *f->gradient);
-    f->batch = memory_must(batch_new(shape, rows));
-    if (!optimizer_init(&f->optimizer, &adam, parameters))
-        memory_must(NULL);
-    split_trajectories(f);
-    if (f->fitted_count == 0 || f->held_count == 0) {
-        *message = "there are too few trajectories to keep one from the fit";
-        return ALGORITHM_BAD_INPUT;
-    }
-    for (uint64_t t = 0; t < count; t++) {
-        if (t % ASK_BETWEEN == ASK_BETWEEN - 1 && !may_go_on(f))
+    f->now = memory_new(f->count * n, sizeof *f->now);
+    f->next = memory_new(f->count * n, sizeof *f->next);
+    f->factor = memory_new((size_t)actions * n * n, sizeof *f->factor);
+    f->y = memory_new(f->count * FITTED_HEADS, sizeof *f->y);
+    f->right = memory_new((size_t)FITTED_HEADS * actions * n, sizeof *f->right);
+    for (uint64_t i = 0; i < f->count; i++) {
+        if (i % ASK_BETWEEN == ASK_BETWEEN - 1 && !judge_goes_on(pulse))
             return ALGORITHM_CANCELLED;
-        if (!policy_at(f, policy, data->state_row[t] + 1, f->next_policy + t * f->actions)) {
-            *message = "the policy's outputs are not finite at a state of the data";
-            return ALGORITHM_BAD_INPUT;
-        }
+        uint64_t row = data->state_row[f->drawn[i]];
+        float *phi = f->now + i * n;
+        features_of(f->q, row, phi);
+        features_of(f->q, row + 1, f->next + i * n);
+        double *a = f->factor + (size_t)data->actions[f->drawn[i]] * n * n;
+        for (uint32_t j = 0; j < n; j++)
+            for (uint32_t k = 0; k <= j; k++)
+                a[j * n + k] += (double)phi[j] * (double)phi[k];
     }
-    rng_seed(&f->rng, seed, 0);
-    mlp_initialize(shape, &f->rng, 0.1, f->parameters);
-    return ALGORITHM_OK; /* the target is Q_0 = 0 */
-}
-
-/* Writes to the workspace the states of COUNT transitions; with AFTER, their next states. */
-static void place_states(struct fit *f, const uint64_t *transitions, uint32_t count, bool after)
-{
-    const uint32_t dim = f->data->state_dim;
-    const struct features *features = f->settings->features;
-    float *input = batch_input(f->batch), scale = (float)f->settings->input_scale;
-    for (uint32_t i = 0; i < count; i++) {
-        const float *state = f->data->states + (f->data->state_row[transitions[i]] + after) * dim;
-        for (uint32_t k = 0; k < dim; k++)
-            input[(size_t)i * dim + k] =
-                scale * (float)features_normal(features, k, (double)state[k]);
+    for (uint32_t b = 0; b < actions; b++) {
+        double *a = f->factor + (size_t)b * n * n;
+        for (uint32_t j = 0; j < n; j++)
+            a[j * n + j] += f->ridge;
+        cholesky_factor(a, n);
     }
-}
-
-/* Y[count] = r + discount (1 - terminal) sum_b pi(b|s') Q(s', b), with the values of PARAMETERS. */
-static void targets_of(struct fit *f, const float *parameters, const uint64_t *transitions,
-                       uint32_t count, float *y)
-{
-    const struct dataset *data = f->data;
-    place_states(f, transitions, count, true);
-    const float *values = batch_forward(f->batch, parameters, count);
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t t = transitions[i];
-        double next = 0.0;
-        for (uint32_t a = 0; a < f->actions; a++)
-            next += (double)f->next_policy[t * f->actions + a] *
-                    (double)values[(size_t)i * f->actions + a];
-        double rest = data->terminated[t] ? 0.0 : f->settings->discount * next;
-        y[i] = (float)(f->settings->reward_scale * (double)data->rewards[t] + rest);
-    }
-}
-
-static void fit_step(struct fit *f, double rate, uint64_t *drawn, float *y)
-{
-    const uint32_t count = f->settings->batch_size, actions = f->actions;
-    for (uint32_t i = 0; i < count; i++)
-        drawn[i] = f->fitted[rng_next(&f->rng) % f->fitted_count];
-    targets_of(f, f->target, drawn, count, y);
-    place_states(f, drawn, count, false);
-    const float *values = batch_forward(f->batch, f->parameters, count);
-    float *error = batch_output_error(f->batch);
-    memset(error, 0, (size_t)count * actions * sizeof *error);
-    for (uint32_t i = 0; i < count; i++) {
-        size_t at = (size_t)i * actions + f->data->actions[drawn[i]];
-        error[at] = (values[at] - y[i]) / (float)count;
-    }
-    memset(f->gradient, 0, f->optimizer.count * sizeof *f->gradient);
-    batch_backward(f->batch, f->parameters, count);
-    batch_gradient_add(f->batch, count, f->gradient);
-    optimizer_step(&f->optimizer, f->parameters, f->gradient, rate);
-}
-
-static enum algorithm_status fit_iterate(struct fit *f)
-{
-    const struct fitted_q_settings *s = f->settings;
-    uint64_t *drawn = memory_new(s->batch_size, sizeof *drawn);
-    float *y = memory_new(s->batch_size, sizeof *y);
-    enum algorithm_status status = ALGORITHM_OK;
-    for (uint32_t k = 0; status == ALGORITHM_OK && k < s->iterations; k++) {
-        /* The rate falls, so that the last iterations average the noise of their batches out. */
-        double rate = s->learning_rate * (1.0 - 0.9 * (double)k / (double)s->iterations);
-        for (uint32_t i = 0; i < s->steps; i++)
-            fit_step(f, rate, drawn, y);
-        memcpy(f->target, f->parameters, f->optimizer.count * sizeof *f->target);
-        if (!may_go_on(f))
-            status = ALGORITHM_CANCELLED;
-    }
-    free(drawn);
-    free(y);
-    return status;
-}
-
-/* Computes the values of held-out first states, and the residuals of all held-out transitions. */
-static enum algorithm_status fit_measure(struct fit *f, const struct policy *policy,
-                                         struct fitted_q_result *out, const char **message)
-{
-    *message = "the fit diverged, or a held-out state is beyond the policy";
-    double sum = 0.0, squares = 0.0, residual = 0.0, scale = f->settings->reward_scale;
-    float y[BLOCK], now[MLP_MAX_WIDTH];
-    *out = (struct fitted_q_result){.held_out_transitions = f->held_count};
-    for (uint64_t done = 0; done < f->held_count; done += BLOCK) {
-        uint64_t left = f->held_count - done;
-        uint32_t count = left < BLOCK ? (uint32_t)left : BLOCK;
-        const uint64_t *held = f->held + done;
-        if (done % ASK_BETWEEN == ASK_BETWEEN - BLOCK && !may_go_on(f))
-            return ALGORITHM_CANCELLED;
-        targets_of(f, f->parameters, held, count, y);
-        place_states(f, held, count, false);
-        const float *values = batch_forward(f->batch, f->parameters, count);
-        for (uint32_t i = 0; i < count; i++) {
-            const float *q = values + (size_t)i * f->actions;
-            double off = (double)(q[f->data->actions[held[i]]] - y[i]), value = 0.0;
-            residual += off * off;
-            if (!starts_trajectory(f->data, held[i]))
-                continue;
-            if (!policy_at(f, policy, f->data->state_row[held[i]], now))
-                return ALGORITHM_BAD_INPUT;
-            for (uint32_t a = 0; a < f->actions; a++)
-                value += (double)now[a] * (double)q[a] / scale;
-            double before = out->starts > 0 ? sum / (double)out->starts : value;
-            sum += value;
-            out->starts++;
-            squares += (value - before) * (value - sum / (double)out->starts);
-        }
-    }
-    double n = (double)out->starts;
-    out->value = sum / n;
-    out->standard_error = out->starts > 1 ? sqrt(squares / (n - 1.0) / n) : 0.0;
-    out->residual = sqrt(residual / (double)f->held_count) / scale;
-    if (!isfinite(out->value) || !isfinite(out->residual))
-        return ALGORITHM_BAD_INPUT;
-    *message = "";
     return ALGORITHM_OK;
 }
 
-enum algorithm_status fitted_q_evaluate(const struct fitted_q_settings *settings,
-                                        const struct policy *policy, const struct dataset *data,
-                                        uint64_t seed, bool (*goes_on)(void *context),
-                                        void *context, struct fitted_q_result *out,
-                                        const char **message)
+/* theta_k of HEAD and ACTION, by which K steps are worth something. */
+static float *theta_of(const struct fitted_q *q, uint32_t k, uint32_t head, uint32_t action)
 {
-    struct mlp_shape shape;
-    struct fitted_q_result result;
-    *message = fitted_q_problem(settings, policy, data, &shape);
-    if (*message)
-        return ALGORITHM_BAD_INPUT;
-    *message = "";
-    struct fit f = {.settings = settings,
-                    .data = data,
-                    .actions = data->action_count,
-                    .goes_on = goes_on,
-                    .context = context};
-    enum algorithm_status status = fitted_q_init(&f, policy, seed, &shape, message);
+    uint32_t at = (k < q->iterations ? k : q->iterations) - 1;
+    return q->theta + (((size_t)at * FITTED_HEADS + head) * q->actions + action) * q->features;
+}
+
+static double theta_times(const float *theta, const float *phi, uint32_t n)
+{
+    float sum = 0.0F;
+    for (uint32_t i = 0; i < n; i++)
+        sum += theta[i] * phi[i];
+    return (double)sum;
+}
+
+/* What K steps of the policy are worth at ROW by each head, in units of the spread. */
+static void values_of(const struct fitted_q *q, uint32_t k, uint64_t row, const float *phi,
+                      double value[FITTED_HEADS])
+{
+    const float *target = q->logged->target + row * q->actions;
+    const float *tried = q->part.tried + row * q->actions;
+    const double least = q->bound[FITTED_LOW], most = q->bound[FITTED_HIGH], width = most - least;
+    double mass = 0.0;
+    memset(value, 0, FITTED_HEADS * sizeof *value);
+    for (uint32_t a = 0; a < q->actions; a++) {
+        if (!(target[a] > 0.0F))
+            continue;
+        mass += (double)tried[a];
+        for (uint32_t h = 0; h < FITTED_HEADS; h++) {
+            double p = (double)(h == FITTED_Q ? target[a] : tried[a]);
+            if (p > 0.0)
+                value[h] += p * theta_times(theta_of(q, k, h, a), phi, q->features);
+        }
+    }
+    value[FITTED_Q] = fmin(fmax(value[FITTED_Q], least - width), most + width);
+    for (uint32_t h = FITTED_LOW; h < FITTED_HEADS; h++)
+        value[h] = fmin(fmax(value[h] + fmax(0.0, 1.0 - mass) * q->bound[h], least), most);
+}
+
+/* Y = r + discount [s' goes on] sum_b pi(b|s') Q_k-1(s', b); MEAN of each head. */
+static void fit_targets(struct fit *f, uint32_t k, double mean[FITTED_HEADS])
+{
+    const struct fitted_q *q = f->q;
+    const struct dataset *data = q->logged->data;
+    memset(mean, 0, FITTED_HEADS * sizeof *mean);
+    for (uint64_t i = 0; i < f->count; i++) {
+        uint64_t t = f->drawn[i];
+        double value[FITTED_HEADS] = {0};
+        if (k > 1 && !q->logged->over[t])
+            values_of(q, k - 1, data->state_row[t] + 1, f->next + i * q->features, value);
+        for (uint32_t h = 0; h < FITTED_HEADS; h++) {
+            double y = q->scale * (double)data->rewards[t] + q->logged->discount * value[h];
+            f->y[i * FITTED_HEADS + h] = y;
+            mean[h] += y / (double)f->count;
+        }
+    }
+}
+
+/* Q_k from Q_k-1. */
+static void fit_step(struct fit *f, uint32_t k)
+{
+    struct fitted_q *q = f->q;
+    const uint32_t n = q->features, actions = q->actions;
+    double mean[FITTED_HEADS];
+    fit_targets(f, k, mean);
+    memset(f->right, 0, (size_t)FITTED_HEADS * actions * n * sizeof *f->right);
+    for (uint64_t i = 0; i < f->count; i++) {
+        const float *phi = f->now + i * n;
+        for (uint32_t h = 0; h < FITTED_HEADS; h++) {
+            double y = f->y[i * FITTED_HEADS + h] - mean[h];
+            double *right =
+                f->right + ((size_t)h * actions + q->logged->data->actions[f->drawn[i]]) * n;
+            for (uint32_t j = 0; j < n; j++)
+                right[j] += y * (double)phi[j];
+        }
+    }
+    for (uint32_t h = 0; h < FITTED_HEADS; h++)
+        for (uint32_t a = 0; a < actions; a++) {
+            double *right = f->right + ((size_t)h * actions + a) * n;
+            float *theta = theta_of(q, k, h, a);
+            cholesky_solve(f->factor + (size_t)a * n * n, n, right);
+            for (uint32_t j = 0; j < n; j++)
+                theta[j] = (float)(right[j] + (j == 0 ? mean[h] : 0.0));
+        }
+}
+
+enum algorithm_status fitted_q_fit(const struct fitted_q_settings *settings,
+                                   const struct logged *logged, const struct fitted_q_part *part,
+                                   const struct judge_pulse *pulse, struct fitted_q **out)
+{
+    struct fit f = {.q = fitted_q_new(settings, logged, part)};
+    enum algorithm_status status = fit_init(&f, settings, pulse);
+    for (uint32_t k = 1; status == ALGORITHM_OK && k <= f.q->iterations; k++) {
+        fit_step(&f, k);
+        if (!judge_goes_on(pulse))
+            status = ALGORITHM_CANCELLED;
+    }
     if (status == ALGORITHM_OK)
-        status = fit_iterate(&f);
-    if (status == ALGORITHM_OK)
-        status = fit_measure(&f, policy, &result, message);
-    if (status == ALGORITHM_OK)
-        *out = result;
-    fitted_q_clear(&f);
+        *out = f.q;
+    else
+        fitted_q_free(f.q);
+    fit_clear(&f);
     return status;
+}
+
+double fitted_q_values(const struct fitted_q *q, uint32_t left, uint64_t transition,
+                       double value[FITTED_HEADS])
+{
+    const struct dataset *data = q->logged->data;
+    const uint64_t row = data->state_row[transition];
+    float *phi = memory_new(q->features, sizeof *phi);
+    features_of(q, row, phi);
+    values_of(q, left, row, phi, value);
+    for (uint32_t h = 0; h < FITTED_HEADS; h++)
+        value[h] /= q->scale;
+    double taken =
+        theta_times(theta_of(q, left, FITTED_Q, data->actions[transition]), phi, q->features);
+    free(phi);
+    return taken / q->scale;
 }

@@ -1,57 +1,61 @@
-/* Judging a policy without a simulator: fitted Q evaluation (Le, Voloshin and Yue 2019, "Batch
- * policy learning under constraints", algorithm 3) and the value of initial states that it gives.
+/* Fitted Q evaluation (Le, Voloshin and Yue 2019, "Batch policy learning under constraints",
+ * algorithm 3), step by step: for transitions (s, a, r, s') of whoever played them,
  *
- * For transitions (s, a, r, s', terminal) of whoever played them,
- *   Q_0 = 0,  Q_k+1 = argmin sum (Q(s, a) - r - discount (1 - terminal) sum_b pi(b|s') Q_k(s',
- * b))^2 and the value of pi is the mean of sum_b pi(b|s) Q_K(s, b) over first states s of
- * trajectories that the fit has not seen. A trajectory cut by a step limit is not terminal: the
- * value is that of play without the limit.
+ *   Q_0 = 0,  Q_k = argmin sum (Q(s, a) - r - [s' goes on] discount sum_b pi(b|s') Q_k-1(s', b))^2
  *
- * It is an estimate, by a network, about actions that the data may hardly hold: it can be far off,
- * above all where the policy differs from who made the data. The held-out residual is told beside
- * it, and a simulator's return is worth more wherever there is one.
+ * so that Q_k is worth k further steps. Q_k(s, a) = theta_k,a . phi(s) is linear in features that
+ * are the same for all k: the numbers of the state and random ReLU units of them (Rahimi and Recht
+ * 2008). Each regression is solved exactly, with a small ridge towards the mean target (Duan, Jia
+ * and Wang 2020 analyse this form).
+ *
+ * Beside it the same regressions fit two bounds: what pi would be worth if an action that the data
+ * hardly hold led to the LEAST, or to the MOST, that was ever logged from any step on. Where pi
+ * keeps to actions that were tried all three agree; where it does not, Q extrapolates and the
+ * bounds part. Values of the bounds are kept within that range, and those of Q within three times
+ * its width about its middle: a fit cannot run away, but an estimate that no logged return bears
+ * out is seen.
  *
  * PRIVACY. The result is a function of the data: they must be public, or have been released. */
 #ifndef TACET_ALGOS_OFFLINE_JUDGE_FITTED_Q_H
 #define TACET_ALGOS_OFFLINE_JUDGE_FITTED_Q_H
 
-#include "algos/algorithm.h"
-#include "algos/data/dataset.h"
-#include "algos/policy.h"
+#include "algos/offline/judge/logged.h"
+
+enum { FITTED_Q, FITTED_LOW, FITTED_HIGH, FITTED_HEADS };
 
 struct fitted_q_settings {
-    uint32_t hidden_layers, hidden_width; /* ReLU; as mlp.h bounds them */
-    uint32_t iterations;                  /* K */
-    uint32_t steps;                       /* of Adam in each iteration */
-    uint32_t batch_size;                  /* 1 .. BATCH_MAX_ROWS */
-    double learning_rate;
-    double discount;     /* 0 .. 1 */
-    double reward_scale; /* > 0: the fit works best on values of order 1; the result is scaled
-                          * back */
-    const struct features *features; /* that states are normalised by; NULL: none */
-    double input_scale;              /* > 0: factor of the states, behind that */
-    uint32_t hold_out; /* every HOLD_OUT-th trajectory is kept out of the fit; at least 2 */
+    uint32_t units;       /* random features */
+    uint32_t iterations;  /* K at most; Q_K serves for more steps */
+    uint32_t transitions; /* at most, evenly picked */
+    double ridge;         /* > 0: counts as so many transitions with the mean target */
 };
 
-/* Two layers of 64, 60 iterations of 200 steps, scales 1, every fifth trajectory held out. */
-struct fitted_q_settings fitted_q_defaults(double discount);
+/* 96 units, as many iterations as the horizon but 240 at most, 50000 transitions, ridge 1. */
+struct fitted_q_settings fitted_q_defaults(void);
 
-struct fitted_q_result {
-    double value;          /* discounted, of held-out first states */
-    double standard_error; /* of that mean over the first states; it leaves out the error of the
-                            * fit */
-    double residual;       /* root mean square of Q - target over held-out transitions */
-    uint64_t starts, held_out_transitions;
+/* What a fit reads beside the logged data. */
+struct fitted_q_part {
+    uint8_t fold;       /* is kept out of the fit */
+    const float *tried; /* state x action: the policy's probability where the action was tried, and
+                         * 0 where the data hardly hold it */
+    uint64_t seed;      /* of the random features */
 };
 
-/* Evaluates POLICY (softmax: as drawn; else the action it plays). ALGORITHM_OK, or _BAD_INPUT with
- * a static *message (sizes that do not fit, too few trajectories, numbers that are not finite),
- * _CANCELLED (GOES_ON, asked after every iteration and every thousand states, said so; NULL:
- * nobody is asked) or _NO_MEMORY. A function of its arguments to the bit on one machine. */
-enum algorithm_status fitted_q_evaluate(const struct fitted_q_settings *settings,
-                                        const struct policy *policy, const struct dataset *data,
-                                        uint64_t seed, bool (*goes_on)(void *context),
-                                        void *context, struct fitted_q_result *out,
-                                        const char **message);
+struct fitted_q;
+
+/* Fits Q_1 .. Q_K; *OUT is for fitted_q_free. ALGORITHM_OK, _CANCELLED (PULSE, asked after every
+ * iteration, said so) or _NO_MEMORY. A function of its arguments to the bit on one machine. */
+enum algorithm_status fitted_q_fit(const struct fitted_q_settings *settings,
+                                   const struct logged *logged, const struct fitted_q_part *part,
+                                   const struct judge_pulse *pulse, struct fitted_q **out);
+
+/* Frees Q; takes NULL. */
+void fitted_q_free(struct fitted_q *q);
+
+/* What LEFT more steps (at least 1) are worth in the state before a TRANSITION: VALUE[FITTED_HEADS]
+ * of the policy, and the result of the action that was logged there by the first head. In units of
+ * the rewards. */
+double fitted_q_values(const struct fitted_q *q, uint32_t left, uint64_t transition,
+                       double value[FITTED_HEADS]);
 
 #endif

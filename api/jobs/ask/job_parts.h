@@ -90,7 +90,7 @@ bool job_choose_place(const struct app *app, const struct job_plan *plan, double
                       struct choice_place *out);
 
 /* ---- "judge":{"dataset"}: a released policy is judged from a public dataset of the caller's,
- * where nothing can be played, by fitted Q evaluation (algos/offline/judge/fitted_q.h). The policy
+ * where nothing can be played (algos/offline/judge/judge.h). The policy
  * may leave and the dataset is public, so nobody's private data are used */
 
 /* Reads the object at "/judge" into *OUT, the dataset's id, and gathers faults. */

@@ -176,18 +176,22 @@ static double choice_seconds(const struct estimate *e, const struct job_plan *pl
     return steps * (row_seconds(&plan->plan.shape) + world_seconds(world));
 }
 
-static double judge_seconds(const struct job_plan *plan, double transitions)
+/* A judge's model of all experts beside a clone of one, and multiply-adds a second of its
+ * regressions. */
+#define JUDGE_CLONE 2.0
+#define JUDGE_WORK  3e9
+
+/* Seconds of a judgement on data of so many transitions in trajectories of that mean LENGTH: each
+ * fold makes a model of who made the data, and solves a regression for each further step. */
+static double judge_seconds(const struct job_plan *plan, double transitions, double length)
 {
-    const struct fitted_q_settings settings = fitted_q_defaults(plan->judge_discount);
-    struct mlp_shape shape = {.input = plan->request.state_dim,
-                              .layer_count = settings.hidden_layers + 1};
-    for (uint32_t l = 0; l < settings.hidden_layers; l++)
-        shape.width[l] = settings.hidden_width;
-    shape.width[settings.hidden_layers] = plan->request.action_count;
-    double row = row_seconds(&shape), steps = (double)settings.iterations * settings.steps;
-    double step = 4 * settings.batch_size * row +
-                  ADAM_SECONDS * (double)mlp_parameter_count(&shape) + STEP_SECONDS;
-    return steps * step + transitions * (TRANSITION_SECONDS + row_seconds(&plan->plan.shape) + row);
+    const struct fitted_q_settings settings = fitted_q_defaults();
+    double dim = plan->request.state_dim, features = 1 + dim + settings.units;
+    double fitted = fmin(transitions, settings.transitions);
+    double each = 2 * settings.units * dim + features * features / 2 +
+                  fmin(2 * length, settings.iterations) * 2 * FITTED_HEADS * features;
+    return LOGGED_FOLDS * (CLONE_SECONDS * JUDGE_CLONE + fitted * each / JUDGE_WORK) +
+           transitions * (TRANSITION_SECONDS + row_seconds(&plan->plan.shape));
 }
 
 /* ---- all of it */
@@ -257,7 +261,8 @@ enum db_status job_time_estimate(struct call *call, const struct job_wish *wish,
     if (plan->try_count == 0)
         seconds += plan_seconds(&e, plan, home, evaluates);
     if (plan->judge[0] != '\0')
-        seconds += judge_seconds(plan, (double)judge.transitions);
+        seconds += judge_seconds(plan, (double)judge.transitions,
+                                 (double)judge.transitions / fmax(1, (double)judge.trajectories));
     out->seconds = seconds;
     return DB_OK;
 }

@@ -9,7 +9,7 @@
 #include "algos/algorithm.h"
 #include "algos/data/dataset.h"
 #include "algos/offline/expert_policies.h"
-#include "algos/offline/judge/fitted_q.h"
+#include "algos/offline/judge/verdict.h"
 #include "algos/release/ensemble.h"
 #include "api/jobs/ask/job_plan.h"
 #include "api/jobs/run/job_turn.h"
@@ -60,7 +60,9 @@ struct job_run {
         *ensemble; /* of a plan with shards, once its training is over; freed likewise */
 
     bool judged; /* by a public dataset */
-    struct fitted_q_result judgement;
+    struct judge_figures judgement;
+    const char *unjudged; /* why it has no figures: static, lower case and without a stop; NULL: it
+                             has */
 
     struct dataset_row dataset; /* at the end; all zero where it learned without one */
 

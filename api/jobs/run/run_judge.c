@@ -1,62 +1,97 @@
-/* Judges a policy by fitted Q evaluation on a public dataset. */
+/* Judges a policy on a public dataset, and shows what was found. */
 #include "api/jobs/run/job_run.h"
-
-#include <math.h>
 
 #include "api/json/json_text.h"
 
 #define JUDGE_SEED UINT64_C(20261121)
-#define MOST_VALUE 10.0 /* of values in the fit's own scale */
 
-/* Settings of the fit. Its scales are the job's own, of FEATURES, or else taken from the public
- * data. */
-static struct fitted_q_settings settings_for(const struct dataset *data,
-                                             const struct features *features, double discount)
-{
-    struct fitted_q_settings settings = fitted_q_defaults(discount);
-    double reward = 0, squares = 0;
-    uint64_t numbers = (data->transition_count + data->trajectory_count) * data->state_dim;
-    for (uint64_t t = 0; t < data->transition_count; t++)
-        reward = fmax(reward, fabs((double)data->rewards[t]));
-    for (uint64_t i = 0; i < numbers; i++)
-        squares += (double)data->states[i] * (double)data->states[i];
-    double spread = sqrt(squares / (double)numbers);
-    if (reward > 0 && isfinite(reward))
-        settings.reward_scale = MOST_VALUE * fmax(1 - discount, 1e-3) / reward;
-    if (!features && spread > 0 && isfinite(spread))
-        settings.input_scale = 1 / spread;
-    settings.features = features;
-    return settings;
-}
-
-static bool fit_goes_on(void *context)
+static bool judge_may_go_on(void *context)
 {
     return job_run_goes_on(context);
 }
 
 bool job_judge(struct job_run *run, const struct policy *policy)
 {
-    const char *message;
+    const struct fitted_q_settings settings = fitted_q_defaults();
+    const struct judge_pulse pulse = {.goes_on = judge_may_go_on, .context = run};
     struct dataset *data = job_run_load_other(run, run->plan.judge);
     if (!data)
         return job_run_held_up(run) == ALGORITHM_OK;
-    const struct fitted_q_settings settings =
-        settings_for(data, run->plan.request.features, run->plan.judge_discount);
-    enum algorithm_status status = fitted_q_evaluate(&settings, policy, data, JUDGE_SEED,
-                                                     fit_goes_on, run, &run->judgement, &message);
+    enum algorithm_status status =
+        judge_measure(&settings, policy, data, run->plan.judge_discount, JUDGE_SEED, &pulse,
+                      &run->judgement, &run->unjudged);
     dataset_free(data);
-    run->judged = status == ALGORITHM_OK;
+    run->judged = status == ALGORITHM_OK || status == ALGORITHM_BAD_INPUT;
+    if (status == ALGORITHM_OK)
+        run->unjudged = NULL;
     run->waiting = run->waiting || status == ALGORITHM_NO_MEMORY;
     return job_run_held_up(run) == ALGORITHM_OK;
+}
+
+static json_t *judge_interval_json(const struct judge_interval *interval)
+{
+    return json_pack("{s:o, s:o, s:o}", "value", json_number(interval->value), "low",
+                     json_number(interval->low), "high", json_number(interval->high));
+}
+
+/* The overlap of the policy with the data, and their size. */
+static void judge_show_data(const struct judge_figures *f, json_t *object)
+{
+    json_object_set_new(object, "unit", json_string(f->by_expert ? "expert" : "trajectory"));
+    json_object_set_new(object, "units", json_integer(f->units));
+    json_object_set_new(object, "horizon", json_integer(f->horizon));
+    json_object_set_new(object, "logged",
+                        json_pack("{s:o, s:o}", "lowest", json_number(f->lowest), "highest",
+                                  json_number(f->highest)));
+    json_object_set_new(object, "overlap",
+                        json_pack("{s:o, s:o, s:f}", "effective_sample_size",
+                                  json_number(f->effective), "actions_tried", json_number(f->tried),
+                                  "tried_probability", JUDGE_TRIED));
+}
+
+static void judge_show_estimates(const struct judge_figures *f, json_t *object)
+{
+    json_object_set_new(object, "confidence", json_real(JUDGE_CONFIDENCE));
+    json_object_set_new(object, "behaviour", judge_interval_json(&f->behaviour));
+    json_object_set_new(object, "fitted_q", judge_interval_json(&f->fitted));
+    json_object_set_new(object, "importance_sampling", judge_interval_json(&f->sampling));
+    json_object_set_new(object, "doubly_robust", judge_interval_json(&f->robust));
+    json_object_set_new(object, "bounds",
+                        json_pack("{s:o, s:o}", "low", json_number(f->bound_low), "high",
+                                  json_number(f->bound_high)));
+}
+
+static void judge_show_verdict(const struct judge_verdict *verdict, json_t *object)
+{
+    json_t *reasons = json_array();
+    for (unsigned i = 0; i < verdict->reason_count; i++)
+        json_array_append_new(reasons, json_string(verdict->reason[i]));
+    json_object_set_new(object, "verdict", json_string(judge_verdict_name(verdict->verdict)));
+    json_object_set_new(object, "reasons", reasons);
+    json_object_set_new(object, "value",
+                        json_pack("{s:o, s:o}", "low", json_number(verdict->low), "high",
+                                  json_number(verdict->high)));
+    json_object_set_new(object, "outside_logged_range", json_boolean(verdict->outside));
 }
 
 void job_judge_show(const struct job_run *run, json_t *object)
 {
     if (!run->judged)
         return;
-    const struct fitted_q_result *found = &run->judgement;
-    json_object_set_new(object, "fitted_q_value", json_number(found->value));
-    json_object_set_new(object, "fitted_q_standard_error", json_number(found->standard_error));
-    json_object_set_new(object, "fitted_q_residual", json_number(found->residual));
-    json_object_set_new(object, "fitted_q_starts", json_integer((json_int_t)found->starts));
+    json_t *judge = json_object();
+    json_object_set_new(object, "judge", judge);
+    if (run->unjudged) {
+        json_object_set_new(judge, "verdict", json_string("not_supported"));
+        json_object_set_new(judge, "reasons", json_pack("[s]", run->unjudged));
+        return;
+    }
+    const struct judge_figures *found = &run->judgement;
+    const struct judge_verdict verdict = judge_decide(found);
+    judge_show_verdict(&verdict, judge);
+    judge_show_estimates(found, judge);
+    judge_show_data(found, judge);
+    json_object_set_new(object, "fitted_q_value", json_number(found->fitted.value));
+    json_object_set_new(object, "fitted_q_standard_error", json_number(found->fitted_error));
+    json_object_set_new(object, "fitted_q_residual", json_number(found->fitted_residual));
+    json_object_set_new(object, "fitted_q_starts", json_integer((json_int_t)found->trajectories));
 }

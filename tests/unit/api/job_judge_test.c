@@ -54,6 +54,37 @@ Test(job_judge, refuses_what_may_not_judge)
     fixture_close(f);
 }
 
+/* What a judgement tells, whatever it says. */
+static void expect_judgement(const struct response *done)
+{
+    static const char *const intervals[] = {"behaviour", "fitted_q", "importance_sampling",
+                                            "doubly_robust"};
+    const char *verdict = response_text(done, "/findings/judge/verdict");
+    cr_assert(strcmp(verdict, "supported") == 0 || strcmp(verdict, "weak") == 0 ||
+              strcmp(verdict, "not_supported") == 0);
+    cr_assert_gt(strlen(response_text(done, "/findings/judge/reasons/0")), 10);
+    for (size_t i = 0; i < sizeof intervals / sizeof intervals[0]; i++) {
+        double low = response_number(done, domain_path("/findings/judge/%s/low", intervals[i]));
+        double high = response_number(done, domain_path("/findings/judge/%s/high", intervals[i]));
+        cr_assert_leq(low, high, "%s", intervals[i]);
+    }
+    double lowest = response_number(done, "/findings/judge/logged/lowest");
+    double highest = response_number(done, "/findings/judge/logged/highest");
+    double value = response_number(done, "/findings/fitted_q_value");
+    cr_assert_leq(lowest, response_number(done, "/findings/judge/value/low"));
+    cr_assert_geq(highest, response_number(done, "/findings/judge/value/high"));
+    cr_assert(json_is_true(response_at(done, "/findings/judge/outside_logged_range")) ||
+                  (lowest <= value && value <= highest),
+              "a value outside of the range has the flag");
+    double tried = response_number(done, "/findings/judge/overlap/actions_tried");
+    cr_assert(tried >= 0 && tried <= 1 + 1e-6);
+    cr_assert_leq(response_number(done, "/findings/judge/overlap/effective_sample_size"), 20.001);
+    cr_assert_eq(response_number(done, "/findings/judge/overlap/tried_probability"), 0.02);
+    cr_assert_eq(response_number(done, "/findings/judge/confidence"), 0.9);
+    cr_assert_str_eq(response_text(done, "/findings/judge/unit"), "expert");
+    cr_assert_eq(response_number(done, "/findings/judge/units"), 20);
+}
+
 /* The budget pays for the training alone. */
 Test(job_judge, estimates_the_value_and_says_what_it_is)
 {
@@ -62,8 +93,9 @@ Test(job_judge, estimates_the_value_and_says_what_it_is)
     struct response *done = domain_run(f, private_job(id, by));
     double value = response_number(done, "/findings/fitted_q_value");
     cr_assert(isfinite(value), "%s", done->body);
-    cr_assert_eq(response_number(done, "/findings/fitted_q_starts"), 4, "a fifth of 20");
+    cr_assert_eq(response_number(done, "/findings/fitted_q_starts"), 20, "each is held out once");
     cr_assert_geq(response_number(done, "/findings/fitted_q_residual"), 0);
+    expect_judgement(done);
     cr_assert_neq(strstr(response_text(done, "/notes/0"), by), NULL);
     cr_assert_neq(strstr(response_text(done, "/notes/0"), "estimate"), NULL);
     cr_assert(json_is_null(response_at(done, "/evaluation")));
@@ -77,6 +109,18 @@ Test(job_judge, estimates_the_value_and_says_what_it_is)
                              domain_path("{\"dataset\":\"%s\"}", by)));
     cr_assert(isfinite(response_number(done, "/findings/fitted_q_value")));
     cr_assert_eq(response_number(done, "/evaluation/episodes"), 2);
+    fixture_close(f);
+}
+
+/* What cannot be judged is not supported, and the job is no worse for it. */
+Test(job_judge, too_few_trajectories_are_an_honest_verdict)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 20), *by = domain_sealed(f, "public", 3);
+    struct response *done = domain_run(f, private_job(id, by));
+    cr_assert_str_eq(response_text(done, "/findings/judge/verdict"), "not_supported");
+    cr_assert_neq(strstr(response_text(done, "/findings/judge/reasons/0"), "too few"), NULL);
+    cr_assert_null(response_at(done, "/findings/fitted_q_value"));
     fixture_close(f);
 }
 
