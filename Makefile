@@ -76,6 +76,7 @@ help:
 	@echo 'make reproduce-gp    Q-learning with functional noise, claimed and true epsilons; resumable'
 	@echo 'make reproduce-offline   private offline learning compared with published figures; resumable'
 	@echo 'make reproduce-local     local and on-line privacy compared with published figures; resumable'
+	@echo 'make judge-table    how often the judge'"'"'s intervals hold the truth'
 	@echo 'make reproduce-kickstart   students of a private teacher, compared with published figures; resumable'
 	@echo 'make debug asan tsan fuzz   other builds, below build/'
 	@echo 'make format lint   clang-format in place; clang-tidy and cppcheck'

@@ -147,6 +147,19 @@ ensemble: libraries
 	@mkdir -p $(BUILD)/experts
 	@for world in $(ENSEMBLE); do $(BENCH_OUT)/ensemble $$world $(BUILD)/experts || exit 1; done
 
+# How often the judge's intervals hold the truth, and what it supports: docs/results/judge.md. Ten minutes of CPU time.
+JUDGE_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/judge/*.c))
+JUDGE_ROOMS   := $(filter-out %libstorage.a %libapi.a %libserver.a %libcli.a,$(BENCH_ROOMS))
+$(BENCH_OUT)/judge_table: $(JUDGE_OBJECTS) $(JUDGE_ROOMS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(JUDGE_OBJECTS) -Wl,--start-group $(JUDGE_ROOMS) -Wl,--end-group $(LDLIBS)
+
+.PHONY: judge-table
+judge-table: libraries
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/judge_table
+	@for run in "ward 1" "ward 2" "fund 11" "factory 11"; do $(BENCH_OUT)/judge_table $$run || exit 1; done > docs/results/judge.tsv
+	@$(BENCH_OUT)/judge_table --report < docs/results/judge.tsv > docs/results/judge-tables.md
+
 .PHONY: bench-programs
 bench-programs: $(BENCH_PROGRAMS) $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/bare_sync $(BENCH_OUT)/ndjson $(BENCH_OUT)/tacet
 
