@@ -157,7 +157,7 @@ $(BENCH_OUT)/judge_table: $(JUDGE_OBJECTS) $(JUDGE_ROOMS)
 .PHONY: judge-table
 judge-table: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/judge_table
-	@for run in "ward 1" "ward 2" "fund 11" "factory 11"; do $(BENCH_OUT)/judge_table $$run || exit 1; done > docs/results/judge.tsv
+	@for run in "ward 2" "ward 3" "fund 11" "factory 11"; do $(BENCH_OUT)/judge_table $$run || exit 1; done > docs/results/judge.tsv
 	@$(BENCH_OUT)/judge_table --report < docs/results/judge.tsv > docs/results/judge-tables.md
 
 .PHONY: bench-programs
