@@ -187,7 +187,11 @@ void transcript_json(struct transcript *t, const char *field, const json_t *valu
     json_t *item;
     size_t index;
     bool masked;
-    if (json_is_object(value)) {
+    snprintf(below, sizeof below, "{}%s", field);
+    if (json_is_object(value) && is_masked(t, below)) {
+        struct block *block = &t->blocks[t->block_count - 1];
+        buffer_add_format(&block->lines, "%s = <object>\n", field);
+    } else if (json_is_object(value)) {
         json_object_foreach((json_t *)(uintptr_t)value, name, item)
         {
             struct buffer named = {.lid = 256};

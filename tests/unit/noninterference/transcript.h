@@ -14,7 +14,8 @@
 struct mask {
     const char *request; /* fnmatch pattern of "GET /v1/jobs/{id}" */
     const char *who;     /* fnmatch pattern of the caller: "owner", "*" */
-    const char *field;   /* fnmatch pattern of "/evaluation/mean_return", "header ETag", "body" */
+    const char *field;   /* fnmatch pattern of "/evaluation/mean_return", "header ETag", "body"; an
+                            object as a whole is "{}/findings/judge" */
     const char *reason;
 };
 
