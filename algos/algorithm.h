@@ -11,6 +11,7 @@
 #include "algos/choice_terms.h"
 #include "algos/data/dataset.h"
 #include "algos/data/features.h"
+#include "algos/judge_terms.h"
 #include "algos/parameters.h"
 #include "algos/policy.h"
 #include "algos/privacy/training/dp_sgd_plan.h"
@@ -69,6 +70,7 @@ struct algorithm_request {
     bool force;            /* make a Q-release even if its noise exceeds its range */
     bool protects_rewards; /* a Q-release of unit reward (algos/release/reward_q.h) */
     struct stage_request stage;   /* the first stage; STAGE_NONE: none */
+    struct judge_terms judge;     /* experts that judge instead of being learnt from */
     struct choice choice;         /* choice of the result by play; of offline algorithms */
     struct teacher_terms teacher; /* the teacher that MECHANISM_TEACHER_ANSWERS asks */
     uint64_t seed;                /* initial weights and other public coins */
@@ -89,6 +91,8 @@ double algorithm_number(const struct algorithm_request *request, unsigned index)
 struct algorithm_plan {
     struct dp_sgd_plan privacy; /* of the whole run, including the price of a first stage */
     struct stage_plan stage;
+    double judge_noise;     /* over the sensitivity, of the request's judge; 0: none. Its price is
+                               privacy.before */
     struct q_terms release; /* of ALGORITHM_RELEASES_Q; privacy is then one Gaussian
                                release of noise sigma / sensitivity */
     uint64_t total_steps;

@@ -92,10 +92,45 @@ enum algorithm_status offline_plan_status(enum dp_sgd_plan_status status, const 
     }
 }
 
+struct composition_part offline_judge_price(double noise_multiplier)
+{
+    return (struct composition_part){
+        .mechanism = {.kind = MECHANISM_SUBSAMPLED_GAUSSIAN, .gaussian = {1.0, noise_multiplier}},
+        .times = 1};
+}
+
 static const char too_dear[] = "the privacy budget cannot pay one step";
 static const char too_dear_exactly[] =
     "the privacy budget cannot pay one step, or is too large for exact arithmetic, whose noise can "
     "be certified up to an epsilon of some 30 (\"arithmetic\":\"float\" has no such limit)";
+
+/* Finds the noise at which the release of the request's judge alone costs its share of the budget,
+ * and makes it a part of the plan (algos/offline/judge/held_out.h). */
+static enum algorithm_status plan_judge(const struct algorithm_request *request,
+                                        struct algorithm_plan *plan, const char **message)
+{
+    const double share = request->judge.share;
+    struct dp_sgd_plan alone = {.sampling_rate = 1.0,
+                                .clip_norm = 1.0,
+                                .batch_size = 1,
+                                .nominal_experts = 1,
+                                .steps = 1,
+                                .delta = share * request->delta};
+    if (request->judge.held_out <= 0.0)
+        return ALGORITHM_OK;
+    if (request->mechanism != MECHANISM_DPSGD || request->plain_share > 0.0) {
+        *message = "held-out experts judge what dpsgd has trained, and nothing else";
+        return ALGORITHM_BAD_INPUT;
+    }
+    enum algorithm_status status =
+        offline_plan_status(dp_sgd_plan_find_noise(&alone, share * request->epsilon),
+                            "the judge's share of the budget is too small", message);
+    if (status != ALGORITHM_OK)
+        return status;
+    plan->judge_noise = alone.noise_multiplier;
+    plan->privacy.before = offline_judge_price(plan->judge_noise);
+    return ALGORITHM_OK;
+}
 
 /* Accounts the noisy steps among PLAN->total_steps, and drops the steps that the budget cannot pay
  * at the requested noise. */
@@ -118,6 +153,8 @@ static enum algorithm_status plan_privacy(const struct algorithm_request *reques
     enum algorithm_status first =
         stage_plan_make(&request->stage, request->epsilon, request->delta, request->nominal_experts,
                         request->action_count, &plan->stage, &privacy->before, message);
+    if (first == ALGORITHM_OK)
+        first = plan_judge(request, plan, message);
     if (first != ALGORITHM_OK)
         return first;
     if (privacy->steps == 0 && privacy->before.times == 0) /* nothing is to be paid for */

@@ -213,6 +213,10 @@ enum algorithm_status offline_plan(const struct offline_kind *kind,
 enum algorithm_status offline_plan_status(enum dp_sgd_plan_status status, const char *infeasible,
                                           const char **message);
 
+/* The price of the one release of a judge by held-out experts, whose noise is NOISE_MULTIPLIER
+ * times its sensitivity. */
+struct composition_part offline_judge_price(double noise_multiplier);
+
 /* Implements struct algorithm.train for KIND, with the loss of struct trainer_rule. */
 enum algorithm_status offline_train(const struct offline_kind *kind,
                                     const struct algorithm_run *run,

@@ -106,6 +106,12 @@ static json_t *notes_json(const struct job_plan *plan)
                                 "what those data hardly hold.",
                                 plan->judge));
     }
+    if (plan->request.judge.held_out > 0.0) {
+        json_array_append_new(
+            notes, json_string("findings.judge is what held-out experts of the dataset say under "
+                               "noise: the training did not read them, and a part of the price "
+                               "pays for it. It is no return of play."));
+    }
     if (plan->audit[0] != '\0') {
         json_array_append_new(
             notes, json_sprintf("The certificate shows the result of audit %s, for which nothing "

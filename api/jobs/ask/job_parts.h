@@ -89,16 +89,29 @@ bool job_choose_parse(const json_t *json, struct job_plan *out);
 bool job_choose_place(const struct app *app, const struct job_plan *plan, double *physics,
                       struct choice_place *out);
 
-/* ---- "judge":{"dataset"}: a released policy is judged from a public dataset of the caller's,
- * where nothing can be played (algos/offline/judge/judge.h). The policy
- * may leave and the dataset is public, so nobody's private data are used */
+/* ---- "judge": what is said of a released policy where nothing can be played.
+ * {"dataset"}: a public dataset of the caller's (algos/offline/judge/judge.h). The policy may leave
+ * and the dataset is public, so nobody's private data are used.
+ * {"held_out","return_low","return_high","share"}: experts of the job's own dataset, whom the
+ * training does not read (algos/offline/judge/held_out.h). A part of the job's price pays for it. A
+ * plan keeps these as {"held_out",...,"noise_multiplier"}, or {} for none */
 
-/* Reads the object at "/judge" into *OUT, the dataset's id, and gathers faults. */
-void job_judge_read(struct call *call, const json_t *object, const char **out);
+/* Reads the object at "/judge": the dataset's id into *OUT, held-out experts into PLAN, and gathers
+ * faults. */
+void job_judge_read(struct call *call, const json_t *object, const char **out,
+                    struct job_plan *plan);
 
-/* Checks the dataset of that id for PLAN, whose sizes are known, and sets PLAN's judge.
- * PROBLEM_NONE, or a fault with its pointer. */
+/* Checks the judge for PLAN, whose sizes are known. ID is the dataset that judges, which becomes
+ * PLAN's judge; NULL: held-out experts judge, and PLAN's nominal number of experts becomes that of
+ * the others. PROBLEM_NONE, or a fault with its pointer. */
 enum problem job_judge_fit(struct call *call, const char *id, struct job_plan *plan);
+
+/* The plan's judge by held-out experts in the form above. New reference. */
+json_t *job_judge_json(const struct job_plan *plan);
+
+/* Reads what job_judge_json gave into OUT and its price; false when JSON is malformed. NULL is {}.
+ */
+bool job_judge_parse(const json_t *json, struct job_plan *out);
 
 /* ---- "audit":"job_...": the certificate shows what that audit of the caller's has shown. It
  * attacks made-up data, so that nothing is charged for it */

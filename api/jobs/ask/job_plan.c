@@ -98,6 +98,8 @@ json_t *job_plan_privacy(const struct job_plan *plan)
     json_object_update(json, figures);
     json_decref(stage);
     json_decref(figures);
+    if (plan->request.judge.held_out > 0.0)
+        json_object_set_new(json, "judge", job_judge_json(plan));
     if (plan->request.mechanism == MECHANISM_GAUSSIAN_PROCESS)
         json_object_set_new(json, "release", q_terms_json(&plan->plan.release));
     return json;
@@ -226,6 +228,7 @@ static bool plan_parse(const json_t *json, struct job_plan *out)
     plan_members_read(steps_members, privacy, out);
     plan_members_read(evaluate_members, evaluate, out);
     if (!job_stage_parse(privacy, out) ||
+        !job_judge_parse(json_object_get(privacy, "judge"), out) ||
         !job_teacher_parse(json_object_get(json, "teacher"), out) ||
         !job_world_read(evaluate, &out->evaluate) ||
         !job_world_read(json_object_get(json, "learn"), &out->learn) ||

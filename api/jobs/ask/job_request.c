@@ -158,7 +158,7 @@ static bool read_members(struct call *call, struct job_members *members, struct 
     read_evaluate(call, members->evaluate, out);
     job_choose_read(call, members->choose, out);
     if (members->judge)
-        job_judge_read(call, members->judge, &members->judge_dataset);
+        job_judge_read(call, members->judge, &members->judge_dataset, out);
     if (known)
         job_shards_read(call, call->body, members->shards, out);
     if (members->sweep && known && out->request.mechanism == MECHANISM_TEACHER_ANSWERS) {
@@ -262,7 +262,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         unfit = check_evaluation(call, plan);
     if (unfit == PROBLEM_NONE)
         unfit = job_playing_fit(call, "/choose/environment", &plan->choose, "dataset", plan);
-    if (unfit == PROBLEM_NONE && members.judge_dataset)
+    if (unfit == PROBLEM_NONE && members.judge)
         unfit = job_judge_fit(call, members.judge_dataset, plan);
     if (unfit != PROBLEM_NONE)
         return unfit;

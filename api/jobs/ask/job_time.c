@@ -260,6 +260,9 @@ enum db_status job_time_estimate(struct call *call, const struct job_wish *wish,
         seconds += plan_seconds(&e, &plan->tries[t], home, evaluates);
     if (plan->try_count == 0)
         seconds += plan_seconds(&e, plan, home, evaluates);
+    if (plan->request.judge.held_out > 0) /* the data are read and split again */
+        seconds += e.transitions * (4 * TRANSITION_SECONDS +
+                                    plan->request.judge.held_out * row_seconds(&plan->plan.shape));
     if (plan->judge[0] != '\0')
         seconds += judge_seconds(plan, (double)judge.transitions,
                                  (double)judge.transitions / fmax(1, (double)judge.trajectories));

@@ -92,6 +92,12 @@ static const char choice_assumption[] =
     "The policy is the one of several moments of its training that played best in a public world, "
     "with public coins: the figures cover the weights of every moment, not the last alone.";
 
+static const char judge_assumption[] =
+    "A public coin for each expert's name and owner decides whether training reads it or the judge "
+    "does. The judge's noisy sums, plan.judge, are composed with the training in these figures; "
+    "the "
+    "range of returns is public.";
+
 static const char public_assumption[] =
     "The environment, the bounds on episodes and actions, and all settings are "
     "public and were not derived from the data.";
@@ -111,6 +117,9 @@ static const char warning_choices[] =
 static const char accountant_sampled[] =
     "privacy-loss distribution of the composed Poisson-subsampled Gaussian, both "
     "directions; " FIGURES;
+static const char accountant_judged[] =
+    "privacy-loss distribution of the judge's one Gaussian and of the composed Poisson-subsampled "
+    "Gaussian, in one, both directions; " FIGURES;
 static const char accountant_plain[] = "closed form of the composed Gaussian; " FIGURES;
 
 static const char accountant_stable[] =
@@ -126,6 +135,8 @@ static const char *accountant_sentence(const struct job_plan *plan)
     case STAGE_CONSENSUS: return accountant_labels;
     case STAGE_NONE: break;
     }
+    if (plan->plan.privacy.sampling_rate < 1 && plan->request.judge.held_out > 0.0)
+        return accountant_judged;
     if (plan->plan.privacy.sampling_rate < 1)
         return accountant_sampled;
     return accountant_plain;
@@ -171,6 +182,8 @@ static void experts_statement(const struct job_plan *plan, struct statement *out
         statement_add(out->assumptions, choice_assumption);
     if (plan->request.stage.kind != STAGE_NONE)
         statement_add(out->assumptions, stage_assumption(plan));
+    if (plan->request.judge.held_out > 0.0)
+        statement_add(out->assumptions, judge_assumption);
     statement_add(out->assumptions,
                   plan->features_job[0] != '\0' ? measured_assumption : public_assumption);
     statement_add(out->assumptions, number);

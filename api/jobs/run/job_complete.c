@@ -183,7 +183,7 @@ static void complete_sweep(struct job_run *run, struct policy *policy, struct jo
 bool job_complete(struct job_run *run, struct policy *policy, struct job_ending *ending)
 {
     run->step = run->plan.plan.total_steps;
-    bool judged = run->plan.judge[0] != '\0';
+    bool judged = run->plan.judge[0] != '\0' || run->plan.request.judge.held_out > 0.0;
     ending->state = JOB_SUCCEEDED;
     ending->policy = policy;
     if (run->plan.shards > 0)

@@ -9,7 +9,7 @@
 #include "algos/algorithm.h"
 #include "algos/data/dataset.h"
 #include "algos/offline/expert_policies.h"
-#include "algos/offline/judge/verdict.h"
+#include "algos/offline/judge/held_out.h"
 #include "algos/release/ensemble.h"
 #include "api/jobs/ask/job_plan.h"
 #include "api/jobs/run/job_turn.h"
@@ -59,10 +59,12 @@ struct job_run {
     struct ensemble
         *ensemble; /* of a plan with shards, once its training is over; freed likewise */
 
-    bool judged; /* by a public dataset */
+    bool judged; /* by a public dataset, or by held-out experts */
     struct judge_figures judgement;
     const char *unjudged; /* why it has no figures: static, lower case and without a stop; NULL: it
                              has */
+
+    struct held_out_figures witness; /* of held-out experts: post-processing of what was released */
 
     struct dataset_row dataset; /* at the end; all zero where it learned without one */
 
@@ -206,7 +208,19 @@ enum algorithm_status job_sweep_train(struct job_run *run, const struct algorith
 /* {"best","mean_returns"} of a sweep that has ended. New reference. */
 json_t *job_sweep_findings(const struct job_run *run);
 
-/* ---- its judge (run_judge.c) */
+/* ---- its judge (run_judge.c, run_held_out.c) */
+
+/* Gives the part of DATA (NULL: there are none) that the training may read, which is all of it
+ * where no experts are held out. Takes DATA over. NULL: no memory, which is noted in RUN. */
+struct dataset *job_judge_training(struct job_run *run, struct dataset *data);
+
+/* Releases what the held-out experts say of POLICY, with the plan's noise, and notes it in RUN. It
+ * is drawn anew when a worker dies before it is stored: nobody has seen what was drawn before.
+ * False: as job_judge. */
+bool job_judge_held_out(struct job_run *run, const struct policy *policy);
+
+/* The findings of held-out experts: the member "judge". New reference. */
+json_t *job_judge_held_out_json(const struct job_run *run);
 
 /* Judges POLICY, which is on disk, and notes the figures in RUN. It notes none when the dataset is
  * gone or has too few data. False: the job must stop; a flag of RUN says why. */

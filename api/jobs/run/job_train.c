@@ -155,7 +155,7 @@ bool job_train(struct job_run *run, struct job_ending *ending)
     } else if (!run->finished && run->job.dataset[0] == '\0') {
         status = train_from(run, NULL, &policy, &message);
     } else if (!run->finished) {
-        struct dataset *data = job_run_load(run);
+        struct dataset *data = job_judge_training(run, job_run_load(run));
         if (!data)
             return without_data(run, ending);
         status = train_from(run, data, &policy, &message);

@@ -12,6 +12,8 @@ static bool judge_may_go_on(void *context)
 
 bool job_judge(struct job_run *run, const struct policy *policy)
 {
+    if (run->plan.request.judge.held_out > 0.0)
+        return job_judge_held_out(run, policy);
     const struct fitted_q_settings settings = fitted_q_defaults();
     const struct judge_pulse pulse = {.goes_on = judge_may_go_on, .context = run};
     struct dataset *data = job_run_load_other(run, run->plan.judge);
@@ -78,6 +80,10 @@ void job_judge_show(const struct job_run *run, json_t *object)
 {
     if (!run->judged)
         return;
+    if (run->plan.request.judge.held_out > 0.0) {
+        json_object_set_new(object, "judge", job_judge_held_out_json(run));
+        return;
+    }
     json_t *judge = json_object();
     json_object_set_new(object, "judge", judge);
     if (run->unjudged) {

@@ -139,3 +139,88 @@ Test(job_judge, a_dataset_that_was_deleted_is_no_failure)
     cr_assert(json_is_null(response_at(done, "/findings")));
     fixture_close(f);
 }
+
+/* ---- held-out experts of the dataset itself */
+
+#define RANGE "\"return_low\":0,\"return_high\":20"
+
+static const char *held_out_job(const char *dataset, const char *more, const char *judge)
+{
+    return job(dataset, "dpsgd", domain_path(",\"privacy\":{\"epsilon\":4,\"delta\":1e-5}%s", more),
+               judge);
+}
+
+Test(job_judge, held_out_experts_are_refused_without_public_terms)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 60), *few = domain_sealed(f, "private", 30);
+    const char *open = domain_sealed(f, "public", 60);
+    const char *good = "{\"held_out\":0.4," RANGE "}";
+    const char *const cases[][2] = {
+        {held_out_job(id, "", "{\"held_out\":0.4}"), "/judge/return_low"},
+        {held_out_job(id, "", "{\"held_out\":0.4,\"return_low\":0}"), "/judge/return_high"},
+        {held_out_job(id, "", "{\"held_out\":0.4,\"return_low\":2,\"return_high\":2}"),
+         "/judge/return_high"},
+        {held_out_job(id, "", "{\"held_out\":0," RANGE "}"), "/judge/held_out"},
+        {held_out_job(id, "", "{\"held_out\":0.51," RANGE "}"), "/judge/held_out"},
+        {held_out_job(id, "", "{\"held_out\":-0.1," RANGE "}"), "/judge/held_out"},
+        {held_out_job(id, "", "{\"held_out\":\"a\"," RANGE "}"), "/judge/held_out"},
+        {held_out_job(id, "", "{\"held_out\":0.4,\"share\":0," RANGE "}"), "/judge/share"},
+        {held_out_job(id, "", "{\"held_out\":0.4,\"share\":1," RANGE "}"), "/judge/share"},
+        {held_out_job(id, "", "{" RANGE "}"), "/judge/dataset"},
+        {held_out_job(id, "", domain_path("{\"dataset\":\"%s\"," RANGE "}", open)), "/judge"},
+        {held_out_job(id, "", domain_path("{\"dataset\":\"%s\",\"held_out\":0.4," RANGE "}", open)),
+         "/judge/held_out"},
+        {held_out_job(few, "", good), "/judge/held_out"},
+        {held_out_job(open, "", good), "/judge/held_out"},
+        {held_out_job(id,
+                      ",\"evaluate\":{\"environment\":\"cartpole\"},"
+                      "\"sweep\":{\"learning_rate\":[0.001,0.01]}",
+                      good),
+         "/judge/held_out"},
+        {job(id, "none", ",\"i_understand\":\"not_private\"", good), "/judge/held_out"},
+        {job(id, "consensus", ",\"privacy\":{\"epsilon\":4,\"delta\":1e-5}", good),
+         "/judge/held_out"},
+        {"{\"algorithm\":\"dqn\",\"environment\":\"cartpole\",\"mechanism\":\"dpsgd\","
+         "\"privacy\":{\"epsilon\":4,\"delta\":1e-5},\"judge\":{\"held_out\":0.4," RANGE "}}",
+         "/judge/held_out"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
+    cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 0);
+    cr_assert_eq(domain_spent(f, id), 0, "nothing is spent");
+    fixture_close(f);
+}
+
+/* One price for both, within what was asked for; noisy figures, and never more than weak. */
+Test(job_judge, held_out_experts_say_what_they_may)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 60);
+    const char *body = held_out_job(id, "", "{\"held_out\":0.4,\"share\":0.5," RANGE "}");
+    struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
+    cr_assert(json_is_true(response_at(estimate, "/feasible")), "%s", estimate->body);
+    cr_assert_eq(response_number(estimate, "/plan/nominal_experts"), 36, "24 of 60 judge");
+    cr_assert_gt(response_number(estimate, "/plan/judge/noise_multiplier"), 0);
+    struct response *done = domain_run(f, body);
+    const char *verdict = response_text(done, "/findings/judge/verdict");
+    cr_assert(strcmp(verdict, "weak") == 0 || strcmp(verdict, "not_supported") == 0, "%s", verdict);
+    double low = response_number(done, "/findings/judge/held_out/experts/low");
+    double high = response_number(done, "/findings/judge/held_out/experts/high");
+    double noise = response_number(estimate, "/plan/judge/noise_multiplier");
+    cr_assert_float_eq(high - low, 2 * 1.6448536 * 2 * noise, 1e-6 * noise);
+    cr_assert_neq(strstr(response_text(done, "/notes/0"), "held-out"), NULL);
+    cr_assert_null(response_at(done, "/findings/fitted_q_value"));
+    double spent = response_number(done, "/privacy/spent/epsilon");
+    cr_assert(spent > 3 && spent <= 4, "%g", spent);
+    cr_assert_float_eq(domain_spent(f, id), spent, 1e-9);
+    domain_expect_whole_ledger(f);
+    struct response *certificate = fixture_get(
+        f, "steward", domain_path("/v1/policies/%s/certificate", response_text(done, "/policy")));
+    cr_assert_eq(response_number(certificate, "/plan/judge/held_out"), 0.4);
+    cr_assert_eq(response_number(certificate, "/plan/judge/noise_multiplier"), noise);
+    cr_assert_eq(response_number(certificate, "/plan/nominal_experts"), 36);
+    cr_assert_neq(strstr(certificate->body, "public coin"), NULL);
+    cr_assert_neq(strstr(response_text(certificate, "/privacy/accountant"), "judge"), NULL);
+    fixture_close(f);
+}
