@@ -84,3 +84,26 @@ Test(oracle, prices_what_an_auditor_exports)
     cr_expect_eq(price("$F/changed"), 1);
     expect_said("charges too little");
 }
+
+/* A training and its judge by held-out experts are one event, which another accountant prices. */
+Test(oracle, prices_a_judge_by_held_out_experts)
+{
+    char dataset[64], body[400], path[96], arguments[160];
+    const struct desk desk = scene_desk(&scene, &server);
+    scene_dataset(desk.client, desk.steward, 40, dataset);
+    snprintf(body, sizeof body,
+             "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
+             "\"privacy\":{\"epsilon\":4,\"delta\":1e-5},"
+             "\"judge\":{\"held_out\":0.5,\"return_low\":0,\"return_high\":20},"
+             "\"parameters\":{\"hidden\":[8],\"batch_size\":8,\"steps\":50}}",
+             dataset);
+    desk_submit(&desk, body, "judged", path);
+    struct http_answer job = desk_wait(&desk, path);
+    const json_t *judge = json_object_get(json_object_get(job.json, "findings"), "judge");
+    cr_assert_not_null(json_object_get(judge, "held_out"), "%s", job.body);
+    http_answer_clear(&job);
+    snprintf(arguments, sizeof arguments, "--save $F/export %s", server.base);
+    cr_expect_eq(price(arguments), 0);
+    expect_said("1 distinct event");
+    desk_expect_whole_ledger(&desk);
+}

@@ -49,6 +49,7 @@ enum audit_name {
     AUDIT_ENSEMBLE,
     AUDIT_CONSENSUS,
     AUDIT_STABLE_PREFIXES,
+    AUDIT_HELD_OUT,
     AUDIT_ONE_RUN, /* one_run_test.c */
     AUDIT_EVENTS,  /* events_test.c */
     AUDIT_RANGES,  /* ranges_test.c */
