@@ -1,14 +1,12 @@
-/* PrivUnit and the half sphere: a uniform point of a cap of the sphere around the vector with one
- * probability, of the rest of the sphere with the other. Bhowmick, Duchi, Freudiger, Kapoor and
- * Rogers 2018; optimal among its kind: Asi, Feldman and Talwar 2022.
+/* PrivUnit and the half sphere: with one probability a uniform point of the sphere, with the other
+ * one of the cap around the vector. Bhowmick, Duchi, Freudiger, Kapoor and Rogers 2018; optimal
+ * among its kind: Asi, Feldman and Talwar 2022.
  *
- * DESIGN. Inside of the cap the density is p/P, outside (1 - p)/(1 - P), of the uniform one; their
- * ratio is e^epsilon when logit p = epsilon + logit P. P is known to 1e-10, so epsilon is
- * taken 1e-9 smaller; the coin is a 64-bit integer, rounded so that outside is more likely. The
- * height of the point is the inverse of the same tail function at a uniform number, its direction
- * across is a normalised vector of normals. Floating point: the law is exact to about 1e-10, which
- * is an estimate and no theorem; coordinates leave on the grid 2^-16, each cell holding some 2^36
- * doubles. */
+ * DESIGN. They say it as "the cap with probability p, else the rest of the sphere"; with 1 - p = q
+ * (1 - P) the law is the same, and it is this form that has a proof for what is sent: both points
+ * are drawn on a lattice (local_cap_lattice.h), where the cap's law exceeds the sphere's by a
+ * factor of at most 1/share, whatever the vector. q is the least that this factor allows. What is
+ * sent, the point's direction in multiples of 2^-16, is a function of the point. */
 #include "algos/privacy/local/local_cap.h"
 
 #include <assert.h>
@@ -16,88 +14,58 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/privacy/local/local_cap_lattice.h"
 #include "algos/privacy/local/local_clip.h"
 #include "algos/privacy/local/local_mechanism.h"
 #include "algos/privacy/math/sphere.h"
 #include "memory/memory.h"
 
-#define MARGIN 1e-9
-#define GRID   65536.0 /* 2^16 */
+#define GRID 65536.0 /* 2^16 */
 
-static double outside_probability(double epsilon, double share)
+/* q, so that 1 + (1 - q)/(q SHARE) is at most e^EPSILON. */
+static double whole_probability(double epsilon, double share)
 {
-    return 1.0 / (1.0 + exp(epsilon - MARGIN) * share / (1.0 - share));
+    return 1.0 / (1.0 + expm1(epsilon) * share * (1.0 - 0x1p-36));
 }
 
-static double mean_of(uint32_t dimension, double gamma, double share, double outside)
+/* The mean of a point's height: that of the sphere is 0. */
+static double mean_of(uint32_t dimension, double gamma, double share, double whole)
 {
-    return sphere_tail_mean(dimension, gamma) * ((1.0 - outside) / share - outside / (1.0 - share));
+    return (1.0 - whole) * sphere_tail_mean(dimension, gamma) / share;
 }
 
-/* The mean mu that the cap of edge GAMMA in R^dimension reaches at EPSILON. */
+/* The mean mu that the cap of edge GAMMA in R^dimension reaches at EPSILON; 0 for one that cannot
+ * be drawn. */
 static double cap_mean(uint32_t dimension, double epsilon, double gamma)
 {
     double share = sphere_tail(dimension, gamma);
-    if (!(share > 0.0))
+    if (!(share >= 2.0 * LOCAL_CAP_LEAST_SHARE(dimension) && gamma <= LOCAL_CAP_MOST_EDGE))
         return 0.0;
-    return mean_of(dimension, gamma, share, outside_probability(epsilon, share));
+    return mean_of(dimension, gamma, share, whole_probability(epsilon, share));
 }
 
 /* GAMMA is the edge that the mechanism has chosen. */
 static void cap_prepare(struct local_scheme *scheme, double gamma)
 {
     uint32_t n = scheme->parameters.dimension + 1;
-    double share = sphere_tail(n, gamma);
-    assert(gamma >= 0.0 && share > 0.0);
-    double outside = outside_probability(scheme->parameters.epsilon, share);
-    double square = sphere_tail_square(n, gamma);
+    struct local_cap_lattice lattice;
+    local_cap_lattice_make(&lattice, n, gamma, LOCAL_CAP_SPREAD);
+    double share = sphere_tail(n, gamma), square = sphere_tail_square(n, gamma) / share;
+    double whole = whole_probability(scheme->parameters.epsilon, local_cap_lattice_share(&lattice));
+    assert(whole > 0.0 && whole < 1.0);
     scheme->report_length = n;
     scheme->epsilon = scheme->parameters.epsilon;
     scheme->unbiased = true;
     scheme->constant[LOCAL_CAP_EDGE] = gamma;
     scheme->constant[LOCAL_CAP_SHARE] = share;
-    scheme->constant[LOCAL_CAP_OUTSIDE] = outside;
-    scheme->constant[LOCAL_CAP_MEAN] = mean_of(n, gamma, share, outside);
-    scheme->constant[LOCAL_CAP_SQUARE] =
-        (1.0 - outside) * square / share + outside * (1.0 / n - square) / (1.0 - share);
+    scheme->constant[LOCAL_CAP_WHOLE] = whole;
+    scheme->constant[LOCAL_CAP_MEAN] = mean_of(n, gamma, share, whole);
+    scheme->constant[LOCAL_CAP_SQUARE] = (1.0 - whole) * square + whole / n;
 }
 
-/* <point, vector> of the draw. */
-static double draw_height(const struct local_scheme *scheme, struct noise_source *noise)
+uint64_t local_cap_coin(const struct local_scheme *scheme)
 {
-    uint32_t n = scheme->parameters.dimension + 1;
-    double share = scheme->constant[LOCAL_CAP_SHARE];
-    /* Rounded up: outside is never less likely than it has to be. */
-    uint64_t outside = (uint64_t)ceil(ldexp(scheme->constant[LOCAL_CAP_OUTSIDE], 64)) + 1;
-    bool is_outside = noise_u64(noise) < outside;
-    double u = noise_uniform_fine(noise); /* the pole, too, has its points */
-    if (!is_outside)
-        return fmax(sphere_tail_inverse(n, share * u), scheme->constant[LOCAL_CAP_EDGE]);
-    double below = (1.0 - share) * u; /* the share of the sphere that lies lower */
-    double t = below <= 0.5 ? -sphere_tail_inverse(n, below) : sphere_tail_inverse(n, 1.0 - below);
-    return fmin(t, scheme->constant[LOCAL_CAP_EDGE]);
-}
-
-/* A uniform unit vector orthogonal to the unit vector V[n]. */
-static void draw_across(const double *v, uint32_t n, struct noise_source *noise, double *across)
-{
-    double norm = 0.0;
-    while (!(norm > 0.0)) {
-        double along = 0.0;
-        for (uint32_t i = 0; i < n; i++) {
-            across[i] = noise_normal(noise);
-            along += across[i] * v[i];
-        }
-        norm = 0.0;
-        for (uint32_t i = 0; i < n; i++) {
-            across[i] -= along * v[i];
-            norm += across[i] * across[i];
-        }
-        assert(isfinite(norm));
-    }
-    norm = sqrt(norm);
-    for (uint32_t i = 0; i < n; i++)
-        across[i] /= norm;
+    return (uint64_t)ceil(ldexp(scheme->constant[LOCAL_CAP_WHOLE], 64)) + 1;
 }
 
 static enum local_status cap_randomise(const struct local_scheme *scheme, const unsigned char *seed,
@@ -106,15 +74,21 @@ static enum local_status cap_randomise(const struct local_scheme *scheme, const 
 {
     (void)seed;
     uint32_t n = scheme->parameters.dimension + 1;
-    double *v = memory_new(2 * (size_t)n, sizeof *v);
-    double *across = v + n;
+    struct local_cap_lattice lattice;
+    local_cap_lattice_make(&lattice, n, scheme->constant[LOCAL_CAP_EDGE], LOCAL_CAP_SPREAD);
+    double *v = memory_new(2 * (size_t)n + 1, sizeof *v);
+    int64_t *point = (int64_t *)(v + n);
     local_clip_lift(vector, n - 1, scheme->parameters.clip, v);
-    double height = draw_height(scheme, noise);
-    draw_across(v, n, noise, across);
-    double rest = sqrt((1.0 - height) * (1.0 + height));
+    if (noise_u64(noise) < local_cap_coin(scheme))
+        local_cap_lattice_reference(&lattice, noise, point);
+    else
+        local_cap_lattice_cap(&lattice, v, noise, point);
+    double square = 0.0;
     for (uint32_t i = 0; i < n; i++)
-        report[i] = llrint((height * v[i] + rest * across[i]) * GRID);
-    explicit_bzero(v, 2 * (size_t)n * sizeof *v);
+        square += (double)point[i] * (double)point[i];
+    for (uint32_t i = 0; i < n; i++)
+        report[i] = llrint((double)point[i] * (GRID / sqrt(square)));
+    explicit_bzero(v, (2 * (size_t)n + 1) * sizeof *v);
     free(v);
     return LOCAL_OK;
 }
@@ -152,7 +126,8 @@ static double cap_squared_error(const struct local_scheme *scheme, double square
 
 /* ---- PrivUnit, with the best cap for its dimension and epsilon */
 
-/* The mean as a function of the edge has its maximum where both are equal. */
+/* The mean as a function of the edge has its maximum where both are equal. (At a great epsilon in
+ * few dimensions the best cap is too small to be drawn, and the smallest that is not is taken.) */
 static double best_edge(uint32_t dimension, double epsilon)
 {
     double low = 0.0, high = 1.0;

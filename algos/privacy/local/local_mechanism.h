@@ -35,8 +35,7 @@ struct local_scheme {
     const struct local_mechanism *mechanism;
     struct local_parameters parameters;
     size_t report_length;             /* integers in a report */
-    double epsilon;                   /* of the reports, <= parameters.epsilon; certified where they
-                                         are made of integers, see docs/proofs */
+    double epsilon;                   /* of the reports, <= parameters.epsilon; certified */
     bool unbiased;                    /* over all vectors within the clip */
     double constant[LOCAL_CONSTANTS]; /* the mechanism's own */
 };
