@@ -9,7 +9,7 @@
 #include "algos/privacy/accounting/accountant_search.h"
 #include "algos/privacy/answers/filter.h"
 #include "algos/privacy/answers/gaussian_simplex.h"
-#include "algos/privacy/functions/gaussian_path.h"
+#include "algos/privacy/functions/gaussian_tree.h"
 #include "algos/privacy/laws/dirichlet.h"
 #include "algos/privacy/local/local_mechanism.h"
 #include "algos/privacy/noise/noise.h"
@@ -70,12 +70,19 @@ static void add_normals(void *context)
 
 #define PATH_POINTS 10000
 
+static void nothing_there(const void *context, uint32_t index, double *values)
+{
+    (void)context;
+    (void)index;
+    values[0] = 0.0;
+}
+
 static void ask_path(void *context)
 {
     for (uint32_t i = 0; i < PATH_POINTS; i++) {
         uint32_t index = (i * UINT32_C(2654435761)) >> 8 | 1; /* odd: all 24 levels */
         double value = 0.0;
-        gaussian_path_release_all(context, 1, &index, &value, 1.0, &value);
+        gaussian_tree_release(context, 1, index, nothing_there, NULL, 1.0, &value);
         need(isfinite(value), "the path");
     }
 }
@@ -97,7 +104,8 @@ static void bench_paths(struct noise_source *source)
     struct gaussian_path_law law = {.beta = 2.0, .sigma = 1.0, .bits = 24, .dimensions = 1};
     uint8_t key[GAUSSIAN_PATH_KEY_BYTES];
     noise_bytes(source, key, sizeof key);
-    struct gaussian_path *path = gaussian_path_new(&law, key);
+    const struct gaussian_lattice lattice = gaussian_tree_lattice(&law, 1, 0.1, 1.0);
+    struct gaussian_tree *path = gaussian_tree_new(&law, &lattice, key);
     need(path, "memory");
     double ns = 1e6 * best_of_five(ask_path, path) / PATH_POINTS;
     printf(
@@ -105,7 +113,7 @@ static void bench_paths(struct noise_source *source)
         ns, 1e6 / ns);
     printf("; from a table of up to %d points: %.0f ns\n", PATH_POINTS,
            1e6 * best_of_five(fill_table, source) / PATH_POINTS);
-    gaussian_path_free(path);
+    gaussian_tree_free(path);
 }
 
 #define ANSWERS 10000

@@ -13,6 +13,7 @@
 #include "algos/privacy/functions/gaussian_path.h"
 #include "algos/privacy/functions/gaussian_process_features.h"
 #include "algos/privacy/functions/gaussian_process_plan.h"
+#include "algos/privacy/functions/gaussian_tree.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/release/gp_q_learning.h"
 #include "algos/release/knots.h"
@@ -202,7 +203,7 @@ enum algorithm_status gp_q_price(const struct algorithm_request *request, struct
     return ALGORITHM_OK;
 }
 
-/* What the form's own ranges leave: see gaussian_path.h. */
+/* What the form's own ranges leave: see gaussian_path.h and gaussian_tree.h. */
 static const char *noise_problem(const struct q_terms *t)
 {
     if (!(t->sigma > 1e-12 && t->sigma < 1e12) || !(t->value_limit / t->sigma < 0x1p39))
@@ -211,7 +212,10 @@ static const char *noise_problem(const struct q_terms *t)
         return NULL;
     const struct gaussian_path_law law = {
         .beta = t->beta, .sigma = t->sigma, .bits = t->bits, .dimensions = 1};
-    return gaussian_path_problem(&law);
+    const char *problem = gaussian_path_problem(&law);
+    if (!problem && !gaussian_tree_fits(&law, t->action_count, t->sensitivity))
+        problem = "bits must be fewer: with so much noise a path of so many points cannot be drawn";
+    return problem;
 }
 
 enum algorithm_status gp_q_plan(const struct algorithm_request *request, struct algorithm_plan *out,

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "algos/data/checksum.h"
+#include "algos/privacy/functions/gaussian_tree.h"
 #include "algos/release/knots.h"
 #include "algos/release/relu_features.h"
 #include "memory/memory.h"
@@ -19,8 +20,10 @@
 
 struct q_release {
     struct q_terms terms;
-    struct gaussian_path *path;           /* Q_FORM_PATH */
-    uint8_t key[GAUSSIAN_PATH_KEY_BYTES]; /* the same, for the bytes */
+    struct gaussian_tree *tree;           /* Q_FORM_PATH */
+    struct gaussian_lattice lattice;      /* its, for the bytes; a step of 0: none */
+    struct gaussian_path *path;           /* Q_FORM_PATH of before the lattice */
+    uint8_t key[GAUSSIAN_PATH_KEY_BYTES]; /* of tree or path, for the bytes */
     double *value;                        /* knots or grid; in locked memory for a path */
     size_t value_count;
     struct policy *network; /* Q_FORM_FEATURES */
@@ -111,22 +114,47 @@ static bool keep_values(struct q_release *release, const double *values)
     return true;
 }
 
-struct q_release *q_release_path(const struct q_terms *terms, const double *mean,
-                                 const uint8_t key[GAUSSIAN_PATH_KEY_BYTES])
+static struct gaussian_path_law law_of(const struct q_terms *t)
+{
+    return (struct gaussian_path_law){
+        .beta = t->beta, .sigma = t->sigma, .bits = t->bits, .dimensions = 1};
+}
+
+/* LATTICE NULL: numbers as they were before there was one. */
+static struct q_release *release_path(const struct q_terms *terms, const double *mean,
+                                      const uint8_t key[GAUSSIAN_PATH_KEY_BYTES],
+                                      const struct gaussian_lattice *lattice)
 {
     struct q_release *release = new_release(terms, Q_FORM_PATH);
-    const struct gaussian_path_law law = {
-        .beta = terms->beta, .sigma = terms->sigma, .bits = terms->bits, .dimensions = 1};
+    const struct gaussian_path_law law = law_of(terms);
     if (!release)
         return NULL;
-    if (!gaussian_path_problem(&law) && keep_values(release, mean))
+    bool fits = !gaussian_path_problem(&law) && keep_values(release, mean);
+    if (fits && lattice && gaussian_tree_takes(lattice)) {
+        release->lattice = *lattice;
+        release->tree = gaussian_tree_new(&law, lattice, key);
+    } else if (fits && !lattice) {
         release->path = gaussian_path_new(&law, key);
-    if (!release->path) {
+    }
+    if (!release->tree && !release->path) {
         q_release_free(release);
         return NULL;
     }
     memcpy(release->key, key, sizeof release->key);
     return release;
+}
+
+struct q_release *q_release_path(const struct q_terms *terms, const double *mean,
+                                 const uint8_t key[GAUSSIAN_PATH_KEY_BYTES])
+{
+    const struct gaussian_path_law law = law_of(terms);
+    uint32_t actions = terms->action_count;
+    if (terms->form != Q_FORM_PATH || !bounds_fit(terms) || gaussian_path_problem(&law) ||
+        !(terms->sensitivity > 0.0) || !gaussian_tree_fits(&law, actions, terms->sensitivity))
+        return NULL;
+    const struct gaussian_lattice lattice =
+        gaussian_tree_lattice(&law, actions, terms->sensitivity, terms->value_limit);
+    return release_path(terms, mean, key, &lattice);
 }
 
 struct q_release *q_release_features(const struct q_terms *terms, struct policy *network)
@@ -159,6 +187,7 @@ void q_release_free(struct q_release *release)
 {
     if (!release)
         return;
+    gaussian_tree_free(release->tree);
     gaussian_path_free(release->path);
     if (release->terms.form == Q_FORM_PATH)
         sodium_free(release->value);
@@ -197,6 +226,14 @@ static enum q_answer scale_state(const struct q_terms *t, const double *state, d
     return Q_ANSWERED;
 }
 
+/* The mean over shards at INDEX / 2^bits. */
+static void release_mean_at(const void *context, uint32_t index, double *values)
+{
+    const struct q_release *release = context;
+    const struct q_terms *t = &release->terms;
+    knots_at(release->value, t->knot_bits, t->action_count, t->bits, index, values);
+}
+
 static void path_values(const struct q_release *release, const double *point, double *values)
 {
     const struct q_terms *t = &release->terms;
@@ -206,7 +243,12 @@ static void path_values(const struct q_release *release, const double *point, do
     assert(number);
     (void)number;
     double mean[ENV_MAX_ACTIONS];
-    knots_at(release->value, t->knot_bits, t->action_count, t->bits, index, mean);
+    if (release->tree) {
+        gaussian_tree_release(release->tree, t->action_count, index, release_mean_at, release,
+                              t->value_limit, values);
+        return;
+    }
+    release_mean_at(release, index, mean);
     gaussian_path_release_all(release->path, t->action_count, &index, mean, t->value_limit, values);
 }
 
@@ -275,7 +317,10 @@ enum q_answer q_release_values(const struct q_release *release, const double *st
     return Q_ANSWERED;
 }
 
-/* ---- bytes: key, values (doubles as they lie in memory), checksum; or a policy's bytes */
+/* ---- bytes: key, values (doubles as they lie in memory), of a path its lattice, checksum; or a
+ * policy's bytes. Paths that have no lattice are those of before: they keep their numbers. */
+
+#define LATTICE_BYTES (sizeof(double) + sizeof(uint64_t))
 
 unsigned char *q_release_to_bytes(const struct q_release *release, size_t *out_size)
 {
@@ -283,12 +328,28 @@ unsigned char *q_release_to_bytes(const struct q_release *release, size_t *out_s
     if (release->terms.form == Q_FORM_FEATURES)
         return policy_to_bytes(release->network, &bytes, out_size) ? bytes : memory_must(NULL);
     size_t values = release->value_count * sizeof *release->value;
-    size_t body = sizeof release->key + values;
+    size_t body = sizeof release->key + values + (release->tree ? LATTICE_BYTES : 0);
     bytes = checksum_room(body, out_size);
     memcpy(bytes, release->key, sizeof release->key);
     memcpy(bytes + sizeof release->key, release->value, values);
+    if (release->tree) {
+        unsigned char *lattice = bytes + body - LATTICE_BYTES;
+        memcpy(lattice, &release->lattice.step, sizeof release->lattice.step);
+        memcpy(lattice + sizeof(double), &release->lattice.scale, sizeof release->lattice.scale);
+    }
     checksum_seal(bytes, body);
     return bytes;
+}
+
+static struct q_release *path_from_bytes(const struct q_terms *terms, const unsigned char *bytes,
+                                         size_t body, const double *values, size_t values_size)
+{
+    struct gaussian_lattice lattice;
+    if (body == GAUSSIAN_PATH_KEY_BYTES + values_size)
+        return release_path(terms, values, bytes, NULL);
+    memcpy(&lattice.step, bytes + body - LATTICE_BYTES, sizeof lattice.step);
+    memcpy(&lattice.scale, bytes + body - sizeof lattice.scale, sizeof lattice.scale);
+    return release_path(terms, values, bytes, &lattice);
 }
 
 struct q_release *q_release_from_bytes(const struct q_terms *terms, const unsigned char *bytes,
@@ -298,13 +359,16 @@ struct q_release *q_release_from_bytes(const struct q_terms *terms, const unsign
         return q_release_features(terms, policy_from_bytes(bytes, size));
     size_t values = numbers_of(terms) * sizeof(double);
     size_t body = GAUSSIAN_PATH_KEY_BYTES + values;
+    if (terms->form == Q_FORM_PATH && size == body + LATTICE_BYTES + sizeof(uint64_t))
+        body += LATTICE_BYTES;
     if (values == 0 || size != body + sizeof(uint64_t) || !checksum_holds(bytes, body) ||
         sodium_init() < 0)
         return NULL;
     double *copy = memory_must(sodium_malloc(values)); /* aligned, and wiped */
     memcpy(copy, bytes + GAUSSIAN_PATH_KEY_BYTES, values);
-    struct q_release *release = terms->form == Q_FORM_PATH ? q_release_path(terms, copy, bytes)
-                                                           : q_release_grid(terms, copy);
+    struct q_release *release = terms->form == Q_FORM_PATH
+                                    ? path_from_bytes(terms, bytes, body, copy, values)
+                                    : q_release_grid(terms, copy);
     sodium_free(copy);
     return release;
 }

@@ -2,8 +2,8 @@
  * plus noise that is drawn once. Three forms:
  *
  *   path      one coordinate: values at public knots, and a Gaussian process's sample path per
- *             action that is never stored, only its key (algos/privacy/functions/gaussian_path.h).
- *             Mean and key are secrets, wiped when freed.
+ *             action that is never stored, only its key (algos/privacy/functions/gaussian_tree.h;
+ *             releases of before, gaussian_path.h). Mean and key are secrets, wiped when freed.
  *   features  several: coefficients of public features, noise already in them; not secret.
  *   grid      several: values at the nodes of a public grid, noise already in them; not secret.
  *
@@ -34,7 +34,8 @@ int q_unit_find(const char *name);
 struct q_release;
 
 /* Makes a path over MEAN[(2^knot_bits + 1) x actions], knot by knot. MEAN and KEY are copied into
- * locked memory. NULL: the terms are out of range. */
+ * locked memory. The terms' sensitivity and sigma make the lattice of the noise. NULL: the terms
+ * are out of range. */
 struct q_release *q_release_path(const struct q_terms *terms, const double *mean,
                                  const uint8_t key[GAUSSIAN_PATH_KEY_BYTES]);
 

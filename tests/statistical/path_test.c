@@ -2,9 +2,9 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "algos/privacy/functions/gaussian_path.h"
 #include "algos/privacy/functions/gaussian_process_features.h"
 #include "algos/privacy/functions/gaussian_process_plan.h"
+#include "algos/privacy/functions/gaussian_tree.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "tests/statistical/audit.h"
 
@@ -13,6 +13,13 @@ enum { ACTIONS = 2, BITS = 6, POINTS = 3 };
 /* With the expert its shard says V everywhere, without it -V; the other shards say V. Asked at both
  * ends and in the middle. The statistic is the log-likelihood ratio but for a factor: of this
  * kernel the process is Markov, so its innovations are independent. */
+static void constant(const void *context, uint32_t index, double *values)
+{
+    (void)index;
+    for (int a = 0; a < ACTIONS; a++)
+        values[a] = *(const double *)context;
+}
+
 static double path_answers(const void *mechanism, bool with, struct noise_source *noise)
 {
     const struct gaussian_process_plan *plan = mechanism;
@@ -22,20 +29,20 @@ static double path_answers(const void *mechanism, bool with, struct noise_source
     double keep = exp(-plan->beta / (POINTS - 1)), sum = 0.0;
     uint8_t key[GAUSSIAN_PATH_KEY_BYTES];
     noise_bytes(noise, key, sizeof key);
-    struct gaussian_path *path = gaussian_path_new(&law, key);
-    cr_assert_not_null(path);
-    for (uint32_t action = 0; action < ACTIONS; action++) {
-        double before = 0.0;
-        for (uint32_t i = 0; i < POINTS; i++) {
-            uint32_t index = i << (BITS - 1);
-            double all[ACTIONS] = {mean, mean};
-            gaussian_path_release_all(path, action + 1, &index, all, limit, all);
-            double value = all[action];
-            sum += i ? (value - keep * before) / (1.0 + keep) : value;
-            before = value;
+    const struct gaussian_lattice lattice =
+        gaussian_tree_lattice(&law, ACTIONS, plan->sensitivity, limit);
+    struct gaussian_tree *tree = gaussian_tree_new(&law, &lattice, key);
+    cr_assert_not_null(tree);
+    double before[ACTIONS] = {0};
+    for (uint32_t i = 0; i < POINTS; i++) {
+        double value[ACTIONS];
+        gaussian_tree_release(tree, ACTIONS, i << (BITS - 1), constant, &mean, limit, value);
+        for (uint32_t a = 0; a < ACTIONS; a++) {
+            sum += i ? (value[a] - keep * before[a]) / (1.0 + keep) : value[a];
+            before[a] = value[a];
         }
     }
-    gaussian_path_free(path);
+    gaussian_tree_free(tree);
     return sum;
 }
 

@@ -19,6 +19,10 @@ struct noise_source;
  * About a dozen draws of 64 bits; their number varies with the result. */
 int64_t noise_lattice_gaussian(struct noise_source *source, uint64_t scale);
 
+/* The same from uniform words that NEXT gives, independent of one another: for noise that is a
+ * function of a key. */
+int64_t noise_lattice_gaussian_by(uint64_t (*next)(void *context), void *context, uint64_t scale);
+
 /* What a draw is made of, for tests: the integer nearest to s (k + x), x = 0.DIGITS in base 2^64
  * cut off after four of them, k at most 63. A draw looks at the second digit once in 2^32 or more.
  */

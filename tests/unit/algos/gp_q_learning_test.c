@@ -339,6 +339,15 @@ Test(gp_q_learning, settings_that_do_not_fit_are_named)
     set(&request, GP_Q_FORM, 3);
     set(&request, GP_Q_NODES, 1000);
     cr_expect_eq(gp_q_learning_algorithm.plan(&request, &plan, &message), ALGORITHM_BAD_INPUT);
+    /* More noise and points than the lattice of a path can have: said before anything is spent. */
+    request = request_of(1);
+    set(&request, GP_Q_BITS, 24);
+    request.epsilon = request.delta = 1e-6;
+    cr_expect_eq(gp_q_learning_algorithm.plan(&request, &plan, &message), ALGORITHM_BAD_INPUT);
+    cr_expect(strstr(message, "bits must be fewer"), "%s", message);
+    set(&request, GP_Q_BITS, 6);
+    cr_expect_eq(gp_q_learning_algorithm.plan(&request, &plan, &message), ALGORITHM_OK, "%s",
+                 message);
     request = request_of(1);
     request.epsilon = 1e-9;
     cr_expect_eq(gp_q_learning_algorithm.plan(&request, &plan, &message), ALGORITHM_BAD_INPUT);

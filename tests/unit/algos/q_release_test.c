@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/data/checksum.h"
+#include "algos/release/knots.h"
 #include "algos/release/relu_features.h"
 #include "envs/rng.h"
 
@@ -93,6 +95,45 @@ Test(q_release, the_same_state_has_the_same_value)
         q_release_free(again);
         q_release_free(release);
     }
+}
+
+/* What was released before there was a lattice: key, values and checksum alone. It tells the same
+ * numbers as ever. */
+Test(q_release, a_path_of_before_keeps_its_numbers)
+{
+    const struct gaussian_path_law law = {.beta = path_terms.beta,
+                                          .sigma = path_terms.sigma,
+                                          .bits = path_terms.bits,
+                                          .dimensions = 1};
+    size_t size = 0, body = sizeof key + sizeof mean;
+    unsigned char *bytes = checksum_room(body, &size), *again = NULL;
+    memcpy(bytes, key, sizeof key);
+    memcpy(bytes + sizeof key, mean, sizeof mean);
+    checksum_seal(bytes, body);
+    struct q_release *old = q_release_from_bytes(&path_terms, bytes, size);
+    struct q_release *new = make(Q_FORM_PATH);
+    struct gaussian_path *path = gaussian_path_new(&law, key);
+    cr_assert(old && path);
+    int different = 0;
+    for (uint32_t i = 0; i <= 64; i++) {
+        uint32_t index = i << (path_terms.bits - 6);
+        double told[2], wanted[2], other[2];
+        knots_at(mean, path_terms.knot_bits, 2, path_terms.bits, index, wanted);
+        gaussian_path_release_all(path, 2, &index, wanted, path_terms.value_limit, wanted);
+        ask(old, -3.0 + 8.0 * i / 64.0, 0.0, told);
+        ask(new, -3.0 + 8.0 * i / 64.0, 0.0, other);
+        cr_expect_eq(memcmp(told, wanted, sizeof told), 0, "point %u", i);
+        different += memcmp(told, other, sizeof told) != 0;
+    }
+    cr_expect_gt(different, 60, "a new one is drawn on the lattice");
+    size_t same = 0;
+    again = q_release_to_bytes(old, &same);
+    cr_expect(same == size && memcmp(again, bytes, size) == 0, "and its bytes");
+    free(again);
+    free(bytes);
+    gaussian_path_free(path);
+    q_release_free(old);
+    q_release_free(new);
 }
 
 Test(q_release, states_outside_are_refused_or_clamped)
