@@ -86,7 +86,7 @@ enum algorithm_status offline_plan_status(enum dp_sgd_plan_status status, const 
     case DP_SGD_PLAN_OK: return ALGORITHM_OK;
     case DP_SGD_PLAN_INFEASIBLE: *message = infeasible; return ALGORITHM_INFEASIBLE;
     case DP_SGD_PLAN_BAD:
-        *message = "epsilon, delta or noise_multiplier is out of bounds";
+        *message = "epsilon, delta (1e-50 to 0.5) or noise_multiplier is out of bounds";
         return ALGORITHM_BAD_INPUT;
     default: return ALGORITHM_NO_MEMORY;
     }
@@ -102,7 +102,8 @@ struct composition_part offline_judge_price(double noise_multiplier)
 static const char too_dear[] = "the privacy budget cannot pay one step";
 static const char too_dear_exactly[] =
     "the privacy budget cannot pay one step, or is too large for exact arithmetic, whose noise can "
-    "be certified up to an epsilon of some 30 (\"arithmetic\":\"float\" has no such limit)";
+    "be certified up to an epsilon of some 30 and from a delta of some 1e-17 on "
+    "(\"arithmetic\":\"float\" has no such limits)";
 
 /* Finds the noise at which the release of the request's judge alone costs its share of the budget,
  * and makes it a part of the plan (algos/offline/judge/held_out.h). */

@@ -22,7 +22,8 @@
 
 #define TOO_DEAR_EXACTLY                                                                           \
     "no noise fits the privacy budget, or epsilon is too large for exact arithmetic, whose noise " \
-    "can be certified up to an epsilon of some 45 (\"arithmetic\":\"float\" has no such limit)"
+    "can be certified up to an epsilon of some 45 and from a delta of some 1e-17 on "              \
+    "(\"arithmetic\":\"float\" has no such limits)"
 
 enum {
     P_HIDDEN,

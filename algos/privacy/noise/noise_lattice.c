@@ -2,7 +2,7 @@
  *
  * DESIGN. A normal is +-(k + x) with k an integer and x in (0, 1) known by its leading digits (base
  * 2^64). Every decision compares digits that are uniform and independent; where they are equal,
- * the next ones are drawn, up to DIGITS (equality of all has probability 2^-256). Every coin is
+ * the next ones are drawn, up to DIGITS (equality of all has probability 2^-2048). Every coin is
  * von Neumann's: the parity of the length of a falling run of uniforms has probability exp(-x).
  * No floating point anywhere. */
 #include "algos/privacy/noise/noise_lattice.h"
@@ -51,6 +51,12 @@ static uint64_t lazy_digit(const struct words *words, struct lazy *u, unsigned p
     return u->digit[place];
 }
 
+static void lazy_set(struct lazy *to, const struct lazy *from)
+{
+    memcpy(to->digit, from->digit, from->known * sizeof from->digit[0]);
+    to->known = from->known;
+}
+
 static bool lazy_less(const struct words *words, struct lazy *a, struct lazy *b)
 {
     for (unsigned i = 0; i < DIGITS; i++) {
@@ -64,14 +70,15 @@ static bool lazy_less(const struct words *words, struct lazy *a, struct lazy *b)
 /* True with probability exp(-1/2). */
 static bool half_exponential(const struct words *words)
 {
-    struct lazy last = {.known = 0};
+    struct lazy last, next;
+    last.known = 0;
     if (lazy_digit(words, &last, 0) >> 63)
         return true; /* a run of length 0 */
     for (bool even = false;; even = !even) {
-        struct lazy next = {.known = 0};
+        next.known = 0;
         if (!lazy_less(words, &next, &last))
             return even;
-        last = next;
+        lazy_set(&last, &next);
     }
 }
 
@@ -79,15 +86,15 @@ static bool half_exponential(const struct words *words)
  * coin of (2k+x) / (2k+2). */
 static bool step_coin(const struct words *words, uint32_t k, struct lazy *x)
 {
-    struct lazy last, *bound = x;
+    struct lazy last, next, part, *bound = x;
     for (bool even = true;; even = !even) {
-        struct lazy next = {.known = 0}, part = {.known = 0};
+        next.known = part.known = 0;
         if (!lazy_less(words, &next, bound))
             return even;
         uint32_t side = lattice_below(words, 2 * k + 2);
         if (side == 2 * k + 1 || (side == 2 * k && !lazy_less(words, &part, x)))
             return even;
-        last = next;
+        lazy_set(&last, &next);
         bound = &last;
     }
 }
@@ -113,7 +120,7 @@ static uint32_t half_normal(const struct words *words, struct lazy *x)
 {
     for (;;) {
         uint32_t k = whole_part(words), coins = k + 1;
-        *x = (struct lazy){.known = 0};
+        x->known = 0;
         while (coins > 0 && step_coin(words, k, x))
             coins--;
         if (coins == 0)

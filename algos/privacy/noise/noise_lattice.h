@@ -24,9 +24,10 @@ int64_t noise_lattice_gaussian(struct noise_source *source, uint64_t scale);
 int64_t noise_lattice_gaussian_by(uint64_t (*next)(void *context), void *context, uint64_t scale);
 
 /* What a draw is made of, for tests: the integer nearest to s (k + x), x = 0.DIGITS in base 2^64
- * cut off after four of them, k at most 63. A draw looks at the second digit once in 2^32 or more.
+ * cut off after all of them, k at most 63. A draw looks at the second digit once in 2^32 or more,
+ * and beyond the last with probability 2^-2040 at most.
  */
-#define NOISE_LATTICE_DIGITS 4
+#define NOISE_LATTICE_DIGITS 32
 
 /* The integer nearest to s (k + x) for these digits of x. */
 int64_t noise_lattice_round(uint64_t scale, uint32_t k,

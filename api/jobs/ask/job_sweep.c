@@ -226,8 +226,8 @@ static enum algorithm_status find_share(struct job_plan *plan, const char **mess
         *message = "the budget cannot pay for all tries of the sweep together";
         if (isinf(plan->plan.privacy.epsilon))
             *message = "epsilon is too large for exact arithmetic, whose noise can be certified up "
-                       "to an epsilon of some 30 for all tries together (\"arithmetic\":\"float\" "
-                       "has no such limit)";
+                       "to an epsilon of some 30 for all tries together and from a delta of some "
+                       "1e-17 on (\"arithmetic\":\"float\" has no such limits)";
         return ALGORITHM_INFEASIBLE;
     }
     return status;

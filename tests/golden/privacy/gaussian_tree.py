@@ -30,7 +30,7 @@ class Words:
 
 
 class Lazy:
-    """A uniform number whose base 2^64 digits are drawn as they are looked at, four at most."""
+    """A uniform number whose base 2^64 digits are drawn as they are looked at, 32 at most."""
 
     def __init__(self, words):
         self.words, self.digits = words, []
@@ -41,7 +41,7 @@ class Lazy:
         return self.digits[place]
 
     def less(self, other):
-        for place in range(4):
+        for place in range(32):
             mine, its = self.digit(place), other.digit(place)
             if mine != its:
                 return mine < its

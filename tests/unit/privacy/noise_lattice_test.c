@@ -85,14 +85,14 @@ Test(noise_lattice, borders_are_told_by_the_next_digits)
         wide border = (wide)(2 * (uint64_t)i - 1) << 83, quotient = border / scale;
         wide rest = border % scale;
         uint32_t k = (uint32_t)(quotient >> 64);
-        uint64_t digits[4] = {(uint64_t)quotient, 0, 0, 0};
+        uint64_t digits[NOISE_LATTICE_DIGITS] = {(uint64_t)quotient};
         for (int place = 1; place < 3; place++) {
             digits[place] = (uint64_t)((rest << 64) / scale);
             rest = (rest << 64) % scale;
             /* With these digits x is below the border, or just on it; one more is above it. */
             cr_assert_eq(noise_lattice_round(scale, k, digits), rest ? i - 1 : i);
             within += rest != 0;
-            uint64_t after[4] = {digits[0], digits[1], digits[2], 0};
+            uint64_t after[NOISE_LATTICE_DIGITS] = {digits[0], digits[1], digits[2]};
             if (after[place] < UINT64_MAX) {
                 after[place]++;
                 cr_assert_eq(noise_lattice_round(scale, k, after), i);
