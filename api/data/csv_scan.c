@@ -6,7 +6,8 @@
 
 #include "memory/memory.h"
 
-#define END (-1)
+#define END        (-1)
+#define FIRST_ROOM 4096
 
 void csv_scan_open(struct csv_scan *scan, struct byte_reader reader)
 {
@@ -18,7 +19,8 @@ void csv_scan_open(struct csv_scan *scan, struct byte_reader reader)
     scan->cell_count = 0;
     scan->used = 0;
     scan->starts = memory_new(CSV_CELLS_MAX, sizeof *scan->starts);
-    scan->text = memory_new(1, CSV_ROW_TEXT_MAX);
+    scan->room = FIRST_ROOM;
+    scan->text = memory_new(1, scan->room);
 }
 
 void csv_scan_close(struct csv_scan *scan)
@@ -106,13 +108,23 @@ static void begin_cell(struct csv_scan *scan)
     scan->starts[scan->cell_count++] = (uint32_t)scan->used;
 }
 
+/* Makes room for one byte more. False: the row is too long. */
+static bool grow_text(struct csv_scan *scan)
+{
+    if (scan->room == CSV_ROW_TEXT_MAX) {
+        scan->fault = "is longer than 1 MiB: is a quote not closed?";
+        return false;
+    }
+    scan->room *= 2;
+    scan->text = memory_resize(scan->text, scan->room, 1);
+    return true;
+}
+
 /* Adds BYTE, or the NUL that ends a cell. */
 static inline void add_byte(struct csv_scan *scan, int byte)
 {
-    if (scan->used < CSV_ROW_TEXT_MAX)
+    if (scan->used < scan->room || grow_text(scan))
         scan->text[scan->used++] = (char)byte;
-    else
-        scan->fault = "is longer than 1 MiB: is a quote not closed?";
 }
 
 /* Reads a cell in quotes, behind the first. Gives the byte behind it. */

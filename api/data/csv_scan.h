@@ -32,7 +32,7 @@ struct csv_scan {
     uint32_t cell_count;
     uint32_t *starts; /* owned: where each cell begins in text */
     char *text;       /* owned: the cells, each with a NUL */
-    size_t used;
+    size_t used, room;
     unsigned char buffer[CSV_SCAN_BUFFER];
 };
 

@@ -1,5 +1,6 @@
 /* Sends trajectories in parts of some MiB, each all or nothing under a key of its own, so that the
- * same command continues where a broken one ended: what the server has already is not added again. */
+ * same command continues where a broken one ended: what the server has already is not added again.
+ */
 #include "cli/import/import_send.h"
 
 #include <inttypes.h>
