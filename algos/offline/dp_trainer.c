@@ -367,7 +367,9 @@ static bool open_noise(struct trainer *t)
 static size_t trainer_bytes(const struct trainer *t)
 {
     const struct mlp_shape *shape = &t->settings->rule.shape;
-    size_t kept = target_cache_pays(t->settings, t->run->data) ? 2 * TARGET_CACHE_MAX_BYTES : 0;
+    size_t kept = target_cache_bytes(t->settings, t->run->data);
+    if (t->run->stable)
+        kept += target_cache_bytes(t->settings, t->run->stable);
     return 16 * mlp_parameter_count(shape) * sizeof(float) +
            2 * batch_bytes(shape, 2 * TRAINER_CHUNK_ROWS) + kept +
            trainer_draw_bytes(t->settings, t->run->data);

@@ -29,6 +29,15 @@ bool target_cache_pays(const struct trainer_settings *settings, const struct dat
     return asked / 2 >= data->transition_count && values <= TARGET_CACHE_MAX_BYTES;
 }
 
+size_t target_cache_bytes(const struct trainer_settings *settings, const struct dataset *data)
+{
+    const struct trainer_rule *rule = &settings->rule;
+    if (!target_cache_pays(settings, data))
+        return 0;
+    return data->transition_count * rule->target_outputs * sizeof(float) +
+           block_count(data) * sizeof(uint64_t) + batch_bytes(&rule->shape, BLOCK);
+}
+
 void target_cache_init(struct target_cache *cache, const struct trainer_settings *settings,
                        const struct dataset *data)
 {

@@ -24,6 +24,9 @@ struct target_cache {
  * values fit into TARGET_CACHE_MAX_BYTES. */
 bool target_cache_pays(const struct trainer_settings *settings, const struct dataset *data);
 
+/* The bytes of such a cache; 0 where it does not pay. */
+size_t target_cache_bytes(const struct trainer_settings *settings, const struct dataset *data);
+
 /* An empty cache. DATA and SETTINGS are borrowed. Free with target_cache_clear. */
 void target_cache_init(struct target_cache *cache, const struct trainer_settings *settings,
                        const struct dataset *data);

@@ -140,3 +140,22 @@ Test(target_cache, is_kept_only_where_that_pays)
     cr_expect_not(target_cache_pays(&settings, data));
     dataset_free(data);
 }
+
+/* What a training asks of the memory follows its data: a hundred rows need no hundred megabytes. */
+Test(target_cache, takes_what_its_values_take)
+{
+    struct kit kit;
+    kit_init(&kit, "cql", MECHANISM_NONE, EXPERTS);
+    kit_plan(&kit);
+    struct trainer_settings settings = settings_of(&kit);
+    struct dataset *few = kit_data(EXPERTS, 9), *many = kit_data(2 * EXPERTS, 9);
+    size_t one = target_cache_bytes(&settings, few), two = target_cache_bytes(&settings, many);
+    uint64_t more = many->transition_count - few->transition_count;
+    cr_expect_gt(one, few->transition_count * KIT_ACTIONS * sizeof(float));
+    cr_expect_lt(one, 1 << 20);
+    cr_expect_geq(two - one, more * KIT_ACTIONS * sizeof(float));
+    settings.polyak_tau = 0.5;
+    cr_expect_eq(target_cache_bytes(&settings, few), 0);
+    dataset_free(few);
+    dataset_free(many);
+}
