@@ -51,6 +51,13 @@ bench-shards:
 	@$(BENCH_OUT)/bench_ensemble
 	@bench/bench_shards.sh $(BENCH_OUT)
 
+# What the times of answers, uploads and jobs tell of neighbours; minutes on a machine that does nothing else.
+.PHONY: time-leaks
+time-leaks:
+	@scripts/install-deps build test
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/tacet
+	@/usr/bin/python3 bench/time_leaks.py $(BENCH_OUT)
+
 # What a server holds and takes while a job clones thousands of experts; some five minutes, and 2 GB of disk.
 .PHONY: bench-memory
 bench-memory:
