@@ -19,10 +19,10 @@ enum { CANARIES = 1000, FEW_RUNS = 4, MOST_RUNS = 24, MOST_AUDITS = 64 };
 
 static bool forgets_biases;
 
-void whole_squared_norm_add(const struct batch *batch, uint32_t rows,
-                            double *squared_norm) __asm__("__real_per_example_squared_norm_add");
-void asked_squared_norm_add(const struct batch *batch, uint32_t rows,
-                            double *squared_norm) __asm__("__wrap_per_example_squared_norm_add");
+void whole_squared_norm(const struct batch *batch, uint32_t rows, uint32_t group,
+                        double *squared_norm) __asm__("__real_per_example_group_squared_norm");
+void asked_squared_norm(const struct batch *batch, uint32_t rows, uint32_t group,
+                        double *squared_norm) __asm__("__wrap_per_example_group_squared_norm");
 
 static double squared_length(const float *v, uint32_t count)
 {
@@ -32,9 +32,11 @@ static double squared_length(const float *v, uint32_t count)
     return sum;
 }
 
-void asked_squared_norm_add(const struct batch *batch, uint32_t rows, double *squared_norm)
+void asked_squared_norm(const struct batch *batch, uint32_t rows, uint32_t group,
+                        double *squared_norm)
 {
-    whole_squared_norm_add(batch, rows, squared_norm);
+    whole_squared_norm(batch, rows, group, squared_norm);
+    cr_assert(group == 1 || !forgets_biases);
     for (uint32_t l = 0; forgets_biases && l < batch->shape.layer_count; l++) {
         uint32_t width = batch->shape.width[l];
         for (uint32_t i = 0; i < rows; i++)
