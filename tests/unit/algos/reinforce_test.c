@@ -147,7 +147,8 @@ Test(reinforce, whole_gradients_are_no_longer_than_the_lattices_norm)
     cr_expect(untouched[0] == 7 && untouched[1] == 7);
 }
 
-/* The same episodes and the same key: both arithmetics give nearly the same sum, but for noise. */
+/* The same episodes, each with noise of its own: of so many the sum is far above the noise, and
+ * both arithmetics give nearly the same. */
 Test(reinforce, both_arithmetics_learn_from_the_same_gradients)
 {
     float *weights[2];
@@ -159,8 +160,8 @@ Test(reinforce, both_arithmetics_learn_from_the_same_gradients)
         kit.request.epsilon = 40.0;
         online_kit_set(&kit, "arithmetic", exact);
         online_kit_set(&kit, "hidden", 8);
-        online_kit_set(&kit, "episodes", 64);
-        online_kit_set(&kit, "episodes_per_update", 64);
+        online_kit_set(&kit, "episodes", 4096);
+        online_kit_set(&kit, "episodes_per_update", 4096);
         cr_assert_eq(online_kit_plan(&kit, &message), ALGORITHM_OK, "%s", message);
         cr_expect_eq(kit.plan.privacy.rounded_draws, exact ? kit.plan.parameter_count : 0);
         struct policy *policy = online_kit_policy(&kit);
