@@ -203,8 +203,7 @@ static bool npz_open_role(struct npz_hand *hand, enum flat_array which)
 /* Notes the names of the members that are not read. */
 static void npz_note_ignored(struct npz_hand *hand)
 {
-    unzFile zip =
-        hand->arrays[FLAT_OBSERVATIONS].zip ? unzOpen64(hand->source->request.path) : NULL;
+    unzFile zip = unzOpen64(hand->source->request.path);
     size_t used = 0;
     char member[NAME_SIZE];
     for (int at = zip ? unzGoToFirstFile(zip) : UNZ_END_OF_LIST_OF_FILE;
@@ -238,6 +237,11 @@ static bool npz_open(struct import_source *source)
     for (unsigned a = 0; a < FLAT_ARRAY_COUNT; a++)
         if (!npz_open_role(hand, a) || !npz_describe(hand, a, &arrays))
             return false;
+    if (!arrays.of[FLAT_OBSERVATIONS].there)
+        return import_failed(source,
+                             "%s: there is no array \"observations\" in this ZIP file; if it is a "
+                             "spreadsheet, save that as CSV",
+                             source->request.path);
     npz_note_ignored(hand);
     hand->steps = flat_steps_new(source, &arrays);
     return hand->steps;

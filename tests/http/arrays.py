@@ -63,6 +63,8 @@ def save_npz():
     np.savez(folder + "swapped.npz", **changed(observations=STATES.astype(">f8")))
     np.savez(folder + "pickled.npz", **changed(rewards=np.array([None] * 8, object)))
     np.savez(folder + "complex.npz", **changed(rewards=GOOD["rewards"].astype("c16")))
+    with zipfile.ZipFile(folder + "sheet.npz", "w") as out:
+        out.writestr("xl/workbook.xml", "<workbook/>")
     whole = open(folder + "flat.npz", "rb").read()
     open(folder + "cut.npz", "wb").write(whole[: len(whole) // 2])
     at = whole.index(STATES.tobytes())

@@ -305,6 +305,7 @@ Test(import, arrays_that_do_not_fit_are_refused)
         {"pickled.npz", "the array rewards holds pickled objects, which are not read"},
         {"complex.npz", "the array rewards is of a type that is not read"},
         {"texts.npz", "the array rewards holds texts, not numbers"},
+        {"sheet.npz", "if it is a spreadsheet, save that as CSV"},
         {"cut.npz", "the ZIP file is damaged or cut short"},
         {"damaged.npz", "the array observations is damaged"},
         {"liar.npz", "the array observations has not as many bytes as its shape says"},
