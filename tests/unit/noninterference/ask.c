@@ -94,22 +94,6 @@ static void keep_call(struct play *p, const struct ask *ask, int caller, const c
     digest_body(r, call->digest);
 }
 
-/* Bytes of JSON that are not part of a number: the size of an answer, but for the digits of what a
- * mechanism released. (Numbers that are not masked are compared by their values.) */
-static double size_without_numbers(const struct response *r)
-{
-    size_t size = 0;
-    bool text = false;
-    for (size_t i = 0; i < r->size; i++) {
-        char c = r->body[i];
-        bool escapes = text && c == '\\';
-        text ^= c == '"';
-        size += escapes ? 2 : text || !strchr("0123456789+-.eE", c);
-        i += escapes;
-    }
-    return (double)size;
-}
-
 static void write_reply(struct play *p, const struct response *r)
 {
     transcript_number(p->t, "status", r->status);
@@ -118,8 +102,8 @@ static void write_reply(struct play *p, const struct response *r)
         transcript_text(p->t, domain_path("header %s", r->reply.headers[i].name),
                         r->reply.headers[i].value);
     if (r->json) {
-        transcript_number(p->t, "size", size_without_numbers(r));
-        transcript_json(p->t, "", r->json);
+        size_t size = transcript_size(r->body, r->size) - transcript_json(p->t, "", r->json);
+        transcript_number(p->t, "size", (double)size);
     } else {
         unsigned char digest[16];
         char hex[2 * sizeof digest + 1];

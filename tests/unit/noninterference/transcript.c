@@ -180,17 +180,48 @@ void transcript_number(struct transcript *t, const char *field, double number)
         buffer_add_format(line, "%.17g\n", number);
 }
 
-void transcript_json(struct transcript *t, const char *field, const json_t *value)
+size_t transcript_size(const char *body, size_t size)
+{
+    size_t counted = 0;
+    bool text = false;
+    for (size_t i = 0; i < size; i++) {
+        char c = body[i];
+        bool escapes = text && c == '\\';
+        text ^= c == '"';
+        counted += escapes ? 2 : text || !strchr("0123456789+-.eE", c);
+        i += escapes;
+    }
+    return counted;
+}
+
+static size_t hidden_size(const json_t *value)
+{
+    char *text = json_dumps(value, JSON_COMPACT);
+    cr_assert_not_null(text);
+    size_t size = transcript_size(text, strlen(text));
+    free(text);
+    return size;
+}
+
+static void write_literal(struct transcript *t, const char *field, const json_t *value)
+{
+    bool masked;
+    struct buffer *line = begin_line(t, field, &masked);
+    const char *truth = json_is_true(value) ? "true\n" : "false\n";
+    buffer_add_text(line, !value || json_is_null(value) ? "null\n" : truth);
+}
+
+size_t transcript_json(struct transcript *t, const char *field, const json_t *value)
 {
     char below[512];
     const char *name;
     json_t *item;
-    size_t index;
-    bool masked;
+    size_t index, hidden = 0;
     snprintf(below, sizeof below, "{}%s", field);
     if (json_is_object(value) && is_masked(t, below)) {
         struct block *block = &t->blocks[t->block_count - 1];
         buffer_add_format(&block->lines, "%s = <object>\n", field);
+        hidden = hidden_size(value);
     } else if (json_is_object(value)) {
         json_object_foreach((json_t *)(uintptr_t)value, name, item)
         {
@@ -198,23 +229,22 @@ void transcript_json(struct transcript *t, const char *field, const json_t *valu
             add_named(t, &named, name);
             snprintf(below, sizeof below, "%s/%s", field, named.bytes ? named.bytes : "");
             buffer_clear(&named);
-            transcript_json(t, below, item);
+            hidden += transcript_json(t, below, item);
         }
     } else if (json_is_array(value)) {
         json_array_foreach(value, index, item)
         {
             snprintf(below, sizeof below, "%s/%zu", field, index);
-            transcript_json(t, below, item);
+            hidden += transcript_json(t, below, item);
         }
     } else if (json_is_string(value)) {
         transcript_text(t, field, json_string_value(value));
     } else if (json_is_number(value)) {
         transcript_number(t, field, json_number_value(value));
     } else {
-        struct buffer *line = begin_line(t, field, &masked);
-        const char *truth = json_is_true(value) ? "true\n" : "false\n";
-        buffer_add_text(line, !value || json_is_null(value) ? "null\n" : truth);
+        write_literal(t, field, value);
     }
+    return hidden;
 }
 
 /* ---- comparing */

@@ -36,10 +36,16 @@ void transcript_scene(struct transcript *transcript);
 void transcript_block(struct transcript *transcript, const char *request, const char *who,
                       const char *what);
 
-/* Adds a value to the block: a text, or every leaf of JSON below the pointer FIELD. */
+/* Adds a value to the block: a text, or every leaf of JSON below the pointer FIELD. The result is
+ * the transcript_size of all objects that a mask hides as a whole. */
 void transcript_text(struct transcript *transcript, const char *field, const char *text);
 void transcript_number(struct transcript *transcript, const char *field, double number);
-void transcript_json(struct transcript *transcript, const char *field, const json_t *value);
+size_t transcript_json(struct transcript *transcript, const char *field, const json_t *value);
+
+/* Bytes of the JSON text BODY[SIZE] that are not part of a number: the size of an answer, but for
+ * the digits of what a mechanism released. (Numbers that are not masked are compared by their
+ * values.) */
+size_t transcript_size(const char *body, size_t size);
 
 /* The identifiers that were met, in the order of their first appearance; NULL past the end. */
 const char *transcript_id(const struct transcript *transcript, size_t index);
