@@ -43,7 +43,7 @@ LDLIBS   := -lmicrohttpd -ljansson -lsqlite3 -lsodium -lcrypto -l:libminizip.a -
 TEST_LIBS := -lcriterion -lcurl
 
 # algos/ has floors that are linked by themselves; any other room is linked with the rooms inside it.
-ROOMS := memory envs programs algos/privacy algos/nn algos/data algos/offline algos/online algos/release algos algos/catalogue storage api server cli
+ROOMS := memory envs programs algos/privacy algos/nn algos/data algos/offline algos/online algos/release algos algos/catalogue algos/advice storage api server cli
 room_lib   = $(OUT)/lib$(subst /,-,$(1)).a
 room_dirs  = $(1) $(if $(filter algos,$(1)),,$(1)/* $(1)/*/*)
 room_src   = $(filter-out cli/main.c cli/import_hdf5/%,$(wildcard $(foreach d,$(call room_dirs,$(1)),$(d)/*.c $(d)/*.cpp)))
@@ -77,6 +77,7 @@ help:
 	@echo 'make reproduce-gp    Q-learning with functional noise, claimed and true epsilons; resumable'
 	@echo 'make reproduce-offline   private offline learning compared with published figures; resumable'
 	@echo 'make reproduce-local     local and on-line privacy compared with published figures; resumable'
+	@echo 'make advise-table   what the advisor forecasts from: its candidates measured in five worlds; resumable'
 	@echo 'make judge-table    how often the judge'"'"'s intervals hold the truth'
 	@echo 'make reproduce-kickstart   students of a private teacher, compared with published figures; resumable'
 	@echo 'make debug asan tsan fuzz   other builds, below build/'

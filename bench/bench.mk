@@ -96,6 +96,23 @@ reproduce-offline: libraries
 	@$(OFFLINE_RUN) --experts $(OFFLINE_EXPERTS) --cache $(BUILD)/experts --results docs/results/offline.tsv $(OFFLINE)
 	@$(OFFLINE_RUN) --results docs/results/offline.tsv --report docs/results
 
+# What the advisor's candidates are worth, from few experts to many: docs/results/advice.md. Resumable; an hour of CPU time.
+ADVISE_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/advise/*.c) bench/offline/population.c bench/offline/import.c) $(PLOT_OBJECTS)
+$(BENCH_OUT)/advise: $(ADVISE_OBJECTS) $(BENCH_ROOMS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(ADVISE_OBJECTS) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
+
+ADVISE     ?=
+ADVISE_RUN  = $(BENCH_OUT)/advise --results docs/results/advice.tsv
+.PHONY: advise-table
+advise-table: libraries
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/advise
+	@mkdir -p $(BUILD)/experts docs/results
+	@$(ADVISE_RUN) --cache $(BUILD)/experts $(ADVISE)
+	@$(ADVISE_RUN) --table algos/advice/runs.c
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/advise
+	@$(ADVISE_RUN) --report docs/results/advice-tables.md
+
 # Q-learning with functional noise: what it claims, what is true, and the service's releases: docs/results/gp.md. Resumable;
 # minutes of CPU time.
 GP_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/gp/*.c)) $(PLOT_OBJECTS)
