@@ -6,6 +6,7 @@
 
 #include "api/call/budget.h"
 #include "api/data/datasets.h"
+#include "api/jobs/ask/job_advice.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_request.h"
@@ -87,6 +88,21 @@ static void show_cover(const struct job_wish *wish, json_t *out)
     json_object_set_new(out, "uncovered", json_text_or_null(uncovered));
 }
 
+/* Adds to OUT what the plan is likely to be worth. */
+static void show_advice(const struct job_wish *wish, json_t *out)
+{
+    struct job_advice advice;
+    struct job_enough enough;
+    json_t *json = json_null();
+    if (job_advice_look(wish, &advice)) {
+        job_advice_enough(&advice, &enough);
+        json = job_advice_json(&advice, &enough);
+        json_object_set_new(json, "enough", job_enough_json(&enough));
+        json_object_set_new(json, "refused", json_boolean(job_advice_refuses(wish, &advice)));
+    }
+    json_object_set_new(out, "advice", json);
+}
+
 enum problem api_jobs_estimate(struct call *call)
 {
     const struct job_wish *wish = call->plan;
@@ -131,5 +147,6 @@ enum problem api_jobs_estimate(struct call *call)
                   time_json(&time), "running_time_unknown", json_text_or_null(time.unknown),
                   "parameters", job_plan_parameters(&wish->plan), "asking", asking);
     show_cover(wish, json);
+    show_advice(wish, json);
     return call_reply_json(call, 200, json);
 }

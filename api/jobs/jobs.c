@@ -8,6 +8,7 @@
 
 #include "api/call/budget.h"
 #include "api/call/page.h"
+#include "api/jobs/ask/job_advice.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_request.h"
@@ -120,6 +121,19 @@ static enum problem refuse_drowned(struct call *call, const struct job_plan *pla
                         more, plan->plan.release.noise_to_range);
 }
 
+/* Refuses a plan that is expected to earn no more than random play, and says what would do. */
+static enum problem refuse_hopeless(struct call *call, const struct job_advice *advice)
+{
+    struct job_enough enough;
+    job_advice_enough(advice, &enough);
+    call_problem_member(call, "advice", job_advice_json(advice, &enough));
+    call_problem_member(call, "enough", job_enough_json(&enough));
+    return call_problem(call, PROBLEM_HOPELESS,
+                        "%s Nothing was spent. POST /v1/jobs:advise ranks what could be asked "
+                        "instead; privacy/force true trains it all the same.",
+                        job_advice_sentence(call, advice, &enough));
+}
+
 enum problem api_jobs_create(struct call *call)
 {
     const struct job_wish *wish = call->plan;
@@ -132,6 +146,9 @@ enum problem api_jobs_create(struct call *call)
         return call_problem(call, PROBLEM_INFEASIBLE, "It cannot be planned: %s.", wish->why_not);
     if (job_plan_drowns(&wish->plan))
         return refuse_drowned(call, &wish->plan);
+    struct job_advice advice;
+    if (job_advice_look(wish, &advice) && job_advice_refuses(wish, &advice))
+        return refuse_hopeless(call, &advice);
     struct job_row job = {.total_steps = (int64_t)wish->plan.plan.total_steps,
                           .state = JOB_QUEUED,
                           .created_ms = call->now_ms};

@@ -17,6 +17,12 @@ enum problem api_jobs_create(struct call *call);
 /* POST /v1/jobs:estimate. */
 enum problem api_jobs_estimate(struct call *call);
 
+/* Reads and plans a POST /v1/jobs:advise. */
+enum problem api_jobs_advise_prepare(struct call *call);
+
+/* POST /v1/jobs:advise. */
+enum problem api_jobs_advise(struct call *call);
+
 /* GET /v1/jobs. */
 enum problem api_jobs_list(struct call *call);
 

@@ -129,6 +129,12 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
     [PROBLEM_INFEASIBLE] = {"infeasible", 422, "No plan fits what was asked for",
                             "With these parameters no number of steps keeps within the requested "
                             "epsilon and delta. POST /v1/jobs:estimate shows what a plan costs."},
+    [PROBLEM_HOPELESS] =
+        {"hopeless-plan", 422, "The plan is hopeless",
+         "Measured runs whose noise was like this plan's were no better than random play, so the "
+         "job would spend budget for nothing. Nothing was charged. POST /v1/jobs:advise ranks what "
+         "could be asked for instead and says how many experts or how much epsilon would do. With "
+         "\"force\":true in privacy the job is accepted all the same."},
 
     [PROBLEM_TRAINING_FAILED] = {"training-failed", 500, "The training failed",
                                  "The job could not go on. What its steps may have cost is spent; "

@@ -45,6 +45,7 @@ enum problem {
     PROBLEM_BUDGET_RESERVED,
     PROBLEM_COST_ABOVE_MAXIMUM,
     PROBLEM_INFEASIBLE,
+    PROBLEM_HOPELESS,
     /* why a job ended badly: the "error" member of a job, never a reply of its own */
     PROBLEM_TRAINING_FAILED,
     PROBLEM_EVALUATION_FAILED,

@@ -41,11 +41,12 @@ static long peak_of(struct desk *desk, unsigned experts)
 {
     char dataset[64], body[512], path[96];
     fill(desk, experts, dataset);
-    snprintf(body, sizeof body,
-             "{\"algorithm\":\"cql\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
-             "\"privacy\":{\"epsilon\":8,\"delta\":1e-4,\"consensus\":{\"labels\":50}},"
-             "\"parameters\":{\"hidden\":[8],\"batch_size\":4,\"steps\":20}}",
-             dataset);
+    snprintf(
+        body, sizeof body,
+        "{\"algorithm\":\"cql\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
+        "\"privacy\":{\"force\":true,\"epsilon\":8,\"delta\":1e-4,\"consensus\":{\"labels\":50}},"
+        "\"parameters\":{\"hidden\":[8],\"batch_size\":4,\"steps\":20}}",
+        dataset);
     desk_restart(desk, SIGTERM, 0);
     desk_submit(desk, body, dataset, path);
     struct http_answer job = desk_wait(desk, path);

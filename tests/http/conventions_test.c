@@ -209,6 +209,7 @@ Test(conventions, metrics_do_not_time_what_depends_on_data)
         {"POST", "/v1/datasets/ds_x:seal", "/v1/datasets/{id}:seal"},
         {"DELETE", "/v1/datasets/ds_x", "/v1/datasets/{id}"},
         {"POST", "/v1/jobs:estimate", "/v1/jobs:estimate"},
+        {"POST", "/v1/jobs:advise", "/v1/jobs:advise"},
         {"GET", "/v1/jobs/job_x/events", "/v1/jobs/{id}/events"},
     };
     enum { COUNT = sizeof untimed / sizeof *untimed };

@@ -29,11 +29,12 @@ TestSuite(declared_states, .init = setup, .fini = teardown);
 static const char *job(const char *algorithm, const char *grid, long steps)
 {
     static char body[1024];
-    snprintf(body, sizeof body,
-             "{\"algorithm\":\"%s\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
-             "\"privacy\":{\"epsilon\":3,\"delta\":2e-6,\"consensus\":{\"grid\":%s}},"
-             "\"parameters\":{\"hidden\":[8],\"batch_size\":8,\"steps\":%ld}}",
-             algorithm, dataset, grid, steps);
+    snprintf(
+        body, sizeof body,
+        "{\"algorithm\":\"%s\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
+        "\"privacy\":{\"force\":true,\"epsilon\":3,\"delta\":2e-6,\"consensus\":{\"grid\":%s}},"
+        "\"parameters\":{\"hidden\":[8],\"batch_size\":8,\"steps\":%ld}}",
+        algorithm, dataset, grid, steps);
     return body;
 }
 

@@ -98,6 +98,7 @@ Test(epsilon_service, agrees_with_the_estimate_of_a_job)
     scene_dataset(scene.client, scene.steward, 40, dataset);
     snprintf(body, sizeof body,
              "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\",\"privacy\":{"
+             "\"force\":true,"
              "\"epsilon\":3,\"delta\":1e-6},\"parameters\":{\"arithmetic\":\"float\"}}",
              dataset);
     struct http_call call = {

@@ -56,7 +56,7 @@ static const char *sweep(double epsilon)
     static char body[600];
     snprintf(body, sizeof body,
              "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
-             "\"privacy\":{\"epsilon\":%g,\"delta\":2e-6},"
+             "\"privacy\":{\"force\":true,\"epsilon\":%g,\"delta\":2e-6},"
              "\"parameters\":{\"hidden\":[8],\"steps\":60},"
              "\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":5,\"max_episode_steps\":50},"
              "\"sweep\":{\"learning_rate\":[0.001,0.01,0.1],\"batch_size\":[4,8]}}",
@@ -133,12 +133,13 @@ Test(estimate, a_sweep_without_a_step_is_refused_with_the_reason)
 Test(estimate, consensus_labels_cost_what_their_estimate_said)
 {
     char body[512], path[96];
-    snprintf(body, sizeof body,
-             "{\"algorithm\":\"cql\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
-             "\"privacy\":{\"epsilon\":3,\"delta\":2e-6,\"consensus\":{\"labels\":200,"
-             "\"max_length\":40,\"skill\":{\"low\":0,\"high\":40}}},"
-             "\"parameters\":{\"hidden\":[8],\"steps\":100}}",
-             dataset);
+    snprintf(
+        body, sizeof body,
+        "{\"algorithm\":\"cql\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
+        "\"privacy\":{\"force\":true,\"epsilon\":3,\"delta\":2e-6,\"consensus\":{\"labels\":200,"
+        "\"max_length\":40,\"skill\":{\"low\":0,\"high\":40}}},"
+        "\"parameters\":{\"hidden\":[8],\"steps\":100}}",
+        dataset);
     struct http_answer said = estimate(body);
     expect_feasible(&said);
     const json_t *labels = json_object_get(json_object_get(said.json, "plan"), "consensus");

@@ -32,7 +32,7 @@ static void submit(const char *dataset, unsigned long steps, char out_path[96])
     char body[512];
     snprintf(body, sizeof body,
              "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
-             "\"privacy\":{\"epsilon\":4,\"delta\":1e-5},"
+             "\"privacy\":{\"force\":true,\"epsilon\":4,\"delta\":1e-5},"
              "\"parameters\":{\"hidden\":[32],\"batch_size\":8,\"steps\":%lu}}",
              dataset, steps);
     desk_submit(&desk, body, "the-job", out_path);

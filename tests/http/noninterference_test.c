@@ -18,10 +18,12 @@ static const struct {
     int steps;
     bool killed;
 } jobs[] = {
-    {"\"mechanism\":\"dpsgd\",\"privacy\":{\"epsilon\":1,\"delta\":1e-6},", 20, false},
+    {"\"mechanism\":\"dpsgd\",\"privacy\":{\"force\":true,\"epsilon\":1,\"delta\":1e-6},", 20,
+     false},
     {"\"mechanism\":\"none\",\"i_understand\":\"not_private\",", 20, false},
     {"\"shards\":3,", 20, false},
-    {"\"mechanism\":\"dpsgd\",\"privacy\":{\"epsilon\":1,\"delta\":1e-6},", 4000, true},
+    {"\"mechanism\":\"dpsgd\",\"privacy\":{\"force\":true,\"epsilon\":1,\"delta\":1e-6},", 4000,
+     true},
     {"\"mechanism\":\"none\",\"i_understand\":\"not_private\",", 4000, true},
 };
 

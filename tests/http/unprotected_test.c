@@ -43,10 +43,11 @@ static const char *plain(const char *members, unsigned steps)
 static const char *private_job(const char *members)
 {
     static char body[512];
-    snprintf(body, sizeof body,
-             "{\"algorithm\":\"cql\",\"dataset\":\"%s\",%s\"privacy\":{\"epsilon\":1,"
-             "\"delta\":1e-7},\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":20}}",
-             dataset, members);
+    snprintf(
+        body, sizeof body,
+        "{\"algorithm\":\"cql\",\"dataset\":\"%s\",%s\"privacy\":{\"force\":true,\"epsilon\":1,"
+        "\"delta\":1e-7},\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":20}}",
+        dataset, members);
     return body;
 }
 

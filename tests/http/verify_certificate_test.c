@@ -57,6 +57,7 @@ static void make_policy(const char *dataset, const char *name)
     char body[400], path[160], file[64], state[16];
     snprintf(body, sizeof body,
              "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\",\"privacy\":{"
+             "\"force\":true,"
              "\"epsilon\":2,\"delta\":1e-6},\"parameters\":{\"hidden\":[8],\"steps\":50}}",
              dataset);
     desk_submit(&desk, body, name, path);

@@ -21,7 +21,7 @@ static void open_bench(struct bench *b, const char *workers)
         char body[512], key[16];
         snprintf(body, sizeof body,
                  "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\",\"privacy\":"
-                 "{\"epsilon\":2,\"delta\":1e-6},\"parameters\":{\"hidden\":[32],"
+                 "{\"force\":true,\"epsilon\":2,\"delta\":1e-6},\"parameters\":{\"hidden\":[32],"
                  "\"batch_size\":8,\"steps\":5000000}}",
                  b->dataset);
         snprintf(key, sizeof key, "job-%d", i);

@@ -33,7 +33,7 @@ static void submit(const char *dataset, const char *world, const char *key, char
     char body[640];
     snprintf(body, sizeof body,
              "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
-             "\"privacy\":{\"epsilon\":2,\"delta\":1e-6},"
+             "\"privacy\":{\"force\":true,\"epsilon\":2,\"delta\":1e-6},"
              "\"parameters\":{\"hidden\":[8],\"batch_size\":8,\"steps\":50},"
              "\"evaluate\":{\"environment\":\"%s\",\"episodes\":3}}",
              dataset, world);

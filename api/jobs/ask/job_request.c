@@ -13,6 +13,7 @@
 #include "api/call/fields.h"
 #include "api/data/datasets.h"
 #include "api/data/environment_choice.h"
+#include "api/jobs/ask/job_advice.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_sweep.h"
@@ -235,6 +236,9 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     struct job_sweep sweep = {0};
     *out = (struct job_wish){0};
     struct job_plan *plan = &out->plan;
+    enum problem taken = job_auto_take(call);
+    if (taken != PROBLEM_NONE)
+        return taken;
     if (!read_members(call, &members, plan, &sweep))
         return PROBLEM_VALIDATION;
     if (members.dataset) {

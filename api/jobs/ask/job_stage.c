@@ -69,6 +69,7 @@ static void read_selective(struct call *call, const json_t *privacy, struct algo
         field_optional(field_positive("stable_delta_share", &delta_share, 1)),
         field_optional(field_number("plain_share", &out->plain_share, 0, 1)),
         field_optional(field_object("stable", &stable)),
+        field_optional(field_bool("force", &out->force)),
     };
     (void)fields_read(call, privacy, "/privacy", fields, sizeof fields / sizeof fields[0]);
     bool alone = out->plain_share >= 1; /* no noisy step would need a share */
@@ -115,6 +116,7 @@ static void read_consensus(struct call *call, const json_t *privacy, struct algo
         field_positive("epsilon", &out->epsilon, JOB_EPSILON_MAX),
         field_positive("delta", &out->delta, 0.5),
         field_optional(field_object("consensus", &consensus)),
+        field_optional(field_bool("force", &out->force)),
     };
     const struct field inner[] = {
         field_optional(field_integer("labels", &labels, 1, CONSENSUS_MAX_LABELS)),
@@ -124,7 +126,7 @@ static void read_consensus(struct call *call, const json_t *privacy, struct algo
         field_optional(field_object("skill", &skill)),
         field_optional(field_object("grid", &grid)),
     };
-    (void)fields_read(call, privacy, "/privacy", fields, 3);
+    (void)fields_read(call, privacy, "/privacy", fields, sizeof fields / sizeof fields[0]);
     if (consensus) {
         (void)fields_read(call, consensus, "/privacy/consensus", inner,
                           sizeof inner / sizeof inner[0]);
@@ -181,9 +183,12 @@ void job_privacy_read(struct call *call, const json_t *privacy, bool logged,
         size_t count = 2;
         if (out->mechanism == MECHANISM_LOCAL_REPORTS)
             count = 1;
+        else if (out->mechanism == MECHANISM_DPSGD)
+            count = 3;
         const struct field fields[] = {
             field_positive("epsilon", &out->epsilon, JOB_EPSILON_MAX),
             field_positive("delta", &out->delta, 1),
+            field_optional(field_bool("force", &out->force)),
         };
         (void)fields_read(call, privacy, "/privacy", fields, count);
     }

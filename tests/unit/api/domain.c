@@ -78,11 +78,12 @@ const char *domain_sealed(struct fixture *fixture, const char *sensitivity, unsi
 
 const char *domain_private_job(const char *dataset, double epsilon, unsigned steps)
 {
-    return domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
-                       "\"privacy\":{\"epsilon\":%g,\"delta\":1e-6},\"parameters\":{\"hidden\":[4],"
-                       "\"batch_size\":2,\"steps\":%u},\"evaluate\":{\"environment\":\"cartpole\","
-                       "\"episodes\":5,\"max_episode_steps\":20}}",
-                       dataset, epsilon, steps);
+    return domain_path(
+        "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
+        "\"privacy\":{\"epsilon\":%g,\"delta\":1e-6,\"force\":true},\"parameters\":{\"hidden\":[4],"
+        "\"batch_size\":2,\"steps\":%u},\"evaluate\":{\"environment\":\"cartpole\","
+        "\"episodes\":5,\"max_episode_steps\":20}}",
+        dataset, epsilon, steps);
 }
 
 static const char *plain_job(const char *dataset, unsigned steps, const char *understood)

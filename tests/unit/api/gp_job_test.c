@@ -156,9 +156,9 @@ Test(gp_job, bad_requests_name_what_is_bad, .init = open_service, .fini = close_
     }
     expect_invalid(fixture_post(f, "steward", "/v1/jobs",
                                 domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"privacy\":"
-                                            "{\"epsilon\":1,\"delta\":1e-5,\"force\":true}}",
+                                            "{\"epsilon\":1,\"delta\":1e-5,\"unit\":\"reward\"}}",
                                             dataset)),
-                   "/privacy/force");
+                   "/privacy/unit");
     cr_expect_eq(domain_spent(f, dataset), 0);
 }
 

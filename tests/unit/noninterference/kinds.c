@@ -11,9 +11,9 @@
 /* The privacy that a mechanism asks for; "" where it has none. */
 static const char *const privacies[MECHANISM_COUNT] = {
     [MECHANISM_NONE] = "",
-    [MECHANISM_DPSGD] = "\"epsilon\":4,\"delta\":1e-5",
-    [MECHANISM_SELECTIVE] = "\"epsilon\":14,\"delta\":1e-3",
-    [MECHANISM_CONSENSUS] = "\"epsilon\":4,\"delta\":1e-5",
+    [MECHANISM_DPSGD] = "\"epsilon\":4,\"delta\":1e-5,\"force\":true",
+    [MECHANISM_SELECTIVE] = "\"epsilon\":14,\"delta\":1e-3,\"force\":true",
+    [MECHANISM_CONSENSUS] = "\"epsilon\":4,\"delta\":1e-5,\"force\":true",
     [MECHANISM_GAUSSIAN_PROCESS] = "\"epsilon\":4,\"delta\":1e-5,\"force\":true",
     [MECHANISM_GAUSSIAN] = "\"epsilon\":100,\"delta\":1e-3",
     [MECHANISM_LDP_OBSERVATIONS] = "\"epsilon\":4,\"delta\":1e-5",

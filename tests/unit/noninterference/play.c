@@ -189,6 +189,9 @@ static const char *change_body(struct play *p, const struct route *route, const 
          "\"output\":\"argmax\"}"},
         {"/v1/jobs", domain_private_job(p->dataset, 1, 20)},
         {"/v1/jobs:estimate", domain_private_job(p->dataset, 1, 20)},
+        {"/v1/jobs:advise", domain_path("{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":1,"
+                                        "\"delta\":1e-6}}",
+                                        p->dataset)},
         {"/v1/jobs/{id}:cancel", ""},
         {"/v1/policies",
          "{\"name\":\"p\",\"environment\":\"cartpole\",\"network\":{\"activation\":\"relu\","

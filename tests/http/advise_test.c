@@ -1,0 +1,90 @@
+/* The advisor over HTTP: ask it, take what it ranks first, and see what was taken. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/http/scene.h"
+
+static struct server_process server;
+static struct desk desk;
+static char dataset[64]; /* 40 experts, epsilon 8 */
+
+static void advise_setup(void)
+{
+    server_open(&server, "--workers", "1", NULL);
+    desk_open(&desk, &server);
+    scene_dataset(desk.client, desk.steward, 40, dataset);
+}
+
+static void advise_teardown(void)
+{
+    desk_close(&desk);
+    server_close(&server);
+}
+
+TestSuite(advise, .init = advise_setup, .fini = advise_teardown);
+
+static const char *advise_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+Test(advise, auto_takes_what_is_advised_and_the_certificate_names_it)
+{
+    char body[400], path[96], policy[128];
+    snprintf(body, sizeof body, "{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":4,\"delta\":1e-6}}",
+             dataset);
+    struct http_answer advice = desk_post(&desk, 200, "/v1/jobs:advise", body, NULL);
+    const json_t *list = json_object_get(advice.json, "candidates"), *best = NULL, *one;
+    size_t i;
+    json_array_foreach(list, i, one)
+    {
+        const json_t *job = json_object_get(one, "job");
+        if (!best && strcmp(advise_text(job, "algorithm"), "behaviour_cloning") == 0)
+            best = job;
+    }
+    cr_assert_not_null(best, "%s", advice.body);
+    cr_assert_eq(desk_epsilon(&desk, dataset, "spent"), 0);
+    snprintf(body, sizeof body,
+             "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"auto\",\"dataset\":\"%s\","
+             "\"privacy\":{\"epsilon\":4,\"delta\":1e-6},\"parameters\":{\"steps\":1000}}",
+             dataset);
+    desk_submit(&desk, body, "auto-1", path);
+    struct http_answer job = desk_wait(&desk, path);
+    cr_assert_str_eq(http_text(&job, "state"), "succeeded", "%s", job.body);
+    cr_assert_str_eq(http_text(&job, "mechanism"), advise_text(best, "mechanism"));
+    snprintf(policy, sizeof policy, "/v1/policies/%s/certificate", http_text(&job, "policy"));
+    struct http_answer certificate = desk_get(&desk, policy);
+    char named[64];
+    snprintf(named, sizeof named, "\"%s\"", advise_text(best, "mechanism"));
+    cr_assert_not_null(strstr(certificate.body, named), "%s", certificate.body);
+    cr_assert_null(strstr(certificate.body, "\"auto\""));
+    http_answer_clear(&advice);
+    http_answer_clear(&job);
+    http_answer_clear(&certificate);
+}
+
+Test(advise, a_hopeless_plan_is_refused_and_nothing_is_spent)
+{
+    char body[400], path[96];
+    snprintf(body, sizeof body,
+             "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
+             "\"privacy\":{\"epsilon\":0.05,\"delta\":1e-6}}",
+             dataset);
+    struct http_answer refused = desk_post(&desk, 422, "/v1/jobs", body, "hopeless-1");
+    cr_assert_str_eq(http_text(&refused, "type"), "/problems/hopeless-plan", "%s", refused.body);
+    cr_assert_eq(desk_epsilon(&desk, dataset, "reserved"), 0);
+    cr_assert_eq(desk_epsilon(&desk, dataset, "spent"), 0);
+    http_answer_clear(&refused);
+    snprintf(body, sizeof body,
+             "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
+             "\"privacy\":{\"epsilon\":0.05,\"delta\":1e-6,\"force\":true}}",
+             dataset);
+    desk_submit(&desk, body, "hopeless-2", path);
+    struct http_answer job = desk_wait(&desk, path);
+    cr_assert_str_eq(http_text(&job, "state"), "succeeded", "%s", job.body);
+    cr_assert_gt(desk_epsilon(&desk, dataset, "spent"), 0);
+    http_answer_clear(&job);
+    desk_expect_whole_ledger(&desk);
+}

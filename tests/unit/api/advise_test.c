@@ -1,0 +1,362 @@
+/* jobs:advise, the estimate's advice, the refusal of hopeless plans, and "auto". */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/jobs.h"
+#include "tests/unit/api/domain.h"
+
+#define ADVISE "/v1/jobs:advise"
+
+static const char *facts_body(unsigned experts, double epsilon, const char *more)
+{
+    return domain_path("{\"experts\":%u,\"privacy\":{\"epsilon\":%g,\"delta\":1e-6}%s}", experts,
+                       epsilon, more);
+}
+
+static const char *member_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+/* ---- asking the advisor */
+
+Test(advise, ranks_candidates_from_facts)
+{
+    struct fixture *f = fixture_open();
+    struct response *r =
+        fixture_post(f, "steward", ADVISE, facts_body(300, 3, ",\"environment\":\"cartpole\""));
+    expect_status(r, 200);
+    const json_t *list = response_at(r, "/candidates"), *one;
+    size_t i;
+    double before = INFINITY;
+    cr_assert_gt(json_array_size(list), 5);
+    json_array_foreach(list, i, one)
+    {
+        double expected =
+            json_number_value(json_object_get(json_object_get(one, "quality"), "expected"));
+        cr_assert_leq(expected, before);
+        before = expected;
+        cr_assert_str_not_empty(member_text(one, "sentence"));
+        cr_assert_null(json_object_get(json_object_get(one, "job"), "dataset"));
+    }
+    cr_assert_eq(response_number(r, "/facts/experts"), 300);
+    cr_assert_eq(response_number(r, "/facts/state_dim"), 4);
+    fixture_close(f);
+}
+
+Test(advise, offers_a_grid_only_where_bounds_are_known)
+{
+    struct fixture *f = fixture_open();
+    const char *without = ",\"state_dim\":2,\"action_count\":3";
+    const char *with = ",\"state_dim\":2,\"action_count\":3,\"bounds\":{\"low\":[0,0],"
+                       "\"high\":[1,2]}";
+    struct response *r = fixture_post(f, "steward", ADVISE, facts_body(300, 3, without));
+    expect_status(r, 200);
+    cr_assert_null(strstr(r->body, "\"grid\""));
+    cr_assert_null(strstr(r->body, "consensus"), "no world was named");
+    r = fixture_post(f, "steward", ADVISE, facts_body(300, 3, with));
+    expect_status(r, 200);
+    cr_assert_not_null(strstr(r->body, "\"grid\""));
+    fixture_close(f);
+}
+
+Test(advise, offers_what_is_wanted)
+{
+    struct fixture *f = fixture_open();
+    const char *bounds = ",\"state_dim\":2,\"action_count\":3,\"want\":\"%s\",\"bounds\":{"
+                         "\"low\":[0,0],\"high\":[1,2]}";
+    char more[256];
+    snprintf(more, sizeof more, bounds, "teacher");
+    struct response *r = fixture_post(f, "steward", ADVISE, facts_body(300, 3, more));
+    expect_status(r, 200);
+    cr_assert_gt(response_number(r, "/candidates/0/job/shards"), 1, "%s", r->body);
+    snprintf(more, sizeof more, bounds, "q_release");
+    r = fixture_post(f, "steward", ADVISE, facts_body(300, 3, more));
+    expect_status(r, 200);
+    cr_assert_str_eq(response_text(r, "/candidates/0/job/algorithm"), "gp_q_learning");
+    cr_assert_eq(response_number(r, "/candidates/0/job/parameters/high/1"), 2);
+    r = fixture_post(f, "steward", ADVISE,
+                     facts_body(300, 3, ",\"environment\":\"cartpole\",\"want\":\"q_release\""));
+    expect_invalid(r, "/bounds");
+    r = fixture_post(f, "steward", ADVISE,
+                     facts_body(300, 3, ",\"environment\":\"cartpole\",\"want\":\"fame\""));
+    expect_invalid(r, "/want");
+    fixture_close(f);
+}
+
+Test(advise, says_what_would_be_enough)
+{
+    struct fixture *f = fixture_open();
+    struct response *r =
+        fixture_post(f, "steward", ADVISE, facts_body(3, 0.2, ",\"environment\":\"cartpole\""));
+    expect_status(r, 200);
+    double experts = response_number(r, "/enough/good/experts");
+    cr_assert_gt(experts, 3);
+    r = fixture_post(f, "steward", ADVISE,
+                     facts_body((unsigned)experts, 0.2, ",\"environment\":\"cartpole\""));
+    cr_assert_str_eq(response_text(r, "/candidates/0/verdict"), "good", "%s", r->body);
+    fixture_close(f);
+}
+
+Test(advise, refuses_nonsense)
+{
+    static const char *const cases[][2] = {
+        {"{}", "/privacy"},
+        {"{\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}", "/experts"},
+        {"{\"experts\":0,\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}", "/experts"},
+        {"{\"experts\":1,\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}", "/experts"},
+        {"{\"experts\":1e12,\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}", "/experts"},
+        {"{\"experts\":30,\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}", "/state_dim"},
+        {"{\"experts\":30,\"state_dim\":3,\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}",
+         "/action_count"},
+        {"{\"experts\":30,\"state_dim\":3,\"action_count\":1,\"privacy\":{\"epsilon\":1,"
+         "\"delta\":1e-6}}",
+         "/action_count"},
+        {"{\"experts\":30,\"environment\":\"cartpole\",\"privacy\":{\"epsilon\":0,"
+         "\"delta\":1e-6}}",
+         "/privacy/epsilon"},
+        {"{\"experts\":30,\"environment\":\"cartpole\",\"privacy\":{\"epsilon\":-1,"
+         "\"delta\":1e-6}}",
+         "/privacy/epsilon"},
+        {"{\"experts\":30,\"environment\":\"cartpole\",\"privacy\":{\"epsilon\":1}}",
+         "/privacy/delta"},
+        {"{\"experts\":30,\"environment\":\"mars\",\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}",
+         "/environment"},
+        {"{\"experts\":30,\"environment\":\"cartpole\",\"state_dim\":5,\"privacy\":{"
+         "\"epsilon\":1,\"delta\":1e-6}}",
+         "/state_dim"},
+        {"{\"experts\":30,\"environment\":\"cartpole\",\"action_count\":3,\"privacy\":{"
+         "\"epsilon\":1,\"delta\":1e-6}}",
+         "/action_count"},
+        {"{\"experts\":30,\"state_dim\":2,\"action_count\":2,\"bounds\":{\"low\":[0],"
+         "\"high\":[1,1]},\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}",
+         "/bounds/low"},
+        {"{\"experts\":30,\"state_dim\":2,\"action_count\":2,\"bounds\":{\"low\":[0,3],"
+         "\"high\":[1,1]},\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}",
+         "/bounds/high/1"},
+        {"{\"experts\":30,\"environment\":\"cartpole\",\"wish\":\"fame\",\"privacy\":{"
+         "\"epsilon\":1,\"delta\":1e-6}}",
+         "/wish"},
+        {"{\"dataset\":\"ds_x\",\"experts\":30,\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}",
+         "/experts"},
+        {"{\"dataset\":\"ds_x\",\"environment\":\"cartpole\",\"privacy\":{\"epsilon\":1,"
+         "\"delta\":1e-6}}",
+         "/environment"},
+    };
+    struct fixture *f = fixture_open();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        expect_invalid(fixture_post(f, "steward", ADVISE, cases[i][0]), cases[i][1]);
+    fixture_close(f);
+}
+
+static const char *of_dataset(const char *id)
+{
+    return domain_path("{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":4,\"delta\":1e-6}}", id);
+}
+
+Test(advise, keeps_datasets_apart)
+{
+    struct fixture *f = fixture_open();
+    const char *empty = domain_dataset(f, "private"), *one = domain_sealed(f, "private", 1);
+    expect_problem(fixture_post(f, "steward", ADVISE, of_dataset("ds_nothing")), "not-found");
+    expect_problem(fixture_post(f, "steward", ADVISE, of_dataset(empty)), "dataset-empty");
+    expect_invalid(fixture_post(f, "steward", ADVISE, of_dataset(one)), "/dataset");
+    struct ask ask = {
+        .path = ADVISE, .token = fixture_new_token(f, "steward"), .body = of_dataset(one)};
+    expect_problem(fixture_ask(f, &ask), "not-found");
+    expect_problem(fixture_post(f, "student", ADVISE, of_dataset(one)), "forbidden");
+    fixture_close(f);
+}
+
+/* Every candidate is a job that the same server accepts, with the same forecast. */
+Test(advise, gives_bodies_that_can_be_sent_as_they_are)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 12);
+    struct response *r = fixture_post(f, "steward", ADVISE, of_dataset(id));
+    expect_status(r, 200);
+    const json_t *list = response_at(r, "/candidates"), *one;
+    size_t i;
+    cr_assert_gt(json_array_size(list), 3);
+    json_array_foreach(list, i, one)
+    {
+        char *body = json_dumps(json_object_get(one, "job"), 0);
+        struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
+        expect_status(estimate, 200);
+        cr_assert_eq(response_number(estimate, "/advice/signal"),
+                     json_number_value(json_object_get(one, "signal")), "%s", body);
+        cr_assert_str_eq(response_text(estimate, "/advice/verdict"), member_text(one, "verdict"));
+        free(body);
+    }
+    cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
+    fixture_close(f);
+}
+
+/* ---- hopeless plans */
+
+static const char *few_experts(const char *id, const char *force)
+{
+    return domain_path("{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"dpsgd\",\"dataset\":"
+                       "\"%s\",\"privacy\":{\"epsilon\":0.1,\"delta\":1e-6%s}}",
+                       id, force);
+}
+
+Test(hopeless, plan_is_refused_without_force)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 8);
+    struct response *r = fixture_post(f, "steward", "/v1/jobs", few_experts(id, ""));
+    expect_problem(r, "hopeless-plan");
+    cr_assert_str_eq(response_text(r, "/advice/verdict"), "hopeless");
+    cr_assert_not_null(strstr(response_text(r, "/detail"), "With 8 experts and epsilon 0.1"), "%s",
+                       r->body);
+    cr_assert_not_null(strstr(response_text(r, "/detail"), "would make it"), "%s", r->body);
+    cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
+    cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 0);
+    struct response *estimate =
+        fixture_post(f, "steward", "/v1/jobs:estimate", few_experts(id, ""));
+    expect_status(estimate, 200);
+    cr_assert(json_is_true(response_at(estimate, "/advice/refused")));
+    fixture_close(f);
+}
+
+Test(hopeless, plan_is_accepted_with_force)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 8);
+    const char *body = few_experts(id, ",\"force\":true");
+    struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
+    cr_assert(json_is_false(response_at(estimate, "/advice/refused")), "%s", estimate->body);
+    expect_status(fixture_post(f, "steward", "/v1/jobs", body), 202);
+    cr_assert_gt(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
+    fixture_close(f);
+}
+
+Test(hopeless, plan_on_public_data_spends_nothing_and_is_accepted)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "public", 8);
+    expect_status(fixture_post(f, "steward", "/v1/jobs", few_experts(id, "")), 202);
+    fixture_close(f);
+}
+
+Test(hopeless, sweep_is_judged_by_its_best_try)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 8);
+    const char *body = domain_path(
+        "{\"algorithm\":\"behaviour_cloning\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":0.1,"
+        "\"delta\":1e-6},\"sweep\":{\"learning_rate\":[0.001,0.01]},\"evaluate\":{\"environment\":"
+        "\"cartpole\"}}",
+        id);
+    expect_problem(fixture_post(f, "steward", "/v1/jobs", body), "hopeless-plan");
+    fixture_close(f);
+}
+
+Test(hopeless, plain_training_has_no_forecast)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "public", 8);
+    struct response *r =
+        fixture_post(f, "steward", "/v1/jobs:estimate", domain_plain_job(id, 2000));
+    expect_status(r, 200);
+    cr_assert(json_is_null(response_at(r, "/advice")));
+    fixture_close(f);
+}
+
+/* ---- auto */
+
+static const char *auto_job(const char *id, const char *algorithm, const char *more)
+{
+    return domain_path("{\"algorithm\":\"%s\",\"mechanism\":\"auto\",\"dataset\":\"%s\","
+                       "\"privacy\":{\"epsilon\":4,\"delta\":1e-6,\"force\":true}%s}",
+                       algorithm, id, more);
+}
+
+/* The first candidate of ALGORITHM (NULL: of all). */
+static const json_t *first_of(const struct response *r, const char *algorithm)
+{
+    const json_t *list = response_at(r, "/candidates"), *one;
+    size_t i;
+    json_array_foreach(list, i, one)
+    {
+        const json_t *job = json_object_get(one, "job");
+        if (!algorithm || strcmp(member_text(job, "algorithm"), algorithm) == 0)
+            return job;
+    }
+    cr_assert_fail("no candidate of %s", algorithm ? algorithm : "any algorithm");
+    return NULL;
+}
+
+Test(auto, takes_what_the_advisor_ranks_first)
+{
+    static const char *const algorithms[] = {"auto", "cql", "behaviour_cloning", "bcq"};
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 12);
+    struct response *advice = fixture_post(f, "steward", ADVISE, of_dataset(id));
+    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
+        const json_t *best = first_of(advice, i == 0 ? NULL : algorithms[i]);
+        struct response *job =
+            fixture_post(f, "steward", "/v1/jobs", auto_job(id, algorithms[i], ""));
+        expect_status(job, 202);
+        cr_assert_str_eq(response_text(job, "/algorithm"), member_text(best, "algorithm"));
+        cr_assert_str_eq(response_text(job, "/mechanism"), member_text(best, "mechanism"));
+        expect_status(fixture_post(f, "steward",
+                                   domain_path("/v1/jobs/%s:cancel", response_text(job, "/id")),
+                                   NULL),
+                      200);
+    }
+    fixture_close(f);
+}
+
+Test(auto, keeps_the_parameters_that_were_sent)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 12);
+    struct response *r =
+        fixture_post(f, "steward", "/v1/jobs:estimate",
+                     auto_job(id, "cql", ",\"parameters\":{\"hidden\":[5],\"steps\":50}"));
+    expect_status(r, 200);
+    cr_assert_eq(response_number(r, "/parameters/steps"), 50);
+    cr_assert_eq(response_number(r, "/parameters/hidden/0"), 5);
+    fixture_close(f);
+}
+
+Test(auto, refuses_what_it_cannot_choose)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 12);
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", auto_job(id, "ppo", "")), "/mechanism");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", auto_job(id, "magic", "")), "/algorithm");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", auto_job(id, "cql", ",\"shards\":3")),
+                   "/shards");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                auto_job(id, "cql", ",\"sweep\":{\"learning_rate\":[0.1,0.2]}")),
+                   "/sweep");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                domain_path("{\"algorithm\":\"auto\",\"dataset\":\"%s\"}", id)),
+                   "/privacy");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                "{\"algorithm\":\"auto\",\"privacy\":{\"epsilon\":1,"
+                                "\"delta\":1e-6}}"),
+                   "/dataset");
+    expect_invalid(
+        fixture_post(f, "steward", "/v1/jobs",
+                     domain_path("{\"algorithm\":\"auto\",\"mechanism\":\"none\",\"dataset\":"
+                                 "\"%s\",\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}",
+                                 id)),
+        "/mechanism");
+    expect_invalid(
+        fixture_post(f, "steward", "/v1/jobs",
+                     domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"auto\",\"dataset\":"
+                                 "\"%s\",\"privacy\":{\"epsilon\":1,\"delta\":1e-6,\"consensus\":"
+                                 "{\"labels\":5}}}",
+                                 id)),
+        "/privacy/consensus");
+    expect_problem(fixture_post(f, "steward", "/v1/jobs", auto_job("ds_nothing", "cql", "")),
+                   "not-found");
+    fixture_close(f);
+}
