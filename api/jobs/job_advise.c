@@ -22,6 +22,7 @@ struct advise_wish {
     struct dataset_row row;
     struct advice_ranked *ranked;
     unsigned count;
+    bool scales; /* bounds were sent, and nothing else says how large numbers are */
 };
 
 /* ---- reading */
@@ -159,8 +160,15 @@ static enum problem advise_read(struct call *call, struct advise_wish *out)
     out->facts.want = (enum advice_want)members.want;
     out->facts.epsilon = privacy.epsilon;
     out->facts.delta = privacy.delta;
+    bool described = out->facts.low || out->facts.world || out->row.environment[0] != '\0';
     advise_read_bounds(call, members.bounds, &out->facts);
-    if (out->facts.want == ADVICE_WANT_RELEASE && !field_sent(call->body, "bounds"))
+    out->scales = !described && out->facts.low && out->facts.state_dim <= PARAMETER_REALS_MAX;
+    if (members.dataset && !described && !field_sent(call->body, "bounds"))
+        call_invalid(call, "/bounds",
+                     "is required: the dataset neither describes its features nor names an "
+                     "environment, so nothing says how large its numbers are");
+    if (out->facts.want == ADVICE_WANT_RELEASE && !out->facts.low &&
+        !field_sent(call->body, "bounds"))
         call_invalid(call, "/bounds", "is required for a q_release: it has declared bounds");
     return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_NONE;
 }
@@ -221,8 +229,10 @@ static json_t *advise_one(const struct advise_wish *wish, unsigned i, struct job
         told = &enough;
     }
     json_t *json = job_advice_json(&advice, told);
-    json_object_set_new(json, "job",
-                        job_candidate_body(ranked, wish->dataset ? wish->dataset : ""));
+    json_t *job = job_candidate_body(ranked, wish->dataset ? wish->dataset : "");
+    if (wish->scales && ranked->candidate.method != ADVICE_RELEASE)
+        job_candidate_scale(job, facts);
+    json_object_set_new(json, "job", job);
     return json;
 }
 

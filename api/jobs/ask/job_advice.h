@@ -45,14 +45,17 @@ const char *job_advice_sentence(struct call *call, const struct job_advice *advi
 
 /* ---- facts and candidates (job_candidates.c) */
 
-/* Sets OUT to what is public of ROW. PROBLEM_NONE, or a fault at "/dataset": it has too few experts
- * for anything. OUT's budget and bounds are not set. */
+/* Sets OUT to what is public of ROW, with bounds from its description if it has one. PROBLEM_NONE,
+ * or a fault at "/dataset": it has too few experts for anything. OUT's budget is not set. */
 enum problem job_facts_of_dataset(struct call *call, const struct dataset_row *row,
                                   struct advice_facts *out);
 
 /* The body of a POST /v1/jobs that asks for RANKED on DATASET ("": none, and then the body lacks
  * it). New reference. */
 json_t *job_candidate_body(const struct advice_ranked *ranked, const char *dataset);
+
+/* Adds input_center and input_scale to BODY, which bring states within FACTS' bounds to -1..1. */
+void job_candidate_scale(json_t *body, const struct advice_facts *facts);
 
 /* ---- "auto" (job_auto.c) */
 

@@ -1,10 +1,31 @@
 /* Candidates as requests: what is public of a dataset, and the body of a job. */
+#include "algos/data/features.h"
 #include "algos/offline/offline.h"
 #include "algos/release/gp_q_learning.h"
 #include "api/call/app.h"
+#include "api/data/datasets.h"
 #include "api/jobs/ask/job_advice.h"
 #include "api/json/json_text.h"
 #include "api/worlds/world_program.h"
+
+/* Bounds from the dataset's description, where it has one. */
+static enum problem facts_bounds(struct call *call, const char *dataset, struct advice_facts *out)
+{
+    struct description *description;
+    enum problem problem = dataset_describe(call, dataset, &description);
+    if (problem != PROBLEM_NONE || !description)
+        return problem;
+    const struct features *ranges = description->ranges;
+    double *low = arena_array(&call->arena, 2 * (size_t)ranges->count, sizeof *low);
+    double *high = low + ranges->count;
+    for (uint32_t d = 0; d < ranges->count; d++) {
+        low[d] = ranges->range[d].low;
+        high[d] = ranges->range[d].high;
+    }
+    out->low = low;
+    out->high = high;
+    return PROBLEM_NONE;
+}
 
 enum problem job_facts_of_dataset(struct call *call, const struct dataset_row *row,
                                   struct advice_facts *out)
@@ -36,7 +57,7 @@ enum problem job_facts_of_dataset(struct call *call, const struct dataset_row *r
     }
     if (row->action_count < 2)
         return call_invalid(call, "/dataset", "has one action, so there is nothing to choose");
-    return PROBLEM_NONE;
+    return facts_bounds(call, row->id, out);
 }
 
 /* ---- the body */
@@ -115,6 +136,23 @@ static json_t *candidate_private(const struct advice_ranked *ranked)
     if (parameters)
         json_object_set_new(body, "parameters", parameters);
     return body;
+}
+
+void job_candidate_scale(json_t *body, const struct advice_facts *facts)
+{
+    json_t *center = json_array(), *scale = json_array();
+    for (uint32_t d = 0; d < facts->state_dim; d++) {
+        json_list_add(&center, json_number(0.5 * (facts->low[d] + facts->high[d])));
+        json_list_add(&scale,
+                      json_number(FEATURES_INPUT_SCALE * 2 / (facts->high[d] - facts->low[d])));
+    }
+    json_t *parameters = json_object_get(body, "parameters");
+    if (!parameters) {
+        parameters = json_object();
+        json_object_set_new(body, "parameters", parameters);
+    }
+    json_object_set_new(parameters, "input_center", center);
+    json_object_set_new(parameters, "input_scale", scale);
 }
 
 json_t *job_candidate_body(const struct advice_ranked *ranked, const char *dataset)

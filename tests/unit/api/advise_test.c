@@ -195,6 +195,39 @@ Test(advise, gives_bodies_that_can_be_sent_as_they_are)
     fixture_close(f);
 }
 
+/* Nothing says how large the numbers of such a dataset are, until its owner does. */
+Test(advise, scales_the_numbers_of_a_bare_dataset_by_its_bounds)
+{
+    struct fixture *f = fixture_open();
+    struct response *made = fixture_post(
+        f, "steward", "/v1/datasets",
+        "{\"name\":\"d\",\"state_dim\":4,\"action_count\":2,\"max_episode_steps\":500,"
+        "\"discount\":0.9,\"sensitivity\":\"private\",\"budget\":{\"epsilon\":10,\"delta\":1e-5}}");
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    char *lines = domain_lines(12, 12);
+    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
+    free(lines);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    expect_invalid(fixture_post(f, "steward", ADVISE, of_dataset(id)), "/bounds");
+    struct response *r = fixture_post(
+        f, "steward", ADVISE,
+        domain_path("{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":4,\"delta\":1e-6},\"bounds\":{"
+                    "\"low\":[-2,-2,-2,-2],\"high\":[2,2,2,6]}}",
+                    id));
+    expect_status(r, 200);
+    cr_assert_eq(response_number(r, "/candidates/0/job/parameters/input_center/3"), 2);
+    const json_t *list = response_at(r, "/candidates"), *one;
+    size_t i;
+    json_array_foreach(list, i, one)
+    {
+        char *body = json_dumps(json_object_get(one, "job"), 0);
+        expect_status(fixture_post(f, "steward", "/v1/jobs:estimate", body), 200);
+        free(body);
+    }
+    fixture_close(f);
+}
+
 /* ---- hopeless plans */
 
 static const char *few_experts(const char *id, const char *force)
