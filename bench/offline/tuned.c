@@ -1,4 +1,4 @@
-/* The table of settings. Where they come from: docs/results/offline.md. */
+/* The table of settings. Where they come from: docs/results/offline-settings.md. */
 #include "bench/offline/tuned.h"
 
 #include <assert.h>
@@ -17,6 +17,7 @@ static const struct {
     {0, ANY, "cartpole", NULL, "none", "input_scale=10"},
     {0, ANY, "cartpole", "cql", "none", "alpha=0.05"},
     {0, ANY, "cartpole", NULL, "dpsgd", "input_scale=2.5:3:60:3"},
+    {0, ANY, "cartpole", "bcq", "dpsgd", "threshold=0.999 logit_penalty=0.1 huber_threshold=0.1"},
     {0, ANY, "cartpole", NULL, "selective", "input_scale=2.5:3:60:3 plain_share=0.1 " SELECTIVE},
     {0, ANY, "cartpole", NULL, "selective_paper",
      "input_scale=2.5:3:60:3 plain_share=0.1 " SELECTIVE},
@@ -36,6 +37,7 @@ static const struct {
     {0, ANY, "acrobot", "cql", "none", "alpha=0.05"},
     {0, ANY, "acrobot", NULL, "consensus", "return_power=0"},
     {0, ANY, "acrobot", "cql", "dpsgd", "alpha=1"},
+    {0, ANY, "acrobot", "bcq", "dpsgd", "threshold=0.95 huber_threshold=0.1"},
     {0, ANY, "acrobot", "cql", "selective", "alpha=1"},
     {0, ANY, "acrobot", "cql", "consensus", "alpha=1"},
     {0, ANY, "acrobot", NULL, "selective", SELECTIVE},

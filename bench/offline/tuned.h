@@ -1,5 +1,5 @@
-/* Settings of each world and method that differ from a job's defaults, as docs/results/offline.md
- * lists them. */
+/* Settings of each world and method that differ from a job's defaults, as
+ * docs/results/offline-settings.md lists them. */
 #ifndef TACET_BENCH_OFFLINE_TUNED_H
 #define TACET_BENCH_OFFLINE_TUNED_H
 
