@@ -151,8 +151,8 @@ struct advice_ranked {
 };
 
 /* Plans the candidates for FACTS, of ALGORITHM and MECHANISM alone where those are given (NULL and
- * -1: any), and puts those that have a plan in order, the best expectation first. Returns their
- * number. */
+ * -1: any), and puts those that have a plan in order, the best expectation first, hopeless ones
+ * last. Returns their number. */
 unsigned advice_rank(const struct advice_facts *facts, const struct algorithm *algorithm,
                      int mechanism, struct advice_ranked out[ADVICE_RANKED_MAX]);
 

@@ -1,4 +1,5 @@
-/* Candidates in order of what is expected of them. */
+/* Candidates in order of what is expected of them; hopeless ones behind the others, because what
+ * noise alone earns may be above what another mechanism is weakly expected to earn. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,6 +11,8 @@ static int rank_compare(const void *a, const void *b)
     const struct advice_outlook *q = &((const struct advice_ranked *)b)->outlook;
     if (isnan(p->expected) || isnan(q->expected))
         return (int)isnan(p->expected) - (int)isnan(q->expected);
+    if ((p->verdict == ADVICE_HOPELESS) != (q->verdict == ADVICE_HOPELESS))
+        return p->verdict == ADVICE_HOPELESS ? 1 : -1;
     return (p->expected < q->expected) - (p->expected > q->expected);
 }
 

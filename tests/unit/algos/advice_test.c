@@ -168,8 +168,10 @@ Test(advice, ranks_by_what_is_expected)
     struct advice_ranked ranked[ADVICE_RANKED_MAX], some[ADVICE_RANKED_MAX];
     unsigned count = advice_rank(&facts, NULL, -1, ranked);
     cr_assert_gt(count, 5);
-    for (unsigned i = 1; i < count; i++)
-        cr_assert_leq(ranked[i].outlook.expected, ranked[i - 1].outlook.expected);
+    for (unsigned i = 1; i < count; i++) {
+        const struct advice_outlook *last = &ranked[i - 1].outlook, *next = &ranked[i].outlook;
+        cr_expect(next->expected <= last->expected || next->verdict == ADVICE_HOPELESS);
+    }
     const struct algorithm *cql = algorithm_find("cql");
     unsigned fewer = advice_rank(&facts, cql, MECHANISM_DPSGD, some);
     cr_assert(fewer > 0 && fewer < count);
@@ -189,6 +191,25 @@ static enum advice_verdict verdict_of(const struct algorithm *algorithm,
         return ADVICE_UNKNOWN;
     advice_look_at(request, &plan, algorithm->name, "", &look);
     return look.verdict;
+}
+
+/* Few experts and a small epsilon: noise alone may earn more than a weak hope. */
+Test(advice, puts_no_hopeless_candidate_before_another)
+{
+    static const double epsilons[] = {0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2};
+    bool mixed = false;
+    for (size_t e = 0; e < sizeof epsilons / sizeof epsilons[0]; e++) {
+        const struct advice_facts facts = facts_of(40, epsilons[e], false, true);
+        struct advice_ranked ranked[ADVICE_RANKED_MAX];
+        unsigned count = advice_rank(&facts, NULL, -1, ranked);
+        for (unsigned i = 0; i + 1 < count; i++) {
+            enum advice_verdict one = ranked[i].outlook.verdict;
+            enum advice_verdict next = ranked[i + 1].outlook.verdict;
+            cr_expect(one != ADVICE_HOPELESS || next == ADVICE_HOPELESS || next == ADVICE_UNKNOWN);
+            mixed = mixed || (one == ADVICE_WEAK && next == ADVICE_HOPELESS);
+        }
+    }
+    cr_expect(mixed);
 }
 
 Test(advice, finds_what_would_be_enough)
