@@ -166,8 +166,8 @@ struct advice_enough {
 #define ADVICE_MOST_EXPERTS 100000u
 #define ADVICE_MOST_EPSILON 20.0
 
-/* Looks for what REQUEST of ALGORITHM in WORLD would need for a verdict of at least VERDICT, by
- * bisection to a tenth. It makes at most twenty plans. */
+/* Looks for what REQUEST of ALGORITHM in WORLD would need for a verdict of at least VERDICT, to
+ * a tenth. It makes some eight plans. */
 void advice_enough(const struct algorithm *algorithm, const struct algorithm_request *request,
                    const char *world, enum advice_verdict verdict, struct advice_enough *out);
 

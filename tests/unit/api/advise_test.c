@@ -32,13 +32,17 @@ Test(advise, ranks_candidates_from_facts)
     const json_t *list = response_at(r, "/candidates"), *one;
     size_t i;
     double before = INFINITY;
+    bool hopeless = false;
     cr_assert_gt(json_array_size(list), 5);
     json_array_foreach(list, i, one)
     {
         double expected =
             json_number_value(json_object_get(json_object_get(one, "quality"), "expected"));
-        cr_assert_leq(expected, before);
+        bool now = strcmp(member_text(one, "verdict"), "hopeless") == 0;
+        cr_assert(now || !hopeless, "hopeless ones come last");
+        cr_assert(expected <= before || now != hopeless);
         before = expected;
+        hopeless = now;
         cr_assert_str_not_empty(member_text(one, "sentence"));
         cr_assert_null(json_object_get(json_object_get(one, "job"), "dataset"));
     }
@@ -241,7 +245,8 @@ Test(hopeless, plan_is_refused_without_force)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 8);
-    struct response *r = fixture_post(f, "steward", "/v1/jobs", few_experts(id, ""));
+    struct response *r =
+        fixture_post(f, "steward", "/v1/jobs", few_experts(id, ",\"force\":false"));
     expect_problem(r, "hopeless-plan");
     cr_assert_str_eq(response_text(r, "/advice/verdict"), "hopeless");
     cr_assert_not_null(strstr(response_text(r, "/detail"), "With 8 experts and epsilon 0.1"), "%s",
@@ -272,7 +277,7 @@ Test(hopeless, plan_on_public_data_spends_nothing_and_is_accepted)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "public", 8);
-    expect_status(fixture_post(f, "steward", "/v1/jobs", few_experts(id, "")), 202);
+    expect_status(fixture_post(f, "steward", "/v1/jobs", few_experts(id, ",\"force\":false")), 202);
     fixture_close(f);
 }
 
@@ -282,7 +287,8 @@ Test(hopeless, sweep_is_judged_by_its_best_try)
     const char *id = domain_sealed(f, "private", 8);
     const char *body = domain_path(
         "{\"algorithm\":\"behaviour_cloning\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":0.1,"
-        "\"delta\":1e-6},\"sweep\":{\"learning_rate\":[0.001,0.01]},\"evaluate\":{\"environment\":"
+        "\"delta\":1e-6,\"force\":false},\"sweep\":{\"learning_rate\":[0.001,0.01]},\"evaluate\":{"
+        "\"environment\":"
         "\"cartpole\"}}",
         id);
     expect_problem(fixture_post(f, "steward", "/v1/jobs", body), "hopeless-plan");
