@@ -102,10 +102,16 @@ double ranges_norm(uint32_t state_dim, bool coarse)
     return RANGES_UNIT * sqrt(squares) * UP;
 }
 
+/* The noise's deviation as noise_lattice.h takes it, rounded up. */
+static double ranges_scale(double noise_multiplier, double norm)
+{
+    return ceil(ldexp(noise_multiplier * norm * UP, NOISE_LATTICE_FRACTION));
+}
+
 void ranges_release(struct noise_source *noise, double noise_multiplier, double norm, int64_t *sum,
                     size_t count)
 {
-    double scale = ceil(ldexp(noise_multiplier * norm * UP, NOISE_LATTICE_FRACTION));
+    double scale = ranges_scale(noise_multiplier, norm);
     assert(scale >= 1.0 && scale <= (double)NOISE_LATTICE_MAX);
     for (size_t i = 0; i < count; i++)
         sum[i] += noise_lattice_gaussian(noise, (uint64_t)scale);
@@ -197,6 +203,13 @@ static enum algorithm_status ranges_plan(const struct algorithm_request *request
     double multiplier = plan.privacy.noise_multiplier;
     if (2.0 * threshold_of(multiplier, request->state_dim) > request->nominal_experts) {
         *message = drowned;
+        return ALGORITHM_INFEASIBLE;
+    }
+    /* The second release has the larger norm. Only a number of experts in the millions gets here.
+     */
+    if (ranges_scale(multiplier, ranges_norm(request->state_dim, true)) >
+        (double)NOISE_LATTICE_MAX) {
+        *message = "epsilon is so small that the noise could not be drawn";
         return ALGORITHM_INFEASIBLE;
     }
     plan.shape = (struct mlp_shape){.input = request->state_dim, .layer_count = 1, .width = {1}};

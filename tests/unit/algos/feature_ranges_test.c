@@ -210,3 +210,29 @@ Test(feature_ranges, are_refused_where_noise_would_hide_them)
     request.state_dim = RANGES_DIM_MAX + 1;
     cr_expect_eq(feature_ranges_algorithm.plan(&request, &plan, &message), ALGORITHM_BAD_INPUT);
 }
+
+/* However many experts are declared, a plan that is accepted has noise that can be drawn. */
+Test(feature_ranges, are_refused_where_noise_could_not_be_drawn)
+{
+    const uint32_t dims[] = {1, 3, RANGES_DIM_MAX};
+    unsigned accepted = 0, refused = 0;
+    for (int i = 0; i < 3; i++)
+        for (double epsilon = 1; epsilon > 1e-6; epsilon /= 10) {
+            struct algorithm_request request;
+            struct algorithm_plan plan;
+            const char *message = NULL;
+            (void)plan_of(&request, epsilon, 1000000000, &plan);
+            request.state_dim = dims[i];
+            int64_t sum = 0;
+            struct noise_source *noise = noise_source_new("ranges");
+            if (feature_ranges_algorithm.plan(&request, &plan, &message) == ALGORITHM_OK) {
+                ranges_release(noise, plan.privacy.noise_multiplier, ranges_norm(dims[i], true),
+                               &sum, 1);
+                accepted++;
+            } else {
+                refused++;
+            }
+            noise_source_free(noise);
+        }
+    cr_expect(accepted > 0 && refused > 0, "%u, %u", accepted, refused);
+}
