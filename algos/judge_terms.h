@@ -2,6 +2,8 @@
 #ifndef TACET_ALGOS_JUDGE_TERMS_H
 #define TACET_ALGOS_JUDGE_TERMS_H
 
+#define HELD_OUT_MAX_NOISE 100000.0 /* noise multiplier that the judge's sums can be given */
+
 /* Public. */
 struct judge_terms {
     double held_out;  /* share of the experts, in (0, 0.5]; 0: no such judge */

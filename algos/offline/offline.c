@@ -123,11 +123,15 @@ static enum algorithm_status plan_judge(const struct algorithm_request *request,
         *message = "held-out experts judge what dpsgd has trained, and nothing else";
         return ALGORITHM_BAD_INPUT;
     }
-    enum algorithm_status status =
-        offline_plan_status(dp_sgd_plan_find_noise(&alone, share * request->epsilon),
-                            "the judge's share of the budget is too small", message);
+    static const char too_small[] = "the judge's share of the budget is too small";
+    enum algorithm_status status = offline_plan_status(
+        dp_sgd_plan_find_noise(&alone, share * request->epsilon), too_small, message);
     if (status != ALGORITHM_OK)
         return status;
+    if (alone.noise_multiplier > HELD_OUT_MAX_NOISE) { /* it could not be drawn */
+        *message = too_small;
+        return ALGORITHM_INFEASIBLE;
+    }
     plan->judge_noise = alone.noise_multiplier;
     plan->privacy.before = offline_judge_price(plan->judge_noise);
     return ALGORITHM_OK;

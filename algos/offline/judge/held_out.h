@@ -21,11 +21,10 @@
 
 struct noise_source;
 
-#define HELD_OUT_UNITS     4096
-#define HELD_OUT_NORM      (2 * HELD_OUT_UNITS) /* of what one expert adds, in steps */
-#define HELD_OUT_MOST      0.5                  /* share of the experts */
-#define HELD_OUT_EXPERTS   20                   /* nominal number of held-out experts, at least */
-#define HELD_OUT_MAX_NOISE 100000.0             /* noise multiplier */
+#define HELD_OUT_UNITS   4096
+#define HELD_OUT_NORM    (2 * HELD_OUT_UNITS) /* of what one expert adds, in steps */
+#define HELD_OUT_MOST    0.5                  /* share of the experts */
+#define HELD_OUT_EXPERTS 20                   /* nominal number of held-out experts, at least */
 
 enum { HELD_OUT_COUNT, HELD_OUT_VALUE, HELD_OUT_AGREEMENT, HELD_OUT_PRODUCT, HELD_OUT_SUMS };
 

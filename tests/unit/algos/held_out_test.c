@@ -289,6 +289,26 @@ Test(held_out, the_plan_pays_for_both)
     cr_assert_leq(alone.epsilon, terms.share * asked);
 }
 
+/* A share may be so small that its noise cannot be drawn: no plan asks for such. */
+Test(held_out, a_share_that_is_too_small_is_refused)
+{
+    unsigned accepted = 0, refused = 0;
+    for (double share = 0.2; share > 1e-7; share /= 3) {
+        struct kit kit;
+        const char *message = NULL;
+        kit_init(&kit, "cql", MECHANISM_DPSGD, 200);
+        kit.request.judge = terms;
+        kit.request.judge.share = share;
+        enum algorithm_status status = kit.algorithm->plan(&kit.request, &kit.plan, &message);
+        cr_assert(status == ALGORITHM_OK || status == ALGORITHM_INFEASIBLE);
+        if (status == ALGORITHM_OK)
+            cr_expect_leq(kit.plan.judge_noise, HELD_OUT_MAX_NOISE, "%g", share);
+        accepted += status == ALGORITHM_OK;
+        refused += status != ALGORITHM_OK;
+    }
+    cr_expect(accepted > 0 && refused > 0, "%u, %u", accepted, refused);
+}
+
 /* A part without an expert trains as any other: an error would tell that nobody is there. */
 Test(held_out, a_training_without_anybody_is_noise_alone)
 {
