@@ -10,6 +10,10 @@
  * units of 2^-24 each. */
 #define ROUNDING_MARGIN (1.0 - 0x1p-20)
 
+/* Room for the rounding of scaled errors in a group whose rows cancel, for each row, in a squared
+ * norm: each row's rounding is up to 2^-24 of a norm that may be the whole group's. */
+#define GROUP_MARGIN 0x1p-22
+
 /* Scaled errors smaller than 1e-38 round by up to 2^-150 each, and a product multiplies that by an
  * activation. Within these two bounds it stays below 1e-29 of the gradient; beyond them an example
  * contributes nothing, which depends on it alone. */
@@ -83,7 +87,7 @@ void per_example_group_squared_norm(const struct batch *batch, uint32_t rows, ui
             most = fmax(most, squared_norm[i]);
         }
         /* What cancels leaves an error that is small beside the largest row. NaN stays. */
-        double norm = sum <= most ? most : sum;
+        double norm = (sum <= most ? most : sum) * (1.0 + group * GROUP_MARGIN);
         for (uint32_t i = first; i < first + group; i++)
             squared_norm[i] = norm;
     }

@@ -20,8 +20,9 @@ double per_example_inner_product(const float *a, const float *b, uint32_t count)
 
 /* Sets SQUARED_NORM[rows] to the same for the sum of each GROUP consecutive rows' gradients, once
  * in each of its rows, or to the largest of theirs if that is more, so that no single one passes
- * the clip either. ROWS is a multiple of GROUP. The inner product of two rows' gradients is (d_i .
- * d_j) (a_i . a_j + 1). NaN or infinity where one of the group's rows has it. */
+ * the clip either; for GROUP above 1 it is raised by GROUP 2^-22 for the rounding of scaled rows
+ * that cancel. ROWS is a multiple of GROUP. The inner product of two rows' gradients is (d_i . d_j)
+ * (a_i . a_j + 1). NaN or infinity where one of the group's rows has it. */
 void per_example_group_squared_norm(const struct batch *batch, uint32_t rows, uint32_t group,
                                     double *squared_norm);
 

@@ -267,3 +267,31 @@ Test(per_example, a_groups_norm_is_that_of_the_summed_gradients)
     free(one);
     teardown(&f);
 }
+
+/* Rows that nearly cancel keep their sum's bound when each of them is rounded the worse way. */
+Test(per_example, a_group_that_cancels_stays_within_the_clip_norm)
+{
+    enum { GROUP = 64 };
+    const struct mlp_shape one = {.input = 1, .layer_count = 1, .width = {1}};
+    struct batch *batch = batch_new(&one, GROUP);
+    struct rng rng;
+    rng_seed(&rng, 5, 0);
+    for (int round = 0; round < 20000; round++) {
+        double squared_norm[GROUP], sum = 0.0;
+        float factor[GROUP];
+        float up = (float)(1.0 + 0.9 * rng_uniform(&rng));
+        float down = up * (float)(0.96 + 0.02 * rng_uniform(&rng)); /* 32 (up - down) ~ up */
+        double clip = 0.2 + rng_uniform(&rng);
+        for (int i = 0; i < GROUP; i++) {
+            batch_input(batch)[i] = 0.0F;
+            batch_output_error(batch)[i] = i % 2 == 0 ? up : -down;
+        }
+        per_example_group_squared_norm(batch, GROUP, GROUP, squared_norm);
+        per_example_factors(squared_norm, GROUP, clip, factor);
+        per_example_scale(batch, GROUP, factor);
+        for (int i = 0; i < GROUP; i++)
+            sum += (double)batch_output_error(batch)[i];
+        cr_assert_leq(sum, clip, "round %d: longer by %g", round, sum / clip - 1.0);
+    }
+    batch_free(batch);
+}
