@@ -126,7 +126,9 @@ static json_t *teacher_assumptions_json(const struct teacher_row *row, bool secr
         "mean by at most sqrt(2) / shards in the 2-norm, and after mixing to min_probability by "
         "1 - actions min_probability times that.",
         "Number of shards, network, algorithm, mechanism and all settings are public and were not "
-        "derived from the data.",
+        "derived from the data; but the scales of inputs may be released estimates from the same "
+        "data (the member features of the job that trained the policies), whose price stands in "
+        "the dataset's account beside this teacher's.",
         "One expert's data are uploaded under one name.",
         "The policies were trained without noise and are held by the service alone.");
 }

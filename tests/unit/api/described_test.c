@@ -367,6 +367,29 @@ Test(described, teachers_repeat_who_an_expert_is)
     fixture_close(f);
 }
 
+/* A teacher's certificate claims no more than is so where shards were scaled by released ranges. */
+Test(described, teachers_say_that_scales_may_be_estimates)
+{
+    struct fixture *f = fixture_open();
+    const char *id = nameless(f);
+    struct response *measured = domain_run(f, MEASURE(id, 2));
+    struct response *shards = domain_run(
+        f, domain_path("{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"none\",\"shards\":10,"
+                       "\"dataset\":\"%s\",\"features\":\"%s\",\"parameters\":{" SHORT "}}",
+                       id, response_text(measured, "/id")));
+    struct response *teacher = fixture_post(
+        f, "steward", "/v1/teachers",
+        domain_path("{\"policy\":\"%s\",\"adjacency\":{\"unit\":\"expert\"},\"mechanism\":{"
+                    "\"name\":\"gaussian_simplex\",\"sigma\":1},\"budget\":{\"epsilon\":5,"
+                    "\"delta\":5e-5}}",
+                    response_text(shards, "/policy")));
+    expect_status(teacher, 201);
+    struct response *certificate = fixture_get(
+        f, "auditor", domain_path("/v1/teachers/%s/certificate", response_text(teacher, "/id")));
+    cr_expect(strstr(certificate->body, "released estimates from the same data"));
+    fixture_close(f);
+}
+
 Test(described, q_releases_are_bounded_by_the_ranges)
 {
     struct fixture *f = fixture_open();
