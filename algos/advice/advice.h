@@ -159,7 +159,8 @@ unsigned advice_rank(const struct advice_facts *facts, const struct algorithm *a
 /* ---- how much would be enough (enough.c) */
 
 struct advice_enough {
-    uint32_t experts; /* the least at the same budget; 0: not even ADVICE_MOST_EXPERTS */
+    uint32_t experts; /* the least at the same budget; 0: not even ADVICE_MOST_EXPERTS, or a
+                         thousand for each expert of a batch */
     double epsilon;   /* the least with the same experts; 0: not even ADVICE_MOST_EPSILON */
 };
 

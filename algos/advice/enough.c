@@ -14,6 +14,7 @@
 #define FLATTEST      0.25
 #define STEEPEST      4.0
 #define MOST_PLANS    12
+#define MOST_RATIO    1000.0 /* experts to a batch: rare draws take minutes to account for */
 
 struct enough_search {
     const struct algorithm *algorithm;
@@ -21,6 +22,7 @@ struct enough_search {
     const char *world;
     enum advice_verdict verdict; /* that is looked for */
     bool experts;                /* else epsilon is what changes */
+    double batch_size;           /* of the last plan; 0: it samples nothing */
 };
 
 /* Whether VALUE would do. *OUT_SIGNAL is the logarithm of its signal, NAN if it has no plan, and
@@ -38,6 +40,7 @@ static bool enough_does(struct enough_search *search, double value, double *out_
         search->request.epsilon = value;
     if (search->algorithm->plan(&search->request, &plan, &message) != ALGORITHM_OK)
         return false;
+    search->batch_size = plan.privacy.batch_size;
     *out_signal = log(advice_signal(&search->request, &plan, out_method));
     advice_look_at(&search->request, &plan, search->algorithm->name, search->world, &outlook);
     return outlook.verdict >= search->verdict;
@@ -120,6 +123,10 @@ void advice_enough(const struct algorithm *algorithm, const struct algorithm_req
         enough_find(search, LEAST_EPSILON, ADVICE_MOST_EPSILON, log(request->epsilon), signal, aim);
     search.request = *request;
     search.experts = true;
-    out->experts = (uint32_t)enough_find(search, LEAST_EXPERTS, ADVICE_MOST_EXPERTS,
-                                         log(request->nominal_experts), signal, aim);
+    double most = ADVICE_MOST_EXPERTS;
+    if (search.batch_size > 0)
+        most = fmin(most, MOST_RATIO * search.batch_size);
+    if (most > request->nominal_experts)
+        out->experts = (uint32_t)enough_find(search, LEAST_EXPERTS, most,
+                                             log(request->nominal_experts), signal, aim);
 }
