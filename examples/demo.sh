@@ -5,47 +5,20 @@
 #   make demo            or            TACET=build/tacet examples/demo.sh
 #
 # DEMO_EXPERTS (300), DEMO_SEED (a fresh one each time) and DEMO_EPSILON (10) may be set.
-set -euo pipefail
 
-tacet=${TACET:-build/tacet}
+source "$(dirname "$0")/service.sh"
 experts=${DEMO_EXPERTS:-300}
 seed=${DEMO_SEED:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
 epsilon=${DEMO_EPSILON:-10}
-work=$(mktemp -d)
-server=
-
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
-stop() {
-    [ -z "$server" ] || { kill -TERM "$server" 2>/dev/null && wait "$server" 2>/dev/null; } || true
-    rm -rf "$work"
-}
-trap stop EXIT
 started=$SECONDS
 
 # ---- 1. A server -----------------------------------------------------------------------------------------------
 say "1. Start a server on a free port of this machine"
-"$tacet" serve --data "$work/data" --listen 127.0.0.1:0 --port-file "$work/port" >"$work/server.out" 2>"$work/server.log" &
-server=$!
-for _ in $(seq 200); do [ -s "$work/port" ] && break; sleep 0.05; done
-[ -s "$work/port" ] || { cat "$work/server.log" >&2; exit 1; }
-base=http://127.0.0.1:$(cat "$work/port")
+start_server
 echo "tacet serve --data DIR --listen 127.0.0.1:0     ->  $base"
-
-# call TOKEN METHOD PATH [curl arguments]: prints the body; a refusal prints its problem and ends the demo.
-call() {
-    local token=$1 method=$2 path=$3 body; shift 3
-    body=$(curl -sS --fail-with-body -X "$method" -H "Authorization: Bearer $token" "$@" "$base$path") || {
-        printf '\n%s %s was refused:\n%s\n' "$method" "$path" "$body" >&2; exit 1; }
-    printf '%s' "$body"
-}
-json() { printf '%s' "-HContent-Type: application/json"; }
-# A call that may spend budget carries an Idempotency-Key: sent again after a lost answer, it is not charged again.
-fresh_key() { printf 'Idempotency-Key: demo-%s' "$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')"; }
 
 # ---- 2. Who is who ---------------------------------------------------------------------------------------------
 say "2. Make clients: an admin on the command line, the others over HTTP"
-admin=$("$tacet" client create --data "$work/data" --role admin --name demo-admin)
-client() { call "$admin" POST /v1/clients "$(json)" -d "{\"name\":\"$1\",\"role\":\"$2\"}" | jq -r .token; }
 steward=$(client demo-steward steward)
 student=$(client demo-student student)
 echo "admin, steward (owns data and budgets) and student (asks teachers); tokens are shown once and stored hashed"
@@ -78,16 +51,6 @@ job="{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"$private\",\"p
 call "$steward" POST /v1/jobs:estimate "$(json)" -d "$job" | jq '{feasible, cost, plan}'
 
 # ---- 6. Train privately ----------------------------------------------------------------------------------------
-watch_job() { # token id
-    local state line
-    while :; do
-        line=$(call "$1" GET "/v1/jobs/$2")
-        state=$(jq -r .state <<<"$line")
-        jq -r '"\r  \(.state)  step \(.progress.step) of \(.progress.steps)  \((.progress.fraction*100)|floor)%   "' <<<"$line" | tr -d '\n'
-        case $state in succeeded) echo; return 0 ;; failed | cancelled) echo; jq .error <<<"$line"; exit 1 ;; esac
-        sleep 1
-    done
-}
 say "6. Train with expert-level DP-SGD; the budget is reserved before the first step"
 id=$(call "$steward" POST /v1/jobs "$(json)" -H "$(fresh_key)" -d "$job" | jq -r .id)
 watch_job "$steward" "$id"
