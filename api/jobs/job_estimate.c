@@ -88,17 +88,20 @@ static void show_cover(const struct job_wish *wish, json_t *out)
     json_object_set_new(out, "uncovered", json_text_or_null(uncovered));
 }
 
-/* Adds to OUT what the plan is likely to be worth. */
+/* Adds to OUT what the plan is likely to be worth, and of a plan that would be refused what would
+ * be enough, which takes further plans. */
 static void show_advice(const struct job_wish *wish, json_t *out)
 {
     struct job_advice advice;
     struct job_enough enough;
     json_t *json = json_null();
     if (job_advice_look(wish, &advice)) {
-        job_advice_enough(&advice, &enough);
-        json = job_advice_json(&advice, &enough);
-        json_object_set_new(json, "enough", job_enough_json(&enough));
-        json_object_set_new(json, "refused", json_boolean(job_advice_refuses(wish, &advice)));
+        bool refused = job_advice_refuses(wish, &advice);
+        if (refused)
+            job_advice_enough(&advice, &enough);
+        json = job_advice_json(&advice, refused ? &enough : NULL);
+        json_object_set_new(json, "enough", refused ? job_enough_json(&enough) : json_null());
+        json_object_set_new(json, "refused", json_boolean(refused));
     }
     json_object_set_new(out, "advice", json);
 }
