@@ -42,11 +42,12 @@ Test(judge, says_what_public_data_bear_out)
     desk_open(&desk, &server);
     scene_dataset(desk.client, desk.steward, 40, private_id);
     public_dataset(&desk, 30, public_id);
-    snprintf(body, sizeof body,
-             "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
-             "\"privacy\":{\"epsilon\":4,\"delta\":1e-5},\"judge\":{\"dataset\":\"%s\"},"
-             "\"parameters\":{\"hidden\":[8],\"batch_size\":8,\"steps\":20}}",
-             private_id, public_id);
+    snprintf(
+        body, sizeof body,
+        "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
+        "\"privacy\":{\"epsilon\":4,\"delta\":1e-5,\"force\":true},\"judge\":{\"dataset\":\"%s\"},"
+        "\"parameters\":{\"hidden\":[8],\"batch_size\":8,\"steps\":20}}",
+        private_id, public_id);
     desk_submit(&desk, body, "judged", path);
     struct http_answer job = desk_wait(&desk, path);
     const json_t *findings = json_object_get(job.json, "findings");

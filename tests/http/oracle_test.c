@@ -93,7 +93,7 @@ Test(oracle, prices_a_judge_by_held_out_experts)
     scene_dataset(desk.client, desk.steward, 40, dataset);
     snprintf(body, sizeof body,
              "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
-             "\"privacy\":{\"epsilon\":4,\"delta\":1e-5},"
+             "\"privacy\":{\"epsilon\":4,\"delta\":1e-5,\"force\":true},"
              "\"judge\":{\"held_out\":0.5,\"return_low\":0,\"return_high\":20},"
              "\"parameters\":{\"hidden\":[8],\"batch_size\":8,\"steps\":50}}",
              dataset);

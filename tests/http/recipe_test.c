@@ -41,7 +41,8 @@ Test(recipe, a_ward_reaches_a_certificate)
 
 Test(recipe, a_factory_reaches_a_certificate)
 {
-    char *output = run_recipe("RECIPE_EXPERTS=60 RECIPE_EPSILON=8 RECIPE_MECHANISM=dpsgd", "factory");
+    char *output =
+        run_recipe("RECIPE_EXPERTS=100 RECIPE_EPSILON=8 RECIPE_MECHANISM=dpsgd", "factory");
     expect_part(output, "the operator, with every shift that they worked");
     expect_part(output, "The weights are those that the certificate was issued for.");
     free(output);
