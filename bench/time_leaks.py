@@ -203,10 +203,11 @@ def compare(name, pairs, one, two, coin):
           flush=True)
 
 
-NOISY = {"algorithm": "cql", "mechanism": "dpsgd", "privacy": {"epsilon": 4, "delta": 1e-5},
+NOISY = {"algorithm": "cql", "mechanism": "dpsgd",
+         "privacy": {"epsilon": 4, "delta": 1e-5, "force": True},
          "parameters": {"hidden": [32], "batch_size": 8, "steps": 300}}
 LABELS = {"algorithm": "cql", "mechanism": "consensus",
-          "privacy": {"epsilon": 4, "delta": 1e-5, "consensus": {
+          "privacy": {"epsilon": 4, "delta": 1e-5, "force": True, "consensus": {
               "labels": 20, "max_length": 200,
               "skill": {"low": 0, "high": 200, "episodes": 16}}},
           "parameters": {"hidden": [8], "batch_size": 4, "steps": 20}}
