@@ -66,6 +66,11 @@ static enum parameter_problem check_number(const struct parameter_spec *spec, do
     return inside ? PARAMETER_FITS : PARAMETER_OUT_OF_RANGE;
 }
 
+unsigned parameters_least(enum parameter_type type)
+{
+    return type == PARAMETER_INTEGER_LIST ? 0 : 1;
+}
+
 unsigned parameters_most(enum parameter_type type)
 {
     if (type == PARAMETER_INTEGER_LIST)
@@ -77,7 +82,7 @@ unsigned parameters_most(enum parameter_type type)
 enum parameter_problem parameters_check(const struct parameter_spec *spec,
                                         const struct parameter_value *value)
 {
-    if (value->count < 1 || value->count > parameters_most(spec->type))
+    if (value->count < parameters_least(spec->type) || value->count > parameters_most(spec->type))
         return PARAMETER_BAD_COUNT;
     for (unsigned i = 0; i < value->count; i++) {
         enum parameter_problem problem = check_number(spec, value->number[i]);

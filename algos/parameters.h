@@ -13,7 +13,7 @@
 enum parameter_type {
     PARAMETER_REAL,
     PARAMETER_INTEGER,
-    PARAMETER_INTEGER_LIST, /* 1 .. PARAMETER_LIST_MAX integers, e.g. hidden layer widths */
+    PARAMETER_INTEGER_LIST, /* 0 .. PARAMETER_LIST_MAX integers: hidden layer widths */
     PARAMETER_REAL_LIST,    /* 1 .. PARAMETER_REALS_MAX numbers, e.g. one for each coordinate */
     PARAMETER_REAL_EACH,    /* a number for all coordinates, or a list with one for each */
     PARAMETER_CHOICE,       /* one of choices[], stored as its index */
@@ -69,7 +69,9 @@ struct parameter_later {
     struct parameter_value before;
 };
 
-/* How many numbers a value of that type may have: 1 unless it is, or may be, a list. */
+/* How many numbers a value of that type may have: 1 unless it is, or may be, a list. A list of
+ * hidden layers may be empty, which makes a linear model. */
+unsigned parameters_least(enum parameter_type type);
 unsigned parameters_most(enum parameter_type type);
 
 /* The name of choice I of a PARAMETER_CHOICE or _Q_LEARNER, or NULL past the last. */

@@ -62,8 +62,8 @@ extern const char *const offline_arithmetics[]; /* float, exact */
 /* clang-format off */
 #define OFFLINE_PARAMETERS                                                                         \
     [OFFLINE_HIDDEN] = {"hidden", PARAMETER_INTEGER_LIST, {{128}, 1}, 1, 1024, NULL, "units",      \
-        "Widths of the hidden layers; noise grows with the network, so smaller is better under "   \
-        "privacy."},                                                                               \
+        "Widths of the hidden layers, [] for a linear model; noise grows with the network, so "    \
+        "smaller is better under privacy."},                                                                               \
     [OFFLINE_ACTIVATION] = {"activation", PARAMETER_CHOICE, PARAMETER_ONE(MLP_RELU), 0, 1,           \
         offline_activations, "", "What follows every hidden layer."},                              \
     [OFFLINE_LEARNING_RATE] = {"learning_rate", PARAMETER_REAL, PARAMETER_ONE(0.003), 1e-7, 10,      \

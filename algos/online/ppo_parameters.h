@@ -41,7 +41,7 @@ extern const char *const ppo_answer_names[];
 /* Rows of a struct parameter_spec[]; WIDTH of the two hidden layers unless asked otherwise. */
 #define PPO_PARAMETERS(width) \
     [PPO_P_HIDDEN] = {"hidden", PARAMETER_INTEGER_LIST, PPO_PARAMETER_WIDTHS(width), 1, 1024, NULL, "units", \
-                  "Widths of the hidden layers, of the policy and of the value network alike."}, \
+                  "Widths of the hidden layers, of the policy and of the value network alike; [] for linear ones."}, \
     [PPO_P_ACTIVATION] = {"activation", PARAMETER_CHOICE, PARAMETER_ONE(MLP_TANH), 0, 1, ppo_activation_names, "", \
                       "What follows every hidden layer."}, \
     [PPO_P_TRANSITIONS] = {"transitions", PARAMETER_INTEGER, PARAMETER_ONE(300000), 1, 1e9, NULL, "steps", \

@@ -43,8 +43,9 @@ enum {
 static const char *const activations[] = {"relu", "tanh", NULL};
 
 static const struct parameter_spec specs[P_COUNT] = {
-    [P_HIDDEN] = {"hidden", PARAMETER_INTEGER_LIST, PARAMETER_ONE(128), 1, 1024, NULL, "units",
-                  "Widths of the hidden layers; noise grows with the network."},
+    [P_HIDDEN] =
+        {"hidden", PARAMETER_INTEGER_LIST, PARAMETER_ONE(128), 1, 1024, NULL, "units",
+         "Widths of the hidden layers, [] for a linear model; noise grows with the network."},
     [P_ACTIVATION] = {"activation", PARAMETER_CHOICE, PARAMETER_ONE(MLP_RELU), 0, 1, activations,
                       "", "What follows every hidden layer."},
     [P_EPISODES] = {"episodes", PARAMETER_INTEGER, PARAMETER_ONE(1000), 1, 10000000, NULL,

@@ -18,7 +18,7 @@ static const char *const outside[] = {"refuse", "clamp", NULL};
 /* clang-format off */
 const struct parameter_spec gp_q_parameters[GP_Q_COUNT] = {
     [GP_Q_HIDDEN] = {"hidden", PARAMETER_INTEGER_LIST, {{32}, 1}, 1, 1024, NULL, "units",
-        "Widths of the hidden layers of a shard's network."},
+        "Widths of the hidden layers of a shard's network; [] for a linear one."},
     [GP_Q_ACTIVATION] = {"activation", PARAMETER_CHOICE, PARAMETER_ONE(MLP_RELU), 0, 1,
         offline_activations, "", "What follows every hidden layer."},
     [GP_Q_LEARNING_RATE] = {"learning_rate", PARAMETER_REAL, PARAMETER_ONE(0.003), 1e-7, 10, NULL, "",

@@ -29,7 +29,8 @@ static struct field parameter_field(const struct parameter_spec *spec,
     case PARAMETER_Q_LEARNER: return field_text(spec->name, &slot->name, 1, 31);
     case PARAMETER_INTEGER_LIST:
     case PARAMETER_REAL_LIST:
-        return field_array(spec->name, &slot->list, 1, parameters_most(spec->type));
+        return field_array(spec->name, &slot->list, parameters_least(spec->type),
+                           parameters_most(spec->type));
     case PARAMETER_REAL_EACH: return field_any(spec->name, &slot->list);
     case PARAMETER_REAL: break;
     }

@@ -33,6 +33,8 @@ static bool parameter_value_read(const struct parameter_spec *spec, const json_t
                                  struct parameter_value *out)
 {
     *out = (struct parameter_value){.count = 1};
+    if (!json)
+        return false;
     if (parameters_is_choice(spec)) {
         const char *name = json_string_value(json);
         for (unsigned i = 0; name && parameters_choice(spec, i); i++) {

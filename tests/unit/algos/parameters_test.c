@@ -34,6 +34,7 @@ Test(parameters, values_are_checked_against_their_table)
     cr_assert_eq(check(1, 1, 2.5, 0), PARAMETER_NOT_INTEGER);
     cr_assert_eq(check(2, 2, 64, 1), PARAMETER_FITS);
     cr_assert_eq(check(2, 2, 64, 65), PARAMETER_OUT_OF_RANGE);
+    cr_assert_eq(check(2, 0, 0, 0), PARAMETER_FITS, "no hidden layer");
     cr_assert_eq(check(2, PARAMETER_LIST_MAX + 1, 1, 1), PARAMETER_BAD_COUNT);
     cr_assert_eq(check(3, 1, 1, 0), PARAMETER_FITS);
     cr_assert_eq(check(3, 1, 2, 0), PARAMETER_OUT_OF_RANGE);

@@ -91,3 +91,36 @@ Test(job_kind, every_kind_has_both_rows)
     for (int kind = 0; kind < ALGORITHM_KINDS; kind++)
         cr_expect(used[kind], "%d", kind);
 }
+
+/* A list of hidden layers may be empty: the model is then linear. */
+Test(job_kind, every_network_may_be_linear, .timeout = 120)
+{
+#define STEPS_OF "\"hidden\":[],\"batch_size\":4,\"steps\":20"
+#define PRIVATE  "\"dataset\":\"%s\",\"privacy\":{\"epsilon\":1,\"delta\":1e-6,\"force\":true}"
+#define CARTPOLE                                                                                   \
+    "\"environment\":\"cartpole\",\"mechanism\":\"dpsgd\",\"privacy\":{\"epsilon\":6,\"delta\":"   \
+    "1e-3}"
+    static const struct {
+        const char *algorithm, *members;
+    } jobs[] = {
+        {"cql", PRIVATE ",\"parameters\":{" STEPS_OF "}"},
+        {"bcq", PRIVATE ",\"parameters\":{" STEPS_OF "}"},
+        {"behaviour_cloning", PRIVATE ",\"parameters\":{" STEPS_OF "}"},
+        {"gp_q_learning", PRIVATE ",\"parameters\":{\"hidden\":[],\"steps\":20,\"shards\":50}"},
+        {"dqn", CARTPOLE ",\"parameters\":{" STEPS_OF ",\"buffer\":200}"},
+        {"reinforce", CARTPOLE ",\"parameters\":{\"hidden\":[],\"episodes\":20}"},
+        {"ppo", "\"environment\":\"cartpole\",\"parameters\":{\"hidden\":[],\"worlds\":4,"
+                "\"rollout_steps\":16,\"minibatch\":32,\"transitions\":640}"},
+    };
+    struct fixture *f = fixture_open();
+    const char *dataset = domain_sealed(f, "private", 200);
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        const char *members = domain_path(jobs[i].members, dataset);
+        struct response *job =
+            domain_run(f, domain_path("{\"algorithm\":\"%s\",%s}", jobs[i].algorithm, members));
+        cr_expect_str_eq(response_text(job, "/state"), "succeeded", "%s: %s", jobs[i].algorithm,
+                         job->body);
+        cr_expect_eq(json_array_size(response_at(job, "/parameters/hidden")), 0);
+    }
+    fixture_close(f);
+}
