@@ -179,7 +179,9 @@ static struct shown run_world(unsigned steps)
     char *dataset = strdup(http_text(&made, "id"));
     http_answer_clear(&made);
     upload_as(&desk, contributor, dataset, lines_of_x(steps));
-    desk_fill(&desk, dataset, scene_trajectories(19, 2, 20, 7));
+    char *lines = scene_trajectories(19, 2, 20, 7);
+    desk_fill(&desk, dataset, lines);
+    free(lines);
     run_jobs(&desk, dataset, 0, 3);
     shown.metrics[0] = metrics_now(&desk, admin);
     run_jobs(&desk, dataset, 3, 5);
