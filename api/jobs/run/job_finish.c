@@ -236,7 +236,9 @@ static bool has_findings(const struct finish *finish)
     const struct job_run *run = finish->run;
     if (finish->asked)
         return true;
-    return finish->ending->state == JOB_SUCCEEDED &&
+    /* A job whose evaluation alone failed keeps its policy, and what a judge said of it. */
+    bool kept = finish->ending->state == JOB_SUCCEEDED || finish->ending->policy;
+    return kept &&
            (run->finding_count > 0 || run->ranges || run->plan.try_count > 0 || run->judged);
 }
 

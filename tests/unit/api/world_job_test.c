@@ -178,6 +178,25 @@ Test(world_job, a_program_that_breaks_fails_the_job_and_the_policy_is_kept)
                  "state_dim numbers");
 }
 
+/* What held-out experts say of the policy was paid for, too. */
+Test(world_job, a_program_that_breaks_leaves_the_judges_verdict)
+{
+    struct fixture *f = open_with("bad=" SHELL_WORLD(SHELL_RESET, "exit 1"), 60);
+    const char *id = domain_sealed(f, "private", 60);
+    const char *path =
+        submit(f, domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
+                              "\"privacy\":{\"epsilon\":2,\"delta\":1e-6,\"force\":true},"
+                              "\"parameters\":{\"hidden\":[4],\"batch_size\":2,\"steps\":20},"
+                              "\"judge\":{\"held_out\":0.4,\"return_low\":0,\"return_high\":20},"
+                              "\"evaluate\":{\"environment\":\"bad\",\"episodes\":5}}",
+                              id));
+    cr_expect_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    expect_kept(f, path, id, "ended, or closed its output");
+    struct response *job = fixture_get(f, "steward", path);
+    cr_expect_str_neq(response_text(job, "/findings/judge/verdict"), "", "%s", job->body);
+    close_all(f);
+}
+
 Test(world_job, a_policy_that_is_not_released_is_seen_by_no_program)
 {
     char mark[] = "/tmp/tacet-world-XXXXXX", line[1024];
