@@ -115,18 +115,21 @@ static void sentence_write(struct buffer *out, const struct job_advice *advice,
         buffer_add_text(out, "No run like this one was measured, so there is no forecast.");
         return;
     }
-    double ratio = advice->signal;
-    const char *small = "noise", *large = "signal";
-    if (ratio < 1) {
-        ratio = 1 / ratio;
-        small = "signal";
-        large = "noise";
-    }
-    buffer_add_format(out, "With %u experts and epsilon %.3g the %s is %.2g times the %s",
-                      advice->request->nominal_experts, advice->request->epsilon, large, ratio,
-                      small);
-    if (outlook->verdict == ADVICE_HOPELESS) {
+    bool hopeless = outlook->verdict == ADVICE_HOPELESS;
+    double signal = advice->signal;
+    buffer_add_format(out, "With %u experts and epsilon %.3g", advice->request->nominal_experts,
+                      advice->request->epsilon);
+    if (signal < 1)
+        buffer_add_format(out, " the noise is %.2g times the signal", 1 / signal);
+    else if (!hopeless)
+        buffer_add_format(out, " the signal is %.2g times the noise", signal);
+    if (hopeless && signal < 1) {
         buffer_add_text(out, ", and no better than random play is to be expected");
+    } else if (hopeless) {
+        buffer_add_format(out,
+                          ", measured runs with a similar signal-to-noise ratio (%.2g) were no "
+                          "better than random play",
+                          signal);
     } else {
         buffer_add_format(out,
                           ": a %s policy is to be expected, %.0f %% of the way from random play to "

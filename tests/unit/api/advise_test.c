@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/jobs/ask/job_advice.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 
@@ -259,6 +260,29 @@ Test(hopeless, plan_is_refused_without_force)
     expect_status(estimate, 200);
     cr_assert(json_is_true(response_at(estimate, "/advice/refused")));
     fixture_close(f);
+}
+
+/* The sentence about a hopeless plan of 40 experts and epsilon 4; in the arena of CALL. */
+static const char *hopeless_sentence(struct call *call, double signal)
+{
+    const struct algorithm_request request = {.nominal_experts = 40, .epsilon = 4};
+    const struct job_advice advice = {
+        .request = &request, .signal = signal, .outlook = {.verdict = ADVICE_HOPELESS}};
+    return job_advice_sentence(call, &advice, NULL);
+}
+
+Test(hopeless, sentence_names_the_larger_of_signal_and_noise)
+{
+    struct call call = {0};
+    arena_init(&call.arena);
+    cr_assert_str_eq(hopeless_sentence(&call, 2.4),
+                     "With 40 experts and epsilon 4, measured runs with a similar signal-to-noise "
+                     "ratio (2.4) were no better than random play.");
+    cr_assert_str_eq(
+        hopeless_sentence(&call, 0.1),
+        "With 40 experts and epsilon 4 the noise is 10 times the signal, and no better "
+        "than random play is to be expected.");
+    arena_clear(&call.arena);
 }
 
 Test(hopeless, plan_is_accepted_with_force)
