@@ -110,7 +110,7 @@ enum problem api_jobs_estimate(struct call *call)
 {
     const struct job_wish *wish = call->plan;
     const struct dp_sgd_plan *privacy = &wish->plan.plan.privacy;
-    bool private = wish->plan.request.mechanism != MECHANISM_NONE;
+    bool private = wish->plan.request.mechanism != MECHANISM_NONE && wish->plan.rehearsal.runs == 0;
     struct job_time time;
     enum db_status timed = job_time_estimate(call, wish, &time);
     if (timed != DB_OK)

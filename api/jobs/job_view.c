@@ -65,7 +65,7 @@ static json_t *job_privacy_json(const struct job_row *job, const struct job_plan
         held_delta = ledger_delta_value(job->hold_delta);
     }
     /* Steps that cost less epsilon than can be told from 0 still cost delta. */
-    if (job_is_over(job) && (spent > 0 || job->step > 0))
+    if (job_is_over(job) && (spent > 0 || job->step > 0) && plan->rehearsal.runs == 0)
         spent_delta = plan->request.delta;
     return json_pack("{s:s, s:o, s:o, s:o}", "unit", job_plan_unit(plan), "requested",
                      budget_amount(plan->request.epsilon, plan->request.delta), "reserved",
@@ -98,6 +98,8 @@ static json_t *notes_json(const struct job_plan *plan)
     const struct job_kind *kind = job_kind(plan->algorithm);
     if (kind->note)
         json_array_append_new(notes, json_string(kind->note(plan)));
+    if (plan->rehearsal.runs > 0)
+        json_array_append_new(notes, json_string(job_rehearsal_note));
     if (plan->judge[0] != '\0') {
         json_array_append_new(
             notes, json_sprintf("findings.judge is an estimate from the public dataset %s, and no "
@@ -156,6 +158,7 @@ static void show_plan(const struct job_row *job, const struct job_plan *plan, js
         json_object_set_new(out, "release", q_terms_json(&plan->plan.release));
     json_object_set_new(out, "features", json_text_or_null(plan->features_job));
     json_object_set_new(out, "notes", notes_json(plan));
+    json_object_set_new(out, "rehearse", json_boolean(plan->rehearsal.runs > 0));
     json_object_set_new(out, "shards", json_count_or_null(plan->shards));
     json_object_set_new(out, "teacher", job_teacher_json(plan));
     if (plan->request.choice.candidates > 0)
@@ -181,6 +184,7 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         "started_at", json_time(job->started_ms), "finished_at", json_time(job->finished_ms),
         "shards", "teacher", "choose");
     json_object_set_new(json, "features", json_null());
+    json_object_set_new(json, "rehearse", json_null());
     if (job_plan_read(job->plan, &plan)) {
         show_plan(job, &plan, json);
         job_plan_clear(&plan);

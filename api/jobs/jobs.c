@@ -47,12 +47,12 @@ static enum problem check_dataset_now(struct call *call, const struct job_wish *
 }
 
 /* Reserves the price of JOB on the dataset's account, where it has one. A job that plays in a world
- * has no account to debit; its price is stored with it for views. */
+ * has no account to debit; its price is stored with it for views. A rehearsal has no price. */
 static enum problem hold_price(struct call *call, const struct job_wish *wish, struct job_row *job)
 {
     const struct dp_sgd_plan *privacy = &wish->plan.plan.privacy;
     bool plays = wish->dataset.id[0] == '\0';
-    if (wish->plan.request.mechanism == MECHANISM_NONE ||
+    if (wish->plan.request.mechanism == MECHANISM_NONE || wish->plan.rehearsal.runs > 0 ||
         wish->plan.request.mechanism == MECHANISM_TEACHER_ANSWERS || /* each answer is paid for */
         (!plays && wish->dataset.account[0] == '\0'))
         return PROBLEM_NONE;
@@ -137,8 +137,6 @@ static enum problem refuse_hopeless(struct call *call, const struct job_advice *
 enum problem api_jobs_create(struct call *call)
 {
     const struct job_wish *wish = call->plan;
-    /* A job that is public by its kind uses no dataset. */
-    assert(!job_plan_is_public(&wish->plan) || wish->dataset.id[0] == '\0');
     enum problem problem = check_dataset_now(call, wish);
     if (problem != PROBLEM_NONE)
         return problem;
@@ -154,7 +152,9 @@ enum problem api_jobs_create(struct call *call)
                           .created_ms = call->now_ms};
     id_new("job_", job.id);
     memcpy(job.owner, call->caller.id, ID_SIZE);
-    memcpy(job.dataset, wish->dataset.id, ID_SIZE);
+    if (wish->plan.rehearsal.runs == 0) /* which names no dataset, so that no worker reads one */
+        memcpy(job.dataset, wish->dataset.id, ID_SIZE);
+    assert(!job_plan_is_public(&wish->plan) || job.dataset[0] == '\0');
     snprintf(job.environment, sizeof job.environment, "%s", job_plan_world(&wish->plan)->name);
     snprintf(job.algorithm, sizeof job.algorithm, "%s", wish->plan.algorithm->name);
     snprintf(job.mechanism, sizeof job.mechanism, "%s",

@@ -44,7 +44,7 @@ bool job_advice_look(const struct job_wish *wish, struct job_advice *out)
 bool job_advice_refuses(const struct job_wish *wish, const struct job_advice *advice)
 {
     return !wish->plan.request.force && !wish->plan.dataset_public &&
-           advice->outlook.verdict == ADVICE_HOPELESS;
+           wish->plan.rehearsal.runs == 0 && advice->outlook.verdict == ADVICE_HOPELESS;
 }
 
 /* ---- what would be enough */

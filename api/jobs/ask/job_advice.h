@@ -21,7 +21,7 @@ struct job_advice {
 bool job_advice_look(const struct job_wish *wish, struct job_advice *out);
 
 /* True when ADVICE is that a plan on a private dataset will earn no more than random play, and
- * WISH does not say "force". */
+ * WISH does not say "force" and is no rehearsal. */
 bool job_advice_refuses(const struct job_wish *wish, const struct job_advice *advice);
 
 /* What would be enough for a weak and for a good result. */

@@ -186,6 +186,8 @@ void job_kind_read(struct call *call, const struct job_members *members, struct 
 
 const char *job_kind_time_unknown(const struct job_plan *plan)
 {
+    if (plan->rehearsal.runs > 0)
+        return "the job trains on made-up data, for which no times are known";
     if (plan->learn.name[0] != '\0')
         return played_time;
     return job_kind(plan->algorithm)->time_unknown;
@@ -193,7 +195,7 @@ const char *job_kind_time_unknown(const struct job_plan *plan)
 
 bool job_plan_is_public(const struct job_plan *plan)
 {
-    return job_kind(plan->algorithm)->source != JOB_SOURCE_DATASET;
+    return plan->rehearsal.runs > 0 || job_kind(plan->algorithm)->source != JOB_SOURCE_DATASET;
 }
 
 const struct job_world *job_plan_world(const struct job_plan *plan)

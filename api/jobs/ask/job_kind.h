@@ -14,6 +14,7 @@ struct job_members {
     json_t *environment, *privacy, *parameters, *evaluate, *choose, *sweep, *judge;
     const char *judge_dataset;
     int64_t shards; /* 0: not sent */
+    bool rehearse;
 };
 
 /* A member of a request that some kinds require and others refuse. */

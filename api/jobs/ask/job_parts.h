@@ -145,6 +145,22 @@ json_t *job_shards_estimate(const struct job_plan *plan, double epsilon, double 
 /* The sentence about the result of a job with shards. */
 extern const char job_shards_note[];
 
+/* ---- "rehearse":true: the job trains on made-up data (algos/advice/rehearsal.h) in place of the
+ * dataset, of which only the public row is read, when the job is asked for. The job that is stored
+ * has no dataset and no account */
+
+/* Checks that what is sent in CALL's body can be rehearsed, sets OUT's rehearsal, and gathers
+ * faults. OUT's algorithm and mechanism are known. */
+void job_rehearsal_read(struct call *call, bool rehearse, struct job_plan *out);
+
+/* Copies what a rehearsal needs of DATASET into PLAN. PROBLEM_NONE, or a fault with its pointer: it
+ * is too large. */
+enum problem job_rehearsal_fit(struct call *call, const struct dataset_row *dataset,
+                               struct job_plan *plan);
+
+/* The sentence about a rehearsal. */
+extern const char job_rehearsal_note[];
+
 /* ---- "teacher", "client": whom the job asks and who pays; run_teacher.c does the asking */
 
 /* Reads "teacher" and "client" (NULL: not sent) of a request whose algorithm and mechanism are

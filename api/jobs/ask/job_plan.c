@@ -161,6 +161,9 @@ static const struct plan_member plan_members[] = {
     PLAN_MEMBER("audit", audit),
     PLAN_MEMBER("features_job", features_job),
     PLAN_MEMBER("shards", shards),
+    PLAN_MEMBER("rehearsal_runs", rehearsal.runs),
+    PLAN_MEMBER("rehearsal_steps", rehearsal.max_episode_steps),
+    PLAN_MEMBER("rehearsal_floor", rehearsal.min_action_probability),
     PLAN_MEMBER("policy", policy),
     PLAN_MEMBER("q_release", q_release),
     {.name = NULL},
@@ -227,6 +230,9 @@ static bool plan_parse(const json_t *json, struct job_plan *out)
     plan_members_read(request_members, json_object_get(json, "request"), out);
     plan_members_read(steps_members, privacy, out);
     plan_members_read(evaluate_members, evaluate, out);
+    if (out->rehearsal.runs > REHEARSAL_RUNS ||
+        (out->rehearsal.runs > 0 && out->rehearsal.max_episode_steps == 0))
+        return false;
     if (!job_stage_parse(privacy, out) ||
         !job_judge_parse(json_object_get(privacy, "judge"), out) ||
         !job_teacher_parse(json_object_get(json, "teacher"), out) ||

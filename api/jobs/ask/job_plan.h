@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "algos/advice/rehearsal.h"
 #include "algos/algorithm.h"
 #include "api/data/environment_choice.h"
 #include "api/worlds/worlds.h"
@@ -30,7 +31,8 @@ struct job_plan {
     char features_job[ID_SIZE]; /* the job that released them; "": they were described, or none */
     bool dataset_public;        /* "sensitivity":"public" */
     uint32_t shards;            /* of experts, a policy for each; 0: one policy of all */
-    bool experts_declared;      /* the number of experts was declared, not counted at sealing */
+    struct rehearsal_terms rehearsal; /* on made-up data, in place of the dataset; runs 0: none */
+    bool experts_declared; /* the number of experts was declared, not counted at sealing */
 
     struct job_world learn;    /* to learn in; request.world is that while the job is planned and
                                   while it runs, and NULL in a plan that was read */

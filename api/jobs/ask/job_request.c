@@ -136,6 +136,7 @@ static bool read_members(struct call *call, struct job_members *members, struct 
         field_optional(field_object("choose", &members->choose)),
         field_optional(field_object("sweep", &members->sweep)),
         field_optional(field_object("judge", &members->judge)),
+        field_optional(field_bool("rehearse", &members->rehearse)),
         field_optional(field_integer("shards", &members->shards, ENSEMBLE_SHARDS_MIN, SHARDS_MAX)),
     };
     bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
@@ -162,6 +163,8 @@ static bool read_members(struct call *call, struct job_members *members, struct 
         job_judge_read(call, members->judge, &members->judge_dataset, out);
     if (known)
         job_shards_read(call, call->body, members->shards, out);
+    if (known)
+        job_rehearsal_read(call, members->rehearse, out);
     if (members->sweep && known && out->request.mechanism == MECHANISM_TEACHER_ANSWERS) {
         call_invalid(call, "/sweep",
                      "is not possible where a teacher is asked: every try would pay for its own "
@@ -258,6 +261,8 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     }
     const struct job_kind *kind = job_kind(plan->algorithm);
     enum problem unfit = job_unprotected_fit(call, members.understood, plan);
+    if (unfit == PROBLEM_NONE)
+        unfit = job_rehearsal_fit(call, &out->dataset, plan);
     if (unfit == PROBLEM_NONE && kind->fit)
         unfit = kind->fit(call, &members, plan);
     if (unfit == PROBLEM_NONE)

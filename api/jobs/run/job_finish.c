@@ -129,6 +129,7 @@ static void prepare_findings(struct finish *finish)
     else
         object = job_findings_json(run);
     job_judge_show(run, object);
+    job_rehearsal_show(run, object);
     size_t size = 0;
     finish->findings = json_text_write(object, false, &size);
     json_decref(object);
@@ -238,8 +239,8 @@ static bool has_findings(const struct finish *finish)
         return true;
     /* A job whose evaluation alone failed keeps its policy, and what a judge said of it. */
     bool kept = finish->ending->state == JOB_SUCCEEDED || finish->ending->policy;
-    return kept &&
-           (run->finding_count > 0 || run->ranges || run->plan.try_count > 0 || run->judged);
+    return kept && (run->finding_count > 0 || run->ranges || run->plan.try_count > 0 ||
+                    run->judged || run->rehearsed.runs > 0);
 }
 
 /* Reads the dataset as it is now, for the certificates. False: the database failed. */

@@ -64,6 +64,8 @@ struct job_run {
     const char *unjudged; /* why it has no figures: static, lower case and without a stop; NULL: it
                              has */
 
+    struct rehearsal_figures rehearsed; /* of a rehearsal that is over; else of 0 runs */
+
     struct held_out_figures witness; /* of held-out experts: post-processing of what was released */
 
     struct dataset_row dataset; /* at the end; all zero where it learned without one */
@@ -191,6 +193,14 @@ struct job_teacher_spent {
 /* Reads the spending from FINDINGS, the JSON text that job_teacher_all_findings gives. */
 struct job_teacher_spent job_teacher_spent_of(const char *findings);
 
+/* ---- its rehearsal (run_rehearsal.c) */
+
+/* Trains the plan on made-up data and notes the figures in RUN. As algorithm->train. */
+enum algorithm_status job_rehearse(struct job_run *run, const char **message);
+
+/* Adds the figures that job_rehearse noted in RUN to OBJECT. */
+void job_rehearsal_show(const struct job_run *run, json_t *object);
+
 /* ---- its stages (run_stage.c) */
 
 /* Trains in both stages (or in the only one). RUN and its TRAINING as algorithm.h has them. */
@@ -302,8 +312,8 @@ struct run_kind {
     enum problem given_up; /* of a job that ended its workers again and again */
 };
 
-/* The row of ALGORITHM's kind. */
-const struct run_kind *run_kind(const struct algorithm *algorithm);
+/* The row of PLAN's algorithm's kind, or that of rehearsals. */
+const struct run_kind *run_kind(const struct job_plan *plan);
 
 /* Runs a training job: takes a result that was kept, or loads the data or opens the world and
  * trains; then completes the job. */

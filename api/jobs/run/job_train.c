@@ -143,14 +143,16 @@ static bool without_data(struct job_run *run, struct job_ending *ending)
 
 bool job_train(struct job_run *run, struct job_ending *ending)
 {
-    const struct run_kind *kind = run_kind(run->plan.algorithm);
+    const struct run_kind *kind = run_kind(&run->plan);
     const char *message = NULL;
     enum algorithm_status status = ALGORITHM_OK;
     struct policy *policy = kind->kept(run);
     run->finished = policy || run->release;
     if (run->storage_failed || run->waiting)
         return false;
-    if (!run->finished && run->plan.learn.name[0] != '\0') {
+    if (!run->finished && run->plan.rehearsal.runs > 0) {
+        status = job_rehearse(run, &message);
+    } else if (!run->finished && run->plan.learn.name[0] != '\0') {
         status = train_in_world(run, &policy, &message);
     } else if (!run->finished && run->job.dataset[0] == '\0') {
         status = train_from(run, NULL, &policy, &message);

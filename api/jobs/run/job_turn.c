@@ -109,7 +109,7 @@ static bool give_up(struct job_run *run, struct job_ending *ending)
     struct policy *policy = NULL;
     run->resumed = true;
     if (job_plan_read(run->job.plan, &run->plan)) {
-        const struct run_kind *kind = run_kind(run->plan.algorithm);
+        const struct run_kind *kind = run_kind(&run->plan);
         policy = kind->kept(run);
         problem = kind->given_up;
     }
@@ -151,7 +151,7 @@ static bool turn_to_end(struct job_run *run, struct job_ending *ending)
             refuse_plan(run, ending);
         return true;
     }
-    const struct run_kind *kind = run_kind(run->plan.algorithm);
+    const struct run_kind *kind = run_kind(&run->plan);
     if (cancelled) { /* while nobody had it */
         ending->policy = kind->kept(run);
         return !run->storage_failed && !run->waiting;

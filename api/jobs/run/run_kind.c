@@ -36,7 +36,12 @@ static const struct run_kind kinds[ALGORITHM_KINDS] = {
     [ALGORITHM_EVALUATES] = {nothing_kept, job_play, NULL, PROBLEM_EVALUATION_FAILED},
 };
 
-const struct run_kind *run_kind(const struct algorithm *algorithm)
+static const struct run_kind rehearsal = {nothing_kept, job_train, findings_complete,
+                                          PROBLEM_TRAINING_FAILED};
+
+const struct run_kind *run_kind(const struct job_plan *plan)
 {
-    return &kinds[algorithm->kind];
+    if (plan->rehearsal.runs > 0)
+        return &rehearsal;
+    return &kinds[plan->algorithm->kind];
 }

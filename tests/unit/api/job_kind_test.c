@@ -83,7 +83,7 @@ Test(job_kind, every_kind_has_both_rows)
     const struct algorithm *const *all = algorithm_all(&count);
     bool used[ALGORITHM_KINDS] = {false};
     for (unsigned i = 0; i < count; i++) {
-        const struct run_kind *run = run_kind(all[i]);
+        const struct run_kind *run = run_kind(&(struct job_plan){.algorithm = all[i]});
         used[all[i]->kind] = true;
         cr_assert(run->kept && run->work, "%s", all[i]->name);
         cr_assert_eq(run->complete == NULL, all[i]->train == NULL, "%s", all[i]->name);

@@ -68,6 +68,7 @@ static const struct job_option options[] = {
     {"audit", ",\"audit\":\"%s\"", "", "", DATA_CROWD, false, NULL},
     {"held out", ",\"judge\":{\"held_out\":0.5,\"return_low\":0,\"return_high\":20}", "", "",
      DATA_CROWD, false, "cql"},
+    {"rehearse", ",\"rehearse\":true", "", "", DATA_CROWD, false, "behaviour_cloning"},
     {"shards", ",\"shards\":3", "", "", DATA_CROWD, true, NULL},
     {"skill", "", ",\"consensus\":{\"labels\":20,\"skill\":{\"low\":0,\"high\":20,\"episodes\":1}}",
      "", DATA_CROWD, true, NULL},
