@@ -1,6 +1,7 @@
 /* The advisor over HTTP: ask it, take what it ranks first, and see what was taken. */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/http/scene.h"
@@ -87,4 +88,45 @@ Test(advise, a_hopeless_plan_is_refused_and_nothing_is_spent)
     cr_assert_gt(desk_epsilon(&desk, dataset, "spent"), 0);
     http_answer_clear(&job);
     desk_expect_whole_ledger(&desk);
+}
+
+/* The job of the first candidate, with "rehearse", as somebody would send it. */
+static char *rehearsed_body(void)
+{
+    char body[400];
+    snprintf(body, sizeof body, "{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":4,\"delta\":1e-6}}",
+             dataset);
+    struct http_answer advice = desk_post(&desk, 200, "/v1/jobs:advise", body, NULL);
+    const json_t *first = json_array_get(json_object_get(advice.json, "candidates"), 0);
+    json_t *job = json_deep_copy(json_object_get(first, "job"));
+    json_t *parameters = json_object_get(job, "parameters");
+    if (!parameters) {
+        parameters = json_object();
+        json_object_set_new(job, "parameters", parameters);
+    }
+    json_object_set_new(parameters, "steps", json_integer(500));
+    json_object_set_new(job, "rehearse", json_true());
+    char *text = json_dumps(job, JSON_COMPACT);
+    cr_assert_not_null(text, "%s", advice.body);
+    json_decref(job);
+    http_answer_clear(&advice);
+    return text;
+}
+
+Test(advise, a_candidate_is_rehearsed_for_nothing)
+{
+    char path[96];
+    char *body = rehearsed_body();
+    desk_submit(&desk, body, "rehearsal-1", path);
+    struct http_answer job = desk_wait(&desk, path);
+    cr_assert_str_eq(http_text(&job, "state"), "succeeded", "%s", job.body);
+    const json_t *found = json_object_get(json_object_get(job.json, "findings"), "rehearsal");
+    cr_assert_eq(json_array_size(json_object_get(found, "runs")), 3, "%s", job.body);
+    cr_assert_str_not_empty(advise_text(found, "sentence"));
+    cr_assert(json_is_null(json_object_get(job.json, "policy")));
+    cr_assert_eq(desk_epsilon(&desk, dataset, "reserved"), 0);
+    cr_assert_eq(desk_epsilon(&desk, dataset, "spent"), 0);
+    desk_expect_whole_ledger(&desk);
+    http_answer_clear(&job);
+    free(body);
 }
