@@ -45,7 +45,9 @@ static bool parameter_value_read(const struct parameter_spec *spec, const json_t
         }
         return false;
     }
-    if (parameters_most(spec->type) > 1 && !json_is_number(json)) {
+    if (!json_is_number(json) && !json_is_array(json))
+        return false;
+    if (parameters_most(spec->type) > 1 && json_is_array(json)) {
         size_t count = json_array_size(json);
         for (size_t i = 0; i < count && count <= parameters_most(spec->type); i++)
             out->number[i] = json_number_value(json_array_get(json, i));
