@@ -69,9 +69,10 @@ struct parameter_later {
     struct parameter_value before;
 };
 
-/* How many numbers a value of that type may have: 1 unless it is, or may be, a list. A list of
- * hidden layers may be empty, which makes a linear model. */
+/* The fewest numbers that a value of that type may have: 1, or 0 for a list of hidden layers, which
+ * makes a linear model. */
 unsigned parameters_least(enum parameter_type type);
+/* The most of them: 1 unless it is, or may be, a list. */
 unsigned parameters_most(enum parameter_type type);
 
 /* The name of choice I of a PARAMETER_CHOICE or _Q_LEARNER, or NULL past the last. */
