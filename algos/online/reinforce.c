@@ -179,7 +179,8 @@ static void reinforce_describe(const struct algorithm_request *request,
                   "An episode is used in one update and never again; what later people do may "
                   "depend on it through the noised weights alone.");
     statement_add(out->assumptions, "One person gives one episode. For a person who gives k "
-                                    "episodes the squared sensitivity is k times as large.");
+                                    "episodes the sensitivity is sqrt(k) times as large if no two "
+                                    "of them are in one update, and else up to k times.");
     statement_add(out->warnings, online_arithmetic(privacy));
     statement_number(out, "uses_of_an_episode", 1);
     double replaced = dp_sgd_plan_epsilon_replaced(privacy);

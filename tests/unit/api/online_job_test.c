@@ -73,6 +73,8 @@ Test(online_job, an_episode_is_protected_whatever_the_number_of_updates)
     cr_expect(strstr(response_text(c, "/privacy/neighbours"), "one episode is removed") != NULL);
     cr_expect_gt(response_number(c, "/plan/epsilon_replaced"), 4);
     cr_expect(strstr(response_text(c, "/assumptions/0"), "no account is debited") != NULL);
+    /* Episodes of one person in one update add up: sqrt(k) would be too little for them. */
+    cr_expect_not_null(strstr(c->body, "if no two of them are in one update"));
     expect_status(fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", id)), 200);
     domain_expect_whole_ledger(f);
     fixture_close(f);
