@@ -174,6 +174,7 @@ static enum algorithm_status rehearsal_run(struct rehearsing *r, struct rehearsa
     enum algorithm_status status = ALGORITHM_NO_MEMORY;
     if (r->data)
         status = rehearsal->algorithm->plan(&plain, &plain_plan, message);
+    plain_plan.total_steps = rehearsal->plan->total_steps; /* which the budget may have cut */
     if (status == ALGORITHM_OK)
         status = rehearsal_part(r, &request, rehearsal->plan, &run->private_return, message);
     if (status == ALGORITHM_OK)

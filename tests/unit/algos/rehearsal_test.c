@@ -244,6 +244,21 @@ Test(rehearsal, does_not_depend_on_the_scale_of_somebodys_rewards_and_records)
         cr_assert_eq(usual.run[i].private_return, other.run[i].private_return);
 }
 
+/* Where the budget cuts the steps, they are cut of both trainings, and progress ends at its end. */
+Test(rehearsal, plain_training_has_the_steps_that_are_paid_for)
+{
+    struct rehearsing r = {.stop_from = UINT64_MAX};
+    struct rehearsal_figures figures;
+    struct kit kit;
+    kit_of_rehearsal(&kit, "behaviour_cloning", MECHANISM_DPSGD);
+    kit_set(&kit, "steps", 3000);
+    kit_set(&kit, "noise_multiplier", 4);
+    kit_plan(&kit);
+    cr_assert_lt(kit.plan.total_steps, 3000 / 6);
+    cr_assert_eq(kit_rehearse(&kit, &r, &figures), ALGORITHM_OK);
+    cr_assert_leq(r.last, kit.plan.total_steps);
+}
+
 Test(rehearsal, ends_when_it_is_cancelled)
 {
     struct rehearsing r = {.stop_from = 1};
