@@ -95,10 +95,14 @@ static struct algorithm_request rehearsal_request(const struct rehearsal *rehear
     return request;
 }
 
-/* The same training without a mechanism. */
-static struct algorithm_request rehearsal_plain(const struct algorithm_request *request)
+/* The same training without a mechanism. Its gradients are multiplied by the full weight over what
+ * an expert has, which is made 1 here: noisy ones have no such factor. */
+static struct algorithm_request rehearsal_plain(const struct rehearsing *r,
+                                                const struct algorithm_request *request)
 {
     struct algorithm_request plain = *request;
+    plain.parameters.value[OFFLINE_FULL_WEIGHT].number[0] =
+        (double)r->size.trajectories * r->size.steps;
     plain.mechanism = MECHANISM_NONE;
     plain.epsilon = plain.delta = plain.plain_share = 0;
     plain.stage = (struct stage_request){.kind = STAGE_NONE};
@@ -165,7 +169,7 @@ static enum algorithm_status rehearsal_run(struct rehearsing *r, struct rehearsa
 {
     const struct rehearsal *rehearsal = r->rehearsal;
     const struct algorithm_request request = rehearsal_request(rehearsal, figures, number);
-    const struct algorithm_request plain = rehearsal_plain(&request);
+    const struct algorithm_request plain = rehearsal_plain(r, &request);
     struct algorithm_plan plain_plan;
     struct rehearsal_run *run = &figures->run[number];
     made_up_world_init(&r->world, &request, request.seed);

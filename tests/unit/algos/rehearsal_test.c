@@ -259,6 +259,20 @@ Test(rehearsal, plain_training_has_the_steps_that_are_paid_for)
     cr_assert_leq(r.last, kit.plan.total_steps);
 }
 
+/* A step without adaptive moments is as long as its gradient: both trainings' are of one scale. */
+Test(rehearsal, plain_steps_are_as_long_as_noisy_ones)
+{
+    struct kit kit;
+    kit_of_rehearsal(&kit, "behaviour_cloning", MECHANISM_DPSGD);
+    kit_set(&kit, "optimizer", 0); /* sgd */
+    kit_set(&kit, "learning_rate", 0.05);
+    kit_plan(&kit);
+    kit.plan.privacy.noise_multiplier = 1e-12;
+    kit.plan.privacy.clip_norm = 1e6;
+    double quality = mean_quality(&kit);
+    cr_assert(quality > 0.8 && quality < 1.2, "%g", quality);
+}
+
 Test(rehearsal, ends_when_it_is_cancelled)
 {
     struct rehearsing r = {.stop_from = 1};
