@@ -82,6 +82,7 @@ static struct algorithm_request rehearsal_request(const struct rehearsal *rehear
 {
     struct algorithm_request request = *rehearsal->request;
     struct parameter_value *values = request.parameters.value;
+    const double length = request.stage.max_length; /* of an episode in which skill is measured */
     request.seed += run;
     values[OFFLINE_FULL_WEIGHT].number[0] = 1;
     values[OFFLINE_RETURN_LOW].number[0] = figures->random_return;
@@ -90,8 +91,8 @@ static struct algorithm_request rehearsal_request(const struct rehearsal *rehear
         double most = fmin(figures->steps, 1 / (1 - fmin(request.discount, 1 - 1e-9)));
         values[OFFLINE_REWARD_SCALE].number[0] = VALUES / most;
     }
-    request.stage.skill.low = figures->random_return;
-    request.stage.skill.high = figures->best_return;
+    request.stage.skill.low = length / request.action_count;
+    request.stage.skill.high = length;
     return request;
 }
 
