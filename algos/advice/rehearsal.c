@@ -6,6 +6,7 @@
 
 #include "algos/advice/made_up_world.h"
 #include "algos/offline/expert_policies.h"
+#include "algos/offline/hooks.h"
 #include "algos/offline/offline.h"
 #include "algos/offline/stage.h"
 
@@ -112,16 +113,27 @@ static struct algorithm_request rehearsal_plain(const struct rehearsing *r,
 
 /* ---- running */
 
-static enum algorithm_status rehearsal_play(const struct rehearsing *r, const struct policy *policy,
+/* Plays block by block, since steps of a large network may take long. */
+static enum algorithm_status rehearsal_play(struct rehearsing *r, const struct policy *policy,
                                             double *out_return)
 {
-    struct policy_evaluation played;
     const struct env *env = &r->world.env;
-    bool good = policy_evaluate(policy, env, NULL, REHEARSAL_EPISODES, r->size.steps,
-                                r->rehearsal->request->seed + PLAYED, &played);
-    if (!good && played.broken)
-        return ALGORITHM_NO_MEMORY;
-    *out_return = good ? played.mean_return : (double)r->size.steps / env->action_count;
+    const struct algorithm_hooks hooks = {.context = r, .pulse = rehearsal_pulse};
+    const uint64_t seed = r->rehearsal->request->seed + PLAYED;
+    double sum = 0;
+    for (uint32_t done = 0; done < REHEARSAL_EPISODES; done += REHEARSAL_BLOCK) {
+        struct policy_evaluation played;
+        enum algorithm_status status =
+            hooks_pulse(&hooks, r->rehearsal->plan->total_steps, NULL, NULL);
+        if (status != ALGORITHM_OK)
+            return status;
+        bool good = policy_evaluate(policy, env, NULL, REHEARSAL_BLOCK, r->size.steps, seed + done,
+                                    &played);
+        if (!good && played.broken)
+            return ALGORITHM_NO_MEMORY;
+        sum += good ? played.mean_return : (double)r->size.steps / env->action_count;
+    }
+    *out_return = sum * REHEARSAL_BLOCK / REHEARSAL_EPISODES;
     return ALGORITHM_OK;
 }
 

@@ -277,6 +277,19 @@ Test(rehearsal, plain_steps_are_as_long_as_noisy_ones)
     cr_assert(quality > 0.8 && quality < 1.2, "%g", quality);
 }
 
+/* A policy's play may take long, too: two plays a run. */
+Test(rehearsal, asks_while_policies_play)
+{
+    struct rehearsing r = {.stop_from = UINT64_MAX};
+    struct rehearsal_figures figures;
+    struct kit kit;
+    kit_of_rehearsal(&kit, "behaviour_cloning", MECHANISM_DPSGD);
+    kit_set(&kit, "steps", 1);
+    kit_plan(&kit);
+    cr_assert_eq(kit_rehearse(&kit, &r, &figures), ALGORITHM_OK);
+    cr_assert_geq(r.pulses, 2 * REHEARSAL_RUNS * REHEARSAL_EPISODES / REHEARSAL_BLOCK);
+}
+
 Test(rehearsal, ends_when_it_is_cancelled)
 {
     struct rehearsing r = {.stop_from = 1};
