@@ -23,6 +23,18 @@ struct rehearsing {
     uint32_t part, parts; /* this training, out of so many */
 };
 
+bool rehearsal_fits(const struct algorithm *algorithm, const struct algorithm_request *request,
+                    const struct rehearsal_terms *terms)
+{
+    const double floors = terms->min_action_probability * request->action_count;
+    return algorithm->kind == ALGORITHM_LEARNS_FROM_DATA && request->mechanism != MECHANISM_NONE &&
+           request->state_dim >= 1 && request->state_dim <= ENV_MAX_STATE_DIM &&
+           request->action_count >= 2 && request->action_count <= ENV_MAX_ACTIONS &&
+           request->nominal_experts >= 1 && request->nominal_experts <= REHEARSAL_MAX_EXPERTS &&
+           terms->runs >= 1 && terms->runs <= REHEARSAL_RUNS && terms->max_episode_steps >= 1 &&
+           floors >= 0 && floors <= 1; /* no NaN */
+}
+
 /* ---- what a training asks */
 
 static enum algorithm_pulse rehearsal_pulse(void *context, uint64_t steps_done)

@@ -50,6 +50,10 @@ struct rehearsal_figures {
     struct rehearsal_run run[REHEARSAL_RUNS];
 };
 
+/* True when that can be rehearsed: all of it is within the bounds above. */
+bool rehearsal_fits(const struct algorithm *algorithm, const struct algorithm_request *request,
+                    const struct rehearsal_terms *terms);
+
 /* Makes up worlds and experts from the request's seed, and trains twice in each, with and without
  * the mechanism. The settings that speak of somebody's rewards or records (reward_scale,
  * return_low, return_high, full_weight_transitions, the scale of skill) are given the made-up

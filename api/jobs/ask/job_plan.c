@@ -230,8 +230,7 @@ static bool plan_parse(const json_t *json, struct job_plan *out)
     plan_members_read(request_members, json_object_get(json, "request"), out);
     plan_members_read(steps_members, privacy, out);
     plan_members_read(evaluate_members, evaluate, out);
-    if (out->rehearsal.runs > REHEARSAL_RUNS ||
-        (out->rehearsal.runs > 0 && out->rehearsal.max_episode_steps == 0))
+    if (out->rehearsal.runs > 0 && !rehearsal_fits(out->algorithm, &out->request, &out->rehearsal))
         return false;
     if (!job_stage_parse(privacy, out) ||
         !job_judge_parse(json_object_get(privacy, "judge"), out) ||

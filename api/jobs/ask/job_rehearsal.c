@@ -47,9 +47,9 @@ enum problem job_rehearsal_fit(struct call *call, const struct dataset_row *data
     const struct algorithm_request *request = &plan->request;
     if (plan->rehearsal.runs == 0)
         return PROBLEM_NONE;
-    if (request->state_dim > ENV_MAX_STATE_DIM || request->action_count < 2 ||
-        request->action_count > ENV_MAX_ACTIONS ||
-        request->nominal_experts > REHEARSAL_MAX_EXPERTS) {
+    plan->rehearsal.max_episode_steps = dataset->max_episode_steps;
+    plan->rehearsal.min_action_probability = dataset->min_action_probability;
+    if (!rehearsal_fits(plan->algorithm, request, &plan->rehearsal)) {
         return call_invalid(call, "/rehearse",
                             "needs a dataset of at most %d numbers a state, of 2 to %d actions and "
                             "of at most %u experts",
@@ -60,7 +60,5 @@ enum problem job_rehearsal_fit(struct call *call, const struct dataset_row *data
                             "makes up %u experts, whose cloned policies take over %zu MiB",
                             request->nominal_experts, JOB_NETWORKS_MAX_BYTES >> 20);
     }
-    plan->rehearsal.max_episode_steps = dataset->max_episode_steps;
-    plan->rehearsal.min_action_probability = dataset->min_action_probability;
     return PROBLEM_NONE;
 }

@@ -290,6 +290,41 @@ Test(rehearsal, asks_while_policies_play)
     cr_assert_geq(r.pulses, 2 * REHEARSAL_RUNS * REHEARSAL_EPISODES / REHEARSAL_BLOCK);
 }
 
+/* A plan that was stored is read by the same bounds. */
+Test(rehearsal, fits_within_what_can_be_made_up)
+{
+    const struct rehearsal_terms good = {REHEARSAL_RUNS, 1, 1.0 / KIT_ACTIONS};
+    const struct rehearsal_terms bad[] = {{0, STEPS, 0.02},
+                                          {REHEARSAL_RUNS + 1, STEPS, 0.02},
+                                          {REHEARSAL_RUNS, 0, 0.02},
+                                          {REHEARSAL_RUNS, STEPS, NAN},
+                                          {REHEARSAL_RUNS, STEPS, -0.02},
+                                          {REHEARSAL_RUNS, STEPS, 0.34}};
+    struct kit kit;
+    kit_init(&kit, "cql", MECHANISM_DPSGD, EXPERTS);
+    cr_assert(rehearsal_fits(kit.algorithm, &kit.request, &good));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        cr_assert_not(rehearsal_fits(kit.algorithm, &kit.request, &bad[i]), "%zu", i);
+    const struct algorithm_request usual = kit.request;
+    const struct {
+        uint32_t *at, value;
+    } sizes[] = {{&kit.request.state_dim, 0},
+                 {&kit.request.state_dim, ENV_MAX_STATE_DIM + 1},
+                 {&kit.request.action_count, 1},
+                 {&kit.request.action_count, ENV_MAX_ACTIONS + 1},
+                 {&kit.request.nominal_experts, 0},
+                 {&kit.request.nominal_experts, REHEARSAL_MAX_EXPERTS + 1}};
+    const struct rehearsal_terms floorless = {REHEARSAL_RUNS, STEPS, 0};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        kit.request = usual;
+        *sizes[i].at = sizes[i].value;
+        cr_assert_not(rehearsal_fits(kit.algorithm, &kit.request, &floorless), "size %zu", i);
+    }
+    kit.request = usual;
+    kit.request.mechanism = MECHANISM_NONE;
+    cr_assert_not(rehearsal_fits(kit.algorithm, &kit.request, &good));
+}
+
 Test(rehearsal, ends_when_it_is_cancelled)
 {
     struct rehearsing r = {.stop_from = 1};
