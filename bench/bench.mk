@@ -102,16 +102,18 @@ $(BENCH_OUT)/advise: $(ADVISE_OBJECTS) $(BENCH_ROOMS)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(ADVISE_OBJECTS) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
 
-ADVISE     ?=
-ADVISE_RUN  = $(BENCH_OUT)/advise --results docs/results/advice.tsv
+ADVISE         ?=
+ADVISE_TABLE    = $(BENCH_OUT)/advise --results docs/results/advice.tsv
+ADVISE_JUDGED   = $(BENCH_OUT)/advise --results docs/results/advice-judged.tsv
 .PHONY: advise-table
 advise-table: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/advise
 	@mkdir -p $(BUILD)/experts docs/results
-	@$(ADVISE_RUN) --cache $(BUILD)/experts $(ADVISE)
-	@$(ADVISE_RUN) --table algos/advice/runs.c
+	@$(ADVISE_TABLE) --cache $(BUILD)/experts $(ADVISE)
+	@$(ADVISE_JUDGED) --cache $(BUILD)/experts --population 2 --first-seed 11 --epsilons 1,3,8,0 $(ADVISE)
+	@$(ADVISE_TABLE) --table algos/advice/runs.c
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/advise
-	@$(ADVISE_RUN) --report docs/results/advice-tables.md
+	@$(ADVISE_JUDGED) --report docs/results/advice-tables.md
 
 # Q-learning with functional noise: what it claims, what is true, and the service's releases: docs/results/gp.md. Resumable;
 # minutes of CPU time.

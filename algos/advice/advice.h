@@ -38,6 +38,7 @@ struct advice_facts {
 
 enum advice_method {
     ADVICE_DPSGD,     /* noisy steps */
+    ADVICE_LINEAR,    /* noisy steps of a model without hidden layers */
     ADVICE_SELECTIVE, /* stable prefixes first, then plain and noisy steps: needs a world */
     ADVICE_CONSENSUS, /* consensus labels at played states: needs a world */
     ADVICE_GRID,      /* consensus labels at a grid of declared states: needs bounds */
@@ -46,7 +47,7 @@ enum advice_method {
     ADVICE_METHODS
 };
 
-/* "dpsgd", "selective_dpsgd", "consensus", "grid", "shards", "q_release". */
+/* "dpsgd", "linear", "selective_dpsgd", "consensus", "grid", "shards", "q_release". */
 const char *advice_method_name(enum advice_method method);
 
 /* The method of that name; -1: there is none. */
@@ -75,7 +76,8 @@ bool advice_skill(const struct env *world, struct skill_scale *out);
 /* ---- the signal of a plan, and the method that it is of (signal.c) */
 
 /* How large what a plan learns is beside its noise:
- *   dpsgd      R = batch_size sqrt(steps) / (noise_multiplier sqrt(parameter_count)): how far all
+ *   dpsgd, linear
+ *              R = batch_size sqrt(steps) / (noise_multiplier sqrt(parameter_count)): how far all
  *              steps together can move the weights, over how far their noise moves them;
  *   selective  R of its noisy steps;
  *   consensus  experts / noise: all votes, over the deviation of a count of votes;
@@ -140,7 +142,7 @@ void advice_look_at(const struct algorithm_request *request, const struct algori
 
 /* ---- ranking (rank.c) */
 
-#define ADVICE_RANKED_MAX 16
+#define ADVICE_RANKED_MAX 24
 
 /* A candidate with a plan. */
 struct advice_ranked {

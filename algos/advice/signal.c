@@ -14,7 +14,11 @@ double advice_signal(const struct algorithm_request *request, const struct algor
     const struct consensus_plan *votes = &plan->stage.consensus;
     bool selective = request->mechanism == MECHANISM_SELECTIVE;
     if ((request->mechanism == MECHANISM_DPSGD || selective) && noisy->noise_multiplier > 0) {
-        *out_method = selective ? ADVICE_SELECTIVE : ADVICE_DPSGD;
+        *out_method = ADVICE_DPSGD;
+        if (selective)
+            *out_method = ADVICE_SELECTIVE;
+        else if (plan->shape.layer_count == 1)
+            *out_method = ADVICE_LINEAR;
         return noisy->batch_size * sqrt((double)noisy->steps) /
                (noisy->noise_multiplier * sqrt((double)plan->parameter_count));
     }

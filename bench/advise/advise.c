@@ -1,7 +1,8 @@
 /* make advise-table: what the advisor's candidates are worth in worlds that can be played, from few
  * experts to many. Finished runs are lines of the results file and are not made again, so that a
  * run may be stopped at any time; small sizes come first. With --table the lines become the C table
- * that ships with the program, with --report the page that says how well it predicts. */
+ * that ships with the program. With --report the lines, of another population, become the page that
+ * says how well that table predicts them. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,13 +18,14 @@
 struct options {
     char *worlds, *experts, *epsilons; /* comma-separated */
     const char *only;                  /* a method; NULL: all */
-    uint64_t seeds;
+    uint64_t first_seed, seeds, population;
     const char *results, *cache, *table, *report;
 };
 
 static const char usage[] =
-    "advise [--environments cartpole,...] [--experts 30,...] [--epsilons 1,3,8] [--seeds 1]\n"
-    "  [--only none|dpsgd|selective_dpsgd|consensus|grid|shards|q_release] [--results FILE] "
+    "advise [--environments cartpole,...] [--experts 30,...] [--epsilons 1,3,8]\n"
+    "  [--seeds 2] [--first-seed 1] [--population 1] [--only "
+    "none|dpsgd|linear|selective_dpsgd|consensus|grid|shards|q_release] [--results FILE] "
     "[--cache DIRECTORY]\n"
     "advise --table FILE | --report FILE [--results FILE]\n";
 
@@ -38,12 +40,18 @@ static unsigned split_words(char *text, char *out[WORDS])
 
 static bool read_options(int argc, char **argv, struct options *o)
 {
-    static const struct option known[] = {
-        {"environments", required_argument, NULL, 'w'}, {"experts", required_argument, NULL, 'n'},
-        {"epsilons", required_argument, NULL, 'p'},     {"seeds", required_argument, NULL, 's'},
-        {"only", required_argument, NULL, 'm'},         {"results", required_argument, NULL, 'r'},
-        {"cache", required_argument, NULL, 'c'},        {"table", required_argument, NULL, 't'},
-        {"report", required_argument, NULL, 'o'},       {0}};
+    static const struct option known[] = {{"environments", required_argument, NULL, 'w'},
+                                          {"experts", required_argument, NULL, 'n'},
+                                          {"epsilons", required_argument, NULL, 'p'},
+                                          {"seeds", required_argument, NULL, 's'},
+                                          {"first-seed", required_argument, NULL, 'f'},
+                                          {"population", required_argument, NULL, 'q'},
+                                          {"only", required_argument, NULL, 'm'},
+                                          {"results", required_argument, NULL, 'r'},
+                                          {"cache", required_argument, NULL, 'c'},
+                                          {"table", required_argument, NULL, 't'},
+                                          {"report", required_argument, NULL, 'o'},
+                                          {0}};
     int which;
     while ((which = getopt_long(argc, argv, "", known, NULL)) != -1) {
         switch (which) {
@@ -51,6 +59,8 @@ static bool read_options(int argc, char **argv, struct options *o)
         case 'n': o->experts = optarg; break;
         case 'p': o->epsilons = optarg; break;
         case 's': o->seeds = strtoull(optarg, NULL, 10); break;
+        case 'f': o->first_seed = strtoull(optarg, NULL, 10); break;
+        case 'q': o->population = strtoull(optarg, NULL, 10); break;
         case 'm': o->only = optarg; break;
         case 'r': o->results = optarg; break;
         case 'c': o->cache = optarg; break;
@@ -109,18 +119,20 @@ static bool run_epsilon(const struct options *o, struct school *school, double e
     return true;
 }
 
-static bool run_world(const struct options *o, const char *world, uint32_t experts, uint64_t seed)
+/* The experts are cloned once for all epsilons and seeds. */
+static bool run_world(const struct options *o, const char *world, uint32_t experts)
 {
     char epsilons[256];
     char *epsilon[WORDS];
     snprintf(epsilons, sizeof epsilons, "%s", o->epsilons);
     unsigned count = split_words(epsilons, epsilon);
     struct school school;
-    if (!school_open(world, experts, o->cache, &school))
+    if (!school_open(world, o->population, experts, o->cache, &school))
         return false;
     bool good = true;
-    for (unsigned e = 0; good && e < count; e++)
-        good = run_epsilon(o, &school, strtod(epsilon[e], NULL), seed);
+    for (uint64_t seed = 0; good && seed < o->seeds; seed++)
+        for (unsigned e = 0; good && e < count; e++)
+            good = run_epsilon(o, &school, strtod(epsilon[e], NULL), o->first_seed + seed);
     school_close(&school);
     return good;
 }
@@ -129,22 +141,23 @@ static bool run_all(const struct options *o)
 {
     char *world[WORDS], *size[WORDS];
     unsigned worlds = split_words(o->worlds, world), sizes = split_words(o->experts, size);
-    for (uint64_t seed = 1; seed <= o->seeds; seed++)
-        for (unsigned n = 0; n < sizes; n++)
-            for (unsigned w = 0; w < worlds; w++)
-                if (!run_world(o, world[w], (uint32_t)strtoul(size[n], NULL, 10), seed))
-                    return false;
+    for (unsigned n = 0; n < sizes; n++)
+        for (unsigned w = 0; w < worlds; w++)
+            if (!run_world(o, world[w], (uint32_t)strtoul(size[n], NULL, 10)))
+                return false;
     return true;
 }
 
 int main(int argc, char **argv)
 {
     char worlds[] = "factory,ward,fund,cartpole,acrobot", experts[] = "30,60,120,300,1000";
-    char epsilons[] = "0.1,1,3,8,20,0";
+    char epsilons[] = "0.1,1,3,8,0";
     struct options o = {.worlds = worlds,
                         .experts = experts,
                         .epsilons = epsilons,
-                        .seeds = 1,
+                        .first_seed = 1,
+                        .seeds = 2,
+                        .population = 1,
                         .results = "docs/results/advice.tsv",
                         .cache = "."};
     if (!read_options(argc, argv, &o)) {
@@ -156,8 +169,8 @@ int main(int argc, char **argv)
         return run_all(&o) ? 0 : 1;
     if (!outcomes_load(o.results, &outcomes))
         return 1;
-    bool good =
-        (!o.table || table_write(&outcomes, o.table)) && (!o.report || held_out_write(o.report));
+    bool good = (!o.table || table_write(&outcomes, o.table)) &&
+                (!o.report || held_out_write(&outcomes, o.report));
     outcomes_free(&outcomes);
     return good ? 0 : 1;
 }

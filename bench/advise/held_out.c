@@ -1,5 +1,5 @@
-/* How well the table predicts a world from the others: the runs of one world are left out, what is
- * left forecasts them, and the forecasts are held against what was measured. */
+/* How well the table predicts: runs of experts that the table does not know are forecast twice,
+ * from the whole table and from the other worlds alone, and held against what was measured. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #define WORLDS_MAX 16
 
 struct forecast {
-    const struct advice_run *run;
-    struct advice_outlook look;
+    struct advice_run run;
+    struct advice_outlook home, look; /* from the whole table; from the other worlds */
 };
 
 /* ---- rank correlation */
@@ -66,7 +66,7 @@ static double rank_correlation(const struct forecast *all, size_t count)
     double *expected = numbers, *quality = numbers + count;
     for (size_t i = 0; i < count; i++) {
         expected[i] = all[i].look.expected;
-        quality[i] = all[i].run->quality;
+        quality[i] = all[i].run.quality;
     }
     rank_values(expected, count, numbers + 2 * count);
     rank_values(quality, count, numbers + 3 * count);
@@ -93,97 +93,187 @@ static double candidate_mean(const struct forecast *all, size_t count, size_t i)
 {
     double sum = 0, runs = 0;
     for (size_t k = 0; k < count; k++) {
-        if (same_candidate(all[k].run, all[i].run)) {
-            sum += all[k].run->quality;
+        if (same_candidate(&all[k].run, &all[i].run)) {
+            sum += all[k].run.quality;
             runs++;
         }
     }
     return sum / runs;
 }
 
-struct cells {
-    double advised, best, mean; /* sums over cells */
-    unsigned count;
+/* What the candidates of a cell earned: the one that is ranked first when its world is in the
+ * table, and when it is not; the best in hindsight; and all together. */
+struct cell {
+    double home, away, best, mean;
+    unsigned candidates;
 };
 
-/* Adds the cell of forecast I, which is the first of its cell. WORLDLESS: candidates that need a
- * world do not count. */
-static void add_cell(const struct forecast *all, size_t count, size_t i, bool worldless,
-                     struct cells *out)
+/* As algos/advice/rank.c has it. */
+static bool ranks_before(const struct advice_outlook *a, const struct advice_outlook *b)
 {
-    double best = -INFINITY, expected = -INFINITY, advised = NAN, sum = 0, runs = 0;
-    for (size_t k = i; k < count; k++) {
-        const struct advice_run *run = all[k].run;
-        bool plays = run->method == ADVICE_CONSENSUS || run->method == ADVICE_SELECTIVE;
-        if (!same_cell(run, all[i].run) || (worldless && plays))
-            continue;
-        double mean = candidate_mean(all, count, k);
-        best = fmax(best, mean);
-        sum += mean;
-        runs++;
-        if (all[k].look.expected > expected) {
-            expected = all[k].look.expected;
-            advised = mean;
-        }
-    }
-    if (runs == 0)
-        return;
-    out->advised += advised;
-    out->best += best;
-    out->mean += sum / runs;
-    out->count++;
+    bool hopeless = a->verdict == ADVICE_HOPELESS;
+    if (hopeless != (b->verdict == ADVICE_HOPELESS))
+        return !hopeless;
+    return a->expected > b->expected;
 }
 
-static struct cells sum_cells(const struct forecast *all, size_t count, bool worldless)
+/* Whether runs of METHOD count: METHODS has a bit for each. */
+static bool method_counts(unsigned methods, enum advice_method method)
 {
-    struct cells cells = {.count = 0};
-    for (size_t i = 0; i < count; i++) {
-        bool first = true;
-        for (size_t k = 0; k < i && first; k++)
-            first = !same_cell(all[k].run, all[i].run);
-        if (first)
-            add_cell(all, count, i, worldless, &cells);
+    return methods >> method & 1U;
+}
+
+/* The cell of forecast I. */
+static struct cell sum_cell(const struct forecast *all, size_t count, size_t i, unsigned methods)
+{
+    const struct forecast *home = NULL, *away = NULL;
+    struct cell cell = {.best = -INFINITY, .home = NAN, .away = NAN, .mean = 0};
+    for (size_t k = 0; k < count; k++) {
+        const struct forecast *one = &all[k];
+        if (!same_cell(&one->run, &all[i].run) || !method_counts(methods, one->run.method))
+            continue;
+        double mean = candidate_mean(all, count, k);
+        cell.best = fmax(cell.best, mean);
+        cell.mean += mean;
+        cell.candidates++;
+        if (!home || ranks_before(&one->home, &home->home)) {
+            home = one;
+            cell.home = mean;
+        }
+        if (!away || ranks_before(&one->look, &away->look)) {
+            away = one;
+            cell.away = mean;
+        }
     }
-    return cells;
+    cell.mean /= cell.candidates;
+    return cell;
+}
+
+static bool first_of_cell(const struct forecast *all, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (same_cell(&all[k].run, &all[i].run))
+            return false;
+    return true;
 }
 
 /* ---- the page */
 
-static size_t forecast_world(const char *world, struct forecast *out)
+#define ALL_METHODS ((1U << ADVICE_METHODS) - 1)
+#define NEED_WORLD  (1U << ADVICE_CONSENSUS | 1U << ADVICE_SELECTIVE)
+#define NO_POLICY   (1U << ADVICE_SHARDS | 1U << ADVICE_RELEASE)
+
+/* Forecasts of all runs that can be forecast either way; gives how many. */
+static size_t forecast_runs(const struct outcomes *judged, struct forecast *out)
 {
     size_t count = 0;
-    for (unsigned i = 0; i < advice_run_count; i++) {
-        const struct advice_run *run = &advice_runs[i];
-        if (strcmp(run->world, world) != 0)
+    for (size_t i = 0; i < judged->count; i++) {
+        const struct outcome *r = &judged->all[i];
+        int method = advice_method_find(r->method);
+        double quality = outcomes_quality(judged, r);
+        if (method < 0 || !isfinite(quality) || (NO_POLICY >> method & 1U))
             continue;
-        out[count].run = run;
-        advice_look(run->method, run->algorithm, "", world, run->signal, &out[count].look);
-        count += !isnan(out[count].look.expected);
+        struct forecast *one = &out[count];
+        one->run = (struct advice_run){.world = r->world,
+                                       .algorithm = r->algorithm,
+                                       .method = (enum advice_method)method,
+                                       .experts = r->experts,
+                                       .epsilon = r->epsilon,
+                                       .signal = r->signal,
+                                       .quality = quality};
+        advice_look(one->run.method, r->algorithm, r->world, NULL, r->signal, &one->home);
+        advice_look(one->run.method, r->algorithm, "", r->world, r->signal, &one->look);
+        count += !isnan(one->look.expected) && !isnan(one->home.expected);
     }
     return count;
 }
 
-static void write_worlds(FILE *file, const char *const *worlds, unsigned count,
-                         struct forecast *all, size_t *out_total)
+/* The row of WORLD (NULL: all worlds) among the cells of METHODS. */
+static void write_world(FILE *file, const char *world, unsigned methods, const struct forecast *all,
+                        size_t count)
 {
-    fputs("| world left out | runs | rank correlation | within the interval | advised | best | "
-          "candidate at random | advised, no world | best, no world |\n"
-          "|---|---|---|---|---|---|---|---|---|\n",
-          file);
-    for (unsigned w = 0; w < count; w++) {
-        struct forecast *these = all + *out_total;
-        size_t runs = forecast_world(worlds[w], these), within = 0;
-        for (size_t i = 0; i < runs; i++)
-            within += these[i].run->quality >= these[i].look.low &&
-                      these[i].run->quality <= these[i].look.high;
-        struct cells any = sum_cells(these, runs, false), bare = sum_cells(these, runs, true);
-        fprintf(file, "| %s | %zu | %.2f | %.0f %% | %.2f | %.2f | %.2f | %.2f | %.2f |\n",
-                worlds[w], runs, rank_correlation(these, runs),
-                100.0 * (double)within / (double)runs, any.advised / any.count,
-                any.best / any.count, any.mean / any.count, bare.advised / bare.count,
-                bare.best / bare.count);
-        *out_total += runs;
+    struct cell sum = {.candidates = 0};
+    unsigned cells = 0, near = 0, below = 0;
+    for (size_t i = 0; i < count; i++) {
+        if ((world && strcmp(all[i].run.world, world) != 0) || !first_of_cell(all, i))
+            continue;
+        const struct cell cell = sum_cell(all, count, i, methods);
+        if (cell.candidates == 0)
+            continue;
+        sum.home += cell.home;
+        sum.away += cell.away;
+        sum.best += cell.best;
+        sum.mean += cell.mean;
+        near += cell.home >= cell.best - 0.05;
+        below += cell.home < 0;
+        cells++;
     }
+    double n = cells;
+    fprintf(file, "| %s | %u | %.2f | %.2f | %.2f | %.2f | %u | %u |\n", world ? world : "all",
+            cells, sum.home / n, sum.away / n, sum.best / n, sum.mean / n, near, below);
+}
+
+static void write_choices(FILE *file, const char *const *worlds, unsigned world_count,
+                          unsigned methods, const struct forecast *all, size_t count)
+{
+    fputs("\n| world | cells | ranked first, world known | ranked first, world new | best in "
+          "hindsight | candidate at random | within 0.05 of the best | below random play |\n"
+          "|---|---|---|---|---|---|---|---|\n",
+          file);
+    for (unsigned w = 0; w < world_count; w++)
+        write_world(file, worlds[w], methods, all, count);
+    write_world(file, NULL, methods, all, count);
+}
+
+/* Each cell: what the candidate of each method earned that is ranked first among its method's. */
+static void write_cells(FILE *file, const struct forecast *all, size_t count)
+{
+    static const enum advice_method shown[] = {ADVICE_DPSGD, ADVICE_LINEAR, ADVICE_SELECTIVE,
+                                               ADVICE_GRID, ADVICE_CONSENSUS};
+    enum { SHOWN = sizeof shown / sizeof shown[0] };
+    fputs("\n| world | experts | epsilon |", file);
+    for (int m = 0; m < SHOWN; m++)
+        fprintf(file, " %s |", advice_method_name(shown[m]));
+    fputs(" auto | auto, no world |\n|---|---|---|---|---|---|---|---|---|---|\n", file);
+    for (size_t i = 0; i < count; i++) {
+        const struct advice_run *run = &all[i].run;
+        if (!first_of_cell(all, i))
+            continue;
+        fprintf(file, "| %s | %u | %g |", run->world, run->experts, run->epsilon);
+        for (int m = 0; m < SHOWN; m++) {
+            const struct cell cell = sum_cell(all, count, i, 1U << shown[m]);
+            if (cell.candidates > 0)
+                fprintf(file, " %.2f |", cell.home);
+            else
+                fputs(" |", file);
+        }
+        fprintf(file, " %.2f | %.2f |\n", sum_cell(all, count, i, ALL_METHODS).home,
+                sum_cell(all, count, i, ALL_METHODS & ~NEED_WORLD).home);
+    }
+}
+
+/* How well runs of one world are forecast from the others. */
+static void write_forecast_quality(FILE *file, const char *const *worlds, unsigned world_count,
+                                   const struct forecast *all, size_t count)
+{
+    struct forecast *these = calloc(count + 1, sizeof *these);
+    if (!these)
+        abort();
+    fputs("| world left out | runs | rank correlation | within the interval |\n|---|---|---|---|\n",
+          file);
+    for (unsigned w = 0; w < world_count; w++) {
+        size_t runs = 0, within = 0;
+        for (size_t i = 0; i < count; i++)
+            if (strcmp(all[i].run.world, worlds[w]) == 0)
+                these[runs++] = all[i];
+        for (size_t i = 0; i < runs; i++)
+            within += these[i].run.quality >= these[i].look.low &&
+                      these[i].run.quality <= these[i].look.high;
+        fprintf(file, "| %s | %zu | %.2f | %.0f %% |\n", worlds[w], runs,
+                rank_correlation(these, runs), 100.0 * (double)within / (double)runs);
+    }
+    fprintf(file, "| all | %zu | %.2f | |\n", count, rank_correlation(all, count));
+    free(these);
 }
 
 static void write_verdicts(FILE *file, const struct forecast *all, size_t count)
@@ -196,10 +286,10 @@ static void write_verdicts(FILE *file, const struct forecast *all, size_t count)
         for (size_t i = 0; i < count; i++) {
             if (all[i].look.verdict != (enum advice_verdict)v)
                 continue;
-            sum += all[i].run->quality;
+            sum += all[i].run.quality;
             runs++;
-            bad += all[i].run->quality < 0.1;
-            good += all[i].run->quality >= ADVICE_GOOD_FROM;
+            bad += all[i].run.quality < 0.1;
+            good += all[i].run.quality >= ADVICE_GOOD_FROM;
         }
         double n = (double)runs;
         if (runs > 0)
@@ -241,34 +331,36 @@ static void write_forecasts(FILE *file)
     }
 }
 
-static unsigned list_worlds(const char *out[WORLDS_MAX])
+static unsigned list_worlds(const struct forecast *all, size_t count, const char *out[WORLDS_MAX])
 {
-    unsigned count = 0;
-    for (unsigned i = 0; i < advice_run_count; i++) {
+    unsigned worlds = 0;
+    for (size_t i = 0; i < count; i++) {
         bool known = false;
-        for (unsigned w = 0; w < count; w++)
-            known = known || strcmp(out[w], advice_runs[i].world) == 0;
-        if (!known && count < WORLDS_MAX)
-            out[count++] = advice_runs[i].world;
+        for (unsigned w = 0; w < worlds; w++)
+            known = known || strcmp(out[w], all[i].run.world) == 0;
+        if (!known && worlds < WORLDS_MAX)
+            out[worlds++] = all[i].run.world;
     }
-    return count;
+    return worlds;
 }
 
-bool held_out_write(const char *path)
+bool held_out_write(const struct outcomes *judged, const char *path)
 {
     const char *worlds[WORLDS_MAX];
-    unsigned world_count = list_worlds(worlds);
-    struct forecast *all = calloc(advice_run_count, sizeof *all);
+    struct forecast *all = calloc(judged->count + 1, sizeof *all);
     FILE *file = fopen(path, "w");
     if (!file || !all) {
         fprintf(stderr, "%s: cannot be written\n", path);
         free(all);
         return false;
     }
-    size_t total = 0;
-    write_worlds(file, worlds, world_count, all, &total);
-    fprintf(file, "| all | %zu | %.2f |\n", total, rank_correlation(all, total));
-    write_verdicts(file, all, total);
+    size_t count = forecast_runs(judged, all);
+    unsigned world_count = list_worlds(all, count, worlds);
+    write_forecast_quality(file, worlds, world_count, all, count);
+    write_verdicts(file, all, count);
+    write_choices(file, worlds, world_count, ALL_METHODS, all, count);
+    write_choices(file, worlds, world_count, ALL_METHODS & ~NEED_WORLD, all, count);
+    write_cells(file, all, count);
     write_forecasts(file);
     free(all);
     return fclose(file) == 0;

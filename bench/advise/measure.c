@@ -12,7 +12,6 @@
 
 #define TRAJECTORIES 10
 #define DELTA        1e-6
-#define POPULATION   1
 
 /* ---- the experts */
 
@@ -28,10 +27,11 @@ static const struct {
     {"factory", {20, 0, 0}, {100, 80, 20}},
 };
 
-bool school_open(const char *world, uint32_t experts, const char *cache, struct school *out)
+bool school_open(const char *world, uint64_t population, uint32_t experts, const char *cache,
+                 struct school *out)
 {
     *out = (struct school){.population =
-                               population_load(world, POPULATION, experts, TRAJECTORIES, cache)};
+                               population_load(world, population, experts, TRAJECTORIES, cache)};
     if (!out->population)
         return false;
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
@@ -77,7 +77,7 @@ static bool school_clone(struct school *school)
         return true;
     school->clones = calloc(p->experts, sizeof(struct policy *));
     for (uint32_t e = 0; school->clones && e < p->experts; e++) {
-        school->clones[e] = expert_clone(&settings, p->data, e, POPULATION_FLOOR, POPULATION);
+        school->clones[e] = expert_clone(&settings, p->data, e, POPULATION_FLOOR, p->seed);
         if (!school->clones[e])
             return false;
     }

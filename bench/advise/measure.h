@@ -14,9 +14,10 @@ struct school {
     double low[ENV_MAX_STATE_DIM], high[ENV_MAX_STATE_DIM]; /* of states in the world */
 };
 
-/* Loads EXPERTS of WORLD, by the cache. False after a line on standard error; else for
- * school_close. */
-bool school_open(const char *world, uint32_t experts, const char *cache, struct school *out);
+/* Loads EXPERTS of POPULATION (its seed) in WORLD, by the cache. False after a line on standard
+ * error; else for school_close. */
+bool school_open(const char *world, uint64_t population, uint32_t experts, const char *cache,
+                 struct school *out);
 /* Frees what school_open made. */
 void school_close(struct school *school);
 

@@ -8,8 +8,9 @@
 #include "algos/advice/advice.h"
 
 static const char *const method_constants[ADVICE_METHODS] = {
-    [ADVICE_DPSGD] = "DPSGD", [ADVICE_SELECTIVE] = "SELECTIVE", [ADVICE_CONSENSUS] = "CONSENSUS",
-    [ADVICE_GRID] = "GRID",   [ADVICE_SHARDS] = "SHARDS",       [ADVICE_RELEASE] = "RELEASE"};
+    [ADVICE_DPSGD] = "DPSGD",         [ADVICE_LINEAR] = "LINEAR", [ADVICE_SELECTIVE] = "SELECTIVE",
+    [ADVICE_CONSENSUS] = "CONSENSUS", [ADVICE_GRID] = "GRID",     [ADVICE_SHARDS] = "SHARDS",
+    [ADVICE_RELEASE] = "RELEASE"};
 
 bool table_write(const struct outcomes *outcomes, const char *path)
 {

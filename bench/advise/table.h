@@ -7,8 +7,8 @@
 /* Writes the table of algos/advice/advice.h as C to PATH. False after a line on standard error. */
 bool table_write(const struct outcomes *outcomes, const char *path);
 
-/* Writes to PATH how well the table that this program was built with predicts each world from the
- * others. False after a line on standard error. */
-bool held_out_write(const char *path);
+/* Writes to PATH how well the table that this program was built with predicts the runs of JUDGED,
+ * which are of other experts. False after a line on standard error. */
+bool held_out_write(const struct outcomes *judged, const char *path);
 
 #endif

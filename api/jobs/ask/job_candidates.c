@@ -117,9 +117,10 @@ static json_t *candidate_parameters(const struct advice_ranked *ranked)
         return json_pack("{s:o, s:o, s:s, s:i}", "low", candidate_numbers_json(&values[GP_Q_LOW]),
                          "high", candidate_numbers_json(&values[GP_Q_HIGH]), "outside", "clamp",
                          "shards", (int)ranked->candidate.size);
-    if (ranked->candidate.method == ADVICE_DPSGD && ranked->candidate.size > 0)
-        return json_pack("{s:[i]}", "hidden", (int)ranked->candidate.size);
-    return NULL;
+    if (ranked->candidate.method != ADVICE_DPSGD && ranked->candidate.method != ADVICE_LINEAR)
+        return NULL;
+    return json_pack("{s:o, s:i}", "hidden", candidate_numbers_json(&values[OFFLINE_HIDDEN]),
+                     "transitions_per_expert", (int)values[OFFLINE_PER_EXPERT].number[0]);
 }
 
 static json_t *candidate_private(const struct advice_ranked *ranked)
