@@ -90,23 +90,8 @@ static bool school_clone(struct school *school)
 static enum algorithm_status clones_for(void *context, struct expert_policies **out)
 {
     const struct school *school = context;
-    const struct population *p = school->population;
-    struct expert_policies *all =
-        expert_policies_new(p->experts, p->env->state_dim, p->env->action_count, POPULATION_FLOOR);
-    for (uint32_t e = 0; all && e < p->experts; e++) {
-        const struct policy *from = school->clones[e];
-        struct policy *copy = policy_new(&from->shape, from->output);
-        if (copy)
-            memcpy(copy->parameters, from->parameters,
-                   mlp_parameter_count(&from->shape) * sizeof(float));
-        if (!copy || !expert_policies_take(all, e, copy)) {
-            policy_free(copy);
-            expert_policies_free(all);
-            return ALGORITHM_NO_MEMORY;
-        }
-    }
-    *out = all;
-    return all ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    *out = population_copies(school->population, school->clones);
+    return *out ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
 }
 
 /* A run that was cut short is made anew, and nothing of it was shown. */

@@ -247,12 +247,13 @@ void population_free(struct population *p)
     free(p);
 }
 
-struct expert_policies *population_policies(const struct population *p)
+struct expert_policies *population_copies(const struct population *p,
+                                          struct policy *const *policies)
 {
     struct expert_policies *all =
         expert_policies_new(p->experts, p->env->state_dim, p->env->action_count, POPULATION_FLOOR);
     for (uint32_t e = 0; all && e < p->experts; e++) {
-        const struct policy *from = p->policies[e];
+        const struct policy *from = policies[e];
         struct policy *copy = policy_new(&from->shape, from->output);
         if (copy)
             memcpy(copy->parameters, from->parameters,
@@ -264,4 +265,9 @@ struct expert_policies *population_policies(const struct population *p)
         }
     }
     return all;
+}
+
+struct expert_policies *population_policies(const struct population *p)
+{
+    return population_copies(p, p->policies);
 }

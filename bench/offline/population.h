@@ -52,4 +52,8 @@ bool population_import(FILE *in, const char *world, uint64_t seed, const char *c
 /* Copies of the networks, mixed to the floor; the caller frees them. NULL: no memory. */
 struct expert_policies *population_policies(const struct population *population);
 
+/* The same of POLICIES, one for each expert: clones, for example. */
+struct expert_policies *population_copies(const struct population *population,
+                                          struct policy *const *policies);
+
 #endif

@@ -233,6 +233,25 @@ static enum problem refuse_parameters(struct call *call, const struct job_plan *
     return call_invalid(call, pointer, "%s", rest);
 }
 
+/* Reads the dataset that MEMBERS names, and what follows from it. */
+static enum problem read_source(struct call *call, const struct job_members *members,
+                                struct job_wish *out)
+{
+    struct job_plan *plan = &out->plan;
+    enum problem problem = read_dataset(call, members->dataset, out);
+    if (problem == PROBLEM_NONE)
+        problem = job_stage_fit(call, &out->dataset, plan);
+    if (problem == PROBLEM_NONE)
+        problem = job_features_fit(call, members, &out->dataset, plan);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    /* Read again, now without faults: the dataset may have defaults of its own. */
+    job_parameters_read(call, "/parameters", plan->algorithm,
+                        (struct job_defaults){out->dataset.environment, plan->request.features},
+                        members->parameters, &plan->request.parameters);
+    return PROBLEM_NONE;
+}
+
 enum problem job_wish_read(struct call *call, struct job_wish *out)
 {
     struct job_members members;
@@ -244,21 +263,10 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         return taken;
     if (!read_members(call, &members, plan, &sweep))
         return PROBLEM_VALIDATION;
-    if (members.dataset) {
-        enum problem problem = read_dataset(call, members.dataset, out);
-        if (problem != PROBLEM_NONE)
-            return problem;
-        problem = job_stage_fit(call, &out->dataset, plan);
-        if (problem != PROBLEM_NONE)
-            return problem;
-        problem = job_features_fit(call, &members, &out->dataset, plan);
-        if (problem != PROBLEM_NONE)
-            return problem;
-        /* Read again, now without faults: the dataset may have defaults of its own. */
-        job_parameters_read(call, "/parameters", plan->algorithm,
-                            (struct job_defaults){out->dataset.environment, plan->request.features},
-                            members.parameters, &plan->request.parameters);
-    }
+    if (members.dataset)
+        taken = read_source(call, &members, out);
+    if (taken != PROBLEM_NONE)
+        return taken;
     const struct job_kind *kind = job_kind(plan->algorithm);
     enum problem unfit = job_unprotected_fit(call, members.understood, plan);
     if (unfit == PROBLEM_NONE)
