@@ -7,6 +7,9 @@
 static const char *const colors[PLOT_COLORS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                 "#555555", "#e69f00", "#56b4e9", "#8c510a"};
 
+/* Filled: circle, square, triangle, diamond; and open. */
+static const int marks[PLOT_COLORS] = {7, 5, 9, 13, 6, 4, 8, 12};
+
 #define PLOT_LINES 64 /* of one plot, at most */
 
 static bool shown(const struct plot *plot, const struct plot_point *point)
@@ -39,13 +42,13 @@ static bool has_spread(const struct plot_point *point)
 }
 
 /* What surrounds line L (its points with a band or whisker), the line (a point
- * that is not shown breaks it) and its label, by name. Gives how many points
- * have a band or whisker. */
-static size_t write_points(FILE *out, const struct plot *plot, size_t l)
+ * that is not shown breaks it) and its label, by names that end in NAME. Gives
+ * how many points have a band or whisker. */
+static size_t write_points(FILE *out, const struct plot *plot, size_t l, size_t name)
 {
     const struct plot_line *line = &plot->lines[l];
     size_t spread = 0;
-    fprintf(out, "$spread%zu << END\n", l);
+    fprintf(out, "$spread%zu << END\n", name);
     for (size_t i = 0; i < line->count; i++) {
         const struct plot_point *p = &line->points[i];
         if (!shown(plot, p) || !has_spread(p))
@@ -53,57 +56,122 @@ static size_t write_points(FILE *out, const struct plot *plot, size_t l)
         fprintf(out, "%.9g %.9g %.9g %.9g\n", p->x, p->y, p->low, p->high);
         spread++;
     }
-    fprintf(out, "END\n$line%zu << END\n", l);
+    fprintf(out, "END\n$line%zu << END\n", name);
     for (size_t i = 0; i < line->count; i++)
         if (shown(plot, &line->points[i]))
             fprintf(out, "%.9g %.9g\n", line->points[i].x, line->points[i].y);
         else
             fputc('\n', out);
-    fprintf(out, "END\nlabel%zu =", l);
+    fprintf(out, "END\nlabel%zu =", name);
     write_quoted(out, "", line->label);
     return spread;
 }
 
-static void write_line(FILE *out, const struct plot_line *line, size_t l, bool spread)
+static void write_line(FILE *out, const struct plot_line *line, size_t l, size_t name, bool spread)
 {
     const char *color = colors[l % PLOT_COLORS];
-    const char *form = line->band ? "lines" : "linespoints pointtype 7 pointsize 0.5";
-    const char *around = line->band ? "1:3:4 with filledcurves fillstyle transparent solid 0.18"
-                                    : "1:2:3:4 with yerrorbars pointtype 7 pointsize 0.5";
-    if (spread)
-        fprintf(out, " $spread%zu using %s linecolor rgb '%s' notitle,", l, around, color);
+    int mark = marks[l % PLOT_COLORS], dash = line->dashed ? 2 : 1;
+    if (spread && line->band)
+        fprintf(out,
+                " $spread%zu using 1:3:4 with filledcurves fillstyle transparent solid 0.18 "
+                "linecolor rgb '%s' notitle,",
+                name, color);
+    else if (spread)
+        fprintf(out,
+                " $spread%zu using 1:2:3:4 with yerrorbars pointtype %d pointsize 0.6 linecolor "
+                "rgb '%s' notitle,",
+                name, mark, color);
+    fprintf(out, " $line%zu using 1:2 with linespoints pointtype %d pointsize 0.6", name, mark);
+    if (line->band) /* a mark here and there, so that lines differ in grey */
+        fprintf(out, " pointinterval %zu", line->count / 4 + 1);
+    fprintf(out, " linewidth 1.6 linecolor rgb '%s' dashtype %d title label%zu,", color, dash,
+            name);
+}
+
+/* Sets what belongs to one panel alone. */
+static void write_axes(FILE *out, const struct plot *plot)
+{
+    write_quoted(out, "set title", plot->title);
+    write_quoted(out, "set xlabel", plot->x_label);
+    write_quoted(out, "set ylabel", plot->y_label);
+    fputs(plot->log_x ? "set logscale x\n" : "unset logscale x\n", out);
+    fputs(plot->log_y ? "set logscale y\n" : "unset logscale y\n", out);
+    fputs("set autoscale\nunset label\nunset arrow\nset xtics autofreq\n", out);
+    if (plot->y_low < plot->y_high)
+        fprintf(out, "set yrange [%.9g:%.9g]\n", plot->y_low, plot->y_high);
+    if (plot->x_low < plot->x_high)
+        fprintf(out, "set xrange [%.9g:%.9g]\n", plot->x_low, plot->x_high);
+    for (size_t i = 0; i < plot->x_tick_count; i++)
+        fprintf(out, "%s%.9g%s", i ? ", " : "unset mxtics\nset xtics (", plot->x_ticks[i],
+                i + 1 == plot->x_tick_count ? ")\n" : "");
+    for (size_t i = 0; i < plot->reference_count; i++) {
+        const struct plot_reference *r = &plot->references[i];
+        write_quoted(out, "said =", r->label);
+        fprintf(out,
+                "set arrow from graph 0, first %.9g to graph 1, first %.9g nohead dashtype 3 "
+                "linewidth 1.2 linecolor rgb '#333333'\n"
+                "set label said at graph %s, first %.9g %s offset 0, -0.6 font ',9'\n",
+                r->y, r->y, r->left ? "0.02" : "0.98", r->y, r->left ? "left" : "right");
+    }
+}
+
+static void write_panel(FILE *out, const struct plot *plot, size_t first_name)
+{
+    bool spread[PLOT_LINES];
+    write_axes(out, plot);
+    for (size_t l = 0; l < plot->line_count; l++)
+        spread[l] = write_points(out, plot, l, first_name + l) > 0;
+    fputs("plot", out);
+    for (size_t l = 0; l < plot->line_count; l++)
+        write_line(out, &plot->lines[l], l, first_name + l, spread[l]);
+    fputc('\n', out);
+}
+
+static FILE *open_gnuplot(const char *path, unsigned width, unsigned height)
+{
+    FILE *out = popen("gnuplot", "w");
+    if (!out)
+        return NULL;
     fprintf(out,
-            " $line%zu using 1:2 with %s linewidth 1.6 linecolor rgb '%s'%s "
-            "title label%zu,",
-            l, form, color, line->dashed ? " dashtype 2" : "", l);
+            "set terminal svg size %u,%u noenhanced font 'sans-serif,11' background 'white'\n"
+            "set grid linecolor rgb '#dddddd'\n",
+            width, height);
+    write_quoted(out, "set output", path);
+    return out;
 }
 
 bool plot_write(const char *path, const struct plot *plot)
 {
-    bool spread[PLOT_LINES];
     if (count_shown(plot) == 0 || plot->line_count > PLOT_LINES)
         return false;
-    FILE *out = popen("gnuplot", "w");
+    FILE *out = open_gnuplot(path, 740, 340);
     if (!out)
         return false;
-    fputs("set terminal svg size 740,340 noenhanced font 'sans-serif,11' "
-          "background 'white'\n"
-          "set key outside right top Left reverse\nset grid linecolor rgb "
-          "'#dddddd'\n",
-          out);
-    write_quoted(out, "set output", path);
-    write_quoted(out, "set title", plot->title);
-    write_quoted(out, "set xlabel", plot->x_label);
-    write_quoted(out, "set ylabel", plot->y_label);
-    fputs(plot->log_x ? "set logscale x\n" : "", out);
-    fputs(plot->log_y ? "set logscale y\n" : "", out);
-    if (plot->y_low < plot->y_high)
-        fprintf(out, "set yrange [%.9g:%.9g]\n", plot->y_low, plot->y_high);
-    for (size_t l = 0; l < plot->line_count; l++)
-        spread[l] = write_points(out, plot, l) > 0;
-    fputs("plot", out);
-    for (size_t l = 0; l < plot->line_count; l++)
-        write_line(out, &plot->lines[l], l, spread[l]);
-    fputc('\n', out);
+    fputs("set key outside right top Left reverse\n", out);
+    write_panel(out, plot, 0);
+    return pclose(out) == 0;
+}
+
+bool plot_write_panels(const char *path, const char *title, const struct plot *panels, size_t count)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (count_shown(&panels[i]) == 0 || panels[i].line_count > PLOT_LINES)
+            return false;
+        most = panels[i].line_count > most ? panels[i].line_count : most;
+    }
+    FILE *out = count > 0 && count <= PLOT_PANELS
+                    ? open_gnuplot(path, 320 * (unsigned)count, 340 + 19 * (unsigned)most)
+                    : NULL;
+    if (!out)
+        return false;
+    write_quoted(out, "label_of_all =", title);
+    fprintf(out,
+            "set key below center Left reverse maxcols 1 samplen 2 width -4\nset bmargin %.1f\n"
+            "set multiplot layout 1,%zu title label_of_all\n",
+            (double)most + 4.0, count);
+    for (size_t i = 0; i < count; i++)
+        write_panel(out, &panels[i], i * PLOT_LINES);
+    fputs("unset multiplot\n", out);
     return pclose(out) == 0;
 }

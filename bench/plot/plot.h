@@ -1,5 +1,5 @@
 /* Line plots in SVG for docs/results, drawn by gnuplot: several lines over one axis, with whiskers
- * or bands. */
+ * or bands, in one panel or in several beside each other. */
 #ifndef TACET_BENCH_PLOT_PLOT_H
 #define TACET_BENCH_PLOT_PLOT_H
 
@@ -19,14 +19,26 @@ struct plot_line {
     bool dashed;  /* for what is only compared with */
 };
 
-/* Colours are chosen by a line's place, fit for colour-blind eyes, up to this many; plots with more
- * lines begin again. */
+/* Colours and marks are chosen by a line's place, fit for colour-blind eyes and for print in grey,
+ * up to this many; plots with more lines begin again. */
 #define PLOT_COLORS 8
+
+/* A dotted line across the panel, with its LABEL below its right end, or below its left one. */
+struct plot_reference {
+    double y;
+    const char *label;
+    bool left;
+};
 
 struct plot {
     const char *title, *x_label, *y_label;
-    bool log_x, log_y;    /* then all of that axis is positive; other points are left out */
-    double y_low, y_high; /* the axis; equal: what the lines need */
+    bool log_x, log_y;     /* then all of that axis is positive; other points are left out */
+    double y_low, y_high;  /* the axis; equal: what the lines need */
+    double x_low, x_high;  /* likewise */
+    const double *x_ticks; /* the values that were run */
+    size_t x_tick_count;   /* 0: gnuplot's choice */
+    const struct plot_reference *references;
+    size_t reference_count;
     const struct plot_line *lines;
     size_t line_count;
 };
@@ -34,5 +46,12 @@ struct plot {
 /* Writes PLOT to PATH. False: gnuplot is missing or could not write it, or no point can be shown.
  */
 bool plot_write(const char *path, const struct plot *plot);
+
+#define PLOT_PANELS 4
+
+/* The same of 1 .. PLOT_PANELS plots in one row, each with its own lines named below it, under one
+ * TITLE. */
+bool plot_write_panels(const char *path, const char *title, const struct plot *panels,
+                       size_t count);
 
 #endif
