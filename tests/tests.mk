@@ -14,7 +14,7 @@ NEEDS_api       := $(FLOOR_algos) programs storage api
 NEEDS_noninterference := $(NEEDS_api)
 NEEDS_server    := $(FLOOR_algos) programs storage api server
 NEEDS_cli       := $(ROOMS)
-NEEDS_bench     := memory envs
+NEEDS_bench     := $(FLOOR_algos)
 
 .PHONY: test test-sanitizers test-programs test-run
 
@@ -28,8 +28,9 @@ endif
 
 UNIT_TESTS := $(filter $(patsubst NEEDS_%,%,$(filter NEEDS_%,$(.VARIABLES))),$(notdir $(patsubst %/,%,$(wildcard tests/unit/*/))))
 UNIT_TESTS := $(foreach t,$(UNIT_TESTS),$(if $(wildcard tests/unit/$(t)/*.c),$(t)))
-# Of the measuring programs, what is tested here: the files that keep results and sum them up, and a published mechanism.
-ALSO_bench := bench/offline/results.c bench/offline/setting.c bench/plot/lines.c bench/plot/sample.c
+# Of the measuring programs, what is tested here: the files that keep results and sum them up, and published mechanisms.
+ALSO_bench := bench/offline/results.c bench/offline/setting.c bench/plot/lines.c bench/plot/sample.c \
+  $(patsubst %,bench/gp/%.c,baselines private_returns smooth_gaussian line methods functional_noise gaussian_path_table gaussian_bridge)
 ALSO_algos := bench/gp/functional_noise.c bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
 ALSO_privacy := bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
 # What it borrows: a whole service without a socket.

@@ -13,6 +13,18 @@ double line_step(double *state, uint32_t action, struct rng *rng)
     return 0.5 - fabs(*state - 0.5);
 }
 
+double line_return(unsigned episodes, uint32_t (*choose)(const void *context, double state),
+                   const void *context, struct rng *rng)
+{
+    double sum = 0.0;
+    for (unsigned e = 0; e < episodes; e++) {
+        double state = rng_uniform(rng);
+        for (int t = 0; t < LINE_STEPS; t++)
+            sum += line_step(&state, choose(context, state), rng);
+    }
+    return sum / episodes;
+}
+
 static bool reset(void *state, const double *parameters, struct rng *rng, double *observation)
 {
     (void)parameters;

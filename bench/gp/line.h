@@ -14,6 +14,10 @@ extern const struct env line_world;
 /* One transition from STATE, which becomes the next one; gives the reward. */
 double line_step(double *state, uint32_t action, struct rng *rng);
 
+/* The mean return of EPISODES in which CHOOSE(CONTEXT, state) gives the action. */
+double line_return(unsigned episodes, uint32_t (*choose)(const void *context, double state),
+                   const void *context, struct rng *rng);
+
 /* EXPERTS of one episode each under uniformly random actions, and who they are; rewards are less
  * SHIFT, a public constant. NULL: no memory. */
 struct dataset *line_experts(uint32_t experts, double shift, uint64_t seed);

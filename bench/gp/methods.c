@@ -35,19 +35,11 @@ static void start(float *parameters, struct rng *rng)
     }
 }
 
-static double greedy_return(const float *parameters, struct rng *rng)
+static uint32_t network_action(const void *parameters, double state)
 {
-    float scratch[64], q[2];
-    double sum = 0.0;
-    for (int e = 0; e < PLAYED; e++) {
-        double state = rng_uniform(rng);
-        for (int t = 0; t < LINE_STEPS; t++) {
-            float input = (float)state;
-            mlp_forward_one(&shape, parameters, &input, q, scratch);
-            sum += line_step(&state, q[1] > q[0], rng);
-        }
-    }
-    return sum / PLAYED;
+    float scratch[64], q[2], input = (float)state;
+    mlp_forward_one(&shape, parameters, &input, q, scratch);
+    return q[1] > q[0];
 }
 
 static double level_of(const float *parameters)
@@ -135,7 +127,7 @@ bool method_run_one(const struct method_run *run, struct method_result *out)
     }
     if (good) {
         const float *result = functional_noise_parameters(p.learner);
-        out->final = run->unplayed ? NAN : greedy_return(result, &p.rng);
+        out->final = run->unplayed ? NAN : line_return(PLAYED, network_action, result, &p.rng);
         out->level = level_of(result);
     }
     functional_noise_free(p.learner);
@@ -157,14 +149,23 @@ double method_claimed_sigma(enum method method, double epsilon)
     return holds ? sigma : NAN;
 }
 
+/* How far the mean of all that METHOD releases moves where rewards move by 1, in units of sigma. */
+static double whole_sensitivity(enum method method)
+{
+    double steps = (double)EPISODES * LINE_STEPS;
+    return method == METHOD_INPUT ? sqrt(steps) : 2.0 * sqrt(steps * BATCH);
+}
+
 double method_true_epsilon(enum method method, double sigma)
 {
-    if (method == METHOD_INPUT)
-        return gaussian_dp_epsilon(sqrt((double)EPISODES * LINE_STEPS) / sigma, METHODS_DELTA);
-    if (method == METHOD_DPSGD)
-        return gaussian_dp_epsilon(2.0 * sqrt((double)EPISODES * LINE_STEPS * BATCH) / sigma,
-                                   METHODS_DELTA);
-    return INFINITY;
+    if (method != METHOD_INPUT && method != METHOD_DPSGD)
+        return INFINITY;
+    return gaussian_dp_epsilon(whole_sensitivity(method) / sigma, METHODS_DELTA);
+}
+
+double method_true_sigma(enum method method, double epsilon)
+{
+    return gaussian_dp_sigma(whole_sensitivity(method), epsilon, METHODS_DELTA);
 }
 
 double method_constant_epsilon(double sigma, uint32_t per_path)

@@ -45,6 +45,9 @@ double method_claimed_sigma(enum method method, double epsilon);
  * (docs/proofs/gaussian_process.md). */
 double method_true_epsilon(enum method method, double sigma);
 
+/* The sigma of INPUT and DPSGD that truly costs EPSILON at METHODS_DELTA for those neighbours. */
+double method_true_sigma(enum method method, double epsilon);
+
 /* Of PRINTED where neighbours' rewards differ by one constant, at most 1: an upper bound. A
  * constant reward c is what paths lower by c / (1 - discount) would be, everywhere and for both
  * actions, and choices do not see those; so the weights are a function of paths that are so far
