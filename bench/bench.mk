@@ -115,8 +115,8 @@ advise-table: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/advise
 	@$(ADVISE_JUDGED) --report docs/results/advice-tables.md
 
-# Q-learning with functional noise: what it claims, what is true, and the service's releases: docs/results/gp.md. Resumable;
-# minutes of CPU time.
+# Q-learning with functional noise, its baselines and the service's releases, claims beside truth: docs/results/gp.md.
+# Resumable; four minutes of CPU time.
 GP_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/gp/*.c)) $(PLOT_OBJECTS)
 $(BENCH_OUT)/reproduce_gp: $(GP_OBJECTS) $(BENCH_ROOMS)
 	$(call say,LD ,$@)

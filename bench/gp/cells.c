@@ -12,6 +12,27 @@
 #define PLAYED     40
 
 /* clang-format off */
+#define BASELINE_CELL(prefix, suffix, epsilon, which, scale)                                                            \
+    {.name = prefix suffix, .kind = CELL_BASELINE, .seeds = 10, .claimed = (epsilon), .world = "line", .baseline = (which), \
+     .reward_scale = (scale)}
+
+/* All methods at one true epsilon (of LSW_PUBLISHED: a claimed one), for neighbours' rewards that far apart. */
+#define AT_REWARD(distance, epsilon)                                                                                     \
+    {.name = "reward-" #distance "-eps" #epsilon, .kind = CELL_RELEASE, .seeds = 10, .claimed = (epsilon), .world = "line", \
+     .rewards = true, .reward_scale = 1 / (distance)},                                                                    \
+    BASELINE_CELL("lsw-", "reward-" #distance "-eps" #epsilon, epsilon, BASELINE_REWARD_LSW, 1 / (distance)),             \
+    BASELINE_CELL("input-lsw-", "reward-" #distance "-eps" #epsilon, epsilon, BASELINE_INPUT_LSW, 1 / (distance)),        \
+    BASELINE_CELL("input-network-", "reward-" #distance "-eps" #epsilon, epsilon, BASELINE_INPUT_NETWORK, 1 / (distance)), \
+    BASELINE_CELL("dpsgd-", "reward-" #distance "-eps" #epsilon, epsilon, BASELINE_DPSGD, 1 / (distance))
+
+/* The same for one of 3000 experts. */
+#define AT_EXPERT(epsilon)                                                                                               \
+    {.name = "expert-eps" #epsilon, .kind = CELL_RELEASE, .seeds = 10, .claimed = (epsilon), .world = "line"},             \
+    BASELINE_CELL("lsw-", "expert-eps" #epsilon, epsilon, BASELINE_LSW, 1),                                               \
+    BASELINE_CELL("published-", "expert-eps" #epsilon, epsilon, BASELINE_LSW_PUBLISHED, 1),                               \
+    BASELINE_CELL("lsl-", "expert-eps" #epsilon, epsilon, BASELINE_LSL, 1),                                               \
+    BASELINE_CELL("local-", "expert-eps" #epsilon, epsilon, BASELINE_LOCAL, 1)
+
 static const struct cell cells[] = {
     {.name = "plain", .says = "no noise", .method = METHOD_PLAIN, .seeds = 10, .per_path = 1},
     {.name = "printed-0.2-fresh", .says = "Algorithm 1, sigma 0.2, a path an update", .method = METHOD_PRINTED, .seeds = 10, .sigma = 0.2, .per_path = 1},
@@ -29,13 +50,22 @@ static const struct cell cells[] = {
     {.name = "input-eps0.45", .says = "input perturbation, priced per reward", .method = METHOD_INPUT, .seeds = 10, .claimed = 0.45},
     {.name = "dpsgd-eps0.9", .says = "DP-SGD, priced per transition", .method = METHOD_DPSGD, .seeds = 10, .claimed = 0.9},
     {.name = "dpsgd-eps0.45", .says = "DP-SGD, priced per transition", .method = METHOD_DPSGD, .seeds = 10, .claimed = 0.45},
-    {.name = "reward-1-eps0.9", .says = "our unit reward, neighbours within 1", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "line", .rewards = true, .reward_scale = 1},
-    {.name = "reward-1-eps0.45", .says = "our unit reward, neighbours within 1", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.45, .world = "line", .rewards = true, .reward_scale = 1},
-    {.name = "reward-0.01-eps0.9", .says = "our unit reward, neighbours within 0.01", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "line", .rewards = true, .reward_scale = 100},
-    {.name = "reward-0.01-eps0.45", .says = "our unit reward, neighbours within 0.01", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.45, .world = "line", .rewards = true, .reward_scale = 100},
-    {.name = "reward-0.001-eps0.9", .says = "our unit reward, neighbours within 0.001", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "line", .rewards = true, .reward_scale = 1000},
-    {.name = "expert-eps0.9", .says = "our unit expert, 3000 experts in 300 shards", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.9, .world = "line"},
-    {.name = "expert-eps0.45", .says = "our unit expert, 3000 experts in 300 shards", .kind = CELL_RELEASE, .seeds = 10, .claimed = 0.45, .world = "line"},
+    AT_REWARD(1, 0.9),
+    AT_REWARD(0.1, 0.9),
+    AT_REWARD(0.01, 0.9),
+    AT_REWARD(0.001, 0.9),
+    AT_REWARD(1, 0.45),
+    AT_REWARD(0.1, 0.45),
+    AT_REWARD(0.01, 0.45),
+    AT_REWARD(0.001, 0.45),
+    AT_EXPERT(0.1),
+    AT_EXPERT(0.45),
+    AT_EXPERT(0.9),
+    AT_EXPERT(3),
+    BASELINE_CELL("", "lsw-expert-plain", INFINITY, BASELINE_LSW, 1),
+    BASELINE_CELL("", "lsl-expert-plain", INFINITY, BASELINE_LSL, 1),
+    BASELINE_CELL("", "local-expert-plain", INFINITY, BASELINE_LOCAL, 1),
+    BASELINE_CELL("", "lsw-reward-plain", INFINITY, BASELINE_REWARD_LSW, 1),
     {.name = "pole-expert-eps100", .says = "our unit expert, 3000 experts, defaults", .kind = CELL_RELEASE, .seeds = 10, .claimed = 100, .world = "cartpole"},
     {.name = "pole-expert-eps10", .says = "our unit expert, 3000 experts, defaults", .kind = CELL_RELEASE, .seeds = 10, .claimed = 10, .world = "cartpole"},
     {.name = "pole-expert-eps3", .says = "our unit expert, 3000 experts, defaults", .kind = CELL_RELEASE, .seeds = 10, .claimed = 3, .world = "cartpole"},
@@ -184,6 +214,19 @@ static bool run_release(const struct cell *cell, unsigned seed, struct cell_resu
     return good;
 }
 
+static bool run_baseline(const struct cell *cell, unsigned seed, struct cell_result *out)
+{
+    struct baseline_result result;
+    const struct baseline_run run = {.baseline = cell->baseline,
+                                     .epsilon = cell->claimed,
+                                     .distance = 1.0 / cell->reward_scale,
+                                     .seed = seed};
+    bool good = baseline_run_one(&run, &result);
+    out->final = result.final;
+    out->true_high = result.epsilon;
+    return good;
+}
+
 bool cell_run(const struct cell *cell, unsigned seed, struct cell_result *out)
 {
     *out = (struct cell_result){.final = NAN, .true_low = NAN, .true_high = NAN};
@@ -191,6 +234,8 @@ bool cell_run(const struct cell *cell, unsigned seed, struct cell_result *out)
         return run_method(cell, seed, out);
     if (cell->kind == CELL_RELEASE)
         return run_release(cell, seed, out);
+    if (cell->kind == CELL_BASELINE)
+        return run_baseline(cell, seed, out);
     const struct method_run of = {.method = cell->method,
                                   .sigma = cell_sigma(cell),
                                   .per_path = cell->per_path,

@@ -2,9 +2,10 @@
 #ifndef TACET_BENCH_GP_CELLS_H
 #define TACET_BENCH_GP_CELLS_H
 
+#include "bench/gp/baselines.h"
 #include "bench/gp/methods.h"
 
-enum cell_kind { CELL_METHOD, CELL_AUDIT, CELL_RELEASE };
+enum cell_kind { CELL_METHOD, CELL_AUDIT, CELL_RELEASE, CELL_BASELINE };
 
 struct cell {
     const char *name; /* without tabs; its key in the file of results */
@@ -16,10 +17,11 @@ struct cell {
     double sigma;
     uint32_t per_path;
     double claimed; /* epsilon at METHODS_DELTA; 0: none is claimed */
-    /* RELEASE */
+    /* RELEASE and BASELINE */
     const char *world; /* "line", "cartpole" */
     bool rewards;      /* unit reward, on line in the world; else expert */
     double reward_scale;
+    enum baseline baseline;
 };
 
 struct cell_result {

@@ -8,4 +8,9 @@
  */
 bool report_write(const char *results, const char *folder);
 
+/* The two plots, to PATH; false: it could not be written. Learning curves of Algorithm 1, and the
+ * returns of all methods that have one true epsilon. */
+bool report_sigmas(const char *results, const char *path);
+bool report_methods(const char *results, const char *path);
+
 #endif
