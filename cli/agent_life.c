@@ -66,8 +66,9 @@ static const char *make_report(const struct agent_task *task, struct agent_room 
                                struct rng *rng)
 {
     const struct agent_terms *terms = &task->terms;
+    const struct a3c_choice choice = {.exploration = at->exploration};
     if (!a3c_play(&room->episode, &terms->net, room->parameters, task->env, room->world, physics,
-                  at->exploration, rng))
+                  choice, rng))
         return "the world broke";
     if (!a3c_gradient(&room->episode, &terms->net, room->parameters, &terms->loss, room->gradient))
         memset(room->gradient, 0, actor_critic_count(&terms->net) * sizeof *room->gradient);

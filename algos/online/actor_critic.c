@@ -101,16 +101,21 @@ void a3c_episode_clear(struct a3c_episode *episode)
     *episode = (struct a3c_episode){0};
 }
 
-static uint32_t explore_or_draw(const double *probabilities, uint32_t actions, double exploration,
-                                struct rng *rng)
+static uint32_t explore_or_choose(const double *probabilities, uint32_t actions,
+                                  struct a3c_choice choice, struct rng *rng)
 {
-    if (rng_uniform(rng) < exploration)
+    uint32_t best = 0;
+    if (rng_uniform(rng) < choice.exploration)
         return rng_below(rng, actions);
-    return softmax_draw(probabilities, actions, 1.0, rng);
+    if (!choice.greedy)
+        return softmax_draw(probabilities, actions, 1.0, rng);
+    for (uint32_t a = 1; a < actions; a++)
+        best = probabilities[a] > probabilities[best] ? a : best;
+    return best;
 }
 
 bool a3c_play(struct a3c_episode *episode, const struct actor_critic *net, const float *parameters,
-              const struct env *env, void *state, const double *physics, double exploration,
+              const struct env *env, void *state, const double *physics, struct a3c_choice choice,
               struct rng *rng)
 {
     assert(env->state_dim == net->input && env->action_count == net->actions);
@@ -130,7 +135,7 @@ bool a3c_play(struct a3c_episode *episode, const struct actor_critic *net, const
             actor_critic_forward(net, parameters, row, episode->hidden, probabilities, &value);
         for (uint32_t a = 0; a < net->actions && !finite; a++)
             probabilities[a] = 1.0 / net->actions;
-        uint32_t action = explore_or_draw(probabilities, net->actions, exploration, rng);
+        uint32_t action = explore_or_choose(probabilities, net->actions, choice, rng);
         struct env_outcome outcome = env->step(state, physics, action, rng, seen);
         if (outcome.failed)
             return false;
@@ -178,21 +183,38 @@ static void policy_error(double *p, uint32_t actions, uint32_t action, double ad
     }
 }
 
+/* The return from step T on: the rewards before the step END, then that state's value, which is 0
+ * where the episode terminated. False: it is not finite. */
+static bool return_until(struct a3c_episode *episode, const struct actor_critic *net,
+                         const float *parameters, double discount, uint32_t t, uint32_t end,
+                         double *out)
+{
+    double p[ENV_MAX_ACTIONS], value = 0.0;
+    const float *state = episode->states + (size_t)end * net->input;
+    if ((end < episode->steps || !episode->terminated) &&
+        !actor_critic_forward(net, parameters, state, episode->hidden, p, &value))
+        return false;
+    for (uint32_t k = end; k-- > t;)
+        value = episode->rewards[k] + discount * value;
+    *out = value;
+    return true;
+}
+
 bool a3c_gradient(struct a3c_episode *episode, const struct actor_critic *net,
                   const float *parameters, const struct a3c_settings *settings, double *gradient)
 {
     double p[ENV_MAX_ACTIONS] = {0}, value = 0.0, to_go = 0.0;
     size_t count = actor_critic_count(net);
+    uint32_t steps = episode->steps, ahead = settings->return_steps;
     memset(gradient, 0, count * sizeof *gradient);
-    const float *last = episode->states + (size_t)episode->steps * net->input;
-    if (!episode->terminated) {
-        if (!actor_critic_forward(net, parameters, last, episode->hidden, p, &value))
-            return false;
-        to_go = value;
-    }
-    for (uint32_t t = episode->steps; t-- > 0;) {
+    if (!return_until(episode, net, parameters, settings->discount, steps, steps, &to_go))
+        return false;
+    for (uint32_t t = steps; t-- > 0;) {
         const float *state = episode->states + (size_t)t * net->input;
         to_go = episode->rewards[t] + settings->discount * to_go;
+        if (ahead > 0 && ahead < steps - t &&
+            !return_until(episode, net, parameters, settings->discount, t, t + ahead, &to_go))
+            return false;
         if (!actor_critic_forward(net, parameters, state, episode->hidden, p, &value))
             return false;
         double advantage = to_go - value;
@@ -200,8 +222,10 @@ bool a3c_gradient(struct a3c_episode *episode, const struct actor_critic *net,
         add_step_gradient(net, parameters, state, episode->hidden, p,
                           -2.0 * settings->value_weight * advantage, gradient);
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        gradient[i] /= settings->mean && steps > 0 ? steps : 1.0;
         if (!isfinite(gradient[i]))
             return false;
+    }
     return true;
 }

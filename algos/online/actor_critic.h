@@ -40,10 +40,12 @@ struct policy *actor_critic_policy(const struct actor_critic *net, const float *
 
 /* The loss of an episode, a sum over its steps (A3C, Mnih et al. 2016, with the whole episode as
  * the n-step return): -log p(a) (R - V) + value_weight (R - V)^2 - entropy_weight H(p), where R is
- * the discounted return to go, bootstrapped by the value where the episode was cut off, and a
- * constant for the gradient, as is R - V in the first term. */
+ * the discounted return to go, bootstrapped by the value where the episode was cut off or after
+ * return_steps rewards, and a constant for the gradient, as is R - V in the first term. */
 struct a3c_settings {
     double discount, value_weight, entropy_weight;
+    uint32_t return_steps; /* 0: all rewards up to the end */
+    bool mean;             /* over the steps, in place of the sum */
 };
 
 /* An episode, and memory for one. */
@@ -64,11 +66,18 @@ void a3c_episode_init(struct a3c_episode *episode, const struct actor_critic *ne
 /* Frees the memory; takes an episode that is all zero. */
 void a3c_episode_clear(struct a3c_episode *episode);
 
-/* Plays one episode in ENV (of an opened STATE and that PHYSICS): a uniform action with probability
- * EXPLORATION, else one drawn from the actor, which is uniform where its outputs are not finite: an
- * episode that stops there would reveal that it came there. False: the world broke. */
+/* How an agent chooses actions: uniformly with probability EXPLORATION, else the actor's most
+ * probable one where GREEDY, else one drawn from the actor. */
+struct a3c_choice {
+    double exploration;
+    bool greedy;
+};
+
+/* Plays one episode in ENV (of an opened STATE and that PHYSICS) by CHOICE. The actor is uniform
+ * where its outputs are not finite: an episode that stops there would reveal that it came there.
+ * False: the world broke. */
 bool a3c_play(struct a3c_episode *episode, const struct actor_critic *net, const float *parameters,
-              const struct env *env, void *state, const double *physics, double exploration,
+              const struct env *env, void *state, const double *physics, struct a3c_choice choice,
               struct rng *rng);
 
 /* Computes GRADIENT[count], the gradient of the episode's loss. False: it is not finite. */

@@ -78,9 +78,10 @@ bool pgc_update(struct pgc *pgc, void (*score)(void *context, double score), voi
         rng_seed(&rng, settings->seed, 1 + first + i);
         draw_agent_physics(settings, &rng, physics);
         /* Exploration falls with every report, as an aggregation tells its agents. */
-        bool played =
-            a3c_play(&pgc->episode, &settings->net, pgc->parameters, settings->world, pgc->state,
-                     physics, collection_explore(&settings->exploration, first + i), &rng);
+        const struct a3c_choice choice = {collection_explore(&settings->exploration, first + i),
+                                          settings->greedy};
+        bool played = a3c_play(&pgc->episode, &settings->net, pgc->parameters, settings->world,
+                               pgc->state, physics, choice, &rng);
         if (!played)
             return false;
         if (!a3c_gradient(&pgc->episode, &settings->net, pgc->parameters, &settings->loss,

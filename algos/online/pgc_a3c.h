@@ -18,6 +18,7 @@ struct pgc_settings {
     struct actor_critic net;
     struct a3c_settings loss;
     struct collection_exploration exploration;
+    bool greedy;                /* agents that do not explore take the most probable action */
     struct local_scheme scheme; /* not read unless reports are private */
     bool private;
     uint32_t buffer;    /* reports in an update, at least 1 */

@@ -24,11 +24,16 @@ enum {
     P_PROJECTION_CLIP,
     P_SPREAD,
     P_STEP_LIMIT,
+    P_ACTIONS,
+    P_RETURN_STEPS,
+    P_LOSS,
     P_COUNT
 };
 
 static const char *const randomisers[] = {"privunit", "half_sphere", "laplace",
                                           "projected_random_sign", NULL};
+static const char *const choices[] = {"drawn", "greedy", NULL};
+static const char *const losses[] = {"sum", "mean", NULL};
 
 static const struct parameter_spec specs[P_COUNT] = {
     [P_RANDOMISER] = {"randomiser", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 3, randomisers, "",
@@ -63,7 +68,21 @@ static const struct parameter_spec specs[P_COUNT] = {
     [P_STEP_LIMIT] = {"step_limit", PARAMETER_INTEGER, PARAMETER_ONE(200), 0, ONLINE_MAX_STEPS,
                       NULL, "steps",
                       "Episodes are cut off there; 0: the usual limit of the world."},
+    [P_ACTIONS] =
+        {"actions", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 1, choices, "",
+         "What an agent does when it does not explore: an action drawn from the actor, or "
+         "the most probable one (greedy), which the released policy then takes too."},
+    [P_RETURN_STEPS] = {"return_steps", PARAMETER_INTEGER, PARAMETER_ONE(0), 0, ONLINE_MAX_STEPS,
+                        NULL, "steps",
+                        "Rewards of a return, behind which the critic's value stands for the rest; "
+                        "0: all rewards up to the end."},
+    [P_LOSS] = {"loss", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 1, losses, "",
+                "Of an episode: the sum over its steps, or the mean."},
 };
+
+/* Drawn actions, whole returns and sums were all that there was. */
+static const struct parameter_later later[] = {
+    {P_ACTIONS, PARAMETER_ONE(0)}, {P_RETURN_STEPS, PARAMETER_ONE(0)}, {P_LOSS, PARAMETER_ONE(0)}};
 
 static const struct parameter_override overrides[] = {{"cartpole", P_SPREAD, PARAMETER_ONE(0.1)}};
 
@@ -92,7 +111,10 @@ const char *pgc_settings_of(const struct algorithm_request *request, struct pgc_
     struct pgc_settings settings = {
         .net = net_of(request),
         .loss = {algorithm_number(request, P_DISCOUNT), algorithm_number(request, P_VALUE_WEIGHT),
-                 algorithm_number(request, P_ENTROPY_WEIGHT)},
+                 algorithm_number(request, P_ENTROPY_WEIGHT),
+                 (uint32_t)algorithm_number(request, P_RETURN_STEPS),
+                 algorithm_number(request, P_LOSS) > 0.0},
+        .greedy = algorithm_number(request, P_ACTIONS) > 0.0,
         .exploration = {algorithm_number(request, P_EXPLORATION),
                         algorithm_number(request, P_DECAY)},
         .private = request->mechanism == MECHANISM_LOCAL_REPORTS,
@@ -246,6 +268,7 @@ static enum algorithm_status pgc_train(const struct algorithm_run *run, struct p
         status = pgc_learn(run, &pgc, message);
     if (status == ALGORITHM_OK) {
         *out_policy = actor_critic_policy(&settings.net, pgc.parameters);
+        (*out_policy)->output = settings.greedy ? POLICY_ARGMAX : POLICY_SOFTMAX;
         (*out_policy)->injected_noise = settings.noise && noise_source_is_injected(settings.noise);
     }
     pgc_clear(&pgc);
@@ -265,6 +288,8 @@ const struct algorithm pgc_a3c_algorithm = {
     .parameter_count = P_COUNT,
     .overrides = overrides,
     .override_count = sizeof overrides / sizeof overrides[0],
+    .later = later,
+    .later_count = sizeof later / sizeof later[0],
     .plan = pgc_plan,
     .describe = pgc_describe,
     .train = pgc_train,

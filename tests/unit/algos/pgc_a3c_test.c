@@ -18,8 +18,34 @@ static void small_signs(struct online_kit *kit)
     online_kit_set(kit, "randomiser", 3);
 }
 
+static void greedy(struct online_kit *kit)
+{
+    small(kit);
+    online_kit_set(kit, "actions", 1);
+    online_kit_set(kit, "return_steps", 5);
+    online_kit_set(kit, "loss", 1);
+}
+
+/* What greedy agents learn for is a policy that plays greedily. */
+Test(pgc_a3c, gives_the_policy_that_its_agents_play)
+{
+    for (int k = 0; k < 2; k++) {
+        struct online_kit kit;
+        online_kit_init(&kit, "pgc_a3c", MECHANISM_NONE, "cartpole", 1);
+        if (k == 1)
+            greedy(&kit);
+        else
+            small(&kit);
+        struct policy *policy = online_kit_policy(&kit);
+        cr_expect_eq(policy->output, k == 1 ? POLICY_ARGMAX : POLICY_SOFTMAX);
+        policy_free(policy);
+        online_kit_clear(&kit);
+    }
+}
+
 Test(pgc_a3c, goes_on_where_it_stopped)
 {
+    online_kit_resume("pgc_a3c", MECHANISM_NONE, greedy, 4);
     online_kit_resume("pgc_a3c", MECHANISM_NONE, small, 4);
     online_kit_resume("pgc_a3c", MECHANISM_LOCAL_REPORTS, small, 4);
     online_kit_resume("pgc_a3c", MECHANISM_LOCAL_REPORTS, small_signs, 4);
@@ -93,8 +119,8 @@ Test(pgc_a3c, an_update_is_the_mean_of_the_buffer)
         struct rng rng;
         rng_seed(&rng, 11, 1 + agent);
         double exploration = 0.5 - 0.1 * (double)agent;
-        cr_assert(
-            a3c_play(&episode, &settings.net, first, world, state, physics, exploration, &rng));
+        cr_assert(a3c_play(&episode, &settings.net, first, world, state, physics,
+                           (struct a3c_choice){.exploration = exploration}, &rng));
         cr_assert(a3c_gradient(&episode, &settings.net, first, &settings.loss, gradient));
         for (int i = 0; i < 112; i++)
             expected[i] += gradient[i] / 3.0;

@@ -19,7 +19,8 @@ static const struct agent_task *task_of(struct agent_task *task)
     *task = (struct agent_task){.aggregation = "agg_1", .max_steps = 20};
     struct agent_terms *terms = &task->terms;
     terms->net = (struct actor_critic){4, 1, 2};
-    terms->loss = (struct a3c_settings){0.99, 0.5, 0.01};
+    terms->loss =
+        (struct a3c_settings){.discount = 0.99, .value_weight = 0.5, .entropy_weight = 0.01};
     terms->submissions_per_agent = 1;
     const struct local_parameters parameters = {
         .dimension = PARAMETERS, .epsilon = 2.0, .clip = 1.0};
