@@ -4,7 +4,14 @@
  * for clipped vectors that differ by at most C = 0.01 in the 1-norm, so with the clip at 0.005, and
  * an update for each report; projected random signs of the unclipped gradient with C = 1 and 100
  * reports to an update. They add up M^T u without a decoding factor: eta is multiplied by
- * dhat tanh(epsilon / (2 dhat)) here, which undoes ours.
+ * dhat tanh(epsilon / (2 dhat)) here, which undoes ours. Without noise: an update for each report.
+ *
+ * Agents of the tutorial: the printed network, lambda, entropy weight, discount, first exploration
+ * and ten scores in a row are also those of a public A3C for CartPole (Sugulu 2017,
+ * qiita.com/sugulu/items/acbc909dd9b74b043e45). It fixes what the paper's text leaves open: the
+ * reward is 0 until the pole falls and then -1, returns are of five rewards, and the loss is a mean
+ * over steps. An agent that does not explore takes the most probable action, as "epsilon-greedy"
+ * says. The tutorial's reward of 1 at the step limit and its RMSProp are not taken over.
  *
  * The rule: with e the root of a report's mean squared error, for a gradient clipped to norm 1, and
  * B = 50 reports to an update,
@@ -32,14 +39,17 @@
 #define MOVE_OF_VARIANCE 3.2
 
 const struct method methods[] = {
-    {"plain", "no noise, λ = 0", NULL, false, 0.0},
-    {"privunit", "privunit, λ = 0", "privunit", false, 0.0},
-    {"signs", "PRS, λ = 0", "projected_random_sign", false, 0.0},
-    {"laplace", "Laplace, λ = 0", "laplace", false, 0.0},
-    {"plain_critic", "no noise, λ = 0.5", NULL, false, 0.5},
-    {"privunit_critic", "privunit, λ = 0.5", "privunit", false, 0.5},
-    {"signs_printed", "PRS, as printed", "projected_random_sign", true, 0.5},
-    {"laplace_printed", "Laplace, as printed", "laplace", true, 0.5},
+    {"plain_tutorial", "no noise, printed, tutorial's agents", NULL, true, 0.5, true},
+    {"signs_tutorial", "PRS, printed, tutorial's agents", "projected_random_sign", true, 0.5, true},
+    {"laplace_tutorial", "Laplace, printed, tutorial's agents", "laplace", true, 0.5, true},
+    {"plain", "no noise, λ = 0", NULL, false, 0.0, false},
+    {"privunit", "privunit, λ = 0", "privunit", false, 0.0, false},
+    {"signs", "PRS, λ = 0", "projected_random_sign", false, 0.0, false},
+    {"laplace", "Laplace, λ = 0", "laplace", false, 0.0, false},
+    {"plain_critic", "no noise, λ = 0.5", NULL, false, 0.5, false},
+    {"privunit_critic", "privunit, λ = 0.5", "privunit", false, 0.5, false},
+    {"signs_printed", "PRS, printed", "projected_random_sign", true, 0.5, false},
+    {"laplace_printed", "Laplace, printed", "laplace", true, 0.5, false},
 };
 const unsigned method_count = sizeof methods / sizeof methods[0];
 
@@ -110,6 +120,15 @@ static bool set_rate(const struct method *method, struct algorithm_request *out)
            set(out, "buffer", RULE_BUFFER);
 }
 
+static bool set_tutorial(struct algorithm_request *out)
+{
+    int reward = env_parameter_index(out->world, "sutton_barto_reward");
+    if (reward < 0)
+        return false;
+    out->world_parameters[reward] = 1.0;
+    return set(out, "actions", 1) && set(out, "return_steps", 5) && set(out, "loss", 1);
+}
+
 bool method_request(const struct method *method, double epsilon, uint64_t seed,
                     struct algorithm_request *out)
 {
@@ -123,8 +142,11 @@ bool method_request(const struct method *method, double epsilon, uint64_t seed,
     env_defaults(out->world, out->world_parameters);
     algorithm_defaults(&pgc_a3c_algorithm, out->world->name, &out->parameters);
     bool good = set(out, "value_weight", method->value_weight);
+    if (method->tutorial)
+        good = good && set_tutorial(out);
     if (!method->randomiser)
-        return good && set(out, "learning_rate", PLAIN_RATE) && set(out, "buffer", 1);
+        return good && set(out, "buffer", 1) &&
+               set(out, "learning_rate", method->as_printed ? PRINTED_RATE : PLAIN_RATE);
     int randomiser = randomiser_index(method->randomiser);
     bool laplace = strcmp(method->randomiser, "laplace") == 0;
     bool signs = strcmp(method->randomiser, "projected_random_sign") == 0;

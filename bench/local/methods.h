@@ -9,6 +9,7 @@ struct method {
     const char *randomiser; /* of the parameter of that name; NULL: reports are not randomised */
     bool as_printed;        /* buffer and rate of the paper; else the rule of methods.c */
     double value_weight;    /* lambda; the paper's is 0.5 */
+    bool tutorial;          /* agents of the tutorial (methods.c) */
 };
 extern const struct method methods[];
 extern const unsigned method_count;

@@ -32,10 +32,9 @@ static const char usage[] =
     "  [--settings X,...] [--seeds 20] [--submissions 90000] [--results FILE]\n"
     "  [--report DIRECTORY]\n"
     "Methods of collection: plain, privunit, signs, laplace, plain_critic, privunit_critic,\n"
-    "signs_printed, laplace_printed; else reinforce, reinforce_20, dqn. A setting is an epsilon, "
-    "or with "
-    "central\n"
-    "a noise multiplier; 0 is without noise.\n";
+    "signs_printed, laplace_printed, plain_tutorial, signs_tutorial, laplace_tutorial; else\n"
+    "reinforce, reinforce_20, dqn. A setting is an epsilon, or with central a noise multiplier; 0\n"
+    "is without noise.\n";
 
 /* True when NAME is one of the comma-separated WORDS, or there are none. */
 static bool among(const char *words, const char *name)
@@ -174,7 +173,7 @@ int main(int argc, char **argv)
 {
     struct options o = {.experiments = "collection,central,local",
                         .seeds = 20,
-                        .submissions = 90000,
+                        .submissions = TRIAL_MOST,
                         .results = "docs/results/local.tsv"};
     if (!read_options(argc, argv, &o)) {
         fputs(usage, stderr);

@@ -2,6 +2,7 @@
 #include "bench/local/results.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,24 @@ void results_free(struct results *results)
 {
     free(results->all);
     *results = (struct results){0};
+}
+
+void results_cell(const struct results *results, const char *experiment, const char *method,
+                  double setting, struct result_cell *out)
+{
+    *out = (struct result_cell){.count = 0};
+    for (size_t i = 0; i < results->count && out->count < RESULT_SEEDS; i++) {
+        const struct result *r = &results->all[i];
+        if (strcmp(r->experiment, experiment) != 0 || strcmp(r->method, method) != 0 ||
+            r->setting != setting)
+            continue;
+        out->time[out->count] = r->time > 0.0 ? r->time : INFINITY;
+        out->score[out->count++] = r->score;
+        out->succeeded += r->time > 0.0;
+        out->epsilon = r->epsilon;
+        out->length = (double)r->length;
+        out->cpu_seconds += r->cpu_seconds;
+    }
 }
 
 bool results_have(const char *path, const struct result *cell)

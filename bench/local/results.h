@@ -23,9 +23,22 @@ struct results {
     size_t count;
 };
 
+/* What the runs of one method at one setting came to. */
+#define RESULT_SEEDS 200 /* at most; further ones are left out */
+struct result_cell {
+    size_t count, succeeded;
+    double time[RESULT_SEEDS], score[RESULT_SEEDS]; /* time infinite: no success */
+    double epsilon, length;                         /* of the last */
+    double cpu_seconds;                             /* of all */
+};
+
 /* What PATH holds so far. False after a line on standard error. */
 bool results_load(const char *path, struct results *out);
 void results_free(struct results *results);
+
+/* Gathers the runs of METHOD in EXPERIMENT at SETTING. */
+void results_cell(const struct results *results, const char *experiment, const char *method,
+                  double setting, struct result_cell *out);
 
 /* True when the same one (all columns up to seed) is in the file; also, after a line on standard
  * error, when it cannot be read. */

@@ -8,13 +8,17 @@
 #include "bench/cpu_clock.h"
 
 struct watch {
+    const struct pgc *pgc;
     struct trial_result result;
     double recent[TRIAL_RECENT], sum, total;
 };
 
-static void see(void *context, double score)
+/* The score is the length of the episode, whatever its rewards. */
+static void see(void *context, double returned)
 {
+    (void)returned;
     struct watch *watch = context;
+    double score = watch->pgc->episode.steps;
     struct trial_result *result = &watch->result;
     double *oldest = &watch->recent[result->submissions % TRIAL_RECENT];
     watch->sum += score - *oldest;
@@ -32,6 +36,7 @@ static bool learn(const struct pgc_settings *settings, uint64_t most, struct wat
     struct pgc pgc;
     bool good = pgc_init(&pgc, settings);
     struct trial_result *result = &watch->result;
+    watch->pgc = &pgc;
     while (good && result->submissions < most &&
            (result->first_success == 0 || result->submissions < TRIAL_HORIZON))
         good = pgc_update(&pgc, see, watch);

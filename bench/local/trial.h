@@ -11,6 +11,8 @@
 #define TRIAL_CAP     200.0
 /* The area under the curve of scores is taken over this many submissions. */
 #define TRIAL_HORIZON 20000
+/* A trial without success ends here. */
+#define TRIAL_MOST 90000
 
 struct trial_result {
     uint64_t first_success; /* submissions until then; 0: not within MOST */
