@@ -115,6 +115,16 @@ advise-table: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/advise
 	@$(ADVISE_JUDGED) --report docs/results/advice-tables.md
 
+# The ward without a simulator: what its clinicians earn, what is learned without privacy, and the advisor's candidates.
+ADVISE_WARD = $(BENCH_OUT)/advise --results docs/results/ward.tsv
+.PHONY: ward-table
+ward-table: libraries
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/advise
+	@mkdir -p $(BUILD)/experts docs/results
+	@$(ADVISE_WARD) --cache $(BUILD)/experts --environments ward --experts 120,600 --epsilons 3,0 --seeds 5 \
+	  --episodes 1000 --only behaviour,none,dpsgd,linear,grid $(ADVISE)
+	@$(ADVISE_WARD) --compare docs/results/ward-table.md
+
 # Q-learning with functional noise, its baselines and the service's releases, claims beside truth: docs/results/gp.md.
 # Resumable; four minutes of CPU time.
 GP_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/gp/*.c)) $(PLOT_OBJECTS)

@@ -2,7 +2,8 @@
  * experts to many. Finished runs are lines of the results file and are not made again, so that a
  * run may be stopped at any time; small sizes come first. With --table the lines become the C table
  * that ships with the program. With --report the lines, of another population, become the page that
- * says how well that table predicts them. */
+ * says how well that table predicts them. With --compare they become a table of private runs beside
+ * those without privacy on the same data and beside what the experts earned. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,17 +18,17 @@
 
 struct options {
     char *worlds, *experts, *epsilons; /* comma-separated */
-    const char *only;                  /* a method; NULL: all */
-    uint64_t first_seed, seeds, population;
-    const char *results, *cache, *table, *report;
+    const char *only;                  /* methods, comma-separated; NULL: all */
+    uint64_t first_seed, seeds, population, episodes;
+    const char *results, *cache, *table, *report, *compare;
 };
 
 static const char usage[] =
     "advise [--environments cartpole,...] [--experts 30,...] [--epsilons 1,3,8]\n"
-    "  [--seeds 2] [--first-seed 1] [--population 1] [--only "
-    "none|dpsgd|linear|selective_dpsgd|consensus|grid|shards|q_release] [--results FILE] "
-    "[--cache DIRECTORY]\n"
-    "advise --table FILE | --report FILE [--results FILE]\n";
+    "  [--seeds 2] [--first-seed 1] [--population 1] [--episodes 100] [--only "
+    "behaviour|none|dpsgd|linear|selective_dpsgd|consensus|grid|shards|q_release] [--results "
+    "FILE] [--cache DIRECTORY]\n"
+    "advise --table FILE | --report FILE | --compare FILE [--results FILE]\n";
 
 /* Splits TEXT at commas, in place. */
 static unsigned split_words(char *text, char *out[WORDS])
@@ -46,11 +47,13 @@ static bool read_options(int argc, char **argv, struct options *o)
                                           {"seeds", required_argument, NULL, 's'},
                                           {"first-seed", required_argument, NULL, 'f'},
                                           {"population", required_argument, NULL, 'q'},
+                                          {"episodes", required_argument, NULL, 'j'},
                                           {"only", required_argument, NULL, 'm'},
                                           {"results", required_argument, NULL, 'r'},
                                           {"cache", required_argument, NULL, 'c'},
                                           {"table", required_argument, NULL, 't'},
                                           {"report", required_argument, NULL, 'o'},
+                                          {"compare", required_argument, NULL, 'b'},
                                           {0}};
     int which;
     while ((which = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -61,15 +64,44 @@ static bool read_options(int argc, char **argv, struct options *o)
         case 's': o->seeds = strtoull(optarg, NULL, 10); break;
         case 'f': o->first_seed = strtoull(optarg, NULL, 10); break;
         case 'q': o->population = strtoull(optarg, NULL, 10); break;
+        case 'j': o->episodes = strtoull(optarg, NULL, 10); break;
         case 'm': o->only = optarg; break;
         case 'r': o->results = optarg; break;
         case 'c': o->cache = optarg; break;
         case 't': o->table = optarg; break;
         case 'o': o->report = optarg; break;
+        case 'b': o->compare = optarg; break;
         default: return false;
         }
     }
     return optind == argc;
+}
+
+/* Whether METHOD is asked for. */
+static bool is_asked(const struct options *o, const char *method)
+{
+    size_t size = strlen(method);
+    for (const char *word = o->only; word; word = strchr(word, ',')) {
+        word += *word == ',';
+        if (strncmp(word, method, size) == 0 && (word[size] == ',' || word[size] == '\0'))
+            return true;
+    }
+    return !o->only;
+}
+
+/* Writes down what the logged trajectories earned, unless the file has it. */
+static bool run_behaviour(const struct options *o, const struct school *school)
+{
+    struct outcomes done;
+    struct outcome r = {.method = "behaviour", .algorithm = "-"};
+    if (!is_asked(o, r.method))
+        return true;
+    if (!outcomes_load(o->results, &done))
+        return false;
+    measure_behaviour(school, &r);
+    bool have = outcomes_have(&done, &r);
+    outcomes_free(&done);
+    return have || outcomes_append(o->results, &r);
 }
 
 /* Makes one run, unless the file has it. */
@@ -86,8 +118,10 @@ static bool run_one(const struct options *o, struct school *school,
     snprintf(r.world, sizeof r.world, "%s", facts->world->name);
     snprintf(r.method, sizeof r.method, "%s", method);
     snprintf(r.algorithm, sizeof r.algorithm, "%s", candidate->algorithm->name);
-    if ((o->only && strcmp(o->only, method) != 0) || !outcomes_load(o->results, &done))
-        return o->only;
+    if (!is_asked(o, method))
+        return true;
+    if (!outcomes_load(o->results, &done))
+        return false;
     bool have = outcomes_have(&done, &r);
     outcomes_free(&done);
     if (have)
@@ -129,7 +163,8 @@ static bool run_world(const struct options *o, const char *world, uint32_t exper
     struct school school;
     if (!school_open(world, o->population, experts, o->cache, &school))
         return false;
-    bool good = true;
+    school.episodes = (uint32_t)o->episodes;
+    bool good = run_behaviour(o, &school);
     for (uint64_t seed = 0; good && seed < o->seeds; seed++)
         for (unsigned e = 0; good && e < count; e++)
             good = run_epsilon(o, &school, strtod(epsilon[e], NULL), o->first_seed + seed);
@@ -158,6 +193,7 @@ int main(int argc, char **argv)
                         .first_seed = 1,
                         .seeds = 2,
                         .population = 1,
+                        .episodes = MEASURE_EPISODES,
                         .results = "docs/results/advice.tsv",
                         .cache = "."};
     if (!read_options(argc, argv, &o)) {
@@ -165,12 +201,13 @@ int main(int argc, char **argv)
         return 2;
     }
     struct outcomes outcomes;
-    if (!o.table && !o.report)
+    if (!o.table && !o.report && !o.compare)
         return run_all(&o) ? 0 : 1;
     if (!outcomes_load(o.results, &outcomes))
         return 1;
     bool good = (!o.table || table_write(&outcomes, o.table)) &&
-                (!o.report || held_out_write(&outcomes, o.report));
+                (!o.report || held_out_write(&outcomes, o.report)) &&
+                (!o.compare || compare_write(&outcomes, o.compare));
     outcomes_free(&outcomes);
     return good ? 0 : 1;
 }

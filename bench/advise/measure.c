@@ -41,6 +41,7 @@ bool school_open(const char *world, uint64_t population, uint32_t experts, const
         }
     }
     out->population->evaluation_steps = out->population->episode_steps;
+    out->episodes = MEASURE_EPISODES;
     return true;
 }
 
@@ -125,7 +126,7 @@ static double measure_return(const struct school *school, const struct policy *p
     struct policy_evaluation played;
     double physics[ENV_MAX_PARAMETERS];
     env_defaults(p->env, physics);
-    if (!policy_evaluate(policy, p->env, physics, MEASURE_EPISODES, p->evaluation_steps,
+    if (!policy_evaluate(policy, p->env, physics, school->episodes, p->evaluation_steps,
                          UINT64_C(1000) + seed, &played))
         return NAN;
     return played.mean_return;
@@ -141,6 +142,19 @@ static double measure_random(const struct school *school)
     double mean = policy ? measure_return(school, policy, 0) : NAN;
     policy_free(policy);
     return mean;
+}
+
+void measure_behaviour(const struct school *school, struct outcome *out)
+{
+    const struct population *p = school->population;
+    const struct dataset *data = p->data;
+    double sum = 0;
+    for (uint64_t i = 0; i < data->transition_count; i++)
+        sum += (double)data->rewards[i];
+    snprintf(out->world, sizeof out->world, "%s", p->env->name);
+    out->experts = p->experts;
+    out->mean_return = sum / ((double)p->experts * p->trajectories);
+    out->random_return = measure_random(school);
 }
 
 /* NAN, with a message: it failed. */

@@ -12,6 +12,7 @@ struct school {
     struct population *population;
     struct policy **clones; /* one for each expert; NULL until one is needed */
     double low[ENV_MAX_STATE_DIM], high[ENV_MAX_STATE_DIM]; /* of states in the world */
+    uint32_t episodes; /* that a policy plays; MEASURE_EPISODES unless set otherwise */
 };
 
 /* Loads EXPERTS of POPULATION (its seed) in WORLD, by the cache. False after a line on standard
@@ -33,6 +34,9 @@ double measure_teacher(struct school *school, const struct advice_facts *facts,
 /* The return of the released Q-function of PLAN. NAN: it failed. */
 double measure_release(struct school *school, const struct algorithm *algorithm,
                        const struct algorithm_request *request, const struct algorithm_plan *plan);
+
+/* Fills in the world, the number of experts and the mean return of SCHOOL's logged trajectories. */
+void measure_behaviour(const struct school *school, struct outcome *out);
 
 #define MEASURE_EPISODES 100
 

@@ -28,11 +28,11 @@ bool table_write(const struct outcomes *outcomes, const char *path)
     for (size_t i = 0; i < outcomes->count; i++) {
         const struct outcome *r = &outcomes->all[i];
         double quality = outcomes_quality(outcomes, r);
-        if (strcmp(r->method, "none") == 0 || !isfinite(quality))
+        int method = advice_method_find(r->method);
+        if (method < 0 || !isfinite(quality)) /* without privacy, or the experts themselves */
             continue;
         fprintf(file, "    {\"%s\", \"%s\", ADVICE_%s, %u, %g, %.4g, %.3f},\n", r->world,
-                r->algorithm, method_constants[advice_method_find(r->method)], r->experts,
-                r->epsilon, r->signal, quality);
+                r->algorithm, method_constants[method], r->experts, r->epsilon, r->signal, quality);
     }
     fputs("};\n/* clang-format on */\n"
           "const unsigned advice_run_count = sizeof advice_runs / sizeof advice_runs[0];\n",

@@ -11,4 +11,11 @@ bool table_write(const struct outcomes *outcomes, const char *path);
  * which are of other experts. False after a line on standard error. */
 bool held_out_write(const struct outcomes *judged, const char *path);
 
+/* Writes to PATH a table in Markdown of OUTCOMES: for each number of experts what they themselves
+ * earned, the runs without privacy, and each candidate that needs no simulator, with the share of
+ * the best mean without privacy on the same data (0 is random play), and which candidate the
+ * advisor ranks first in a world of which its table has no run. False after a line on standard
+ * error. */
+bool compare_write(const struct outcomes *outcomes, const char *path);
+
 #endif
