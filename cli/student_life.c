@@ -2,7 +2,8 @@
  *
  * DESIGN. A question's key is drawn once. http_out repeats the call under that key until an answer
  * comes, so that a lost answer is fetched and not bought again. A 403 for lack of budget is not a
- * failure: every budget ends, and the student goes on without the teacher. */
+ * failure, nor is an answer that is marked random for the same reason: every budget ends, and the
+ * student goes on without the teacher. */
 #include "cli/student_life.h"
 
 #include <sodium.h>
@@ -42,6 +43,15 @@ bool student_check_teacher(const struct student_plan *plan, char why[PROBLEM_LIN
 
 /* ---- asking */
 
+/* Notes that the teacher answers no more, and WHY. */
+static enum kickstart_reply student_go_alone(struct student *student, const char *why)
+{
+    struct student_report *report = student->report;
+    snprintf(report->refusal, sizeof report->refusal, "%s", why);
+    report->alone_since = student->transitions > 0 ? student->transitions : 1;
+    return KICKSTART_SILENT;
+}
+
 /* Makes one POST to WHAT below the teacher's path, under a fresh key. */
 static enum kickstart_reply post_to_teacher(struct student *student, const char *what,
                                             const char *body, struct http_out_answer *answer)
@@ -55,11 +65,8 @@ static enum kickstart_reply post_to_teacher(struct student *student, const char 
         return KICKSTART_ANSWERED;
     if (answer->http == 403 && (strcmp(answer->problem.slug, "budget-exhausted") == 0 ||
                                 strcmp(answer->problem.slug, "no-budget") == 0 ||
-                                strcmp(answer->problem.slug, "teacher-silent") == 0)) {
-        snprintf(report->refusal, sizeof report->refusal, "%s", answer->problem.text);
-        report->alone_since = student->transitions > 0 ? student->transitions : 1;
-        return KICKSTART_SILENT;
-    }
+                                strcmp(answer->problem.slug, "teacher-silent") == 0))
+        return student_go_alone(student, answer->problem.text);
     student_fail(report, answer->problem.text);
     return KICKSTART_BROKEN;
 }
@@ -85,6 +92,8 @@ static enum kickstart_reply ask_teacher(void *context, float *states, uint32_t c
         student_fail(student->report, problem);
         return KICKSTART_BROKEN;
     }
+    if (at.random)
+        return student_go_alone(student, "a budget is spent: the teacher answers at random");
     student->report->asked += count;
     student->report->at = at;
     *out_radius = at.radius;

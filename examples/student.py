@@ -36,7 +36,7 @@ class Teacher:
         """One roll-out's (probabilities of each state, radius of their noise), or None: the student goes on alone."""
         self.silent = self.silent or self.call("/rollouts", {}) is None  # the next step of a vanishing schedule
         answer = None if self.silent else self.call("/queries", {"states": states})
-        self.silent = answer is None
+        self.silent = answer is None or answer.get("random", False)  # a spent teacher is silent or draws at random
         if not self.silent:
             self.spent, self.asked = answer["spent"], self.asked + len(states)
         return None if self.silent else (answer["probabilities"], answer["error_radius"])

@@ -32,6 +32,7 @@ static const struct column teacher_columns[] = {
     COLUMN(teacher_row, first_units, INTEGER),
     COLUMN(teacher_row, first_delta, INTEGER),
     COLUMN(teacher_row, at_floor, TEXT),
+    COLUMN(teacher_row, when_spent, TEXT),
     COLUMN(teacher_row, certificate, TEXT),
 };
 

@@ -15,7 +15,8 @@ struct teacher_row {
     double concentration, min_probability, vanishing; /* of "dirichlet"; else 0, 0, 1 */
     double sigma;                                     /* of "gaussian_simplex"; else 0 */
     double temperature;
-    char at_floor[8]; /* where the schedule ends: "uniform", "refuse"; "charge" in old rows */
+    char at_floor[8];   /* where the schedule ends: "uniform", "refuse"; "charge" in old rows */
+    char when_spent[8]; /* where a budget ends: "refuse", "random" */
     double radius, lipschitz; /* of "observation"; else 0 */
     double sensitivity;
     uint32_t shards;                  /* of "expert"; else 0 */

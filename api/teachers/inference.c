@@ -216,12 +216,17 @@ static json_t *inference_terms(const struct query_answer *answer)
     const struct ledger_account *account = answer->account;
     int64_t before = account->spent_units - answer->cost.units;
     double spent = budget_epsilon(account, account->spent_units);
-    return json_pack(
+    json_t *terms = json_pack(
         "{s:s, s:o, s:o, s:o, s:o, s:o, s:s, s:s}", "query", answer->id, setting,
         json_number(level), "error_radius", json_number(answer->error_radius), "cost_epsilon",
         json_number(budget_epsilon_added(account, before, answer->cost.units)), "spent_epsilon",
         json_number(spent), "remaining_epsilon", json_number(fmax(0, account->epsilon - spent)),
         "protects", query_reply_protects(answer), "does_not_protect", query_reply_exposes(answer));
+    if (answer->floor)
+        json_object_set_new(terms, "at_floor", json_string("uniform"));
+    if (answer->random)
+        json_object_set_new(terms, "random", json_true());
+    return terms;
 }
 
 static json_t *inference_message(const struct query *query, const struct query_answer *answer,

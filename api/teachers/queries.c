@@ -108,7 +108,7 @@ static enum problem reuse_or_answer(struct query *query)
     if (status != DB_NONE)
         return call_db(call, status);
     enum problem problem = queries_answer(query);
-    if (problem != PROBLEM_NONE)
+    if (problem != PROBLEM_NONE || query->random) /* what is given again is a paid answer */
         return problem;
     memcpy(stored.fingerprint, hash, sizeof stored.fingerprint);
     stored.status = 200;

@@ -248,6 +248,7 @@ static const char *query_event(const struct query *query)
                         query->count, leaf);
 }
 
+/* Debits all accounts. Where one is spent, the teacher's word decides: a refusal, or RANDOM. */
 static enum problem query_pay(struct query *query)
 {
     struct call *call = query->call;
@@ -268,7 +269,11 @@ static enum problem query_pay(struct query *query)
         status = ledger_debit(call->db, &charge, &outcome);
     if (status != DB_OK)
         return call_db(call, status);
-    if (outcome.verdict != LEDGER_OK)
+    query->random = outcome.verdict == LEDGER_EXHAUSTED &&
+                    strcmp(query->teacher->row.when_spent, "random") == 0;
+    if (query->random)
+        query->cost = (struct filter_price){0}; /* ledger_debit has changed nothing */
+    else if (outcome.verdict != LEDGER_OK)
         return budget_refused(call, &outcome);
     query->account = outcome.parts[0].account;
     return PROBLEM_NONE;
@@ -276,10 +281,21 @@ static enum problem query_pay(struct query *query)
 
 /* ---- drawing */
 
+/* Fills P with the uniform distribution, which reads neither policy nor states. */
+static bool fill_uniform(const struct query *query, double *p)
+{
+    uint32_t actions = query->teacher->teacher.actions;
+    for (uint32_t i = 0; i < query->count; i++)
+        answer_error_uniform(actions, p + (size_t)i * actions);
+    return true;
+}
+
 /* Writes into P the distributions that the answers will be noisy versions of. */
 static bool look_up(const struct query *query, double *p)
 {
     const double *prepared = query_prepared(query);
+    if (query->random)
+        return fill_uniform(query, p);
     if (!prepared)
         return teacher_shelf_distributions(query->teacher, query->states, query->count, p);
     memcpy(p, prepared, (size_t)query->count * query->teacher->teacher.actions * sizeof *p);
@@ -304,12 +320,9 @@ static bool query_draw(struct query *query, double *answers)
     return noise && good;
 }
 
-/* Fills ANSWERS with the uniform distribution, which reads neither policy nor states. */
 static enum problem answer_at_floor(struct query *query, double *answers)
 {
-    uint32_t actions = query->teacher->teacher.actions;
-    for (uint32_t i = 0; i < query->count; i++)
-        answer_error_uniform(actions, answers + (size_t)i * actions);
+    fill_uniform(query, answers);
     enum db_status status = ledger_find(query->call->db, query->standing.account, &query->account);
     return call_db(query->call, status);
 }
@@ -331,7 +344,7 @@ static void set_noise(const struct query *query, struct query_answer *out)
     const struct shelved_teacher *t = query->teacher;
     out->concentration = query->concentration;
     out->sigma = t->row.sigma;
-    if (query->floor) {
+    if (query->floor || query->random) {
         out->error_radius = M_SQRT2; /* two distributions are never farther apart */
     } else if (query->concentration == t->row.concentration) {
         out->error_radius = t->error_radius;
@@ -373,6 +386,7 @@ enum problem query_settle(struct query *query, struct query_answer *out)
                                  .count = query->count,
                                  .batch = query->batch,
                                  .floor = query->floor,
+                                 .random = query->random,
                                  .expert = t->row.shards > 0,
                                  .unresolved = is_unresolved(query),
                                  .account = &query->account,

@@ -17,7 +17,8 @@ struct query {
     double wished_concentration; /* 0: not sent */
     double max_epsilon;          /* 0: not sent */
     double concentration;        /* 0 where the mechanism has none */
-    bool floor; /* the schedule is at its end: the answer looks at nothing and costs nothing */
+    bool floor;  /* the schedule is at its end: the answer looks at nothing and costs nothing */
+    bool random; /* query_settle found a budget spent: as floor, but drawn */
     struct filter_price cost; /* of all states together */
     char id[ID_SIZE];         /* query_settle gives it, and the client's account */
     struct ledger_account account;
@@ -32,6 +33,7 @@ struct query_answer {
     double concentration, sigma; /* 0: not a setting of the mechanism */
     double error_radius;
     bool floor;      /* the schedule is at its end: nothing was looked at */
+    bool random;     /* a budget is spent: drawn without looking at anything */
     bool expert;     /* what it protects is an expert, else which observation was asked */
     bool unresolved; /* a state has a number in which no neighbour differs */
     const struct ledger_account *account; /* the client's, after the debit */
@@ -57,14 +59,16 @@ enum problem query_set_price(struct query *query);
 enum problem query_admit(struct query *query);
 
 /* Debits all accounts, then draws the answers. Comes after query_set_price, inside the call's
- * transaction. *out points into the query and the call's arena. */
+ * transaction. Where an account cannot pay, a teacher with "when_spent":"random" draws answers
+ * around the uniform distribution and debits nothing (docs/proofs/budgets.md); any other refuses.
+ * *out points into the query and the call's arena. */
 enum problem query_settle(struct query *query, struct query_answer *out);
 
 /* ---- the answer as JSON (query_reply.c) */
 
 /* {"query", "probabilities", "concentration" or "sigma", "error_radius", "cost", "spent",
- * "remaining", "protects", "does_not_protect"}, and "at_floor" where it is, as text of *OUT_SIZE
- * bytes that the caller frees. NULL: there is no memory for so many states. */
+ * "remaining", "protects", "does_not_protect"}, and "at_floor" or "random" where it is, as text of
+ * *OUT_SIZE bytes that the caller frees. NULL: there is no memory for so many states. */
 char *query_reply_text(const struct query_answer *answer, size_t *out_size);
 
 /* The text for what an answer protects. */

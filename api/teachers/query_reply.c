@@ -78,7 +78,7 @@ static void put_cost(struct buffer *text, const struct query_answer *answer)
         return;
     }
     sum.delta = 0;
-    if (before <= 0 && !answer->floor) /* the conversion to epsilon uses delta once */
+    if (before <= 0 && answer->cost.units > 0) /* the conversion to epsilon uses delta once */
         sum.delta = account->delta;
     put_amount(text, "cost", sum);
     text->size--; /* the brace: two more members follow */
@@ -104,6 +104,8 @@ char *query_reply_text(const struct query_answer *answer, size_t *out_size)
     put_amount(&text, "remaining", budget_remaining_sum(answer->account));
     if (answer->floor)
         buffer_add_text(&text, ",\"at_floor\":\"uniform\"");
+    if (answer->random)
+        buffer_add_text(&text, ",\"random\":true");
     buffer_add_format(&text, ",\"protects\":\"%s\",\"does_not_protect\":\"%s\"}",
                       query_reply_protects(answer), query_reply_exposes(answer));
     return buffer_take(&text, out_size);

@@ -1,6 +1,8 @@
 /* Certificates of teachers. Their sentences follow docs/privacy.md. */
 #include "api/teachers/teacher_new.h"
 
+#include <string.h>
+
 #include "algos/release/teacher.h"
 #include "api/call/app.h"
 #include "api/call/budget.h"
@@ -135,7 +137,7 @@ static json_t *teacher_assumptions_json(const struct teacher_row *row, bool secr
 
 static json_t *teacher_warnings_json(const struct teacher_row *row, const struct teacher_wish *wish)
 {
-    const char *unaccounted = NULL, *dataset = NULL, *uncovered = NULL;
+    const char *unaccounted = NULL, *dataset = NULL, *uncovered = NULL, *random = NULL;
     if (wish->dataset.uncovered)
         uncovered = dataset_uncovered_note;
     if (wish->secret) {
@@ -146,7 +148,11 @@ static json_t *teacher_warnings_json(const struct teacher_row *row, const struct
         dataset = "Every answer is charged to the dataset's account as well, whose epsilon covers "
                   "this teacher together with all else that is released of it.";
     }
-    return JSON_TEXTS(unaccounted, dataset, uncovered,
+    if (strcmp(row->when_spent, "random") == 0) {
+        random = "Answers that are marked random say nothing of the policy: they were drawn around "
+                 "the uniform distribution when an account could not pay, and cost nothing.";
+    }
+    return JSON_TEXTS(unaccounted, dataset, uncovered, random,
                       "epsilon is that of all answers together, to all clients, as if they were "
                       "one; a client's own account counts what that client sees.");
 }
@@ -184,6 +190,7 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row,
         json_text_or_null(row->dataset_account), "entries", (json_int_t)account->entries, "head",
         digest_json(account->head), "binds", teacher_binds_json(app, row, wish), "issued_at",
         json_time(row->created_ms));
+    json_object_set_new(json, "when_spent", json_string(row->when_spent));
     json_object_set_new(json, "dataset_covered", dataset_covered_json(dataset));
     json_object_set_new(json, "expert_means", dataset_means_json(dataset));
     char *text = certificate_sign(app, json);

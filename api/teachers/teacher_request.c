@@ -27,11 +27,13 @@
 
 static const char *const accountings[] = {"renyi", "basic", NULL};
 static const char *const floors[] = {"uniform", "refuse", NULL};
+static const char *const spents[] = {"refuse", "random", NULL};
 static const char *const units[] = {"observation", "expert", NULL};
 
 struct members {
     const char *policy, *understood;
     int accounting; /* of accountings */
+    int spent;      /* of spents */
     json_t *mechanism, *adjacency, *budget, *client_budget;
 };
 
@@ -120,12 +122,13 @@ static bool teacher_read_members(struct call *call, struct members *members,
                                  struct teacher_wish *out)
 {
     struct teacher_row *row = &out->row;
-    *members = (struct members){0}; /* "renyi" */
+    *members = (struct members){0}; /* "renyi", "refuse" */
     const struct field fields[] = {
         field_text("policy", &members->policy, 1, ID_SIZE - 1),
         field_object("mechanism", &members->mechanism),
         field_object("adjacency", &members->adjacency),
         field_optional(field_choice("accounting", &members->accounting, accountings)),
+        field_optional(field_choice("when_spent", &members->spent, spents)),
         field_object("budget", &members->budget),
         field_optional(field_object("client_budget", &members->client_budget)),
         field_optional(field_text("i_understand", &members->understood, 1, 31)),
@@ -135,6 +138,7 @@ static bool teacher_read_members(struct call *call, struct members *members,
     row->vanishing = row->temperature = 1;
     snprintf(row->adjacency, sizeof row->adjacency, "%s", units[0]);
     snprintf(row->at_floor, sizeof row->at_floor, "%s", floors[0]);
+    snprintf(row->when_spent, sizeof row->when_spent, "%s", spents[members->spent]);
     if (members->mechanism)
         teacher_read_mechanism(call, members->mechanism, row);
     if (members->adjacency)

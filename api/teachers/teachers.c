@@ -110,9 +110,9 @@ static json_t *teacher_json(const struct teacher_row *row, const struct filter_p
         teacher_cost_json(row, price), "queries_in_client_budget", "client_budget", "account",
         "protects", teacher_protects(row), "does_not_protect", teacher_exposes(row, secret),
         "created_at", json_time(row->created_ms));
-    json_t *more = json_pack("{s:o, s:n, s:n, s:o}", "dataset", json_text_or_null(row->dataset),
-                             "dataset_account", "dataset_cost", "certificate",
-                             json_text_or_null(row->certificate));
+    json_t *more = json_pack("{s:s, s:o, s:n, s:n, s:o}", "when_spent", row->when_spent, "dataset",
+                             json_text_or_null(row->dataset), "dataset_account", "dataset_cost",
+                             "certificate", json_text_or_null(row->certificate));
     json_object_update_new(json, more);
     if (row->renyi_order > 0) {
         json_object_set_new(json, "order", json_number(row->renyi_order));

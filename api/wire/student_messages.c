@@ -81,6 +81,7 @@ const char *student_answer_read(const char *body, size_t size, uint32_t count, u
         .remaining_epsilon = read_amount(json_object_get(answer, "remaining"), "epsilon"),
         .cost_epsilon = read_amount(cost, "epsilon"),
         .cost_delta = read_amount(cost, "delta"),
+        .random = json_is_true(json_object_get(answer, "random")),
     };
     bool good = isfinite(out->radius) && isfinite(out->spent_epsilon) &&
                 isfinite(out->spent_delta) && isfinite(out->remaining_epsilon) &&

@@ -20,6 +20,7 @@ char *student_query_write(const float *states, uint32_t count, uint32_t dim, dou
 struct student_answer {
     double radius, spent_epsilon, spent_delta, remaining_epsilon;
     double cost_epsilon, cost_delta; /* what it added to what was spent */
+    bool random;                     /* a budget is spent: it says nothing of the teacher */
 };
 
 /* Reads the answer to a query: OUT_PROBABILITIES[count x actions]. NULL, or a

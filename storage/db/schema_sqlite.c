@@ -280,7 +280,8 @@ static const char *const tables[] = {
     " first_delta INTEGER NOT NULL DEFAULT 0,"
     " at_floor TEXT NOT NULL DEFAULT 'charge',"
     " certificate TEXT NOT NULL DEFAULT '',"
-    " certificate_text TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID",
+    " certificate_text TEXT NOT NULL DEFAULT '',"
+    " when_spent TEXT NOT NULL DEFAULT 'refuse') STRICT, WITHOUT ROWID",
     "CREATE INDEX teachers_by_time ON teachers (created_ms, id)",
     "CREATE UNIQUE INDEX teachers_by_certificate ON teachers (certificate) WHERE certificate <> ''",
 
@@ -402,7 +403,13 @@ static const char *const with_descriptions[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {to_rows, without_blocks, with_coverage,
-                                           with_descriptions, NULL};
+/* Teachers may answer at random once a budget is spent. */
+static const char *const with_random[] = {
+    "ALTER TABLE teachers ADD COLUMN when_spent TEXT NOT NULL DEFAULT 'refuse'",
+    NULL,
+};
+
+static const char *const *const steps[] = {to_rows,           without_blocks, with_coverage,
+                                           with_descriptions, with_random,    NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

@@ -50,7 +50,8 @@ static void add_to(json_t *findings, const char *sum, double more)
     json_object_set_new(findings, sum, json_number(before + more));
 }
 
-/* Adds the stored answer of roll-out ROLLOUT to FINDINGS. DB_NONE: no answer is stored. */
+/* Adds the stored answer of roll-out ROLLOUT to FINDINGS. DB_NONE: no answer is stored, or none of
+ * the teacher's: a random one. */
 static enum db_status add_stored(const struct job_run *run, uint64_t rollout, json_t *findings)
 {
     const struct algorithm_request *request = &run->plan.request;
@@ -63,7 +64,8 @@ static enum db_status add_stored(const struct job_run *run, uint64_t rollout, js
     enum db_status status = answers_find(run->db, run->plan.payer, key, &stored);
     bool good = status == DB_OK && stored.status == 200 &&
                 !student_answer_read(stored.body, stored.body_size, count, request->action_count,
-                                     answers, &told);
+                                     answers, &told) &&
+                !told.random;
     free(answers);
     answer_done(&stored);
     if (status == DB_OK && !good)
@@ -230,6 +232,7 @@ static enum algorithm_status ask_states(struct job_run *run,
         out->message = "The teacher's answer was not one.";
         status = ALGORITHM_BAD_INPUT;
     } else {
+        out->silent = answer.random; /* a budget is spent, as with 403 */
         out->radius = answer.radius;
         out->cost_epsilon = answer.cost_epsilon;
         out->cost_delta = answer.cost_delta;

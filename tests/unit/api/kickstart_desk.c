@@ -3,17 +3,22 @@
 
 #include <criterion/criterion.h>
 
-const char *kickstart_teacher(struct fixture *f, double client_epsilon)
+const char *kickstart_teacher_when(struct fixture *f, double client_epsilon, const char *spent)
 {
     const char *body = domain_path(
         "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,"
         "\"min_probability\":0.1},\"adjacency\":{\"unit\":\"observation\",\"radius\":0.001},"
         "\"accounting\":\"basic\",\"budget\":{\"epsilon\":1e6,\"delta\":0.5},"
-        "\"client_budget\":{\"epsilon\":%g,\"delta\":1e-2}}",
-        domain_policy(f), client_epsilon);
+        "\"client_budget\":{\"epsilon\":%g,\"delta\":1e-2},\"when_spent\":\"%s\"}",
+        domain_policy(f), client_epsilon, spent);
     struct response *made = fixture_post(f, "steward", "/v1/teachers", body);
     expect_status(made, 201);
     return response_text(made, "/id");
+}
+
+const char *kickstart_teacher(struct fixture *f, double client_epsilon)
+{
+    return kickstart_teacher_when(f, client_epsilon, "refuse");
 }
 
 const char *kickstart_job(const char *id, const char *members, const char *parameters)

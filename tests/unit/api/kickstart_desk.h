@@ -12,6 +12,8 @@ enum { KICKSTART_ROLLOUTS = 5, KICKSTART_QUESTIONS = 8 };
 
 /* A teacher of basic accounting, so that spent epsilon counts answers; gives its id. */
 const char *kickstart_teacher(struct fixture *f, double client_epsilon);
+/* The same with this "when_spent". */
+const char *kickstart_teacher_when(struct fixture *f, double client_epsilon, const char *spent);
 
 /* A job's body: further MEMBERS and PARAMETERS begin with their comma. */
 const char *kickstart_job(const char *id, const char *members, const char *parameters);

@@ -112,10 +112,10 @@ Test(kickstart_job, the_named_client_pays)
     fixture_close(f);
 }
 
-Test(kickstart_job, goes_on_alone_when_nobody_pays)
+static void go_alone(const char *when_spent)
 {
     struct fixture *f = fixture_open();
-    const char *id = kickstart_teacher(f, 1e4);
+    const char *id = kickstart_teacher_when(f, 1e4, when_spent);
     double all =
         response_number(fixture_post(f, "steward", "/v1/jobs:estimate", kickstart_job(id, "", "")),
                         "/cost/epsilon");
@@ -142,6 +142,17 @@ Test(kickstart_job, goes_on_alone_when_nobody_pays)
         f, "steward", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
     cr_assert_eq(response_number(certificate, "/privacy/epsilon"), 0);
     fixture_close(f);
+}
+
+Test(kickstart_job, goes_on_alone_when_nobody_pays)
+{
+    go_alone("refuse");
+}
+
+/* Random answers say nothing of the teacher, so they end its help as a refusal does. */
+Test(kickstart_job, goes_on_alone_when_answers_are_random)
+{
+    go_alone("random");
 }
 
 Test(kickstart_job, a_schedule_of_its_own_ends_in_silence)

@@ -422,6 +422,7 @@ struct play *play_open(const struct secret *secret, unsigned *answered)
                                        fixture_client(p->f, "student")),
                            "{\"epsilon\":1e6,\"delta\":1e-5}", NULL),
                   201);
+    play_spent(p);
     for (int i = 0; i < 2; i++) /* one to be closed, one to report to */
         made_id(play_ask(p, CALLER_OWNER, "POST", "/v1/aggregations", "/v1/aggregations",
                          "{\"environment\":\"cartpole\",\"epsilon\":5,\"seed\":3,\"buffer\":2}",

@@ -64,6 +64,9 @@ enum {
 
 /* A service with its people, data and teachers on SECRET. ANSWERED: a counter for each route. */
 struct play *play_open(const struct secret *secret, unsigned *answered);
+/* Asks a teacher more than its budget pays, before any other answer is drawn, and writes down the
+ * random draws. */
+void play_spent(struct play *play);
 /* Repeats what has not been repeated. Its transcript is the caller's. */
 struct transcript *play_close(struct play *play);
 

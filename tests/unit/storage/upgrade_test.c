@@ -114,6 +114,8 @@ Test(upgrade, the_old_programs_own_file_says_the_same_afterwards)
     cr_assert_eq(accounts, 3);
     cr_assert_gt(answers, 100);
     cr_assert_eq(count_of(f.db, "SELECT count(*) FROM jobs WHERE state = 'succeeded'"), 1);
+    cr_assert_gt(count_of(f.db, "SELECT count(*) FROM teachers"), 0);
+    cr_assert_eq(count_of(f.db, "SELECT count(*) FROM teachers WHERE when_spent <> 'refuse'"), 0);
     cr_assert_eq(q_releases_list(f.db, NULL, NULL, 9, see_release, &releases), DB_OK);
     cr_assert_eq(releases, 1);
     free(text);
