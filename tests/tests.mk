@@ -33,7 +33,7 @@ ALSO_bench := bench/advise/compare.c bench/advise/results.c bench/offline/result
   bench/plot/lines.c bench/plot/sample.c \
   $(patsubst %,bench/gp/%.c,baselines private_returns smooth_gaussian line methods functional_noise gaussian_path_table gaussian_bridge)
 ALSO_algos := bench/gp/functional_noise.c bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
-ALSO_privacy := bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
+ALSO_privacy := bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c bench/kickstart/published.c
 # What it borrows: a whole service without a socket.
 ALSO_noninterference := tests/unit/api/fixture.c tests/unit/api/domain.c
 unit_obj = $(patsubst %,$(OUT)/%.o,$(wildcard tests/unit/$(1)/*.c) $(ALSO_$(1)))

@@ -11,10 +11,12 @@
 #include <string.h>
 
 #include "algos/privacy/answers/dirichlet_paper.h"
+#include "bench/kickstart/published.h"
 
 #define STAGES   256 /* different concentrations in one life */
 #define K_MAX    1e4
 #define SIGMA_UP 1e2
+#define K_LEAST  1e-3 /* of published answers: nearly always all on one action */
 
 struct stage {
     struct dirichlet dirichlet;
@@ -55,6 +57,17 @@ static bool set_level(struct teacher *teacher, double change, double level)
         teacher->gaussian.sigma = level;
     }
     return teacher_complete(teacher, teacher->mechanism->sensitivity(teacher, change)) == NULL;
+}
+
+/* TEACHER at that CONCENTRATION without the conditions of the service's mechanism. Its prices hold
+ * at any concentration (dirichlet_renyi_bound). */
+static void set_published(struct teacher *teacher, double change, double concentration)
+{
+    teacher->dirichlet.min_probability = ADVISOR_LEAST;
+    teacher->dirichlet.concentration = concentration;
+    teacher->sensitivity = teacher->mechanism->sensitivity(teacher, change);
+    teacher->dirichlet.actions = teacher->actions;
+    teacher->dirichlet.sensitivity = teacher->sensitivity;
 }
 
 /* The level that tells most among those that buy the answers wanted; for Dirichlet 1/eta where none
@@ -102,7 +115,9 @@ static const char *prepare(struct advisor *a)
         return "the teacher has no Lipschitz bound";
     double level =
         a->terms.concentration > 0 ? a->terms.concentration : choose_level(t, change, &a->terms);
-    if (!set_level(t, change, level))
+    if (a->terms.published)
+        set_published(t, change, level);
+    else if (!set_level(t, change, level))
         return "no such noise";
     a->concentration = t->mechanism == &teacher_dirichlet ? level : 0.0;
     if (a->terms.epsilon > 0 && (answers_in(t, a->terms.epsilon, &order) < 1 ||
@@ -157,12 +172,13 @@ static void distribution_at(const struct advisor *a, const float *state, double 
     }
 }
 
-static bool pay(struct advisor *a, uint32_t count)
+static bool pay(struct advisor *a, const struct teacher *now, uint32_t count)
 {
     struct filter_price price;
     if (a->terms.epsilon <= 0)
         return true;
-    if (!teacher_price(&a->teacher, a->concentration, a->account.order, 0, &price))
+    const struct filter_release release = now->mechanism->release(now);
+    if (!filter_price(a->account.order, 0, &release, 1, &price))
         return false;
     price.units *= count;
     return filter_spend(&a->account, &price);
@@ -198,6 +214,24 @@ static enum kickstart_reply ask_exactly(struct advisor *a, const float *states, 
     return KICKSTART_ANSWERED;
 }
 
+/* TEACHER at the present concentration. False: the schedule is at its end. */
+static bool weaken(const struct advisor *a, struct teacher *teacher)
+{
+    if (!a->terms.published)
+        return teacher->mechanism->weaken(teacher, a->concentration);
+    teacher->dirichlet.concentration = fmax(a->concentration, K_LEAST);
+    return true;
+}
+
+static bool draw_answer(struct advisor *a, const struct teacher *now, double *p, double *out)
+{
+    if (!a->terms.published)
+        return now->mechanism->answer(now, a->noise, p, out);
+    dirichlet_mix(&now->dirichlet, p);
+    published_draw(now->actions, now->dirichlet.concentration, p, a->noise, out);
+    return true;
+}
+
 enum kickstart_reply advisor_ask(void *advisor, float *states, uint32_t count,
                                  double *out_probabilities, double *out_radius)
 {
@@ -208,16 +242,21 @@ enum kickstart_reply advisor_ask(void *advisor, float *states, uint32_t count,
     if (a->concentration > 0 && a->terms.vanishing < 1)
         a->concentration *= a->terms.vanishing;
     struct teacher now = a->teacher;
-    if (!now.mechanism->weaken(&now, a->concentration) || !pay(a, count))
+    if (!weaken(a, &now))
         return KICKSTART_SILENT;
-    if (!note(a, &now, count))
+    bool paid = pay(a, &now, count);
+    if (!paid && !a->terms.random)
+        return KICKSTART_SILENT;
+    if (paid && !note(a, &now, count))
         return KICKSTART_BROKEN;
     *out_radius = now.mechanism->error_radius(&now, ADVISOR_BETA);
     for (uint32_t i = 0; i < count; i++) {
         double p[TEACHER_MAX_ACTIONS];
-        distribution_at(a, states + (size_t)i * a->source.state_dim, p);
-        if (!now.mechanism->answer(&now, a->noise, p,
-                                   out_probabilities + (size_t)i * a->source.actions))
+        if (paid)
+            distribution_at(a, states + (size_t)i * a->source.state_dim, p);
+        else
+            answer_error_uniform(a->source.actions, p);
+        if (!draw_answer(a, &now, p, out_probabilities + (size_t)i * a->source.actions))
             return KICKSTART_BROKEN;
     }
     return KICKSTART_ANSWERED;

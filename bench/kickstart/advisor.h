@@ -31,6 +31,9 @@ struct advisor_terms {
     double epsilon;       /* the budget at ADVISOR_DELTA; 0: no end but the schedule's */
     int64_t answers;      /* how many the budget should buy; without a mechanism: when it
                          falls silent */
+    bool published;       /* Dirichlet answers as the paper gives them: of any concentration */
+    bool random;          /* behind the budget: answers around the uniform distribution, which are
+                             not marked, in place of silence */
 };
 
 struct advisor;
@@ -44,9 +47,9 @@ void advisor_free(struct advisor *advisor);
 enum kickstart_reply advisor_ask(void *advisor, float *states, uint32_t count,
                                  double *out_probabilities, double *out_radius);
 
-/* What was told so far and what it cost: EPSILON certified, PAPER by equation (12) with its own
- * basic composition, both at ADVISOR_DELTA in all (NaN where there is no such formula, infinite
- * where nothing is protected). NOISE is the concentration or sigma of the first answer. */
+/* What was told of the policy so far and what it cost: EPSILON certified, PAPER by equation (12)
+ * with its own basic composition, both at ADVISOR_DELTA in all (NaN where there is no such formula,
+ * infinite where nothing is protected). NOISE is the concentration or sigma of the first answer. */
 struct advisor_account {
     uint64_t answers;
     double epsilon, paper, noise, radius;

@@ -12,6 +12,7 @@ enum variant_group {
     VARIANT_VANISHING, /* the paper's schedule */
     VARIANT_BUDGET,    /* a budget, observation adjacency */
     VARIANT_UNAWARE,   /* lambda = 0 */
+    VARIANT_PUBLISHED, /* the paper's regime: k = 5, and random answers behind the budget */
     VARIANT_EXPERTS,   /* a budget, expert adjacency */
     VARIANT_GROUPS
 };
