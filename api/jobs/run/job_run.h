@@ -310,6 +310,8 @@ struct run_kind {
      * caller's. False: as for WORK. */
     bool (*complete)(struct job_run *run, struct policy *policy, struct job_ending *ending);
     enum problem given_up; /* of a job that ended its workers again and again */
+    bool waits; /* for memory or disk as long as it takes, because giving up would lose what was
+                   paid or learnt */
 };
 
 /* The row of PLAN's algorithm's kind, or that of rehearsals. */

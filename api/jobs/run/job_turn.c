@@ -17,7 +17,8 @@
 
 /* Claims in a row that gave no further checkpoint and did not end in order: the job itself then
  * ends its workers and is given up. A training that waits for disk or memory does not count,
- * because giving it up would cost its whole price. An evaluation that waits counts. */
+ * because giving it up would cost its whole price. An evaluation that waits counts, and so does
+ * work on made-up data, which costs nothing. */
 #define ATTEMPTS_MAX 5
 
 /* ---- the end */
@@ -67,7 +68,7 @@ static enum api_job_turn pause_job(struct job_run *run, char note[256])
         return API_JOB_PAUSED;
     }
     if (run->waiting) { /* the lease stays, so that it is not tried again at once */
-        if (!run->finished)
+        if (!run->finished && run_kind(&run->plan)->waits)
             (void)jobs_excuse(run->db, run->job.id, run->control->worker, false);
         snprintf(note, 256, "%s: memory or disk ran short, to be tried again", run->job.id);
         return API_JOB_PAUSED;
@@ -120,8 +121,8 @@ static bool give_up(struct job_run *run, struct job_ending *ending)
     }
     job_ending_fail(
         ending, problem,
-        "The job ended its worker again and again without getting on; it may need more memory "
-        "than there is.");
+        "The job ended its worker, or ran short of memory, again and again without getting on; it "
+        "may need more memory than there is.");
     return !run->storage_failed && !run->waiting;
 }
 

@@ -27,17 +27,19 @@ static bool findings_complete(struct job_run *run, struct policy *policy, struct
 
 static const struct run_kind kinds[ALGORITHM_KINDS] = {
     [ALGORITHM_LEARNS_FROM_DATA] = {job_complete_kept, job_train, job_complete,
-                                    PROBLEM_TRAINING_FAILED},
+                                    PROBLEM_TRAINING_FAILED, true},
     [ALGORITHM_LEARNS_BY_PLAY] = {job_complete_kept, job_train, job_complete,
-                                  PROBLEM_TRAINING_FAILED},
-    [ALGORITHM_RELEASES_Q] = {release_kept, job_train, job_complete, PROBLEM_TRAINING_FAILED},
-    [ALGORITHM_MEASURES] = {nothing_kept, job_train, findings_complete, PROBLEM_TRAINING_FAILED},
-    [ALGORITHM_AUDITS] = {nothing_kept, job_train, findings_complete, PROBLEM_TRAINING_FAILED},
-    [ALGORITHM_EVALUATES] = {nothing_kept, job_play, NULL, PROBLEM_EVALUATION_FAILED},
+                                  PROBLEM_TRAINING_FAILED, true},
+    [ALGORITHM_RELEASES_Q] = {release_kept, job_train, job_complete, PROBLEM_TRAINING_FAILED, true},
+    [ALGORITHM_MEASURES] = {nothing_kept, job_train, findings_complete, PROBLEM_TRAINING_FAILED,
+                            true},
+    [ALGORITHM_AUDITS] = {nothing_kept, job_train, findings_complete, PROBLEM_TRAINING_FAILED,
+                          false},
+    [ALGORITHM_EVALUATES] = {nothing_kept, job_play, NULL, PROBLEM_EVALUATION_FAILED, false},
 };
 
 static const struct run_kind rehearsal = {nothing_kept, job_train, findings_complete,
-                                          PROBLEM_TRAINING_FAILED};
+                                          PROBLEM_TRAINING_FAILED, false};
 
 const struct run_kind *run_kind(const struct job_plan *plan)
 {
