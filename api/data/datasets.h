@@ -53,6 +53,13 @@ void dataset_json_describe(json_t *json, const struct description *description);
  * PROBLEM_NONE, or the database failed. */
 enum problem dataset_describe(struct call *call, const char *id, struct description **out);
 
+/* Checks that what was learned from dataset HERE can be used on dataset THERE, which stands at
+ * POINTER of the body: the numbers of a state and the actions mean the same in both, as far as they
+ * are described. A dataset that is not described fits one that is only where both name the same
+ * world. PROBLEM_NONE, or a fault at POINTER with the first difference (dataset_same.c). */
+enum problem dataset_same_meaning(struct call *call, const char *pointer,
+                                  const struct dataset_row *there, const struct dataset_row *here);
+
 /* Whether the budget of DATASET covers all that was revealed of it: a boolean, or null where
  * nothing is private (DATASET public, or NULL). New reference. */
 json_t *dataset_covered_json(const struct dataset_row *dataset);

@@ -92,7 +92,8 @@ static enum problem judge_fit_held_out(struct call *call, struct job_plan *plan)
     return PROBLEM_NONE;
 }
 
-enum problem job_judge_fit(struct call *call, const char *id, struct job_plan *plan)
+enum problem job_judge_fit(struct call *call, const char *id, const struct dataset_row *dataset,
+                           struct job_plan *plan)
 {
     struct dataset_row row;
     if (!id)
@@ -110,6 +111,10 @@ enum problem job_judge_fit(struct call *call, const char *id, struct job_plan *p
     }
     if (row.state != DATASET_SEALED || row.transitions == 0)
         return call_invalid(call, "/judge/dataset", "must be sealed and hold trajectories");
+    if (dataset->id[0] != '\0')
+        problem = dataset_same_meaning(call, "/judge/dataset", &row, dataset);
+    if (problem != PROBLEM_NONE)
+        return problem;
     if (row.state_dim != plan->request.state_dim ||
         row.action_count != plan->request.action_count) {
         return call_invalid(call, "/judge/dataset",

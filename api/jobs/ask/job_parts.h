@@ -101,10 +101,12 @@ bool job_choose_place(const struct app *app, const struct job_plan *plan, double
 void job_judge_read(struct call *call, const json_t *object, const char **out,
                     struct job_plan *plan);
 
-/* Checks the judge for PLAN, whose sizes are known. ID is the dataset that judges, which becomes
- * PLAN's judge; NULL: held-out experts judge, and PLAN's nominal number of experts becomes that of
- * the others. PROBLEM_NONE, or a fault with its pointer. */
-enum problem job_judge_fit(struct call *call, const char *id, struct job_plan *plan);
+/* Checks the judge for PLAN, whose sizes are known, and which learns from DATASET (its id is "":
+ * from none). ID is the dataset that judges, which becomes PLAN's judge; NULL: held-out experts
+ * judge, and PLAN's nominal number of experts becomes that of the others. PROBLEM_NONE, or a fault
+ * with its pointer. */
+enum problem job_judge_fit(struct call *call, const char *id, const struct dataset_row *dataset,
+                           struct job_plan *plan);
 
 /* The plan's judge by held-out experts in the form above. New reference. */
 json_t *job_judge_json(const struct job_plan *plan);

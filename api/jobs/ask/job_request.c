@@ -280,7 +280,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     if (unfit == PROBLEM_NONE)
         unfit = job_playing_fit(call, "/choose/environment", &plan->choose, "dataset", plan);
     if (unfit == PROBLEM_NONE && members.judge)
-        unfit = job_judge_fit(call, members.judge_dataset, plan);
+        unfit = job_judge_fit(call, members.judge_dataset, &out->dataset, plan);
     if (unfit != PROBLEM_NONE)
         return unfit;
     /* The seed is public. JSON's integers are exact to 2^53. */

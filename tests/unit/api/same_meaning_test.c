@@ -1,0 +1,171 @@
+/* A judge must speak of the same features and actions as the dataset that is learned from: the
+ * first difference is named, and nothing is spent. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/unit/api/domain.h"
+
+TestSuite(same_meaning);
+
+#define HEART    "{\"name\":\"heart\",\"unit\":\"1/min\",\"low\":30,\"high\":220}"
+#define LACTATE  "{\"name\":\"lactate\",\"low\":0.1,\"high\":100,\"scale\":\"log\"}"
+#define DIABETES "{\"name\":\"diabetes\",\"categories\":[\"no\",\"yes\"]}"
+#define FEATURES HEART "," LACTATE "," DIABETES
+#define NAMES    "[\"wait\",\"treat\"]"
+#define BINS(unit, high, edge)                                                                     \
+    "{\"unit\":\"" unit "\",\"low\":0,\"high\":" high ",\"edges\":[" edge                          \
+    "],\"names\":[\"wait\",\"treat\"]}"
+
+/* A sealed dataset of two experts with one state; FEATURES NULL: not described. */
+static const char *described(struct fixture *f, const char *more, const char *features,
+                             const char *actions, const char *state)
+{
+    const char *description = "\"state_dim\":4,\"action_count\":2";
+    if (features)
+        description = domain_path("\"description\":{\"row\":\"an hour\",\"expert\":\"a clinician\","
+                                  "\"outside\":\"clip\",\"features\":[%s],\"actions\":%s}",
+                                  features, actions);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/datasets",
+                     domain_path("{\"name\":\"ward\",\"max_episode_steps\":10,\"discount\":0.9,"
+                                 "\"nominal_experts\":60,%s,%s}",
+                                 description, more));
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    const char *line = "{\"expert\":\"%s\",\"states\":[%s,%s],\"actions\":[1],\"rewards\":[1],"
+                       "\"terminated\":true,\"truncated\":false}\n";
+    const char *lines = domain_path("%s%s", domain_path(line, "a", state, state),
+                                    domain_path(line, "b", state, state));
+    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    return id;
+}
+
+#define OPEN    "\"sensitivity\":\"public\""
+#define PRIVATE "\"budget\":{\"epsilon\":10,\"delta\":1e-3}"
+#define STATE   "[80,0,1,0]"
+
+static const char *judged(const char *dataset, const char *judge)
+{
+    return domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":4,"
+                       "\"delta\":1e-4,\"force\":true},\"parameters\":{\"hidden\":[4],"
+                       "\"input_scale\":1,\"batch_size\":4,\"steps\":30},\"judge\":{\"dataset\":"
+                       "\"%s\"}}",
+                       dataset, judge);
+}
+
+/* Job and estimate are refused with DETAIL; nothing is spent or stored. */
+static void expect_difference(struct fixture *f, const char *dataset, const char *judge,
+                              const char *detail)
+{
+    static const char *const paths[] = {"/v1/jobs", "/v1/jobs:estimate"};
+    for (size_t i = 0; i < 2; i++) {
+        struct response *r = fixture_post(f, "steward", paths[i], judged(dataset, judge));
+        expect_invalid(r, "/judge/dataset");
+        cr_expect_str_eq(response_text(r, "/errors/0/detail"), detail);
+    }
+    cr_expect_eq(domain_spent(f, dataset), 0);
+    cr_expect_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 0);
+}
+
+Test(same_meaning, the_first_difference_of_features_is_named)
+{
+    static const char *const cases[][3] = {
+        {"{\"name\":\"pulse\",\"unit\":\"1/min\",\"low\":30,\"high\":220}," LACTATE "," DIABETES,
+         STATE, "has \"pulse\" as feature 0; the job's dataset has \"heart\""},
+        {LACTATE "," HEART "," DIABETES, STATE,
+         "has \"lactate\" as feature 0; the job's dataset has \"heart\""},
+        {"{\"name\":\"heart\",\"unit\":\"1/s\",\"low\":30,\"high\":220}," LACTATE "," DIABETES,
+         STATE, "gives heart in \"1/s\"; the job's dataset gives it in \"1/min\""},
+        {"{\"name\":\"heart\",\"low\":30,\"high\":220}," LACTATE "," DIABETES, STATE,
+         "gives heart in no unit; the job's dataset gives it in \"1/min\""},
+        {"{\"name\":\"heart\",\"unit\":\"1/min\",\"low\":20,\"high\":220}," LACTATE "," DIABETES,
+         STATE, "has heart from 20 to 220; the job's dataset has it from 30 to 220"},
+        {"{\"name\":\"heart\",\"unit\":\"1/min\",\"low\":30,\"high\":220.5}," LACTATE "," DIABETES,
+         STATE, "has heart from 30 to 220.5; the job's dataset has it from 30 to 220"},
+        {HEART ",{\"name\":\"lactate\",\"low\":0.1,\"high\":100}," DIABETES, STATE,
+         "has lactate as a number on a linear scale; the job's dataset has a number on a "
+         "logarithmic scale"},
+        {HEART ",{\"name\":\"lactate\",\"categories\":[\"low\",\"high\"]}," DIABETES,
+         "[80,0,1,0,1]",
+         "has lactate as categories; the job's dataset has a number on a logarithmic scale"},
+        {HEART "," LACTATE ",{\"name\":\"diabetes\",\"categories\":[\"no\",\"yes\",\"unknown\"]}",
+         "[80,0,1,0,0]", "has 3 categories of diabetes; the job's dataset has 2"},
+        {HEART "," LACTATE ",{\"name\":\"diabetes\",\"categories\":[\"yes\",\"no\"]}", STATE,
+         "has \"yes\" as category of diabetes, number 0; the job's dataset has \"no\""},
+        {HEART "," LACTATE, "[80,0]", "has 2 features; the job's dataset has 3"},
+        {FEATURES ",{\"name\":\"age\",\"low\":18,\"high\":100}", "[80,0,1,0,50]",
+         "has 4 features; the job's dataset has 3"},
+    };
+    struct fixture *f = fixture_open();
+    const char *id = described(f, PRIVATE, FEATURES, NAMES, STATE);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        expect_difference(f, id, described(f, OPEN, cases[i][0], NAMES, cases[i][1]), cases[i][2]);
+    fixture_close(f);
+}
+
+Test(same_meaning, the_first_difference_of_actions_is_named)
+{
+    static const char *const cases[][3] = {
+        {NAMES, "[\"treat\",\"wait\"]",
+         "has \"treat\" as action 0; the job's dataset has \"wait\""},
+        {NAMES, "[\"wait\",\"treat\",\"call\"]", "has 3 actions; the job's dataset has 2"},
+        {NAMES, BINS("ml", "200", "50"),
+         "has actions that are bins of a number; those of the job's dataset are no bins of a "
+         "number"},
+        {BINS("ml", "200", "50"), NAMES,
+         "has actions that are no bins of a number; those of the job's dataset are bins of a "
+         "number"},
+        {BINS("ml", "200", "50"), BINS("l", "200", "50"),
+         "gives the actions' number in \"l\"; the job's dataset gives it in \"ml\""},
+        {BINS("ml", "200", "50"), BINS("ml", "300", "50"),
+         "has the actions' number from 0 to 300; the job's dataset has it from 0 to 200"},
+        {BINS("ml", "200", "50"), BINS("ml", "200", "60"),
+         "has 60 as edge 0 of the actions; the job's dataset has 50"},
+    };
+    struct fixture *f = fixture_open();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        expect_difference(f, described(f, PRIVATE, FEATURES, cases[i][0], STATE),
+                          described(f, OPEN, FEATURES, cases[i][1], STATE), cases[i][2]);
+    fixture_close(f);
+}
+
+#define UNKNOWN                                                                                    \
+    ": nothing says that their numbers mean the same. Make the dataset with the same "             \
+    "\"description\""
+
+Test(same_meaning, a_description_on_one_side_alone_is_a_difference)
+{
+    struct fixture *f = fixture_open();
+    const char *bare = described(f, PRIVATE, NULL, NULL, STATE);
+    const char *full = described(f, PRIVATE, FEATURES, NAMES, STATE);
+    expect_difference(f, full, described(f, OPEN, NULL, NULL, STATE),
+                      "does not describe its features, and the job's dataset does" UNKNOWN);
+    expect_difference(f, bare, described(f, OPEN, FEATURES, NAMES, STATE),
+                      "describes its features, and the job's dataset does not" UNKNOWN);
+    fixture_close(f);
+}
+
+/* Other words for a row or an expert, and another rule for values outside, are no difference; nor
+ * is a missing description where both are of one world, whose states are such coordinates. */
+Test(same_meaning, what_means_the_same_may_judge)
+{
+    struct fixture *f = fixture_open();
+    const char *id = described(f, PRIVATE, FEATURES, NAMES, STATE);
+    const char *same = described(f, OPEN, FEATURES, NAMES, STATE);
+    expect_status(fixture_post(f, "steward", "/v1/jobs", judged(id, same)), 202);
+    const char *bins = BINS("ml", "200", "50");
+    expect_status(fixture_post(f, "steward", "/v1/jobs",
+                               judged(described(f, PRIVATE, FEATURES, bins, STATE),
+                                      described(f, OPEN, FEATURES, bins, STATE))),
+                  202);
+    expect_status(fixture_post(f, "steward", "/v1/jobs",
+                               judged(described(f, PRIVATE, NULL, NULL, STATE),
+                                      described(f, OPEN, NULL, NULL, STATE))),
+                  202);
+    const char *world =
+        described(f, PRIVATE ",\"environment\":\"cartpole\"", FEATURES, NAMES, STATE);
+    expect_status(
+        fixture_post(f, "steward", "/v1/jobs", judged(world, domain_sealed(f, "public", 20))), 202);
+    fixture_close(f);
+}
