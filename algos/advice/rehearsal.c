@@ -109,14 +109,15 @@ static struct algorithm_request rehearsal_request(const struct rehearsal *rehear
     return request;
 }
 
-/* The same training without a mechanism. Its gradients are multiplied by the full weight over what
- * an expert has, which is made 1 here: noisy ones have no such factor. */
+/* The same training without a mechanism, in batches of the same size. Its gradients are multiplied by
+ * the full weight over what an expert has, which is made 1 here: noisy ones have no such factor. */
 static struct algorithm_request rehearsal_plain(const struct rehearsing *r,
                                                 const struct algorithm_request *request)
 {
     struct algorithm_request plain = *request;
     plain.parameters.value[OFFLINE_FULL_WEIGHT].number[0] =
         (double)r->size.trajectories * r->size.steps;
+    plain.parameters.value[OFFLINE_BATCH_SIZE].number[0] = r->rehearsal->plan->privacy.batch_size;
     plain.mechanism = MECHANISM_NONE;
     plain.epsilon = plain.delta = plain.plain_share = 0;
     plain.stage = (struct stage_request){.kind = STAGE_NONE};

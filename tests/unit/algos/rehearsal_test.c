@@ -263,6 +263,24 @@ Test(rehearsal, plain_training_has_the_steps_that_are_paid_for)
     cr_assert_leq(r.last, kit.plan.total_steps);
 }
 
+/* The size that public numbers decide is that of few experts in both trainings. */
+Test(rehearsal, plain_batches_are_as_large_as_noisy_ones)
+{
+    struct rehearsing r = {.stop_from = UINT64_MAX};
+    struct rehearsal_figures asked, usual;
+    struct kit kit;
+    kit_of_rehearsal(&kit, "behaviour_cloning", MECHANISM_DPSGD);
+    kit_set(&kit, "steps", 100);
+    kit_plan(&kit);
+    cr_assert_eq(kit_rehearse(&kit, &r, &asked), ALGORITHM_OK);
+    kit_set(&kit, "batch_size", 0);
+    kit_plan(&kit);
+    r.last = 0;
+    cr_assert_eq(kit_rehearse(&kit, &r, &usual), ALGORITHM_OK);
+    for (uint32_t i = 0; i < usual.runs; i++)
+        cr_assert_eq(usual.run[i].plain_return, asked.run[i].plain_return);
+}
+
 /* A step without adaptive moments is as long as its gradient: both trainings' are of one scale. */
 Test(rehearsal, plain_steps_are_as_long_as_noisy_ones)
 {
