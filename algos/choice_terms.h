@@ -19,7 +19,7 @@ struct choice {
  * takes back. Borrowed. */
 struct choice_place {
     const struct env *world;
-    const double *physics; /* as env_defaults fills them */
+    const double *physics; /* as env_defaults fills them; NULL: the world has none */
 };
 
 #endif

@@ -106,11 +106,13 @@ static struct algorithm_request rehearsal_request(const struct rehearsal *rehear
     }
     request.stage.skill.low = length / request.action_count;
     request.stage.skill.high = length;
+    request.choice.max_steps = figures->steps;
     return request;
 }
 
-/* The same training without a mechanism, in batches of the same size. Its gradients are multiplied by
- * the full weight over what an expert has, which is made 1 here: noisy ones have no such factor. */
+/* The same training without a mechanism, in batches of the same size. Its gradients are multiplied
+ * by the full weight over what an expert has, which is made 1 here: noisy ones have no such factor.
+ */
 static struct algorithm_request rehearsal_plain(const struct rehearsing *r,
                                                 const struct algorithm_request *request)
 {
@@ -165,6 +167,7 @@ static enum algorithm_status rehearsal_part(struct rehearsing *r,
                   .save = rehearsal_save,
                   .parallel = r->rehearsal->hooks->parallel ? rehearsal_parallel : NULL,
                   .experts = rehearsal_experts},
+        .choice = {.world = &r->world.env},
         .hides_divergence = true,
         .noise = r->rehearsal->noise};
     const struct stage_run stage = {.algorithm = r->rehearsal->algorithm,

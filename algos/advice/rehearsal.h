@@ -24,9 +24,10 @@ struct rehearsal_terms {
 
 struct rehearsal {
     const struct algorithm *algorithm;       /* of ALGORITHM_LEARNS_FROM_DATA */
-    const struct algorithm_request *request; /* of a mechanism with noise, without a judge or a
-                                                choice, for at most REHEARSAL_MAX_EXPERTS,
-                                                ENV_MAX_STATE_DIM and ENV_MAX_ACTIONS */
+    const struct algorithm_request *request; /* of a mechanism with noise, without a judge, for at
+                                                most REHEARSAL_MAX_EXPERTS, ENV_MAX_STATE_DIM and
+                                                ENV_MAX_ACTIONS. A choice plays in the made-up
+                                                world, in episodes of its length */
     const struct algorithm_plan *plan;       /* of the request */
     struct rehearsal_terms terms;
     const struct algorithm_hooks *hooks; /* of whom pulse and parallel are asked. A pulse hears of

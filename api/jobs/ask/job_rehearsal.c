@@ -10,7 +10,7 @@ const char job_rehearsal_note[] =
     "what came of it; with other data other returns are to be expected.";
 
 /* Members that speak of a policy to have, or of the data. */
-static const char *const refused[] = {"evaluate", "choose", "sweep", "judge", "audit", "shards"};
+static const char *const refused[] = {"evaluate", "sweep", "judge", "audit", "shards"};
 
 void job_rehearsal_read(struct call *call, bool rehearse, struct job_plan *out)
 {

@@ -281,6 +281,33 @@ Test(rehearsal, plain_batches_are_as_large_as_noisy_ones)
         cr_assert_eq(usual.run[i].plain_return, asked.run[i].plain_return);
 }
 
+/* One candidate is the last moment. Weights that are noise alone and move far in each step earn at
+ * every moment something else, with a deviation of some 0.2 of 50 steps. The best of 20 earns 1.87
+ * deviations more than their mean: 56 in three runs, where three last moments deviate by 17. */
+Test(rehearsal, chooses_in_the_made_up_world)
+{
+    static const uint32_t candidates[] = {0, 1, 20};
+    double sum[3] = {0};
+    for (size_t i = 0; i < 3; i++) {
+        struct rehearsing r = {.stop_from = UINT64_MAX};
+        struct rehearsal_figures figures;
+        struct kit kit;
+        kit_of_rehearsal(&kit, "behaviour_cloning", MECHANISM_DPSGD);
+        kit_set(&kit, "average_decay", 0);
+        kit_set(&kit, "learning_rate", 0.1);
+        kit_plan(&kit);
+        kit.plan.privacy.noise_multiplier = 1e4;
+        kit.plan.privacy.clip_norm = 1;
+        kit.request.choice =
+            (struct choice){.candidates = candidates[i], .episodes = 50, .max_steps = 10000};
+        cr_assert_eq(kit_rehearse(&kit, &r, &figures), ALGORITHM_OK);
+        for (uint32_t run = 0; run < figures.runs; run++)
+            sum[i] += figures.run[run].private_return;
+    }
+    cr_assert_eq(sum[0], sum[1]);
+    cr_assert_gt(sum[2], sum[0]);
+}
+
 /* A step without adaptive moments is as long as its gradient: both trainings' are of one scale. */
 Test(rehearsal, plain_steps_are_as_long_as_noisy_ones)
 {

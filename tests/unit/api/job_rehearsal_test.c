@@ -99,6 +99,19 @@ Test(job_rehearsal, plays_consensus_in_the_made_up_world)
     fixture_close(f);
 }
 
+/* The choice is made among the made-up training's own policies, in the world that they learn in. */
+Test(job_rehearsal, chooses_in_the_made_up_world)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 20);
+    struct response *done = domain_run(
+        f, rehearsal(id, 4, ",\"choose\":{\"environment\":\"cartpole\",\"candidates\":5}"));
+    expect_findings(done);
+    cr_assert_eq(response_number(done, "/choose/candidates"), 5);
+    cr_assert_eq(domain_spent(f, id), 0);
+    fixture_close(f);
+}
+
 /* The dataset is gone before the worker begins: a rehearsal does not miss it. */
 Test(job_rehearsal, reads_no_dataset)
 {
@@ -145,7 +158,7 @@ Test(job_rehearsal, refuses_what_cannot_be_rehearsed)
     const char *id = domain_sealed(f, "private", 20), *open = domain_sealed(f, "public", 20);
     const char *const cases[][2] = {
         {rehearsal(id, 4, ",\"evaluate\":{\"environment\":\"cartpole\"}"), "/evaluate"},
-        {rehearsal(id, 4, ",\"choose\":{\"environment\":\"cartpole\"}"), "/choose"},
+        {rehearsal(id, 4, ",\"choose\":{\"environment\":\"acrobot\"}"), "/choose/environment"},
         {rehearsal(id, 4, domain_path(",\"judge\":{\"dataset\":\"%s\"}", open)), "/judge"},
         {rehearsal(id, 4, ",\"judge\":{\"held_out\":0.5,\"return_low\":0,\"return_high\":9}"),
          "/judge"},
