@@ -192,6 +192,50 @@ Test(job_judge, held_out_experts_are_refused_without_public_terms)
     fixture_close(f);
 }
 
+static const char played_and_judged[] =
+    ",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":2,"
+    "\"max_episode_steps\":20}";
+
+/* Runs the job on new data and cancels it at pulse number AT (0: does not); the number of pulses.
+ */
+static unsigned run_and_cancel(struct fixture *f, unsigned at, struct response **out)
+{
+    const char *id = domain_sealed(f, "private", 60);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs",
+                     held_out_job(id, played_and_judged, "{\"held_out\":0.4," RANGE "}"));
+    expect_status(made, 202);
+    struct domain_meddler meddler = {
+        .f = f,
+        .act_at = at,
+        .cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"))};
+    cr_assert_eq(domain_turn(f, "w", domain_meddle, &meddler), API_JOB_RAN);
+    *out = domain_job(f, made);
+    cr_assert_eq(domain_spent(f, id), response_number(made, "/privacy/reserved/epsilon"));
+    return meddler.pulses;
+}
+
+/* The last pulses of such a job are in its evaluation, those before them in its judge's data. */
+Test(job_judge, a_verdict_that_was_paid_for_outlives_a_cancelled_evaluation)
+{
+    struct fixture *f = fixture_open();
+    struct response *job;
+    unsigned pulses = run_and_cancel(f, 0, &job), judged = 0;
+    cr_assert_not_null(response_at(job, "/evaluation/episodes"));
+    for (bool verdict = true; verdict; judged += verdict, pulses--) {
+        (void)run_and_cancel(f, pulses, &job);
+        cr_assert_str_eq(response_text(job, "/state"), "cancelled", "%s", job->body);
+        cr_assert(json_is_null(response_at(job, "/evaluation")));
+        struct response *certificate =
+            fixture_get(f, "steward",
+                        domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+        cr_assert_eq(response_number(certificate, "/plan/judge/held_out"), 0.4);
+        verdict = response_at(job, "/findings/judge/verdict");
+    }
+    cr_assert_gt(judged, 0);
+    fixture_close(f);
+}
+
 /* One price for both, within what was asked for; noisy figures, and never more than weak. */
 Test(job_judge, held_out_experts_say_what_they_may)
 {
