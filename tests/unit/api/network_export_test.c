@@ -7,13 +7,21 @@
 #include <string.h>
 
 #include "api/policies/network_export.h"
+#include "api/policies/network_json.h"
 #include "envs/rng.h"
 #include "tests/unit/api/domain.h"
 
-static struct policy *network(enum mlp_activation activation, enum policy_output output)
+/* A deep network and a linear one. */
+enum { SHAPES = 2 };
+static const struct mlp_shape shapes[SHAPES] = {
+    {.input = 3, .layer_count = 3, .width = {300, 5, 2}},
+    {.input = 3, .layer_count = 1, .width = {2}},
+};
+
+static struct policy *network(int which, enum mlp_activation activation, enum policy_output output)
 {
-    const struct mlp_shape shape = {
-        .input = 3, .layer_count = 3, .width = {300, 5, 2}, .activation = activation};
+    struct mlp_shape shape = shapes[which];
+    shape.activation = activation;
     struct policy *policy = policy_new(&shape, output);
     struct rng rng;
     rng_seed(&rng, 1, 2);
@@ -22,40 +30,84 @@ static struct policy *network(enum mlp_activation activation, enum policy_output
     return policy;
 }
 
+/* The numbers of tensor NAME of FILE, whose tensors begin at DATA, are those of POLICY at AT. */
+static void expect_tensor(const json_t *header, const char *name, const char *data,
+                          const struct policy *policy, size_t at, size_t count)
+{
+    json_t *one = json_object_get(header, name), *shape = json_object_get(one, "shape"), *side;
+    const json_t *offsets = json_object_get(one, "data_offsets");
+    json_int_t from = json_integer_value(json_array_get(offsets, 0)),
+               to = json_integer_value(json_array_get(offsets, 1)), numbers = 1;
+    size_t i;
+    json_array_foreach(shape, i, side) numbers *= json_integer_value(side);
+    cr_assert_eq((size_t)numbers, count, "%s", name);
+    cr_assert_eq((size_t)(to - from), count * sizeof(float), "%s", name);
+    cr_expect_eq(memcmp(data + from, policy->parameters + at, count * sizeof(float)), 0, "%s",
+                 name);
+}
+
 Test(network_export, safetensors_hold_every_number)
 {
-    struct policy *policy = network(MLP_RELU, POLICY_Q);
-    size_t size = 0, count = mlp_parameter_count(&policy->shape);
-    char *file = network_safetensors(policy, &size);
-    uint64_t length;
-    memcpy(&length, file, 8);
-    cr_assert_eq(length % 8, 0);
-    cr_assert_eq(size, 8 + length + count * sizeof(float));
-    json_t *header = json_loadb(file + 8, length, 0, NULL);
-    cr_assert_not_null(header);
-    cr_expect_str_eq(
-        json_string_value(json_object_get(json_object_get(header, "__metadata__"), "output")), "q");
-    cr_expect_eq(json_object_size(header), 7);
-    for (uint32_t l = 0; l < 3; l++)
-        for (int bias = 0; bias < 2; bias++) {
-            char name[32];
-            snprintf(name, sizeof name, "layers.%u.%s", l, bias ? "bias" : "weight");
-            json_t *one = json_object_get(header, name), *shape = json_object_get(one, "shape");
-            json_int_t from = json_integer_value(
-                           json_array_get(json_object_get(one, "data_offsets"), 0)),
-                       to = json_integer_value(
-                           json_array_get(json_object_get(one, "data_offsets"), 1));
-            size_t at =
-                bias ? mlp_bias_offset(&policy->shape, l) : mlp_weight_offset(&policy->shape, l);
-            json_int_t numbers = json_integer_value(json_array_get(shape, 0)) *
-                                 (bias ? 1 : json_integer_value(json_array_get(shape, 1)));
-            cr_assert_eq(to - from, numbers * 4, "%s", name);
-            cr_expect_eq(
-                memcmp(file + 8 + length + from, policy->parameters + at, (size_t)(to - from)), 0);
+    for (int which = 0; which < SHAPES; which++) {
+        struct policy *policy = network(which, MLP_RELU, POLICY_Q);
+        const struct mlp_shape *shape = &policy->shape;
+        size_t size = 0, count = mlp_parameter_count(shape);
+        char *file = network_safetensors(policy, &size), name[32];
+        uint64_t length;
+        memcpy(&length, file, 8);
+        cr_assert_eq(length % 8, 0);
+        cr_assert_eq(size, 8 + length + count * sizeof(float));
+        json_t *header = json_loadb(file + 8, length, 0, NULL);
+        cr_assert_not_null(header);
+        const json_t *metadata = json_object_get(header, "__metadata__");
+        cr_expect_str_eq(json_string_value(json_object_get(metadata, "output")), "q");
+        cr_expect_eq(json_object_size(header), 2 * shape->layer_count + 1);
+        for (uint32_t l = 0; l < shape->layer_count; l++) {
+            size_t out = shape->width[l], in = mlp_layer_input(shape, l);
+            snprintf(name, sizeof name, "layers.%u.weight", l);
+            expect_tensor(header, name, file + 8 + length, policy, mlp_weight_offset(shape, l),
+                          out * in);
+            snprintf(name, sizeof name, "layers.%u.bias", l);
+            expect_tensor(header, name, file + 8 + length, policy, mlp_bias_offset(shape, l), out);
         }
-    json_decref(header);
-    free(file);
-    policy_free(policy);
+        json_decref(header);
+        free(file);
+        policy_free(policy);
+    }
+}
+
+Test(network_export, json_holds_every_number)
+{
+    for (int which = 0; which < SHAPES; which++) {
+        struct policy *policy = network(which, MLP_TANH, POLICY_SOFTMAX);
+        const struct mlp_shape *shape = &policy->shape;
+        size_t size = 0;
+        char *text = network_write(policy, &size);
+        json_t *json = json_loadb(text, size, 0, NULL), *layers = json_object_get(json, "layers");
+        cr_expect_str_eq(json_string_value(json_object_get(json, "activation")), "tanh");
+        cr_expect_str_eq(json_string_value(json_object_get(json, "output")), "softmax");
+        cr_assert_eq(json_array_size(layers), shape->layer_count);
+        for (uint32_t l = 0; l < shape->layer_count; l++) {
+            const json_t *layer = json_array_get(layers, l);
+            const json_t *weight = json_object_get(layer, "weight"),
+                         *bias = json_object_get(layer, "bias");
+            const float *w = policy->parameters + mlp_weight_offset(shape, l),
+                        *b = policy->parameters + mlp_bias_offset(shape, l);
+            uint32_t in = mlp_layer_input(shape, l);
+            cr_assert_eq(json_array_size(weight), shape->width[l]);
+            cr_assert_eq(json_array_size(bias), shape->width[l]);
+            for (uint32_t r = 0; r < shape->width[l]; r++) {
+                const json_t *row = json_array_get(weight, r);
+                cr_assert_eq(json_array_size(row), in);
+                cr_expect_eq((float)json_number_value(json_array_get(bias, r)), b[r]);
+                for (uint32_t c = 0; c < in; c++)
+                    cr_expect_eq((float)json_number_value(json_array_get(row, c)), w[r * in + c]);
+            }
+        }
+        json_decref(json);
+        free(text);
+        policy_free(policy);
+    }
 }
 
 /* ---- a reader of protocol buffers */
@@ -201,8 +253,8 @@ Test(network_export, onnx_computes_the_network)
     } kinds[] = {{MLP_RELU, POLICY_Q, "values"},
                  {MLP_TANH, POLICY_SOFTMAX, "logits"},
                  {MLP_RELU, POLICY_ARGMAX, "scores"}};
-    for (int k = 0; k < 3; k++) {
-        struct policy *policy = network(kinds[k].activation, kinds[k].output);
+    for (int k = 0; k < 3 * SHAPES; k++) {
+        struct policy *policy = network(k / 3, kinds[k % 3].activation, kinds[k % 3].output);
         size_t size = 0;
         char *file = network_onnx(policy, &size);
         const struct field model = {.bytes = (unsigned char *)file, .size = size};
@@ -213,7 +265,7 @@ Test(network_export, onnx_computes_the_network)
         float expected[2], *scratch = calloc(mlp_scratch_count(&policy->shape), sizeof *scratch);
         double seen[2];
         mlp_forward_one(&policy->shape, policy->parameters, state, expected, scratch);
-        run_graph(&graph, state, kinds[k].result, seen);
+        run_graph(&graph, state, kinds[k % 3].result, seen);
         for (int a = 0; a < 2; a++)
             cr_expect_float_eq(seen[a], (double)expected[a], 1e-3 + 1e-5 * fabs(seen[a]));
         free(scratch);
