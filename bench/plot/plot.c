@@ -41,51 +41,89 @@ static bool has_spread(const struct plot_point *point)
     return isfinite(point->low) && isfinite(point->high);
 }
 
-/* What surrounds line L (its points with a band or whisker), the line (a point
- * that is not shown breaks it) and its label, by names that end in NAME. Gives
- * how many points have a band or whisker. */
-static size_t write_points(FILE *out, const struct plot *plot, size_t l, size_t name)
+/* Whether LINE has a point I and it is shown. */
+static bool is_there(const struct plot *plot, const struct plot_line *line, size_t i)
+{
+    return i < line->count && shown(plot, &line->points[i]);
+}
+
+static bool is_alone(const struct plot *plot, const struct plot_line *line, size_t i)
+{
+    return !is_there(plot, line, i - 1) && !is_there(plot, line, i + 1);
+}
+
+/* How many points of a line are drawn in which way. */
+struct drawn {
+    size_t spread; /* with a band or whisker */
+    size_t joined; /* by a line */
+    size_t alone;  /* without a neighbour: a line would be a path without length */
+};
+
+/* What surrounds line L (its points with a band or whisker), the line (a point that is not shown
+ * breaks it), its points without neighbours, and its label, by names that end in NAME. */
+static struct drawn write_points(FILE *out, const struct plot *plot, size_t l, size_t name)
 {
     const struct plot_line *line = &plot->lines[l];
-    size_t spread = 0;
+    struct drawn drawn = {0};
     fprintf(out, "$spread%zu << END\n", name);
     for (size_t i = 0; i < line->count; i++) {
         const struct plot_point *p = &line->points[i];
         if (!shown(plot, p) || !has_spread(p))
             continue;
         fprintf(out, "%.9g %.9g %.9g %.9g\n", p->x, p->y, p->low, p->high);
-        spread++;
+        drawn.spread++;
     }
     fprintf(out, "END\n$line%zu << END\n", name);
-    for (size_t i = 0; i < line->count; i++)
-        if (shown(plot, &line->points[i]))
+    for (size_t i = 0; i < line->count; i++) {
+        bool joined = is_there(plot, line, i) && !is_alone(plot, line, i);
+        if (joined)
             fprintf(out, "%.9g %.9g\n", line->points[i].x, line->points[i].y);
         else
             fputc('\n', out);
+        drawn.joined += joined;
+    }
+    fprintf(out, "END\n$alone%zu << END\n", name);
+    for (size_t i = 0; i < line->count; i++) {
+        if (!is_there(plot, line, i) || !is_alone(plot, line, i))
+            continue;
+        fprintf(out, "%.9g %.9g\n", line->points[i].x, line->points[i].y);
+        drawn.alone++;
+    }
     fprintf(out, "END\nlabel%zu =", name);
     write_quoted(out, "", line->label);
-    return spread;
+    return drawn;
 }
 
-static void write_line(FILE *out, const struct plot_line *line, size_t l, size_t name, bool spread)
+static void write_line(FILE *out, const struct plot_line *line, size_t l, size_t name,
+                       struct drawn drawn)
 {
     const char *color = colors[l % PLOT_COLORS];
     int mark = marks[l % PLOT_COLORS], dash = line->dashed ? 2 : 1;
-    if (spread && line->band)
+    if (drawn.spread > 0 && line->band)
         fprintf(out,
                 " $spread%zu using 1:3:4 with filledcurves fillstyle transparent solid 0.18 "
                 "linecolor rgb '%s' notitle,",
                 name, color);
-    else if (spread)
+    else if (drawn.spread > 0)
         fprintf(out,
                 " $spread%zu using 1:2:3:4 with yerrorbars pointtype %d pointsize 0.6 linecolor "
                 "rgb '%s' notitle,",
                 name, mark, color);
-    fprintf(out, " $line%zu using 1:2 with linespoints pointtype %d pointsize 0.6", name, mark);
-    if (line->band) /* a mark here and there, so that lines differ in grey */
-        fprintf(out, " pointinterval %zu", line->count / 4 + 1);
-    fprintf(out, " linewidth 1.6 linecolor rgb '%s' dashtype %d title label%zu,", color, dash,
-            name);
+    if (drawn.joined > 0) {
+        fprintf(out, " $line%zu using 1:2 with linespoints pointtype %d pointsize 0.6", name, mark);
+        if (line->band) /* a mark here and there, so that lines differ in grey */
+            fprintf(out, " pointinterval %zu", line->count / 4 + 1);
+        fprintf(out, " linewidth 1.6 linecolor rgb '%s' dashtype %d title label%zu,", color, dash,
+                name);
+    }
+    if (drawn.alone == 0)
+        return;
+    fprintf(out, " $alone%zu using 1:2 with points pointtype %d pointsize 0.6 linecolor rgb '%s'",
+            name, mark, color);
+    if (drawn.joined > 0)
+        fputs(" notitle,", out);
+    else
+        fprintf(out, " title label%zu,", name);
 }
 
 /* Sets what belongs to one panel alone. */
@@ -117,13 +155,13 @@ static void write_axes(FILE *out, const struct plot *plot)
 
 static void write_panel(FILE *out, const struct plot *plot, size_t first_name)
 {
-    bool spread[PLOT_LINES];
+    struct drawn drawn[PLOT_LINES];
     write_axes(out, plot);
     for (size_t l = 0; l < plot->line_count; l++)
-        spread[l] = write_points(out, plot, l, first_name + l) > 0;
+        drawn[l] = write_points(out, plot, l, first_name + l);
     fputs("plot", out);
     for (size_t l = 0; l < plot->line_count; l++)
-        write_line(out, &plot->lines[l], l, first_name + l, spread[l]);
+        write_line(out, &plot->lines[l], l, first_name + l, drawn[l]);
     fputc('\n', out);
 }
 

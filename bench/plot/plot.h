@@ -14,7 +14,8 @@ struct plot_point {
 struct plot_line {
     const char *label; /* UTF-8 without markup */
     const struct plot_point *points;
-    size_t count; /* growing in x; a point whose y is NaN breaks the line */
+    size_t count; /* growing in x; a point whose y is NaN breaks the line, and one between two
+                     such, or alone, is a mark */
     bool band;    /* LOW to HIGH shaded, no marks; otherwise a mark and a whisker at every point */
     bool dashed;  /* for what is only compared with */
 };
