@@ -4,26 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/http/scene.h"
+#include "tests/http/one_desk.h"
 
-static struct server_process server;
-static struct desk desk;
-static char dataset[64]; /* 40 experts, epsilon 8 */
-
-static void advise_setup(void)
-{
-    server_open(&server, "--workers", "1", NULL);
-    desk_open(&desk, &server);
-    scene_dataset(desk.client, desk.steward, 40, dataset);
-}
-
-static void advise_teardown(void)
-{
-    desk_close(&desk);
-    server_close(&server);
-}
-
-TestSuite(advise, .init = advise_setup, .fini = advise_teardown);
+TestSuite(advise, .init = one_desk_open_data, .fini = one_desk_close);
 
 static const char *advise_text(const json_t *object, const char *name)
 {
@@ -31,12 +14,24 @@ static const char *advise_text(const json_t *object, const char *name)
     return text ? text : "";
 }
 
+static struct http_answer advise_now(void)
+{
+    char body[160];
+    snprintf(body, sizeof body, "{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":4,\"delta\":1e-6}}",
+             desk_data);
+    return desk_post(&desk, 200, "/v1/jobs:advise", body, NULL);
+}
+
+static void expect_unspent(void)
+{
+    cr_assert_eq(desk_epsilon(&desk, desk_data, "reserved"), 0);
+    cr_assert_eq(desk_epsilon(&desk, desk_data, "spent"), 0);
+}
+
 Test(advise, auto_takes_what_is_advised_and_the_certificate_names_it)
 {
     char body[400], path[96], policy[128];
-    snprintf(body, sizeof body, "{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":4,\"delta\":1e-6}}",
-             dataset);
-    struct http_answer advice = desk_post(&desk, 200, "/v1/jobs:advise", body, NULL);
+    struct http_answer advice = advise_now();
     const json_t *list = json_object_get(advice.json, "candidates"), *best = NULL, *one;
     size_t i;
     json_array_foreach(list, i, one)
@@ -46,11 +41,11 @@ Test(advise, auto_takes_what_is_advised_and_the_certificate_names_it)
             best = job;
     }
     cr_assert_not_null(best, "%s", advice.body);
-    cr_assert_eq(desk_epsilon(&desk, dataset, "spent"), 0);
+    expect_unspent();
     snprintf(body, sizeof body,
              "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"auto\",\"dataset\":\"%s\","
              "\"privacy\":{\"epsilon\":4,\"delta\":1e-6},\"parameters\":{\"steps\":1000}}",
-             dataset);
+             desk_data);
     desk_submit(&desk, body, "auto-1", path);
     struct http_answer job = desk_wait(&desk, path);
     cr_assert_str_eq(http_text(&job, "state"), "succeeded", "%s", job.body);
@@ -72,20 +67,19 @@ Test(advise, a_hopeless_plan_is_refused_and_nothing_is_spent)
     snprintf(body, sizeof body,
              "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
              "\"privacy\":{\"epsilon\":0.05,\"delta\":1e-6}}",
-             dataset);
+             desk_data);
     struct http_answer refused = desk_post(&desk, 422, "/v1/jobs", body, "hopeless-1");
     cr_assert_str_eq(http_text(&refused, "type"), "/problems/hopeless-plan", "%s", refused.body);
-    cr_assert_eq(desk_epsilon(&desk, dataset, "reserved"), 0);
-    cr_assert_eq(desk_epsilon(&desk, dataset, "spent"), 0);
+    expect_unspent();
     http_answer_clear(&refused);
     snprintf(body, sizeof body,
              "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
              "\"privacy\":{\"epsilon\":0.05,\"delta\":1e-6,\"force\":true}}",
-             dataset);
+             desk_data);
     desk_submit(&desk, body, "hopeless-2", path);
     struct http_answer job = desk_wait(&desk, path);
     cr_assert_str_eq(http_text(&job, "state"), "succeeded", "%s", job.body);
-    cr_assert_gt(desk_epsilon(&desk, dataset, "spent"), 0);
+    cr_assert_gt(desk_epsilon(&desk, desk_data, "spent"), 0);
     http_answer_clear(&job);
     desk_expect_whole_ledger(&desk);
 }
@@ -93,10 +87,7 @@ Test(advise, a_hopeless_plan_is_refused_and_nothing_is_spent)
 /* The job of the first candidate, with "rehearse", as somebody would send it. */
 static char *rehearsed_body(void)
 {
-    char body[400];
-    snprintf(body, sizeof body, "{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":4,\"delta\":1e-6}}",
-             dataset);
-    struct http_answer advice = desk_post(&desk, 200, "/v1/jobs:advise", body, NULL);
+    struct http_answer advice = advise_now();
     const json_t *first = json_array_get(json_object_get(advice.json, "candidates"), 0);
     json_t *job = json_deep_copy(json_object_get(first, "job"));
     json_t *parameters = json_object_get(job, "parameters");
@@ -124,8 +115,7 @@ Test(advise, a_candidate_is_rehearsed_for_nothing)
     cr_assert_eq(json_array_size(json_object_get(found, "runs")), 3, "%s", job.body);
     cr_assert_str_not_empty(advise_text(found, "sentence"));
     cr_assert(json_is_null(json_object_get(job.json, "policy")));
-    cr_assert_eq(desk_epsilon(&desk, dataset, "reserved"), 0);
-    cr_assert_eq(desk_epsilon(&desk, dataset, "spent"), 0);
+    expect_unspent();
     desk_expect_whole_ledger(&desk);
     http_answer_clear(&job);
     free(body);

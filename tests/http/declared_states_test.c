@@ -5,26 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/http/scene.h"
+#include "tests/http/one_desk.h"
 
-static struct server_process server;
-static struct desk desk;
-static char dataset[64];
-
-static void setup(void)
-{
-    server_open(&server, "--workers", "1", NULL);
-    desk_open(&desk, &server);
-    scene_dataset(desk.client, desk.steward, 40, dataset);
-}
-
-static void teardown(void)
-{
-    desk_close(&desk);
-    server_close(&server);
-}
-
-TestSuite(declared_states, .init = setup, .fini = teardown);
+TestSuite(declared_states, .init = one_desk_open_data, .fini = one_desk_close);
 
 static const char *job(const char *algorithm, const char *grid, long steps)
 {
@@ -34,7 +17,7 @@ static const char *job(const char *algorithm, const char *grid, long steps)
         "{\"algorithm\":\"%s\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
         "\"privacy\":{\"force\":true,\"epsilon\":3,\"delta\":2e-6,\"consensus\":{\"grid\":%s}},"
         "\"parameters\":{\"hidden\":[8],\"batch_size\":8,\"steps\":%ld}}",
-        algorithm, dataset, grid, steps);
+        algorithm, desk_data, grid, steps);
     return body;
 }
 
@@ -54,8 +37,8 @@ Test(declared_states, a_list_is_asked_once_and_named_in_the_certificate)
     desk_restart(&desk, SIGTERM, 0);
     struct http_answer done = desk_wait(&desk, path);
     cr_assert_str_eq(http_text(&done, "state"), "succeeded", "%s", done.body);
-    cr_expect_float_eq(desk_epsilon(&desk, dataset, "spent"), 3, 1e-6);
-    cr_expect_eq(desk_epsilon(&desk, dataset, "reserved"), 0);
+    cr_expect_float_eq(desk_epsilon(&desk, desk_data, "spent"), 3, 1e-6);
+    cr_expect_eq(desk_epsilon(&desk, desk_data, "reserved"), 0);
     snprintf(path, sizeof path, "/v1/policies/%s/certificate", http_text(&done, "policy"));
     struct http_answer certificate = desk_get(&desk, path);
     const json_t *plan = json_object_get(json_object_get(certificate.json, "plan"), "consensus");
@@ -97,8 +80,8 @@ Test(declared_states, bad_lists_are_refused_and_cost_nothing)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_refused(job("behaviour_cloning", cases[i][0], 10), cases[i][1]);
     expect_refused(job("cql", LIST, 10), AT);
-    cr_expect_eq(desk_epsilon(&desk, dataset, "spent"), 0);
-    cr_expect_eq(desk_epsilon(&desk, dataset, "reserved"), 0);
+    cr_expect_eq(desk_epsilon(&desk, desk_data, "spent"), 0);
+    cr_expect_eq(desk_epsilon(&desk, desk_data, "reserved"), 0);
     struct http_answer list = desk_get(&desk, "/v1/jobs");
     cr_expect_eq(json_array_size(json_object_get(list.json, "items")), 0);
     http_answer_clear(&list);

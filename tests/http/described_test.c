@@ -7,28 +7,13 @@
 #include <string.h>
 
 #include "tests/http/experts_run.h"
-#include "tests/http/scene.h"
+#include "tests/http/one_desk.h"
 
 #define EXPERTS "40"
 #define DIM     6
 #define ACTIONS 4
 
-static struct server_process server;
-static struct desk desk;
-
-static void setup(void)
-{
-    server_open(&server, "--workers", "1", NULL);
-    desk_open(&desk, &server);
-}
-
-static void teardown(void)
-{
-    desk_close(&desk);
-    server_close(&server);
-}
-
-TestSuite(described, .init = setup, .fini = teardown);
+TestSuite(described, .init = one_desk_open, .fini = one_desk_close);
 
 /* Declares a dataset with the example's description; its id. */
 static void declare(char out_id[64])

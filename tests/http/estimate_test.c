@@ -3,26 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/http/scene.h"
+#include "tests/http/one_desk.h"
 
-static struct server_process server;
-static struct desk desk;
-static char dataset[64]; /* 40 experts, epsilon 8 */
-
-static void setup(void)
-{
-    server_open(&server, "--workers", "1", NULL);
-    desk_open(&desk, &server);
-    scene_dataset(desk.client, desk.steward, 40, dataset);
-}
-
-static void teardown(void)
-{
-    desk_close(&desk);
-    server_close(&server);
-}
-
-TestSuite(estimate, .init = setup, .fini = teardown);
+TestSuite(estimate, .init = one_desk_open_data, .fini = one_desk_close);
 
 static double number(const json_t *json, const char *first, const char *second)
 {
@@ -60,7 +43,7 @@ static const char *sweep(double epsilon)
              "\"parameters\":{\"hidden\":[8],\"steps\":60},"
              "\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":5,\"max_episode_steps\":50},"
              "\"sweep\":{\"learning_rate\":[0.001,0.01,0.1],\"batch_size\":[4,8]}}",
-             dataset, epsilon);
+             desk_data, epsilon);
     return body;
 }
 
@@ -85,7 +68,7 @@ Test(estimate, a_sweep_ends_with_what_its_estimate_said)
     cr_expect(price > 4.5 && price <= 5, "%g", price);
     cr_expect_lt(price, sum, "one composition is no more than the sum");
     cr_expect_eq(jobs(), 0, "an estimate is no job");
-    cr_expect_eq(desk_epsilon(&desk, dataset, "reserved"), 0);
+    cr_expect_eq(desk_epsilon(&desk, desk_data, "reserved"), 0);
 
     desk_submit(&desk, sweep(5), "the-sweep", path);
     struct http_answer job = desk_wait(&desk, path);
@@ -96,8 +79,8 @@ Test(estimate, a_sweep_ends_with_what_its_estimate_said)
     cr_expect_float_eq(number(privacy, "spent", "delta"), delta, 1e-15);
     cr_expect_eq(number(job.json, "progress", "step"), steps);
     cr_expect_eq(json_array_size(json_object_get(findings, "mean_returns")), tries);
-    cr_expect_float_eq(desk_epsilon(&desk, dataset, "spent"), price, 1e-8);
-    cr_expect_eq(desk_epsilon(&desk, dataset, "reserved"), 0);
+    cr_expect_float_eq(desk_epsilon(&desk, desk_data, "spent"), price, 1e-8);
+    cr_expect_eq(desk_epsilon(&desk, desk_data, "reserved"), 0);
     http_answer_clear(&job);
     http_answer_clear(&said);
 
@@ -111,7 +94,7 @@ Test(estimate, a_sweep_ends_with_what_its_estimate_said)
     cr_expect_str_eq(http_text(&said, "type"), "/problems/budget-exhausted");
     http_answer_clear(&said);
     cr_expect_eq(jobs(), 1);
-    cr_expect_float_eq(desk_epsilon(&desk, dataset, "spent"), price, 1e-8);
+    cr_expect_float_eq(desk_epsilon(&desk, desk_data, "spent"), price, 1e-8);
     desk_expect_whole_ledger(&desk);
 }
 
@@ -127,7 +110,7 @@ Test(estimate, a_sweep_without_a_step_is_refused_with_the_reason)
     said = desk_post(&desk, 422, "/v1/jobs", sweep(1e-6), "none");
     cr_expect_str_eq(http_text(&said, "type"), "/problems/infeasible");
     http_answer_clear(&said);
-    cr_expect_eq(desk_epsilon(&desk, dataset, "spent"), 0);
+    cr_expect_eq(desk_epsilon(&desk, desk_data, "spent"), 0);
 }
 
 Test(estimate, consensus_labels_cost_what_their_estimate_said)
@@ -139,7 +122,7 @@ Test(estimate, consensus_labels_cost_what_their_estimate_said)
         "\"privacy\":{\"force\":true,\"epsilon\":3,\"delta\":2e-6,\"consensus\":{\"labels\":200,"
         "\"max_length\":40,\"skill\":{\"low\":0,\"high\":40}}},"
         "\"parameters\":{\"hidden\":[8],\"steps\":100}}",
-        dataset);
+        desk_data);
     struct http_answer said = estimate(body);
     expect_feasible(&said);
     const json_t *labels = json_object_get(json_object_get(said.json, "plan"), "consensus");
@@ -149,7 +132,7 @@ Test(estimate, consensus_labels_cost_what_their_estimate_said)
     desk_submit(&desk, body, "labels", path);
     struct http_answer job = desk_wait(&desk, path);
     cr_assert_str_eq(http_text(&job, "state"), "succeeded", "%s", job.body);
-    cr_expect_float_eq(desk_epsilon(&desk, dataset, "spent"), price, 1e-8);
+    cr_expect_float_eq(desk_epsilon(&desk, desk_data, "spent"), price, 1e-8);
     http_answer_clear(&job);
     http_answer_clear(&said);
 }

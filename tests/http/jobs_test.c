@@ -7,25 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tests/http/desk.h"
-#include "tests/http/scene.h"
+#include "tests/http/one_desk.h"
 
-static struct server_process server;
-static struct desk desk;
-
-static void setup(void)
-{
-    server_open(&server, "--workers", "1", NULL);
-    desk_open(&desk, &server);
-}
-
-static void teardown(void)
-{
-    desk_close(&desk);
-    server_close(&server);
-}
-
-TestSuite(jobs, .init = setup, .fini = teardown);
+TestSuite(jobs, .init = one_desk_open, .fini = one_desk_close);
 
 static void submit(const char *dataset, unsigned long steps, char out_path[96])
 {

@@ -6,25 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/http/scene.h"
-
-static struct server_process server;
-static struct desk desk;
-
-static void setup(void)
-{
-    server_open(&server, "--workers", "1", NULL);
-    desk_open(&desk, &server);
-}
+#include "tests/http/one_desk.h"
 
 static void teardown(void)
 {
     desk_expect_whole_ledger(&desk);
-    desk_close(&desk);
-    server_close(&server);
+    one_desk_close();
 }
 
-TestSuite(offline_refusals, .init = setup, .fini = teardown);
+TestSuite(offline_refusals, .init = one_desk_open, .fini = teardown);
 
 #define CARTS                                                                                      \
     "{\"name\":\"d\",\"environment\":\"cartpole\",\"max_episode_steps\":20,"                       \

@@ -65,14 +65,41 @@ const char *domain_dataset(struct fixture *fixture, const char *sensitivity)
     return response_text(made, "/id");
 }
 
+static void seal_dataset(struct fixture *f, const char *id)
+{
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+}
+
+void domain_fill(struct fixture *fixture, const char *dataset, unsigned experts)
+{
+    char *lines = domain_lines(experts, 12);
+    expect_status(domain_upload(fixture, NULL, dataset, lines, 0, NULL), 201);
+    free(lines);
+}
+
 const char *domain_sealed(struct fixture *fixture, const char *sensitivity, unsigned experts)
 {
     const char *id = domain_dataset(fixture, sensitivity);
-    char *lines = domain_lines(experts, 12);
+    domain_fill(fixture, id, experts);
+    seal_dataset(fixture, id);
+    return id;
+}
+
+const char *domain_sealed_lines(struct fixture *fixture, const char *body, const char *lines)
+{
+    struct response *made = fixture_post(fixture, "steward", "/v1/datasets", body);
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
     expect_status(domain_upload(fixture, NULL, id, lines, 0, NULL), 201);
+    seal_dataset(fixture, id);
+    return id;
+}
+
+const char *domain_sealed_of(struct fixture *fixture, const char *body, unsigned experts)
+{
+    char *lines = domain_lines(experts, 12);
+    const char *id = domain_sealed_lines(fixture, body, lines);
     free(lines);
-    expect_status(fixture_post(fixture, "steward", domain_path("/v1/datasets/%s:seal", id), NULL),
-                  200);
     return id;
 }
 
@@ -194,9 +221,7 @@ const char *domain_crowd(struct fixture *f, unsigned experts, bool policies)
                      "\"budget\":{\"epsilon\":300,\"delta\":1e-2}}");
     expect_status(made, 201);
     const char *id = response_text(made, "/id");
-    char *lines = domain_lines(experts, 12);
-    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
-    free(lines);
+    domain_fill(f, id, experts);
     for (unsigned e = 0; policies && e < experts; e++) {
         expect_status(fixture_put(f, "steward",
                                   domain_path("/v1/datasets/%s/experts/e%u/policy", id, e),
@@ -204,6 +229,6 @@ const char *domain_crowd(struct fixture *f, unsigned experts, bool policies)
                                   "[0.02,0.1,1,0.5]],\"bias\":[0,0]}],\"output\":\"argmax\"}"),
                       204);
     }
-    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    seal_dataset(f, id);
     return id;
 }

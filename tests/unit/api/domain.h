@@ -15,6 +15,13 @@ struct response *domain_upload(struct fixture *fixture, const char *role, const 
 const char *domain_dataset(struct fixture *fixture, const char *sensitivity);
 const char *domain_sealed(struct fixture *fixture, const char *sensitivity, unsigned experts);
 
+/* Uploads EXPERTS experts of 12 steps to DATASET, and nothing else. */
+void domain_fill(struct fixture *fixture, const char *dataset, unsigned experts);
+
+/* The sealed dataset that BODY asks for, with those experts, or with LINES. The id. */
+const char *domain_sealed_of(struct fixture *fixture, const char *body, unsigned experts);
+const char *domain_sealed_lines(struct fixture *fixture, const char *body, const char *lines);
+
 /* A sealed private dataset of cartpole, budget (300, 1e-2), whose experts play every action with
  * 0.4 at least: then few of them are enough for a prefix. With POLICIES each uploads a network,
  * too. */

@@ -11,17 +11,11 @@
 /* A sealed dataset of no world that anybody could play. */
 static const char *unplayable(struct fixture *f)
 {
-    struct response *made =
-        fixture_post(f, "steward", "/v1/datasets",
-                     "{\"name\":\"d\",\"state_dim\":4,\"action_count\":2,\"max_episode_steps\":30,"
-                     "\"discount\":0.9,\"budget\":{\"epsilon\":300,\"delta\":1e-2}}");
-    expect_status(made, 201);
-    const char *id = response_text(made, "/id");
-    char *lines = domain_lines(6, 12);
-    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
-    free(lines);
-    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
-    return id;
+    return domain_sealed_of(
+        f,
+        "{\"name\":\"d\",\"state_dim\":4,\"action_count\":2,\"max_episode_steps\":30,"
+        "\"discount\":0.9,\"budget\":{\"epsilon\":300,\"delta\":1e-2}}",
+        6);
 }
 
 #define GRID "{\"low\":[-1,-1,-0.1,-1],\"high\":[1,1,0.1,1],\"points\":[2,3,5,1]}"

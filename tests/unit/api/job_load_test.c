@@ -33,9 +33,7 @@ static void put_network(struct fixture *f, const char *dataset, unsigned expert,
 static const char *sealed(struct fixture *f)
 {
     const char *id = domain_dataset(f, "private");
-    char *lines = domain_lines(EXPERTS, 12);
-    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
-    free(lines);
+    domain_fill(f, id, EXPERTS);
     put_network(f, id, 3, -1.0, "argmax");
     put_network(f, id, 1, 9.0, "softmax");
     put_network(f, id, 1, 1.0, "softmax"); /* replaces the one before */

@@ -186,12 +186,9 @@ Test(job_rehearsal, refuses_what_cannot_be_rehearsed)
 Test(job_rehearsal, refuses_states_beyond_what_is_made_up)
 {
     struct fixture *f = fixture_open();
-    struct response *made = fixture_post(
-        f, "steward", "/v1/datasets",
+    static const char body[] =
         "{\"name\":\"wide\",\"state_dim\":17,\"action_count\":2,\"max_episode_steps\":5,"
-        "\"discount\":0.9,\"sensitivity\":\"private\",\"budget\":{\"epsilon\":10,\"delta\":1e-5}}");
-    expect_status(made, 201);
-    const char *id = response_text(made, "/id");
+        "\"discount\":0.9,\"sensitivity\":\"private\",\"budget\":{\"epsilon\":10,\"delta\":1e-5}}";
     char text[8192];
     size_t at = 0;
     for (int e = 0; e < 10; e++)
@@ -201,8 +198,7 @@ Test(job_rehearsal, refuses_states_beyond_what_is_made_up)
             "0,0,0,0,0,0,0,0,0]],\"actions\":[1],\"rewards\":[1],\"terminated\":true,"
             "\"truncated\":false}\n",
             e);
-    expect_status(domain_upload(f, NULL, id, text, at, NULL), 201);
-    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    const char *id = domain_sealed_lines(f, body, text);
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", rehearsal(id, 4, "")), "/rehearse");
     fixture_close(f);
 }
@@ -213,21 +209,14 @@ Test(job_rehearsal, refuses_more_experts_than_can_be_made_up)
     struct fixture *f = fixture_open();
     const unsigned nominal[] = {100000, 100001};
     const char *id[2];
-    for (int i = 0; i < 2; i++) {
-        struct response *made = fixture_post(
-            f, "steward", "/v1/datasets",
+    for (int i = 0; i < 2; i++)
+        id[i] = domain_sealed_of(
+            f,
             domain_path("{\"name\":\"many\",\"environment\":\"cartpole\",\"sensitivity\":"
                         "\"private\",\"nominal_experts\":%u,\"budget\":{\"epsilon\":10,"
                         "\"delta\":1e-5}}",
-                        nominal[i]));
-        expect_status(made, 201);
-        id[i] = response_text(made, "/id");
-        char *lines = domain_lines(10, 12);
-        expect_status(domain_upload(f, NULL, id[i], lines, 0, NULL), 201);
-        free(lines);
-        expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id[i]), NULL),
-                      200);
-    }
+                        nominal[i]),
+            10);
     const char *estimate = "/v1/jobs:estimate";
     expect_status(fixture_post(f, "steward", estimate, rehearsal(id[0], 4, "")), 200);
     expect_invalid(fixture_post(f, "steward", estimate, rehearsal(id[1], 4, "")), "/rehearse");

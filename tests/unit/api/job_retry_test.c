@@ -249,18 +249,13 @@ Test(job_retry, a_clock_set_back_does_not_silence_the_heartbeat)
 Test(job_retry, executed_steps_always_cost_their_delta)
 {
     struct fixture *f = fixture_open_failing();
-    struct response *made =
-        fixture_post(f, "steward", "/v1/datasets",
-                     "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":\"private\","
-                     "\"budget\":{\"epsilon\":10,\"delta\":0.05}}");
-    expect_status(made, 201);
-    struct paused paused = {.dataset = response_text(made, "/id")};
-    char *lines = domain_lines(10, 12);
-    expect_status(domain_upload(f, NULL, paused.dataset, lines, 0, NULL), 201);
-    free(lines);
-    expect_status(
-        fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", paused.dataset), NULL), 200);
-    made = fixture_post(
+    struct paused paused = {
+        .dataset = domain_sealed_of(
+            f,
+            "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":\"private\","
+            "\"budget\":{\"epsilon\":10,\"delta\":0.05}}",
+            10)};
+    struct response *made = fixture_post(
         f, "steward", "/v1/jobs",
         domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
                     "\"privacy\":{\"epsilon\":0.5,\"delta\":0.04},\"parameters\":{\"hidden\":[4],"

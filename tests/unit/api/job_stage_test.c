@@ -104,16 +104,11 @@ Test(job_stage, bad_requests_name_what_is_bad)
 Test(job_stage, datasets_of_no_world_are_refused)
 {
     struct fixture *f = fixture_open();
-    struct response *made =
-        fixture_post(f, "steward", "/v1/datasets",
-                     "{\"name\":\"d\",\"state_dim\":4,\"action_count\":2,\"max_episode_steps\":30,"
-                     "\"discount\":0.9,\"budget\":{\"epsilon\":300,\"delta\":1e-2}}");
-    expect_status(made, 201);
-    const char *id = response_text(made, "/id");
-    char *lines = domain_lines(5, 12);
-    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
-    free(lines);
-    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    const char *id = domain_sealed_of(
+        f,
+        "{\"name\":\"d\",\"state_dim\":4,\"action_count\":2,\"max_episode_steps\":30,"
+        "\"discount\":0.9,\"budget\":{\"epsilon\":300,\"delta\":1e-2}}",
+        5);
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", selective(id, 50, 10, "")),
                    "/privacy/stable/source");
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", consensus(id, 50, 9, 10)), "/mechanism");

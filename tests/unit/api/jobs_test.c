@@ -68,9 +68,7 @@ Test(jobs, need_a_sealed_dataset)
     const char *id = domain_dataset(f, "private");
     expect_problem(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 5, 10)),
                    "dataset-empty");
-    char *lines = domain_lines(10, 12);
-    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
-    free(lines);
+    domain_fill(f, id, 10);
     expect_problem(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 5, 10)),
                    "dataset-not-sealed");
     fixture_close(f);

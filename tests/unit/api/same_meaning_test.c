@@ -25,20 +25,14 @@ static const char *described(struct fixture *f, const char *more, const char *fe
         description = domain_path("\"description\":{\"row\":\"an hour\",\"expert\":\"a clinician\","
                                   "\"outside\":\"clip\",\"features\":[%s],\"actions\":%s}",
                                   features, actions);
-    struct response *made =
-        fixture_post(f, "steward", "/v1/datasets",
-                     domain_path("{\"name\":\"ward\",\"max_episode_steps\":10,\"discount\":0.9,"
-                                 "\"nominal_experts\":60,%s,%s}",
-                                 description, more));
-    expect_status(made, 201);
-    const char *id = response_text(made, "/id");
+    const char *body = domain_path("{\"name\":\"ward\",\"max_episode_steps\":10,\"discount\":0.9,"
+                                   "\"nominal_experts\":60,%s,%s}",
+                                   description, more);
     const char *line = "{\"expert\":\"%s\",\"states\":[%s,%s],\"actions\":[1],\"rewards\":[1],"
                        "\"terminated\":true,\"truncated\":false}\n";
-    const char *lines = domain_path("%s%s", domain_path(line, "a", state, state),
-                                    domain_path(line, "b", state, state));
-    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
-    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
-    return id;
+    return domain_sealed_lines(f, body,
+                               domain_path("%s%s", domain_path(line, "a", state, state),
+                                           domain_path(line, "b", state, state)));
 }
 
 #define OPEN    "\"sensitivity\":\"public\""

@@ -131,16 +131,11 @@ Test(world_job, a_world_of_other_dimensions_is_refused_when_it_is_asked_for)
 Test(world_job, experts_are_played_in_no_program)
 {
     struct fixture *f = open_with("seven=" SHELL_SEVEN, 60);
-    struct response *made =
-        fixture_post(f, "steward", "/v1/datasets",
-                     "{\"name\":\"d\",\"environment\":\"seven\",\"min_action_probability\":0.4,"
-                     "\"max_episode_steps\":30,\"budget\":{\"epsilon\":300,\"delta\":1e-2}}");
-    expect_status(made, 201);
-    const char *id = response_text(made, "/id");
-    char *lines = domain_lines(40, 12);
-    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
-    free(lines);
-    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    const char *id =
+        domain_sealed_of(f,
+                         "{\"name\":\"d\",\"environment\":\"seven\",\"min_action_probability\":0.4,"
+                         "\"max_episode_steps\":30,\"budget\":{\"epsilon\":300,\"delta\":1e-2}}",
+                         40);
     static const char *const cases[][2] = {{"selective_dpsgd", "/privacy/stable/source"},
                                            {"consensus", "/mechanism"}};
     for (size_t i = 0; i < 2; i++) {
