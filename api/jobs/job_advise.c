@@ -7,6 +7,7 @@
 #include "api/data/datasets.h"
 #include "api/data/environment_choice.h"
 #include "api/jobs/ask/job_advice.h"
+#include "api/jobs/job_rehearsed.h"
 #include "api/jobs/jobs.h"
 #include "api/json/json_text.h"
 
@@ -22,6 +23,7 @@ struct advise_wish {
     struct dataset_row row;
     struct advice_ranked *ranked;
     unsigned count;
+    json_t *rehearsed[ADVICE_RANKED_MAX];
     bool scales; /* bounds were sent, and nothing else says how large numbers are */
 };
 
@@ -182,7 +184,7 @@ enum problem api_jobs_advise_prepare(struct call *call)
         return problem;
     wish->ranked = arena_array(&call->arena, ADVICE_RANKED_MAX, sizeof *wish->ranked);
     wish->count = advice_rank(&wish->facts, NULL, -1, wish->ranked);
-    return PROBLEM_NONE;
+    return job_rehearsed_find(call, wish->ranked, wish->count, wish->rehearsed);
 }
 
 /* ---- answering */
@@ -233,6 +235,8 @@ static json_t *advise_one(const struct advise_wish *wish, unsigned i, struct job
     if (wish->scales && ranked->candidate.method != ADVICE_RELEASE)
         job_candidate_scale(job, facts);
     json_object_set_new(json, "job", job);
+    json_t *rehearsed = wish->rehearsed[i];
+    json_object_set_new(json, "rehearsal", rehearsed ? json_incref(rehearsed) : json_null());
     return json;
 }
 

@@ -204,16 +204,11 @@ Test(advise, gives_bodies_that_can_be_sent_as_they_are)
 Test(advise, scales_the_numbers_of_a_bare_dataset_by_its_bounds)
 {
     struct fixture *f = fixture_open();
-    struct response *made = fixture_post(
-        f, "steward", "/v1/datasets",
+    const char *id = domain_sealed_of(
+        f,
         "{\"name\":\"d\",\"state_dim\":4,\"action_count\":2,\"max_episode_steps\":500,"
-        "\"discount\":0.9,\"sensitivity\":\"private\",\"budget\":{\"epsilon\":10,\"delta\":1e-5}}");
-    expect_status(made, 201);
-    const char *id = response_text(made, "/id");
-    char *lines = domain_lines(12, 12);
-    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
-    free(lines);
-    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+        "\"discount\":0.9,\"sensitivity\":\"private\",\"budget\":{\"epsilon\":10,\"delta\":1e-5}}",
+        12);
     expect_invalid(fixture_post(f, "steward", ADVISE, of_dataset(id)), "/bounds");
     struct response *r = fixture_post(
         f, "steward", ADVISE,
@@ -230,6 +225,104 @@ Test(advise, scales_the_numbers_of_a_bare_dataset_by_its_bounds)
         expect_status(fixture_post(f, "steward", "/v1/jobs:estimate", body), 200);
         free(body);
     }
+    fixture_close(f);
+}
+
+/* ---- rehearsals beside forecasts */
+
+/* Asks for the job of ADVICE's candidate number I with "rehearse" and PARAMETERS (NULL: its own),
+ * and ends it with QUALITY, as if it had been run. The job's id. */
+static const char *rehearse(struct fixture *f, const struct response *advice, size_t i,
+                            const char *parameters, double quality)
+{
+    json_t *job = json_deep_copy(response_at(advice, domain_path("/candidates/%zu/job", i)));
+    json_object_set_new(job, "rehearse", json_true());
+    if (parameters)
+        json_object_set_new(job, "parameters", json_loads(parameters, 0, NULL));
+    char *body = json_dumps(job, 0);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", body);
+    expect_status(made, 202);
+    free(body);
+    json_decref(job);
+    const char *id = response_text(made, "/id");
+    const char *end =
+        domain_path("UPDATE jobs SET state = 'succeeded', findings = "
+                    "'{\"rehearsal\":{\"quality\":%g,\"sentence\":\"As told.\"}}' WHERE id = '%s'",
+                    quality, id);
+    cr_assert_eq(db_run(fixture_db(f), end, NULL, 0, NULL, NULL), DB_OK);
+    fixture_advance(1000);
+    return id;
+}
+
+/* Of all candidates number I alone was rehearsed, by JOB (NULL: none was). */
+static void expect_rehearsed(const struct response *advice, size_t i, const char *job)
+{
+    expect_status(advice, 200);
+    const json_t *list = response_at(advice, "/candidates"), *one;
+    size_t k;
+    json_array_foreach(list, k, one)
+    {
+        const json_t *rehearsal = json_object_get(one, "rehearsal");
+        if (!job || k != i) {
+            cr_expect(json_is_null(rehearsal), "%zu: %s", k, advice->body);
+            continue;
+        }
+        cr_expect_str_eq(member_text(rehearsal, "job"), job, "%s", advice->body);
+        cr_expect_str_eq(member_text(rehearsal, "sentence"), "As told.");
+    }
+}
+
+/* The newest rehearsal of the same job stands beside its forecast, with a dataset or of its size
+ * alone; for who asked for it. */
+Test(advise, shows_what_was_rehearsed)
+{
+    static const char size[] = "{\"experts\":12,\"environment\":\"cartpole\",\"privacy\":{"
+                               "\"epsilon\":4,\"delta\":1e-6}}";
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 12);
+    struct response *r = fixture_post(f, "steward", ADVISE, of_dataset(id));
+    expect_rehearsed(r, 0, NULL);
+    const size_t count = json_array_size(response_at(r, "/candidates"));
+    const char *jobs[ADVICE_RANKED_MAX];
+    for (size_t i = 0; i < count; i++) {
+        (void)rehearse(f, r, i, NULL, 1); /* another is newer */
+        jobs[i] = rehearse(f, r, i, NULL, 0.25);
+    }
+    struct response *again = fixture_post(f, "steward", ADVISE, of_dataset(id));
+    for (size_t i = 0; i < count; i++) {
+        const char *at = domain_path("/candidates/%zu", i);
+        cr_expect_str_eq(response_text(again, domain_path("%s/rehearsal/job", at)), jobs[i]);
+        cr_expect_eq(response_number(again, domain_path("%s/rehearsal/quality", at)), 0.25);
+        cr_expect(json_equal(response_at(r, domain_path("%s/job", at)),
+                             response_at(again, domain_path("%s/job", at))),
+                  "the order is that of forecasts");
+    }
+    expect_status(fixture_post(f, "steward", ADVISE, size), 200);
+    cr_expect(!json_is_null(
+        response_at(fixture_post(f, "steward", ADVISE, size), "/candidates/0/rehearsal")));
+    const struct ask other = {
+        .method = "POST", .path = ADVISE, .token = fixture_new_token(f, "steward"), .body = size};
+    expect_rehearsed(fixture_ask(f, &other), 0, NULL);
+    fixture_close(f);
+}
+
+Test(advise, shows_no_rehearsal_of_another_job)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 12), *more = domain_sealed(f, "private", 13);
+    struct response *r = fixture_post(f, "steward", ADVISE, of_dataset(id));
+    const char *budget = domain_path("{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":5,"
+                                     "\"delta\":1e-6}}",
+                                     id);
+    size_t dpsgd = 0;
+    while (!response_at(r, domain_path("/candidates/%zu/job/parameters", dpsgd)))
+        dpsgd++;
+    (void)rehearse(f, fixture_post(f, "steward", ADVISE, of_dataset(more)), dpsgd, NULL, 0.5);
+    (void)rehearse(f, fixture_post(f, "steward", ADVISE, budget), dpsgd, NULL, 0.5);
+    (void)rehearse(f, r, dpsgd, "{\"learning_rate\":0.5}", 0.5);
+    expect_rehearsed(fixture_post(f, "steward", ADVISE, of_dataset(id)), 0, NULL);
+    const char *job = rehearse(f, r, dpsgd, NULL, 0.5);
+    expect_rehearsed(fixture_post(f, "steward", ADVISE, of_dataset(id)), dpsgd, job);
     fixture_close(f);
 }
 
