@@ -126,6 +126,41 @@ Test(import, a_dry_run_says_what_it_understood)
     import_place_close(&place);
 }
 
+Test(import, rewards_that_are_all_alike_are_told)
+{
+    struct import_place place;
+    import_place_open(&place);
+    import_place_write(&place, "alike.csv",
+                       HEADER "a,1,0,50,99,60,5,95,no,fluids,2,0\n"
+                              "a,1,1,50,98,61,4,95,no,none,2,0\na,1,2,50,97,62,3,95,no,,,1\n");
+    import_expect(&place, 0, "alike.csv", "examples/ward.json", (const char *[]){"--dry-run", NULL},
+                  (const char *[]){"rewards from 2 to 2",
+                                   "warning: all rewards are alike: only behaviour_cloning can "
+                                   "learn from them",
+                                   NULL});
+    import_place_close(&place);
+}
+
+/* Behind a row whose episode goes on, and within a row. */
+Test(import, a_table_that_is_cut_short_is_refused)
+{
+    static const char *const cuts[][2] = {
+        {"a,1,1,50,98,61,4,95,no,none,0,0\n", "line 3: is the last of its episode"},
+        {"a,1,1,50,98,61,4,95,no,none,0,0\na,1,2,50,97,6",
+         "line 4: has 6 cells, and the header has 12: is it cut short"},
+    };
+    struct import_place place;
+    import_place_open(&place);
+    for (size_t i = 0; i < sizeof cuts / sizeof cuts[0]; i++) {
+        char text[512];
+        snprintf(text, sizeof text, HEADER "a,1,0,50,99,60,5,95,no,fluids,-0.1,0\n%s", cuts[i][0]);
+        import_place_write(&place, "cut.csv", text);
+        import_expect(&place, 1, "cut.csv", "examples/ward.json", (const char *[]){NULL},
+                      (const char *[]){cuts[i][1], "nothing was written or sent", NULL});
+    }
+    import_place_close(&place);
+}
+
 /* The block of PAGE that begins with FENCE below HEADING: malloc'ed, without its last line feed. */
 static char *find_block(const char *page, const char *heading, const char *fence)
 {

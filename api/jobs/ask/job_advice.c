@@ -91,7 +91,7 @@ static bool sentence_enough(struct buffer *out, const struct job_advice *advice,
         buffer_add_text(out, ", or ");
     if (epsilon)
         buffer_add_format(out, "epsilon %.3g", enough->epsilon);
-    buffer_add_format(out, ", would make it %s", what);
+    buffer_add_format(out, "%s would make it %s", experts && epsilon ? "," : "", what);
     return true;
 }
 
@@ -117,7 +117,8 @@ static void sentence_write(struct buffer *out, const struct job_advice *advice,
     }
     bool hopeless = outlook->verdict == ADVICE_HOPELESS;
     double signal = advice->signal;
-    buffer_add_format(out, "With %u experts and epsilon %.3g", advice->request->nominal_experts,
+    uint32_t experts = advice->request->nominal_experts;
+    buffer_add_format(out, "With %u expert%s and epsilon %.3g", experts, experts == 1 ? "" : "s",
                       advice->request->epsilon);
     if (signal < 1)
         buffer_add_format(out, " the noise is %.2g times the signal", 1 / signal);

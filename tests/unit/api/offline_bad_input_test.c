@@ -44,6 +44,21 @@ Test(offline_bad_input, a_dataset_with_one_expert)
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", body), "/dataset");
         expect_invalid(fixture_post(f, "steward", "/v1/jobs:estimate", body), "/dataset");
     }
+    const char *advised = domain_path("{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":5,"
+                                      "\"delta\":1e-6}}",
+                                      id);
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs:advise", advised), "/dataset");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                domain_path("{\"algorithm\":\"auto\",%s", advised + 1)),
+                   "/dataset");
+    struct response *hopeless = fixture_post(
+        f, "steward", "/v1/jobs",
+        domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":1,"
+                    "\"delta\":1e-6,\"force\":false}}",
+                    id));
+    expect_problem(hopeless, "hopeless-plan");
+    cr_expect_not_null(strstr(response_text(hopeless, "/detail"), "With 1 expert and epsilon 1 "),
+                       "%s", hopeless->body);
     cr_expect_eq(spent(f, id, "epsilon"), 0);
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 5, 9)),
                    "/parameters/batch_size"); /* two */
@@ -58,15 +73,66 @@ Test(offline_bad_input, a_dataset_with_one_expert)
     fixture_close(f);
 }
 
+/* 40 experts who take action 1 alone, for a reward of 1 each. */
+static char *single_minded(void)
+{
+    char *text = malloc(40 * 256);
+    size_t at = 0;
+    for (unsigned e = 0; e < 40; e++)
+        at += (size_t)sprintf(
+            text + at,
+            "{\"expert\":\"e%u\",\"states\":[[0,0,0,0],[0.01,0,%g,0],[0.02,0,0,0.1]],"
+            "\"actions\":[1,1],\"rewards\":[1,1],\"terminated\":true,"
+            "\"truncated\":false}\n",
+            e, e / 1000.0);
+    return text;
+}
+
+/* Whether an action was ever taken, or a reward ever differed, is a fact of private data: no answer
+ * may tell it. So the training is accepted, pays as any other and gives a policy. */
+Test(offline_bad_input, an_action_that_nobody_takes_and_rewards_that_are_all_alike)
+{
+    static const char *const algorithms[] = {"cql", "bcq", "behaviour_cloning"};
+    static const char budget[] = "\"budget\":{\"epsilon\":300,\"delta\":1e-2}";
+    static const char form[] = "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":"
+                               "\"%s\",%s}";
+    struct fixture *f = fixture_open();
+    char *lines = single_minded();
+    const char *usual = domain_sealed_of(f, domain_path(form, "private", budget), 40);
+    const char *id = domain_sealed_lines(f, domain_path(form, "private", budget), lines);
+    const char *open = domain_sealed_lines(f, domain_path(form, "public", budget), lines);
+    free(lines);
+    for (int i = 0; i < 3; i++) {
+        struct response *jobs[2];
+        for (int k = 0; k < 2; k++)
+            jobs[k] = domain_run(
+                f, domain_path("{\"algorithm\":\"%s\",\"dataset\":\"%s\",\"privacy\":{"
+                               "\"epsilon\":5,\"delta\":1e-6,\"force\":true},\"parameters\":{"
+                               "\"hidden\":[4],\"batch_size\":4,\"steps\":20}}",
+                               algorithms[i], k == 0 ? usual : id));
+        cr_expect_eq(response_number(jobs[0], "/privacy/spent/epsilon"),
+                     response_number(jobs[1], "/privacy/spent/epsilon"));
+        cr_expect(json_equal(response_at(jobs[0], "/notes"), response_at(jobs[1], "/notes")));
+        cr_expect_str_neq(response_text(jobs[1], "/policy"), "");
+    }
+    /* Public data may tell, and their judge does. */
+    struct response *judged = domain_run(
+        f,
+        domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"none\",\"dataset\":\"%s\","
+                    "\"parameters\":{\"hidden\":[4],\"steps\":20},\"judge\":{\"dataset\":\"%s\"}}",
+                    open, open));
+    cr_expect_str_eq(response_text(judged, "/findings/judge/verdict"), "not_supported");
+    cr_expect_not_null(strstr(judged->body, "All logged returns are alike."), "%s", judged->body);
+    fixture_close(f);
+}
+
 /* It uploaded a network and nothing else: it counts as an expert, speaks in the first stage, and
  * adds nothing to a gradient. */
 Test(offline_bad_input, an_expert_with_no_trajectory, .timeout = 120)
 {
     struct fixture *f = fixture_open();
     const char *id = dataset_of(f, ",\"min_action_probability\":0.4,\"max_episode_steps\":30");
-    char *lines = domain_lines(5, 12);
-    expect_status(domain_upload(f, NULL, id, lines, 0, NULL), 201);
-    free(lines);
+    domain_fill(f, id, 5);
     expect_status(fixture_put(f, "steward",
                               domain_path("/v1/datasets/%s/experts/silent/policy", id),
                               "{\"activation\":\"relu\",\"layers\":[{\"weight\":[[0,0,0,0],"
