@@ -291,6 +291,26 @@ static enum algorithm_status trainer_pulse(struct trainer *t)
     return hooks_pulse(&t->run->hooks, t->state.steps_done, trainer_save, t);
 }
 
+/* Lets the feed add what is due, by the present weights as a policy has them. */
+static enum algorithm_status feed_data(struct trainer *t, const char **message)
+{
+    const struct trainer_feed *feed = t->settings->feed;
+    const uint64_t done = t->state.steps_done;
+    enum algorithm_status status = ALGORITHM_OK;
+    if (!feed || !feed->is_due(feed->context, done))
+        return status;
+    float *weights = t->gradient; /* which the step writes afresh */
+    memcpy(weights, t->state.online, t->state.count * sizeof *weights);
+    trainer_input_fold(t->settings, weights);
+    while (status == ALGORITHM_OK && feed->is_due(feed->context, done)) {
+        status = feed->add(feed->context, done, weights, message);
+        if (status == ALGORITHM_OK)
+            status = trainer_pulse(t);
+    }
+    trainer_draw_weigh(&t->draw, t->settings, t->run->data);
+    return status;
+}
+
 /* Plays the candidates that are due. One play takes a fraction of a second, and the pulse is asked
  * after each, because a hundred plays may fall between two pulses of the steps. */
 static enum algorithm_status choose_candidates(struct trainer *t)
@@ -342,15 +362,19 @@ static const char *trainer_problem(const struct algorithm_run *run,
                              world->action_count != request->action_count))
         return "the world to choose in is not that of the dataset";
     if (request->mechanism == MECHANISM_NONE)
-        return run->data->transition_count > 0 ? NULL : "the dataset holds no transition";
+        return run->data->transition_count > 0 || settings->feed
+                   ? NULL
+                   : "the dataset holds no transition";
     if (!(request->plain_share >= 0.0 && request->plain_share <= 1.0))
         return "the share of plain steps is out of bounds";
     if (!lattice_fits(&run->plan->privacy, settings))
         return "the plan does not fit exact arithmetic";
     const struct schedule schedule = {request->seed, request->plain_share};
-    return run->plan->privacy.steps == schedule_noisy_steps(&schedule, run->plan->total_steps)
-               ? NULL
-               : "the plan's steps are not those that were accounted";
+    uint64_t noisy = schedule_noisy_steps(&schedule, run->plan->total_steps);
+    if (settings->feed)
+        noisy = settings->feed->uses;
+    return run->plan->privacy.steps == noisy ? NULL
+                                             : "the plan's steps are not those that were accounted";
 }
 
 static bool open_noise(struct trainer *t)
@@ -453,6 +477,9 @@ enum algorithm_status trainer_run(const struct algorithm_run *run,
     if (status == ALGORITHM_OK)
         status = choose_candidates(t); /* what a continued run was in the middle of */
     while (status == ALGORITHM_OK && t->state.steps_done < run->plan->total_steps) {
+        status = feed_data(t, message);
+        if (status != ALGORITHM_OK)
+            break;
         trainer_step(t);
         status = choose_candidates(t);
         if (status == ALGORITHM_OK && t->state.steps_done % t->pulse_interval == 0 &&

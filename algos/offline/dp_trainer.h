@@ -15,6 +15,10 @@
  * numbers (fixed_order must be set): each example's gradient depends on that example and the
  * weights alone, to the bit, and is rounded to a lattice before it is added.
  *
+ * With a feed the data grow between the steps (dqn, which plays while it learns). An expert is then
+ * in some of the steps only, and the plan's noisy steps are the most that one expert can be in:
+ * docs/proofs/playing_users.md.
+ *
  * Experts weigh min(1, transitions / full_weight_transitions)^weight_power. At power 1 the loss is
  * the mean over transitions; at 0 an expert whose episodes end at once counts as much as a good
  * one; above 1 long episodes count more. With return_power they also weigh as the place of their
@@ -60,6 +64,18 @@ struct trainer_rule {
     const void *context;
 };
 
+/* Data that grow while they are learned from. The run's data are the feed's, which changes them
+ * between steps; the number of their expert slots stays. */
+struct trainer_feed {
+    void *context;
+    uint64_t uses; /* no expert is among the data in more steps than this: a plan's noisy steps */
+    /* Whether something is to be added before step STEPS_DONE. */
+    bool (*is_due)(void *context, uint64_t steps_done);
+    /* Adds a part of it. WEIGHTS are those after STEPS_DONE steps, and read plain states. */
+    enum algorithm_status (*add)(void *context, uint64_t steps_done, const float *weights,
+                                 const char **message);
+};
+
 enum trainer_rate_schedule { RATE_CONSTANT, RATE_LINEAR, RATE_COSINE };
 
 struct trainer_settings {
@@ -83,14 +99,15 @@ struct trainer_settings {
     double weight_power;                          /* 0: all experts weigh 1 */
     double return_low, return_high, return_power; /* power 0: returns weigh nothing */
     uint32_t transitions_per_expert;              /* of a noisy step: 1 .. TRAINER_GROUP_MOST */
-    uint32_t batch_size;         /* of a plain step; the expected size of a noisy step's
-                                  * batch */
-    const struct choice *choice; /* NULL: the result is the last weights, or their average */
-    enum policy_output output;   /* how a candidate's outputs are played */
-    float threshold;             /* of POLICY_BCQ */
-    bool fixed_order;            /* without BLAS: an example's bits do not depend on its
-                                  * neighbours in the batch */
-    bool forgets_targets;        /* for tests: recomputes target values at every step */
+    uint32_t batch_size;             /* of a plain step; the expected size of a noisy step's
+                                      * batch */
+    const struct trainer_feed *feed; /* NULL: the data stay as they are */
+    const struct choice *choice;     /* NULL: the result is the last weights, or their average */
+    enum policy_output output;       /* how a candidate's outputs are played */
+    float threshold;                 /* of POLICY_BCQ */
+    bool fixed_order;                /* without BLAS: an example's bits do not depend on its
+                                      * neighbours in the batch */
+    bool forgets_targets;            /* for tests: recomputes target values at every step */
 };
 
 /* The learning rate of step DONE (counted from 0) of TOTAL. */

@@ -233,6 +233,7 @@ static struct trainer_settings offline_settings(const struct offline_kind *kind,
         .choice = request->choice.candidates > 0 ? &request->choice : NULL,
         .output = kind->output,
         .threshold = kind->threshold,
+        .feed = kind->feed,
         .fixed_order = run->plan->privacy.rounded_draws > 0,
     };
     if (kind->learns_values) {

@@ -200,7 +200,8 @@ struct offline_kind {
                                   * OFFLINE_VALUE_PARAMETERS */
     bool asks_online_next;       /* evaluates the online network at s' too (double DQN) */
     enum policy_output output;
-    float threshold; /* of POLICY_BCQ */
+    float threshold;                 /* of POLICY_BCQ */
+    const struct trainer_feed *feed; /* of the run's data; NULL: they stay as they are */
 };
 
 /* Implements struct algorithm.plan for KIND. */

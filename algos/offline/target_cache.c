@@ -21,7 +21,7 @@ bool target_cache_pays(const struct trainer_settings *settings, const struct dat
     uint64_t rows = (uint64_t)settings->batch_size * settings->transitions_per_expert;
     uint64_t asked, values;
     size_t outputs = settings->rule.target_outputs;
-    if (outputs == 0 || settings->polyak_tau > 0.0 || data->transition_count == 0)
+    if (outputs == 0 || settings->polyak_tau > 0.0 || settings->feed || data->transition_count == 0)
         return false;
     if (__builtin_mul_overflow(settings->target_update_interval, rows, &asked) ||
         __builtin_mul_overflow(data->transition_count, outputs * sizeof(float), &values))

@@ -21,7 +21,7 @@ struct target_cache {
 #define TARGET_CACHE_MAX_BYTES ((size_t)1 << 28)
 
 /* Whether keeping pays: the whole dataset is asked for at least twice between two copies, and the
- * values fit into TARGET_CACHE_MAX_BYTES. */
+ * values fit into TARGET_CACHE_MAX_BYTES. It never does with a feed, which changes the data. */
 bool target_cache_pays(const struct trainer_settings *settings, const struct dataset *data);
 
 /* The bytes of such a cache; 0 where it does not pay. */

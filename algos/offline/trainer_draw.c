@@ -56,7 +56,13 @@ void trainer_draw_init(struct trainer_draw *draw, const struct trainer_settings 
                               .weights = memory_new(most * group, sizeof *draw->weights),
                               .chosen = memory_new(most, sizeof *draw->chosen),
                               .expert_weights = memory_new(most, sizeof *draw->expert_weights)};
-    for (uint32_t e = 0; e < experts; e++)
+    trainer_draw_weigh(draw, settings, data);
+}
+
+void trainer_draw_weigh(struct trainer_draw *draw, const struct trainer_settings *settings,
+                        const struct dataset *data)
+{
+    for (uint32_t e = 0; e < data->expert_count; e++)
         draw->expert_weights[e] = expert_weight(settings, data, e);
 }
 

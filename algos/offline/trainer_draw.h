@@ -24,6 +24,10 @@ size_t trainer_draw_bytes(const struct trainer_settings *settings, const struct 
 void trainer_draw_init(struct trainer_draw *draw, const struct trainer_settings *settings,
                        const struct dataset *data);
 
+/* Computes the weights again, after DATA have changed. */
+void trainer_draw_weigh(struct trainer_draw *draw, const struct trainer_settings *settings,
+                        const struct dataset *data);
+
 /* Frees the room; takes one that is all zero. */
 void trainer_draw_clear(struct trainer_draw *draw);
 
