@@ -7,7 +7,7 @@
 
 #include "algos/nn/optimizer.h"
 #include "algos/offline/cql.h"
-#include "algos/offline/dp_trainer.h"
+#include "algos/offline/offline.h"
 
 enum { EXPERTS = 12, DIM = 4, STEPS = 9000 };
 
@@ -668,5 +668,44 @@ Test(trainer, noise_of_a_real_run_has_no_seed)
     cr_expect_lt(equal, 4, "%d weights are the same", equal);
     policy_free(first);
     policy_free(again);
+    teardown(&f);
+}
+
+/* Data that grow, without anything to add. */
+static bool nothing_is_due(void *context, uint64_t steps_done)
+{
+    uint64_t *asked = context;
+    cr_assert_eq(steps_done, (*asked)++); /* before every step, once where nothing is due */
+    return false;
+}
+
+Test(trainer, a_feed_runs_for_as_many_steps_as_were_priced)
+{
+    struct fixture f;
+    uint64_t asked = 0;
+    struct trainer_feed feed = {.context = &asked, .is_due = nothing_is_due};
+    struct offline_kind fed = {.parameters = cql_algorithm.parameters,
+                               .parameter_count = cql_algorithm.parameter_count,
+                               .outputs_per_action = 1,
+                               .learns_values = true,
+                               .asks_online_next = true,
+                               .output = POLICY_Q,
+                               .feed = &feed};
+    const struct cql_rule rule = {.loss = {.actions = 2, .huber = 1.0F}, .discount = 0.99F};
+    struct policy *policy = NULL;
+    const char *message = "";
+    setup(&f, MECHANISM_DPSGD);
+    set(&f, "steps", 30);
+    make_plan(&f);
+    f.plan.total_steps = 90; /* of which an expert is in 30 */
+    feed.uses = 31;
+    cr_expect_eq(offline_train(&fed, &f.run, cql_errors, &rule, &policy, &message),
+                 ALGORITHM_BAD_INPUT);
+    cr_expect_not_null(strstr(message, "accounted"), "%s", message);
+    feed.uses = 30;
+    cr_assert_eq(offline_train(&fed, &f.run, cql_errors, &rule, &policy, &message), ALGORITHM_OK,
+                 "%s", message);
+    cr_expect_eq(asked, 90);
+    policy_free(policy);
     teardown(&f);
 }

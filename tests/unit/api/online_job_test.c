@@ -138,6 +138,50 @@ Test(online_job, a_fixed_buffer_protects_transitions_or_users)
     fixture_close(f);
 }
 
+#define PLAYS(play, unit, users)                                                                   \
+    "{\"algorithm\":\"dqn\"" WORLD PRICE ",\"parameters\":{\"play\":\"" play "\",\"unit\":\"" unit \
+    "\",\"hidden\":[8],\"buffer\":20,\"random_users\":10,\"round_users\":" users                   \
+    ",\"round_updates\":3,\"steps\":60,\"batch_size\":2}}"
+
+Test(online_job, users_who_play_while_it_learns_are_protected)
+{
+    struct fixture *f = fixture_open();
+    struct response *job = domain_run(f, PLAYS("epsilon_greedy", "user", "4"));
+    cr_expect_str_eq(response_text(job, "/privacy/unit"), "user");
+    double spent = response_number(job, "/privacy/spent/epsilon");
+    cr_expect(spent > 1.9 && spent <= 2, "%g", spent);
+    cr_expect_eq(response_number(job, "/privacy/reserved/epsilon"), 0);
+    cr_expect_eq(response_number(job, "/progress/step"), 60);
+    cr_expect_null(response_at(job, "/progress/mean_return")); /* of protected episodes */
+    struct response *c = fixture_get(
+        f, "steward", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+    expect_status(c, 200);
+    cr_expect_not_null(strstr(response_text(c, "/privacy/neighbours"), "the user's turn stays"));
+    cr_expect_not_null(
+        strstr(response_text(c, "/privacy/accountant"), "one user is in the buffer"));
+    cr_expect_not_null(strstr(c->body, "depend on a user through the noised weights alone"));
+    cr_expect_null(strstr(c->body, "uniformly random actions"));
+    cr_expect_eq(response_number(c, "/plan/updates"), 60);
+    cr_expect_eq(response_number(c, "/plan/episodes"), 10 + 4 * 19);
+    cr_expect_eq(response_number(c, "/plan/random_users"), 10);
+    cr_expect_eq(response_number(c, "/plan/updates_with_a_user"), 15); /* 20 users, 4 to a round */
+    cr_expect_eq(response_number(c, "/plan/expected_uses_of_a_slot"), 1.5);
+    cr_expect_eq(response_number(c, "/plan/sampling_rate"), 0.1);
+
+    /* A person of a transition is not protected by anything that is known. */
+    struct response *refused =
+        fixture_post(f, "steward", "/v1/jobs", PLAYS("epsilon_greedy", "transition", "4"));
+    expect_invalid(refused, "/parameters");
+    cr_expect_not_null(strstr(refused->body, "no guarantee is known"));
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", PLAYS("epsilon_greedy", "user", "0")),
+                   "/parameters/round_users");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", PLAYS("epsilon_greedy", "user", "21")),
+                   "/parameters");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", PLAYS("greedy", "user", "4")),
+                   "/parameters/play");
+    fixture_close(f);
+}
+
 Test(online_job, simulated_agents_have_an_epsilon_each_and_no_delta)
 {
     struct fixture *f = fixture_open();
