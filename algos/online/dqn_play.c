@@ -30,7 +30,7 @@ double dqn_exploration(double final, double updates, uint64_t update)
     return 1.0 + part * (final - 1.0);
 }
 
-static void put_observation(struct dqn_player *player, uint32_t t, const double *observation)
+static void player_see(struct dqn_player *player, uint32_t t, const double *observation)
 {
     const struct dqn_play_request *request = player->request;
     uint32_t dim = request->shape->input;
@@ -65,7 +65,7 @@ static bool play_episode(struct dqn_player *player, const float *weights, double
         .states = player->states, .actions = player->actions, .rewards = player->rewards};
     if (!world->reset(player->state, asked->world_parameters, &rng, observation))
         return false;
-    put_observation(player, 0, observation);
+    player_see(player, 0, observation);
     while (episode->length < player->request->steps && !episode->terminated) {
         uint32_t t = episode->length++, action;
         if (rng_uniform(&rng) < explores)
@@ -79,7 +79,7 @@ static bool play_episode(struct dqn_player *player, const float *weights, double
         player->actions[t] = (uint16_t)action;
         player->rewards[t] = (float)outcome.reward;
         episode->terminated = outcome.terminated;
-        put_observation(player, t + 1, observation);
+        player_see(player, t + 1, observation);
     }
     return true;
 }

@@ -27,7 +27,7 @@ static uint64_t most_transitions(const struct dqn_replay_size *size)
     return (uint64_t)size->capacity * size->steps;
 }
 
-static uint64_t slack(const struct dqn_replay_size *size)
+static uint64_t spare_room(const struct dqn_replay_size *size)
 {
     return most_transitions(size) / 4 + size->steps + 1;
 }
@@ -39,7 +39,7 @@ static uint32_t slot_count(const struct dqn_replay_size *size)
 
 size_t dqn_replay_bytes(const struct dqn_replay_size *size)
 {
-    uint64_t room = most_transitions(size) + slack(size), states = room + size->capacity;
+    uint64_t room = most_transitions(size) + spare_room(size), states = room + size->capacity;
     size_t each = sizeof(uint64_t) + sizeof(uint16_t) + sizeof(float) + sizeof(uint8_t);
     return room * each + states * size->state_dim * sizeof(float) +
            size->capacity * (sizeof(uint32_t) + sizeof(uint64_t));
@@ -48,7 +48,7 @@ size_t dqn_replay_bytes(const struct dqn_replay_size *size)
 void dqn_replay_init(struct dqn_replay *replay, const struct dqn_replay_size *size)
 {
     assert(size->capacity > 0 && size->steps > 0);
-    uint64_t room = most_transitions(size) + slack(size), states = room + size->capacity;
+    uint64_t room = most_transitions(size) + spare_room(size), states = room + size->capacity;
     *replay = (struct dqn_replay){
         .data = {.state_dim = size->state_dim,
                  .action_count = size->action_count,

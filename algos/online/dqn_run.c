@@ -97,8 +97,8 @@ static void hiding_close(const struct algorithm_run *run, struct hiding *hiding)
 
 /* ---- a fixed buffer */
 
-static struct dataset *fill_buffer(const struct algorithm_run *run, const struct hiding *hiding,
-                                   bool *broke)
+static struct dataset *fill_fixed(const struct algorithm_run *run, const struct hiding *hiding,
+                                  bool *broke)
 {
     const struct algorithm_request *request = run->request;
     bool user = algorithm_number(request, DQN_P_UNIT) > 0.0;
@@ -126,7 +126,7 @@ static enum algorithm_status train_fixed(const struct algorithm_run *run,
     bool broke = false;
     struct algorithm_run training = *run;
     enum algorithm_status status = ALGORITHM_OK;
-    struct dataset *data = fill_buffer(run, hiding, &broke);
+    struct dataset *data = fill_fixed(run, hiding, &broke);
     struct keeper keeper = {.hooks = &run->hooks, .data = data};
     if (!data) {
         *message = broke ? "the world broke" : "";
