@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-TestSuite(recipe, .timeout = 300);
+TestSuite(recipe, .timeout = 1800);
 
 enum { OUTPUT_SIZE = 1 << 16 };
 

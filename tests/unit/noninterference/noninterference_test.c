@@ -8,7 +8,7 @@
 #include "api/match.h"
 #include "tests/unit/noninterference/kinds.h"
 
-TestSuite(noninterference, .timeout = 1200);
+TestSuite(noninterference, .timeout = 3600);
 
 #define ROUTES_MOST 256
 #define SHOWN       20
