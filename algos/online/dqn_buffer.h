@@ -1,5 +1,5 @@
-/* The fixed buffer of DQN. Uniformly random actions fill it before the first update, so its content
- * depends on no weights. */
+/* DQN as a job, and its fixed buffer. Uniformly random actions fill it before the first update, so
+ * its content depends on no weights. */
 #ifndef TACET_ALGOS_ONLINE_DQN_BUFFER_H
 #define TACET_ALGOS_ONLINE_DQN_BUFFER_H
 
@@ -42,19 +42,18 @@ unsigned char *dqn_buffer_keep(const struct dataset *data, const unsigned char *
 bool dqn_buffer_restore(struct dataset *data, const unsigned char *bytes, size_t size,
                         const unsigned char **inner, size_t *inner_size);
 
-/* Deep Q-learning (Mnih et al. 2015, with double-DQN targets) on a fixed buffer that is filled
- * before the first update by uniformly random actions.
+/* Deep Q-learning (Mnih et al. 2015, with double-DQN targets), which plays while it learns
+ * (dqn_play.h), or learns from a fixed buffer that is filled before the first update by uniformly
+ * random actions.
  *
  *   y = reward_scale r + discount (1 - terminal) Qbar(s', argmax_b Q(s', b)),  loss = huber(Q(s, a)
  * - y)
  *
- * MECHANISM_DPSGD: the trainer of algos/offline on that buffer. Unit: a transition, whose slot is
- * emptied, or a user, whose one episode is; every slot joins a step's batch with probability
- * batch_size / slots (Poisson), a user with one uniform transition; one clip over all tensors.
- * A buffer that were refilled while it is learned from would not do: there a person's transitions
- * follow from weights that already know the earlier ones.
- * MECHANISM_LDP_OBSERVATIONS: every observation of the buffer is noised once, then learned from
- * without noise. */
+ * MECHANISM_DPSGD on a fixed buffer: the trainer of algos/offline on it. Unit: a transition, whose
+ * slot is emptied, or a user, whose one episode is; every slot joins a step's batch with
+ * probability batch_size / slots (Poisson), a user with one uniform transition; one clip over all
+ * tensors. MECHANISM_LDP_OBSERVATIONS: every observation is noised once, then played by and learned
+ * from without further noise. */
 extern const struct algorithm dqn_algorithm;
 
 #endif

@@ -10,8 +10,6 @@
 
 #include "memory/memory.h"
 
-#define RECENT 0.95 /* memory of the mean return that is shown */
-
 uint64_t dqn_rounds_users(const struct dqn_rounds *rounds, uint64_t update)
 {
     return rounds->random_users + rounds->round_users * (update / rounds->round_updates);
@@ -84,19 +82,6 @@ static bool play_episode(struct dqn_player *player, const float *weights, double
     return true;
 }
 
-static void show_return(struct dqn_player *player, const struct trajectory *episode)
-{
-    const struct algorithm_run *run = player->request->run;
-    double sum = 0.0;
-    if (run->request->mechanism != MECHANISM_NONE || !run->hooks.show_return)
-        return;
-    for (uint32_t t = 0; t < episode->length; t++)
-        sum += (double)episode->rewards[t];
-    player->recent_weight = RECENT * player->recent_weight + (1.0 - RECENT);
-    player->recent = RECENT * player->recent + (1.0 - RECENT) * sum;
-    run->hooks.show_return(run->hooks.context, player->recent / player->recent_weight);
-}
-
 static bool player_is_due(void *context, uint64_t steps_done)
 {
     const struct dqn_player *player = context;
@@ -115,7 +100,6 @@ static enum algorithm_status player_add(void *context, uint64_t steps_done, cons
         *message = "the world broke";
         return ALGORITHM_BAD_INPUT;
     }
-    show_return(player, &episode);
     dqn_replay_add(&player->replay, &episode);
     return ALGORITHM_OK;
 }

@@ -56,7 +56,6 @@ struct dqn_player {
     void *state;              /* of the world */
     float *states, *rewards, *scratch;
     uint16_t *actions;
-    double recent_weight, recent; /* of returns; not private runs' */
 };
 
 /* Prepares OUT, which must not move. ALGORITHM_OK or _NO_MEMORY. REQUEST is borrowed. Free with

@@ -38,9 +38,8 @@ static bool keeper_save(void *context, uint64_t steps_done, const unsigned char 
 
 static void keep_with(struct keeper *keeper, struct algorithm_run *training)
 {
-    training->hooks.context = keeper;
-    training->hooks.pulse = keeper_pulse;
-    training->hooks.save = keeper_save;
+    training->hooks =
+        (struct algorithm_hooks){.context = keeper, .pulse = keeper_pulse, .save = keeper_save};
 }
 
 /* Trains by TRAINING, which is RUN with its own data, hooks and checkpoint. FEED may be NULL. */

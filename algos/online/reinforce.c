@@ -72,15 +72,13 @@ static const struct parameter_spec specs[P_COUNT] = {
                       "",
                       "Of dpsgd: exact sums whole numbers, and the proof covers every bit; no "
                       "theorem covers the last bits of float."},
-    [P_FINAL_RATE] = {"final_rate_fraction", PARAMETER_REAL, PARAMETER_ONE(0), 0, 1, NULL, "",
-                      "What is left of the step size at the end; it falls linearly."},
+    /* Without noise a step size that stays lets some runs forget at their end what they have
+     * learned: the last policy of CartPole returned 475 and more on 4 of 5 seeds, and on 8 of 8
+     * with 0 and discount 0.995. Under noise a step size that falls learns less. */
+    [P_FINAL_RATE] = {"final_rate_fraction", PARAMETER_REAL, PARAMETER_ONE(1), 0, 1, NULL, "",
+                      "What is left of the step size at the end, to which it falls linearly; 0 "
+                      "suits runs without noise."},
 };
-
-/* A step size that stays lets some runs forget at their end what they have learned. The last
- * policy returned 475 and more on 4 of 5 seeds so, with discount 0.99; on 6 of 8 with a fall to a
- * tenth; on 8 of 8 with these. */
-static const struct parameter_override overrides[] = {
-    {"cartpole", P_DISCOUNT, PARAMETER_ONE(0.995)}};
 
 static const struct parameter_later later[] = {{P_ARITHMETIC, PARAMETER_ONE(0)}, /* float */
                                                {P_FINAL_RATE, PARAMETER_ONE(1)}};
@@ -382,8 +380,6 @@ const struct algorithm reinforce_algorithm = {
     .privacy_unit = "episode",
     .parameters = specs,
     .parameter_count = P_COUNT,
-    .overrides = overrides,
-    .override_count = sizeof overrides / sizeof overrides[0],
     .later = later,
     .later_count = sizeof later / sizeof later[0],
     .plan = reinforce_plan,

@@ -8,11 +8,13 @@
 
 #define LEARNER_TESTS  25
 #define LEARNER_SOLVED 475.0
+#define LEARNER_DELTA  1e-5
 
 struct learner {
     const char *name, *label;
     const struct algorithm *algorithm;
     unsigned batch; /* REINFORCE: episodes to an update, of which there are 1000 */
+    bool fixed;     /* DQN: on a fixed buffer of random play; else it plays while it learns */
 };
 extern const struct learner learners[];
 extern const unsigned learner_count;
@@ -20,9 +22,9 @@ extern const unsigned learner_count;
 struct learner_result {
     double epsilon;     /* certified; of one observation where those are noised */
     double mean_return; /* of the last policy, 100 episodes of at most 500 steps */
-    uint64_t solved;    /* REINFORCE: episodes until then, in steps of 25 updates. DQN: 1000
-                           or 2000 updates, whose policy solves it. 0: none */
-    uint64_t length;    /* episodes, or updates */
+    uint64_t solved;    /* episodes until then, in steps of 25 updates, or of 100 of DQN. On a fixed
+                           buffer: 1000 or 2000 updates, whose policy solves it. 0: none */
+    uint64_t length;    /* episodes, or updates on a fixed buffer */
     double cpu_seconds;
 };
 

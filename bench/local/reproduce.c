@@ -33,7 +33,7 @@ static const char usage[] =
     "  [--report DIRECTORY]\n"
     "Methods of collection: plain, privunit, signs, laplace, plain_critic, privunit_critic,\n"
     "signs_printed, laplace_printed, plain_tutorial, signs_tutorial, laplace_tutorial; else\n"
-    "reinforce, reinforce_20, dqn. A setting is an epsilon, or with central a noise multiplier; 0\n"
+    "reinforce, reinforce_20, dqn, dqn_random. A setting is an epsilon, or with central a noise multiplier; 0\n"
     "is without noise.\n";
 
 /* True when NAME is one of the comma-separated WORDS, or there are none. */

@@ -117,7 +117,7 @@ Test(online_job, a_fixed_buffer_protects_transitions_or_users)
         char body[400];
         snprintf(body, sizeof body,
                  "{\"algorithm\":\"dqn\"" WORLD PRICE
-                 ",\"parameters\":{\"hidden\":[8],\"buffer\":200,\"steps\":20,"
+                 ",\"parameters\":{\"play\":\"random\",\"hidden\":[8],\"buffer\":200,\"steps\":20,"
                  "\"batch_size\":20,\"unit\":\"%s\"}}",
                  words[i][0]);
         struct response *job = domain_run(f, body);
@@ -173,7 +173,7 @@ Test(online_job, users_who_play_while_it_learns_are_protected)
         fixture_post(f, "steward", "/v1/jobs", PLAYS("epsilon_greedy", "transition", "4"));
     expect_invalid(refused, "/parameters");
     cr_expect_not_null(strstr(refused->body, "no guarantee is known"));
-    expect_invalid(fixture_post(f, "steward", "/v1/jobs", PLAYS("epsilon_greedy", "user", "0")),
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", PLAYS("epsilon_greedy", "user", "-1")),
                    "/parameters/round_users");
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", PLAYS("epsilon_greedy", "user", "21")),
                    "/parameters");

@@ -1,0 +1,199 @@
+/* One plot for each experiment, quantity and axis. */
+#include "bench/local/figures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "algos/online/observation_privacy.h"
+#include "bench/local/cells.h"
+#include "bench/local/learner.h"
+#include "bench/plot/plot.h"
+#include "bench/plot/sample.h"
+
+#define MOST_LINES 8
+#define MOST_TIME  100000.0
+
+enum quantity { RETURNS, SUCCESS, TIMES };
+
+/* What a panel shows. */
+struct figure {
+    bool central, against_noise;
+    enum quantity quantity;
+};
+
+/* A panel with room for what its plot points to. */
+struct panel {
+    struct plot plot;
+    struct plot_point points[MOST_LINES][CELLS_SETTINGS];
+    struct plot_line lines[MOST_LINES];
+    struct plot_reference references[MOST_LINES];
+    double ticks[CELLS_SETTINGS];
+};
+
+static const char *name_of(const struct figure *figure)
+{
+    return figure->central ? "central" : "local";
+}
+
+/* Where a cell lies on the axis; NaN: nowhere. */
+static double place_of(const struct figure *figure, double setting, const struct cell *cell)
+{
+    struct dp_sgd_plan plan;
+    if (setting <= 0.0)
+        return NAN;
+    if (!figure->against_noise)
+        return cell->epsilon;
+    if (figure->central)
+        return setting;
+    uint32_t numbers = env_find("cartpole")->state_dim;
+    return observation_plan(numbers, setting, LEARNER_DELTA, &plan) == DP_SGD_PLAN_OK
+               ? observation_noise(&plan)
+               : NAN;
+}
+
+static struct plot_point point_of(const struct figure *figure, double x, struct cell *cell)
+{
+    struct plot_point point = {x, NAN, NAN, NAN};
+    if (cell->count == 0)
+        return point;
+    if (figure->quantity == SUCCESS) {
+        point.y = (double)cell->succeeded / (double)cell->count;
+    } else if (figure->quantity == RETURNS) {
+        struct sample_mean mean = sample_mean_of(cell->score, cell->count);
+        point.y = mean.mean;
+        if (cell->count > 1) {
+            point.low = fmax(0.0, mean.mean - mean.half);
+            point.high = fmin(500.0, mean.mean + mean.half);
+        }
+    } else {
+        struct sample_quartiles time = sample_quartiles_of(cell->time, cell->count);
+        if (isfinite(time.median))
+            point = (struct plot_point){x, time.median, time.low,
+                                        isfinite(time.high) ? time.high : MOST_TIME};
+    }
+    return point;
+}
+
+/* The points of a learner, growing on the axis; gives how many. */
+static size_t points_of(const struct results *all, const struct figure *figure,
+                        const struct learner *learner, struct plot_point out[CELLS_SETTINGS])
+{
+    static struct cell cell; /* large */
+    double settings[CELLS_SETTINGS];
+    unsigned count = cells_settings(all, name_of(figure), learner->name, settings);
+    /* Epsilon falls as noise grows. */
+    bool turned = figure->central != figure->against_noise;
+    size_t kept = 0;
+    for (unsigned s = 0; s < count; s++) {
+        double setting = settings[turned ? count - 1 - s : s];
+        cells_find(all, name_of(figure), learner->name, setting, &cell);
+        double x = place_of(figure, setting, &cell);
+        if (isfinite(x))
+            out[kept++] = point_of(figure, x, &cell);
+    }
+    return kept;
+}
+
+static const char *axis_label(const struct figure *figure)
+{
+    if (!figure->against_noise)
+        return figure->central ? "ε (δ = 1e-5)" : "ε (δ = 1e-5) of an observation";
+    return figure->central ? "noise multiplier" : "noise over an observation's range";
+}
+
+static struct plot plot_of(const struct figure *figure)
+{
+    static const char *const labels[] = {"mean return, 95 % interval",
+                                         "share of seeds that solve it",
+                                         "episodes until solved, median and quartiles"};
+    struct plot plot = {.title = "",
+                        .x_label = axis_label(figure),
+                        .y_label = labels[figure->quantity],
+                        .log_x = true};
+    if (figure->quantity == RETURNS) {
+        plot.y_high = 500.0;
+    } else if (figure->quantity == SUCCESS) {
+        plot.y_low = -0.05;
+        plot.y_high = 1.05;
+    } else {
+        plot.log_y = true;
+        plot.y_low = 50.0;
+        plot.y_high = MOST_TIME;
+    }
+    return plot;
+}
+
+/* Ticks at the settings of DQN, which all learners have, where the axis shows settings. */
+static void put_ticks(const struct results *all, const struct figure *figure, struct panel *out)
+{
+    double settings[CELLS_SETTINGS];
+    unsigned count = cells_settings(all, name_of(figure), "dqn", settings);
+    if (figure->central != figure->against_noise)
+        return;
+    for (unsigned s = 0; s < count; s++)
+        if (settings[s] > 0.0)
+            out->ticks[out->plot.x_tick_count++] = settings[s];
+    out->plot.x_ticks = out->ticks;
+}
+
+/* The threshold, or how soon the learners are without noise. */
+static void put_references(const struct results *all, const struct figure *figure,
+                           struct panel *out)
+{
+    static struct cell cell;
+    static const char *const names[] = {"REINFORCE without noise", "REINFORCE, 20, without noise",
+                                        "DQN without noise"};
+    size_t *count = &out->plot.reference_count;
+    out->plot.references = out->references;
+    if (figure->quantity == RETURNS)
+        out->references[(*count)++] =
+            (struct plot_reference){LEARNER_SOLVED, "solved", !figure->against_noise};
+    for (unsigned a = 0; figure->quantity == TIMES && a < 3; a++) {
+        cells_find(all, name_of(figure), learners[a].name, 0.0, &cell);
+        double median = cell.count > 0 ? sample_quartiles_of(cell.time, cell.count).median : NAN;
+        if (isfinite(median))
+            out->references[(*count)++] = (struct plot_reference){median, names[a], a == 0};
+    }
+}
+
+static void make_panel(const struct results *all, const struct figure *figure, struct panel *out)
+{
+    *out = (struct panel){.plot = plot_of(figure)};
+    out->plot.lines = out->lines;
+    for (unsigned a = 0; a < learner_count && out->plot.line_count < MOST_LINES; a++) {
+        struct plot_point *at = out->points[out->plot.line_count];
+        size_t count = figure->quantity == TIMES && learners[a].fixed
+                           ? 0 /* it counts updates, and never solves it */
+                           : points_of(all, figure, &learners[a], at);
+        if (count > 0)
+            out->lines[out->plot.line_count++] =
+                (struct plot_line){.label = learners[a].label, .points = at, .count = count};
+    }
+    put_ticks(all, figure, out);
+    put_references(all, figure, out);
+}
+
+static bool write_row(const struct results *all, bool central, bool against_noise,
+                      const char *directory)
+{
+    static struct panel panels[3]; /* large */
+    struct plot plots[3];
+    char path[4096];
+    for (int q = 0; q < 3; q++) {
+        const struct figure figure = {central, against_noise, (enum quantity)q};
+        make_panel(all, &figure, &panels[q]);
+        plots[q] = panels[q].plot;
+    }
+    snprintf(path, sizeof path, "%s/local-%s%s.svg", directory, central ? "central" : "local",
+             against_noise ? "-noise" : "");
+    return plot_write_panels(
+        path, central ? "CartPole, noise on gradients" : "CartPole, noise on observations", plots,
+        3);
+}
+
+bool figures_write(const struct results *all, const char *directory)
+{
+    return write_row(all, true, false, directory) && write_row(all, true, true, directory) &&
+           write_row(all, false, false, directory) && write_row(all, false, true, directory);
+}
