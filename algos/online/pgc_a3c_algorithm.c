@@ -218,10 +218,21 @@ static void note_score(void *context, double score)
     shown->mean = RECENT * shown->mean + (1.0 - RECENT) * score;
 }
 
+/* Leaves parameters out that came later and have the value from before, so that older checkpoints
+ * still fit. */
+static uint64_t pgc_fingerprint(const struct algorithm_run *run)
+{
+    bool older = true;
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+        older =
+            older && algorithm_number(run->request, later[i].index) == later[i].before.number[0];
+    return online_fingerprint(run, older ? P_ACTIONS : P_COUNT);
+}
+
 static enum algorithm_status pgc_learn(const struct algorithm_run *run, struct pgc *pgc,
                                        const char **message)
 {
-    uint64_t fingerprint = online_fingerprint(run, P_COUNT);
+    uint64_t fingerprint = pgc_fingerprint(run);
     const struct online_memory memory = {
         .updates = &pgc->updates, .count = pgc->count, .vector = {pgc->parameters}};
     struct shown shown = {0};

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "algos/online/online_run.h"
 #include "tests/unit/algos/online_kit.h"
 
 static void small(struct online_kit *kit)
@@ -49,6 +50,34 @@ Test(pgc_a3c, goes_on_where_it_stopped)
     online_kit_resume("pgc_a3c", MECHANISM_NONE, small, 4);
     online_kit_resume("pgc_a3c", MECHANISM_LOCAL_REPORTS, small, 4);
     online_kit_resume("pgc_a3c", MECHANISM_LOCAL_REPORTS, small_signs, 4);
+}
+
+/* A checkpoint names its run by the parameters that there were before "actions", unless a later one
+ * has another value than what was done before. */
+Test(pgc_a3c, goes_on_from_checkpoints_that_are_older_than_a_parameter)
+{
+    static const char *const later[] = {NULL, "actions", "return_steps", "loss"};
+    for (size_t i = 0; i < 4; i++) {
+        struct online_kit kit;
+        struct policy *policy;
+        const char *message;
+        uint64_t found;
+        online_kit_init(&kit, "pgc_a3c", MECHANISM_NONE, "cartpole", 1);
+        small(&kit);
+        if (later[i])
+            online_kit_set(&kit, later[i], 1);
+        cr_assert_eq(online_kit_plan(&kit, &message), ALGORITHM_OK);
+        kit.stop_at = 2;
+        kit.order = PULSE_SAVE_AND_PAUSE;
+        cr_assert_eq(online_kit_run(&kit, NULL, 0, &policy, &message), ALGORITHM_PAUSED);
+        memcpy(&found, kit.bytes + 2 * sizeof(uint32_t), sizeof found);
+        const struct algorithm_run run = {.request = &kit.request, .plan = &kit.plan};
+        int before =
+            parameters_index(kit.algorithm->parameters, kit.algorithm->parameter_count, "actions");
+        uint64_t older = online_fingerprint(&run, (unsigned)before);
+        cr_expect_eq(found == older, later[i] == NULL, "%zu", i);
+        online_kit_clear(&kit);
+    }
 }
 
 Test(pgc_a3c, costs_what_one_report_costs)
