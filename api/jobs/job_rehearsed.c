@@ -41,7 +41,7 @@ static bool rehearsed_is_of(const struct job_plan *plan, const struct advice_ran
     return plan->algorithm == ranked->candidate.algorithm && method == ranked->candidate.method &&
            a->state_dim == b->state_dim && a->action_count == b->action_count &&
            a->nominal_experts == b->nominal_experts && a->epsilon == b->epsilon &&
-           a->delta == b->delta && a->choice.candidates == 0 &&
+           a->delta == b->delta && a->discount == b->discount && a->choice.candidates == 0 &&
            fabs(signal - ranked->signal) <= SIGNALS * ranked->signal &&
            rehearsed_same_settings(plan->algorithm, &a->parameters, &b->parameters);
 }

@@ -9,9 +9,9 @@
 
 /* Looks among the caller's newest jobs for rehearsals that succeeded. Sets OUT[i] to the newest one
  * of the job that RANKED[i] would be: {"job","quality","sentence"}, which belongs to the call;
- * NULL: there is none. That is one of the same algorithm, mechanism, settings, budget and sizes,
- * and so of the same noise; how its numbers are scaled may differ. PROBLEM_NONE, or the database
- * failed. */
+ * NULL: there is none. That is one of the same algorithm, mechanism, settings, budget, discount and
+ * sizes, and so of the same noise; how its numbers are scaled may differ. PROBLEM_NONE, or the
+ * database failed. */
 enum problem job_rehearsed_find(struct call *call, const struct advice_ranked *ranked,
                                 unsigned count, json_t *out[ADVICE_RANKED_MAX]);
 

@@ -320,6 +320,14 @@ Test(advise, shows_no_rehearsal_of_another_job)
     (void)rehearse(f, fixture_post(f, "steward", ADVISE, of_dataset(more)), dpsgd, NULL, 0.5);
     (void)rehearse(f, fixture_post(f, "steward", ADVISE, budget), dpsgd, NULL, 0.5);
     (void)rehearse(f, r, dpsgd, "{\"learning_rate\":0.5}", 0.5);
+    const char *myopic =
+        domain_sealed_of(f,
+                         "{\"name\":\"d\",\"environment\":\"cartpole\",\"discount\":0.5,"
+                         "\"sensitivity\":\"private\",\"budget\":{\"epsilon\":10,\"delta\":1e-5}}",
+                         12);
+    struct response *other = fixture_post(f, "steward", ADVISE, of_dataset(myopic));
+    for (size_t i = 0; i < json_array_size(response_at(other, "/candidates")); i++)
+        (void)rehearse(f, other, i, NULL, 0.5);
     expect_rehearsed(fixture_post(f, "steward", ADVISE, of_dataset(id)), 0, NULL);
     const char *job = rehearse(f, r, dpsgd, NULL, 0.5);
     expect_rehearsed(fixture_post(f, "steward", ADVISE, of_dataset(id)), dpsgd, job);
