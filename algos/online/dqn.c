@@ -54,7 +54,9 @@ static const struct parameter_spec specs[DQN_P_COUNT] = {
                                  "Share of random actions in the end; it falls to this "
                                  "linearly, from 1."},
     [DQN_P_EXPLORING_SHARE] = {"exploring_share", PARAMETER_REAL, PARAMETER_ONE(0.2), 0, 1, NULL,
-                               "", "Share of all steps in which it falls."},
+                               "",
+                               "Share of all steps in which it falls; 0: the share of random "
+                               "actions is final_exploration for the first users, too."},
 };
 
 /* Those of cartpole suit noise, which is usual: found on seeds 101 to 103 at epsilon 4, where they

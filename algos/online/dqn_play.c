@@ -118,7 +118,7 @@ enum algorithm_status dqn_player_init(struct dqn_player *out,
     assert(rounds->random_users <= rounds->kept_users && rounds->round_users <= rounds->kept_users);
     *out = (struct dqn_player){.request = request};
     out->state = env_open(run->request->world);
-    if (!out->state || !memory_fits(dqn_replay_bytes(&size)))
+    if (!out->state || !memory_fits(2 * dqn_replay_bytes(&size))) /* and a checkpoint of it */
         return ALGORITHM_NO_MEMORY;
     dqn_replay_init(&out->replay, &size);
     out->states = memory_new(((size_t)request->steps + 1) * size.state_dim, sizeof *out->states);

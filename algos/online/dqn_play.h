@@ -2,9 +2,10 @@
  * learns from the episodes of the users who came last (dqn_replay.h).
  *
  * In rounds, whose numbers are all public: so many users play one episode each by the present
- * weights, then so many updates follow. Before the first round some users play uniformly random
- * actions. An action is uniformly random with a probability that falls linearly with the updates,
- * from 1 to a final share; else it is the best by the online network.
+ * weights, then so many updates follow. Before the first round some users play by random actions
+ * (exploring_share 0: by the first weights and a share of them). An action is uniformly random with
+ * a probability that falls linearly with the updates, from 1 to a final share; else it is the best
+ * by the online network.
  *
  * MECHANISM_DPSGD: unit: a user with its episode; neighbours: the episode is emptied, and the
  * user's turn stays. Episodes of other users depend on it through the noised weights alone, and a
