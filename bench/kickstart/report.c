@@ -34,7 +34,7 @@ static const struct picture {
      "k = 5, and random answers behind a budget of ε = 1",
      {"alone", "five_silent_0.5", "five_random_2", "five_random_0.5", "five_random_0"}},
     {"published-vanishing",
-     "k = 5 that vanishes, and random answers behind a budget of ε = 1",
+     "k = 5 that vanishes, then random answers",
      {"alone", "five_vanish_0.8_0.5", "five_vanish_0.8_0", "five_vanish_0.2_0.5",
       "five_vanish_0.2_0"}},
     {"experts",
