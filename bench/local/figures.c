@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "algos/online/observation_privacy.h"
-#include "bench/local/cells.h"
 #include "bench/local/learner.h"
 #include "bench/plot/plot.h"
 #include "bench/plot/sample.h"
@@ -25,10 +24,10 @@ struct figure {
 /* A panel with room for what its plot points to. */
 struct panel {
     struct plot plot;
-    struct plot_point points[MOST_LINES][CELLS_SETTINGS];
+    struct plot_point points[MOST_LINES][RESULT_SETTINGS];
     struct plot_line lines[MOST_LINES];
     struct plot_reference references[MOST_LINES];
-    double ticks[CELLS_SETTINGS];
+    double ticks[RESULT_SETTINGS];
 };
 
 static const char *name_of(const struct figure *figure)
@@ -37,7 +36,7 @@ static const char *name_of(const struct figure *figure)
 }
 
 /* Where a cell lies on the axis; NaN: nowhere. */
-static double place_of(const struct figure *figure, double setting, const struct cell *cell)
+static double place_of(const struct figure *figure, double setting, const struct result_cell *cell)
 {
     struct dp_sgd_plan plan;
     if (setting <= 0.0)
@@ -52,7 +51,7 @@ static double place_of(const struct figure *figure, double setting, const struct
                : NAN;
 }
 
-static struct plot_point point_of(const struct figure *figure, double x, struct cell *cell)
+static struct plot_point point_of(const struct figure *figure, double x, struct result_cell *cell)
 {
     struct plot_point point = {x, NAN, NAN, NAN};
     if (cell->count == 0)
@@ -77,17 +76,17 @@ static struct plot_point point_of(const struct figure *figure, double x, struct 
 
 /* The points of a learner, growing on the axis; gives how many. */
 static size_t points_of(const struct results *all, const struct figure *figure,
-                        const struct learner *learner, struct plot_point out[CELLS_SETTINGS])
+                        const struct learner *learner, struct plot_point out[RESULT_SETTINGS])
 {
-    static struct cell cell; /* large */
-    double settings[CELLS_SETTINGS];
-    unsigned count = cells_settings(all, name_of(figure), learner->name, settings);
+    static struct result_cell cell; /* large */
+    double settings[RESULT_SETTINGS];
+    unsigned count = results_settings(all, name_of(figure), learner->name, settings);
     /* Epsilon falls as noise grows. */
     bool turned = figure->central != figure->against_noise;
     size_t kept = 0;
     for (unsigned s = 0; s < count; s++) {
         double setting = settings[turned ? count - 1 - s : s];
-        cells_find(all, name_of(figure), learner->name, setting, &cell);
+        results_cell(all, name_of(figure), learner->name, setting, &cell);
         double x = place_of(figure, setting, &cell);
         if (isfinite(x))
             out[kept++] = point_of(figure, x, &cell);
@@ -127,8 +126,8 @@ static struct plot plot_of(const struct figure *figure)
 /* Ticks at the settings of DQN, which all learners have, where the axis shows settings. */
 static void put_ticks(const struct results *all, const struct figure *figure, struct panel *out)
 {
-    double settings[CELLS_SETTINGS];
-    unsigned count = cells_settings(all, name_of(figure), "dqn", settings);
+    double settings[RESULT_SETTINGS];
+    unsigned count = results_settings(all, name_of(figure), "dqn", settings);
     if (figure->central != figure->against_noise)
         return;
     for (unsigned s = 0; s < count; s++)
@@ -141,7 +140,7 @@ static void put_ticks(const struct results *all, const struct figure *figure, st
 static void put_references(const struct results *all, const struct figure *figure,
                            struct panel *out)
 {
-    static struct cell cell;
+    static struct result_cell cell;
     static const char *const names[] = {"REINFORCE without noise", "REINFORCE, 20, without noise",
                                         "DQN without noise"};
     size_t *count = &out->plot.reference_count;
@@ -150,7 +149,7 @@ static void put_references(const struct results *all, const struct figure *figur
         out->references[(*count)++] =
             (struct plot_reference){LEARNER_SOLVED, "solved", !figure->against_noise};
     for (unsigned a = 0; figure->quantity == TIMES && a < 3; a++) {
-        cells_find(all, name_of(figure), learners[a].name, 0.0, &cell);
+        results_cell(all, name_of(figure), learners[a].name, 0.0, &cell);
         double median = cell.count > 0 ? sample_quartiles_of(cell.time, cell.count).median : NAN;
         if (isfinite(median))
             out->references[(*count)++] = (struct plot_reference){median, names[a], a == 0};

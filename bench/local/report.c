@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/local/cells.h"
 #include "bench/local/collection_report.h"
 #include "bench/local/figures.h"
 #include "bench/local/learner.h"
@@ -16,9 +15,9 @@ static void write_learner(FILE *out, const struct results *all, const char *expe
                           const struct learner *learner)
 {
     static struct result_cell cell;
-    double settings[CELLS_SETTINGS];
+    double settings[RESULT_SETTINGS];
     bool central = strcmp(experiment, "central") == 0;
-    unsigned count = cells_settings(all, experiment, learner->name, settings);
+    unsigned count = results_settings(all, experiment, learner->name, settings);
     if (count == 0)
         return;
     fprintf(out, "## %s: %s\n\n", learner->label,

@@ -63,6 +63,26 @@ void results_cell(const struct results *results, const char *experiment, const c
     }
 }
 
+unsigned results_settings(const struct results *results, const char *experiment, const char *method,
+                          double out[RESULT_SETTINGS])
+{
+    unsigned count = 0;
+    double last = -1.0;
+    while (count < RESULT_SETTINGS) {
+        double next = INFINITY;
+        for (size_t i = 0; i < results->count; i++) {
+            const struct result *r = &results->all[i];
+            if (strcmp(r->experiment, experiment) == 0 && strcmp(r->method, method) == 0 &&
+                r->setting > last && r->setting < next)
+                next = r->setting;
+        }
+        if (isinf(next))
+            break;
+        out[count++] = last = next;
+    }
+    return count;
+}
+
 bool results_have(const char *path, const struct result *cell)
 {
     struct results results;

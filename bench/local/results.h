@@ -40,6 +40,11 @@ void results_free(struct results *results);
 void results_cell(const struct results *results, const char *experiment, const char *method,
                   double setting, struct result_cell *out);
 
+/* The settings of METHOD in EXPERIMENT that are in the file, growing; gives how many. */
+#define RESULT_SETTINGS 16 /* at most */
+unsigned results_settings(const struct results *results, const char *experiment, const char *method,
+                          double out[RESULT_SETTINGS]);
+
 /* True when the same one (all columns up to seed) is in the file; also, after a line on standard
  * error, when it cannot be read. */
 bool results_have(const char *path, const struct result *cell);
