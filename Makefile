@@ -113,7 +113,7 @@ $(BUILD)/tacet-import-hdf5: $(OUT)/tacet-import-hdf5
 	@cp -f $< $@
 
 # Fixed-order products are sums of fused multiply-adds, where the build is optimised.
-$(OUT)/algos/nn/matrix_fixed.c.o: COMMON += -ffp-contract=fast
+$(OUT)/algos/nn/matrix_panel.c.o: COMMON += -ffp-contract=fast
 
 $(OUT)/%.c.o: %.c
 	@mkdir -p $(@D)

@@ -3,7 +3,7 @@
  * DESIGN. Up to WORLDS episodes are played side by side, so that the network is asked once a step
  * for all of them; where one ends, the next episode takes its place. Nothing shows of that in the
  * result: every episode has a generator of its own, the network's bits do not depend on who asks
- * beside (batch_forward_fixed), and returns are averaged in the order of the episodes. Worlds that
+ * beside (batch_forward), and returns are averaged in the order of the episodes. Worlds that
  * hold resources, which may be whole processes, are opened once and play one episode at a time. */
 #include <assert.h>
 #include <math.h>
@@ -46,7 +46,7 @@ static bool choose_best(struct evaluation *e)
     for (uint32_t i = 0; i < e->awake_count; i++)
         memcpy(input + (size_t)i * dim, e->worlds->observations + (size_t)e->awake[i] * dim,
                dim * sizeof *input);
-    const float *outputs = batch_forward_fixed(e->network, e->policy->parameters, e->awake_count);
+    const float *outputs = batch_forward(e->network, e->policy->parameters, e->awake_count);
     for (uint32_t i = 0; i < e->awake_count; i++) {
         int action = policy_choose(e->policy, outputs + (size_t)i * count);
         if (action < 0)

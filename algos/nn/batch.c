@@ -73,25 +73,7 @@ static void apply_tanh(float *y, size_t count)
         y[i] = tanhf(y[i]);
 }
 
-typedef void product(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
-                     float *c, const struct matrix_finish *finish);
-
-static void fixed_times_transposed(size_t rows, size_t inner, size_t columns, const float *a,
-                                   const float *b, float *c, const struct matrix_finish *finish)
-{
-    matrix_times_transposed_fixed(rows, inner, columns, a, b, c);
-    matrix_finish(rows, columns, c, finish);
-}
-
-static void fixed_times(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
-                        float *c, const struct matrix_finish *finish)
-{
-    matrix_times_fixed(rows, inner, columns, a, b, c);
-    matrix_finish(rows, columns, c, finish);
-}
-
-static const float *batch_forward_by(struct batch *batch, const float *parameters, uint32_t rows,
-                                     product *times_transposed)
+const float *batch_forward(struct batch *batch, const float *parameters, uint32_t rows)
 {
     assert(rows <= batch->capacity);
     const struct mlp_shape *shape = &batch->shape;
@@ -103,22 +85,12 @@ static const float *batch_forward_by(struct batch *batch, const float *parameter
         const struct matrix_finish finish = {.bias = weight + (size_t)in * out,
                                              .rectify = l != last && shape->activation == MLP_RELU};
         float *y = batch->activation[l];
-        times_transposed(rows, in, out, x, weight, y, &finish);
+        matrix_times_transposed(rows, in, out, x, weight, y, &finish);
         if (l != last && shape->activation == MLP_TANH)
             apply_tanh(y, (size_t)rows * out);
         x = y;
     }
     return x;
-}
-
-const float *batch_forward(struct batch *batch, const float *parameters, uint32_t rows)
-{
-    return batch_forward_by(batch, parameters, rows, matrix_times_transposed);
-}
-
-const float *batch_forward_fixed(struct batch *batch, const float *parameters, uint32_t rows)
-{
-    return batch_forward_by(batch, parameters, rows, fixed_times_transposed);
 }
 
 /* error *= the slope of tanh, told from its output. */
@@ -128,8 +100,7 @@ static void apply_tanh_slope(const float *restrict output, float *restrict error
         error[i] *= 1.0F - output[i] * output[i];
 }
 
-static void batch_backward_by(struct batch *batch, const float *parameters, uint32_t rows,
-                              product *times)
+void batch_backward(struct batch *batch, const float *parameters, uint32_t rows)
 {
     assert(rows <= batch->capacity);
     const struct mlp_shape *shape = &batch->shape;
@@ -139,20 +110,10 @@ static void batch_backward_by(struct batch *batch, const float *parameters, uint
         const float *output = batch->activation[l - 1];
         bool relu = shape->activation == MLP_RELU;
         const struct matrix_finish finish = {.where = relu ? output : NULL};
-        times(rows, out, in, batch->error[l], weight, batch->error[l - 1], &finish);
+        matrix_times(rows, out, in, batch->error[l], weight, batch->error[l - 1], &finish);
         if (!relu)
             apply_tanh_slope(output, batch->error[l - 1], (size_t)rows * in);
     }
-}
-
-void batch_backward(struct batch *batch, const float *parameters, uint32_t rows)
-{
-    batch_backward_by(batch, parameters, rows, matrix_times);
-}
-
-void batch_backward_fixed(struct batch *batch, const float *parameters, uint32_t rows)
-{
-    batch_backward_by(batch, parameters, rows, fixed_times);
 }
 
 static void add_rows(const float *restrict rows_of, uint32_t rows, uint32_t width,

@@ -37,20 +37,13 @@ float *batch_input(struct batch *batch);
 /* Where the caller writes dLoss/dOutput: capacity x outputs. */
 float *batch_output_error(struct batch *batch);
 
-/* Outputs of the first ROWS rows: rows x outputs, valid until the next call. */
+/* Outputs of the first ROWS rows: rows x outputs, valid until the next call. Here and in
+ * batch_backward a row's bits do not depend on the rows beside it (matrix.h). */
 const float *batch_forward(struct batch *batch, const float *parameters, uint32_t rows);
-
-/* Computes the same outputs without BLAS, each row to the same bits whatever rows are beside it:
- * for results that must not depend on how many rows are computed together. */
-const float *batch_forward_fixed(struct batch *batch, const float *parameters, uint32_t rows);
 
 /* Propagates batch_output_error back to the error of every layer, for the first ROWS rows of the
  * last batch_forward, which may have had more rows. PARAMETERS are those of that forward. */
 void batch_backward(struct batch *batch, const float *parameters, uint32_t rows);
-
-/* Does what batch_backward does, after batch_forward_fixed and without BLAS: no row's bits depend
- * on others. */
-void batch_backward_fixed(struct batch *batch, const float *parameters, uint32_t rows);
 
 /* Adds the gradients of the first ROWS rows to gradient[mlp_parameter_count]. */
 void batch_gradient_add(const struct batch *batch, uint32_t rows, float *gradient);

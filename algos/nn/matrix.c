@@ -1,7 +1,8 @@
-/* Matrix products: by BLAS, and by hand where a dimension is narrow (a world has 2 to 16 numbers
- * and actions; packing costs BLAS four fifths of its rate there).
- *
- * The loops by hand keep a tile of the result in registers, in vectors of LANES floats. */
+/* Matrix products. Where a dimension is narrow (a world has 2 to 16 numbers and actions) they are
+ * done here by hand: packing would cost four fifths of the rate. The loops keep a tile of the
+ * result in registers, in vectors of LANES floats. A row at the end is computed in a whole tile
+ * too, beside copies of the last, so that every row takes the same operations in the same order.
+ */
 #include "algos/nn/matrix.h"
 
 #include <assert.h>
@@ -10,6 +11,8 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "algos/nn/matrix_panel.h"
 
 enum { NARROW = 16, LANES = 8, TILE = 16, SIDE = 4 };
 
@@ -193,23 +196,14 @@ static void narrow_dots(size_t rows, size_t inner, size_t columns, const float *
 void matrix_times_transposed(size_t rows, size_t inner, size_t columns, const float *a,
                              const float *b, float *c, const struct matrix_finish *finish)
 {
-    struct matrix_finish last = finish ? *finish : (struct matrix_finish){0};
     check_sizes(rows, inner, columns);
-    if (rows == 0)
-        return;
-    if (inner <= NARROW) {
+    if (inner <= NARROW)
         narrow_times_transposed(rows, inner, columns, a, b, c);
-    } else if (columns <= NARROW) {
+    else if (columns <= NARROW)
         narrow_dots(rows, inner, columns, a, b, c);
-    } else {
-        /* BLAS adds to the bias: one pass over C less. */
-        for (size_t i = 0; last.bias && i < rows; i++)
-            memcpy(c + i * columns, last.bias, columns * sizeof *c);
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)rows, (int)columns, (int)inner,
-                    1.0F, a, (int)inner, b, (int)inner, last.bias ? 1.0F : 0.0F, c, (int)columns);
-        last.bias = NULL;
-    }
-    matrix_finish(rows, columns, c, &last);
+    else
+        matrix_panel_times_transposed(rows, inner, columns, a, b, c);
+    matrix_finish(rows, columns, c, finish);
 }
 
 static void narrow_times(size_t rows, size_t inner, size_t columns, const float *restrict a,
@@ -233,13 +227,10 @@ void matrix_times(size_t rows, size_t inner, size_t columns, const float *a, con
                   float *c, const struct matrix_finish *finish)
 {
     check_sizes(rows, inner, columns);
-    if (rows == 0)
-        return;
     if (inner <= NARROW)
         narrow_times(rows, inner, columns, a, b, c);
     else
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)columns, (int)inner,
-                    1.0F, a, (int)inner, b, (int)columns, 0.0F, c, (int)columns);
+        matrix_panel_times(rows, inner, columns, a, b, c);
     matrix_finish(rows, columns, c, finish);
 }
 

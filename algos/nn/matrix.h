@@ -1,7 +1,10 @@
-/* The three matrix products that a perceptron needs, row major float32. matrix.c is the only file
- * that knows BLAS; products too narrow for it are done by hand, and those whose bits matter in
- * matrix_fixed.c. Nothing here allocates or fails; A, B and C must not overlap. Every size must be
- * below 2^31. */
+/* The three matrix products that a perceptron needs, row major float32. The first two are by hand
+ * in one fixed order of operations: a row of C has the same bits in every call, alone or among many
+ * rows. Results rest on it: the sensitivity of training in exact arithmetic (per_example_lattice.h)
+ * holds only when one expert's gradient does not depend on who else is in the batch, and an
+ * evaluation only repeats when an episode does not depend on those beside it. The third is
+ * OpenBLAS's; matrix.c is the only file that knows it. Nothing here allocates or fails; A, B and C
+ * must not overlap. Every size must be below 2^31. */
 #ifndef TACET_ALGOS_NN_MATRIX_H
 #define TACET_ALGOS_NN_MATRIX_H
 
@@ -38,15 +41,5 @@ void matrix_transposed_times(size_t rows, size_t inner, size_t columns, const fl
 /* y[rows] = A[rows x columns] x[columns]. By hand, one fixed order of operations: the same bits
  * every time, whatever the BLAS. */
 void matrix_times_vector(size_t rows, size_t columns, const float *a, const float *x, float *y);
-
-/* C[rows x columns] = A[rows x inner] B[columns x inner]^T by hand: each row of C has the same bits
- * whatever rows are beside it. */
-void matrix_times_transposed_fixed(size_t rows, size_t inner, size_t columns, const float *a,
-                                   const float *b, float *c);
-
-/* As matrix_times in one fixed order of operations: each result has the same bits whatever rows and
- * columns are beside it. */
-void matrix_times_fixed(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
-                        float *c);
 
 #endif

@@ -52,9 +52,8 @@ void per_example_lattice_dither(struct per_example_lattice *lattice, const struc
  * PER_EXAMPLE_LATTICE_NORM / UNITS, times weights of at most 1 / GROUP; the rounding typically
  * takes less than 1 % more. Inputs above some 1000 in norm leave few steps for errors, so more is
  * lost of them. A group with a row that is not finite, or does not fit, adds nothing. What a group
- * adds depends on its rows, the dither, FACTOR and UNITS alone when the batch was computed by
- * batch_forward_fixed and batch_backward_fixed. Call it instead of per_example_scale and
- * batch_gradient_add; it overwrites inputs and activations. */
+ * adds depends on its rows, the dither, FACTOR and UNITS alone (batch.h). Call it instead of
+ * per_example_scale and batch_gradient_add; it overwrites inputs and activations. */
 void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *batch,
                              uint32_t rows, uint32_t group, const float *factor, double units,
                              int64_t *sum, bool first);

@@ -331,13 +331,12 @@ static bool dataset_fits(const struct dataset *data, const struct algorithm_requ
     return data->state_dim == request->state_dim && data->action_count == request->action_count;
 }
 
-/* True when whole numbers serve: one draw for each weight, products in a fixed order, noise that
- * the sampler has. */
+/* True when whole numbers serve: one draw for each weight, noise that the sampler has. */
 static bool lattice_fits(const struct dp_sgd_plan *plan, const struct trainer_settings *settings)
 {
     if (plan->rounded_draws == 0)
         return true;
-    return settings->fixed_order &&
+    return settings->whole_numbers &&
            plan->rounded_draws == mlp_parameter_count(&settings->rule.shape) &&
            dp_sgd_plan_lattice_has_noise(plan);
 }

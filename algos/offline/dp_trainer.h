@@ -12,7 +12,7 @@
  * nothing).
  *
  * When the plan says that its draws are rounded Gaussians, noisy steps are computed in whole
- * numbers (fixed_order must be set): each example's gradient depends on that example and the
+ * numbers (whole_numbers must be set): each example's gradient depends on that example and the
  * weights alone, to the bit, and is rounded to a lattice before it is added.
  *
  * With a feed the data grow between the steps (dqn, which plays while it learns). An expert is then
@@ -105,8 +105,7 @@ struct trainer_settings {
     const struct choice *choice;     /* NULL: the result is the last weights, or their average */
     enum policy_output output;       /* how a candidate's outputs are played */
     float threshold;                 /* of POLICY_BCQ */
-    bool fixed_order;                /* without BLAS: an example's bits do not depend on its
-                                      * neighbours in the batch */
+    bool whole_numbers;              /* the plan's noisy steps are computed in whole numbers */
     bool forgets_targets;            /* for tests: recomputes target values at every step */
 };
 

@@ -234,7 +234,7 @@ static struct trainer_settings offline_settings(const struct offline_kind *kind,
         .output = kind->output,
         .threshold = kind->threshold,
         .feed = kind->feed,
-        .fixed_order = run->plan->privacy.rounded_draws > 0,
+        .whole_numbers = run->plan->privacy.rounded_draws > 0,
     };
     if (kind->learns_values) {
         settings.rule.target_outputs = request->action_count;

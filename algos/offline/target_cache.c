@@ -77,9 +77,7 @@ static void fill_block(struct target_cache *cache, const float *target, uint64_t
         trainer_input_write(cache->settings, dim, next, input + i * dim);
     }
     size_t outputs = shape->width[shape->layer_count - 1];
-    const float *all = cache->settings->fixed_order
-                           ? batch_forward_fixed(cache->network, target, BLOCK)
-                           : batch_forward(cache->network, target, BLOCK);
+    const float *all = batch_forward(cache->network, target, BLOCK);
     for (size_t i = 0; i < used; i++)
         memcpy(cache->values + (first + i) * kept, all + i * outputs, kept * sizeof *all);
     cache->copy_of[block] = cache->copy;

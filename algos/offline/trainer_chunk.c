@@ -20,7 +20,7 @@ void trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settin
     const uint32_t rows = TRAINER_CHUNK_ROWS;
     *chunk = (struct trainer_chunk){.settings = settings};
     chunk->online = memory_must(batch_new(&rule->shape, rule->asks_online_next ? 2 * rows : rows));
-    if (settings->fixed_order)
+    if (settings->whole_numbers)
         per_example_lattice_init(&chunk->lattice, &rule->shape);
     if (rule->target_outputs == 0)
         return;
@@ -65,13 +65,6 @@ static void gather_examples(struct trainer_chunk *chunk, const struct trainer_ex
     }
 }
 
-static const float *run_forward(const struct trainer_chunk *chunk, struct batch *batch,
-                                const float *parameters, uint32_t rows)
-{
-    return chunk->settings->fixed_order ? batch_forward_fixed(batch, parameters, rows)
-                                        : batch_forward(batch, parameters, rows);
-}
-
 static uint32_t chunk_outputs(const struct mlp_shape *shape)
 {
     return shape->width[shape->layer_count - 1];
@@ -88,7 +81,7 @@ static void find_targets(struct trainer_chunk *chunk, const struct trainer_examp
         target_cache_copy(examples->cache, target, examples->transitions, rows, chunk->target_next);
         return;
     }
-    const float *all = run_forward(chunk, chunk->target, target, rows);
+    const float *all = batch_forward(chunk->target, target, rows);
     for (uint32_t i = 0; i < rows; i++)
         memcpy(chunk->target_next + i * kept, all + i * outputs, kept * sizeof *all);
 }
@@ -103,8 +96,7 @@ static void find_errors(struct trainer_chunk *chunk, const struct trainer_exampl
                                 .rewards = chunk->rewards,
                                 .terminated = chunk->terminated,
                                 .error = batch_output_error(chunk->online)};
-    view.online =
-        run_forward(chunk, chunk->online, online, rule->asks_online_next ? 2 * rows : rows);
+    view.online = batch_forward(chunk->online, online, rule->asks_online_next ? 2 * rows : rows);
     if (rule->asks_online_next)
         view.online_next = view.online + (size_t)rows * chunk_outputs(&rule->shape);
     if (chunk->target) {
@@ -136,10 +128,7 @@ static void find_gradients(struct trainer_chunk *chunk, const struct trainer_exa
     assert(rows <= TRAINER_CHUNK_ROWS && (!chunk->target || target));
     gather_examples(chunk, examples);
     find_errors(chunk, examples, online, target);
-    if (chunk->settings->fixed_order)
-        batch_backward_fixed(chunk->online, online, rows);
-    else
-        batch_backward(chunk->online, online, rows);
+    batch_backward(chunk->online, online, rows);
     find_factors(chunk, examples);
 }
 
@@ -163,7 +152,7 @@ void trainer_chunk_add_whole(struct trainer_chunk *chunk, const struct trainer_e
                              const float *online, const float *target, double units, int64_t *sum,
                              bool first)
 {
-    assert(chunk->settings->fixed_order && examples->clip_norm > 0.0);
+    assert(chunk->settings->whole_numbers && examples->clip_norm > 0.0);
     find_gradients(chunk, examples, online, target);
     per_example_lattice_add(&chunk->lattice, chunk->online, examples->count, examples->group,
                             chunk->factor, units, sum, first);

@@ -19,7 +19,7 @@ struct trainer_chunk {
     uint8_t terminated[TRAINER_CHUNK_ROWS];
     double squared_norm[TRAINER_CHUNK_ROWS];
     float factor[TRAINER_CHUNK_ROWS];
-    struct per_example_lattice lattice; /* all zero unless the settings ask for fixed_order */
+    struct per_example_lattice lattice; /* all zero unless the settings ask for whole_numbers */
 };
 
 /* Which examples, and what is done with their gradients. */
@@ -48,7 +48,7 @@ void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_example
 void trainer_chunk_begin_whole(struct trainer_chunk *chunk, uint64_t seed, uint64_t step);
 
 /* The same in whole numbers, UNITS for 1 (algos/nn/per_example_lattice.h). The settings must ask
- * for fixed_order, and the examples for a clip. */
+ * for whole_numbers, and the examples for a clip. */
 void trainer_chunk_add_whole(struct trainer_chunk *chunk, const struct trainer_examples *examples,
                              const float *online, const float *target, double units, int64_t *sum,
                              bool first);

@@ -148,7 +148,7 @@ bool functional_noise_update(struct functional_noise *f, const struct functional
         forget_paths(f);
     for (uint32_t i = 0; i < s->batch; i++)
         batch_input(f->batch)[i] = (float)steps[i].state;
-    const float *q = batch_forward_fixed(f->batch, f->parameters, s->batch);
+    const float *q = batch_forward(f->batch, f->parameters, s->batch);
     float *error = batch_output_error(f->batch);
     for (uint32_t i = 0; i < s->batch; i++) {
         double delta = 0.0;
@@ -158,7 +158,7 @@ bool functional_noise_update(struct functional_noise *f, const struct functional
             error[i * f->actions + a] = a == steps[i].action ? (float)delta : 0.0F;
     }
     memset(f->gradient, 0, f->count * sizeof *f->gradient);
-    batch_backward_fixed(f->batch, f->parameters, s->batch);
+    batch_backward(f->batch, f->parameters, s->batch);
     if (s->clip_norm > 0.0)
         clip_batch(f);
     batch_gradient_add(f->batch, s->batch, f->gradient);

@@ -26,9 +26,10 @@ static void *multiply(void *argument)
         a[i] = (float)rng_normal(&rng);
         b[i] = (float)rng_normal(&rng);
     }
-    matrix_times_transposed_naive(SIDE, SIDE, SIDE, a, b, first);
+    memset(first, 0, sizeof first);
+    matrix_transposed_times_add_naive(SIDE, SIDE, SIDE, a, b, first);
     for (int n = 0; n < PRODUCTS; n++) {
-        matrix_times_transposed(SIDE, SIDE, SIDE, a, b, again, NULL);
+        matrix_transposed_times(SIDE, SIDE, SIDE, a, b, again, false);
         float worst = 0.0F;
         for (int i = 0; i < SIDE * SIDE; i++) {
             float d = again[i] - first[i];

@@ -202,8 +202,8 @@ Test(matrix, every_lane_is_gated_by_its_own_number)
     }
 }
 
-/* What is not finite stays in its own row, and shows there through the rectifier: of few rows, by
- * hand or by BLAS, and of many, where they are packed; at every place of a tile of rows. */
+/* What is not finite stays in its own row, and shows there through the rectifier: of few rows and
+ * of many, at every place of a tile of rows. */
 static void check_not_finite(size_t rows, size_t bad)
 {
     enum { INNER = 300, COLUMNS = 40 };
@@ -257,29 +257,29 @@ Test(matrix, vector_product_has_one_order_of_operations)
     free(f);
 }
 
-/* Each number has the bits that it has alone, in any company and on both sides of every tile. */
-Test(matrix, numbers_of_a_fixed_product_have_the_same_bits_alone)
+/* Each row has the bits that it has alone, in any company and on both sides of every tile,
+ * whichever loops compute it. */
+Test(matrix, rows_of_a_product_have_the_same_bits_alone)
 {
-    static const size_t inner[] = {1, 5, 8, 70, 512, 513}, columns[] = {1, 7, 31, 32, 33};
+    static const size_t inner[] = {1, 5, 16, 17, 70, 512, 513}, columns[] = {1, 7, 16, 17, 32, 33};
     static const size_t rows[] = {1, 3, 7, 8, 9, 25};
     struct fixture *f = fixture_new();
-    for (size_t n = 0; n < 6 * 5 * 6; n++) {
-        size_t k = inner[n % 6], c = columns[n / 6 % 5], r = rows[n / 30];
-        matrix_times_transposed_fixed(r, k, c, f->a, f->b, f->fast);
+    for (size_t n = 0; n < 7 * 6 * 6; n++) {
+        size_t k = inner[n % 7], c = columns[n / 7 % 6], r = rows[n / 42];
+        float alone[33];
+        matrix_times_transposed(r, k, c, f->a, f->b, f->fast, NULL);
         matrix_times_transposed_naive(r, k, c, f->a, f->b, f->naive);
         compare(f, r * c, "A B^T");
-        for (size_t i = 0; i < r * c; i++) {
-            float alone;
-            matrix_times_transposed_fixed(1, k, 1, f->a + i / c * k, f->b + i % c * k, &alone);
-            cr_assert_arr_eq(&f->fast[i], &alone, sizeof alone, "%zu x %zu x %zu", r, k, c);
+        for (size_t i = 0; i < r; i++) {
+            matrix_times_transposed(1, k, c, f->a + i * k, f->b, alone, NULL);
+            cr_assert_arr_eq(f->fast + i * c, alone, c * sizeof *alone, "%zu x %zu x %zu", r, k, c);
         }
-        matrix_times_fixed(r, k, c, f->a, f->b, f->fast);
-        for (size_t i = 0; i < r * c; i++) {
-            float alone, column[513];
-            for (size_t j = 0; j < k; j++)
-                column[j] = f->b[j * c + i % c];
-            matrix_times_fixed(1, k, 1, f->a + i / c * k, column, &alone);
-            cr_assert_arr_eq(&f->fast[i], &alone, sizeof alone, "%zu x %zu x %zu", r, k, c);
+        matrix_times(r, k, c, f->a, f->b, f->fast, NULL);
+        matrix_times_naive(r, k, c, f->a, f->b, f->naive);
+        compare(f, r * c, "A B");
+        for (size_t i = 0; i < r; i++) {
+            matrix_times(1, k, c, f->a + i * k, f->b, alone, NULL);
+            cr_assert_arr_eq(f->fast + i * c, alone, c * sizeof *alone, "%zu x %zu x %zu", r, k, c);
         }
     }
     free(f);

@@ -50,10 +50,10 @@ static void prepare(struct fixture *f, const int *order, uint32_t rows, double c
 {
     for (uint32_t i = 0; i < rows; i++)
         memcpy(batch_input(f->batch) + i * IN, f->inputs[order[i]], sizeof f->inputs[0]);
-    (void)batch_forward_fixed(f->batch, f->parameters, rows);
+    (void)batch_forward(f->batch, f->parameters, rows);
     for (uint32_t i = 0; i < rows; i++)
         memcpy(batch_output_error(f->batch) + i * OUT, f->errors[order[i]], sizeof f->errors[0]);
-    batch_backward_fixed(f->batch, f->parameters, rows);
+    batch_backward(f->batch, f->parameters, rows);
     memset(f->squared_norm, 0, sizeof f->squared_norm);
     per_example_squared_norm_add(f->batch, rows, f->squared_norm);
     per_example_factors(f->squared_norm, rows, clip, f->factor);

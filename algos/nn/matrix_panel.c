@@ -1,17 +1,13 @@
-/* Products in a fixed order of operations, without BLAS: the same bits in every call, alone or
- * among many rows. Results rest on it: the sensitivity of training in exact arithmetic
- * (per_example_lattice.h) holds only when one expert's gradient does not depend on who else is in
- * the batch, and an evaluation only repeats when an episode does not depend on those beside it.
- *
- * DESIGN. For many rows, each result is one sum in the order of the inner dimension, by fused
- * multiply-adds (this file alone is compiled with -ffp-contract=fast). A tile of results is held in
- * registers: some rows by PANEL columns of B, which are packed side by side. A row at the end of
- * the matrix is computed in a whole tile too, beside copies of itself, so that every row takes the
- * same instructions. matrix_vector.c has another order, which needs no packing. */
-#include <assert.h>
-#include <string.h>
+/* Each result is one sum in the order of the inner dimension, by fused multiply-adds (this file
+ * alone is compiled with -ffp-contract=fast). A tile of results is held in registers: some rows by
+ * PANEL columns of B, which are packed side by side. A row at the end of the matrix is computed in
+ * a whole tile too, beside copies of itself, so that every row takes the same instructions.
+ * matrix_vector.c has another order, which needs no packing. */
+#include "algos/nn/matrix_panel.h"
 
-#include "algos/nn/matrix.h"
+#include <assert.h>
+#include <stdbool.h>
+#include <string.h>
 
 enum {
     PANEL = 32,        /* columns of a tile */
@@ -159,7 +155,7 @@ static bool has_panel_wide(void)
 #endif
 
 /* C[rows x columns] = A[rows x inner] times COLUMNS rows of B. */
-static void fixed_product(size_t rows, size_t inner, size_t columns, const float *a,
+static void panel_product(size_t rows, size_t inner, size_t columns, const float *a,
                           struct factor b, float *c)
 {
     _Alignas(64) float packed[PANEL_INNER][PANEL];
@@ -180,14 +176,14 @@ static void fixed_product(size_t rows, size_t inner, size_t columns, const float
     }
 }
 
-void matrix_times_transposed_fixed(size_t rows, size_t inner, size_t columns, const float *a,
+void matrix_panel_times_transposed(size_t rows, size_t inner, size_t columns, const float *a,
                                    const float *b, float *c)
 {
-    fixed_product(rows, inner, columns, a, (struct factor){b, 1, inner}, c);
+    panel_product(rows, inner, columns, a, (struct factor){b, 1, inner}, c);
 }
 
-void matrix_times_fixed(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
+void matrix_panel_times(size_t rows, size_t inner, size_t columns, const float *a, const float *b,
                         float *c)
 {
-    fixed_product(rows, inner, columns, a, (struct factor){b, columns, 1}, c);
+    panel_product(rows, inner, columns, a, (struct factor){b, columns, 1}, c);
 }
