@@ -12,6 +12,7 @@ NEEDS_algos     := $(FLOOR_algos)
 NEEDS_storage   := memory storage
 NEEDS_api       := $(FLOOR_algos) programs storage api
 NEEDS_noninterference := $(NEEDS_api)
+NEEDS_faults    := $(NEEDS_api)
 NEEDS_server    := $(FLOOR_algos) programs storage api server
 NEEDS_cli       := $(ROOMS)
 NEEDS_bench     := $(FLOOR_algos)
@@ -36,6 +37,9 @@ ALSO_algos := bench/gp/functional_noise.c bench/gp/gaussian_path_table.c bench/g
 ALSO_privacy := bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c bench/kickstart/published.c
 # What it borrows: a whole service without a socket.
 ALSO_noninterference := tests/unit/api/fixture.c tests/unit/api/domain.c
+# And of this one: the requests that every endpoint takes, and every kind of job.
+ALSO_faults := $(ALSO_noninterference) tests/unit/api/failing_database.c \
+  $(patsubst %,tests/unit/noninterference/%.c,ask chance kinds masks play spent transcript)
 unit_obj = $(patsubst %,$(OUT)/%.o,$(wildcard tests/unit/$(1)/*.c) $(ALSO_$(1)))
 unit_lib = $(foreach r,$(NEEDS_$(1)),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
 
@@ -51,6 +55,7 @@ UNIT_LIBS_envs := -Wl,--wrap=malloc
 UNIT_LIBS_api := -lyaml -Wl,--wrap=stage_train
 # Its chance is public.
 UNIT_LIBS_noninterference := -Wl,--wrap=getrandom
+UNIT_LIBS_faults := -Wl,--wrap=getrandom
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))
 
 # This one walks 2^32 words through the loops that the optimiser turns into vectors.
@@ -101,7 +106,7 @@ $(OUT)/test_oracle: tests/tests.mk
 	@chmod +x $@
 
 # No room that these link starts a thread, so ThreadSanitizer could find nothing in them, at thirty times their time.
-ONE_THREAD := statistical noninterference oracle
+ONE_THREAD := statistical noninterference faults oracle
 TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(filter-out $(if $(filter tsan,$(VARIANT)),$(ONE_THREAD)),$(UNIT_TESTS) statistical http crash oracle))
 
 test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet $(OUT)/tacet-import-hdf5

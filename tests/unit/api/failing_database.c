@@ -6,14 +6,20 @@
 static struct db_driver failing;
 int database_calls_left;
 unsigned database_calls_after;
-bool database_breaks;
+bool database_breaks, database_stays;
+unsigned database_failures;
 enum db_status database_failure;
 
 static bool fails(struct db_fault *fault)
 {
     database_calls_after += database_calls_left < 0;
-    if (database_calls_left < 0 || database_calls_left-- != 0)
+    if (database_calls_left != 0) {
+        database_calls_after += database_calls_left < 0;
+        database_calls_left -= database_calls_left > 0;
         return false;
+    }
+    database_calls_left = database_stays ? 0 : -1;
+    database_failures++;
     snprintf(fault->text, sizeof fault->text, "made to fail");
     fault->broken = fault->broken || database_breaks;
     database_calls_after = 0;
@@ -49,6 +55,6 @@ struct fixture *fixture_open_failing(void)
     failing.commit = commit;
     failing.run = run;
     database_calls_left = -1;
-    database_breaks = false;
+    database_breaks = database_stays = false;
     return fixture_open_on(&failing);
 }

@@ -18,7 +18,7 @@ static const char *const caller_names[CALLERS] = {[CALLER_NOBODY] = "nobody",
                                                   [CALLER_ADMIN] = "admin",
                                                   [CALLER_OWNER] = "owner"};
 
-static const char *caller_token(struct play *p, int caller)
+const char *play_token(struct play *p, int caller)
 {
     switch (caller) {
     case CALLER_NOBODY: return NULL;
@@ -122,7 +122,7 @@ struct response *play_ask(struct play *p, int caller, const char *method, const 
     snprintf(request, sizeof request, "%s %s", method, pattern);
     const struct ask ask = {.method = method,
                             .path = path,
-                            .token = caller_token(p, caller),
+                            .token = play_token(p, caller),
                             .key = strcmp(method, "POST") == 0 ? key : NULL,
                             .body = body,
                             .content_type = type};
@@ -153,7 +153,7 @@ void play_repeat(struct play *p)
         unsigned char digest[16];
         struct response *r = fixture_ask(p->f, &(struct ask){.method = "POST",
                                                              .path = call->path,
-                                                             .token = caller_token(p, call->caller),
+                                                             .token = play_token(p, call->caller),
                                                              .key = call->key,
                                                              .body = call->body,
                                                              .content_type = call->type});

@@ -88,6 +88,8 @@ static const struct job_option options[] = {
     {"public data", "", "", "", DATA_OPEN, false, NULL},
 };
 
+#define OPTION_COUNT (sizeof options / sizeof options[0])
+
 static bool has_parameter(const struct algorithm *algorithm, const char *name, unsigned *out)
 {
     for (*out = 0; *out < algorithm->parameter_count; ++*out)
@@ -422,24 +424,41 @@ static bool fits_kind(const struct algorithm *algorithm, int mechanism,
            (option->data == DATA_CROWD || takes_data(algorithm));
 }
 
-void kinds_play(struct play *p, bool brief, struct job_tally **out, size_t *out_count)
+void kinds_visit(bool brief, visit_kind *visit, void *context)
 {
-    size_t option_count = sizeof options / sizeof options[0];
-    size_t life_count = sizeof lives / sizeof lives[0];
     unsigned count;
     const struct algorithm *const *all = algorithm_all(&count);
-    struct job_tally *tally =
-        calloc((size_t)count * MECHANISM_COUNT * (option_count + life_count), sizeof *tally);
-    cr_assert(tally != NULL);
-    *out = tally;
-    *out_count = 0;
-    for (unsigned a = 0; a < count; a++) {
-        for (int m = 0; m < MECHANISM_COUNT; m++) {
-            for (size_t o = 0; o < option_count && all[a]->mechanisms[m]; o++)
+    for (unsigned a = 0; a < count; a++)
+        for (int m = 0; m < MECHANISM_COUNT; m++)
+            for (size_t o = 0; o < OPTION_COUNT && all[a]->mechanisms[m]; o++)
                 if (fits_kind(all[a], m, &options[o], brief))
-                    play_kind(p, all[a], m, &options[o], &lives[0], &tally[(*out_count)++]);
-            for (size_t l = 1; l < life_count && all[a]->mechanisms[m] && !brief; l++)
-                play_kind(p, all[a], m, &options[0], &lives[l], &tally[(*out_count)++]);
-        }
+                    visit(context, all[a], m, &options[o]);
+}
+
+struct tallies {
+    struct play *p;
+    struct job_tally *tally;
+    size_t count;
+    bool brief;
+};
+
+/* The plain job of a kind lives every life. */
+static void play_lives(void *context, const struct algorithm *algorithm, int mechanism,
+                       const struct job_option *option)
+{
+    struct tallies *t = context;
+    size_t count = option == &options[0] && !t->brief ? sizeof lives / sizeof lives[0] : 1;
+    for (size_t l = 0; l < count; l++) {
+        t->tally = realloc(t->tally, (t->count + 1) * sizeof *t->tally);
+        cr_assert(t->tally != NULL);
+        play_kind(t->p, algorithm, mechanism, option, &lives[l], &t->tally[t->count++]);
     }
+}
+
+void kinds_play(struct play *p, bool brief, struct job_tally **out, size_t *out_count)
+{
+    struct tallies t = {.p = p, .brief = brief};
+    kinds_visit(brief, play_lives, &t);
+    *out = t.tally;
+    *out_count = t.count;
 }

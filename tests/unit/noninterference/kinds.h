@@ -30,8 +30,14 @@ const char *kinds_job(struct play *play, const struct algorithm *algorithm, int 
  * refusal. */
 struct response *kinds_run(struct play *play, const char *body);
 
-/* Asks for every kind of job and runs it, while PLAY is watched; with BRIEF, for those alone that
- * read private data in ways of their own. *OUT (the caller frees it) has what became of each. */
+/* Calls VISIT with every algorithm, mechanism and option that go together; with BRIEF, with those
+ * alone that read private data in ways of their own. */
+typedef void visit_kind(void *context, const struct algorithm *algorithm, int mechanism,
+                        const struct job_option *option);
+void kinds_visit(bool brief, visit_kind *visit, void *context);
+
+/* Asks for every kind of job and runs it, while PLAY is watched. BRIEF as above. *OUT (the caller
+ * frees it) has what became of each. */
 void kinds_play(struct play *play, bool brief, struct job_tally **out, size_t *out_count);
 
 /* Asks, for each mechanism of each algorithm, for what it cannot do, which must be refused, and for

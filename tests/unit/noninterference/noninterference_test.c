@@ -56,7 +56,7 @@ struct run {
 static struct run run_with(const struct secret *secret, enum scope scope)
 {
     struct run run = {.name = secret->name};
-    struct play *p = play_open(secret, run.answered);
+    struct play *p = play_open(secret, run.answered, fixture_open);
     if (scope == SCOPE_ALL || scope == SCOPE_DATA)
         kinds_play(p, scope == SCOPE_DATA, &run.tally, &run.tally_count);
     if (scope == SCOPE_ALL || scope == SCOPE_REQUESTS)

@@ -77,7 +77,7 @@ static const char *other_name(struct play *p, const char *name)
     return "";
 }
 
-static const char *path_of(struct play *p, const char *pattern, const char *id)
+const char *play_path(struct play *p, const char *pattern, const char *id)
 {
     char path[256] = "";
     for (const char *at = pattern; *at != '\0'; at++) {
@@ -102,10 +102,10 @@ static void visit_paths(struct play *p, const struct route *route, size_t since,
 {
     const char *prefix = id_prefix(route->pattern), *id;
     if (!prefix)
-        visit(p, route, path_of(p, route->pattern, ""));
+        visit(p, route, play_path(p, route->pattern, ""));
     for (size_t i = since; prefix && i < until && (id = transcript_id(p->t, i)) != NULL; i++)
         if (strncmp(id, prefix, strlen(prefix)) == 0)
-            visit(p, route, path_of(p, route->pattern, id));
+            visit(p, route, play_path(p, route->pattern, id));
 }
 
 static void get_with(struct play *p, const struct route *route, const char *path)
@@ -167,8 +167,7 @@ static const char *ask_state(const struct play *p)
 
 static const char *report_body(struct play *p, const char *path);
 
-/* The body of a change; "" for none. A route without a row fails the test. */
-static const char *change_body(struct play *p, const struct route *route, const char *path)
+const char *play_body(struct play *p, const struct route *route, const char *path)
 {
     const char *state = ask_state(p);
     const struct {
@@ -219,7 +218,7 @@ static const char *change_body(struct play *p, const struct route *route, const 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (strcmp(rows[i].pattern, route->pattern) == 0)
             return rows[i].body;
-    cr_assert_fail("%s %s: give it a row in change_body()", route->method, route->pattern);
+    cr_assert_fail("%s %s: give it a row in play_body()", route->method, route->pattern);
     return "";
 }
 
@@ -262,7 +261,7 @@ static const char *report_body(struct play *p, const char *path)
 static void change_path(struct play *p, const struct route *route, const char *path)
 {
     for (int caller = 0; caller < CALLERS; caller++) {
-        const char *body = change_body(p, route, path);
+        const char *body = play_body(p, route, path);
         play_ask(p, caller, route->method, route->pattern, path, body[0] != '\0' ? body : NULL,
                  route->body == BODY_STREAM ? "application/x-ndjson" : NULL);
     }
@@ -392,7 +391,8 @@ static void make_dataset(struct play *p, const char *sensitivity, unsigned exper
              domain_path("/v1/datasets/%s:seal", out), NULL, NULL);
 }
 
-struct play *play_open(const struct secret *secret, unsigned *answered)
+struct play *play_open(const struct secret *secret, unsigned *answered,
+                       struct fixture *(*open)(void))
 {
     struct play *p = calloc(1, sizeof *p);
     cr_assert(p != NULL);
@@ -400,7 +400,7 @@ struct play *play_open(const struct secret *secret, unsigned *answered)
     p->answered = answered;
     p->t = transcript_new();
     play_scene(p);
-    p->f = fixture_open();
+    p->f = open();
     snprintf(p->stranger, sizeof p->stranger, "%s",
              (fixture_token(p->f, "steward"), fixture_new_token(p->f, "steward")));
     snprintf(p->bearer, sizeof p->bearer, "%s",

@@ -62,8 +62,10 @@ enum {
     CALLERS
 };
 
-/* A service with its people, data and teachers on SECRET. ANSWERED: a counter for each route. */
-struct play *play_open(const struct secret *secret, unsigned *answered);
+/* A service with its people, data and teachers on SECRET. ANSWERED: a counter for each route. OPEN
+ * makes the fixture: fixture_open, or one that can be made to fail. */
+struct play *play_open(const struct secret *secret, unsigned *answered,
+                       struct fixture *(*open)(void));
 /* Asks a teacher more than its budget pays, before any other answer is drawn, and writes down the
  * random draws. */
 void play_spent(struct play *play);
@@ -76,6 +78,15 @@ void play_scene(struct play *play);
 
 /* Sets the clock to the middle of the scene. */
 void play_pass(struct play *play);
+
+/* The token of CALLER; NULL for nobody. */
+const char *play_token(struct play *play, int caller);
+
+/* PATTERN with ID for {id}, and what there is of them for other {names}. */
+const char *play_path(struct play *play, const char *pattern, const char *id);
+
+/* A body that ROUTE takes at PATH; "" for none. A change without one fails the test. */
+const char *play_body(struct play *play, const struct route *route, const char *path);
 
 /* Asks as CALLER and writes down the answer. PATTERN is the route's; BODY and TYPE may be NULL. */
 struct response *play_ask(struct play *play, int caller, const char *method, const char *pattern,
