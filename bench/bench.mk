@@ -156,7 +156,7 @@ reproduce-kickstart: libraries
 	@$(KICKSTART_RUN) --cache $(BUILD)/kickstart --results docs/results/kickstart.tsv $(KICKSTART)
 	@$(KICKSTART_RUN) --results docs/results/kickstart.tsv --report docs/results
 
-# Local and on-line privacy beside published figures: docs/results/local.md. Resumable; a quarter of an hour of CPU time.
+# Local and on-line privacy beside published figures: docs/results/collection.md, online.md. Resumable; 25 minutes of CPU time.
 LOCAL_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/local/*.c)) $(PLOT_OBJECTS)
 $(BENCH_OUT)/reproduce_local: $(LOCAL_OBJECTS) $(BENCH_ROOMS)
 	$(call say,LD ,$@)
@@ -204,3 +204,28 @@ bench:
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release bench-programs
 	@for program in $(BENCH_PROGRAMS); do echo; $$program || exit 1; done
 	@echo; bench/bench_http.sh $(BENCH_OUT)
+
+# The tables and plots of docs/results from the committed runs; nothing is run. With check-results the tables are only compared.
+REPORTS    := offline kickstart gp local
+REPORT_ALL  = for report in $(REPORTS); do \
+  $(BENCH_OUT)/reproduce_$$report --results docs/results/$$report.tsv --report $(1) || exit 1; done
+.PHONY: report-programs reports check-results plots
+report-programs: libraries
+	@scripts/install-deps plot
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(REPORTS:%=$(BENCH_OUT)/reproduce_%)
+
+reports: report-programs
+	@$(call REPORT_ALL,docs/results)
+
+check-results: report-programs
+	@rm -rf $(BUILD)/results && mkdir -p $(BUILD)/results
+	@$(call REPORT_ALL,$(BUILD)/results)
+	@python3 scripts/check_results.py $(BUILD)/results
+
+# Every plot of the documentation as PDF, for print.
+plots:
+	@scripts/install-deps plot
+	@mkdir -p $(BUILD)/plots
+	@for plot in docs/*.svg docs/results/*.svg; do \
+	  rsvg-convert --format pdf --output $(BUILD)/plots/$$(basename $$plot .svg).pdf $$plot || exit 1; done
+	@echo $(BUILD)/plots

@@ -60,7 +60,7 @@ static const struct parameter_spec specs[DQN_P_COUNT] = {
 };
 
 /* Those of cartpole suit noise, which is usual: found on seeds 101 to 103 at epsilon 4, where they
- * return 390; docs/results/local.md has other seeds. What decides: many users, few weights (two
+ * return 390; docs/results/online.md has other seeds. What decides: many users, few weights (two
  * layers of 64 earn 9), inputs of order 1, and a step size that noise does not drive away. Without
  * noise they solve it on the way on 4 of 5 seeds; a step size of 0.01, batches of 64, a target that
  * is copied every 20 steps and 8,000 steps end with a return of 500 on each of the five. */

@@ -33,7 +33,7 @@ static void start_panel(struct panel *p, const char *results, const char *title,
                                  .x_label = x_label,
                                  .y_label = "return",
                                  .y_low = 0,
-                                 .y_high = 23,
+                                 .y_high = 25,
                                  .lines = p->lines,
                                  .references = p->references,
                                  .reference_count = plain.count > 0 ? 2 : 1},
@@ -89,7 +89,7 @@ bool report_sigmas(const char *results, const char *path)
                                                    {"sigma 0.5", "printed-0.5-once", NULL},
                                                    {"sigma 1", "printed-1-once", NULL}}};
     static const struct found_row plain = {"no noise", "plain", NULL};
-    struct panel panels[3];
+    static struct panel panels[3]; /* large */
     struct plot plots[3];
     for (int i = 0; i < 3; i++) {
         start_panel(&panels[i], results, titles[i], "episode");
@@ -99,17 +99,19 @@ bool report_sigmas(const char *results, const char *path)
             add_curve(&panels[i], results, &curves[i][c]);
         plots[i] = panels[i].plot;
     }
-    return plot_write_panels(
-        path, "Algorithm 1 as printed: mean of 10 seeds with its 95 % interval", plots, 3);
+    return plot_write_panels(path,
+                             "Algorithm 1 as printed\n"
+                             "mean return of 10 seeds while they explore, with its 95 % interval",
+                             plots, 3);
 }
 
 bool report_methods(const char *results, const char *path)
 {
-    struct panel panels[3];
+    static struct panel panels[3]; /* large */
     struct plot plots[3];
-    start_panel(&panels[0], results, "unit expert, 3000 experts", "true epsilon");
-    start_panel(&panels[1], results, "unit reward, epsilon 0.9", "neighbours' rewards within");
-    start_panel(&panels[2], results, "unit reward, epsilon 0.45", "neighbours' rewards within");
+    start_panel(&panels[0], results, "unit expert, 3000 experts", "true ε");
+    start_panel(&panels[1], results, "unit reward, ε = 0.9", "neighbours' rewards within");
+    start_panel(&panels[2], results, "unit reward, ε = 0.45", "neighbours' rewards within");
     for (int r = 0; r < FOUND_ROWS; r++) {
         if (r < FOUND_ROWS - 1) /* all that are priced truly */
             add_returns(&panels[0], results, &found_experts[r], "expert-eps%g", found_epsilons);
@@ -126,7 +128,8 @@ bool report_methods(const char *results, const char *path)
         panels[i].references[0].left = i > 0;
         plots[i] = *plot;
     }
-    return plot_write_panels(
-        path, "Released policies at equal true epsilon: mean of 10 seeds with its 95 % interval",
-        plots, 3);
+    return plot_write_panels(path,
+                             "Released policies at equal true ε (δ = 1e-4)\n"
+                             "mean return of 10 seeds, with its 95 % interval",
+                             plots, 3);
 }

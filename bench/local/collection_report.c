@@ -129,8 +129,8 @@ void collection_report_tables(FILE *out, const struct results *all)
 {
     for (int table = 0; table < TABLES; table++)
         write_table(out, all, (enum table)table);
-    fprintf(out, "![submissions until success](local-collection.svg)\n\n"
-                 "![share of trials that have succeeded](local-success.svg)\n\n");
+    fprintf(out, "![submissions until success](collection-medians.svg)\n\n"
+                 "![share of trials that have succeeded](collection-success.svg)\n\n");
 }
 
 /* ---- their figure 2 */
@@ -152,17 +152,24 @@ static bool plot_medians(const struct results *all, const char *directory)
     static struct result_cell cell;
     struct plot_point points[LINES][EPSILONS];
     struct plot_line lines[LINES];
-    const struct plot plot = {.title = "Submissions until the first success",
-                              .x_label = "ε of an agent",
-                              .y_label = "median of trials, with quartiles",
-                              .log_x = true,
-                              .log_y = true,
-                              .x_low = 0.8,
-                              .x_high = 12.5,
-                              .x_ticks = epsilons,
-                              .x_tick_count = EPSILONS,
-                              .lines = lines,
-                              .line_count = LINES};
+    const struct plot_reference references[] = {{PUBLISHED_PLAIN, "no noise, published", true}};
+    const struct plot plot = {
+        .title = "Submissions until the first success\n"
+                 "median of 20 trials, with quartiles; whiskers at the top: no success",
+        .x_label = "ε of an agent",
+        .y_label = "submissions",
+        .y_low = 500,
+        .y_high = 1.15 * TRIAL_MOST,
+        .references = references,
+        .reference_count = 1,
+        .log_x = true,
+        .log_y = true,
+        .x_low = 0.8,
+        .x_high = 12.5,
+        .x_ticks = epsilons,
+        .x_tick_count = EPSILONS,
+        .lines = lines,
+        .line_count = LINES};
     char path[4096];
     for (unsigned l = 0; l < LINES; l++) {
         bool ours = l < OURS;
@@ -179,7 +186,7 @@ static bool plot_medians(const struct results *all, const char *directory)
                                       .count = EPSILONS,
                                       .dashed = !ours};
     }
-    snprintf(path, sizeof path, "%s/local-collection.svg", directory);
+    snprintf(path, sizeof path, "%s/collection-medians.svg", directory);
     return plot_write(path, &plot);
 }
 
@@ -206,6 +213,8 @@ static size_t success_steps(struct result_cell *cell, struct plot_point out[STEP
     return n;
 }
 
+static const double success_ticks[] = {200, 1000, 5000, 20000, TRIAL_MOST};
+
 struct success_panel {
     struct plot_point points[EPSILONS + 1][STEPS];
     struct plot_line lines[EPSILONS + 1];
@@ -231,6 +240,8 @@ static struct plot success_plot(const struct results *all, const char *private, 
                          .log_x = true,
                          .x_low = AXIS_START,
                          .x_high = TRIAL_MOST,
+                         .x_ticks = success_ticks,
+                         .x_tick_count = sizeof success_ticks / sizeof success_ticks[0],
                          .y_low = 0.0,
                          .y_high = 1.05,
                          .lines = panel->lines,
@@ -246,8 +257,9 @@ static bool plot_success(const struct results *all, const char *directory)
         success_plot(all, "laplace_tutorial", "plain_tutorial", &room[2]),
     };
     char path[4096];
-    snprintf(path, sizeof path, "%s/local-success.svg", directory);
-    return plot_write_panels(path, "Share of trials that have succeeded", panels, 3);
+    snprintf(path, sizeof path, "%s/collection-success.svg", directory);
+    return plot_write_panels(path, "Share of trials that have succeeded\n20 trials to a line",
+                             panels, 3);
 }
 
 bool collection_report_plots(const struct results *all, const char *directory)

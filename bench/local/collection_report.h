@@ -9,7 +9,8 @@
 
 void collection_report_tables(FILE *out, const struct results *all);
 
-/* Writes local-collection.svg and local-success.svg into DIRECTORY. False: one cannot be written.
+/* Writes collection-medians.svg and collection-success.svg into DIRECTORY. False: one cannot be
+ * written.
  */
 bool collection_report_plots(const struct results *all, const char *directory);
 

@@ -10,7 +10,8 @@
 #include "bench/plot/plot.h"
 #include "bench/plot/sample.h"
 
-#define MOST_LINES 8
+#define MOST_LINES PLOT_LINES
+#define MOST_TICKS (2 * RESULT_SETTINGS)
 #define MOST_TIME  100000.0
 
 enum quantity { RETURNS, SUCCESS, TIMES };
@@ -27,7 +28,7 @@ struct panel {
     struct plot_point points[MOST_LINES][RESULT_SETTINGS];
     struct plot_line lines[MOST_LINES];
     struct plot_reference references[MOST_LINES];
-    double ticks[RESULT_SETTINGS];
+    double ticks[MOST_TICKS];
 };
 
 static const char *name_of(const struct figure *figure)
@@ -97,43 +98,65 @@ static size_t points_of(const struct results *all, const struct figure *figure,
 static const char *axis_label(const struct figure *figure)
 {
     if (!figure->against_noise)
-        return figure->central ? "ε (δ = 1e-5)" : "ε (δ = 1e-5) of an observation";
+        return figure->central ? "ε (δ = 1e-5) of noise multipliers 8, 4, 2, 1, 0.5, 0.25"
+                               : "ε (δ = 1e-5) of an observation";
     return figure->central ? "noise multiplier" : "noise over an observation's range";
+}
+
+/* The same axis for all quantities: what the first panel needs, and some room. */
+static void put_axis(const struct plot *first, struct plot *plot)
+{
+    double low = INFINITY, high = 0.0;
+    for (size_t l = 0; l < first->line_count; l++)
+        for (size_t i = 0; i < first->lines[l].count; i++) {
+            low = fmin(low, first->lines[l].points[i].x);
+            high = fmax(high, first->lines[l].points[i].x);
+        }
+    plot->x_low = low / 1.3;
+    plot->x_high = high * 1.3;
+    plot->x_ticks = first->x_ticks;
+    plot->x_tick_count = first->x_tick_count;
 }
 
 static struct plot plot_of(const struct figure *figure)
 {
-    static const char *const labels[] = {"mean return, 95 % interval",
-                                         "share of seeds that solve it",
-                                         "episodes until solved, median and quartiles"};
-    struct plot plot = {.title = "",
+    static const char *const titles[] = {"return of the last policy: mean, with 95 % interval",
+                                         "share of seeds that solve it on the way",
+                                         "episodes until solved: median, with quartiles"};
+    static const char *const labels[] = {"return", "share", "episodes"};
+    struct plot plot = {.title = titles[figure->quantity],
                         .x_label = axis_label(figure),
                         .y_label = labels[figure->quantity],
                         .log_x = true};
     if (figure->quantity == RETURNS) {
-        plot.y_high = 500.0;
+        plot.y_high = 520.0;
     } else if (figure->quantity == SUCCESS) {
         plot.y_low = -0.05;
         plot.y_high = 1.05;
     } else {
         plot.log_y = true;
         plot.y_low = 50.0;
-        plot.y_high = MOST_TIME;
+        plot.y_high = 1.3 * MOST_TIME;
     }
     return plot;
 }
 
-/* Ticks at the settings of DQN, which all learners have, where the axis shows settings. */
-static void put_ticks(const struct results *all, const struct figure *figure, struct panel *out)
+#define TICK_FACTOR 1.6 /* between two ticks, so that their numbers do not touch */
+
+/* Ticks where the lines have points, but none so close to an earlier one. */
+static void put_ticks(struct panel *out)
 {
-    double settings[RESULT_SETTINGS];
-    unsigned count = results_settings(all, name_of(figure), "dqn", settings);
-    if (figure->central != figure->against_noise)
-        return;
-    for (unsigned s = 0; s < count; s++)
-        if (settings[s] > 0.0)
-            out->ticks[out->plot.x_tick_count++] = settings[s];
+    size_t *count = &out->plot.x_tick_count;
     out->plot.x_ticks = out->ticks;
+    for (size_t l = 0; l < out->plot.line_count; l++)
+        for (size_t i = 0; i < out->lines[l].count; i++) {
+            double x = out->lines[l].points[i].x;
+            bool room = *count < MOST_TICKS;
+            for (size_t t = 0; t < *count; t++)
+                room = room && fabs(log(x / out->ticks[t])) > log(TICK_FACTOR);
+            if (room)
+                out->ticks[(*count)++] = x;
+        }
 }
 
 /* The threshold, or how soon the learners are without noise. */
@@ -169,7 +192,7 @@ static void make_panel(const struct results *all, const struct figure *figure, s
             out->lines[out->plot.line_count++] =
                 (struct plot_line){.label = learners[a].label, .points = at, .count = count};
     }
-    put_ticks(all, figure, out);
+    put_ticks(out);
     put_references(all, figure, out);
 }
 
@@ -183,12 +206,14 @@ static bool write_row(const struct results *all, bool central, bool against_nois
         const struct figure figure = {central, against_noise, (enum quantity)q};
         make_panel(all, &figure, &panels[q]);
         plots[q] = panels[q].plot;
+        put_axis(&panels[0].plot, &plots[q]);
     }
-    snprintf(path, sizeof path, "%s/local-%s%s.svg", directory, central ? "central" : "local",
+    snprintf(path, sizeof path, "%s/online-%s%s.svg", directory, central ? "central" : "local",
              against_noise ? "-noise" : "");
-    return plot_write_panels(
-        path, central ? "CartPole, noise on gradients" : "CartPole, noise on observations", plots,
-        3);
+    return plot_write_panels(path,
+                             central ? "CartPole, noise on gradients\n5 seeds of every setting"
+                                     : "CartPole, noise on observations\n5 seeds of every setting",
+                             plots, 3);
 }
 
 bool figures_write(const struct results *all, const char *directory)

@@ -5,8 +5,8 @@
 
 #include "bench/local/results.h"
 
-/* Writes DIRECTORY/local-central.svg and local-local.svg, a panel for each of the three against
- * epsilon, and the same against the noise, local-central-noise.svg and local-local-noise.svg. */
+/* Writes DIRECTORY/online-central.svg and online-local.svg, a panel for each of the three against
+ * epsilon, and the same against the noise, online-central-noise.svg and online-local-noise.svg. */
 bool figures_write(const struct results *all, const char *directory);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* Writes DIRECTORY/local-tables.md and an SVG for each experiment from the file RESULTS. False
- * after a line on standard error. */
+/* Writes collection-tables.md, online-tables.md and their SVGs into DIRECTORY from the file
+ * RESULTS. False after a line on standard error. */
 bool report_write(const char *results, const char *directory);
 
 #endif

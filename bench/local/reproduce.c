@@ -1,6 +1,6 @@
 /* make reproduce-local: locally private gradient collection beside the tables of Ono and Takahashi
  * 2020 (arXiv 2001.11718), and REINFORCE and DQN against noise, with its epsilon. See
- * docs/results/local.md for the protocol and what was run.
+ * docs/results/collection-settings.md and online-settings.md for the protocol and what was run.
  *
  * Runs are gone through seed by seed, so that one that is stopped early has all cells with fewer
  * seeds; finished ones are lines of the results file and are not run again. With --report nothing
@@ -33,7 +33,8 @@ static const char usage[] =
     "  [--report DIRECTORY]\n"
     "Methods of collection: plain, privunit, signs, laplace, plain_critic, privunit_critic,\n"
     "signs_printed, laplace_printed, plain_tutorial, signs_tutorial, laplace_tutorial; else\n"
-    "reinforce, reinforce_20, dqn, dqn_random. A setting is an epsilon, or with central a noise multiplier; 0\n"
+    "reinforce, reinforce_20, dqn, dqn_random. A setting is an epsilon, or with central a noise "
+    "multiplier; 0\n"
     "is without noise.\n";
 
 /* True when NAME is one of the comma-separated WORDS, or there are none. */

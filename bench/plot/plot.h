@@ -1,5 +1,6 @@
 /* Line plots in SVG for docs/results, drawn by gnuplot: several lines over one axis, with whiskers
- * or bands, in one panel or in several beside each other. */
+ * or bands, in one panel or in several below each other, narrow enough for a phone and for a column
+ * of print. */
 #ifndef TACET_BENCH_PLOT_PLOT_H
 #define TACET_BENCH_PLOT_PLOT_H
 
@@ -21,14 +22,20 @@ struct plot_line {
 };
 
 /* Colours and marks are chosen by a line's place, fit for colour-blind eyes and for print in grey,
- * up to this many; plots with more lines begin again. */
-#define PLOT_COLORS 8
+ * up to this many; a panel has no more lines. */
+#define PLOT_LINES 5
 
 /* A dotted line across the panel, with its LABEL below its right end, or below its left one. */
 struct plot_reference {
     double y;
     const char *label;
     bool left;
+};
+
+/* A cross at the bottom, in the colour of a line, where no budget pays for a point of it. */
+struct plot_unpaid {
+    double x;
+    size_t line;
 };
 
 struct plot {
@@ -40,18 +47,21 @@ struct plot {
     size_t x_tick_count;   /* 0: gnuplot's choice */
     const struct plot_reference *references;
     size_t reference_count;
+    const struct plot_unpaid *unpaid;
+    size_t unpaid_count;
     const struct plot_line *lines;
     size_t line_count;
 };
 
-/* Writes PLOT to PATH. False: gnuplot is missing or could not write it, or no point can be shown.
- */
+/* Writes PLOT to PATH. What follows the first line of its title is its caption: seeds, and what
+ * bands and whiskers are. False: gnuplot is missing or could not write it, there are too many
+ * lines, or no point can be shown. */
 bool plot_write(const char *path, const struct plot *plot);
 
 #define PLOT_PANELS 4
 
-/* The same of 1 .. PLOT_PANELS plots in one row, each with its own lines named below it, under one
- * TITLE. */
+/* The same of 1 .. PLOT_PANELS plots below each other, each with its own title and legend, under
+ * one TITLE, which may have such a caption. */
 bool plot_write_panels(const char *path, const char *title, const struct plot *panels,
                        size_t count);
 

@@ -84,7 +84,7 @@ Test(dqn, noised_observations_are_kept_with_the_checkpoint)
     dataset_free(other);
 }
 
-/* Settings with which noise leaves most of the values (docs/results/local.md). */
+/* Settings with which noise leaves most of the values (docs/results/online.md). */
 static void fixed(struct online_kit *kit)
 {
     online_kit_set(kit, "play", 0);

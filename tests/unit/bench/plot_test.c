@@ -9,12 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The commands for a plot of one line through the COUNT values at Y; NAN: none. */
-static const char *commands_for(const double *y, size_t count, bool band)
+/* The commands for PLOT. */
+static const char *commands_of(const struct plot *plot)
 {
-    static char text[8192];
+    static char text[16384];
     char folder[] = "/tmp/plot-XXXXXX", program[64], kept[64], path[256];
-    struct plot_point points[8];
     cr_assert_not_null(mkdtemp(folder));
     snprintf(program, sizeof program, "%s/gnuplot", folder);
     snprintf(kept, sizeof kept, "%s/kept", folder);
@@ -24,12 +23,7 @@ static const char *commands_for(const double *y, size_t count, bool band)
     cr_assert_eq(fclose(file), 0);
     cr_assert_eq(chmod(program, 0700), 0);
     cr_assert_eq(setenv("PATH", path, 1), 0);
-    for (size_t i = 0; i < count; i++)
-        points[i] = (struct plot_point){(double)i, y[i], NAN, NAN};
-    const struct plot_line line = {.label = "one", .points = points, .count = count, .band = band};
-    const struct plot plot = {
-        .title = "t", .x_label = "x", .y_label = "y", .lines = &line, .line_count = 1};
-    cr_assert(plot_write("unused.svg", &plot));
+    cr_assert(plot_write("unused.svg", plot));
     file = fopen(kept, "r");
     size_t size = fread(text, 1, sizeof text - 1, file);
     text[size] = '\0';
@@ -38,6 +32,18 @@ static const char *commands_for(const double *y, size_t count, bool band)
     (void)unlink(program);
     (void)rmdir(folder);
     return text;
+}
+
+/* The commands for a plot of one line through the COUNT values at Y; NAN: none. */
+static const char *commands_for(const double *y, size_t count, bool band)
+{
+    struct plot_point points[8];
+    for (size_t i = 0; i < count; i++)
+        points[i] = (struct plot_point){(double)i, y[i], NAN, NAN};
+    const struct plot_line line = {.label = "one", .points = points, .count = count, .band = band};
+    const struct plot plot = {
+        .title = "t", .x_label = "x", .y_label = "y", .lines = &line, .line_count = 1};
+    return commands_of(&plot);
 }
 
 /* The data block NAME is ROWS. */
@@ -54,7 +60,7 @@ Test(plot, a_point_without_neighbours_is_a_mark_and_no_line)
         const char *commands = commands_for((double[]){1, NAN, 3}, 3, band);
         expect_block(commands, "alone0", "0 1\n2 3\n");
         cr_expect(!strstr(commands, "$line0 using"), "%s", commands);
-        cr_expect(strstr(commands, "$alone0 using 1:2 with points"), "%s", commands);
+        cr_expect(strstr(commands, "$alone0 using 1:2 every 1::0 with points"), "%s", commands);
         cr_expect(strstr(commands, "title label0"), "%s", commands);
         commands = commands_for((double[]){5}, 1, band);
         expect_block(commands, "alone0", "0 5\n");
@@ -67,12 +73,52 @@ Test(plot, neighbours_are_joined_and_the_label_stands_once)
     const char *commands = commands_for((double[]){1, 2, NAN, 4, NAN, 6, 7}, 7, false);
     expect_block(commands, "line0", "0 1\n1 2\n\n\n\n5 6\n6 7\n");
     expect_block(commands, "alone0", "3 4\n");
-    cr_expect(strstr(commands, "$line0 using 1:2 with linespoints"), "%s", commands);
-    cr_expect(strstr(commands, "$alone0 using 1:2 with points"), "%s", commands);
+    cr_expect(strstr(commands, "$line0 using 1:2 with lines"), "%s", commands);
+    cr_expect(strstr(commands, "$alone0 using 1:2 every 1::0 with points"), "%s", commands);
     const char *title = strstr(commands, " title label0");
     cr_assert(title, "%s", commands);
     cr_expect(!strstr(title + 1, " title label0"), "%s", commands);
     commands = commands_for((double[]){1, 2, 3}, 3, false);
     expect_block(commands, "alone0", "");
     cr_expect(!strstr(commands, "$alone0 using"), "%s", commands);
+}
+
+Test(plot, what_cannot_be_paid_is_a_cross_and_has_a_name)
+{
+    const struct plot_point points[] = {{1, 0.5, NAN, NAN}, {2, 0.75, NAN, NAN}};
+    const struct plot_line lines[] = {{.label = "one", .points = points, .count = 2},
+                                      {.label = "two", .points = points, .count = 2}};
+    const struct plot_unpaid unpaid = {.x = 1.5, .line = 1};
+    struct plot plot = {.title = "title\nof 5 seeds, it's a caption",
+                        .x_label = "x",
+                        .y_label = "y",
+                        .x_ticks = (const double[]){1, 2},
+                        .x_tick_count = 2,
+                        .lines = lines,
+                        .line_count = 2,
+                        .unpaid = &unpaid,
+                        .unpaid_count = 1};
+    const char *commands = commands_of(&plot);
+    cr_expect(strstr(commands, "set label at first 1.5, graph 0.04 point pointtype 2"), "%s",
+              commands);
+    cr_expect(strstr(commands, "title 'cannot be paid'"), "%s", commands);
+    cr_expect(strstr(commands, "'title'.\"\\n\".'of 5 seeds, it''s a caption'"), "%s", commands);
+    cr_expect(strstr(commands, "set xtics ('1' 1, '2' 2)"), "%s", commands);
+    plot.unpaid_count = 0;
+    commands = commands_of(&plot);
+    cr_expect(!strstr(commands, "cannot be paid"), "%s", commands);
+}
+
+Test(plot, a_panel_has_five_lines_at_most)
+{
+    const struct plot_point point = {1, 1, NAN, NAN};
+    struct plot_line lines[PLOT_LINES + 1];
+    for (size_t l = 0; l <= PLOT_LINES; l++)
+        lines[l] = (struct plot_line){.label = "line", .points = &point, .count = 1};
+    struct plot plot = {
+        .title = "t", .x_label = "x", .y_label = "y", .lines = lines, .line_count = PLOT_LINES};
+    cr_expect_eq(PLOT_LINES, 5);
+    cr_expect(strstr(commands_of(&plot), "title label4"));
+    plot.line_count++;
+    cr_expect_not(plot_write("unused.svg", &plot));
 }
