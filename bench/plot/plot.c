@@ -27,13 +27,24 @@ static bool shown(const struct plot *plot, const struct plot_point *point)
            (!plot->log_y || point->y > 0);
 }
 
-static size_t count_shown(const struct plot *plot)
+/* Points and crosses of line L. */
+static size_t count_shown(const struct plot *plot, size_t l)
 {
     size_t count = 0;
+    for (size_t i = 0; i < plot->lines[l].count; i++)
+        count += shown(plot, &plot->lines[l].points[i]);
+    for (size_t i = 0; i < plot->unpaid_count; i++)
+        count += plot->unpaid[i].line == l;
+    return count;
+}
+
+static bool has_points(const struct plot *plot)
+{
     for (size_t l = 0; l < plot->line_count; l++)
         for (size_t i = 0; i < plot->lines[l].count; i++)
-            count += shown(plot, &plot->lines[l].points[i]);
-    return count;
+            if (shown(plot, &plot->lines[l].points[i]))
+                return true;
+    return false;
 }
 
 /* TEXT between single quotes, as gnuplot takes them; its line ends stand between double ones. */
@@ -116,9 +127,10 @@ static void write_marks(FILE *out, const char *points, size_t name, size_t each,
             points, name, each, first, mark, color);
 }
 
-static void write_line(FILE *out, const struct plot_line *line, size_t l, size_t name,
+static void write_line(FILE *out, const struct plot *plot, size_t l, size_t name,
                        struct drawn drawn)
 {
+    const struct plot_line *line = &plot->lines[l];
     const char *color = colors[l];
     int mark = marks[l], dash = line->dashed ? 2 : 1;
     /* Marks of a band here and there, not all at the same places, so that lines differ in grey. */
@@ -142,7 +154,7 @@ static void write_line(FILE *out, const struct plot_line *line, size_t l, size_t
     }
     if (drawn.alone > 0)
         write_marks(out, "alone", name, 1, 0, mark, color);
-    if (drawn.joined + drawn.alone > 0) /* its place in the legend */
+    if (count_shown(plot, l) > 0) /* its place in the legend */
         fprintf(out,
                 ", NaN with %s pointtype %d pointsize " MARK_SIZE
                 " linewidth 1.6 linecolor rgb '%s' dashtype %d title label%zu",
@@ -192,11 +204,15 @@ static void write_axes(FILE *out, const struct plot *plot)
 /* How many lines of text the legend of PLOT has, and in how many columns. */
 static size_t legend_rows(const struct plot *plot, size_t *out_columns)
 {
-    size_t entries = plot->line_count + (plot->unpaid_count > 0);
+    size_t entries = plot->unpaid_count > 0;
     *out_columns = 2;
-    for (size_t l = 0; l < plot->line_count; l++)
+    for (size_t l = 0; l < plot->line_count; l++) {
+        if (count_shown(plot, l) == 0)
+            continue;
+        entries++;
         if (strlen(plot->lines[l].label) > SHORT_LABEL)
             *out_columns = 1;
+    }
     return (entries + *out_columns - 1) / *out_columns;
 }
 
@@ -218,7 +234,7 @@ static size_t write_panel(FILE *out, const struct plot *plot, size_t first_name,
         drawn[l] = write_points(out, plot, l, first_name + l);
     fputs("plot NaN notitle", out);
     for (size_t l = 0; l < plot->line_count; l++)
-        write_line(out, &plot->lines[l], l, first_name + l, drawn[l]);
+        write_line(out, plot, l, first_name + l, drawn[l]);
     if (plot->unpaid_count > 0)
         fputs(", NaN with points pointtype 2 pointsize " MARK_SIZE " linewidth 2 linecolor rgb "
               "'#333333' title 'cannot be paid'",
@@ -261,7 +277,7 @@ bool plot_write_panels(const char *path, const char *title, const struct plot *p
 {
     size_t top = title_height(title), height = top + TEXT_HEIGHT / 2;
     for (size_t i = 0; i < count; i++) {
-        if (panels[i].line_count > PLOT_LINES || count_shown(&panels[i]) == 0)
+        if (panels[i].line_count > PLOT_LINES || !has_points(&panels[i]))
             return false;
         height += panel_height(&panels[i]);
     }

@@ -104,9 +104,15 @@ Test(plot, what_cannot_be_paid_is_a_cross_and_has_a_name)
     cr_expect(strstr(commands, "title 'cannot be paid'"), "%s", commands);
     cr_expect(strstr(commands, "'title'.\"\\n\".'of 5 seeds, it''s a caption'"), "%s", commands);
     cr_expect(strstr(commands, "set xtics ('1' 1, '2' 2)"), "%s", commands);
+    cr_expect(strstr(commands, "title label1"), "%s", commands);
+    struct plot_line none[] = {lines[0], {.label = "no point but the cross"}};
+    plot.lines = none;
+    commands = commands_of(&plot);
+    cr_expect(strstr(commands, "title label1"), "%s", commands);
     plot.unpaid_count = 0;
     commands = commands_of(&plot);
     cr_expect(!strstr(commands, "cannot be paid"), "%s", commands);
+    cr_expect(!strstr(commands, "title label1"), "%s", commands);
 }
 
 Test(plot, a_panel_has_five_lines_at_most)
