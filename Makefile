@@ -80,6 +80,7 @@ help:
 	@echo 'make advise-table   what the advisor forecasts from: its candidates measured in five worlds; resumable'
 	@echo 'make judge-table    how often the judge'"'"'s intervals hold the truth'
 	@echo 'make reproduce-kickstart   students of a private teacher, compared with published figures; resumable'
+	@echo 'make reports plots check-results   tables and plots of docs/results from the committed runs; plots as PDF; a comparison'
 	@echo 'make debug asan tsan fuzz   other builds, below build/'
 	@echo 'make format lint   clang-format in place; clang-tidy and cppcheck'
 	@echo 'make install PREFIX=$(PREFIX)'
