@@ -37,8 +37,8 @@ static void start_panel(struct panel *p, const char *results, const char *title,
                                  .lines = p->lines,
                                  .references = p->references,
                                  .reference_count = plain.count > 0 ? 2 : 1},
-                        .references = {{line_world.random_return, "random play", false},
-                                       {without, "network without noise", false}}};
+                        .references = {{line_world.random_return, "random play", false, false},
+                                       {without, "network without noise", false, false}}};
 }
 
 /* Adds the learning curve of a cell. */

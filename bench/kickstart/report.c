@@ -91,8 +91,8 @@ struct seeds {
 static void put_returns(struct panel *p, const struct result *r)
 {
     double spread = r->teacher_return - r->random_return;
-    p->references[0] = (struct plot_reference){r->level, "the teacher's level", false};
-    p->references[1] = (struct plot_reference){r->random_return, "random play", false};
+    p->references[0] = (struct plot_reference){r->level, "the teacher's level", false, false};
+    p->references[1] = (struct plot_reference){r->random_return, "random play", false, false};
     p->plot.references = p->references;
     p->plot.reference_count = 2;
     p->plot.y_low = r->random_return - 0.16 * spread;

@@ -152,7 +152,8 @@ static bool plot_medians(const struct results *all, const char *directory)
     static struct result_cell cell;
     struct plot_point points[LINES][EPSILONS];
     struct plot_line lines[LINES];
-    const struct plot_reference references[] = {{PUBLISHED_PLAIN, "no noise, published", true}};
+    const struct plot_reference references[] = {
+        {PUBLISHED_PLAIN, "no noise, published", true, false}};
     const struct plot plot = {
         .title = "Submissions until the first success\n"
                  "median of 20 trials, with quartiles; whiskers at the top: no success",

@@ -141,7 +141,7 @@ static struct plot plot_of(const struct figure *figure)
     return plot;
 }
 
-#define TICK_FACTOR 1.6 /* between two ticks, so that their numbers do not touch */
+#define TICK_FACTOR 1.5 /* between two ticks, so that their numbers do not touch */
 
 /* Ticks where the lines have points, but none so close to an earlier one. */
 static void put_ticks(struct panel *out)
@@ -170,12 +170,12 @@ static void put_references(const struct results *all, const struct figure *figur
     out->plot.references = out->references;
     if (figure->quantity == RETURNS)
         out->references[(*count)++] =
-            (struct plot_reference){LEARNER_SOLVED, "solved", !figure->against_noise};
+            (struct plot_reference){LEARNER_SOLVED, "solved", !figure->against_noise, false};
     for (unsigned a = 0; figure->quantity == TIMES && a < 3; a++) {
         results_cell(all, name_of(figure), learners[a].name, 0.0, &cell);
         double median = cell.count > 0 ? sample_quartiles_of(cell.time, cell.count).median : NAN;
         if (isfinite(median))
-            out->references[(*count)++] = (struct plot_reference){median, names[a], a == 0};
+            out->references[(*count)++] = (struct plot_reference){median, names[a], a == 0, a == 0};
     }
 }
 

@@ -14,8 +14,8 @@
 
 static const char *const algorithms[ALGORITHMS] = {"cql", "bcq"};
 static const char *const titles[ALGORITHMS] = {"CQL", "BCQ"};
-static const struct plot_reference references[] = {{1, "not private", false},
-                                                   {0, "random play", false}};
+static const struct plot_reference references[] = {{1, "not private", false, false},
+                                                   {0, "random play", false, false}};
 
 /* A panel and what it points to. */
 struct panel {

@@ -191,8 +191,9 @@ static void write_axes(FILE *out, const struct plot *plot)
         fprintf(out,
                 "set arrow from graph 0, first %.9g to graph 1, first %.9g nohead dashtype 3 "
                 "linewidth 1.2 linecolor rgb '#333333'\n"
-                "set label said at graph %s, first %.9g %s offset 0, -0.6 font ',10'\n",
-                r->y, r->y, r->left ? "0.02" : "0.98", r->y, r->left ? "left" : "right");
+                "set label said at graph %s, first %.9g %s offset 0, %s font ',10'\n",
+                r->y, r->y, r->left ? "0.02" : "0.98", r->y, r->left ? "left" : "right",
+                r->above ? "0.6" : "-0.6");
     }
     for (size_t i = 0; i < plot->unpaid_count; i++)
         fprintf(out,

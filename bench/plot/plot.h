@@ -25,11 +25,11 @@ struct plot_line {
  * up to this many; a panel has no more lines. */
 #define PLOT_LINES 5
 
-/* A dotted line across the panel, with its LABEL below its right end, or below its left one. */
+/* A dotted line across the panel, with its LABEL below its right end, or its left one, or above. */
 struct plot_reference {
     double y;
     const char *label;
-    bool left;
+    bool left, above;
 };
 
 /* A cross at the bottom, in the colour of a line, where no budget pays for a point of it. */
