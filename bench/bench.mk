@@ -225,7 +225,7 @@ check-results: report-programs
 # Every plot of the documentation as PDF, for print.
 plots:
 	@scripts/install-deps plot
-	@mkdir -p $(BUILD)/plots
+	@rm -rf $(BUILD)/plots && mkdir -p $(BUILD)/plots
 	@for plot in docs/*.svg docs/results/*.svg; do \
 	  rsvg-convert --format pdf --output $(BUILD)/plots/$$(basename $$plot .svg).pdf $$plot || exit 1; done
 	@echo $(BUILD)/plots
