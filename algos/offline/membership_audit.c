@@ -216,6 +216,17 @@ const struct mlp_shape *membership_attack_shape(const struct membership_attack *
     return &attack->plan.shape;
 }
 
+void membership_sabotage_plan(enum membership_sabotage sabotage, struct dp_sgd_plan *plan)
+{
+    const double wide = sabotage == MEMBERSHIP_NO_CLIP ? 1000.0 : 2.0;
+    if (sabotage == MEMBERSHIP_HALF_NOISE)
+        plan->noise_multiplier *= 0.5;
+    if (sabotage == MEMBERSHIP_NO_CLIP || sabotage == MEMBERSHIP_DOUBLE_CLIP) {
+        plan->clip_norm *= wide;
+        plan->noise_multiplier /= wide;
+    }
+}
+
 enum algorithm_status membership_attack_run(const struct membership_attack *attack,
                                             enum membership_sabotage sabotage, bool with,
                                             struct noise_source *noise, double *score)
@@ -223,16 +234,7 @@ enum algorithm_status membership_attack_run(const struct membership_attack *atta
     struct algorithm_plan plan = attack->plan;
     struct policy *policy = NULL;
     const char *message = NULL;
-    if (sabotage == MEMBERSHIP_HALF_NOISE)
-        plan.privacy.noise_multiplier *= 0.5;
-    if (sabotage == MEMBERSHIP_NO_CLIP) {
-        plan.privacy.clip_norm *= 1e3;
-        plan.privacy.noise_multiplier *= 1e-3;
-    }
-    if (sabotage == MEMBERSHIP_DOUBLE_CLIP) {
-        plan.privacy.clip_norm *= 2.0;
-        plan.privacy.noise_multiplier *= 0.5;
-    }
+    membership_sabotage_plan(sabotage, &plan.privacy);
     enum algorithm_status status = attack_train(attack, &plan, with, noise, &policy, &message);
     if (status != ALGORITHM_OK)
         return status;

@@ -35,6 +35,9 @@ enum membership_sabotage {
     MEMBERSHIP_SABOTAGES
 };
 
+/* Makes PLAN the one that this fault leaves. */
+void membership_sabotage_plan(enum membership_sabotage sabotage, struct dp_sgd_plan *plan);
+
 struct membership_attack;
 
 /* Plans the training and computes the canary's direction. On ALGORITHM_OK the caller frees *OUT

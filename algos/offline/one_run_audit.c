@@ -306,17 +306,6 @@ const struct dp_sgd_plan *one_run_attack_claim(const struct one_run_attack *atta
 
 /* ---- guesses */
 
-struct scored {
-    double score;
-    bool there;
-};
-
-static int higher_first(const void *a, const void *b)
-{
-    double x = ((const struct scored *)a)->score, y = ((const struct scored *)b)->score;
-    return (x < y) - (x > y);
-}
-
 /* Along the canary's direction, in its length; half of what it moves alone is taken off, so that
  * canaries that move little are not guessed to be away. */
 static double canary_score(const struct one_run_attack *attack, const double *weights,
@@ -333,29 +322,16 @@ static double canary_score(const struct one_run_attack *attack, const double *we
     return isfinite(score) ? score : 0.0;
 }
 
-static void make_guesses(const struct one_run_attack *attack, const double *weights,
-                         const bool *there, struct one_run_guesses *out)
+/* Guesses from the trained WEIGHTS. */
+static void guess_coins(const struct one_run_attack *attack, const double *weights,
+                        const bool *there, struct one_run_guesses *out)
 {
-    const uint32_t count = attack->settings.canaries, side = (uint32_t)(GUESSED * count);
-    struct scored *scored = memory_new(count, sizeof *scored);
+    const uint32_t count = attack->settings.canaries;
+    double *scores = memory_new(count, sizeof *scores);
     for (uint32_t i = 0; i < count; i++)
-        scored[i] = (struct scored){canary_score(attack, weights, i), there[i]};
-    qsort(scored, count, sizeof *scored, higher_first);
-    *out = (struct one_run_guesses){.canaries = count, .guesses = 2 * side};
-    for (uint32_t i = 0; i < side; i++)
-        out->right += scored[i].there + !scored[count - 1 - i].there;
-    free(scored);
-}
-
-static void sabotage_plan(enum membership_sabotage sabotage, struct dp_sgd_plan *plan)
-{
-    const double wide = sabotage == MEMBERSHIP_NO_CLIP ? 1000.0 : 2.0;
-    if (sabotage == MEMBERSHIP_HALF_NOISE)
-        plan->noise_multiplier *= 0.5;
-    if (sabotage == MEMBERSHIP_NO_CLIP || sabotage == MEMBERSHIP_DOUBLE_CLIP) {
-        plan->clip_norm *= wide;
-        plan->noise_multiplier /= wide;
-    }
+        scores[i] = canary_score(attack, weights, i);
+    one_run_guess(scores, there, count, GUESSED, out);
+    free(scores);
 }
 
 enum algorithm_status one_run_attack_run(const struct one_run_attack *attack,
@@ -367,7 +343,7 @@ enum algorithm_status one_run_attack_run(const struct one_run_attack *attack,
     struct algorithm_plan plan = attack->plan;
     bool *there = memory_new(count, sizeof *there);
     double *weights = memory_new(plan.parameter_count, sizeof *weights);
-    sabotage_plan(sabotage, &plan.privacy);
+    membership_sabotage_plan(sabotage, &plan.privacy);
     for (uint32_t i = 0; i < count; i++)
         there[i] = rng_next(coins) >> 63;
     struct dataset *data = canary_data(attack, there, attack->candidate);
@@ -377,7 +353,7 @@ enum algorithm_status one_run_attack_run(const struct one_run_attack *attack,
         run.hooks = *hooks;
     enum algorithm_status status = one_run_train(attack, &run, weights);
     if (status == ALGORITHM_OK)
-        make_guesses(attack, weights, there, out);
+        guess_coins(attack, weights, there, out);
     dataset_free(data);
     free(there);
     free(weights);

@@ -2,11 +2,39 @@
 #include "algos/offline/one_run_bound.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#include "memory/memory.h"
 
 #define FIRST_DELTA 0.4
 #define NEXT_DELTA  0.2   /* of one point in the one before; the last is 1e-11 */
 #define LEAST_LOG   -80.0 /* of a p-value */
 #define MOST_CHANGE 4.0   /* of the noise */
+
+struct scored {
+    double score;
+    bool there;
+};
+
+static int higher_first(const void *a, const void *b)
+{
+    double x = ((const struct scored *)a)->score, y = ((const struct scored *)b)->score;
+    return (x < y) - (x > y);
+}
+
+void one_run_guess(const double *scores, const bool *there, uint32_t count, double share,
+                   struct one_run_guesses *out)
+{
+    const uint32_t side = (uint32_t)(share * count);
+    struct scored *scored = memory_new(count, sizeof *scored);
+    for (uint32_t i = 0; i < count; i++)
+        scored[i] = (struct scored){scores[i], there[i]};
+    qsort(scored, count, sizeof *scored, higher_first);
+    *out = (struct one_run_guesses){.canaries = count, .guesses = 2 * side};
+    for (uint32_t i = 0; i < side; i++)
+        out->right += scored[i].there + !scored[count - 1 - i].there;
+    free(scored);
+}
 
 bool one_run_claim_of(const struct dp_sgd_plan *plan, struct one_run_claim *out)
 {
@@ -65,14 +93,15 @@ double one_run_p_value(const struct one_run_claim *claim, const struct one_run_g
 double one_run_p_value_of_all(const struct one_run_claim *claim, const struct one_run_guesses *seen,
                               uint32_t count)
 {
-    double log_product = 0.0, sum = 0.0, term = 1.0;
+    double log_product = 0.0, sum = 0.0;
     for (uint32_t i = 0; i < count; i++)
         log_product += log(one_run_p_value(claim, &seen[i]));
-    for (uint32_t i = 0; i < count; i++) {
-        sum += term;
-        term *= -log_product / (i + 1.0);
-    }
-    return fmin(1.0, exp(log_product) * sum);
+    if (log_product >= 0.0)
+        return 1.0;
+    for (uint32_t i = 0; i < count;
+         i++) /* in logarithms: the product may be too small for a double */
+        sum += exp(log_product + i * log(-log_product) - lgamma(i + 1.0));
+    return fmin(1.0, sum);
 }
 
 static bool runs_refute(const struct dp_sgd_plan *plan, double noise,

@@ -39,6 +39,11 @@ struct one_run_guesses {
     uint32_t canaries, guesses, right;
 };
 
+/* Guesses the coins of COUNT canaries from their SCORES (no NaN): a SHARE of them (0 .. 1/2), those
+ * of the highest scores, were THERE, and as many of the lowest were not. */
+void one_run_guess(const double *scores, const bool *there, uint32_t count, double share,
+                   struct one_run_guesses *out);
+
 /* An upper bound of the probability that as many guesses or more are right if CLAIM is true. */
 double one_run_p_value(const struct one_run_claim *claim, const struct one_run_guesses *seen);
 

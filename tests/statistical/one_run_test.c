@@ -206,3 +206,17 @@ Test(one_run, runs_are_combined_like_uniform_numbers)
     cr_expect_float_eq(one_run_p_value_of_all(&claim, seen, 2) / (p * p * (1.0 - 2.0 * log(p))),
                        1.0, 1e-9);
 }
+
+/* The product of their p-values is too small for a double. */
+Test(one_run, hundreds_of_runs_are_no_weaker_than_one)
+{
+    enum { RUNS = 1000 };
+    static struct one_run_guesses seen[RUNS];
+    const struct one_run_claim claim = {.epsilon = {0.0}, .delta = {0.0}, .count = 1};
+    for (int i = 0; i < RUNS; i++)
+        seen[i] = (struct one_run_guesses){10, 10, 10};
+    double one = one_run_p_value_of_all(&claim, seen, 1);
+    cr_expect(one > 0.0 && one < 0.002);
+    cr_expect_lt(one_run_p_value_of_all(&claim, seen, 100), 1e-100);
+    cr_expect_lt(one_run_p_value_of_all(&claim, seen, RUNS), 1e-100);
+}
