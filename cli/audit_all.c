@@ -8,13 +8,14 @@
 
 #include "algos/catalogue/algorithms.h"
 #include "algos/offline/one_run_audit.h"
+#include "algos/online/play_audit.h"
 #include "algos/privacy/audit/event_search.h"
 #include "memory/memory.h"
 
 #define MOST_VERDICTS 128
 #define LEVEL         (AUDIT_ALL_FALSE_ALARM / MOST_VERDICTS) /* of one verdict */
 
-enum { CANARIES = 1000, ONE_RUNS = 16, LEAST_ONE_RUNS = 2, WORLD_RUNS = 20000 };
+enum { CANARIES = 1000, ONE_RUNS = 16, PLAY_RUNS = 64, LEAST_ONE_RUNS = 2, WORLD_RUNS = 20000 };
 
 struct audit_row {
     char name[64];
@@ -26,7 +27,7 @@ struct audit_row {
 struct audit_table {
     enum membership_sabotage sabotage;
     uint64_t draws;
-    uint32_t one_runs, world_runs;
+    uint32_t one_runs, play_runs, world_runs;
     bool json, refuted;
 };
 
@@ -72,6 +73,22 @@ static bool search_noise(struct audit_table *table, unsigned first, unsigned *ne
 
 /* ---- trainings */
 
+/* What the runs show about PLAN, as a row. */
+static bool judge_runs(struct audit_table *table, struct audit_row *row,
+                       const struct dp_sgd_plan *plan, const struct one_run_guesses *seen,
+                       uint32_t runs)
+{
+    struct one_run_claim claim;
+    if (!one_run_claim_of(plan, &claim))
+        return false;
+    row->delta = plan->delta;
+    row->claimed = plan->epsilon;
+    row->shown = one_run_shown(plan, seen, runs, LEVEL);
+    row->refuted = one_run_p_value_of_all(&claim, seen, runs) <= LEVEL;
+    print_verdict(table, row);
+    return true;
+}
+
 static enum algorithm_status collect_runs(const struct audit_table *table,
                                           const struct one_run_attack *attack,
                                           struct one_run_guesses seen[ONE_RUNS])
@@ -101,21 +118,12 @@ static bool audit_one_run(struct audit_table *table, const struct algorithm *alg
                                 biases ? "1000 canaries, in biases" : "1000 canaries, in inputs"};
     struct one_run_guesses seen[ONE_RUNS];
     struct one_run_attack *attack = NULL;
-    struct one_run_claim claim;
     const char *message;
     snprintf(row.name, sizeof row.name, "%s, %s", algorithm->name, exact ? "exact" : "float");
     if (one_run_attack_new(&settings, &attack, &message) != ALGORITHM_OK)
         return false;
-    const struct dp_sgd_plan *plan = one_run_attack_claim(attack);
-    bool played =
-        collect_runs(table, attack, seen) == ALGORITHM_OK && one_run_claim_of(plan, &claim);
-    if (played) {
-        row.delta = plan->delta;
-        row.claimed = plan->epsilon;
-        row.shown = one_run_shown(plan, seen, table->one_runs, LEVEL);
-        row.refuted = one_run_p_value_of_all(&claim, seen, table->one_runs) <= LEVEL;
-        print_verdict(table, &row);
-    }
+    bool played = collect_runs(table, attack, seen) == ALGORITHM_OK &&
+                  judge_runs(table, &row, one_run_attack_claim(attack), seen, table->one_runs);
     one_run_attack_free(attack);
     return played;
 }
@@ -171,11 +179,38 @@ static bool audit_algorithm_all_ways(struct audit_table *table, const struct alg
     return audit_two_worlds(table, algorithm);
 }
 
+/* In exact arithmetic steps take a sample of the users; reinforce never samples. */
+static bool audit_play(struct audit_table *table, enum play_audit_way way, bool exact)
+{
+    static const char *const how[PLAY_AUDIT_WAYS] = {"1024 canaries, who play while it learns",
+                                                     "256 canaries, in a fixed buffer",
+                                                     "1024 canaries, each in one update"};
+    const struct play_audit_settings settings = play_audit_usual(way, exact, exact);
+    struct audit_row row = {.how = how[way]};
+    struct one_run_guesses seen[PLAY_RUNS];
+    struct play_attack *attack = NULL;
+    const char *message;
+    struct rng coins;
+    snprintf(row.name, sizeof row.name, "%s, %s", play_audit_algorithm(way),
+             exact ? "exact" : "float");
+    if (play_attack_new(&settings, &attack, &message) != ALGORITHM_OK)
+        return false;
+    enum algorithm_status status = ALGORITHM_OK;
+    rng_seed(&coins, 1, 0);
+    for (uint32_t i = 0; i < table->play_runs && status == ALGORITHM_OK; i++)
+        status = play_attack_run(attack, table->sabotage, &coins, NULL, &seen[i]);
+    bool played = status == ALGORITHM_OK &&
+                  judge_runs(table, &row, play_attack_claim(attack), seen, table->play_runs);
+    play_attack_free(attack);
+    return played;
+}
+
 enum audit_all_result audit_everything(enum membership_sabotage sabotage, double effort, bool json)
 {
     struct audit_table table = {.sabotage = sabotage,
                                 .draws = (uint64_t)(effort * (double)EVENT_DRAWS),
                                 .one_runs = (uint32_t)fmax(LEAST_ONE_RUNS, effort * ONE_RUNS),
+                                .play_runs = (uint32_t)fmax(LEAST_ONE_RUNS, effort * PLAY_RUNS),
                                 .world_runs = (uint32_t)ceil(effort * WORLD_RUNS),
                                 .json = json};
     unsigned count;
@@ -189,6 +224,9 @@ enum audit_all_result audit_everything(enum membership_sabotage sabotage, double
     for (unsigned i = 0; i < count; i++)
         if (all[i]->kind == ALGORITHM_LEARNS_FROM_DATA && all[i]->mechanisms[MECHANISM_DPSGD] &&
             !audit_algorithm_all_ways(&table, all[i]))
+            return AUDIT_ALL_FAILED;
+    for (int i = 0; i < 2 * PLAY_AUDIT_WAYS; i++)
+        if (!audit_play(&table, (enum play_audit_way)(i / 2), !(i & 1)))
             return AUDIT_ALL_FAILED;
     return table.refuted ? AUDIT_ALL_REFUTED : AUDIT_ALL_STANDS;
 }

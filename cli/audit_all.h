@@ -16,9 +16,10 @@ enum audit_all_result {
 };
 
 /* Searches every noise for events, and attacks every algorithm of the table that trains on a
- * dataset by DP-SGD, with many canaries in one run and with one canary in many; SABOTAGE breaks the
- * trainings. EFFORT in (0, 1] is the share of draws and trainings. Prints one row for each on
- * standard output, as it is known: text, or JSON objects. */
+ * dataset by DP-SGD, with many canaries in one run and with one canary in many, and those that
+ * play, with many in one run; SABOTAGE breaks the trainings. EFFORT in (0, 1] is the share of draws
+ * and trainings. Prints one row for each on standard output, as it is known: text, or JSON objects.
+ */
 enum audit_all_result audit_everything(enum membership_sabotage sabotage, double effort, bool json);
 
 #endif

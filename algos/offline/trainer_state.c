@@ -153,6 +153,22 @@ unsigned char *trainer_state_to_bytes(const struct trainer_state *state, uint64_
     return bytes;
 }
 
+bool trainer_state_weights(const unsigned char *bytes, size_t size, size_t count, float *weights)
+{
+    struct header header;
+    if (size < sizeof header)
+        return false;
+    memcpy(&header, bytes, sizeof header);
+    if (header.magic != MAGIC || header.version != VERSION || header.count != count ||
+        header.vectors < 1 || header.vectors > VECTORS_MAX)
+        return false;
+    size_t end = body_size(count, header.vectors);
+    if (size != end + sizeof(uint64_t) || !checksum_holds(bytes, end))
+        return false;
+    memcpy(weights, bytes + sizeof header, count * sizeof *weights);
+    return true;
+}
+
 bool trainer_state_from_bytes(struct trainer_state *state, uint64_t fingerprint,
                               uint64_t total_steps, const unsigned char *bytes, size_t size)
 {

@@ -1,4 +1,5 @@
-/* The trainer's memory between steps, and its byte form: the checkpoint. Within algos/offline. */
+/* The trainer's memory between steps, and its byte form: the checkpoint. Within algos/offline, but
+ * for audits. */
 #ifndef TACET_ALGOS_OFFLINE_TRAINER_STATE_H
 #define TACET_ALGOS_OFFLINE_TRAINER_STATE_H
 
@@ -32,6 +33,10 @@ uint64_t trainer_fingerprint(const struct algorithm_run *run);
 /* The checkpoint, *OUT_SIZE bytes, which the caller frees. */
 unsigned char *trainer_state_to_bytes(const struct trainer_state *state, uint64_t fingerprint,
                                       size_t *out_size);
+
+/* Copies the online weights of the checkpoint BYTES of any run to WEIGHTS[COUNT] (for audits).
+ * False: damage, another version, or another number of weights. */
+bool trainer_state_weights(const unsigned char *bytes, size_t size, size_t count, float *weights);
 
 /* Fills STATE, which trainer_state_init made for the same settings. False, with STATE as it was:
  * damage, another version, another run, more steps than TOTAL_STEPS. */

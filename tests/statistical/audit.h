@@ -50,11 +50,14 @@ enum audit_name {
     AUDIT_CONSENSUS,
     AUDIT_STABLE_PREFIXES,
     AUDIT_HELD_OUT,
-    AUDIT_ONE_RUN, /* one_run_test.c */
+    AUDIT_ONE_RUN, /* one_run_test.c, play_test.c */
     AUDIT_EVENTS,  /* events_test.c */
     AUDIT_RANGES,  /* ranges_test.c */
     AUDIT_COUNT
 };
+
+/* Of each p-value of AUDIT_ONE_RUN, which has 64 of them at most. */
+#define AUDIT_ONE_RUN_LEVEL (AUDIT_FALSE_ALARM / AUDIT_COUNT / 64)
 
 /* The statistic of one output of MECHANISM in the world WITH the unit or without it: what tells
  * the worlds apart, the log-likelihood ratio where it is known. Never NaN. */
