@@ -63,8 +63,9 @@ $(OUT)/tests/unit/privacy/noise_gaussian_words_test.c.o: CFLAGS += -O3 -fno-sani
 
 # Audits of the mechanisms: what an attacker can prove (tests/statistical/audit.h).
 STATISTICAL_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/statistical/*.c))
-# A clip that forgets the biases stands in for the trainer's in one test.
-STATISTICAL_LIBS := -Wl,--wrap=per_example_group_squared_norm
+# A clip that forgets the biases stands in for the trainer's in one test, and a sum that keeps the last one's
+# episodes for that of reinforce.
+STATISTICAL_LIBS := -Wl,--wrap=per_example_group_squared_norm -Wl,--wrap=per_example_lattice_add_one
 STATISTICAL_LIB := $(foreach r,$(FLOOR_algos),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
 
 $(OUT)/test_statistical: $(STATISTICAL_OBJ) $(STATISTICAL_LIB) $(TEST_RUNNER)

@@ -36,7 +36,7 @@ struct play_attack {
     struct algorithm_request request; /* whose coins are CANARY_NOBODY */
     struct algorithm_plan plan;
     uint32_t canaries;
-    uint32_t stay; /* rounds in which a canary is learned from */
+    uint32_t stay; /* rounds whose moves are looked at for one canary */
     float *start;  /* the first weights; owned */
 };
 
@@ -44,11 +44,13 @@ static const struct algorithm *const attacked[PLAY_AUDIT_WAYS] = {
     [PLAY_AUDIT_DQN] = &dqn_algorithm,
     [PLAY_AUDIT_DQN_FIXED] = &dqn_algorithm,
     [PLAY_AUDIT_REINFORCE] = &reinforce_algorithm,
+    [PLAY_AUDIT_REINFORCE_LATER] = &reinforce_algorithm,
 };
 
 struct play_audit_settings play_audit_usual(enum play_audit_way way, bool exact, bool sampled)
 {
-    static const uint32_t rounds[PLAY_AUDIT_WAYS] = {8, 1, 4}, steps[PLAY_AUDIT_WAYS] = {10, 20, 1};
+    static const uint32_t rounds[PLAY_AUDIT_WAYS] = {8, 1, 4, 8},
+                          steps[PLAY_AUDIT_WAYS] = {10, 20, 1, 1};
     return (struct play_audit_settings){.way = way,
                                         .exact = exact,
                                         .sampled = sampled,
@@ -57,6 +59,11 @@ struct play_audit_settings play_audit_usual(enum play_audit_way way, bool exact,
                                         .noise_multiplier = 1.5,
                                         .delta = 1e-5,
                                         .seed = 1};
+}
+
+static bool way_is_reinforce(enum play_audit_way way)
+{
+    return attacked[way] == &reinforce_algorithm;
 }
 
 const char *play_audit_algorithm(enum play_audit_way way)
@@ -126,14 +133,18 @@ static void set_dqn(struct play_attack *attack)
 static void set_reinforce(struct play_attack *attack)
 {
     const struct play_audit_settings *asked = &attack->settings;
-    const struct setting settings[] = {{"episodes", (double)asked->rounds * USERS},
-                                       {"episodes_per_update", USERS},
+    const double stay = asked->way == PLAY_AUDIT_REINFORCE_LATER ? 2 : 1;
+    const double steps = asked->rounds + stay - 1.0, users = USERS / stay;
+    const struct setting settings[] = {{"episodes", steps * users},
+                                       {"episodes_per_update", users},
                                        {"clip_norm", 1e-6},
                                        {"learning_rate", 1e-3},
                                        {"noise_multiplier", asked->noise_multiplier},
                                        {"arithmetic", asked->exact}};
     put_settings(attack, settings, sizeof settings / sizeof settings[0]);
     attack->request.world_parameters[CANARY_EPISODE_STEPS] = 2;
+    attack->request.world_parameters[CANARY_WAVE_USERS] = users;
+    attack->request.world_parameters[CANARY_WAVES_APART] = attack->stay = (uint32_t)stay;
 }
 
 static const char *play_audit_problem(const struct play_audit_settings *asked)
@@ -143,7 +154,7 @@ static const char *play_audit_problem(const struct play_audit_settings *asked)
     if (asked->way == PLAY_AUDIT_DQN_FIXED ? asked->rounds != 1 : !even)
         return "2 to 64 rounds, an even number, or 1 on a fixed buffer";
     if (asked->round_steps < 1 || asked->round_steps > MOST_STEPS ||
-        (asked->way == PLAY_AUDIT_REINFORCE && asked->round_steps > 1))
+        (way_is_reinforce(asked->way) && asked->round_steps > 1))
         return "a round has 1 to 10,000 steps, or 1 of reinforce";
     return NULL;
 }
@@ -151,12 +162,10 @@ static const char *play_audit_problem(const struct play_audit_settings *asked)
 static enum algorithm_status play_prepare(struct play_attack *attack, const char **message)
 {
     const struct play_audit_settings *asked = &attack->settings;
-    const bool reinforce = asked->way == PLAY_AUDIT_REINFORCE;
     *message = play_audit_problem(asked);
     if (*message)
         return ALGORITHM_BAD_INPUT;
     attack->algorithm = attacked[asked->way];
-    attack->stay = 1;
     attack->request = (struct algorithm_request){.mechanism = MECHANISM_DPSGD,
                                                  .epsilon = 1e4,
                                                  .delta = asked->delta,
@@ -167,7 +176,7 @@ static enum algorithm_status play_prepare(struct play_attack *attack, const char
                                                  .world = &canary_world};
     env_defaults(&canary_world, attack->request.world_parameters);
     algorithm_defaults(attack->algorithm, NULL, &attack->request.parameters);
-    if (reinforce)
+    if (way_is_reinforce(asked->way))
         set_reinforce(attack);
     else
         set_dqn(attack);
@@ -220,7 +229,7 @@ static bool see_reinforce(const struct sighting *seen, float *weights, const uns
                                          .count = seen->count,
                                          .vector = {weights, moments, moments + seen->count}};
     memcpy(&fingerprint, bytes + FINGERPRINT_AT, sizeof fingerprint);
-    bool read = online_from_bytes(&memory, fingerprint, CANARY_WORLD_ROUNDS, bytes, size);
+    bool read = online_from_bytes(&memory, fingerprint, seen->rows, bytes, size);
     free(moments);
     return read;
 }
@@ -246,9 +255,8 @@ static bool see_weights(void *context, uint64_t steps_done, const unsigned char 
     struct sighting *seen = context;
     float *row = sighting_row(seen, seen->next++);
     (void)steps_done;
-    return seen->attack->settings.way == PLAY_AUDIT_REINFORCE
-               ? see_reinforce(seen, row, bytes, size)
-               : see_dqn(seen, row, bytes, size);
+    return way_is_reinforce(seen->attack->settings.way) ? see_reinforce(seen, row, bytes, size)
+                                                        : see_dqn(seen, row, bytes, size);
 }
 
 /* Trains by PLAN with these COINS. SEEN has room for all rows. */
@@ -318,25 +326,31 @@ const struct dp_sgd_plan *play_attack_claim(const struct play_attack *attack)
 
 /* ---- guesses */
 
-/* How far the weight of each canary's direction moved. Of reinforce, a step of Adam is here
- * proportional to its first moment, m_t / (1 - beta^t), so the moves of two updates give what the
- * later one added to it: m_t - beta m_(t-1). */
+/* How far a round moved the weight AT. A step of Adam is here proportional to its first moment,
+ * m_t / (1 - beta^t), so the moves of two updates give what the later one added to it: m_t - beta
+ * m_(t-1). */
+static double round_move(const struct sighting *seen, uint32_t round, size_t at)
+{
+    const double beta = way_is_reinforce(seen->attack->settings.way) ? ADAM_BETA : 0.0;
+    double begin = sighting_row(seen, round)[at], end = sighting_row(seen, round + 1)[at];
+    double before = round > 0 ? begin - (double)sighting_row(seen, round - 1)[at] : 0.0;
+    return (end - begin) * (1.0 - pow(beta, round + 1.0)) -
+           before * (beta - pow(beta, round + 1.0));
+}
+
+/* How far each canary's direction moved while the canary was looked for. */
 static void find_scores(const struct play_attack *attack, const struct sighting *seen,
                         double *scores)
 {
-    const double beta = attack->settings.way == PLAY_AUDIT_REINFORCE ? ADAM_BETA : 0.0;
     const uint32_t width = SIDE / attack->stay;
     for (uint32_t canary = 0; canary < attack->canaries; canary++) {
         const uint32_t coordinate = canary / SIDE % SIDE;
         const uint32_t wave = canary / DIRECTIONS * attack->stay + coordinate / width;
         const size_t at = (size_t)(canary % SIDE) * SIDE + coordinate;
-        double begin = sighting_row(seen, wave)[at],
-               end = sighting_row(seen, wave + attack->stay)[at];
-        double before = wave > 0 ? begin - (double)sighting_row(seen, wave - 1)[at] : 0.0;
-        scores[canary] =
-            (end - begin) * (1.0 - pow(beta, wave + 1.0)) - before * (beta - pow(beta, wave + 1.0));
-        if (!isfinite(scores[canary]))
-            scores[canary] = 0.0;
+        double sum = 0.0;
+        for (uint32_t i = 0; i < attack->stay; i++)
+            sum += round_move(seen, wave + i, at);
+        scores[canary] = isfinite(sum) ? sum : 0.0;
     }
 }
 

@@ -17,6 +17,9 @@ enum play_audit_way {
                            * two. The weights at the end of every round are seen */
     PLAY_AUDIT_DQN_FIXED, /* its buffer is filled first, with 256 canaries. The policy is seen */
     PLAY_AUDIT_REINFORCE, /* 256 canaries in each update. The weights after every update are seen */
+    PLAY_AUDIT_REINFORCE_LATER, /* 128 canaries in each update. What the next update moves is added
+                                 * to what theirs moves, so that an episode which enters both is
+                                 * found */
     PLAY_AUDIT_WAYS
 };
 

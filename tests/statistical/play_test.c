@@ -2,16 +2,48 @@
  * (algos/online/play_audit.h). */
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "algos/nn/per_example_lattice.h"
+#include "algos/online/canary_world.h"
 #include "algos/online/play_audit.h"
 #include "tests/statistical/audit.h"
 
-enum { MOST_RUNS = 64 };
+enum { MANY_RUNS = 64, MOST_RUNS = 128, WEIGHTS = CANARY_WORLD_SIDE * (CANARY_WORLD_SIDE + 1) };
 
-static const char *const names[PLAY_AUDIT_WAYS] = {"dqn, play", "dqn, fixed", "reinforce"};
+/* ---- a sum that keeps what was in the last, in place of reinforce's (tests.mk, --wrap) */
+
+static bool uses_twice;
+static uint32_t episodes;                   /* so far */
+static int64_t last[WEIGHTS], now[WEIGHTS]; /* sums of the last update and of this */
+
+void sum_once(const float *gradient, size_t count, double units,
+              int64_t *sum) __asm__("__real_per_example_lattice_add_one");
+void asked_sum(const float *gradient, size_t count, double units,
+               int64_t *sum) __asm__("__wrap_per_example_lattice_add_one");
+
+void asked_sum(const float *gradient, size_t count, double units, int64_t *sum)
+{
+    sum_once(gradient, count, units, sum);
+    if (!uses_twice)
+        return;
+    cr_assert_eq(count, WEIGHTS);
+    if (episodes++ % (CANARY_WORLD_USERS / 2) == 0) {
+        memcpy(last, now, sizeof last);
+        memset(now, 0, sizeof now);
+        for (size_t i = 0; i < count; i++)
+            sum[i] += last[i];
+    }
+    sum_once(gradient, count, units, now);
+}
+
+/* ---- audits */
+
+static const char *const names[PLAY_AUDIT_WAYS] = {"dqn, play", "dqn, fixed", "reinforce",
+                                                   "reinforce, later"};
 
 /* Trainings of each. */
-static const uint32_t enough[PLAY_AUDIT_WAYS] = {16, 64, 32};
+static const uint32_t enough[PLAY_AUDIT_WAYS] = {16, 64, 32, 16};
 
 /* What the runs of an audit gave. */
 struct played {
@@ -49,7 +81,7 @@ static double play_p_value(const struct played *played, const struct dp_sgd_plan
     struct one_run_claim curve;
     cr_assert(one_run_claim_of(claim, &curve));
     double p = one_run_p_value_of_all(&curve, played->seen, played->runs);
-    printf("play: %-10s %-5s %2lu steps at %-4g  claimed %6.3f shown %6.3f p %7.1e  %u "
+    printf("play: %-16s %-5s %2lu steps at %-4g  claimed %6.3f shown %6.3f p %7.1e  %u "
            "runs  %s\n",
            names[settings->way], settings->exact ? "exact" : "float", (unsigned long)claim->steps,
            claim->sampling_rate, claim->epsilon,
@@ -63,7 +95,7 @@ Test(play, every_way_to_play_stays_under_its_claim)
     for (int i = 0; i < 3 * PLAY_AUDIT_WAYS; i++) {
         const enum play_audit_way way = (enum play_audit_way)(i / 3);
         const bool exact = i % 3 > 0, sampled = i % 3 > 1;
-        if (way == PLAY_AUDIT_REINFORCE && sampled)
+        if (way >= PLAY_AUDIT_REINFORCE && sampled)
             continue;
         const struct play_audit_settings settings = play_audit_usual(way, exact, sampled);
         const struct played played =
@@ -75,7 +107,7 @@ Test(play, every_way_to_play_stays_under_its_claim)
 
 Test(play, finds_half_the_noise_and_a_clip_twice_as_wide)
 {
-    for (int i = 0; i < 2 * PLAY_AUDIT_WAYS && !audit_is_sanitized(); i++) {
+    for (int i = 0; i < 2 * PLAY_AUDIT_REINFORCE_LATER && !audit_is_sanitized(); i++) {
         const enum play_audit_way way = (enum play_audit_way)(i / 2);
         const bool wide = i & 1;
         const struct play_audit_settings settings = play_audit_usual(way, true, false);
@@ -93,7 +125,7 @@ Test(play, finds_a_plan_that_counts_half_the_steps_of_a_user)
     if (audit_is_sanitized())
         return;
     const struct play_audit_settings settings = play_audit_usual(PLAY_AUDIT_DQN, true, false);
-    const struct played played = play_audit(&settings, MEMBERSHIP_SOUND, 64);
+    const struct played played = play_audit(&settings, MEMBERSHIP_SOUND, MANY_RUNS);
     struct dp_sgd_plan claim = played.claim;
     cr_assert_eq(claim.steps, 2);
     claim.steps = 1;
@@ -102,6 +134,20 @@ Test(play, finds_a_plan_that_counts_half_the_steps_of_a_user)
     cr_expect_leq(p, AUDIT_FALSE_ALARM, "p-value %g", p);
     p = play_p_value(&played, &played.claim, &settings, "as claimed");
     cr_expect_gt(p, AUDIT_ONE_RUN_LEVEL, "p-value %g", p);
+}
+
+/* An episode that enters the next update, too. */
+Test(play, finds_episodes_that_are_used_twice)
+{
+    if (audit_is_sanitized())
+        return;
+    const struct play_audit_settings settings =
+        play_audit_usual(PLAY_AUDIT_REINFORCE_LATER, true, false);
+    uses_twice = true;
+    const struct played played = play_audit(&settings, MEMBERSHIP_SOUND, MOST_RUNS);
+    uses_twice = false;
+    double p = play_p_value(&played, &played.claim, &settings, "used twice");
+    cr_expect_leq(p, AUDIT_FALSE_ALARM, "p-value %g", p);
 }
 
 Test(play, settings_out_of_range_are_refused)

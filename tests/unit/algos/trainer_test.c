@@ -8,6 +8,7 @@
 #include "algos/nn/optimizer.h"
 #include "algos/offline/cql.h"
 #include "algos/offline/offline.h"
+#include "algos/offline/trainer_state.h"
 
 enum { EXPERTS = 12, DIM = 4, STEPS = 9000 };
 
@@ -220,6 +221,31 @@ Test(trainer, damaged_checkpoints_are_refused)
     cr_assert_eq(train_status(&f), ALGORITHM_BAD_CHECKPOINT);
     f.run.checkpoint_size = f.checkpoint_size;
     policy_free(train(&f));
+    teardown(&f);
+}
+
+/* What audits read of a checkpoint. */
+Test(trainer, weights_are_read_of_whole_checkpoints_alone)
+{
+    struct fixture f;
+    setup(&f, MECHANISM_DPSGD);
+    make_plan(&f);
+    take_checkpoint(&f);
+    const size_t count = f.plan.parameter_count;
+    float *weights = calloc(count, sizeof *weights);
+    cr_assert_not_null(weights);
+    cr_assert(trainer_state_weights(f.checkpoint, f.checkpoint_size, count, weights));
+    cr_expect_neq(weights[0], 0.0F);
+    cr_expect_not(trainer_state_weights(f.checkpoint, f.checkpoint_size, count - 1, weights));
+    cr_expect_not(trainer_state_weights(f.checkpoint, f.checkpoint_size - 1, count, weights));
+    cr_expect_not(trainer_state_weights(f.checkpoint, 3, count, weights));
+    for (size_t i = 0; i < f.checkpoint_size; i += 7) {
+        f.checkpoint[i] ^= 4;
+        cr_expect_not(trainer_state_weights(f.checkpoint, f.checkpoint_size, count, weights),
+                      "byte %zu", i);
+        f.checkpoint[i] ^= 4;
+    }
+    free(weights);
     teardown(&f);
 }
 
