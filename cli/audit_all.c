@@ -179,13 +179,13 @@ static bool audit_algorithm_all_ways(struct audit_table *table, const struct alg
     return audit_two_worlds(table, algorithm);
 }
 
-/* In exact arithmetic steps take a sample of the users; reinforce never samples. */
+/* In float the steps of dqn take a sample of the users. */
 static bool audit_play(struct audit_table *table, enum play_audit_way way, bool exact)
 {
     static const char *const how[PLAY_AUDIT_WAYS] = {
         "1024 canaries, who play while it learns", "256 canaries, in a fixed buffer",
         "1024 canaries, each in one update", "1024 canaries, and the update after"};
-    const struct play_audit_settings settings = play_audit_usual(way, exact, exact);
+    const struct play_audit_settings settings = play_audit_usual(way, exact, !exact);
     struct audit_row row = {.how = how[way]};
     struct one_run_guesses seen[PLAY_RUNS];
     struct play_attack *attack = NULL;
