@@ -8,4 +8,4 @@ fuzz:
 	@$(MAKE) --no-print-directory VARIANT=fuzz $(patsubst %,$(BUILD)/fuzz/%,$(FUZZERS))
 
 $(OUT)/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.c.o $(FUZZ_LIBS)
-	$(CC) $(COMMON) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< -Wl,--start-group $(FUZZ_LIBS) -Wl,--end-group $(LDLIBS)
+	$(CXX) $(COMMON) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< -Wl,--start-group $(FUZZ_LIBS) -Wl,--end-group $(LDLIBS)
