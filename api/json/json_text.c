@@ -9,6 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "memory/buffer.h"
+
+#define LOAD_FLAGS (JSON_REJECT_DUPLICATES | JSON_DECODE_ANY)
+
 /* An array or object counts as this many numbers, because even an empty one takes so much more
  * memory. */
 #define CONTAINER_VALUES 8
@@ -47,6 +51,72 @@ static struct extent measure_extent(const char *bytes, size_t size)
             break;
     }
     return extent;
+}
+
+/* ---- integers beyond 64 bits. RFC 8785 writes every number below 1e21 without an exponent, and
+ * jansson reads no integer from 2^63 on. Such numbers get a fraction, in a copy of the text, so
+ * that they are read as the doubles that they are */
+
+#define INTEGER_DIGITS 19 /* of 2^63 */
+
+/* True when the number TEXT[size] is an integer that jansson does not read. */
+static bool is_wide_integer(const char *text, size_t size)
+{
+    bool negative = size > 0 && text[0] == '-';
+    const char *most = negative ? "9223372036854775808" : "9223372036854775807";
+    text += negative;
+    size -= negative;
+    if (size < INTEGER_DIGITS || text[0] == '0')
+        return false;
+    for (size_t i = 0; i < size; i++)
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+    return size > INTEGER_DIGITS || memcmp(text, most, INTEGER_DIGITS) > 0;
+}
+
+/* The bytes of the string, or of the number, that begins at AT; 0: neither does. */
+static size_t token_length(const char *at, const char *end)
+{
+    size_t length = 0, left = (size_t)(end - at);
+    if (*at == '"') {
+        for (length = 1; length < left && at[length] != '"'; length++)
+            length += at[length] == '\\';
+        return length < left ? length + 1 : left;
+    }
+    while (length < left && at[length] != '\0' && strchr("+-.0123456789Ee", at[length]))
+        length++;
+    return length;
+}
+
+/* Copies BYTES to OUT with ".0" behind every wide integer. False: there is none, or no memory. */
+static bool widen_integers(const char *bytes, size_t size, struct buffer *out)
+{
+    bool found = false;
+    const char *end = bytes + size;
+    for (const char *at = bytes; at < end;) {
+        size_t length = token_length(at, end);
+        bool wide = is_wide_integer(at, length);
+        length = length > 0 ? length : 1;
+        if (!buffer_add(out, at, length) || (wide && !buffer_add(out, ".0", 2)))
+            return false;
+        found = found || wide;
+        at += length;
+    }
+    return found;
+}
+
+/* Parses by our rules; NULL: *ERROR says why. COPY (for buffer_clear) has the text that *ERROR is
+ * about where that is not BYTES. */
+static json_t *load_text(const char *bytes, size_t size, struct buffer *copy, json_error_t *error)
+{
+    json_t *value = json_loadb(bytes, size, LOAD_FLAGS, error);
+    buffer_init(copy, 2 * size + 2);
+    if (value || json_error_code(error) != json_error_numeric_overflow)
+        return value;
+    if (widen_integers(bytes, size, copy))
+        return json_loadb(copy->bytes, copy->size, LOAD_FLAGS, error);
+    buffer_clear(copy);
+    return NULL;
 }
 
 /* Explains a parse error. jansson quotes the text at which it stopped, which may be private; the
@@ -102,8 +172,10 @@ enum json_text_status json_text_parse(const char *bytes, size_t size, json_t **o
     if (status != JSON_TEXT_GOOD)
         return status;
     json_error_t error;
-    json_t *value = json_loadb(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    struct buffer copy;
+    json_t *value = load_text(bytes, size, &copy, &error);
     if (value) {
+        buffer_clear(&copy);
         *out = value;
         return JSON_TEXT_GOOD;
     }
@@ -111,12 +183,19 @@ enum json_text_status json_text_parse(const char *bytes, size_t size, json_t **o
     status = explain_error(&error, &what);
     snprintf(fault->detail, sizeof fault->detail, "Line %d, column %d: %s.", error.line,
              error.column, what);
-    if (status == JSON_TEXT_INVALID && error.position > 0 && (size_t)error.position <= size)
-        json_place(bytes, (size_t)error.position, fault->pointer);
+    const char *read = copy.bytes ? copy.bytes : bytes;
+    if (status == JSON_TEXT_INVALID && error.position > 0 &&
+        (size_t)error.position <= (copy.bytes ? copy.size : size))
+        json_place(read, (size_t)error.position, fault->pointer);
+    buffer_clear(&copy);
     return status;
 }
 
 json_t *json_text_stored(const char *text)
 {
-    return json_loads(text, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+    json_error_t error;
+    struct buffer copy;
+    json_t *value = load_text(text, strlen(text), &copy, &error);
+    buffer_clear(&copy);
+    return value;
 }

@@ -48,6 +48,25 @@ static const char *ward(struct fixture *f, const char *described)
     return id;
 }
 
+/* A number that RFC 8785 writes as an integer of more than 64 bits is stored and read like others.
+ */
+Test(described, bounds_are_any_numbers)
+{
+    struct fixture *f = fixture_open();
+    struct response *made =
+        declare(f, "\"description\":{\"row\":\"r\",\"expert\":\"e\",\"features\":[{\"name\":\"x\","
+                   "\"low\":-1e20,\"high\":1e20}],\"actions\":[\"l\",\"r\"]}");
+    expect_status(made, 201);
+    const char *path = domain_path("/v1/datasets/%s", response_text(made, "/id"));
+    struct response *shown = fixture_get(f, "steward", path);
+    expect_status(shown, 200);
+    cr_expect(response_number(shown, "/description/features/0/high") == 1e20);
+    static const char line[] = "{\"expert\":\"e\",\"states\":[[1e19],[2e19]],\"actions\":[1],"
+                               "\"rewards\":[1],\"terminated\":true,\"truncated\":false}\n";
+    expect_status(domain_upload(f, NULL, response_text(made, "/id"), line, 0, NULL), 201);
+    fixture_close(f);
+}
+
 Test(described, dimensions_follow_from_the_features)
 {
     struct fixture *f = fixture_open();
