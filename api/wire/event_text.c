@@ -20,6 +20,7 @@ bool event_text_read(const char *bytes, size_t size, struct event *out,
     json_t *json = NULL;
     struct json_fault wrong;
     fault[0] = '\0';
+    *out = (struct event){0};
     if (json_text_parse(bytes, size, &json, &wrong) != JSON_TEXT_GOOD) {
         snprintf(fault, EVENT_TEXT_FAULT_SIZE, "%s%s%s", wrong.pointer,
                  wrong.pointer[0] == '\0' ? "" : ": ", wrong.detail);

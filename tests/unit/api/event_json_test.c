@@ -205,7 +205,9 @@ Test(event_json, reads_text_for_those_without_json)
     cr_assert_eq(event.mechanism.gaussian.sampling_rate, 1);
     event_clear(&event);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        memset(&event, 0xa5, sizeof event);
         cr_expect(!event_text_read(wrong[i][0], strlen(wrong[i][0]), &event, fault));
+        event_clear(&event); /* it is empty, whatever was there before */
         cr_expect_not_null(strstr(fault, wrong[i][1]), "%s: %s", wrong[i][0], fault);
     }
 }
