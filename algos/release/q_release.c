@@ -102,10 +102,21 @@ static struct q_release *new_release(const struct q_terms *terms, enum q_form fo
     return release;
 }
 
+/* False: a value is not finite, or one of a path, which has no noise yet, is beyond what a mean of
+ * values and of advantages can be. */
+static bool values_fit(const struct q_terms *t, const double *values, size_t count)
+{
+    double most = t->form == Q_FORM_PATH ? 2.0 * t->value_limit : INFINITY;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]) || fabs(values[i]) > most)
+            return false;
+    return true;
+}
+
 static bool keep_values(struct q_release *release, const double *values)
 {
     release->value_count = numbers_of(&release->terms);
-    if (release->value_count == 0)
+    if (release->value_count == 0 || !values_fit(&release->terms, values, release->value_count))
         return false;
     size_t size = release->value_count * sizeof *values;
     release->value =
@@ -130,7 +141,7 @@ static struct q_release *release_path(const struct q_terms *terms, const double 
     if (!release)
         return NULL;
     bool fits = !gaussian_path_problem(&law) && keep_values(release, mean);
-    if (fits && lattice && gaussian_tree_takes(lattice)) {
+    if (fits && lattice && gaussian_tree_takes(&law, lattice, terms->value_limit)) {
         release->lattice = *lattice;
         release->tree = gaussian_tree_new(&law, lattice, key);
     } else if (fits && !lattice) {

@@ -21,7 +21,8 @@
 
 #define KEY_BYTES   GAUSSIAN_PATH_KEY_BYTES
 #define BLOCK_WORDS (CHACHA20_BLOCK_BYTES / 8)
-#define FIRST       2 /* blocks of every coordinate that are made at once */
+#define FIRST       2      /* blocks of every coordinate that are made at once */
+#define STEPS_MOST  0x1p61 /* in a coordinate: with its noise they are an int64_t */
 
 struct gaussian_tree {
     struct gaussian_path_axis axis;
@@ -40,28 +41,36 @@ bool gaussian_tree_fits(const struct gaussian_path_law *law, uint32_t paths, dou
     return gaussian_lattice_fits(sensitivity, law->sigma, (size_t)coordinates_of(law, paths));
 }
 
+/* Half of this bounds a coordinate of anything within the limit; 2^-59 of it bounds the error of
+ * the quotient above, whose four operations and two constants are right to 2^-61 each. */
+static double coordinate_most(const struct gaussian_path_law *law, double value_limit)
+{
+    double least_spread = sqrt(tanh(ldexp(law->beta, -(int)law->bits)));
+    return 4.0 * value_limit / least_spread * (1.0 + 1e-14);
+}
+
 struct gaussian_lattice gaussian_tree_lattice(const struct gaussian_path_law *law, uint32_t paths,
                                               double sensitivity, double value_limit)
 {
-    /* Half of this bounds a coordinate of anything within the limit; 2^-59 of it bounds the error
-     * of the quotient above, whose four operations and two constants are right to 2^-61 each. */
-    double least_spread = sqrt(tanh(ldexp(law->beta, -(int)law->bits)));
-    double most = 4.0 * value_limit / least_spread * (1.0 + 1e-14);
-    return gaussian_lattice_of(sensitivity, law->sigma, (size_t)coordinates_of(law, paths), most);
+    return gaussian_lattice_of(sensitivity, law->sigma, (size_t)coordinates_of(law, paths),
+                               coordinate_most(law, value_limit));
 }
 
-bool gaussian_tree_takes(const struct gaussian_lattice *lattice)
+bool gaussian_tree_takes(const struct gaussian_path_law *law,
+                         const struct gaussian_lattice *lattice, double value_limit)
 {
     int exponent;
     return isnormal(lattice->step) && frexp(lattice->step, &exponent) == 0.5 &&
-           lattice->scale > 0 && lattice->scale <= NOISE_LATTICE_MAX;
+           coordinate_most(law, value_limit) / lattice->step <= STEPS_MOST && lattice->scale > 0 &&
+           lattice->scale <= NOISE_LATTICE_MAX;
 }
 
 struct gaussian_tree *gaussian_tree_new(const struct gaussian_path_law *law,
                                         const struct gaussian_lattice *lattice,
                                         const uint8_t key[KEY_BYTES])
 {
-    assert(!gaussian_path_problem(law) && law->dimensions == 1 && gaussian_tree_takes(lattice));
+    assert(!gaussian_path_problem(law) && law->dimensions == 1 &&
+           gaussian_tree_takes(law, lattice, 0.0));
     if (sodium_init() < 0)
         return NULL;
     struct gaussian_tree *tree = sodium_malloc(sizeof *tree); /* locked, kept out of cores */

@@ -34,8 +34,10 @@ bool gaussian_tree_fits(const struct gaussian_path_law *law, uint32_t paths, dou
 struct gaussian_lattice gaussian_tree_lattice(const struct gaussian_path_law *law, uint32_t paths,
                                               double sensitivity, double value_limit);
 
-/* Whether LATTICE can be one of gaussian_tree_lattice: for what is read back. */
-bool gaussian_tree_takes(const struct gaussian_lattice *lattice);
+/* Whether LATTICE can be one of gaussian_tree_lattice for LAW and VALUE_LIMIT: for what is read
+ * back. */
+bool gaussian_tree_takes(const struct gaussian_path_law *law,
+                         const struct gaussian_lattice *lattice, double value_limit);
 
 struct gaussian_tree;
 

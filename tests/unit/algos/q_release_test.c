@@ -136,6 +136,25 @@ Test(q_release, a_path_of_before_keeps_its_numbers)
     q_release_free(new);
 }
 
+/* Numbers that no release can have, with a checksum that holds: a path would compute beyond its
+ * lattice, and a grid would answer what is no number. */
+Test(q_release, values_that_no_release_has_are_refused)
+{
+    static const double wrong[] = {INFINITY, NAN, 1e300};
+    for (int form = 0; form < Q_FORMS; form += 2) /* path, grid */
+        for (size_t i = 0; i < sizeof wrong / sizeof wrong[0] - (form == Q_FORM_GRID); i++) {
+            struct q_release *release = make((enum q_form)form);
+            size_t size = 0;
+            unsigned char *bytes = q_release_to_bytes(release, &size);
+            memcpy(bytes + sizeof key, &wrong[i], sizeof wrong[i]);
+            checksum_seal(bytes, size - sizeof(uint64_t));
+            cr_expect_null(q_release_from_bytes(q_release_terms(release), bytes, size), "%d %g",
+                           form, wrong[i]);
+            free(bytes);
+            q_release_free(release);
+        }
+}
+
 Test(q_release, states_outside_are_refused_or_clamped)
 {
     for (int form = 0; form < Q_FORMS; form++) {

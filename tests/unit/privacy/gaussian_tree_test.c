@@ -295,11 +295,12 @@ Test(gaussian_tree, what_has_no_lattice_is_refused)
     law.bits = 8;
     cr_expect(gaussian_tree_fits(&law, 16, 1e-6));
     const struct gaussian_lattice good = gaussian_tree_lattice(&law, 1, 0.1, 1.0);
-    const struct gaussian_lattice bad[] = {{0.0, 5},      {-0.5, 5}, {0.3, 5},          {NAN, 5},
-                                           {INFINITY, 5}, {0.25, 0}, {0.25, UINT64_MAX}};
-    cr_expect(gaussian_tree_takes(&good));
+    const struct gaussian_lattice bad[] = {{0.0, 5},           {-0.5, 5},     {0.3, 5},
+                                           {NAN, 5},           {INFINITY, 5}, {0.25, 0},
+                                           {0.25, UINT64_MAX}, {0x1p-80, 5}};
+    cr_expect(gaussian_tree_takes(&law, &good, 1.0));
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        cr_expect(!gaussian_tree_takes(&bad[i]), "%zu", i);
+        cr_expect(!gaussian_tree_takes(&law, &bad[i], 1.0), "%zu", i);
     struct gaussian_tree *tree = gaussian_tree_new(&law, &good, some_key);
     cr_expect_not_null(tree);
     gaussian_tree_free(tree);
