@@ -12,6 +12,7 @@
 
 #include "algos/data/checksum.h"
 #include "algos/offline/trainer_state.h"
+#include "algos/privacy/training/sparse_vector.h"
 #include "memory/memory.h"
 
 enum { MAGIC = 0x47545354, VERSION = 1 };
@@ -110,7 +111,8 @@ static bool read_header(uint64_t fingerprint, const unsigned char *bytes, size_t
     size_t room = size - sizeof *out - sizeof(uint64_t);
     if (out->magic != MAGIC || out->version != VERSION || out->fingerprint != fingerprint ||
         out->records > room || checksum_padded(out->records) > room || out->state_dim == 0 ||
-        out->action_count == 0 || out->action_count > UINT16_MAX)
+        out->action_count == 0 || out->action_count > UINT16_MAX ||
+        out->slots > SPARSE_VECTOR_MAX_TRAJECTORIES)
         return false;
     return checksum_holds(bytes, sizeof *out + checksum_padded(out->records));
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algos/data/checksum.h"
 #include "algos/offline/cql.h"
 #include "algos/offline/expert_policies.h"
 #include "algos/offline/schedule.h"
@@ -276,6 +277,28 @@ Test(stage, what_was_released_is_kept_first_and_never_drawn_again)
     dataset_free(released);
     policy_free(policy);
     teardown(&f);
+}
+
+/* A checkpoint whose checksum holds asks for no more memory than a released set can take. */
+Test(stage, a_checkpoint_of_too_many_slots_is_refused)
+{
+    const float states[] = {0.5F, 0.25F}, rewards[] = {1.0F};
+    const uint16_t actions[] = {1};
+    const struct trajectory one = {
+        .length = 1, .terminated = true, .states = states, .actions = actions, .rewards = rewards};
+    struct dataset_builder *builder = dataset_builder_new(1, 2, 1);
+    cr_assert(dataset_builder_add(builder, &one));
+    struct dataset *released = dataset_builder_finish(builder), *back = NULL;
+    size_t size, used;
+    unsigned char *bytes = stage_state_to_bytes(released, 7, &size);
+    cr_assert(stage_state_from_bytes(7, bytes, size, &back, &used));
+    dataset_free(back);
+    const uint32_t slots = UINT32_MAX;
+    memcpy(bytes + 24, &slots, sizeof slots);
+    checksum_seal(bytes, size - sizeof(uint64_t));
+    cr_expect(!stage_state_from_bytes(7, bytes, size, &back, &used));
+    free(bytes);
+    dataset_free(released);
 }
 
 /* Labels and plain steps have no noise of the second stage: interrupted or not, the same bits. */
