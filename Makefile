@@ -16,7 +16,8 @@ CFLAGS_debug   := -O0 -g3
 CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 CFLAGS_tsan    := -O1 -g -fsanitize=thread -fno-omit-frame-pointer
 CFLAGS_fuzz    := -O1 -g -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all
-ifeq ($(VARIANT),fuzz)
+CFLAGS_cover   := -O1 -g -fprofile-instr-generate -fcoverage-mapping
+ifneq ($(filter fuzz cover,$(VARIANT)),)
 CC  := clang
 CXX := clang++
 endif
@@ -82,6 +83,7 @@ help:
 	@echo 'make reproduce-kickstart   students of a private teacher, compared with published figures; resumable'
 	@echo 'make reports plots check-results   tables and plots of docs/results from the committed runs; plots as PDF; a comparison'
 	@echo 'make debug asan tsan fuzz   other builds, below build/'
+	@echo 'make fuzz-night   all fuzzers for a night; make fuzz-cover: which share of the parsers their inputs reach'
 	@echo 'make format lint   clang-format in place; clang-tidy and cppcheck'
 	@echo 'make install PREFIX=$(PREFIX)'
 

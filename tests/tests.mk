@@ -106,9 +106,15 @@ $(OUT)/test_oracle: tests/tests.mk
 	  $(if $(filter asan tsan,$(VARIANT)),100,1000) > $@
 	@chmod +x $@
 
+# All kept inputs of all fuzzers, and new ones for FUZZ_SECONDS each (fuzz/fuzz.mk).
+$(OUT)/test_fuzz: tests/tests.mk
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec scripts/fuzz-run $(BUILD)/fuzz %d %d\n' $(FUZZ_SECONDS) 2 > $@
+	@chmod +x $@
+
 # No room that these link starts a thread, so ThreadSanitizer could find nothing in them, at thirty times their time.
 ONE_THREAD := statistical noninterference faults oracle
-TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(filter-out $(if $(filter tsan,$(VARIANT)),$(ONE_THREAD)),$(UNIT_TESTS) statistical http crash oracle))
+TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(filter-out $(if $(filter tsan,$(VARIANT)),$(ONE_THREAD)),$(UNIT_TESTS) statistical http crash $(if $(filter release,$(VARIANT)),fuzz) oracle))
 
 test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet $(OUT)/tacet-import-hdf5
 
@@ -119,9 +125,10 @@ test-run: test-programs
 
 # What a bare machine lacks is installed first; make then starts anew, because it looks for libraries when it reads its files.
 test:
-	@scripts/install-deps build test
+	@scripts/install-deps build test fuzz
 	@python3 scripts/check_rooms.py rooms.txt .
 	@python3 scripts/check_style.py
+	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) $(ALL_CORES) --no-print-directory test-run
 
 test-sanitizers:

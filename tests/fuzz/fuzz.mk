@@ -1,11 +1,32 @@
-# make fuzz builds build/fuzz/fuzz_*, libFuzzer programs with ASan and UBSan. Run one with its corpus:
-#   build/fuzz/fuzz_api -max_total_time=60 build/fuzz/found tests/fuzz/corpus_api
+# make fuzz builds build/fuzz/fuzz_*, libFuzzer programs with ASan and UBSan (tests/fuzz/README.md). Only clang has libFuzzer.
+# They are linked by the C++ driver: Box2D, our digits and libFuzzer are C++.
 FUZZERS   := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_KIT  := $(patsubst %,$(OUT)/tests/fuzz/%.c.o,fuzz mutate_json scene tokens)
 FUZZ_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
+# For each fuzzer: in make test, and in make fuzz-night (all of them two at a time: seven hours).
+FUZZ_SECONDS  ?= 12
+NIGHT_SECONDS ?= 2400
 
-.PHONY: fuzz
+.PHONY: fuzz fuzz-programs fuzz-night fuzz-cover
 fuzz:
-	@$(MAKE) --no-print-directory VARIANT=fuzz $(patsubst %,$(BUILD)/fuzz/%,$(FUZZERS))
+	@scripts/install-deps build fuzz
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=fuzz fuzz-programs
 
-$(OUT)/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.c.o $(FUZZ_LIBS)
-	$(CXX) $(COMMON) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< -Wl,--start-group $(FUZZ_LIBS) -Wl,--end-group $(LDLIBS)
+fuzz-programs: $(patsubst %,$(OUT)/%,$(FUZZERS))
+
+fuzz-night: fuzz
+	@nice scripts/fuzz-run $(BUILD)/fuzz $(NIGHT_SECONDS) $(shell nproc)
+
+# Runs the kept inputs, and those that were found in build/fuzz/found, in programs that count.
+fuzz-cover:
+	@scripts/install-deps build fuzz
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=cover fuzz-programs
+	@scripts/fuzz-cover $(BUILD)
+
+$(OUT)/libfuzz-kit.a: $(FUZZ_KIT)
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+$(OUT)/fuzz_%: $(OUT)/tests/fuzz/fuzz_%.c.o $(OUT)/libfuzz-kit.a $(FUZZ_LIBS)
+	$(call say,LD ,$@)
+	$(Q)$(CXX) $(COMMON) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< -Wl,--start-group $(OUT)/libfuzz-kit.a $(FUZZ_LIBS) -Wl,--end-group $(LDLIBS)

@@ -3,7 +3,6 @@
  *
  * What is read must not depend on how the bytes arrive; what is accepted whole must be JSON to
  * another parser as well; numbers must be finite, actions in range, lengths as declared. */
-#include <assert.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdint.h>
@@ -13,18 +12,12 @@
 #include "api/data/expert_names.h"
 #include "api/data/json_stream.h"
 #include "api/wire/inflate.h"
+#include "tests/fuzz/fuzz.h"
 
 #define DECODED_MAX (1U << 20)
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
 static const struct json_stream_shape shape = {
     .state_dim = 2, .action_count = 3, .max_episode_steps = 5};
-
-struct source {
-    const uint8_t *data;
-    size_t size, at, step;
-};
 
 /* What a reading gave. */
 struct reading {
@@ -33,32 +26,13 @@ struct reading {
     bool gone;
 };
 
-static long read_source(void *context, unsigned char *buffer, size_t size)
-{
-    struct source *source = context;
-    size_t left = source->size - source->at;
-    size = size < left ? size : left;
-    size = source->step != 0 && source->step < size ? source->step : size;
-    if (size > 0)
-        memcpy(buffer, source->data + source->at, size);
-    source->at += size;
-    return (long)size;
-}
-
-static void add(struct reading *reading, const void *bytes, size_t size)
-{
-    const unsigned char *p = bytes;
-    for (size_t i = 0; i < size; i++)
-        reading->sum = (reading->sum ^ p[i]) * UINT64_C(0x100000001b3);
-}
-
 static void report(void *context, uint64_t line, const char *pointer, const char *detail)
 {
     struct reading *reading = context;
     reading->faults++;
-    add(reading, &line, sizeof line);
-    add(reading, pointer, strlen(pointer));
-    add(reading, detail, strlen(detail));
+    fuzz_add(&reading->sum, &line, sizeof line);
+    fuzz_add(&reading->sum, pointer, strlen(pointer));
+    fuzz_add(&reading->sum, detail, strlen(detail));
 }
 
 static void check(struct reading *reading, const struct trajectory *t, const char *expert)
@@ -69,15 +43,15 @@ static void check(struct reading *reading, const struct trajectory *t, const cha
         assert(isfinite(t->states[i]));
     for (uint32_t i = 0; i < t->length; i++)
         assert(t->actions[i] < shape.action_count && isfinite(t->rewards[i]));
-    add(reading, expert, strlen(expert));
-    add(reading, t->states, ((size_t)t->length + 1) * shape.state_dim * sizeof(float));
-    add(reading, t->actions, t->length * sizeof(uint16_t));
-    add(reading, t->rewards, t->length * sizeof(float));
+    fuzz_add(&reading->sum, expert, strlen(expert));
+    fuzz_add(&reading->sum, t->states, ((size_t)t->length + 1) * shape.state_dim * sizeof(float));
+    fuzz_add(&reading->sum, t->actions, t->length * sizeof(uint16_t));
+    fuzz_add(&reading->sum, t->rewards, t->length * sizeof(float));
 }
 
 static struct reading read_all(struct byte_reader reader)
 {
-    struct reading reading = {.sum = UINT64_C(0xcbf29ce484222325)};
+    struct reading reading = {.sum = FUZZ_SUM_START};
     struct json_stream *stream =
         json_stream_new(&shape, reader, (struct json_stream_faults){&reading, report});
     assert(stream != NULL);
@@ -101,10 +75,9 @@ static struct reading read_all(struct byte_reader reader)
     return reading;
 }
 
-static struct reading read_encoded(struct source source, enum inflate_encoding encoding)
+static struct reading read_encoded(struct fuzz_source source, enum inflate_encoding encoding)
 {
-    struct inflate *inflate =
-        inflate_new(encoding, (struct byte_reader){&source, read_source}, DECODED_MAX);
+    struct inflate *inflate = inflate_new(encoding, fuzz_reader(&source), DECODED_MAX);
     assert(inflate != NULL);
     struct reading reading = read_all(inflate_reader(inflate));
     inflate_free(inflate);
@@ -119,8 +92,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t step = 1 + data[0] / 3U;
     const uint8_t *body = data + 1;
     size--;
-    struct reading whole = read_encoded((struct source){body, size, 0, 0}, encoding);
-    struct reading pieces = read_encoded((struct source){body, size, 0, step}, encoding);
+    struct reading whole = read_encoded((struct fuzz_source){body, size, 0, 0}, encoding);
+    struct reading pieces = read_encoded((struct fuzz_source){body, size, 0, step}, encoding);
     if (!whole.gone)
         assert(!pieces.gone && whole.good == pieces.good && whole.sum == pieces.sum);
     if (encoding == INFLATE_IDENTITY && whole.faults == 0 && whole.good == 1) {

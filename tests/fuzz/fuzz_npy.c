@@ -1,12 +1,10 @@
 /* Any bytes as an array of NumPy: prefix, description, first element. */
-#include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/import/npy_header.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 /* Reads the first element where all its bytes are there. */
 static void read_element(const struct npy_header *header, const uint8_t *bytes, size_t size)

@@ -3,7 +3,6 @@
  *
  * What is read must not depend on how the bytes arrive; what is accepted must hold to the
  * description. */
-#include <assert.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdint.h>
@@ -13,15 +12,9 @@
 
 #include "api/data/expert_names.h"
 #include "api/data/table_stream.h"
+#include "tests/fuzz/fuzz.h"
 
 #define MOST_STEPS 5
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-struct source {
-    const uint8_t *data;
-    size_t size, at, step;
-};
 
 /* What a reading gave. */
 struct reading {
@@ -31,33 +24,14 @@ struct reading {
 
 static const char *const rules[] = {"own_row", "repeat", "drop", "repeat_or_drop"};
 
-static long read_source(void *context, unsigned char *buffer, size_t size)
-{
-    struct source *source = context;
-    size_t left = source->size - source->at;
-    size = size < left ? size : left;
-    size = source->step != 0 && source->step < size ? source->step : size;
-    if (size > 0)
-        memcpy(buffer, source->data + source->at, size);
-    source->at += size;
-    return (long)size;
-}
-
-static void add(struct reading *reading, const void *bytes, size_t size)
-{
-    const unsigned char *p = bytes;
-    for (size_t i = 0; i < size; i++)
-        reading->sum = (reading->sum ^ p[i]) * UINT64_C(0x100000001b3);
-}
-
 static void report(void *context, uint64_t line, const char *pointer, const char *detail)
 {
     struct reading *reading = context;
     assert(line >= 1 && (pointer[0] == '/' || pointer[0] == '\0'));
     reading->faults++;
-    add(reading, &line, sizeof line);
-    add(reading, pointer, strlen(pointer));
-    add(reading, detail, strlen(detail));
+    fuzz_add(&reading->sum, &line, sizeof line);
+    fuzz_add(&reading->sum, pointer, strlen(pointer));
+    fuzz_add(&reading->sum, detail, strlen(detail));
 }
 
 /* The description with a rule; features of all kinds. */
@@ -90,18 +64,18 @@ static void check(struct reading *reading, const struct trajectory *t, const cha
     }
     for (uint32_t i = 0; i < t->length; i++)
         assert(t->actions[i] < 2 && isfinite(t->rewards[i]));
-    add(reading, expert, strlen(expert));
-    add(reading, t->states, ((size_t)t->length + 1) * 4 * sizeof(float));
-    add(reading, t->actions, t->length * sizeof(uint16_t));
-    add(reading, t->rewards, t->length * sizeof(float));
+    fuzz_add(&reading->sum, expert, strlen(expert));
+    fuzz_add(&reading->sum, t->states, ((size_t)t->length + 1) * 4 * sizeof(float));
+    fuzz_add(&reading->sum, t->actions, t->length * sizeof(uint16_t));
+    fuzz_add(&reading->sum, t->rewards, t->length * sizeof(float));
 }
 
-static struct reading read_all(const struct description *description, struct source source)
+static struct reading read_all(const struct description *description, struct fuzz_source source)
 {
     struct reading reading = {.sum = UINT64_C(0xcbf29ce484222325)};
     struct table_tally tally = table_tally_new(description);
     struct table_stream *stream =
-        table_stream_new(description, MOST_STEPS, (struct byte_reader){&source, read_source},
+        table_stream_new(description, MOST_STEPS, fuzz_reader(&source),
                          (struct json_stream_faults){&reading, report}, &tally);
     for (;;) {
         struct trajectory t;
@@ -132,8 +106,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!*description)
         *description = make_description(data[0] % 4, data[0] & 4);
     size_t step = 1 + data[0] / 8U;
-    struct reading whole = read_all(*description, (struct source){data + 1, size - 1, 0, 0});
-    struct reading pieces = read_all(*description, (struct source){data + 1, size - 1, 0, step});
+    struct reading whole = read_all(*description, (struct fuzz_source){data + 1, size - 1, 0, 0});
+    struct reading pieces =
+        read_all(*description, (struct fuzz_source){data + 1, size - 1, 0, step});
     assert(whole.good == pieces.good && whole.sum == pieces.sum);
     return 0;
 }

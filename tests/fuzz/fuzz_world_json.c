@@ -1,6 +1,5 @@
 /* Any bytes as what a world's program answers. The first byte chooses the question; the rest is the
  * line. What is taken is within the contract's bounds, and the same line is the same world. */
-#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -8,8 +7,7 @@
 #include <string.h>
 
 #include "api/worlds/world_json.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz.h"
 
 static void check_numbers(const double *numbers, unsigned count)
 {

@@ -1,0 +1,59 @@
+/* Any lines as a command line: the first byte chooses whose. Lines that begin with TACET_ are set
+ * in the environment instead. What is refused is refused in one line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/epsilon_flags.h"
+#include "cli/expert_flags.h"
+#include "cli/import/import_flags.h"
+#include "server/config.h"
+#include "tests/fuzz/fuzz.h"
+
+#define WORDS_MOST 40
+
+static union {
+    struct config serve;
+    struct import_options import;
+    struct expert_options experts;
+    struct epsilon_options epsilon;
+} options;
+
+static bool read_words(uint8_t program, int count, char **words, struct flags_found *found)
+{
+    static const struct flags *const tables[] = {&import_flags, &expert_flags, &epsilon_flags};
+    memset(&options, 0, sizeof options);
+    if (program % 4 == 3)
+        return config_read(&options.serve, count, words, found);
+    return flags_read(tables[program % 4], count, words, &options, found);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *words[WORDS_MOST + 1], *names[WORDS_MOST], *rest = NULL;
+    int count = 0, name_count = 0;
+    struct flags_found found = {.error = ""};
+    uint8_t program = fuzz_byte(&data, &size);
+    char *text = fuzz_copy(data, size, true);
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char *value = strchr(line, '=');
+        if (strncmp(line, "TACET_", 6) == 0 && value && name_count < WORDS_MOST) {
+            *value = '\0';
+            setenv(line, value + 1, 1);
+            names[name_count++] = line;
+        } else if (count < WORDS_MOST) {
+            words[count++] = line;
+        }
+    }
+    words[count] = NULL;
+    bool good = read_words(program, count, words, &found);
+    assert(good || found.error[0] != '\0');
+    assert(strlen(found.error) < sizeof found.error);
+    for (const char *c = found.error; *c != '\0'; c++)
+        assert((unsigned char)*c >= ' ' && *c != 0x7f);
+    assert(found.arguments <= count);
+    for (int i = 0; i < name_count; i++)
+        unsetenv(names[i]);
+    free(text);
+    return 0;
+}

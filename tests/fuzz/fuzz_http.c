@@ -1,0 +1,135 @@
+/* Any bytes on a connection to a whole server of this process: accept, framing, headers, bodies,
+ * lanes and replies. In the input "{steward}" and the other roles stand for their tokens.
+ *
+ * Whatever comes, every answer is HTTP/1.1 with a status that is not 500; the connection ends when
+ * the client has hung up; and the server goes on. */
+#include <arpa/inet.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "server/data_dir.h"
+#include "server/log.h"
+#include "server/server.h"
+#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/tokens.h"
+
+#define SENT_MAX    65536
+#define PATIENCE_MS 3     /* of the client, before it hangs up */
+#define HANGS_MS    30000 /* then the server hangs */
+
+/* Kept between inputs, as libFuzzer wants it. */
+static struct {
+    struct config config;
+    struct server *server;
+    char data[100], token[FUZZ_ROLES][FUZZ_TOKEN_SIZE];
+} service;
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+    char error[512] = "";
+    struct flags_found found;
+    (void)argc;
+    (void)argv;
+    signal(SIGPIPE, SIG_IGN);
+    log_set_level(LOG_LEVEL_ERROR);
+    snprintf(service.data, sizeof service.data, "%s/data", fuzz_directory());
+    fuzz_tokens_in(service.data, service.token);
+    char *flags[] = {"--data",    service.data, "--listen",       "127.0.0.1:0",
+                     "--workers", "1",          "--pool-threads", "2"};
+    if (!config_read(&service.config, sizeof flags / sizeof flags[0], flags, &found)) {
+        fprintf(stderr, "%s\n", found.error);
+        abort();
+    }
+    service.server = server_start(&service.config, NULL, error, sizeof error);
+    if (!service.server) {
+        fprintf(stderr, "%s\n", error);
+        abort();
+    }
+    return 0;
+}
+
+/* The input with tokens in their places, at most SENT_MAX bytes. */
+static size_t put_tokens(const uint8_t *data, size_t size, char *out)
+{
+    size_t used = 0;
+    while (size > 0 && used + FUZZ_TOKEN_SIZE < SENT_MAX) {
+        int role = *data == '{' ? fuzz_token_role((const char *)data + 1, size - 1) : -1;
+        if (role < 0) {
+            out[used++] = (char)*data;
+            data++;
+            size--;
+            continue;
+        }
+        size_t skipped = strlen(fuzz_roles[role]) + 2;
+        used += (size_t)snprintf(out + used, FUZZ_TOKEN_SIZE, "%s", service.token[role]);
+        data += skipped;
+        size -= skipped;
+    }
+    return used;
+}
+
+static int connect_client(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)server_port(service.server)),
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    /* Connections end at once, or the ports of this machine would run out. */
+    const struct linger at_once = {.l_onoff = 1};
+    int client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(client, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    if (client < 0 || connect(client, (void *)&address, sizeof address) != 0) {
+        perror("connect");
+        abort();
+    }
+    return client;
+}
+
+static void check_answer(const char *bytes, size_t size, size_t sent)
+{
+    static const char version[] = "HTTP/1.1 ", broken[] = "HTTP/1.1 500";
+    size_t seen = size < sizeof version - 1 ? size : sizeof version - 1;
+    assert(sent > 0 || size == 0);
+    assert(memcmp(bytes, version, seen) == 0);
+    assert(!memmem(bytes, size, broken, sizeof broken - 1));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static char out[SENT_MAX], in[SENT_MAX];
+    size_t left = put_tokens(data, size, out), sent = 0, received = 0;
+    bool hung_up = false;
+    int client = connect_client();
+    for (;;) {
+        struct pollfd wait = {client, (short)(POLLIN | (sent < left ? POLLOUT : 0)), 0};
+        int ready = poll(&wait, 1, hung_up ? HANGS_MS : PATIENCE_MS);
+        assert(ready > 0 || !hung_up);
+        if (ready == 0) {
+            shutdown(client, SHUT_WR);
+            hung_up = true;
+            left = sent;
+            continue;
+        }
+        if (wait.revents & POLLOUT) {
+            ssize_t n = send(client, out + sent, left - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+            sent += n > 0 ? (size_t)n : 0;
+            left = n > 0 ? left : sent;
+        }
+        if (wait.revents & (POLLIN | POLLHUP | POLLERR)) {
+            char *at = in + received;
+            ssize_t n = recv(client, at, sizeof in - received, MSG_DONTWAIT);
+            if (n <= 0 && !(wait.revents & POLLOUT))
+                break;
+            received += n > 0 ? (size_t)n : 0;
+            if (received == sizeof in)
+                break;
+        }
+    }
+    check_answer(in, received, sent);
+    close(client);
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* Any text as certificate and key of the server: cut in two at a NUL. It starts or says why not,
+ * and never with a key that is not the certificate's. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "server/httpd.h"
+#include "tests/fuzz/fuzz.h"
+
+/* A listening socket without an address in any network. */
+static int open_socket(void)
+{
+    const struct sockaddr_un any = {.sun_family = AF_UNIX};
+    int listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (listening < 0 || bind(listening, (const void *)&any, sizeof any.sun_family) != 0 ||
+        listen(listening, 4) != 0)
+        abort();
+    return listening;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char error[200] = "", *text = fuzz_copy(data, size, true);
+    size_t first = strlen(text);
+    struct httpd_settings settings = {.tls_cert = text,
+                                      .tls_key = first < size ? text + first + 1 : "",
+                                      .connections = 4,
+                                      .metrics = metrics_new(),
+                                      .idle_timeout_s = 1,
+                                      .body_timeout_s = 1};
+    int listening = open_socket();
+    struct httpd *httpd = httpd_start(&settings, listening, error, sizeof error);
+    assert((httpd == NULL) == (error[0] != '\0'));
+    if (httpd) {
+        httpd_drain(httpd);
+        httpd_stop(httpd);
+        httpd_free(httpd);
+    } else {
+        close(listening);
+    }
+    metrics_free(settings.metrics);
+    free(text);
+    return 0;
+}
