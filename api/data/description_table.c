@@ -33,6 +33,8 @@ static const char *fill_take(struct description_feature *feature, const json_t *
                     feature->fill <= feature->high;
         return fits ? NULL : "must be a number from the feature's low to its high";
     }
+    if (!feature->categories) /* they were refused */
+        return NULL;
     const char *name = json_string_value(value);
     for (unsigned c = 0; name && c < feature->category_count; c++) {
         feature->fill = c;

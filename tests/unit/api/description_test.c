@@ -190,6 +190,17 @@ Test(description, keeps_the_columns_of_its_table)
             "is the column of \"time\", too");
 }
 
+/* A value to fill in for a feature whose categories were refused: that is the one fault. */
+Test(description, a_faulty_feature_may_be_filled)
+{
+    refuses(
+        "{\"row\":\"r\",\"expert\":\"e\",\"features\":[{\"name\":\"k\",\"categories\":[\"a\",1]}],"
+        "\"actions\":[\"l\",\"r\"],\"table\":{\"expert\":\"w\",\"episode\":\"s\",\"action\":\"a\","
+        "\"reward\":\"g\",\"terminated\":\"t\",\"last_state\":\"drop\","
+        "\"missing\":{\"fill\":{\"k\":\"a\"}}}}",
+        "/features/0/categories/1", "");
+}
+
 Test(description, says_how_each_missing_value_is_filled)
 {
     struct description *d = parsed(TABLED(
