@@ -142,11 +142,15 @@ static enum json_text_status explain_error(const json_error_t *error, const char
     }
 }
 
-/* Refuses a text that is too deep or too large before jansson parses it. */
+/* Refuses a text that is too deep or too large, or that holds NUL, before jansson parses it. */
 static enum json_text_status check_extent(const char *bytes, size_t size, struct json_fault *fault)
 {
     if (size == 0) {
         snprintf(fault->detail, sizeof fault->detail, "The body is empty, but JSON is needed.");
+        return JSON_TEXT_MALFORMED;
+    }
+    if (memchr(bytes, '\0', size)) { /* behind a number jansson overlooks it */
+        snprintf(fault->detail, sizeof fault->detail, "The body holds a byte of zero: not JSON.");
         return JSON_TEXT_MALFORMED;
     }
     struct extent extent = measure_extent(bytes, size);

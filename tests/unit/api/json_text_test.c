@@ -212,6 +212,18 @@ Test(json_text, refuses_what_is_not_json)
     cr_expect(parse("[\0]", 3) == JSON_TEXT_MALFORMED);
 }
 
+Test(json_text, refuses_bytes_of_zero_anywhere)
+{
+    static const char *const texts[] = {"1_", "[1_]", "[1,_2]", "{\"a\":0.5_}", "\"_\"", "_"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char text[32];
+        size_t size = strlen(texts[i]);
+        for (size_t at = 0; at < size; at++)
+            text[at] = (char)(texts[i][at] == '_' ? '\0' : texts[i][at]);
+        cr_expect(parse(text, size) == JSON_TEXT_MALFORMED, "%s", texts[i]);
+    }
+}
+
 Test(json_text, refuses_json_that_no_double_holds)
 {
     char digits[400]; /* an integer beyond every double */
