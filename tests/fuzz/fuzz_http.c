@@ -1,5 +1,6 @@
 /* Any bytes on a connection to a whole server of this process: accept, framing, headers, bodies,
- * lanes and replies. In the input "{steward}" and the other roles stand for their tokens.
+ * lanes and replies. In the input "{steward}" and the other roles stand for their tokens, and
+ * "{dataset}" for the id of a dataset.
  *
  * Whatever comes, every answer is HTTP/1.1 with a status that is not 500; the connection ends when
  * the client has hung up; and the server goes on. */
@@ -19,15 +20,33 @@
 #include "tests/fuzz/tokens.h"
 
 #define SENT_MAX    65536
-#define PATIENCE_MS 3     /* of the client, before it hangs up */
+#define PATIENCE_MS 10    /* of the client, before it hangs up; less once there was an answer */
 #define HANGS_MS    30000 /* then the server hangs */
 
 /* Kept between inputs, as libFuzzer wants it. */
 static struct {
     struct config config;
     struct server *server;
-    char data[100], token[FUZZ_ROLES][FUZZ_TOKEN_SIZE];
+    char data[100], token[FUZZ_ROLES][FUZZ_TOKEN_SIZE], dataset[40];
 } service;
+
+static size_t exchange(const uint8_t *data, size_t size, int patience_ms, char in[SENT_MAX]);
+
+static void make_dataset(void)
+{
+    static const char request[] =
+        "POST /v1/datasets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {steward}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 72\r\nConnection: close\r\n\r\n"
+        "{\"name\":\"d\",\"environment\":\"cartpole\",\"budget\":{\"epsilon\":1,\"delta\":0.1}}";
+    static char in[SENT_MAX];
+    size_t size = exchange((const uint8_t *)request, sizeof request - 1, HANGS_MS, in);
+    in[size < SENT_MAX ? size : SENT_MAX - 1] = '\0';
+    const char *id = strstr(in, "\"id\":\"");
+    if (!id || sscanf(id + 6, "%39[a-z0-9_]", service.dataset) != 1) {
+        fprintf(stderr, "%s\n", in);
+        abort();
+    }
+}
 
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
@@ -39,8 +58,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     log_set_level(LOG_LEVEL_ERROR);
     snprintf(service.data, sizeof service.data, "%s/data", fuzz_directory());
     fuzz_tokens_in(service.data, service.token);
-    char *flags[] = {"--data",    service.data, "--listen",       "127.0.0.1:0",
-                     "--workers", "1",          "--pool-threads", "2"};
+    char *flags[] = {"--data",     service.data, "--listen",       "127.0.0.1:0",
+                     "--workers",  "1",          "--pool-threads", "2",
+                     "--max-body", "2K",         "--max-upload",   "4K",
+                     "--uploads",  "2"};
     if (!config_read(&service.config, sizeof flags / sizeof flags[0], flags, &found)) {
         fprintf(stderr, "%s\n", found.error);
         abort();
@@ -50,6 +71,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         fprintf(stderr, "%s\n", error);
         abort();
     }
+    make_dataset();
     return 0;
 }
 
@@ -58,6 +80,13 @@ static size_t put_tokens(const uint8_t *data, size_t size, char *out)
 {
     size_t used = 0;
     while (size > 0 && used + FUZZ_TOKEN_SIZE < SENT_MAX) {
+        static const char dataset[] = "{dataset}";
+        if (size >= sizeof dataset - 1 && memcmp(data, dataset, sizeof dataset - 1) == 0) {
+            used += (size_t)snprintf(out + used, FUZZ_TOKEN_SIZE, "%s", service.dataset);
+            data += sizeof dataset - 1;
+            size -= sizeof dataset - 1;
+            continue;
+        }
         int role = *data == '{' ? fuzz_token_role((const char *)data + 1, size - 1) : -1;
         if (role < 0) {
             out[used++] = (char)*data;
@@ -98,15 +127,17 @@ static void check_answer(const char *bytes, size_t size, size_t sent)
     assert(!memmem(bytes, size, broken, sizeof broken - 1));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* Sends the input on a connection of its own and gives what came back. */
+static size_t exchange(const uint8_t *data, size_t size, int patience_ms, char in[SENT_MAX])
 {
-    static char out[SENT_MAX], in[SENT_MAX];
+    static char out[SENT_MAX];
     size_t left = put_tokens(data, size, out), sent = 0, received = 0;
     bool hung_up = false;
     int client = connect_client();
     for (;;) {
         struct pollfd wait = {client, (short)(POLLIN | (sent < left ? POLLOUT : 0)), 0};
-        int ready = poll(&wait, 1, hung_up ? HANGS_MS : PATIENCE_MS);
+        int patience = received > 0 ? patience_ms / 4 : patience_ms;
+        int ready = poll(&wait, 1, hung_up ? HANGS_MS : patience);
         assert(ready > 0 || !hung_up);
         if (ready == 0) {
             shutdown(client, SHUT_WR);
@@ -121,15 +152,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         if (wait.revents & (POLLIN | POLLHUP | POLLERR)) {
             char *at = in + received;
-            ssize_t n = recv(client, at, sizeof in - received, MSG_DONTWAIT);
+            ssize_t n = recv(client, at, SENT_MAX - received, MSG_DONTWAIT);
             if (n <= 0 && !(wait.revents & POLLOUT))
                 break;
             received += n > 0 ? (size_t)n : 0;
-            if (received == sizeof in)
+            if (received == SENT_MAX)
                 break;
         }
     }
     check_answer(in, received, sent);
     close(client);
+    return received;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static char in[SENT_MAX];
+    (void)exchange(data, size, PATIENCE_MS, in);
     return 0;
 }

@@ -82,7 +82,7 @@ static char *write_large(const uint8_t **data, size_t *size, uint32_t inputs, ui
     struct mlp_shape shape = {.input = inputs, .layer_count = 1 + fuzz_byte(data, size) % 3U};
     shape.activation = (enum mlp_activation)(fuzz_byte(data, size) % 2);
     for (uint32_t l = 0; l + 1 < shape.layer_count; l++)
-        shape.width[l] = 1 + fuzz_byte(data, size);
+        shape.width[l] = 1 + fuzz_byte(data, size) / 4U;
     shape.width[shape.layer_count - 1] = actions;
     struct policy *policy = policy_new(&shape, (enum policy_output)(fuzz_byte(data, size) % 3));
     assert(policy);

@@ -2,7 +2,8 @@
  * a part of what can be asked for is asked for. The first two bytes choose the column and the part;
  * the rest is the new value of a text or of bytes, or a number.
  *
- * Whatever a row holds, there is an answer: that of an unchanged row, or a problem. */
+ * Whatever a row holds, there is an answer: that of an unchanged row, or a problem. The ledger's
+ * own rows are left out: hashes hold them together, which the server verifies when it starts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,8 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     service.scene = scene_open();
     if (db_run(service.scene->db,
                "SELECT t.name, c.name, c.type FROM sqlite_schema t, pragma_table_info(t.name) c "
-               "WHERE t.type = 'table' AND c.pk = 0 AND t.name NOT IN ('meta', 'clients')",
+               "WHERE t.type = 'table' AND c.pk = 0 AND t.name NOT IN ('meta', 'clients') AND "
+               "t.name NOT LIKE 'ledger%'",
                NULL, 0, keep_column, NULL) != DB_OK)
         abort();
     return 0;

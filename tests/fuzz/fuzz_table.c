@@ -1,5 +1,5 @@
-/* Any bytes as a table. The first byte chooses the rule for last states and the size of reads; the
- * rest is the file.
+/* Any bytes as a table. The first byte chooses the rule for last states, or, from 128, that the
+ * description of the dataset comes first, and a NUL behind it; the rest is the file.
  *
  * What is read must not depend on how the bytes arrive; what is accepted must hold to the
  * description. */
@@ -53,26 +53,29 @@ static struct description *make_description(unsigned rule, bool clips)
     return description;
 }
 
-static void check(struct reading *reading, const struct trajectory *t, const char *expert)
+static void check(const struct description *description, struct reading *reading,
+                  const struct trajectory *t, const char *expert)
 {
+    uint32_t dim = description->dim;
     assert(t->length >= 1 && t->length <= MOST_STEPS);
     assert(t->terminated != t->truncated);
-    assert(expert_name_problem(expert, strlen(expert)) == NULL);
-    for (uint32_t i = 0; i <= t->length; i++) {
-        const float *state = t->states + (size_t)4 * i;
-        assert(fabsf(state[0]) <= 1 && fabsf(state[1]) <= 1 && state[2] + state[3] == 1);
+    assert(!expert_name_problem(expert, strlen(expert)));
+    for (size_t i = 0; i < ((size_t)t->length + 1) * dim; i++) {
+        const struct feature_range *range = &description->ranges->range[i % dim];
+        assert(range->low - 1e-6 * fabs(range->low) <= (double)t->states[i] &&
+               (double)t->states[i] <= range->high + 1e-6 * fabs(range->high));
     }
     for (uint32_t i = 0; i < t->length; i++)
-        assert(t->actions[i] < 2 && isfinite(t->rewards[i]));
+        assert(t->actions[i] < description->action_count && isfinite(t->rewards[i]));
     fuzz_add(&reading->sum, expert, strlen(expert));
-    fuzz_add(&reading->sum, t->states, ((size_t)t->length + 1) * 4 * sizeof(float));
+    fuzz_add(&reading->sum, t->states, ((size_t)t->length + 1) * dim * sizeof(float));
     fuzz_add(&reading->sum, t->actions, t->length * sizeof(uint16_t));
     fuzz_add(&reading->sum, t->rewards, t->length * sizeof(float));
 }
 
 static struct reading read_all(const struct description *description, struct fuzz_source source)
 {
-    struct reading reading = {.sum = UINT64_C(0xcbf29ce484222325)};
+    struct reading reading = {.sum = FUZZ_SUM_START};
     struct table_tally tally = table_tally_new(description);
     struct table_stream *stream =
         table_stream_new(description, MOST_STEPS, fuzz_reader(&source),
@@ -86,7 +89,7 @@ static struct reading read_all(const struct description *description, struct fuz
             break;
         if (status == JSON_STREAM_TRAJECTORY) {
             reading.good++;
-            check(&reading, &t, expert);
+            check(description, &reading, &t, expert);
         } else {
             reading.faulty++;
         }
@@ -97,18 +100,45 @@ static struct reading read_all(const struct description *description, struct fuz
     return reading;
 }
 
+static void read_twice(const struct description *description, const uint8_t *data, size_t size,
+                       size_t step)
+{
+    struct reading whole = read_all(description, (struct fuzz_source){data, size, 0, 0});
+    struct reading pieces = read_all(description, (struct fuzz_source){data, size, 0, step});
+    assert(whole.good == pieces.good && whole.sum == pieces.sum);
+}
+
+/* A table of a description that the input brings. */
+static void read_described(const uint8_t *data, size_t size, size_t step)
+{
+    struct json_fault fault;
+    char *text = fuzz_copy(data, size, true);
+    size_t used = strlen(text);
+    struct description *description = description_parse(text, &fault);
+    if (description && description->has_table && used < size)
+        read_twice(description, data + used + 1, size - used - 1, step);
+    description_free(description);
+    free(text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size == 0 || sodium_init() < 0)
-        return 0;
     static struct description *descriptions[8]; /* made once, never freed */
-    struct description **description = &descriptions[data[0] % 8];
+    if (sodium_init() < 0)
+        return 0;
+    uint8_t how = fuzz_byte(&data, &size);
+    struct description **description = &descriptions[how % 8];
+    if (how >= 128) {
+        read_described(data, size, 1 + how / 8U % 16U);
+        return 0;
+    }
     if (!*description)
-        *description = make_description(data[0] % 4, data[0] & 4);
-    size_t step = 1 + data[0] / 8U;
-    struct reading whole = read_all(*description, (struct fuzz_source){data + 1, size - 1, 0, 0});
-    struct reading pieces =
-        read_all(*description, (struct fuzz_source){data + 1, size - 1, 0, step});
-    assert(whole.good == pieces.good && whole.sum == pieces.sum);
+        *description = make_description(how % 4, how & 4);
+    read_twice(*description, data, size, 1 + how / 8U);
     return 0;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
+{
+    return fuzz_mutate_json(data, size, max_size, seed, 1);
 }

@@ -77,6 +77,8 @@ static void check_reply(const struct scene_request *request, const struct api_re
 {
     assert(reply->status >= 200 && reply->status < 600);
     assert(reply->status != 500 || request->may_break);
+    if (request->may_break) /* a certificate is sent as it is stored */
+        return;
     const char *body = reply->body ? reply->body : reply->static_body;
     if (!reply->content_type || !strstr(reply->content_type, "json")) {
         assert(reply->status < 400);
