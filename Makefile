@@ -28,13 +28,22 @@ ifeq ($(origin CXX),default)
 CXX := g++
 endif
 AR  := $(if $(findstring clang,$(CC)),ar,gcc-ar)
+comma := ,
 # make V=1 shows whole commands.
 Q   := $(if $(V),,@)
 say  = @echo '  $(1) $(2)'
 
+# Hardening that costs nothing measurable: addresses that nobody knows, a global offset table that nobody writes, checked string
+# functions, a stack that cannot be jumped over or run, return addresses with a shadow.  BLAS's assembler has no landing pads, so
+# the linker is told of the shadow alone.  FORTIFY needs an optimiser and stands in the sanitizers' way.
+X86      := $(findstring x86_64,$(shell $(CC) -dumpmachine))
+HARDEN   := -fPIE -fstack-protector-strong -fstack-clash-protection $(if $(X86),-fcf-protection=full)
+HARDEN   += $(if $(filter release,$(VARIANT)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+LDHARDEN := -pie -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code $(if $(X86),-Wl$(comma)-z$(comma)shstk)
+
 # A fused multiply-add rounds once where the reference rounds twice: worlds and accountants keep the reference's bits.
 # Without AVX gcc remarks on how vectors would be passed; ours never leave their file (-Wno-psabi).
-COMMON  := -march=$(MARCH) -Wno-psabi -ffp-contract=off -fno-math-errno -fstack-protector-strong -pthread -I. $(CFLAGS_$(VARIANT))
+COMMON  := -march=$(MARCH) -Wno-psabi -ffp-contract=off -fno-math-errno -pthread -I. $(HARDEN) $(CFLAGS_$(VARIANT))
 # -D_GNU_SOURCE: getrandom, M_PI, sched; the code is C17 on POSIX.
 CPPFLAGS += -D_GNU_SOURCE -MMD -MP
 # BLAS is the single-threaded build: every job brings its own thread.  That build does not lock its buffers; algos/nn/matrix.c does.
@@ -72,6 +81,7 @@ help:
 	@echo 'make test       unit, HTTP and crash tests (installs what is missing)'
 	@echo 'make test-sanitizers   the same under ASan+UBSan and under TSan'
 	@echo 'make soak-worlds   ten million random steps in every world under ASan+UBSan'
+	@echo 'make hardening  how the programs are hardened, a table from readelf'
 	@echo 'make bench      speed, next to the limits of this machine'
 	@echo 'make bench-ledger bench-shards bench-memory ensemble curves   more measurements (docs/performance.md)'
 	@echo 'make time-leaks what times of answers, uploads and jobs tell of neighbouring inputs'
@@ -95,7 +105,7 @@ $(BUILD)/tacet: $(BUILD)/release/tacet
 
 $(OUT)/tacet: $(OUT)/cli/main.c.o $(ROOM_LIBS)
 	$(call say,LD ,$@)
-	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group $(LDLIBS)
+	$(Q)$(CC) $(COMMON) $(LDHARDEN) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group $(LDLIBS)
 
 # `tacet import` with the HDF5 library is a program of its own: the service does not load that library.
 HDF5_DIR := $(firstword $(wildcard /usr/lib/*/hdf5/serial))
@@ -104,7 +114,7 @@ $(HDF5_OBJ): CPPFLAGS += -isystem /usr/include/hdf5/serial
 
 $(OUT)/tacet-import-hdf5: $(HDF5_OBJ) $(ROOM_LIBS)
 	$(call say,LD ,$@)
-	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(HDF5_OBJ) -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group \
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDHARDEN) $(LDFLAGS) -o $@ $(HDF5_OBJ) -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group \
 	  -L$(HDF5_DIR) -lhdf5 $(LDLIBS)
 
 .PHONY: hdf5

@@ -118,7 +118,12 @@ TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(filter-out $(if $(filter tsan,$(VA
 
 test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet $(OUT)/tacet-import-hdf5
 
-test-run: test-programs
+# What the compiler and the linker were asked for is there.
+.PHONY: hardening
+hardening: $(OUT)/tacet $(OUT)/tacet-import-hdf5
+	@python3 scripts/check_hardening.py $(if $(filter release,$(VARIANT)),,--sanitized) $^
+
+test-run: test-programs hardening
 	@ledgers=$$(mktemp -d /tmp/tacet-ledgers-XXXXXX); \
 	TACET=$(OUT)/tacet TACET_LEDGERS=$$ledgers scripts/run-tests $(TEST_PROGRAMS); code=$$?; \
 	rm -r $$ledgers; exit $$code
