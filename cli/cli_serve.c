@@ -42,6 +42,9 @@ static struct worlds *open_worlds(const struct config *config, char *error, size
         .answer_s = (unsigned)config->world_timeout_s,
         .run_s = (unsigned)config->world_run_timeout_s,
         .memory_bytes = config->world_memory_bytes,
+        .file_bytes = config->world_file_bytes,
+        .processes = config->world_processes,
+        .network = config->world_network,
         .said = log_world,
     };
     return worlds_open(&settings, error, size);

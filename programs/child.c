@@ -47,7 +47,7 @@ enum child_status child_start(const struct child_settings *settings, struct chil
     child->settings = *settings;
     child->settings.command = NULL;
     child->asked_ms = now_ms();
-    if (!spawn(settings->command, settings->memory_bytes, settings->cpu_s, &child->process)) {
+    if (!spawn(settings->keeper, settings->command, &settings->limits, &child->process)) {
         free(child);
         return CHILD_NOT_STARTED;
     }

@@ -2,15 +2,18 @@
  * out of turn. Whatever the program does, the caller gets an answer or a reason within a time that
  * it chose, and at the end the program is gone.
  *
- * The program runs under /bin/sh -c in a process group of its own, with an environment of PATH and
- * LANG alone and with no descriptor but its three pipes. It writes no core file, and is the first
- * to go when the machine's memory ends. A child belongs to one thread at a time. */
+ * The program runs under /bin/sh -c within limits, without network unless it is given one, with an
+ * environment of PATH and LANG alone and with no descriptor but its three pipes. It writes no core
+ * file, and is the first to go when the machine's memory ends. At its end nothing is left of it,
+ * whatever it started. A child belongs to one thread at a time. */
 #ifndef TACET_PROGRAMS_CHILD_H
 #define TACET_PROGRAMS_CHILD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "programs/keeper.h"
 
 #define CHILD_LINE_MAX       65536 /* bytes of an answer, without the newline */
 #define CHILD_COMPLAINTS_MAX 20    /* lines of its standard error that are passed on */
@@ -27,10 +30,10 @@ enum child_status {
 };
 
 struct child_settings {
-    const char *command;   /* a shell command line; the caller of the server wrote it */
-    unsigned answer_ms;    /* how long an answer may take */
-    uint64_t memory_bytes; /* bytes of address space, for each process; 0: no limit */
-    uint64_t cpu_s;        /* seconds of processor time, for each process; 0: no limit */
+    const struct keeper *keeper; /* starts it; outlives it */
+    const char *command;         /* a shell command line; the caller of the server wrote it */
+    unsigned answer_ms;          /* how long an answer may take */
+    struct program_limits limits;
     /* Asked about once a second, also during the wait for an answer. NULL: always true. */
     bool (*go_on)(void *context);
     /* Called with a line of the program's standard error, printable ASCII. Lines after the first
@@ -52,7 +55,7 @@ enum child_status child_start(const struct child_settings *settings, struct chil
 enum child_status child_ask(struct child *child, const char *question, size_t size,
                             const char **out_answer, size_t *out_size);
 
-/* Ends the program with its process group; takes NULL. Closes the program's input, waits a second
+/* Ends the program with all its descendants; takes NULL. Closes the program's input, waits a second
  * for a child that always answered well, then kills. */
 void child_end(struct child *child);
 

@@ -1,27 +1,15 @@
-/* Starting and ending.
- *
- * DESIGN. posix_spawn, because a fork of a server with many threads would copy their locks as they
- * happen to be. What posix_spawn cannot set, a line of shell does before it hands over to COMMAND:
- * limits, and the wish to be the first victim of a machine out of memory. All descriptors above the
- * three pipes are closed in the child whatever their flags, so that neither the database nor a
- * socket nor another child's pipe gets there. Signals are as in a fresh process. */
+/* Starting and ending. The keeper starts the program, its warden ends it; here are the pipes. */
 #include "programs/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <signal.h>
-#include <spawn.h>
-#include <stdio.h>
+#include <poll.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#define DESCRIPTORS_MAX                                                                            \
-    1024             /* of a child; the server's own limit would be too much for select()          \
-                      */
-#define REAP_MS 5000 /* a killed process that takes longer hangs in the kernel: left alone */
+#define START_MS 10000 /* for a process that is made on a loaded machine */
+#define END_MS   5000  /* killed processes that take longer hang in the kernel: left alone */
 
 /* ---- pipes */
 
@@ -82,83 +70,41 @@ static bool make_pipes(struct pipes *pipes)
 
 /* ---- the process */
 
-/* $0 is the command. If a limit cannot be set, the program does not run. */
-static bool write_prelude(char *out, size_t size, uint64_t memory_bytes, uint64_t cpu_s)
+/* Waits for a byte or the end of HANDLE. True: a byte came. */
+static bool wait_for_warden(int handle, int timeout_ms)
 {
-    char memory[64] = "", cpu[64] = "";
-    if (memory_bytes > 0)
-        snprintf(memory, sizeof memory, "ulimit -v %" PRIu64 " || exit 126; ", memory_bytes / 1024);
-    if (cpu_s > 0)
-        snprintf(cpu, sizeof cpu, "ulimit -t %" PRIu64 " || exit 126; ", cpu_s);
-    int length = snprintf(out, size,
-                          "%s%sulimit -c 0 || exit 126; ulimit -S -n %d 2>/dev/null; "
-                          "{ echo 1000 >/proc/self/oom_score_adj; } 2>/dev/null; "
-                          "exec /bin/sh -c \"$0\"",
-                          memory, cpu, DESCRIPTORS_MAX);
-    return length > 0 && (size_t)length < size;
+    char byte;
+    struct pollfd one = {.fd = handle, .events = POLLIN};
+    int ready = 0;
+    do
+        ready = poll(&one, 1, timeout_ms);
+    while (ready < 0 && errno == EINTR);
+    return ready > 0 && read(handle, &byte, 1) == 1;
 }
 
-static bool set_attributes(posix_spawnattr_t *attributes)
-{
-    const int usual[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD, SIGUSR1, SIGUSR2};
-    sigset_t none, defaults;
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
-        sigaddset(&defaults, usual[i]);
-    return posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                                    POSIX_SPAWN_SETSIGDEF) == 0 &&
-           posix_spawnattr_setpgroup(attributes, 0) == 0 &&
-           posix_spawnattr_setsigmask(attributes, &none) == 0 &&
-           posix_spawnattr_setsigdefault(attributes, &defaults) == 0;
-}
-
-static bool set_actions(posix_spawn_file_actions_t *actions, const struct pipes *pipes)
-{
-    for (int i = 0; i < 3; i++) {
-        int theirs = pipes->ends[i][i == STDIN_FILENO ? 0 : 1];
-        if (posix_spawn_file_actions_adddup2(actions, theirs, i) != 0)
-            return false;
-    }
-    return posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1) == 0;
-}
-
-/* Starts the shell. Returns its process id, or 0. */
-static pid_t run_shell(const char *prelude, const char *command, const struct pipes *pipes)
-{
-    static const char *const environment[] = {
-        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", NULL};
-    const char *const arguments[] = {"sh", "-c", prelude, command, NULL};
-    posix_spawnattr_t attributes;
-    posix_spawn_file_actions_t actions;
-    pid_t pid = 0;
-    if (posix_spawnattr_init(&attributes) != 0)
-        return 0;
-    if (posix_spawn_file_actions_init(&actions) == 0) {
-        if (!set_attributes(&attributes) || !set_actions(&actions, pipes) ||
-            posix_spawn(&pid, "/bin/sh", &actions, &attributes, (char *const *)arguments,
-                        (char *const *)environment) != 0)
-            pid = 0;
-        posix_spawn_file_actions_destroy(&actions);
-    }
-    posix_spawnattr_destroy(&attributes);
-    return pid;
-}
-
-bool spawn(const char *command, uint64_t memory_bytes, uint64_t cpu_s, struct spawned *out)
+bool spawn(const struct keeper *keeper, const char *command, const struct program_limits *limits,
+           struct spawned *out)
 {
     struct pipes pipes;
-    char prelude[512];
-    if (!write_prelude(prelude, sizeof prelude, memory_bytes, cpu_s) || !make_pipes(&pipes))
+    int control[2];
+    if (!make_pipes(&pipes))
         return false;
-    pid_t pid = run_shell(prelude, command, &pipes);
-    if (pid == 0) {
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0) {
+        close_pipes(&pipes);
+        return false;
+    }
+    const int theirs[] = {pipes.ends[STDIN_FILENO][0], pipes.ends[STDOUT_FILENO][1],
+                          pipes.ends[STDERR_FILENO][1], control[1]};
+    bool ordered = keeper_order(keeper, command, limits, theirs);
+    close(control[1]);
+    if (!ordered || !wait_for_warden(control[0], START_MS)) {
+        close(control[0]);
         close_pipes(&pipes);
         return false;
     }
     close(pipes.ends[STDOUT_FILENO][1]);
     close(pipes.ends[STDERR_FILENO][1]);
-    *out = (struct spawned){.pid = pid,
+    *out = (struct spawned){.control = control[0],
                             .to = pipes.ends[STDIN_FILENO][1],
                             .to_far = pipes.ends[STDIN_FILENO][0],
                             .from = pipes.ends[STDOUT_FILENO][0],
@@ -175,16 +121,9 @@ void spawned_close_input(struct spawned *process)
 
 void spawned_kill(struct spawned *process)
 {
-    /* The group is killed before the shell is waited for: until then its number cannot belong to
-     * another group. */
-    kill(-process->pid, SIGKILL);
-    const struct timespec pause = {.tv_nsec = 1000000};
-    for (int waited = 0; waited < REAP_MS; waited++) {
-        pid_t reaped = waitpid(process->pid, NULL, WNOHANG);
-        if (reaped != 0 && !(reaped < 0 && errno == EINTR))
-            break;
-        nanosleep(&pause, NULL);
-    }
+    shutdown(process->control, SHUT_WR);
+    wait_for_warden(process->control, END_MS);
+    close(process->control);
     close(process->from);
     if (process->errors >= 0)
         close(process->errors);

@@ -38,6 +38,9 @@ struct config {
     uint64_t world_timeout_s;
     uint64_t world_run_timeout_s;
     uint64_t world_memory_bytes;
+    uint64_t world_file_bytes;
+    uint64_t world_processes;
+    bool world_network;
 };
 
 /* Program, help and table of the settings. */

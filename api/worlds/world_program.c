@@ -36,10 +36,14 @@ enum world_fault world_program_start(struct world_use *use, struct child **out,
                                      struct world_facts *out_facts, char detail[160])
 {
     const struct worlds_settings *settings = &use->program->settings;
-    const struct child_settings child_settings = {.command = use->program->command,
+    const struct child_settings child_settings = {.keeper = use->program->keeper,
+                                                  .command = use->program->command,
                                                   .answer_ms = settings->answer_s * 1000,
-                                                  .memory_bytes = settings->memory_bytes,
-                                                  .cpu_s = use->cpu_s,
+                                                  .limits = {.memory_bytes = settings->memory_bytes,
+                                                             .cpu_s = use->cpu_s,
+                                                             .file_bytes = settings->file_bytes,
+                                                             .processes = settings->processes,
+                                                             .network = settings->network},
                                                   .go_on = program_go_on,
                                                   .said = program_said,
                                                   .context = use};

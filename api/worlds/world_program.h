@@ -12,6 +12,7 @@ struct world_program {
     struct world_facts facts;
     char name[WORLD_NAME_SIZE];
     char *command;
+    const struct keeper *keeper;     /* of its worlds */
     struct worlds_settings settings; /* without the declarations */
 };
 

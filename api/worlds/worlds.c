@@ -12,6 +12,7 @@
 
 struct worlds {
     struct worlds_settings settings;
+    struct keeper *keeper; /* NULL until a program is declared */
     unsigned count;
     struct world_program *programs[WORLDS_MAX];
 };
@@ -68,6 +69,7 @@ void worlds_close(struct worlds *worlds)
         return;
     for (unsigned i = 0; i < worlds->count; i++)
         free_program(worlds->programs[i]);
+    keeper_end(worlds->keeper);
     free(worlds);
 }
 
@@ -167,8 +169,15 @@ static bool program_add(struct worlds *worlds, const char *line, size_t size,
         snprintf(trouble.text, trouble.size, "--world: more than %d", WORLDS_MAX);
         return false;
     }
+    if (!worlds->keeper)
+        worlds->keeper = keeper_start(true);
+    if (!worlds->keeper) {
+        snprintf(trouble.text, trouble.size, "--world: no process can be started");
+        return false;
+    }
     struct world_program *program = memory_new(1, sizeof *program);
     program->settings = worlds->settings;
+    program->keeper = worlds->keeper;
     if (!program_read_line(worlds, line, size, program, trouble) ||
         !program_describe(program, trouble)) {
         free_program(program);

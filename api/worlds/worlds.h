@@ -20,14 +20,18 @@ struct worlds_settings {
     size_t declared_count;
     unsigned answer_s;     /* how long an answer may take */
     unsigned run_s;        /* how long one use of a program may take in all */
-    uint64_t memory_bytes; /* of address space of a program; 0: no limit */
+    uint64_t memory_bytes; /* of address space of each process of a program; 0: no limit */
+    uint64_t file_bytes;   /* of a file that a program writes; 0: no limit */
+    uint64_t processes;    /* of a program, and threads, at once; 0: no limit */
+    bool network;          /* programs may open sockets */
     /* A line that a program wrote to its standard error: printable ASCII, few of them. From any
      * thread. NULL: nobody hears it. */
     void (*said)(void *context, const char *world, const char *line);
     void *context;
 };
 
-/* Starts each declared program once and asks it what world it is. Texts are copied. NULL: one of
+/* Starts each declared program once and asks it what world it is. Where one is declared the process
+ * forks, so it has no other thread yet (programs/keeper.h). Texts are copied. NULL: one of
  * them is not usable, and ERROR holds a sentence that names it. */
 struct worlds *worlds_open(const struct worlds_settings *settings, char *error, size_t error_size);
 

@@ -34,9 +34,23 @@ static bool go_on(void *context)
     return ++heard->asked != heard->refuse_at;
 }
 
+static struct keeper *keeper;
+
+static void setup(void)
+{
+    keeper = keeper_start(true);
+    cr_assert_not_null(keeper);
+}
+
+static void teardown(void)
+{
+    keeper_end(keeper);
+}
+
 static struct child *start(const char *command, unsigned answer_ms, struct heard *heard)
 {
     const struct child_settings settings = {
+        .keeper = keeper,
         .command = command,
         .answer_ms = answer_ms,
         .go_on = heard == NULL ? NULL : go_on,
@@ -71,13 +85,15 @@ static enum child_status first_answer(const char *command, unsigned answer_ms, c
     return status;
 }
 
-/* No child of this process is left, dead or alive. */
+/* No child of this process is left, dead or alive, once the keeper is gone. */
 static void expect_no_children(void)
 {
+    teardown();
+    keeper = NULL;
     cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-TestSuite(child, .timeout = 120);
+TestSuite(child, .timeout = 120, .init = setup, .fini = teardown);
 
 Test(child, answers_line_by_line)
 {
@@ -201,58 +217,13 @@ Test(child, gets_nothing_of_ours)
     cr_expect_not_null(strstr(answer, "PATH"));
     /* The shell's own glob opens one more while it lists. */
     cr_expect_eq(first_answer("read l; for n in 3 4 5 6 7 8 9 10 11 12; do "
-                              "[ -e /proc/$$/fd/$n ] && printf '%s ' $n; done; echo; cat",
+                              "[ -e /proc/self/fd/$n ] && printf '%s ' $n; done; echo; cat",
                               PATIENT, answer),
                  CHILD_OK);
     cr_expect_str_eq(answer, "");
     cr_expect_eq(first_answer("read l; ulimit -c; cat", PATIENT, answer), CHILD_OK);
     cr_expect_str_eq(answer, "0");
     close(leak);
-}
-
-Test(child, is_held_to_its_limits)
-{
-    struct child_settings settings = {.command = "read l; ulimit -v; read l; ulimit -t; cat",
-                                      .answer_ms = PATIENT,
-                                      .memory_bytes = (uint64_t)64 << 20,
-                                      .cpu_s = 77};
-    struct child *child = NULL;
-    char answer[256];
-    cr_assert_eq(child_start(&settings, &child), CHILD_OK);
-    cr_expect_eq(ask(child, "a\n", answer), CHILD_OK);
-    cr_expect_str_eq(answer, "65536");
-    cr_expect_eq(ask(child, "a\n", answer), CHILD_OK);
-    cr_expect_str_eq(answer, "77");
-    child_end(child);
-}
-
-Test(child, ends_with_all_its_descendants)
-{
-    char answer[256];
-    struct child *child =
-        start("(trap '' TERM HUP; sleep 1000; sleep 1000) & echo $! >&2; read l; echo $!; "
-              "trap '' TERM; while :; do sleep 1000; done",
-              PATIENT, NULL);
-    cr_assert_eq(ask(child, "a\n", answer), CHILD_OK);
-    pid_t grandchild = (pid_t)atoi(answer);
-    cr_assert_gt(grandchild, 1);
-    cr_expect_eq(kill(grandchild, 0), 0);
-    child_end(child);
-    /* It is init's now; killed, it is gone or waits for init to see it. */
-    char path[64], state[512] = "";
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)grandchild);
-    for (int i = 0; i < 6000; i++) {
-        FILE *file = fopen(path, "r");
-        if (file == NULL)
-            return;
-        state[fread(state, 1, sizeof state - 1, file)] = '\0';
-        fclose(file);
-        const char *end = strrchr(state, ')');
-        if (end != NULL && end[2] == 'Z')
-            return;
-        usleep(10000);
-    }
-    cr_assert_fail("the grandchild lives: %s", state);
 }
 
 Test(child, leaves_no_descriptor_behind)

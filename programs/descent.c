@@ -1,0 +1,81 @@
+/* Processes are read in any order, so parents are followed until no more descendants are found. */
+#include "programs/descent.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool descent_open(struct descent *descent)
+{
+    *descent = (struct descent){.pid = calloc(DESCENT_MAX, sizeof *descent->pid),
+                                .all = calloc(DESCENT_MAX, sizeof *descent->all)};
+    return descent->pid && descent->all;
+}
+
+/* Reads parent and threads from /proc/NAME/stat; a name in brackets, which may hold anything, goes
+ * before them. */
+static bool descent_read(const char *name, struct descent_process *out)
+{
+    char path[64], text[512];
+    if (snprintf(path, sizeof path, "/proc/%s/stat", name) >= (int)sizeof path)
+        return false;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    ssize_t size = read(file, text, sizeof text - 1);
+    close(file);
+    text[size > 0 ? size : 0] = '\0';
+    const char *end = strrchr(text, ')');
+    int parent = 0;
+    unsigned threads = 0;
+    if (!end ||
+        sscanf(end + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u",
+               &parent, &threads) != 2)
+        return false;
+    *out = (struct descent_process){
+        .pid = (pid_t)atoi(name), .parent = (pid_t)parent, .threads = threads};
+    return true;
+}
+
+static size_t descent_list(struct descent_process *all)
+{
+    size_t count = 0;
+    DIR *directory = opendir("/proc");
+    const struct dirent *entry = NULL;
+    while (directory && count < DESCENT_MAX && (entry = readdir(directory)))
+        if (isdigit((unsigned char)entry->d_name[0]) && descent_read(entry->d_name, &all[count]))
+            count++;
+    if (directory)
+        closedir(directory);
+    return count;
+}
+
+static bool descent_is_ours(const struct descent *descent, pid_t parent)
+{
+    bool ours = parent == getpid();
+    for (size_t i = 0; i < descent->count && !ours; i++)
+        ours = descent->pid[i] == parent;
+    return ours;
+}
+
+void descent_find(struct descent *descent)
+{
+    size_t count = descent_list(descent->all), before = 0;
+    descent->count = 0;
+    descent->threads = 0;
+    do {
+        before = descent->count;
+        for (size_t i = 0; i < count; i++) {
+            struct descent_process *process = &descent->all[i];
+            if (process->ours || !descent_is_ours(descent, process->parent))
+                continue;
+            process->ours = true;
+            descent->pid[descent->count++] = process->pid;
+            descent->threads += process->threads;
+        }
+    } while (descent->count > before);
+}

@@ -1,0 +1,32 @@
+/* Who descends from this process, as /proc tells it. Within programs/. */
+#ifndef TACET_PROGRAMS_DESCENT_H
+#define TACET_PROGRAMS_DESCENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Processes of a system that are looked at at once; what is missed is found later. */
+#define DESCENT_MAX 32768
+
+struct descent_process {
+    pid_t pid, parent;
+    uint32_t threads;
+    bool ours;
+};
+
+struct descent {
+    size_t count;     /* of descendants, the dead that nobody waited for among them */
+    uint64_t threads; /* of all of them */
+    pid_t *pid;       /* [count] */
+    struct descent_process *all;
+};
+
+/* Allocates the tables. False: no memory. They live as long as the process. */
+bool descent_open(struct descent *descent);
+
+/* Finds all descendants that there are now. */
+void descent_find(struct descent *descent);
+
+#endif

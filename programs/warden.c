@@ -1,0 +1,164 @@
+/* DESIGN. No single thing ends every program on every system without privileges:
+ *
+ * - In a namespace of processes the first one takes all others with it, at once and for certain.
+ *   Systems may forbid such namespaces, containers often do.
+ * - Everywhere, the warden is the parent of whatever loses its parent (PR_SET_CHILD_SUBREAPER), so
+ *   its descendants can be found in /proc, and it knows that none is left when it has no child.
+ *
+ * So both are done. Processes are counted in /proc, because RLIMIT_NPROC counts all processes of a
+ * user and does not bind root. */
+#include "programs/warden.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "programs/descent.h"
+#include "programs/limited.h"
+
+#define COUNT_EVERY_MS 250
+#define CONTROL        3
+
+/* ---- namespaces */
+
+static bool warden_write(const char *path, const char *text, size_t size)
+{
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    bool written = file >= 0 && write(file, text, size) == (ssize_t)size;
+    if (file >= 0)
+        close(file);
+    return written;
+}
+
+/* The caller's next child is the first of its namespace; its user stays who it is. */
+static bool warden_move_apart(bool network)
+{
+    char user[64], group[64];
+    int user_size = snprintf(user, sizeof user, "%u %u 1", geteuid(), geteuid());
+    int group_size = snprintf(group, sizeof group, "%u %u 1", getegid(), getegid());
+    int flags = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWIPC;
+    if (!network)
+        flags |= CLONE_NEWNET;
+    return unshare(flags) == 0 && warden_write("/proc/self/setgroups", "deny", 4) &&
+           warden_write("/proc/self/uid_map", user, (size_t)user_size) &&
+           warden_write("/proc/self/gid_map", group, (size_t)group_size);
+}
+
+bool warden_has_namespaces(void)
+{
+    int status = 1;
+    signal(SIGCHLD, SIG_DFL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        pid_t first = -1;
+        int code = 1;
+        if (warden_move_apart(false))
+            first = fork();
+        if (first == 0)
+            _exit(0);
+        if (first > 0)
+            waitpid(first, &code, 0);
+        _exit(code == 0 ? 0 : 1);
+    }
+    if (pid > 0)
+        waitpid(pid, &status, 0);
+    signal(SIGCHLD, SIG_IGN);
+    return status == 0;
+}
+
+/* ---- the program */
+
+/* The first process of a namespace: parent of orphans until there are none. */
+static _Noreturn void warden_be_first(const char *command, const struct program_limits *limits)
+{
+    signal(SIGCHLD, SIG_DFL);
+    pid_t pid = fork();
+    if (pid == 0)
+        limited_run(command, limits);
+    for (int i = 0; i <= CONTROL; i++)
+        close(i);
+    while (pid > 0 && wait(NULL) > 0)
+        continue;
+    _exit(0);
+}
+
+static pid_t warden_start(const char *command, const struct program_limits *limits, bool namespaces)
+{
+    if (namespaces && !warden_move_apart(limits->network))
+        return -1;
+    pid_t pid = fork();
+    if (pid == 0 && namespaces)
+        warden_be_first(command, limits);
+    if (pid == 0)
+        limited_run(command, limits);
+    return pid;
+}
+
+/* ---- its end */
+
+/* Returns when there is no descendant. */
+static void warden_kill_all(struct descent *descent)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    while (waitpid(-1, NULL, WNOHANG) >= 0) {
+        descent_find(descent);
+        for (size_t i = 0; i < descent->count; i++)
+            kill(descent->pid[i], SIGKILL);
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* Waits until the control ends, or there are more processes than LIMIT. */
+static void warden_watch(struct descent *descent, uint64_t limit)
+{
+    struct pollfd control = {.fd = CONTROL, .events = POLLIN};
+    while (poll(&control, 1, limit > 0 ? COUNT_EVERY_MS : -1) <= 0) {
+        if (limit == 0)
+            continue;
+        descent_find(descent);
+        if (descent->threads > limit)
+            return;
+    }
+}
+
+/* Puts ENDS at 0, 1, 2 and CONTROL, and closes all others. They come from a keeper, in which lower
+ * descriptors are open: none of ENDS is below CONTROL. */
+static void warden_place(const int ends[4])
+{
+    int control = fcntl(ends[3], F_DUPFD, 16);
+    int lifted[3];
+    for (int i = 0; i < 3; i++)
+        lifted[i] = fcntl(ends[i], F_DUPFD, 16);
+    for (int i = 0; i < 3; i++)
+        dup2(lifted[i], i);
+    dup2(control, CONTROL);
+    closefrom(CONTROL + 1);
+}
+
+_Noreturn void warden_run(const char *command, const struct program_limits *limits,
+                          const int ends[4], bool namespaces)
+{
+    struct descent descent;
+    prctl(PR_SET_NAME, "tacet-warden");
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    warden_place(ends);
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 || !descent_open(&descent))
+        _exit(1);
+    if (warden_start(command, limits, namespaces) > 0) {
+        for (int i = 0; i < CONTROL; i++)
+            close(i);
+        send(CONTROL, "s", 1, MSG_NOSIGNAL);
+        /* The first of a namespace is not the program's. */
+        warden_watch(&descent, limits->processes > 0 ? limits->processes + namespaces : 0);
+        warden_kill_all(&descent);
+    }
+    _exit(0);
+}
