@@ -14,7 +14,6 @@
 #include "cli/cli.h"
 #include "server/clock.h"
 #include "server/config.h"
-#include "server/data_dir.h"
 #include "server/log.h"
 #include "server/server.h"
 
@@ -50,20 +49,6 @@ static struct worlds *open_worlds(const struct config *config, char *error, size
     return worlds_open(&settings, error, size);
 }
 
-/* Prints the address and writes the port file. */
-static bool announce_address(const struct config *config, const struct server *server, char *error,
-                             size_t size)
-{
-    char port[16];
-    snprintf(port, sizeof port, "%u\n", server_port(server));
-    if (config->port_file[0] != '\0' && !data_dir_write_whole(config->port_file, port, error, size))
-        return false;
-    printf("listening on %s\n", server_url(server));
-    fflush(stdout);
-    log_event(LOG_LEVEL_INFO, "ready", "url=%s", server_url(server));
-    return true;
-}
-
 /* Waits until nothing runs. False: the time is up. A second signal ends the process. */
 static bool wait_until_quiet(struct server *server, const sigset_t *signals, uint64_t timeout_s)
 {
@@ -95,24 +80,22 @@ static int run_service(const struct config *config, const struct worlds *worlds)
     struct server *server = server_start(config, worlds, error, sizeof error);
     if (!server)
         return cli_complain(&config_flags, CLI_FAILED, "%s", error);
-    bool announced = announce_address(config, server, error, sizeof error);
-    if (announced) {
-        while (sigwait(&signals, &signal_number) != 0)
-            continue;
-        log_event(LOG_LEVEL_INFO, "draining", "signal=%d", signal_number);
-    } else {
-        cli_complain(&config_flags, CLI_FAILED, "%s", error);
-    }
+    printf("listening on %s\n", server_url(server));
+    fflush(stdout);
+    log_event(LOG_LEVEL_INFO, "ready", "url=%s", server_url(server));
+    while (sigwait(&signals, &signal_number) != 0)
+        continue;
+    log_event(LOG_LEVEL_INFO, "draining", "signal=%d", signal_number);
     server_drain(server);
     if (!wait_until_quiet(server, &signals, config->drain_timeout_s)) {
         log_event(LOG_LEVEL_WARN, "drain-cut-off", "after_s=%llu",
                   (unsigned long long)config->drain_timeout_s);
         fflush(stdout);
-        _exit(announced ? 0 : 1);
+        _exit(0);
     }
     server_stop(server);
     log_event(LOG_LEVEL_INFO, "stopped", "signal=%d", signal_number);
-    return announced ? 0 : 1;
+    return 0;
 }
 
 int cli_serve(int argc, char **argv)

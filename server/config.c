@@ -78,6 +78,10 @@ static const struct flag SETTINGS[] = {
      "error, warn, info or debug", ENV},
     {"access-log", AS_ON_OFF(access_log), "off", "[on|off]",
      "a log line for every request; off: for those that were refused or failed", ENV},
+    {"confine", AS_ON_OFF(confine), "on", "[on|off]",
+     "give up, before clients are heard, all files but the data directory and all system calls but "
+     "those of a service; off is for debuggers",
+     ENV},
     {"stay-awake", AS_ON_OFF(stay_awake), "off", "[on|off]",
      "no effect; accepted because earlier versions had it", ENV},
 };

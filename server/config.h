@@ -16,6 +16,7 @@ struct config {
     const char *cors_origins;
     int log_level; /* enum log_level */
     bool access_log;
+    bool confine;
     bool stay_awake; /* has no effect */
     uint64_t workers;
     uint64_t pool_threads;

@@ -15,6 +15,7 @@
 #include "memory/memory.h"
 #include "server/clock.h"
 #include "server/committer.h"
+#include "server/confine.h"
 #include "server/data_dir.h"
 #include "server/database.h"
 #include "server/events.h"
@@ -159,6 +160,15 @@ static bool open_app(struct server *server, struct server_trouble trouble)
     return server->app != NULL;
 }
 
+/* The port is open: who reads of it may connect, and waits until the service accepts. */
+static bool write_port_file(const struct server *server, struct server_trouble trouble)
+{
+    char port[16];
+    snprintf(port, sizeof port, "%u\n", server->listening.port);
+    return server->config->port_file[0] == '\0' ||
+           data_dir_write_whole(server->config->port_file, port, trouble.text, trouble.size);
+}
+
 static bool connect_many(struct server *server, struct db **out, unsigned count,
                          struct server_trouble trouble)
 {
@@ -269,14 +279,20 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     server->metrics = metrics_new();
     atomic_init(&server->draining, false);
     raise_descriptor_limit();
+    confine_from_start(config->confine);
     /* Steps that may fail and leave no trace come before the directory is made. */
-    if (read_tls(server, trouble) &&
-        listen_open(config->listen, &server->listening, error, error_size) &&
-        data_dir_make(config->data, error, error_size) &&
-        data_dir_lock(config->data, &server->lock, error, error_size) &&
-        open_database(server, trouble) && open_app(server, trouble) &&
-        start_lanes(server, trouble) && start_httpd(server, trouble))
+    if (!read_tls(server, trouble) ||
+        !listen_open(config->listen, &server->listening, error, error_size) ||
+        !data_dir_make(config->data, error, error_size) ||
+        !data_dir_lock(config->data, &server->lock, error, error_size) ||
+        !open_database(server, trouble) || !open_app(server, trouble) ||
+        !write_port_file(server, trouble))
+        goto cleanup;
+    /* What is not beneath the data directory is open now; threads and clients come after this. */
+    confine_process(config->data, config->confine);
+    if (start_lanes(server, trouble) && start_httpd(server, trouble))
         return server;
+cleanup:
     server_stop(server);
     return NULL;
 }
@@ -284,11 +300,6 @@ struct server *server_start(const struct config *config, const struct worlds *wo
 const char *server_url(const struct server *server)
 {
     return server->url;
-}
-
-unsigned server_port(const struct server *server)
-{
-    return server->listening.port;
 }
 
 void server_drain(struct server *server)

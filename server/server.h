@@ -22,9 +22,6 @@ struct server *server_start(const struct config *config, const struct worlds *wo
 /* "http://127.0.0.1:8080". */
 const char *server_url(const struct server *server);
 
-/* The port of that address. */
-unsigned server_port(const struct server *server);
-
 /* Stops new work: sockets close, event streams end, jobs save themselves and pause. Does not wait.
  */
 void server_drain(struct server *server);
