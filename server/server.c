@@ -84,19 +84,29 @@ static void raise_descriptor_limit(void)
     }
 }
 
+/* The text is in locked memory, which sodium_free wipes. No library's buffer sees it. */
 static char *read_pem(const char *path, struct server_trouble trouble)
 {
-    FILE *file = fopen(path, "re");
-    char *text = memory_new(1, PEM_BYTES_MAX + 2);
-    size_t n = file ? fread(text, 1, PEM_BYTES_MAX + 1, file) : 0;
-    if (file)
-        fclose(file);
-    if (n == 0 || n > PEM_BYTES_MAX) {
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    char *text = memory_must(sodium_malloc(PEM_BYTES_MAX + 2));
+    size_t used = 0;
+    ssize_t n = 1;
+    while (file >= 0 && n > 0 && used <= PEM_BYTES_MAX) {
+        n = read(file, text + used, PEM_BYTES_MAX + 1 - used);
+        used += n > 0 ? (size_t)n : 0;
+    }
+    if (file >= 0)
+        close(file);
+    if (used == 0 || used > PEM_BYTES_MAX) {
         snprintf(trouble.text, trouble.size, "%s: no PEM file that can be read", path);
-        free(text);
+        sodium_free(text);
         return NULL;
     }
-    return text;
+    text[used] = '\0';
+    char *exact = memory_must(sodium_malloc(used + 1)); /* little memory can be locked */
+    memcpy(exact, text, used + 1);
+    sodium_free(text);
+    return exact;
 }
 
 static bool read_tls(struct server *server, struct server_trouble trouble)
@@ -262,6 +272,8 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
     server->httpd = httpd_start(&settings, server->listening.handle, trouble.text, trouble.size);
     if (!server->httpd)
         return false;
+    sodium_free(server->tls_key); /* the library has its own form of it */
+    server->tls_key = NULL;
     server->listening.handle = -1;
     snprintf(server->url, sizeof server->url, "http%s://%s:%u", server->tls_cert ? "s" : "",
              server->listening.host, server->listening.port);
@@ -332,10 +344,8 @@ void server_stop(struct server *server)
         api_close(server->app);
     database_close(server->database);
     metrics_free(server->metrics);
-    if (server->tls_key)
-        sodium_memzero(server->tls_key, strlen(server->tls_key));
-    free(server->tls_key);
-    free(server->tls_cert);
+    sodium_free(server->tls_key);
+    sodium_free(server->tls_cert);
     if (server->listening.handle >= 0)
         close(server->listening.handle);
     if (server->lock >= 0)

@@ -1,9 +1,11 @@
 /* A running server has given up what it does not need, in every thread. */
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/http/desk.h"
 #include "tests/http/scene.h"
@@ -76,4 +78,73 @@ Test(confine, can_be_left_off_for_a_debugger, .fini = teardown)
     server_open(&server, "--confine", "off", NULL);
     cr_expect_eq(threads_with("Seccomp:\t0\n", &all), all);
     cr_expect(server_log_has(&server, "level=warn event=not-confined"));
+}
+
+/* How often TEXT is in the memory that the server can write; -1 when nobody may look. */
+static int times_in_memory(const char *text)
+{
+    char path[64], line[512];
+    int times = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)server.pid);
+    FILE *maps = fopen(path, "r");
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)server.pid);
+    int memory = open(path, O_RDONLY);
+    if (memory < 0)
+        times = -1;
+    while (times >= 0 && maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+        unsigned long from = 0, to = 0;
+        char mode[8] = "";
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) != 3 || strncmp(mode, "rw", 2) != 0)
+            continue;
+        char *bytes = malloc(to - from);
+        ssize_t size = bytes != NULL ? pread(memory, bytes, to - from, (off_t)from) : -1;
+        const char *at = bytes;
+        while (size > 0 && (at = memmem(at, (size_t)(bytes + size - at), text, strlen(text)))) {
+            times++;
+            at++;
+        }
+        free(bytes);
+    }
+    if (maps != NULL)
+        fclose(maps);
+    if (memory >= 0)
+        close(memory);
+    return times;
+}
+
+/* The line of a PEM file that is all key, and the same of its certificate, which is public. */
+static void second_line(const char *path, char out[80])
+{
+    FILE *file = fopen(path, "r");
+    cr_assert_not_null(file);
+    cr_assert_not_null(fgets(out, 80, file));
+    cr_assert_not_null(fgets(out, 80, file));
+    out[strcspn(out, "\n")] = '\0';
+    cr_assert_geq(strlen(out), 32);
+    fclose(file);
+}
+
+Test(confine, the_text_of_the_tls_key_is_wiped_and_keys_are_locked, .fini = teardown)
+{
+    char key[80], certificate[80], path[64];
+    size_t size = 0;
+    server_prepare(&server);
+    snprintf(server.certificate, sizeof server.certificate, "tests/http/tls/certificate.pem");
+    snprintf(server.key, sizeof server.key, "tests/http/tls/key.pem");
+    server_start(&server);
+    if (is_sanitized())
+        return;
+    second_line(server.key, key);
+    second_line(server.certificate, certificate);
+    int found = times_in_memory(certificate);
+    if (found >= 0) {
+        cr_expect_gt(found, 0, "the search finds what is there");
+        cr_expect_eq(times_in_memory(key), 0);
+    }
+    snprintf(path, sizeof path, "/proc/%d/status", (int)server.pid);
+    char *status = read_whole(path, &size);
+    const char *locked = strstr(status, "VmLck:");
+    cr_assert_not_null(locked);
+    cr_expect_gt(atoi(locked + 6), 0);
+    free(status);
 }
