@@ -175,7 +175,9 @@ static void open_hanging(char mark[64])
     static char world[1024];
     snprintf(mark, 64, "/tmp/tacet-world-%ld", (long)getpid());
     snprintf(world, sizeof world, "slow=%s%s%s%s%s", "m=", mark, "; ",
-             WORLD("if [ ! -e $m ]; then echo $$ >$m.new; mv $m.new $m; sleep 20; fi; "), "");
+             WORLD("if [ ! -e $m ]; then read -r p r </proc/self/stat; echo $p >$m.new; mv $m.new "
+                   "$m; sleep 20; fi; "),
+             "");
     server_open(&server, "--workers", "1", "--world-timeout", "3600", "--world", world, NULL);
     desk_open(&desk, &server);
 }
