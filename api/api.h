@@ -42,9 +42,29 @@ struct api_route_info {
  * thread. */
 struct api_route_info api_route(const struct app *app, const char *method, const char *path);
 
+#define API_CLIENT_SIZE 32
+
+struct admitted; /* of admitted.h: one thread's memory of callers; api_admitted_new makes it */
+
+enum api_admission {
+    API_ADMITTED, /* the caller is known and has a role that may do this */
+    API_PUBLIC,   /* no token is asked for; served inline, without a body */
+    API_REFUSED,  /* *reply says why */
+};
+
+/* Decides at the headers whether REQUEST, whose route was looked up, may send its body: route,
+ * method, token and role. CLIENT receives the caller's identifier, "" unless API_ADMITTED. DB is
+ * this thread's connection; only read. */
+enum api_admission api_admit(struct app *app, struct db *db, struct admitted *admitted,
+                             const struct api_request *request, char client[API_CLIENT_SIZE],
+                             struct api_reply *reply);
+
+/* The memory that api_admit needs; free() ends it. */
+struct admitted *api_admitted_new(void);
+
 /* Serves one request on this thread's connection DB. Inside a batch (db_begin_batch) the reply may
  * leave only after the batch is on disk. Always fills *reply; api_reply_clear frees it. DB may be
- * NULL for API_LANE_INLINE. */
+ * NULL for API_LANE_INLINE, and after API_PUBLIC. */
 void api_serve(struct app *app, struct db *db, const struct api_request *request,
                struct api_reply *reply);
 

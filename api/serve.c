@@ -5,6 +5,7 @@
 
 #include "api/api.h"
 #include "api/call/accept.h"
+#include "api/call/admitted.h"
 #include "api/call/app.h"
 #include "api/call/call_serve.h"
 #include "api/call/pass.h"
@@ -126,6 +127,50 @@ static enum problem serve_call(struct call *call)
         return api_page_file(call);
     assert(call->db || route->lane == API_LANE_INLINE || call->pass);
     return call_serve(call, NULL);
+}
+
+/* True when the request is answered without asking who sends it. */
+static bool is_public(const struct call *call)
+{
+    const struct route *route = call->request->route;
+    if (!route || route->roles == ROLE_NONE)
+        return true;
+    return (route->flags & ROUTE_PAGE) && accept_prefers_html(call_request_header(call, "Accept"));
+}
+
+enum api_admission api_admit(struct app *app, struct db *db, struct admitted *admitted,
+                             const struct api_request *request, char client[API_CLIENT_SIZE],
+                             struct api_reply *reply)
+{
+    struct call call;
+    enum problem problem = PROBLEM_NONE;
+    enum api_admission admission = API_PUBLIC;
+    call_init(&call, app, db, request, reply);
+    client[0] = '\0';
+    if (is_public(&call))
+        goto cleanup;
+    call.route = request->route;
+    if (strchr(request->path, '%'))
+        match_route(&call);
+    problem = call.match.malformed
+                  ? call_problem(&call, PROBLEM_BAD_REQUEST, "The path has a broken escape.")
+                  : admitted_check(admitted, &call);
+    admission = problem == PROBLEM_NONE ? API_ADMITTED : API_REFUSED;
+    _Static_assert(sizeof call.caller.id == API_CLIENT_SIZE, "they hold the same");
+    if (admission == API_ADMITTED) {
+        memcpy(client, call.caller.id, API_CLIENT_SIZE);
+        goto cleanup;
+    }
+    call_answer_problem(&call, problem);
+    add_common_headers(&call);
+cleanup:
+    call_end(&call);
+    return admission;
+}
+
+struct admitted *api_admitted_new(void)
+{
+    return admitted_new();
 }
 
 static void serve_request(struct app *app, struct db *db, const struct pass *pass,

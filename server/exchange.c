@@ -123,6 +123,8 @@ bool exchange_read_framing(struct exchange *exchange)
     if (!length)
         return true;
     exchange->announced = strtoull(length, &end, 10);
+    if (exchange->announced == UINT64_MAX)
+        exchange->announced--;
     return length[0] >= '0' && length[0] <= '9' && *end == '\0';
 }
 

@@ -37,6 +37,7 @@ struct exchange {
     struct body_pipe *pipe; /* stream lane only */
     void *connection;
     void (*resume)(void *connection);
+    char caller[API_CLIENT_SIZE]; /* the client's identifier; "" while it is not known */
     atomic_uint holders;
     atomic_bool reply_ready;
 
@@ -49,15 +50,16 @@ struct exchange {
     bool counted;      /* among the requests in flight */
     bool must_close;
     uint64_t received;
-    uint64_t announced; /* Content-Length; UINT64_MAX when there is none */
+    uint64_t announced; /* Content-Length; UINT64_MAX for chunks, whose sum is not known */
     int64_t started_us; /* of the monotonic clock; moved on by the time we held it up */
     int64_t begun_us;   /* never moved */
     int64_t suspended_us;
     struct buffer body;
     atomic_uint_fast64_t *body_account; /* what all bodies take in memory */
     char method[24];
-    char *uri;             /* owned */
-    struct buffer headers; /* name NUL value NUL, again and again */
+    char *uri;                       /* owned */
+    const char *uri_begin, *uri_end; /* in the library's memory: only for comparing */
+    struct buffer headers;           /* name NUL value NUL, again and again */
 };
 
 /* A new exchange for URI ("/v1/x?y", also "http://host/v1/x?y"), held once, its request id empty.

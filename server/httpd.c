@@ -29,6 +29,7 @@
 #include "memory/memory.h"
 #include "server/clock.h"
 #include "server/exchange.h"
+#include "server/head_check.h"
 #include "server/httpd_reply.h"
 #include "server/request_log.h"
 
@@ -37,22 +38,37 @@
 #define CONNECTION_MEMORY_BYTES ((size_t)16 * 1024)
 #define REQUEST_ID_BYTES        12                           /* of its hash */
 #define DISCARD_BYTES           ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
+#define IN_PLACE_VERSION        "0.9.75" /* of the library, which lays a head out as head_check.h says */
 
 /* ---- refusals */
 
-/* Answers with a problem, without a lane, now or after the rest of the body. NOW is needed when the
- * end of the body is unknown. */
-static enum MHD_Result httpd_refuse(struct httpd *httpd, struct exchange *exchange, bool now,
+/* Sends the reply, which is ready, and closes the connection: no byte of a body is read. */
+static enum MHD_Result reply_and_close(struct httpd *httpd, struct exchange *exchange)
+{
+    atomic_store(&exchange->reply_ready, true);
+    exchange->must_close = true;
+    return httpd_send_reply(httpd, exchange);
+}
+
+/* Answers with a problem at the headers, when the end of the body is unknown or the caller is. */
+static enum MHD_Result refuse_now(struct httpd *httpd, struct exchange *exchange, const char *slug,
+                                  const char *detail)
+{
+    httpd_fill_problem(httpd, exchange, slug, detail);
+    return reply_and_close(httpd, exchange);
+}
+
+/* Answers a known caller with a problem, without a lane, after the rest of the body; at once when
+ * that is too long or will not come. */
+static enum MHD_Result httpd_refuse(struct httpd *httpd, struct exchange *exchange,
                                     const char *slug, const char *detail)
 {
     uint64_t most = exchange->route.max_body_bytes + DISCARD_BYTES;
     bool hopeless = exchange->announced != UINT64_MAX && exchange->announced > most;
+    if (hopeless || exchange->expects_continue)
+        return refuse_now(httpd, exchange, slug, detail);
     httpd_fill_problem(httpd, exchange, slug, detail);
     atomic_store(&exchange->reply_ready, true);
-    if (now || hopeless || exchange->expects_continue) {
-        exchange->must_close = true;
-        return httpd_send_reply(httpd, exchange);
-    }
     exchange->stage = STAGE_DISCARD;
     return MHD_YES;
 }
@@ -66,13 +82,43 @@ static void note_overload(struct httpd *httpd)
 
 /* ---- headers */
 
+struct head_reading {
+    struct exchange *exchange;
+    struct head_check check;
+};
+
 static enum MHD_Result keep_header(void *context, enum MHD_ValueKind kind, const char *name,
                                    const char *value)
 {
     (void)kind;
-    struct exchange *exchange = context;
-    exchange->headers_lost = !exchange_add_header(exchange, name, value ? value : "");
+    struct head_reading *reading = context;
+    struct exchange *exchange = reading->exchange;
+    head_check_field(&reading->check, name, value);
+    exchange->headers_lost = !exchange_add_header(exchange, name, value);
     return exchange->headers_lost ? MHD_NO : MHD_YES;
+}
+
+static bool parses_in_place(void)
+{
+    return strcmp(MHD_get_version(), IN_PLACE_VERSION) == 0;
+}
+
+/* Keeps the headers. False: the head is not what RFC 9112 allows. */
+static bool take_head(struct exchange *exchange, const char *method, const char *version)
+{
+    struct MHD_Connection *connection = exchange->connection;
+    struct head_reading reading = {.exchange = exchange};
+    const char *line[] = {method, exchange->uri_begin, exchange->uri_end, version};
+    head_check_begin(&reading.check, parses_in_place(), line);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, keep_header, &reading);
+    if (exchange->headers_lost)
+        return true; /* what was not looked at decides nothing: the connection is closed */
+    const union MHD_ConnectionInfo *head =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return head && head_check_end(&reading.check, method + head->header_size) &&
+           head_is_target(exchange->request.path) && head_is_target(exchange->request.query) &&
+           exchange_read_framing(exchange) &&
+           !(reading.check.old && exchange->announced == UINT64_MAX);
 }
 
 static enum MHD_Result start_upload(struct httpd *httpd, struct exchange *exchange)
@@ -81,7 +127,7 @@ static enum MHD_Result start_upload(struct httpd *httpd, struct exchange *exchan
     struct body_pipe_hooks hooks = {exchange->connection, httpd_suspend, httpd_resume};
     if (!lane_reserve(lane, false)) {
         note_overload(httpd);
-        return httpd_refuse(httpd, exchange, false, "overloaded",
+        return httpd_refuse(httpd, exchange, "overloaded",
                             "As many uploads as allowed are under way; come again soon.");
     }
     metrics_add(httpd->settings.metrics, METRICS_UPLOADS, 1);
@@ -95,8 +141,38 @@ static enum MHD_Result start_upload(struct httpd *httpd, struct exchange *exchan
     return MHD_YES;
 }
 
+/* Finds out who asks. MHD_YES: the body may come, or the reply was sent, which MHD_NO cannot say.
+ */
+static enum MHD_Result admit_request(struct httpd *httpd, struct exchange *exchange)
+{
+    bool has_body = exchange->announced != 0;
+    struct httpd_settings *settings = &httpd->settings;
+    switch (api_admit(settings->app, settings->db, httpd->admitted, &exchange->request,
+                      exchange->caller, &exchange->reply)) {
+    case API_REFUSED: break;
+    case API_PUBLIC:
+        exchange->route.lane = API_LANE_INLINE;
+        if (!has_body)
+            return MHD_YES;
+        api_serve(settings->app, NULL, &exchange->request, &exchange->reply);
+        break;
+    case API_ADMITTED:
+        if (exchange->announced == UINT64_MAX ||
+            exchange->announced <= exchange->route.max_body_bytes)
+            return MHD_YES;
+        return httpd_refuse(httpd, exchange, "body-too-large",
+                            "The body is larger than this call allows.");
+    }
+    if (has_body)
+        return reply_and_close(httpd, exchange);
+    atomic_store(&exchange->reply_ready, true);
+    exchange->stage = STAGE_DISCARD;
+    return MHD_YES;
+}
+
 static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *exchange,
-                                     struct MHD_Connection *connection, const char *method)
+                                     struct MHD_Connection *connection, const char *method,
+                                     const char *version)
 {
     struct api_request *request = &exchange->request;
     exchange->connection = connection;
@@ -109,25 +185,22 @@ static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *excha
     exchange->route = api_route(httpd->settings.app, request->method, request->path);
     request->route = exchange->route.route;
 
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, keep_header, exchange);
-    if (!exchange_read_framing(exchange))
-        return httpd_refuse(httpd, exchange, true, "bad-request",
-                            "Content-Length and Transfer-Encoding do not say where the body ends.");
-    if (atomic_load(&httpd->draining))
-        return httpd_refuse(httpd, exchange, false, "shutting-down",
-                            "The server is shutting down.");
-    if (strlen(request->path) + strlen(request->query) > EXCHANGE_URI_BYTES)
-        return httpd_refuse(httpd, exchange, false, "uri-too-long", "The address is over 8 KiB.");
-    if (exchange->headers_lost)
-        return httpd_refuse(httpd, exchange, false, "headers-too-large",
-                            "The headers are over 8 KiB.");
-    if (exchange->announced != UINT64_MAX && exchange->announced > exchange->route.max_body_bytes)
-        return httpd_refuse(httpd, exchange, false, "body-too-large",
-                            "The body is larger than this call allows.");
-    if (exchange->route.lane == API_LANE_STREAM)
-        return start_upload(httpd, exchange);
     exchange->stage = STAGE_BODY;
-    return MHD_YES;
+    if (!take_head(exchange, method, version))
+        return refuse_now(httpd, exchange, "bad-request",
+                          "The head of the request is not HTTP/1.1 as RFC 9112 writes it, or does "
+                          "not say where the body ends.");
+    if (atomic_load(&httpd->draining))
+        return refuse_now(httpd, exchange, "shutting-down", "The server is shutting down.");
+    if (strlen(request->path) + strlen(request->query) > EXCHANGE_URI_BYTES)
+        return refuse_now(httpd, exchange, "uri-too-long", "The address is over 8 KiB.");
+    if (exchange->headers_lost)
+        return refuse_now(httpd, exchange, "headers-too-large", "The headers are over 8 KiB.");
+    enum MHD_Result result = admit_request(httpd, exchange);
+    if (!exchange->answered && exchange->stage == STAGE_BODY &&
+        exchange->route.lane == API_LANE_STREAM)
+        return start_upload(httpd, exchange);
+    return result;
 }
 
 /* ---- bodies */
@@ -179,12 +252,12 @@ static enum MHD_Result take_body(struct httpd *httpd, struct exchange *exchange,
         return exchange->received <= limit + DISCARD_BYTES ? MHD_YES : MHD_NO;
     exchange->expects_continue = false; /* the client is sending */
     if (exchange->received > limit)
-        return httpd_refuse(httpd, exchange, false, "body-too-large",
+        return httpd_refuse(httpd, exchange, "body-too-large",
                             "The body is larger than this call allows.");
     if (exchange_add_body(exchange, bytes, arrived, httpd->settings.max_buffered_bytes))
         return MHD_YES;
     note_overload(httpd);
-    return httpd_refuse(httpd, exchange, false, "overloaded", OVERLOADED);
+    return httpd_refuse(httpd, exchange, "overloaded", OVERLOADED);
 }
 
 /* Hands a request whose body is complete in memory to its lane. */
@@ -238,13 +311,12 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     struct httpd *httpd = context;
     struct exchange *exchange = *request_context;
     (void)url;
-    (void)version;
     if (exchange->suspended_us != 0) {
         exchange->started_us += clock_now_us() - exchange->suspended_us;
         exchange->suspended_us = 0;
     }
     switch (exchange->stage) {
-    case STAGE_NEW: return begin_request(httpd, exchange, connection, method);
+    case STAGE_NEW: return begin_request(httpd, exchange, connection, method, version);
     case STAGE_HELD: return after_hold(httpd, exchange);
     case STAGE_WAITING: return httpd_send_reply(httpd, exchange);
     case STAGE_BODY:
@@ -270,6 +342,8 @@ static void request_id_draw(struct httpd *httpd, char out[4 + 2 * REQUEST_ID_BYT
 static void *on_request_line(void *context, const char *uri, struct MHD_Connection *connection)
 {
     struct exchange *exchange = exchange_new(uri);
+    exchange->uri_begin = uri;
+    exchange->uri_end = uri + strlen(uri);
     (void)connection;
     request_id_draw(context, exchange->request.request_id);
     return exchange;
@@ -310,6 +384,7 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
     struct httpd *httpd = memory_new(1, sizeof *httpd);
     httpd->settings = *settings;
     httpd->log.every = settings->access_log;
+    httpd->admitted = api_admitted_new();
     randombytes_buf(httpd->request_key, sizeof httpd->request_key);
     bool tls = settings->tls_cert != NULL;
     struct MHD_OptionItem tls_options[] = {
@@ -324,8 +399,8 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
         settings->connections_per_ip, MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_timeout_s,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, httpd, MHD_OPTION_URI_LOG_CALLBACK,
         on_request_line, httpd, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, tls ? tls_options : &tls_options[2],
-        MHD_OPTION_END);
+        MHD_OPTION_STRICT_FOR_CLIENT, parses_in_place() ? 0 : 1, MHD_OPTION_ARRAY,
+        tls ? tls_options : &tls_options[2], MHD_OPTION_END);
     if (!httpd->daemon) {
         snprintf(error, error_size,
                  tls ? "the web server did not start: is the certificate in "
@@ -355,5 +430,8 @@ void httpd_stop(struct httpd *httpd)
 
 void httpd_free(struct httpd *httpd)
 {
+    if (!httpd)
+        return;
+    free(httpd->admitted);
     free(httpd);
 }

@@ -17,6 +17,7 @@ struct httpd;
 /* Everything pointed to outlives the httpd. */
 struct httpd_settings {
     struct app *app;
+    struct db *db; /* the socket thread's own, to know callers at their headers */
     struct lane *batch, *pool, *uploads;
     struct events *events;
     struct metrics *metrics;

@@ -12,6 +12,7 @@
 struct httpd {
     struct httpd_settings settings;
     struct MHD_Daemon *daemon;
+    struct admitted *admitted;
     atomic_bool draining;
     atomic_uint_fast64_t buffered_bytes;
     atomic_uint_fast64_t requests; /* how many there were, for their ids */

@@ -47,6 +47,7 @@ struct server {
     struct helpers *helpers;
     struct runner *runner;
     struct httpd *httpd;
+    struct db *door; /* the socket thread's connection */
     atomic_bool draining;
 };
 
@@ -222,9 +223,10 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     unsigned threads = (unsigned)config->pool_threads;
     unsigned uploads = (unsigned)config->uploads;
     unsigned workers = worker_count(config);
-    struct db *single[2], *many[THREADS_MAX];
-    if (!connect_many(server, single, 2, trouble))
+    struct db *single[3], *many[THREADS_MAX];
+    if (!connect_many(server, single, 3, trouble))
         return false;
+    server->door = single[2];
     server->committer =
         committer_start(app, single[0], server->metrics, queue, (unsigned)config->batch);
     if (!server->committer) {
@@ -253,6 +255,7 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
     const struct config *config = server->config;
     struct httpd_settings settings = {
         .app = server->app,
+        .db = server->door,
         .batch = committer_lane(server->committer),
         .pool = pool_lane(server->pool),
         .uploads = pool_lane(server->uploads),

@@ -201,17 +201,21 @@ int raw_connect(const struct server_process *server)
     return handle;
 }
 
-bool raw_send(int handle, const char *text)
+bool raw_send_bytes(int handle, const char *bytes, size_t size)
 {
-    size_t left = strlen(text);
-    while (left > 0) {
-        ssize_t n = send(handle, text, left, MSG_NOSIGNAL);
+    while (size > 0) {
+        ssize_t n = send(handle, bytes, size, MSG_NOSIGNAL);
         if (n <= 0)
             return false;
-        text += n;
-        left -= (size_t)n;
+        bytes += n;
+        size -= (size_t)n;
     }
     return true;
+}
+
+bool raw_send(int handle, const char *text)
+{
+    return raw_send_bytes(handle, text, strlen(text));
 }
 
 size_t raw_receive(int handle, char *out, size_t size, bool whole)

@@ -55,6 +55,7 @@ struct http_answer http_expect(struct http_client *client, long status,
 int raw_connect(const struct server_process *server);
 /* False when the peer has closed. */
 bool raw_send(int handle, const char *text);
+bool raw_send_bytes(int handle, const char *bytes, size_t size);
 /* Reads until the peer closes, or the answer's head is complete and WHOLE is false; the number of
  * bytes. OUT is NUL-terminated. */
 size_t raw_receive(int handle, char *out, size_t size, bool whole);
