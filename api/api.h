@@ -42,8 +42,6 @@ struct api_route_info {
  * thread. */
 struct api_route_info api_route(const struct app *app, const char *method, const char *path);
 
-#define API_CLIENT_SIZE 32
-
 struct admitted; /* of admitted.h: one thread's memory of callers; api_admitted_new makes it */
 
 enum api_admission {
@@ -53,10 +51,10 @@ enum api_admission {
 };
 
 /* Decides at the headers whether REQUEST, whose route was looked up, may send its body: route,
- * method, token and role. CLIENT receives the caller's identifier, "" unless API_ADMITTED. DB is
- * this thread's connection; only read. */
+ * method, token and role. *out_client is a number that stands for the caller as long as ADMITTED
+ * lives, 0 unless API_ADMITTED. DB is this thread's connection; only read. */
 enum api_admission api_admit(struct app *app, struct db *db, struct admitted *admitted,
-                             const struct api_request *request, char client[API_CLIENT_SIZE],
+                             const struct api_request *request, uint64_t *out_client,
                              struct api_reply *reply);
 
 /* The memory that api_admit needs; free() ends it. */

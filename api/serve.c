@@ -139,14 +139,14 @@ static bool is_public(const struct call *call)
 }
 
 enum api_admission api_admit(struct app *app, struct db *db, struct admitted *admitted,
-                             const struct api_request *request, char client[API_CLIENT_SIZE],
+                             const struct api_request *request, uint64_t *out_client,
                              struct api_reply *reply)
 {
     struct call call;
     enum problem problem = PROBLEM_NONE;
     enum api_admission admission = API_PUBLIC;
     call_init(&call, app, db, request, reply);
-    client[0] = '\0';
+    *out_client = 0;
     if (is_public(&call))
         goto cleanup;
     call.route = request->route;
@@ -154,13 +154,10 @@ enum api_admission api_admit(struct app *app, struct db *db, struct admitted *ad
         match_route(&call);
     problem = call.match.malformed
                   ? call_problem(&call, PROBLEM_BAD_REQUEST, "The path has a broken escape.")
-                  : admitted_check(admitted, &call);
+                  : admitted_check(admitted, &call, out_client);
     admission = problem == PROBLEM_NONE ? API_ADMITTED : API_REFUSED;
-    _Static_assert(sizeof call.caller.id == API_CLIENT_SIZE, "they hold the same");
-    if (admission == API_ADMITTED) {
-        memcpy(client, call.caller.id, API_CLIENT_SIZE);
+    if (admission == API_ADMITTED)
         goto cleanup;
-    }
     call_answer_problem(&call, problem);
     add_common_headers(&call);
 cleanup:

@@ -26,8 +26,13 @@ struct config {
     uint64_t event_streams;
     uint64_t connections;
     uint64_t connections_per_ip;
+    uint64_t connections_per_client;
+    uint64_t head_timeout_s;
     uint64_t idle_timeout_s;
     uint64_t body_timeout_s;
+    uint64_t least_rate;
+    uint64_t body_deadline_s;
+    uint64_t upload_deadline_s;
     uint64_t drain_timeout_s;
     uint64_t max_body_bytes;
     uint64_t max_upload_bytes;

@@ -2,17 +2,20 @@
  * without the lock (that reads the database), and stores the bytes in the stream's own buffer. The
  * socket thread takes them out. A stream that is closed while busy is freed by the ticker.
  *
- * A suspended connection does not notice that its client is gone. A stream that was silent for a
- * while therefore sends a comment, and a failing write closes the connection. */
+ * A suspended connection does not notice that its client is gone. While the ticker sleeps it
+ * therefore watches all sockets for their other end's going. A client that vanished without a word
+ * is found by the comment that a stream sends after it was silent for a while. */
 #include "server/events.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "memory/memory.h"
-#include "server/clock.h"
 
 #define STREAM_BYTES     8192
 #define TICK_MS          1000
@@ -25,7 +28,7 @@ struct event_stream {
     struct event_hooks hooks;
     bool busy;      /* the ticker is asking its source */
     bool closed;    /* nobody will take from it any more */
-    bool over;      /* the source has ended, or we are stopping */
+    bool over;      /* the source has ended, the client is gone, or we are stopping */
     bool suspended; /* the connection waits for us */
     unsigned silent_ticks;
     size_t used, sent;
@@ -34,15 +37,22 @@ struct event_stream {
 
 struct events {
     pthread_mutex_t lock;
-    pthread_cond_t changed;
+    int changed; /* an eventfd: ends the ticker's sleep */
     pthread_t thread;
     struct app *app;
     struct db *db;
     struct metrics *metrics;
     struct event_stream *streams;
-    unsigned count, limit;
-    bool ending, stopping, fresh;
+    unsigned count, limit; /* count: of those that are not closed */
+    bool ending, stopping;
+    struct pollfd *watched; /* the ticker's: changed, then a socket for each of the streams below */
+    struct event_stream **watched_stream;
 };
+
+static void wake_ticker(struct events *events)
+{
+    eventfd_write(events->changed, 1);
+}
 
 static void free_stream(struct event_stream *stream)
 {
@@ -58,8 +68,6 @@ static void unlink_stream(struct events *events, struct event_stream *stream)
     while (*link != stream)
         link = &(*link)->next;
     *link = stream->next;
-    events->count--;
-    metrics_add(events->metrics, METRICS_EVENT_STREAMS, -1);
 }
 
 static void resume_if_due(struct event_stream *stream)
@@ -96,13 +104,32 @@ static void tick_stream(struct events *events, struct event_stream *stream)
     resume_if_due(stream);
 }
 
+/* Sleeps for a tick, until it is woken, or until a client has gone. Streams stay in the list
+ * meanwhile: only this thread removes them. */
 static void sleep_a_tick(struct events *events)
 {
-    struct timespec until = clock_in_ms(TICK_MS);
-    int status = 0;
-    while (status == 0 && !events->stopping && !events->fresh)
-        status = pthread_cond_timedwait(&events->changed, &events->lock, &until);
-    events->fresh = false;
+    unsigned count = 0;
+    eventfd_t ignored;
+    events->watched[0] = (struct pollfd){.fd = events->changed, .events = POLLIN};
+    for (struct event_stream *s = events->streams; s; s = s->next) {
+        if (s->closed || s->over || count == events->limit)
+            continue;
+        events->watched_stream[count++] = s;
+        events->watched[count] = (struct pollfd){.fd = s->hooks.handle, .events = POLLRDHUP};
+    }
+    pthread_mutex_unlock(&events->lock);
+    int found = poll(events->watched, count + 1, TICK_MS);
+    pthread_mutex_lock(&events->lock);
+    if (found > 0 && events->watched[0].revents != 0)
+        eventfd_read(events->changed, &ignored);
+    for (unsigned i = 0; found > 0 && i < count; i++) {
+        struct event_stream *stream = events->watched_stream[i];
+        if (events->watched[i + 1].revents == 0 || stream->closed)
+            continue;
+        stream->over = true;
+        stream->used = stream->sent = 0;
+        resume_if_due(stream);
+    }
 }
 
 static void *events_run(void *context)
@@ -127,6 +154,16 @@ static void *events_run(void *context)
     return NULL;
 }
 
+static void free_events(struct events *events)
+{
+    if (events->changed >= 0)
+        close(events->changed);
+    pthread_mutex_destroy(&events->lock);
+    free(events->watched);
+    free(events->watched_stream);
+    free(events);
+}
+
 struct events *events_start(struct app *app, struct db *db, struct metrics *metrics, unsigned limit)
 {
     struct events *events = memory_new(1, sizeof *events);
@@ -134,15 +171,14 @@ struct events *events_start(struct app *app, struct db *db, struct metrics *metr
     events->db = db;
     events->metrics = metrics;
     events->limit = limit;
+    events->watched = memory_new(limit + 1, sizeof *events->watched);
+    events->watched_stream = memory_new(limit, sizeof(struct event_stream *));
     pthread_mutex_init(&events->lock, NULL);
-    clock_condition_init(&events->changed);
-    if (pthread_create(&events->thread, NULL, events_run, events) != 0) {
-        pthread_cond_destroy(&events->changed);
-        pthread_mutex_destroy(&events->lock);
-        free(events);
-        return NULL;
-    }
-    return events;
+    events->changed = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (events->changed >= 0 && pthread_create(&events->thread, NULL, events_run, events) == 0)
+        return events;
+    free_events(events);
+    return NULL;
 }
 
 struct event_stream *events_open(struct events *events, struct api_events *source,
@@ -160,10 +196,9 @@ struct event_stream *events_open(struct events *events, struct api_events *sourc
     stream->next = events->streams;
     events->streams = stream;
     events->count++;
-    events->fresh = true;
     *source = (struct api_events){0};
     metrics_add(events->metrics, METRICS_EVENT_STREAMS, 1);
-    pthread_cond_signal(&events->changed);
+    wake_ticker(events);
     pthread_mutex_unlock(&events->lock);
     return stream;
 }
@@ -195,9 +230,10 @@ void event_stream_close(struct event_stream *stream)
     pthread_mutex_lock(&events->lock);
     assert(!stream->suspended);
     stream->closed = true;
+    events->count--;
+    metrics_add(events->metrics, METRICS_EVENT_STREAMS, -1);
     /* Only the ticker removes streams from the list, because it may hold a link to a neighbour. */
-    events->fresh = true;
-    pthread_cond_signal(&events->changed);
+    wake_ticker(events);
     pthread_mutex_unlock(&events->lock);
 }
 
@@ -218,7 +254,7 @@ void events_stop(struct events *events)
         return;
     pthread_mutex_lock(&events->lock);
     events->stopping = true;
-    pthread_cond_signal(&events->changed);
+    wake_ticker(events);
     pthread_mutex_unlock(&events->lock);
     pthread_join(events->thread, NULL);
     while (events->streams) {
@@ -227,7 +263,5 @@ void events_stop(struct events *events)
         unlink_stream(events, stream);
         free_stream(stream);
     }
-    pthread_cond_destroy(&events->changed);
-    pthread_mutex_destroy(&events->lock);
-    free(events);
+    free_events(events);
 }

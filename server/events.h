@@ -18,6 +18,7 @@ struct events *events_start(struct app *app, struct db *db, struct metrics *metr
 
 struct event_hooks { /* called with the hub's lock held */
     void *connection;
+    int handle; /* its socket: watched for the other end's going */
     void (*suspend)(void *connection);
     void (*resume)(void *connection);
 };

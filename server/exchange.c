@@ -8,8 +8,6 @@
 #include "memory/memory.h"
 #include "server/clock.h"
 
-#define SLOWEST_BYTES_PER_S 1024
-
 static const char *header_of_context(void *context, const char *name)
 {
     return exchange_header(context, name);
@@ -62,15 +60,28 @@ void exchange_hold(struct exchange *exchange)
     atomic_fetch_add(&exchange->holders, 1);
 }
 
+/* Frees the body and what it was charged. */
+static void drop_body(struct exchange *exchange)
+{
+    struct exchange_account *account = exchange->account;
+    buffer_clear(&exchange->body);
+    exchange->request.body = (const unsigned char *)"";
+    exchange->request.body_size = 0;
+    if (exchange->charged == 0)
+        return;
+    atomic_fetch_sub(&account->bytes, exchange->charged);
+    shares_give(account->clients, exchange->client, SHARE_BYTES, exchange->charged);
+    shares_give(account->addresses, exchange->address, SHARE_BYTES, exchange->charged);
+    exchange->charged = 0;
+}
+
 void exchange_let_go(struct exchange *exchange)
 {
     if (atomic_fetch_sub(&exchange->holders, 1) > 1)
         return;
-    if (exchange->body_account)
-        atomic_fetch_sub(exchange->body_account, exchange->body.room);
+    drop_body(exchange);
     api_reply_clear(&exchange->reply);
     body_pipe_free(exchange->pipe);
-    buffer_clear(&exchange->body);
     buffer_clear(&exchange->headers);
     free(exchange->uri);
     free(exchange);
@@ -130,23 +141,48 @@ bool exchange_read_framing(struct exchange *exchange)
 
 /* ---- the body */
 
-bool exchange_is_slow(const struct exchange *exchange, unsigned patience_s)
+bool exchange_is_slow(const struct exchange *exchange, const struct exchange_pace *pace)
 {
-    int64_t allowed_s = (int64_t)patience_s + (int64_t)(exchange->received / SLOWEST_BYTES_PER_S);
-    return clock_now_us() - exchange->started_us > allowed_s * 1000000;
+    uint64_t whole_s = exchange->pipe ? pace->whole_upload_s : pace->whole_s;
+    uint64_t allowed_s = pace->patience_s + exchange->received / pace->least_rate;
+    if (allowed_s > whole_s)
+        allowed_s = whole_s;
+    return clock_now_us() - exchange->started_us > (int64_t)allowed_s * 1000000;
 }
 
-bool exchange_add_body(struct exchange *exchange, const void *bytes, size_t size,
-                       uint64_t most_of_all)
+/* Charges MORE bytes to the account and to both shares, or nothing. */
+static enum exchange_room charge_body(struct exchange *exchange, size_t more)
+{
+    struct exchange_account *account = exchange->account;
+    enum exchange_room room = EXCHANGE_SHARE_FULL;
+    if (!shares_take(account->clients, exchange->client, SHARE_BYTES, more))
+        return room;
+    if (shares_take(account->addresses, exchange->address, SHARE_BYTES, more)) {
+        if (atomic_fetch_add(&account->bytes, more) + more <= account->most) {
+            exchange->charged += more;
+            return EXCHANGE_ROOM;
+        }
+        room = EXCHANGE_ALL_FULL;
+        atomic_fetch_sub(&account->bytes, more);
+        shares_give(account->addresses, exchange->address, SHARE_BYTES, more);
+    }
+    shares_give(account->clients, exchange->client, SHARE_BYTES, more);
+    return room;
+}
+
+enum exchange_room exchange_add_body(struct exchange *exchange, const void *bytes, size_t size)
 {
     struct buffer *body = &exchange->body;
-    size_t before = body->room;
-    if (!buffer_add(body, bytes, size))
-        return false;
+    enum exchange_room room = EXCHANGE_ALL_FULL;
+    if (buffer_add(body, bytes, size))
+        room = charge_body(exchange, body->room - exchange->charged);
+    if (room != EXCHANGE_ROOM) {
+        drop_body(exchange);
+        return room;
+    }
     exchange->request.body = (const unsigned char *)body->bytes;
     exchange->request.body_size = body->size;
-    size_t more = body->room - before;
-    return atomic_fetch_add(exchange->body_account, more) + more <= most_of_all;
+    return room;
 }
 
 void exchange_finish(struct exchange *exchange)

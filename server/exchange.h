@@ -14,6 +14,7 @@
 #include "api/api.h"
 #include "memory/buffer.h"
 #include "server/body_pipe.h"
+#include "server/shares.h"
 
 #define EXCHANGE_HEADER_BYTES 8192 /* names and values of one request */
 #define EXCHANGE_URI_BYTES    8192
@@ -29,6 +30,25 @@ enum exchange_stage {                /* only the socket thread looks at it */
                       STAGE_WAITING, /* suspended, or about to be resumed: a lane makes the reply */
 };
 
+struct exchange_pace {       /* how fast a body must come */
+    uint64_t patience_s;     /* from the start, however small it is */
+    uint64_t least_rate;     /* bytes a second, beside that */
+    uint64_t whole_s;        /* in all, in memory */
+    uint64_t whole_upload_s; /* in all, through a pipe */
+};
+
+struct exchange_account { /* of bodies in memory */
+    atomic_uint_fast64_t bytes;
+    uint64_t most;
+    struct shares *clients, *addresses;
+};
+
+enum exchange_room {
+    EXCHANGE_ROOM,
+    EXCHANGE_SHARE_FULL, /* the client or the address has too much of it */
+    EXCHANGE_ALL_FULL,
+};
+
 struct exchange {
     struct api_request request;
     struct api_reply reply;
@@ -37,7 +57,8 @@ struct exchange {
     struct body_pipe *pipe; /* stream lane only */
     void *connection;
     void (*resume)(void *connection);
-    char caller[API_CLIENT_SIZE]; /* the client's identifier; "" while it is not known */
+    uint64_t client;  /* a number that stands for the caller; 0: not known */
+    uint64_t address; /* the same for the address */
     atomic_uint holders;
     atomic_bool reply_ready;
 
@@ -49,13 +70,16 @@ struct exchange {
     bool headers_lost; /* they were too many */
     bool counted;      /* among the requests in flight */
     bool must_close;
+    bool unread;  /* must_close, and a body was not read */
+    bool streams; /* holds one of its client's event streams */
     uint64_t received;
     uint64_t announced; /* Content-Length; UINT64_MAX for chunks, whose sum is not known */
     int64_t started_us; /* of the monotonic clock; moved on by the time we held it up */
     int64_t begun_us;   /* never moved */
     int64_t suspended_us;
     struct buffer body;
-    atomic_uint_fast64_t *body_account; /* what all bodies take in memory */
+    struct exchange_account *account;
+    size_t charged; /* to the account and to both shares */
     char method[24];
     char *uri;                       /* owned */
     const char *uri_begin, *uri_end; /* in the library's memory: only for comparing */
@@ -84,13 +108,12 @@ const char *exchange_header(const struct exchange *exchange, const char *name);
  * 9112, section 6.3). */
 bool exchange_read_framing(struct exchange *exchange);
 
-/* True when the body takes longer than PATIENCE_S seconds plus one second per KiB. Time in which we
- * held the connection does not count. */
-bool exchange_is_slow(const struct exchange *exchange, unsigned patience_s);
+/* True when the body takes longer than PACE allows. Time in which we held the connection does not
+ * count. */
+bool exchange_is_slow(const struct exchange *exchange, const struct exchange_pace *pace);
 
-/* Appends to the body in memory. False: all bodies together would take more than MOST_OF_ALL. */
-bool exchange_add_body(struct exchange *exchange, const void *bytes, size_t size,
-                       uint64_t most_of_all);
+/* Appends to the body in memory. Where there is no room, all of the body is dropped. */
+enum exchange_room exchange_add_body(struct exchange *exchange, const void *bytes, size_t size);
 
 /* The lane has filled exchange->reply: resumes the connection and removes the lane's hold. The
  * caller must not touch the exchange afterwards. */

@@ -17,6 +17,13 @@ void httpd_resume(void *connection)
     MHD_resume_connection(connection);
 }
 
+struct guest *httpd_guest(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info->socket_context;
+}
+
 static ssize_t read_event_stream(void *context, uint64_t position, char *buffer, size_t size)
 {
     (void)position;
@@ -29,17 +36,31 @@ static void close_events(void *context)
     event_stream_close(context);
 }
 
+/* NULL: the exchange's reply is a refusal now. */
 static struct MHD_Response *event_response(struct httpd *httpd, struct exchange *exchange)
 {
-    struct event_hooks hooks = {exchange->connection, httpd_suspend, httpd_resume};
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct event_hooks hooks = {exchange->connection, info->connect_fd, httpd_suspend,
+                                httpd_resume};
+    exchange->streams = shares_take(&httpd->clients, exchange->client, SHARE_STREAMS, 1);
+    if (!exchange->streams) {
+        httpd_fill_problem(httpd, exchange, "rate-limited",
+                           "This client follows as many event streams as one may.");
+        return NULL;
+    }
     struct event_stream *stream =
         events_open(httpd->settings.events, &exchange->reply.events, hooks);
-    if (!stream)
+    if (!stream) {
+        httpd_fill_problem(httpd, exchange, "overloaded", "Too many event streams are open.");
         return NULL;
+    }
     struct MHD_Response *response = MHD_create_response_from_callback(
         MHD_SIZE_UNKNOWN, EVENT_BLOCK_BYTES, read_event_stream, stream, close_events);
-    if (!response)
+    if (!response) {
         event_stream_close(stream);
+        httpd_fill_problem(httpd, exchange, "overloaded", "There is no memory for the stream.");
+    }
     return response;
 }
 
@@ -88,13 +109,13 @@ enum MHD_Result httpd_send_reply(struct httpd *httpd, struct exchange *exchange)
     assert(atomic_load(&exchange->reply_ready) && !exchange->answered);
     if (exchange->too_large)
         httpd_fill_problem(httpd, exchange, "body-too-large", "The upload is larger than allowed.");
-    if (reply->events.next) {
+    if (reply->events.next)
         response = event_response(httpd, exchange);
-        if (!response)
-            httpd_fill_problem(httpd, exchange, "overloaded", "Too many event streams are open.");
-    }
-    if (!response)
+    if (!response) {
+        struct guest *guest = httpd_guest(exchange->connection);
+        guests_answer(httpd->guests, guest, reply->body_size, exchange->unread);
         response = body_response(reply);
+    }
     if (!response)
         return MHD_NO;
     exchange->answered = true;

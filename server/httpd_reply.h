@@ -1,4 +1,4 @@
-/* State and sending, which the two files of the HTTP server share. */
+/* State and sending, which the files of the HTTP server share. */
 #ifndef TACET_SERVER_HTTPD_REPLY_H
 #define TACET_SERVER_HTTPD_REPLY_H
 
@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "server/exchange.h"
+#include "server/guests.h"
 #include "server/httpd.h"
 #include "server/request_log.h"
 
@@ -13,8 +14,11 @@ struct httpd {
     struct httpd_settings settings;
     struct MHD_Daemon *daemon;
     struct admitted *admitted;
+    bool parses_in_place; /* the library, as head_check.h describes */
     atomic_bool draining;
-    atomic_uint_fast64_t buffered_bytes;
+    struct exchange_account account;
+    struct shares clients, addresses;
+    struct guests *guests;
     atomic_uint_fast64_t requests; /* how many there were, for their ids */
     unsigned char request_key[16]; /* of the hash that makes them */
     struct request_log log;        /* the socket thread's, until httpd_stop has ended it */
@@ -25,6 +29,15 @@ void httpd_suspend(void *connection);
 
 /* Resumes an MHD_Connection. */
 void httpd_resume(void *connection);
+
+/* Whose connection it is. */
+struct guest *httpd_guest(struct MHD_Connection *connection);
+
+/* The library's callback for requests. It calls again and again for one request: once with the
+ * headers, for each piece of the body, at its end, and after each resume. */
+enum MHD_Result httpd_on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                 const char *method, const char *version, const char *bytes,
+                                 size_t *size, void **request_context);
 
 /* Replaces the exchange's reply by the problem SLUG. */
 void httpd_fill_problem(struct httpd *httpd, struct exchange *exchange, const char *slug,

@@ -267,9 +267,16 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
         .tls_key = server->tls_key,
         .connections = (unsigned)config->connections,
         .connections_per_ip = (unsigned)config->connections_per_ip,
+        .connections_per_client = (unsigned)config->connections_per_client,
+        .head_timeout_s = (unsigned)config->head_timeout_s,
         .idle_timeout_s = (unsigned)config->idle_timeout_s,
-        .body_timeout_s = (unsigned)config->body_timeout_s,
+        .pace = {config->body_timeout_s, config->least_rate, config->body_deadline_s,
+                 config->upload_deadline_s},
         .max_buffered_bytes = config->max_buffered_bytes,
+        .max_body_bytes = config->max_body_bytes > config->max_policy_bytes
+                              ? config->max_body_bytes
+                              : config->max_policy_bytes,
+        .event_streams = (unsigned)config->event_streams,
         .access_log = config->access_log,
     };
     server->httpd = httpd_start(&settings, server->listening.handle, trouble.text, trouble.size);

@@ -13,6 +13,7 @@
 struct admitted_place {
     unsigned char hash[crypto_shorthash_siphashx24_BYTES];
     struct caller caller; /* role ROLE_NONE: empty */
+    uint64_t number;      /* that stands for the caller */
     int64_t made_ms;
 };
 
@@ -28,25 +29,34 @@ struct admitted *admitted_new(void)
     return admitted;
 }
 
-enum problem admitted_check(struct admitted *admitted, struct call *call)
+static uint64_t client_number(const struct admitted *admitted, const struct caller *caller)
+{
+    uint64_t number;
+    unsigned char hash[crypto_shorthash_siphashx24_BYTES];
+    crypto_shorthash_siphashx24(hash, (const unsigned char *)caller->id, strlen(caller->id),
+                                admitted->key);
+    memcpy(&number, hash, sizeof number);
+    return number != 0 ? number : 1;
+}
+
+enum problem admitted_check(struct admitted *admitted, struct call *call, uint64_t *out_client)
 {
     const char *header = call_request_header(call, "Authorization");
     unsigned char hash[crypto_shorthash_siphashx24_BYTES];
-    if (!header)
-        return auth_check(call);
-    crypto_shorthash_siphashx24(hash, (const unsigned char *)header, strlen(header), admitted->key);
+    size_t length = header ? strlen(header) : 0;
+    crypto_shorthash_siphashx24(hash, (const unsigned char *)header, length, admitted->key);
     struct admitted_place *place = &admitted->places[(hash[0] | (unsigned)hash[1] << 8) % PLACES];
     int64_t age = call->now_ms - place->made_ms;
-    if (age >= 0 && age < LIVES_MS && (place->caller.role & call->route->roles) != 0 &&
-        sodium_memcmp(hash, place->hash, sizeof hash) == 0) {
-        call->caller = place->caller;
-        return PROBLEM_NONE;
+    bool same = sodium_memcmp(hash, place->hash, sizeof hash) == 0;
+    if (!same || age < 0 || age >= LIVES_MS || (place->caller.role & call->route->roles) == 0) {
+        enum problem problem = auth_check(call);
+        if (problem != PROBLEM_NONE)
+            return problem;
+        memcpy(place->hash, hash, sizeof hash);
+        place->caller = call->caller;
+        place->number = client_number(admitted, &call->caller);
+        place->made_ms = call->now_ms;
     }
-    enum problem problem = auth_check(call);
-    if (problem != PROBLEM_NONE)
-        return problem;
-    memcpy(place->hash, hash, sizeof hash);
-    place->caller = call->caller;
-    place->made_ms = call->now_ms;
+    *out_client = place->number;
     return PROBLEM_NONE;
 }

@@ -9,7 +9,8 @@
 /* Remembers nobody. free() ends it. One thread's own. */
 struct admitted *admitted_new(void);
 
-/* As auth_check, from memory where the caller was admitted within the last second. */
-enum problem admitted_check(struct admitted *admitted, struct call *call);
+/* As auth_check, from memory where the caller was admitted within the last second. *out_client is a
+ * number that stands for the caller as long as ADMITTED lives, never 0; untouched on a problem. */
+enum problem admitted_check(struct admitted *admitted, struct call *call, uint64_t *out_client);
 
 #endif

@@ -53,8 +53,9 @@ Test(connections, past_their_limit_the_rest_still_works)
     server_open(&server, "--connections", "8", NULL);
     for (int i = 0; i < 12; i++)
         handles[i] = raw_connect(&server);
-    cr_assert(raw_send(handles[0], "GET /healthz/live HTTP/1.1\r\nHost: t\r\n\r\n"));
-    raw_receive(handles[0], answer, sizeof answer, false);
+    /* The four that came first were silent longest and have made room. */
+    cr_assert(raw_send(handles[11], "GET /healthz/live HTTP/1.1\r\nHost: t\r\n\r\n"));
+    raw_receive(handles[11], answer, sizeof answer, false);
     cr_expect_eq(strncmp(answer, "HTTP/1.1 200", 12), 0, "%s", answer);
     for (int i = 0; i < 12; i++)
         close(handles[i]);

@@ -155,6 +155,51 @@ Test(jobs, learning_in_a_world_goes_on_after_a_drain_and_after_a_kill)
     cr_expect_str_eq(state, "cancelled");
 }
 
+/* Follows the events of the job at PATH; gives the status. */
+static int follow(const char *path, int *out_handle)
+{
+    char request[512], answer[4096];
+    int status = 0;
+    *out_handle = raw_connect(&server);
+    snprintf(request, sizeof request,
+             "GET %s/events HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer %s\r\n\r\n", path,
+             desk.steward);
+    cr_assert(raw_send(*out_handle, request));
+    raw_receive(*out_handle, answer, sizeof answer, false);
+    cr_assert_eq(sscanf(answer, "HTTP/1.1 %d", &status), 1, "%s", answer);
+    return status;
+}
+
+/* Of 64 event streams a client has a quarter; one that is closed makes room. */
+Test(jobs, a_client_has_its_share_of_event_streams)
+{
+    enum { SHARE = 16 };
+    char dataset[64], path[96], cancel[112], state[16];
+    int handles[SHARE], more, status;
+    scene_dataset(desk.client, desk.steward, 40, dataset);
+    submit(dataset, 1000000, path);
+    desk_wait_past(&desk, path, 0, state);
+    for (int i = 0; i < SHARE; i++)
+        cr_assert_eq(follow(path, &handles[i]), 200);
+    cr_expect_eq(follow(path, &more), 429);
+    close(more);
+    for (int i = 0; i < SHARE; i++) {
+        close(handles[i]);
+        do { /* it learns of the end from another thread */
+            status = follow(path, &handles[i]);
+            if (status != 200)
+                close(handles[i]);
+        } while (status == 429);
+        cr_expect_eq(status, 200);
+    }
+    for (int i = 0; i < SHARE; i++)
+        close(handles[i]);
+    snprintf(cancel, sizeof cancel, "%s:cancel", path);
+    struct http_answer cancelled = desk_post(&desk, 200, cancel, NULL, NULL);
+    http_answer_clear(&cancelled);
+    desk_wait_past(&desk, path, LLONG_MAX, state);
+}
+
 Test(jobs, watchers_of_a_running_job_do_not_hold_up_a_drain)
 {
     char dataset[64], path[96], request[512], answer[4096], state[16];

@@ -4,12 +4,12 @@
 
 #include "server/exchange.h"
 
-static atomic_uint_fast64_t account;
+static struct exchange_account account = {.most = 100000};
 
 static struct exchange *request(const char *uri)
 {
     struct exchange *exchange = exchange_new(uri);
-    exchange->body_account = &account;
+    exchange->account = &account;
     return exchange;
 }
 
@@ -74,13 +74,13 @@ Test(exchange, a_body_grows_with_all_that_was_in_it)
     cr_expect_eq(exchange->request.body_size, 0);
     for (int p = 0; p < 5; p++) {
         memset(piece, 'a' + p, sizeof piece);
-        cr_assert(exchange_add_body(exchange, piece, sizeof piece, 100000));
+        cr_assert_eq(exchange_add_body(exchange, piece, sizeof piece), EXCHANGE_ROOM);
     }
     cr_expect_eq(exchange->request.body_size, 5 * sizeof piece);
     for (size_t i = 0; i < exchange->request.body_size; i++)
         cr_assert_eq(exchange->request.body[i], 'a' + (int)(i / sizeof piece));
     exchange_let_go(exchange);
-    cr_expect_eq(atomic_load(&account), 0);
+    cr_expect_eq(atomic_load(&account.bytes), 0);
 }
 
 Test(exchange, framing_must_be_clear)
@@ -115,28 +115,64 @@ Test(exchange, framing_must_be_clear)
 
 Test(exchange, bodies_share_one_account)
 {
-    struct exchange *first = request("/"), *second = request("/");
     static char bytes[3000];
-    cr_expect(exchange_add_body(first, bytes, sizeof bytes, 8192));
-    cr_expect(exchange_add_body(second, bytes, sizeof bytes, 8192));
-    cr_expect_geq(atomic_load(&account), 2 * sizeof bytes);
-    cr_expect(!exchange_add_body(second, bytes, sizeof bytes, 8192));
+    account.most = 8192;
+    struct exchange *first = request("/"), *second = request("/");
+    cr_expect_eq(exchange_add_body(first, bytes, sizeof bytes), EXCHANGE_ROOM);
+    cr_expect_eq(exchange_add_body(second, bytes, sizeof bytes), EXCHANGE_ROOM);
+    cr_expect_geq(atomic_load(&account.bytes), 2 * sizeof bytes);
+    cr_expect_eq(exchange_add_body(second, bytes, sizeof bytes), EXCHANGE_ALL_FULL);
     exchange_let_go(second);
     second = request("/");
-    cr_expect(exchange_add_body(second, bytes, sizeof bytes, 8192));
+    cr_expect_eq(exchange_add_body(second, bytes, sizeof bytes), EXCHANGE_ROOM);
     exchange_let_go(first);
     exchange_let_go(second);
-    cr_expect_eq(atomic_load(&account), 0);
+    cr_expect_eq(atomic_load(&account.bytes), 0);
+}
+
+Test(exchange, a_client_and_an_address_have_a_share_of_the_account)
+{
+    static char bytes[3000];
+    const uint64_t most_client[SHARE_THINGS] = {[SHARE_BYTES] = 8192};
+    const uint64_t most_address[SHARE_THINGS] = {[SHARE_BYTES] = 12288};
+    struct shares clients, addresses;
+    shares_init(&clients, most_client);
+    shares_init(&addresses, most_address);
+    account =
+        (struct exchange_account){.most = 100000, .clients = &clients, .addresses = &addresses};
+    struct exchange *exchanges[4];
+    static const uint64_t who[] = {1, 1, 2, 3};
+    for (int i = 0; i < 4; i++) {
+        exchanges[i] = request("/");
+        exchanges[i]->client = who[i];
+        exchanges[i]->address = 7;
+    }
+    /* 3,000 bytes take 4,096, and 6,000 twice that. */
+    for (int i = 0; i < 2; i++)
+        cr_expect_eq(exchange_add_body(exchanges[i], bytes, sizeof bytes), EXCHANGE_ROOM);
+    /* The client's share is full; what the body had before is dropped, too. */
+    cr_expect_eq(exchange_add_body(exchanges[1], bytes, sizeof bytes), EXCHANGE_SHARE_FULL);
+    cr_expect_eq(exchanges[1]->request.body_size, 0);
+    for (int i = 2; i < 4; i++)
+        cr_expect_eq(exchange_add_body(exchanges[i], bytes, sizeof bytes), EXCHANGE_ROOM);
+    /* So is the address's. */
+    cr_expect_eq(exchange_add_body(exchanges[3], bytes, sizeof bytes), EXCHANGE_SHARE_FULL);
+    cr_expect_eq(exchange_add_body(exchanges[3], bytes, sizeof bytes), EXCHANGE_ROOM);
+    for (int i = 0; i < 4; i++)
+        exchange_let_go(exchanges[i]);
+    cr_expect_eq(atomic_load(&account.bytes), 0);
+    shares_clear(&clients);
+    shares_clear(&addresses);
 }
 
 Test(exchange, the_last_holder_frees)
 {
     struct exchange *exchange = request("/");
     static char bytes[10];
-    cr_assert(exchange_add_body(exchange, bytes, sizeof bytes, 8000));
+    cr_assert_eq(exchange_add_body(exchange, bytes, sizeof bytes), EXCHANGE_ROOM);
     exchange_hold(exchange);
     exchange_let_go(exchange);
-    cr_expect_neq(atomic_load(&account), 0);
+    cr_expect_neq(atomic_load(&account.bytes), 0);
     exchange_let_go(exchange);
-    cr_expect_eq(atomic_load(&account), 0);
+    cr_expect_eq(atomic_load(&account.bytes), 0);
 }

@@ -1,0 +1,322 @@
+/* A request from its head to its reply. libmicrohttpd has one poll thread.
+ *
+ * DESIGN. The library calls on_request again and again for one request: once with the headers, for
+ * each piece of the body, at its end, and after each resume. exchange->stage says where we are.
+ *
+ *   NEW -> BODY -> WAITING -> reply          a lane works on a complete body
+ *   NEW -> HELD -> STREAM -> WAITING -> ...  an upload: suspended until its body is wanted
+ *   any -> DISCARD -> reply                  the answer is known before the body is over
+ *
+ * This version of the library can answer only before the body or after it. So an early answer
+ * (too large, not allowed, overloaded) goes out at once when the client waits for "100 Continue" or
+ * announces more than we care to discard; otherwise the rest is read and thrown away, which costs
+ * no memory and lets every client see its answer.
+ *
+ * A connection is suspended before another thread can see its exchange, and after it is resumed
+ * that thread touches nothing of the connection. Poll, not epoll: epoll with suspended connections
+ * stalled at 256 of them. */
+#include <assert.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "server/clock.h"
+#include "server/head_check.h"
+#include "server/httpd_reply.h"
+
+#define DISCARD_BYTES ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
+
+/* ---- refusals */
+
+/* Sends the reply, which is ready, and closes the connection: no byte of a body is read. */
+static enum MHD_Result reply_and_close(struct httpd *httpd, struct exchange *exchange)
+{
+    atomic_store(&exchange->reply_ready, true);
+    exchange->must_close = exchange->unread = true;
+    return httpd_send_reply(httpd, exchange);
+}
+
+/* Answers with a problem at the headers, when the end of the body is unknown or the caller is. */
+static enum MHD_Result refuse_now(struct httpd *httpd, struct exchange *exchange, const char *slug,
+                                  const char *detail)
+{
+    httpd_fill_problem(httpd, exchange, slug, detail);
+    return reply_and_close(httpd, exchange);
+}
+
+/* Answers a known caller with a problem, without a lane, after the rest of the body; at once when
+ * that is too long or will not come. */
+static enum MHD_Result httpd_refuse(struct httpd *httpd, struct exchange *exchange,
+                                    const char *slug, const char *detail)
+{
+    uint64_t most = exchange->route.max_body_bytes + DISCARD_BYTES;
+    bool hopeless = exchange->announced != UINT64_MAX && exchange->announced > most;
+    if (hopeless || exchange->expects_continue)
+        return refuse_now(httpd, exchange, slug, detail);
+    httpd_fill_problem(httpd, exchange, slug, detail);
+    atomic_store(&exchange->reply_ready, true);
+    exchange->stage = STAGE_DISCARD;
+    return MHD_YES;
+}
+
+static const char OVERLOADED[] = "The server has more work than it can queue; come again soon.";
+
+static void note_overload(struct httpd *httpd)
+{
+    metrics_add(httpd->settings.metrics, METRICS_OVERLOADED, 1);
+}
+
+/* ---- headers */
+
+struct head_reading {
+    struct exchange *exchange;
+    struct head_check check;
+};
+
+static enum MHD_Result keep_header(void *context, enum MHD_ValueKind kind, const char *name,
+                                   const char *value)
+{
+    (void)kind;
+    struct head_reading *reading = context;
+    struct exchange *exchange = reading->exchange;
+    head_check_field(&reading->check, name, value);
+    exchange->headers_lost = !exchange_add_header(exchange, name, value);
+    return exchange->headers_lost ? MHD_NO : MHD_YES;
+}
+
+/* Keeps the headers. False: the head is not what RFC 9112 allows. */
+static bool take_head(const struct httpd *httpd, struct exchange *exchange, const char *method,
+                      const char *version)
+{
+    struct MHD_Connection *connection = exchange->connection;
+    struct head_reading reading = {.exchange = exchange};
+    const char *line[] = {method, exchange->uri_begin, exchange->uri_end, version};
+    head_check_begin(&reading.check, httpd->parses_in_place, line);
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, keep_header, &reading);
+    if (exchange->headers_lost)
+        return true; /* what was not looked at decides nothing: the connection is closed */
+    const union MHD_ConnectionInfo *head =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    return head && head_check_end(&reading.check, method + head->header_size) &&
+           head_is_target(exchange->request.path) && head_is_target(exchange->request.query) &&
+           exchange_read_framing(exchange) &&
+           !(reading.check.old && exchange->announced == UINT64_MAX);
+}
+
+static enum MHD_Result start_upload(struct httpd *httpd, struct exchange *exchange)
+{
+    struct lane *lane = httpd->settings.uploads;
+    struct body_pipe_hooks hooks = {exchange->connection, httpd_suspend, httpd_resume};
+    if (!lane_reserve(lane, false)) {
+        note_overload(httpd);
+        return httpd_refuse(httpd, exchange, "overloaded",
+                            "As many uploads as allowed are under way; come again soon.");
+    }
+    metrics_add(httpd->settings.metrics, METRICS_UPLOADS, 1);
+    exchange->pipe = body_pipe_new(hooks);
+    exchange->request.reader.context = exchange->pipe;
+    exchange->stage = STAGE_HELD;
+    exchange->suspended_us = clock_now_us();
+    body_pipe_hold(exchange->pipe);
+    exchange_hold(exchange);
+    lane_push(lane, exchange);
+    return MHD_YES;
+}
+
+/* Finds out who asks. MHD_YES: the body may come, or the reply was sent, which MHD_NO cannot say.
+ */
+static enum MHD_Result admit_request(struct httpd *httpd, struct exchange *exchange)
+{
+    bool has_body = exchange->announced != 0;
+    struct httpd_settings *settings = &httpd->settings;
+    switch (api_admit(settings->app, settings->db, httpd->admitted, &exchange->request,
+                      &exchange->client, &exchange->reply)) {
+    case API_REFUSED: break;
+    case API_PUBLIC:
+        exchange->route.lane = API_LANE_INLINE;
+        if (!has_body)
+            return MHD_YES;
+        api_serve(settings->app, NULL, &exchange->request, &exchange->reply);
+        break;
+    case API_ADMITTED:
+        if (guests_known(httpd->guests, httpd_guest(exchange->connection), exchange->client) !=
+            GUEST_WELCOME)
+            return refuse_now(httpd, exchange, "rate-limited",
+                              "This client has as many connections as one may.");
+        if (exchange->announced == UINT64_MAX ||
+            exchange->announced <= exchange->route.max_body_bytes)
+            return MHD_YES;
+        return httpd_refuse(httpd, exchange, "body-too-large",
+                            "The body is larger than this call allows.");
+    }
+    if (has_body)
+        return reply_and_close(httpd, exchange);
+    atomic_store(&exchange->reply_ready, true);
+    exchange->stage = STAGE_DISCARD;
+    return MHD_YES;
+}
+
+static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *exchange,
+                                     struct MHD_Connection *connection, const char *method,
+                                     const char *version)
+{
+    struct api_request *request = &exchange->request;
+    exchange->connection = connection;
+    exchange->resume = httpd_resume;
+    exchange->account = &httpd->account;
+    exchange->counted = true;
+    metrics_add(httpd->settings.metrics, METRICS_REQUESTS_IN_FLIGHT, 1);
+    strncpy(exchange->method, method, sizeof exchange->method - 1);
+    request->method = exchange->method;
+    exchange->route = api_route(httpd->settings.app, request->method, request->path);
+    request->route = exchange->route.route;
+
+    struct guest *guest = httpd_guest(connection);
+    enum guest_welcome welcome = guests_head_came(httpd->guests, guest);
+    exchange->address = guest_address(guest);
+    exchange->stage = STAGE_BODY;
+    if (!take_head(httpd, exchange, method, version))
+        return refuse_now(httpd, exchange, "bad-request",
+                          "The head of the request is not HTTP/1.1 as RFC 9112 writes it, or does "
+                          "not say where the body ends.");
+    if (welcome == GUEST_SHARE_FULL)
+        return refuse_now(httpd, exchange, "rate-limited",
+                          "This address has as many connections as one may.");
+    if (welcome == GUEST_ALL_FULL)
+        return refuse_now(httpd, exchange, "overloaded", "All connections are taken.");
+    if (atomic_load(&httpd->draining))
+        return refuse_now(httpd, exchange, "shutting-down", "The server is shutting down.");
+    if (strlen(request->path) + strlen(request->query) > EXCHANGE_URI_BYTES)
+        return refuse_now(httpd, exchange, "uri-too-long", "The address is over 8 KiB.");
+    if (exchange->headers_lost)
+        return refuse_now(httpd, exchange, "headers-too-large", "The headers are over 8 KiB.");
+    enum MHD_Result result = admit_request(httpd, exchange);
+    if (!exchange->answered && exchange->stage == STAGE_BODY &&
+        exchange->route.lane == API_LANE_STREAM)
+        return start_upload(httpd, exchange);
+    return result;
+}
+
+/* ---- bodies */
+
+/* Continues an upload that was resumed for the first time: either a reader wants its body, or the
+ * upload was answered without being read. */
+static enum MHD_Result after_hold(struct httpd *httpd, struct exchange *exchange)
+{
+    if (!body_pipe_is_done(exchange->pipe)) {
+        exchange->stage = STAGE_STREAM;
+        return MHD_YES;
+    }
+    if (exchange->expects_continue) {
+        exchange->must_close = true;
+        return httpd_send_reply(httpd, exchange);
+    }
+    exchange->stage = STAGE_DISCARD;
+    return MHD_YES;
+}
+
+static enum MHD_Result take_streamed(struct exchange *exchange, const char *bytes, size_t *size)
+{
+    if (exchange->received + *size > exchange->route.max_body_bytes) {
+        exchange->too_large = true;
+        exchange->stage = STAGE_DISCARD;
+        body_pipe_break(exchange->pipe);
+        return MHD_YES;
+    }
+    size_t taken = body_pipe_write(exchange->pipe, bytes, *size);
+    exchange->received += taken;
+    *size -= taken;
+    if (*size > 0)
+        exchange->suspended_us = clock_now_us();
+    return MHD_YES;
+}
+
+static enum MHD_Result take_body(struct httpd *httpd, struct exchange *exchange, const char *bytes,
+                                 size_t *size)
+{
+    if (exchange_is_slow(exchange, &httpd->settings.pace))
+        return MHD_NO;
+    if (exchange->stage == STAGE_STREAM)
+        return take_streamed(exchange, bytes, size);
+    size_t arrived = *size;
+    uint64_t limit = exchange->route.max_body_bytes;
+    *size = 0;
+    exchange->received += arrived;
+    if (exchange->stage == STAGE_DISCARD)
+        return exchange->received <= limit + DISCARD_BYTES ? MHD_YES : MHD_NO;
+    exchange->expects_continue = false; /* the client is sending */
+    if (exchange->received > limit)
+        return httpd_refuse(httpd, exchange, "body-too-large",
+                            "The body is larger than this call allows.");
+    enum exchange_room room = exchange_add_body(exchange, bytes, arrived);
+    if (room == EXCHANGE_ROOM)
+        return MHD_YES;
+    note_overload(httpd);
+    if (room == EXCHANGE_ALL_FULL)
+        return httpd_refuse(httpd, exchange, "overloaded", OVERLOADED);
+    return httpd_refuse(httpd, exchange, "rate-limited",
+                        "The bodies of this client or address fill their share of the memory.");
+}
+
+/* Hands a request whose body is complete in memory to its lane. */
+static enum MHD_Result dispatch_request(struct httpd *httpd, struct exchange *exchange)
+{
+    struct httpd_settings *settings = &httpd->settings;
+    if (exchange->route.lane == API_LANE_INLINE) {
+        api_serve(settings->app, NULL, &exchange->request, &exchange->reply);
+        atomic_store(&exchange->reply_ready, true);
+        return httpd_send_reply(httpd, exchange);
+    }
+    if (exchange->route.quick &&
+        api_serve_quick(settings->app, &exchange->request, &exchange->reply)) {
+        atomic_store(&exchange->reply_ready, true);
+        return httpd_send_reply(httpd, exchange);
+    }
+    struct lane *lane = exchange->route.lane == API_LANE_BATCH ? settings->batch : settings->pool;
+    /* When the pool is half full, a heavy request goes to the batch like any other. */
+    if (exchange->route.may_be_heavy && api_is_heavy(settings->app, &exchange->request) &&
+        lane_reserve(settings->pool, true)) {
+        lane = settings->pool;
+    } else if (!lane_reserve(lane, false)) {
+        note_overload(httpd);
+        httpd_fill_problem(httpd, exchange, "overloaded", OVERLOADED);
+        atomic_store(&exchange->reply_ready, true);
+        return httpd_send_reply(httpd, exchange);
+    }
+    exchange->stage = STAGE_WAITING;
+    httpd_suspend(exchange->connection);
+    exchange_hold(exchange);
+    lane_push(lane, exchange);
+    return MHD_YES;
+}
+
+static enum MHD_Result end_of_body(struct httpd *httpd, struct exchange *exchange)
+{
+    if (exchange->stage == STAGE_BODY)
+        return dispatch_request(httpd, exchange);
+    if (!exchange->pipe || body_pipe_end(exchange->pipe))
+        return httpd_send_reply(httpd, exchange);
+    exchange->stage = STAGE_WAITING;
+    return MHD_YES;
+}
+
+enum MHD_Result httpd_on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                 const char *method, const char *version, const char *bytes,
+                                 size_t *size, void **request_context)
+{
+    struct httpd *httpd = context;
+    struct exchange *exchange = *request_context;
+    (void)url;
+    if (exchange->suspended_us != 0) {
+        exchange->started_us += clock_now_us() - exchange->suspended_us;
+        exchange->suspended_us = 0;
+    }
+    switch (exchange->stage) {
+    case STAGE_NEW: return begin_request(httpd, exchange, connection, method, version);
+    case STAGE_HELD: return after_hold(httpd, exchange);
+    case STAGE_WAITING: return httpd_send_reply(httpd, exchange);
+    case STAGE_BODY:
+    case STAGE_DISCARD:
+    case STAGE_STREAM: break;
+    }
+    return *size > 0 ? take_body(httpd, exchange, bytes, size) : end_of_body(httpd, exchange);
+}
