@@ -24,6 +24,8 @@ static const struct flag SETTINGS[] = {
      "PEM file of the certificate chain; needs tls-key", ENV},
     {"tls-key", AS_ANY_TEXT(tls_key), "", "FILE", "PEM file of the private key; needs tls-cert",
      ENV},
+    {"tls-priorities", AS_TEXT(tls_priorities), "NORMAL:%SERVER_PRECEDENCE", "LIST",
+     "versions and ciphers as GnuTLS writes them; TLS 1.0 and 1.1 are left out of any list", ENV},
     {"workers", AS_COUNT(workers, 0, 64), "0", "THREADS",
      "threads that run jobs; 0 is one less than the cores, at least 1", ENV},
     {"pool-threads", AS_COUNT(pool_threads, 1, 64), "8", "THREADS",

@@ -13,6 +13,7 @@ struct config {
     int database; /* the only one */
     const char *tls_cert;
     const char *tls_key;
+    const char *tls_priorities;
     const char *cors_origins;
     int log_level; /* enum log_level */
     bool access_log;

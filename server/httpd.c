@@ -19,7 +19,8 @@
 /* Memory of a connection: it must hold the headers and one piece of a body. libmicrohttpd clears
  * all of it between requests. */
 #define CONNECTION_MEMORY_BYTES ((size_t)16 * 1024)
-#define REQUEST_ID_BYTES        12       /* of its hash */
+#define REQUEST_ID_BYTES        12 /* of its hash */
+#define OLD_TLS                 ":-VERS-SSL3.0:-VERS-TLS1.0:-VERS-TLS1.1"
 #define IN_PLACE_VERSION        "0.9.75" /* of the library, which lays a head out as head_check.h says */
 
 /* "req_" and 24 hexadecimal digits: SipHash of a counter under a key of this process. Nobody can
@@ -149,7 +150,15 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
     httpd->parses_in_place = strcmp(MHD_get_version(), IN_PLACE_VERSION) == 0;
     randombytes_buf(httpd->request_key, sizeof httpd->request_key);
     bool tls = settings->tls_cert != NULL;
+    char priorities[1024];
+    int length = snprintf(priorities, sizeof priorities, "%s%s", settings->tls_priorities, OLD_TLS);
+    if (length >= (int)sizeof priorities) {
+        snprintf(error, error_size, "--tls-priorities: is over 900 bytes long");
+        httpd_free(httpd);
+        return NULL;
+    }
     struct MHD_OptionItem tls_options[] = {
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, priorities},
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)settings->tls_cert},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)settings->tls_key},
         {MHD_OPTION_END, 0, NULL}};
@@ -163,11 +172,12 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, httpd, MHD_OPTION_URI_LOG_CALLBACK,
         on_request_line, httpd, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
         MHD_OPTION_STRICT_FOR_CLIENT, httpd->parses_in_place ? 0 : 1, MHD_OPTION_ARRAY,
-        tls ? tls_options : &tls_options[2], MHD_OPTION_END);
+        tls ? tls_options : &tls_options[3], MHD_OPTION_END);
     if (!httpd->daemon) {
         snprintf(error, error_size,
                  tls ? "the web server did not start: is the certificate in "
-                       "--tls-cert and its key in --tls-key, both in PEM?"
+                       "--tls-cert and its key in --tls-key, both in PEM, and does "
+                       "GnuTLS know the words in --tls-priorities?"
                      : "the web server did not start");
         httpd_free(httpd);
         return NULL;

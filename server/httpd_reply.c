@@ -6,6 +6,7 @@
 #include "server/clock.h"
 
 #define EVENT_BLOCK_BYTES 8192
+#define HSTS              "max-age=31536000" /* a year */
 
 void httpd_suspend(void *connection)
 {
@@ -123,6 +124,9 @@ enum MHD_Result httpd_send_reply(struct httpd *httpd, struct exchange *exchange)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
     for (unsigned i = 0; i < reply->header_count; i++)
         MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (httpd->settings.tls_cert)
+        MHD_add_response_header(response, "Strict-Transport-Security", HSTS);
     if (exchange->must_close || atomic_load(&httpd->draining))
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     note_reply(httpd, exchange);

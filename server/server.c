@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -118,6 +119,11 @@ static bool read_tls(struct server *server, struct server_trouble trouble)
     server->tls_cert = read_pem(config->tls_cert, trouble);
     if (!server->tls_cert)
         return false;
+    struct stat status;
+    if (stat(config->tls_key, &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        log_event(LOG_LEVEL_WARN, "tls-key-exposed",
+                  "file=\"%.500s\" note=\"others than its owner may use it: chmod 600\"",
+                  config->tls_key);
     server->tls_key = read_pem(config->tls_key, trouble);
     return server->tls_key != NULL;
 }
@@ -265,6 +271,7 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
         .accepted_context = server,
         .tls_cert = server->tls_cert,
         .tls_key = server->tls_key,
+        .tls_priorities = config->tls_priorities,
         .connections = (unsigned)config->connections,
         .connections_per_ip = (unsigned)config->connections_per_ip,
         .connections_per_client = (unsigned)config->connections_per_client,
