@@ -113,7 +113,14 @@ static enum problem accounting_price(struct call *call, const struct accounting_
     struct privacy_report report;
     switch (privacy_report_make(&wish->plan, &wish->question, PRIVACY_QUICK, &report)) {
     case ACCOUNTANT_OK: return accounting_reply(call, wish, &report);
-    case ACCOUNTANT_NO_MEMORY: return PROBLEM_INTERNAL_ERROR;
+    case ACCOUNTANT_NO_MEMORY:
+        return call_problem(call, PROBLEM_OVERLOADED, "There is no memory for it at present.");
+    case ACCOUNTANT_TOO_MUCH_WORK:
+        return call_invalid(call, "/events",
+                            "take more than %.0g steps to account for, which is all that one call "
+                            "may have: fewer kinds of mechanisms, fewer runs or more noise take "
+                            "less, and tacet epsilon has no such limit",
+                            PRIVACY_QUICK_STEPS);
     case ACCOUNTANT_OUT_OF_REACH:
         return call_invalid(call, "/events",
                             "have no epsilon that can be certified: the noise is too small, or "

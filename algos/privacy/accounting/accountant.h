@@ -13,9 +13,10 @@ enum accountant_status {
     ACCOUNTANT_OK,
     ACCOUNTANT_BAD, /* an empty composition; a bad part; delta not in (0, 1); epsilon negative or
                        NaN */
-    ACCOUNTANT_UNSUPPORTED,  /* this accountant does not know one of the mechanisms */
-    ACCOUNTANT_OUT_OF_REACH, /* the figure exists but could not be computed or certified */
-    ACCOUNTANT_NO_MEMORY,    /* no memory for a grid, whose size depends on the plan */
+    ACCOUNTANT_UNSUPPORTED,   /* this accountant does not know one of the mechanisms */
+    ACCOUNTANT_OUT_OF_REACH,  /* the figure exists but could not be computed or certified */
+    ACCOUNTANT_NO_MEMORY,     /* no memory for a grid, whose size depends on the plan */
+    ACCOUNTANT_TOO_MUCH_WORK, /* the effort's work was done before any bound was found */
 };
 
 /* The meaning of an accountant's figures. */

@@ -111,6 +111,17 @@ static struct privacy_interval bounded_interval(enum pld_figure figure, double a
     return (struct privacy_interval){low, at < most ? 1.0 : high};
 }
 
+static enum accountant_status pld_answer_status(enum pld_status status)
+{
+    switch (status) {
+    case PLD_OK: return ACCOUNTANT_OK;
+    case PLD_TOO_MUCH_WORK: return ACCOUNTANT_TOO_MUCH_WORK;
+    case PLD_TOO_LARGE: return ACCOUNTANT_OUT_OF_REACH;
+    case PLD_NO_MEMORY: break;
+    }
+    return ACCOUNTANT_NO_MEMORY; /* for the grids */
+}
+
 enum accountant_status accountant_pld_figure(const struct composition *composition,
                                              enum pld_figure figure, double at,
                                              const struct pld_effort *effort,
@@ -122,7 +133,6 @@ enum accountant_status accountant_pld_figure(const struct composition *compositi
     size_t count = composition->count;
     struct source *source = memory_new(count, sizeof *source);
     struct pld_part *part = memory_new(count, sizeof *part);
-    status = ACCOUNTANT_NO_MEMORY; /* for the grids */
     bool two_sided = false;
     for (size_t i = 0; i < count; i++) {
         const struct mechanism *m = &composition->part[i].mechanism;
@@ -133,7 +143,9 @@ enum accountant_status accountant_pld_figure(const struct composition *compositi
     bound_losses(composition, part, &told, &most);
     struct privacy_interval simple = bounded_interval(figure, at, told, most), removed = simple,
                             added;
-    if (most > 0.0 && pld_certify(part, count, figure, at, effort, &removed) != PLD_OK)
+    if (most > 0.0)
+        status = pld_answer_status(pld_certify(part, count, figure, at, effort, &removed));
+    if (status != ACCOUNTANT_OK)
         goto cleanup;
     added = removed;
     if (two_sided) {
@@ -142,14 +154,16 @@ enum accountant_status accountant_pld_figure(const struct composition *compositi
         second.irrelevant = fmax(second.irrelevant, removed.upper);
         for (size_t i = 0; i < count; i++)
             source[i].gaussian.add = true;
-        if (pld_certify(part, count, figure, at, &second, &added) != PLD_OK)
+        status = pld_answer_status(pld_certify(part, count, figure, at, &second, &added));
+        if (status != ACCOUNTANT_OK)
             goto cleanup;
     }
     struct privacy_interval worse = {fmax(removed.lower, added.lower),
                                      fmax(removed.upper, added.upper)};
     worse.lower = fmax(worse.lower, simple.lower);
     worse.upper = fmin(worse.upper, simple.upper);
-    status = isinf(worse.upper) && isfinite(worse.lower) ? ACCOUNTANT_OUT_OF_REACH : ACCOUNTANT_OK;
+    if (isinf(worse.upper) && isfinite(worse.lower))
+        status = ACCOUNTANT_OUT_OF_REACH;
     if (status == ACCOUNTANT_OK)
         *out = worse;
 cleanup:

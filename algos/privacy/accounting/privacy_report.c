@@ -33,13 +33,16 @@ static enum accountant_status ask_pld(const struct composition *composition,
                                       enum privacy_effort effort, struct privacy_interval *out)
 {
     enum pld_figure figure = question->for_delta ? PLD_DELTA : PLD_EPSILON;
+    struct work work = {PRIVACY_QUICK_STEPS};
+    struct pld_effort coarse = COARSE, fine = ACCOUNTANT_PLD_EFFORT;
     if (effort == PRIVACY_QUICK) {
+        coarse.work = fine.work = &work;
         enum accountant_status status =
-            accountant_pld_figure(composition, figure, question->at, &COARSE, out);
+            accountant_pld_figure(composition, figure, question->at, &coarse, out);
         if (status != ACCOUNTANT_OK || !is_sensible(question, out->upper))
             return status;
     }
-    return accountant_pld_figure(composition, figure, question->at, &ACCOUNTANT_PLD_EFFORT, out);
+    return accountant_pld_figure(composition, figure, question->at, &fine, out);
 }
 
 const struct accountant *privacy_report_accountant(const struct composition *composition)

@@ -12,11 +12,15 @@ struct privacy_question {
     double at;
 };
 
+/* What a PRIVACY_QUICK report by privacy-loss distributions may take: about a second (work.h). */
+#define PRIVACY_QUICK_STEPS 2e8
+
 /* How long a report may take. */
 enum privacy_effort {
     PRIVACY_FULL,  /* any time that ledgers and certificates may take */
     PRIVACY_QUICK, /* the same figures for plans that somebody would run (epsilon below 100, delta
-                      from 1e-30 to 1/2), coarser ones for others, and fewer comparisons */
+                      from 1e-30 to 1/2), coarser ones for others, and fewer comparisons; none for
+                      what takes more than PRIVACY_QUICK_STEPS (ACCOUNTANT_TOO_MUCH_WORK) */
 };
 
 struct privacy_report {

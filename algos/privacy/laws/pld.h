@@ -19,6 +19,7 @@ enum pld_status {
     PLD_OK,
     PLD_TOO_LARGE, /* more cells or frequencies than the limits allow */
     PLD_NO_MEMORY,
+    PLD_TOO_MUCH_WORK, /* more steps than its effort allows */
 };
 
 struct pld_outcome {

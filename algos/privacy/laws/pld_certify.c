@@ -29,11 +29,18 @@
 #define NO_DELTA      1e-60 /* a smaller delta interests nobody */
 #define STEPS_TRIED   4096  /* when several atoms want places */
 
+/* Work (work.h), measured. */
+#define LOOK_STEPS 50.0 /* of an outcome of the sketch, for a view: some 50 cumulants */
+#define CELL_STEPS 40.0 /* of a cell: its panels, and both laws */
+#define ATOM_STEPS 10.0 /* of a cell where all outcomes are atoms */
+
 struct sketch {
     const struct pld_part *part;
     struct pld_outcomes *outcomes; /* of each part; owned */
     size_t count;
-    double times; /* in total */
+    double times;      /* in total */
+    double all;        /* outcomes, of all parts */
+    struct work *work; /* of the effort */
 };
 
 static void sketch_clear(struct sketch *sketch)
@@ -45,18 +52,24 @@ static void sketch_clear(struct sketch *sketch)
 }
 
 static enum pld_status sketch_new(const struct pld_part *part, size_t count, double omit,
-                                  struct sketch *out)
+                                  struct work *work, struct sketch *out)
 {
-    *out = (struct sketch){
-        .part = part, .count = count, .outcomes = memory_new(count, sizeof *out->outcomes)};
-    bool done = true;
-    for (size_t i = 0; done && i < count; i++) {
+    *out = (struct sketch){.part = part,
+                           .count = count,
+                           .work = work,
+                           .outcomes = memory_new(count, sizeof *out->outcomes)};
+    enum pld_status status = PLD_OK;
+    for (size_t i = 0; status == PLD_OK && i < count; i++) {
         out->times += (double)part[i].times;
-        done = part[i].mechanism(part[i].parameters, omit, NULL, &out->outcomes[i]);
+        if (!part[i].mechanism(part[i].parameters, omit, NULL, &out->outcomes[i]))
+            status = PLD_NO_MEMORY;
+        else if (!work_take(work, LOOK_STEPS * (double)out->outcomes[i].count))
+            status = PLD_TOO_MUCH_WORK;
+        out->all += (double)out->outcomes[i].count;
     }
-    if (!done)
+    if (status != PLD_OK)
         sketch_clear(out);
-    return done ? PLD_OK : PLD_NO_MEMORY;
+    return status;
 }
 
 /* Computes the composition's cumulant at TILT, and its tilted mean and variance. */
@@ -224,6 +237,9 @@ static enum pld_status part_discretise(const struct sketch *sketch, size_t i, do
     struct pld_outcomes outcomes = {0};
     out->times = part->times;
     enum pld_status status = pld_grid_new(&sketch->outcomes[i], tilt, step, &grid);
+    double steps = (part->quantum > 0.0 ? ATOM_STEPS : CELL_STEPS) * (double)grid.count;
+    if (!work_take(sketch->work, steps) && status == PLD_OK)
+        status = PLD_TOO_MUCH_WORK;
     if (status == PLD_OK && !(part->mechanism(part->parameters, omit, &grid, &outcomes) &&
                               pld_pessimistic(&outcomes, &grid, &out->upper) &&
                               pld_optimistic(&outcomes, &grid, &out->lower)))
@@ -243,7 +259,8 @@ static enum pld_status figure_attempt(const struct sketch *sketch, const struct 
     struct pld_window window = {.tilt = view->tilt,
                                 .tilt_above = view->tilt_above,
                                 .tilt_below = view->tilt_below,
-                                .size = (uint64_t)1 << log2_size};
+                                .size = (uint64_t)1 << log2_size,
+                                .work = sketch->work};
     /* Rounding the bottom down costs two points. */
     double width = view->top - view->bottom;
     double step = step_for_atoms(sketch, width / (double)(window.size - 2));
@@ -338,6 +355,8 @@ static enum pld_status figure_refine(const struct sketch *sketch, enum pld_figur
         if (view_misplaced(figure, &now, &view, exhausted) && halvings++ < MAX_HALVINGS) {
             /* a little at first, then with resolve */
             double weaker = (halvings <= 3 ? 0.5 : 0.25) * view.tilt;
+            if (!work_take(sketch->work, LOOK_STEPS * sketch->all))
+                return PLD_TOO_MUCH_WORK;
             view = view_at(sketch, weaker, effort->relative_gap);
             log2_size = 0;
             continue;
@@ -368,19 +387,20 @@ enum pld_status pld_certify(const struct pld_part *part, size_t count, enum pld_
         times += (double)part[i].times;
     if (figure == PLD_EPSILON)
         omit = OMITTED * at / times;
-    enum pld_status status = sketch_new(part, count, omit, &sketch);
+    enum pld_status status = sketch_new(part, count, omit, effort->work, &sketch);
     if (status == PLD_OK && figure == PLD_DELTA) {
         omit = OMITTED * exp(log_delta_bound(&sketch, at)) / times;
         sketch_clear(&sketch);
-        status = sketch_new(part, count, omit, &sketch);
+        status = sketch_new(part, count, omit, effort->work, &sketch);
     }
     if (status != PLD_OK)
         return status;
     struct privacy_interval best = {0.0, figure == PLD_EPSILON ? INFINITY : 1.0};
     status = figure_refine(&sketch, figure, at, omit, effort, &best);
     sketch_clear(&sketch);
-    if (status == PLD_NO_MEMORY)
+    bool found = figure == PLD_EPSILON ? isfinite(best.upper) : best.upper < 1.0;
+    if (status == PLD_NO_MEMORY || (status == PLD_TOO_MUCH_WORK && !found))
         return status;
-    *out = best; /* what was known when the grid became too large is known */
+    *out = best; /* what was known when the grid became too large, or the work was done, is known */
     return PLD_OK;
 }

@@ -8,12 +8,14 @@
 
 #include "algos/privacy/laws/pld.h"
 #include "algos/privacy/math/interval.h"
+#include "algos/privacy/math/work.h"
 
 /* How closely to look. */
 struct pld_effort {
     double relative_gap;    /* stop when upper - lower <= relative_gap * upper, */
     double irrelevant;      /* or when upper <= irrelevant (another direction costs more), */
-    unsigned max_log2_size; /* or when the window has 2^max_log2_size points (12 .. 26) */
+    unsigned max_log2_size; /* or when the window has 2^max_log2_size points (12 .. 26), */
+    struct work *work;      /* or when this is done; NULL: it has no end. Borrowed */
 };
 
 /* Beyond 2^20 points a window is used only where a few frequencies suffice (pld_spectrum.h). */
@@ -30,7 +32,8 @@ enum pld_figure { PLD_EPSILON, PLD_DELTA };
 
 /* The interval of PART[COUNT], composed: of epsilon at the delta AT in (0, 1), or of delta at the
  * epsilon AT >= 0. The grid is refined until EFFORT is satisfied or nothing more can be done. A
- * mechanism beyond any grid gets [0, INFINITY], or [0, 1]. PLD_OK or PLD_NO_MEMORY. */
+ * mechanism beyond any grid gets [0, INFINITY], or [0, 1]. PLD_OK, PLD_NO_MEMORY, or
+ * PLD_TOO_MUCH_WORK when the effort's work was done before any bound was found. */
 enum pld_status pld_certify(const struct pld_part *part, size_t count, enum pld_figure figure,
                             double at, const struct pld_effort *effort,
                             struct privacy_interval *out);

@@ -22,6 +22,11 @@
 #define HALF_ULP          0x1p-53
 #define RELATIVE_ROUNDING 1e-12 /* of the few operations after the transforms */
 #define CUMULANT_ROUNDING 1e-12 /* of one draw's cumulant, with what tilting rounds */
+
+/* Work (work.h), measured, until a figure is found. */
+#define SUM_STEPS    100.0 /* of a frequency */
+#define SINGLE_STEPS 250.0 /* of a cell of a law that is drawn once */
+
 #define SINGLE_ROUNDING                                                                            \
     1e-10 /* of masses and of sums of at most PLD_MAX_CELLS terms, with room                       \
            */
@@ -177,10 +182,14 @@ enum pld_status pld_compose(const struct pld_term *term, size_t count,
     bound_tails(sum, term, count, false, cumulant, &sum->lower);
     if (count == 1 && term->times == 1) {
         sum->single = term;
+        if (!work_take(window->work, SINGLE_STEPS * (double)term->upper.count))
+            status = PLD_TOO_MUCH_WORK;
     } else {
         roots_new(2 * window->size, &sum->roots);
         status = pld_spectrum_new(term, cumulant, count, window->tilt, window->size, &sum->roots,
-                                  &spectrum);
+                                  window->work, &spectrum);
+        if (status == PLD_OK && !work_take(window->work, SUM_STEPS * (double)spectrum.count))
+            status = PLD_TOO_MUCH_WORK;
         if (status == PLD_OK)
             add_spectrum(&spectrum, sum);
     }

@@ -13,6 +13,7 @@
 
 #include "algos/privacy/laws/pld.h"
 #include "algos/privacy/math/interval.h"
+#include "algos/privacy/math/work.h"
 
 /* One mechanism of a composition, discretised both ways on one grid. */
 struct pld_term {
@@ -26,14 +27,15 @@ struct pld_window {
     double tilt_above; /* > 0; the upper tail is bounded with the cumulant at tilt + tilt_above */
     double tilt_below; /* > 0; the moment at tilt - tilt_below bounds the mass below the grid */
     int64_t low;
-    uint64_t size; /* a power of two, 4 .. 2^30 */
+    uint64_t size;     /* a power of two, 4 .. 2^30 */
+    struct work *work; /* what may be computed; NULL: it has no end. Borrowed */
 };
 
 /* Bounds of the composition's hockey-stick divergence on the window. */
 struct pld_sum;
 
-/* Composes TERMS, COUNT >= 1 of them, all on one step, which must outlive the sum. PLD_TOO_LARGE as
- * of pld_spectrum_new. Free with pld_sum_free, which takes NULL. */
+/* Composes TERMS, COUNT >= 1 of them, all on one step, which must outlive the sum. PLD_TOO_LARGE
+ * and PLD_TOO_MUCH_WORK as of pld_spectrum_new. Free with pld_sum_free, which takes NULL. */
 enum pld_status pld_compose(const struct pld_term *term, size_t count,
                             const struct pld_window *window, struct pld_sum **out);
 

@@ -18,6 +18,11 @@
 #define LN_NEGLIGIBLE (-80.0)
 #define PROBES        16
 
+/* Work (work.h), measured. */
+#define TRANSFORM_STEPS 20.0 /* of a point */
+#define POWER_STEPS     1.5  /* of a point, for each bit of the times */
+#define DIRECT_STEPS    3.0  /* of a frequency and a cell */
+
 static double bin_square(double x)
 {
     return x * x;
@@ -111,16 +116,16 @@ static double transform_cost(uint64_t size)
 }
 
 /* Keeps the frequencies at which the power of T alone is not negligible. False: there were too many
- * and nothing is decided. */
+ * and nothing is decided. *OUT_WALKED: how many were looked at. */
 static bool spectrum_walk(const struct pld_tilted *t, uint64_t size, const struct roots *roots,
-                          struct pld_spectrum *out)
+                          double *out_walked, struct pld_spectrum *out)
 {
     double least = least_magnitude(t), error = t->error;
     double per_bin = t->spread * 2.0 * M_PI / (double)size * (1.0 + 1e-9);
     double budget =
         fmin(transform_cost(size), transform_cost(1 << PLD_MAX_LOG2_TRANSFORM)) / (double)t->count;
     uint64_t k = 0;
-    for (; k <= size / 2; budget -= 1.0) {
+    for (; k <= size / 2; budget -= 1.0, *out_walked += 1.0) {
         if (budget < 0.0 || out->count > (size_t)1 << (PLD_MAX_LOG2_TRANSFORM - 1))
             return false;
         struct pld_bin bin;
@@ -141,10 +146,13 @@ static bool spectrum_walk(const struct pld_tilted *t, uint64_t size, const struc
 
 /* The frequencies of OUT, or all when FIRST, by fast transform. *FFT is made when it is NULL. */
 static enum pld_status multiply_all(const struct pld_tilted *t, uint64_t size, struct fft **fft,
-                                    bool first, struct pld_spectrum *out)
+                                    bool first, struct work *work, struct pld_spectrum *out)
 {
+    double steps = TRANSFORM_STEPS + POWER_STEPS * log2((double)t->times);
     if (size > (uint64_t)1 << PLD_MAX_LOG2_TRANSFORM)
         return PLD_TOO_LARGE;
+    if (!work_take(work, steps * (double)size))
+        return PLD_TOO_MUCH_WORK;
     if (!*fft)
         *fft = fft_new(size);
     double *spectrum = memory_new(2 * size, sizeof *spectrum);
@@ -173,11 +181,14 @@ static enum pld_status multiply_all(const struct pld_tilted *t, uint64_t size, s
 
 /* The kept frequencies times those of T. */
 static enum pld_status multiply_by(const struct pld_tilted *t, uint64_t size,
-                                   const struct roots *roots, struct fft **fft,
+                                   const struct roots *roots, struct fft **fft, struct work *work,
                                    struct pld_spectrum *out)
 {
-    if ((double)out->count * (double)t->count > transform_cost(size))
-        return multiply_all(t, size, fft, false, out);
+    double direct = (double)out->count * (double)t->count;
+    if (direct > transform_cost(size))
+        return multiply_all(t, size, fft, false, work, out);
+    if (!work_take(work, DIRECT_STEPS * direct))
+        return PLD_TOO_MUCH_WORK;
     for (size_t i = 0; i < out->count; i++) {
         struct pld_bin bin;
         pld_tilted_at(t, roots, out->bin[i].frequency, &bin);
@@ -232,19 +243,26 @@ static size_t most_decaying(const struct pld_tilted *t, size_t count, uint64_t s
 /* The frequencies of the first term. */
 static enum pld_status spectrum_begin(const struct pld_tilted *t, double decayed, uint64_t size,
                                       const struct roots *roots, struct fft **fft,
-                                      struct pld_spectrum *out)
+                                      struct work *work, struct pld_spectrum *out)
 {
     /* Computing every wanted frequency directly may still cost less than one fast transform. */
     bool few = 0.5 * (double)size * (double)t->count < transform_cost(size);
-    if ((decayed <= LN_NEGLIGIBLE || few) && spectrum_walk(t, size, roots, out))
-        return PLD_OK;
+    if (decayed <= LN_NEGLIGIBLE || few) {
+        double walked = 0;
+        bool decided = spectrum_walk(t, size, roots, &walked, out);
+        if (!work_take(work, DIRECT_STEPS * walked * (double)t->count))
+            return PLD_TOO_MUCH_WORK;
+        if (decided)
+            return PLD_OK;
+    }
     out->count = 0;
-    return multiply_all(t, size, fft, true, out);
+    return multiply_all(t, size, fft, true, work, out);
 }
 
 enum pld_status pld_spectrum_new(const struct pld_term *term, const struct pld_cumulants *cumulant,
                                  size_t count, double tilt, uint64_t size,
-                                 const struct roots *roots, struct pld_spectrum *out)
+                                 const struct roots *roots, struct work *work,
+                                 struct pld_spectrum *out)
 {
     assert(count > 0 && size >= 4 && !(size & (size - 1)) && roots->size == 2 * size);
     *out = (struct pld_spectrum){0};
@@ -258,12 +276,12 @@ enum pld_status pld_spectrum_new(const struct pld_term *term, const struct pld_c
         goto cleanup;
     double decayed;
     size_t first = most_decaying(tilted, count, size, roots, &decayed);
-    status = spectrum_begin(&tilted[first], decayed, size, roots, &fft, out);
+    status = spectrum_begin(&tilted[first], decayed, size, roots, &fft, work, out);
     for (size_t i = 0; status == PLD_OK && i < count; i++) {
         if (i == first)
             continue;
         spectrum_prune(out);
-        status = multiply_by(&tilted[i], size, roots, &fft, out);
+        status = multiply_by(&tilted[i], size, roots, &fft, work, out);
     }
 cleanup:
     for (size_t i = 0; i < count; i++)

@@ -17,10 +17,12 @@ struct pld_spectrum {
 
 /* The product over TERMS of the tilted laws' transforms, each to the power of its times. ROOTS is
  * of twice the circle's SIZE, a power of two from 4 on. PLD_TOO_LARGE when all frequencies would be
- * needed of a circle of more than 2^PLD_MAX_LOG2_TRANSFORM points. */
+ * needed of a circle of more than 2^PLD_MAX_LOG2_TRANSFORM points; PLD_TOO_MUCH_WORK when that
+ * would take more than is left of WORK. */
 enum pld_status pld_spectrum_new(const struct pld_term *term, const struct pld_cumulants *cumulant,
                                  size_t count, double tilt, uint64_t size,
-                                 const struct roots *roots, struct pld_spectrum *out);
+                                 const struct roots *roots, struct work *work,
+                                 struct pld_spectrum *out);
 
 /* Frees what SPECTRUM owns; it is then empty. */
 void pld_spectrum_clear(struct pld_spectrum *spectrum);

@@ -63,6 +63,7 @@ static enum dp_sgd_plan_status figure_at(const struct composition *run, double d
     case ACCOUNTANT_OK: return DP_SGD_PLAN_OK;
     case ACCOUNTANT_NO_MEMORY: return DP_SGD_PLAN_NO_MEMORY;
     case ACCOUNTANT_OUT_OF_REACH: return DP_SGD_PLAN_INFEASIBLE;
+    case ACCOUNTANT_TOO_MUCH_WORK: return DP_SGD_PLAN_TOO_MUCH_WORK;
     case ACCOUNTANT_BAD:
     case ACCOUNTANT_UNSUPPORTED: break;
     }

@@ -39,6 +39,7 @@ enum dp_sgd_plan_status {
     DP_SGD_PLAN_BAD,        /* an argument out of range or not finite */
     DP_SGD_PLAN_INFEASIBLE, /* no noise multiplier up to 1e6 (or not one step) fits the budget */
     DP_SGD_PLAN_NO_MEMORY,
+    DP_SGD_PLAN_TOO_MUCH_WORK, /* more than the plan's work allows */
 };
 
 /* Fills the three epsilons of *plan from its other fields. In range are: batch_size from 1 to

@@ -191,6 +191,20 @@ Test(accounting, prices_sixteen_mechanisms_and_no_more)
     fixture_close(f);
 }
 
+/* Each of these took from seconds to minutes. */
+Test(accounting, ends_its_work)
+{
+    static const double rare[][3] = {{1e-7, 0.6, 100}, {1e-6, 0.3, 1e8}, {0.01, 0.3, 1e12}};
+    struct fixture *f = fixture_open();
+    for (size_t i = 0; i < sizeof rare / sizeof *rare; i++) {
+        struct response *r =
+            compose(f, steps(rare[i][0], rare[i][1], rare[i][2]), "\"delta\":1e-9");
+        expect_invalid(r, "/events");
+        cr_expect(strstr(r->body, "steps to account for") != NULL, "%s", r->body);
+    }
+    fixture_close(f);
+}
+
 /* ---- the ledger's own events */
 
 /* The event of entry INDEX of ACCOUNT, as text. */

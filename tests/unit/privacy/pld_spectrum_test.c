@@ -81,7 +81,8 @@ static void check(const struct pld_term *term, size_t count, uint64_t size, size
     for (size_t i = 0; i < count; i++)
         cumulant[i] = cumulants_of(&term[i]);
     roots_new(2 * size, &roots);
-    cr_assert_eq(pld_spectrum_new(term, cumulant, count, TILT, size, &roots, &spectrum), PLD_OK);
+    cr_assert_eq(pld_spectrum_new(term, cumulant, count, TILT, size, &roots, NULL, &spectrum),
+                 PLD_OK);
     cr_expect(spectrum.count > 0 && spectrum.count <= most, "%zu kept", spectrum.count);
     size_t next = 0;
     for (uint64_t k = 0; k <= size / 2; k++) {

@@ -252,6 +252,51 @@ Test(pld, a_small_window_still_says_something)
     cr_assert_leq(got.lower, 11.0 * e0);
 }
 
+/* Work is counted, so that it ends at the same place everywhere; what it does not reach is the same
+ * as without an end. */
+Test(pld, work_has_an_end)
+{
+    struct subsampled_gaussian g = {.sampling_rate = 1e-2, .noise_multiplier = 1.0};
+    const struct pld_part part = {subsampled_gaussian_outcomes, &g, 1000, 0.0};
+    struct pld_effort effort = {.relative_gap = 2e-4, .max_log2_size = 20};
+    struct privacy_interval free = {0, 0}, ample = {0, 0}, none = {7, 7};
+    cr_assert_eq(pld_certify(&part, 1, PLD_EPSILON, 1e-5, &effort, &free), PLD_OK);
+    struct work much = {1e12}, again = {1e12};
+    effort.work = &much;
+    cr_assert_eq(pld_certify(&part, 1, PLD_EPSILON, 1e-5, &effort, &ample), PLD_OK);
+    cr_expect(ample.lower == free.lower && ample.upper == free.upper);
+    double steps = 1e12 - much.left;
+    effort.work = &again;
+    cr_assert_eq(pld_certify(&part, 1, PLD_EPSILON, 1e-5, &effort, &ample), PLD_OK);
+    cr_expect_eq(1e12 - again.left, steps, "the same question takes the same steps");
+    struct work exact = {steps + 0.1}, little = {1000};
+    effort.work = &exact;
+    cr_assert_eq(pld_certify(&part, 1, PLD_EPSILON, 1e-5, &effort, &ample), PLD_OK);
+    cr_expect_lt(exact.left, 1);
+    effort.work = &little;
+    cr_expect_eq(pld_certify(&part, 1, PLD_EPSILON, 1e-5, &effort, &none), PLD_TOO_MUCH_WORK);
+    cr_expect(little.left == 0 && none.upper == 7, "nothing is said");
+}
+
+/* An end that comes after a first bound leaves that bound, which holds. */
+Test(pld, work_that_ends_leaves_what_is_known)
+{
+    struct subsampled_gaussian g = {.sampling_rate = 1e-2, .noise_multiplier = 1.0};
+    const struct pld_part part = {subsampled_gaussian_outcomes, &g, 1000, 0.0};
+    struct privacy_interval fine, some;
+    const struct pld_effort close = {.relative_gap = 2e-4, .max_log2_size = 20};
+    cr_assert_eq(pld_certify(&part, 1, PLD_EPSILON, 1e-5, &close, &fine), PLD_OK);
+    for (double steps = 1e4; steps < 1e9; steps *= 3) {
+        struct work work = {steps};
+        const struct pld_effort effort = {.relative_gap = 2e-4, .max_log2_size = 20, .work = &work};
+        if (pld_certify(&part, 1, PLD_EPSILON, 1e-5, &effort, &some) != PLD_OK)
+            continue;
+        cr_expect(some.upper >= fine.lower && some.lower <= fine.upper, "%g: [%g, %g]", steps,
+                  some.lower, some.upper);
+        cr_expect(isfinite(some.upper));
+    }
+}
+
 Test(pld, discretisations_keep_their_masses)
 {
     struct subsampled_gaussian g = {.sampling_rate = 0.1, .noise_multiplier = 1.0};
