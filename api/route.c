@@ -18,6 +18,7 @@
 
 #define BATCH  API_LANE_BATCH
 #define POOL   API_LANE_POOL
+#define PLAN   API_LANE_PLAN
 #define STREAM API_LANE_STREAM
 #define INLINE API_LANE_INLINE
 
@@ -45,7 +46,7 @@ static const struct route routes[] = {
     {"POST", "/v1/ledger:verify", POOL, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_READS, BODY_NONE, "", NULL, api_ledger_verify, "Recomputes every balance and every hash from the entries."},
 
     /* accounting.h */
-    {"POST", "/v1/accounting:compose", POOL, ROLE_ANY, ROUTE_READS, BODY_JSON, "", NULL, api_accounting_compose, "Says what a tree of events costs; stores nothing."},
+    {"POST", "/v1/accounting:compose", PLAN, ROLE_ANY, ROUTE_READS, BODY_JSON, "", NULL, api_accounting_compose, "Says what a tree of events costs; stores nothing."},
 
     /* certificates.h */
     {"GET", "/v1/certificates/{id}", BATCH, ROLE_ANY, ROUTE_PAGE, BODY_NONE, "", NULL, api_certificates_get, "Shows a signed certificate."},
@@ -62,9 +63,9 @@ static const struct route routes[] = {
     {"PUT", "/v1/datasets/{id}/experts/{expert}/policy", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_POLICY_BODY | ROUTE_UNTIMED, BODY_JSON, "", NULL, api_experts_put_policy, "Gives an expert's own policy."},
 
     /* jobs.h */
-    {"POST", "/v1/jobs", POOL, ROLE_STEWARD, ROUTE_KEY_REQUIRED | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_create, "Reserves the price and queues a training job."},
-    {"POST", "/v1/jobs:estimate", POOL, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_estimate, "Says what a job would cost; spends nothing."},
-    {"POST", "/v1/jobs:advise", POOL, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_advise_prepare, api_jobs_advise, "Says which job to ask for and what it is likely to be worth; spends nothing."},
+    {"POST", "/v1/jobs", PLAN, ROLE_STEWARD, ROUTE_KEY_REQUIRED | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_create, "Reserves the price and queues a training job."},
+    {"POST", "/v1/jobs:estimate", PLAN, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_estimate, "Says what a job would cost; spends nothing."},
+    {"POST", "/v1/jobs:advise", PLAN, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_advise_prepare, api_jobs_advise, "Says which job to ask for and what it is likely to be worth; spends nothing."},
     {"GET", "/v1/jobs", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "state algorithm " PAGED, NULL, api_jobs_list, "Lists jobs, newest first."},
     {"GET", "/v1/jobs/{id}", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "", NULL, api_jobs_get, "Shows a job and its progress."},
     {"GET", "/v1/jobs/{id}/events", BATCH, ROLE_STEWARD, ROUTE_ANY_ACCEPT | ROUTE_UNTIMED, BODY_NONE, "", NULL, api_jobs_events, "Follows a job by server-sent events."},
@@ -79,14 +80,14 @@ static const struct route routes[] = {
     {"GET", "/v1/policies/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_policies_certificate, "Shows the signed certificate of a policy."},
 
     /* teachers.h, queries.h */
-    {"POST", "/v1/teachers", POOL, ROLE_STEWARD, 0, BODY_JSON, "", api_teachers_prepare, api_teachers_create, "Puts a policy behind a noisy mechanism and a budget."},
+    {"POST", "/v1/teachers", PLAN, ROLE_STEWARD, 0, BODY_JSON, "", api_teachers_prepare, api_teachers_create, "Puts a policy behind a noisy mechanism and a budget."},
     {"GET", "/v1/teachers", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, PAGED, NULL, api_teachers_list, "Lists teachers."},
     {"GET", "/v1/teachers/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_teachers_get, "Shows a teacher."},
     {"GET", "/v1/teachers/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_teachers_certificate, "Shows the signed certificate of a teacher."},
     {"PUT", "/v1/teachers/{id}/budgets/{client}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_teachers_put_budget, "Grants or changes a client's budget."},
     {"GET", "/v1/teachers/{id}/budgets/{client}", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, "", NULL, api_teachers_get_budget, "Shows a client's budget."},
     QUERIES_ROUTE,
-    {"POST", "/v1/teachers/{id}/queries:estimate", POOL, ROLE_STUDENT | ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_queries_estimate, "Says what n queries cost on a fresh account."},
+    {"POST", "/v1/teachers/{id}/queries:estimate", PLAN, ROLE_STUDENT | ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_queries_estimate, "Says what n queries cost on a fresh account."},
     ROLLOUTS_ROUTE,
 
     /* inference.h */
@@ -107,7 +108,7 @@ static const struct route routes[] = {
     {"POST", "/v1/q-releases/{id}/actions", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS | ROUTE_QUICK, BODY_JSON, "", NULL, api_q_releases_actions, "Gives the best released action of states; free."},
 
     /* aggregations.h */
-    {"POST", "/v1/aggregations", POOL, ROLE_STEWARD, 0, BODY_JSON, "", api_aggregations_prepare, api_aggregations_create, "Begins a collection of locally private reports."},
+    {"POST", "/v1/aggregations", PLAN, ROLE_STEWARD, 0, BODY_JSON, "", api_aggregations_prepare, api_aggregations_create, "Begins a collection of locally private reports."},
     {"GET", "/v1/aggregations", BATCH, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, PAGED, NULL, api_aggregations_list, "Lists aggregations."},
     {"GET", "/v1/aggregations/{id}", BATCH, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, "", NULL, api_aggregations_get, "Shows an aggregation."},
     {"POST", "/v1/aggregations/{id}:close", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_aggregations_close, "Ends an aggregation; its parameters stay."},

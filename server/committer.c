@@ -109,9 +109,9 @@ static void answer_failure(struct committer *committer, struct exchange *list,
 }
 
 /* Lets the replies of a finished batch leave. */
-static void release_batch(struct committer *committer, struct exchange *list, unsigned count)
+static void release_batch(struct committer *committer, struct exchange *list)
 {
-    lane_release(&committer->lane, count);
+    lane_release(&committer->lane, list);
     while (list) {
         struct exchange *rest = list->next;
         exchange_finish(list);
@@ -130,18 +130,18 @@ static void *committer_run(void *context)
             answer_failure(committer, list, status);
         metrics_add(committer->metrics, METRICS_BATCHES, 1);
         metrics_add(committer->metrics, METRICS_BATCHED_REQUESTS, count);
-        release_batch(committer, list, count);
+        release_batch(committer, list);
     }
     return NULL;
 }
 
 struct committer *committer_start(struct app *app, struct db *db, struct metrics *metrics,
-                                  unsigned queue, unsigned batch)
+                                  struct lane_limits limits, unsigned batch)
 {
-    assert(queue > 0 && batch > 0);
+    assert(batch > 0);
     struct committer *committer = memory_new(1, sizeof *committer);
     *committer = (struct committer){.app = app, .db = db, .metrics = metrics, .batch = batch};
-    lane_init(&committer->lane, queue);
+    lane_init(&committer->lane, limits);
     if (pthread_create(&committer->thread, NULL, committer_run, committer) != 0) {
         lane_destroy(&committer->lane);
         free(committer);

@@ -9,10 +9,11 @@
 
 struct committer;
 
-/* Starts the thread. APP, DB (a connection for the committer alone) and METRICS outlive it. At most
- * QUEUE requests wait and at most BATCH share a commit. NULL: no thread can be started. */
+/* Starts the thread. APP, DB (a connection for the committer alone) and METRICS outlive it.
+ * LIMITS say how many requests wait, and at most BATCH share a commit. NULL: no thread can be
+ * started. */
 struct committer *committer_start(struct app *app, struct db *db, struct metrics *metrics,
-                                  unsigned queue, unsigned batch);
+                                  struct lane_limits limits, unsigned batch);
 
 /* The lane in which callers reserve a place and push. */
 struct lane *committer_lane(struct committer *committer);

@@ -21,6 +21,7 @@ struct config {
     bool stay_awake; /* has no effect */
     uint64_t workers;
     uint64_t pool_threads;
+    uint64_t planners;
     uint64_t uploads;
     uint64_t queue;
     uint64_t batch;

@@ -53,8 +53,9 @@ struct exchange {
     struct api_request request;
     struct api_reply reply;
     struct api_route_info route;
-    struct exchange *next;  /* in a lane's queue */
-    struct body_pipe *pipe; /* stream lane only */
+    struct exchange *next;    /* in a lane's queue */
+    struct lane_share *share; /* in a lane: what its caller has there, the lane's own */
+    struct body_pipe *pipe;   /* stream lane only */
     void *connection;
     void (*resume)(void *connection);
     uint64_t client;  /* a number that stands for the caller; 0: not known */

@@ -18,7 +18,7 @@ struct httpd;
 struct httpd_settings {
     struct app *app;
     struct db *db; /* the socket thread's own, to know callers at their headers */
-    struct lane *batch, *pool, *uploads;
+    struct lane *batch, *pool, *plans, *uploads;
     struct events *events;
     struct metrics *metrics;
     void (*accepted)(void *context); /* work for later was accepted (202); NULL for nobody */

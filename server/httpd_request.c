@@ -60,6 +60,9 @@ static enum MHD_Result httpd_refuse(struct httpd *httpd, struct exchange *exchan
 
 static const char OVERLOADED[] = "The server has more work than it can queue; come again soon.";
 
+static const char OWN_OVERLOAD[] =
+    "This client has as many requests waiting as one may have; come again soon.";
+
 static void note_overload(struct httpd *httpd)
 {
     metrics_add(httpd->settings.metrics, METRICS_OVERLOADED, 1);
@@ -106,10 +109,14 @@ static enum MHD_Result start_upload(struct httpd *httpd, struct exchange *exchan
 {
     struct lane *lane = httpd->settings.uploads;
     struct body_pipe_hooks hooks = {exchange->connection, httpd_suspend, httpd_resume};
-    if (!lane_reserve(lane, false)) {
+    enum lane_answer answer = lane_reserve(lane, exchange, false);
+    if (answer != LANE_RESERVED) {
+        bool own = answer == LANE_SHARE_FULL;
         note_overload(httpd);
-        return httpd_refuse(httpd, exchange, "overloaded",
-                            "As many uploads as allowed are under way; come again soon.");
+        return httpd_refuse(httpd, exchange, own ? "rate-limited" : "overloaded",
+                            own ? "This client has as many uploads under way as one may have; "
+                                  "come again soon."
+                                : "As many uploads as allowed are under way; come again soon.");
     }
     metrics_add(httpd->settings.metrics, METRICS_UPLOADS, 1);
     exchange->pipe = body_pipe_new(hooks);
@@ -257,6 +264,18 @@ static enum MHD_Result take_body(struct httpd *httpd, struct exchange *exchange,
                         "The bodies of this client or address fill their share of the memory.");
 }
 
+static struct lane *lane_of(const struct httpd_settings *settings, enum api_lane lane)
+{
+    switch (lane) {
+    case API_LANE_POOL: return settings->pool;
+    case API_LANE_PLAN: return settings->plans;
+    case API_LANE_STREAM: return settings->uploads;
+    case API_LANE_BATCH:
+    case API_LANE_INLINE: break;
+    }
+    return settings->batch;
+}
+
 /* Hands a request whose body is complete in memory to its lane. */
 static enum MHD_Result dispatch_request(struct httpd *httpd, struct exchange *exchange)
 {
@@ -271,14 +290,20 @@ static enum MHD_Result dispatch_request(struct httpd *httpd, struct exchange *ex
         atomic_store(&exchange->reply_ready, true);
         return httpd_send_reply(httpd, exchange);
     }
-    struct lane *lane = exchange->route.lane == API_LANE_BATCH ? settings->batch : settings->pool;
+    struct lane *lane = lane_of(settings, exchange->route.lane);
+    enum lane_answer answer = LANE_FULL;
     /* When the pool is half full, a heavy request goes to the batch like any other. */
-    if (exchange->route.may_be_heavy && api_is_heavy(settings->app, &exchange->request) &&
-        lane_reserve(settings->pool, true)) {
+    if (exchange->route.may_be_heavy && api_is_heavy(settings->app, &exchange->request))
+        answer = lane_reserve(settings->pool, exchange, true);
+    if (answer == LANE_RESERVED)
         lane = settings->pool;
-    } else if (!lane_reserve(lane, false)) {
+    else
+        answer = lane_reserve(lane, exchange, false);
+    if (answer != LANE_RESERVED) {
+        bool own = answer == LANE_SHARE_FULL;
         note_overload(httpd);
-        httpd_fill_problem(httpd, exchange, "overloaded", OVERLOADED);
+        httpd_fill_problem(httpd, exchange, own ? "rate-limited" : "overloaded",
+                           own ? OWN_OVERLOAD : OVERLOADED);
         atomic_store(&exchange->reply_ready, true);
         return httpd_send_reply(httpd, exchange);
     }

@@ -1,82 +1,173 @@
-/* A linked queue under one lock; exchanges carry their own link. */
+/* A queue for each caller, and a ring of the callers whose turn may come, under one lock. Exchanges
+ * carry their own link.
+ *
+ * A caller has a share as long as it has a place. A share is in the ring while it has a request
+ * that may be taken, so that taking one, and going on to the next caller, needs no search. */
 #include "server/lane.h"
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdlib.h>
 
-void lane_init(struct lane *lane, unsigned limit)
+#include "memory/memory.h"
+
+struct lane_share {
+    uint64_t client;
+    struct lane_share *next;          /* in its bucket */
+    struct lane_share *turn;          /* the next in the ring */
+    struct exchange *oldest, *newest; /* queued */
+    unsigned in_hand;                 /* places: reserved, queued or being served */
+    unsigned serving;
+};
+
+void lane_init(struct lane *lane, struct lane_limits limits)
 {
-    *lane = (struct lane){.limit = limit};
+    assert(limits.places > 0 && limits.each > 0);
+    *lane = (struct lane){.limits = limits};
     pthread_mutex_init(&lane->lock, NULL);
     pthread_cond_init(&lane->arrived, NULL);
 }
 
 void lane_destroy(struct lane *lane)
 {
-    assert(!lane->oldest);
+    assert(lane->in_hand == 0 && !lane->first);
     pthread_cond_destroy(&lane->arrived);
     pthread_mutex_destroy(&lane->lock);
 }
 
-bool lane_reserve(struct lane *lane, bool spare)
+/* ---- shares; the lock is held */
+
+/* The place of CLIENT's share in its bucket's list; NULL is there when it has none. */
+static struct lane_share **share_find(struct lane *lane, uint64_t client)
 {
-    unsigned limit = spare ? lane->limit / 2 : lane->limit;
+    struct lane_share **at = &lane->bucket[client % LANE_BUCKETS];
+    while (*at && (*at)->client != client)
+        at = &(*at)->next;
+    return at;
+}
+
+static bool share_may_run(const struct lane *lane, const struct lane_share *share)
+{
+    return share->oldest && (lane->limits.serving == 0 || share->serving < lane->limits.serving);
+}
+
+static void ring_add(struct lane *lane, struct lane_share *share)
+{
+    share->turn = NULL;
+    if (lane->last)
+        lane->last->turn = share;
+    else
+        lane->first = share;
+    lane->last = share;
+    pthread_cond_signal(&lane->arrived);
+}
+
+static struct lane_share *ring_pop(struct lane *lane)
+{
+    struct lane_share *share = lane->first;
+    lane->first = share->turn;
+    if (!lane->first)
+        lane->last = NULL;
+    return share;
+}
+
+/* ---- places */
+
+enum lane_answer lane_reserve(struct lane *lane, struct exchange *exchange, bool spare)
+{
+    unsigned limit = spare ? lane->limits.places / 2 : lane->limits.places;
+    enum lane_answer answer = LANE_FULL;
     pthread_mutex_lock(&lane->lock);
-    bool room = lane->in_hand < limit && !lane->stopping;
-    if (room)
-        lane->in_hand++;
+    if (lane->in_hand >= limit || lane->stopping)
+        goto cleanup;
+    struct lane_share **at = share_find(lane, exchange->client);
+    answer = LANE_SHARE_FULL;
+    if (*at && (*at)->in_hand >= lane->limits.each)
+        goto cleanup;
+    if (!*at) {
+        *at = memory_new(1, sizeof **at);
+        (*at)->client = exchange->client;
+    }
+    exchange->share = *at;
+    exchange->share->in_hand++;
+    lane->in_hand++;
+    answer = LANE_RESERVED;
+cleanup:
     pthread_mutex_unlock(&lane->lock);
-    return room;
+    return answer;
 }
 
 void lane_push(struct lane *lane, struct exchange *exchange)
 {
+    struct lane_share *share = exchange->share;
     exchange->next = NULL;
     pthread_mutex_lock(&lane->lock);
-    if (!lane->newest)
-        lane->oldest = exchange;
+    bool waited = share_may_run(lane, share);
+    if (share->newest)
+        share->newest->next = exchange;
     else
-        lane->newest->next = exchange;
-    lane->newest = exchange;
-    pthread_cond_signal(&lane->arrived);
+        share->oldest = exchange;
+    share->newest = exchange;
+    if (!waited && share_may_run(lane, share))
+        ring_add(lane, share);
     pthread_mutex_unlock(&lane->lock);
 }
 
-/* Takes at most MOST of the oldest out of the queue; NULL: it is empty. The lock is held. */
-static struct exchange *unlink_oldest(struct lane *lane, unsigned most, unsigned *out_count)
+/* Takes the oldest request of the caller whose turn it is. */
+static struct exchange *take_one(struct lane *lane)
 {
-    unsigned count = 0;
-    struct exchange *first = lane->oldest, *last = NULL;
-    for (struct exchange *x = first; x && count < most; x = x->next) {
-        last = x;
-        count++;
-    }
-    *out_count = count;
-    if (!last)
-        return NULL;
-    lane->oldest = last->next;
-    last->next = NULL;
-    if (!lane->oldest)
-        lane->newest = NULL;
-    return first;
+    struct lane_share *share = ring_pop(lane);
+    struct exchange *exchange = share->oldest;
+    share->oldest = exchange->next;
+    if (!share->oldest)
+        share->newest = NULL;
+    exchange->next = NULL;
+    share->serving++;
+    if (share_may_run(lane, share))
+        ring_add(lane, share);
+    return exchange;
 }
 
+/* A stopping lane may hold requests of a caller of whom enough is being served: the thread that
+ * serves it releases it, and then takes the next. */
 struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count)
 {
+    struct exchange *list = NULL, **end = &list;
+    unsigned count = 0;
     assert(most > 0);
     pthread_mutex_lock(&lane->lock);
-    while (!lane->oldest && !lane->stopping)
+    while (!lane->first && !lane->stopping)
         pthread_cond_wait(&lane->arrived, &lane->lock);
-    struct exchange *list = unlink_oldest(lane, most, out_count);
+    for (; lane->first && count < most; count++) {
+        *end = take_one(lane);
+        end = &(*end)->next;
+    }
     pthread_mutex_unlock(&lane->lock);
+    *out_count = count;
     return list;
 }
 
-void lane_release(struct lane *lane, unsigned count)
+static void release_one(struct lane *lane, struct lane_share *share)
+{
+    bool could_run = share_may_run(lane, share);
+    assert(share->serving > 0 && share->in_hand > 0 && lane->in_hand > 0);
+    share->serving--;
+    share->in_hand--;
+    lane->in_hand--;
+    if (!could_run && share_may_run(lane, share))
+        ring_add(lane, share);
+    if (share->in_hand > 0)
+        return;
+    struct lane_share **at = share_find(lane, share->client);
+    *at = share->next;
+    free(share);
+}
+
+void lane_release(struct lane *lane, struct exchange *list)
 {
     pthread_mutex_lock(&lane->lock);
-    assert(lane->in_hand >= count);
-    lane->in_hand -= count;
+    for (; list; list = list->next)
+        release_one(lane, list->share);
     pthread_mutex_unlock(&lane->lock);
 }
 

@@ -1,5 +1,8 @@
 /* A bounded queue of exchanges between the socket thread and the threads of one lane. A place is
- * reserved before the connection is suspended, so that every suspended connection has a place. */
+ * reserved before the connection is suspended, so that every suspended connection has a place.
+ *
+ * The queue is fair: callers take turns, one request each, and no caller has more than its share
+ * of the places or of what is being served. Requests of one caller keep their order. */
 #ifndef TACET_SERVER_LANE_H
 #define TACET_SERVER_LANE_H
 
@@ -8,35 +11,53 @@
 
 #include "server/exchange.h"
 
+#define LANE_BUCKETS 256
+
+struct lane_share; /* what one caller has in the lane */
+
+struct lane_limits {
+    unsigned places;  /* requests reserved, queued or being served, of all callers */
+    unsigned each;    /* of one caller, at least 1 */
+    unsigned serving; /* of one caller taken and not released; 0: any number */
+};
+
 struct lane {
     pthread_mutex_t lock;
     pthread_cond_t arrived;
-    struct exchange *oldest, *newest;
-    unsigned in_hand; /* reserved, queued or being served */
-    unsigned limit;   /* of in_hand */
+    struct lane_limits limits;
+    struct lane_share *bucket[LANE_BUCKETS]; /* of all callers that have a place */
+    struct lane_share *first, *last;         /* whose requests may be taken, in turn */
+    unsigned in_hand;                        /* reserved, queued or being served */
     bool stopping;
 };
 
-/* An empty lane of LIMIT places. */
-void lane_init(struct lane *lane, unsigned limit);
+enum lane_answer {
+    LANE_RESERVED,
+    LANE_FULL,       /* there is no place */
+    LANE_SHARE_FULL, /* this caller has all the places that one may have */
+};
 
-/* Frees what lane_init made; the lane is empty. */
+/* An empty lane. */
+void lane_init(struct lane *lane, struct lane_limits limits);
+
+/* Frees what lane_init made; no place is taken. */
 void lane_destroy(struct lane *lane);
 
-/* Reserves a place; false when there is none. Exactly one lane_push must follow. SPARE: another
- * lane could serve the request as well. Such requests get at most half of the places (none of a
- * single one), so that a flood of them refuses no request of this lane. */
-bool lane_reserve(struct lane *lane, bool spare);
+/* Reserves a place for EXCHANGE, of exchange->client. After LANE_RESERVED exactly one lane_push
+ * must follow. SPARE: another lane could serve the request as well. Such requests get at most half
+ * of the places (none of a single one), so that a flood of them refuses no request of this lane. */
+enum lane_answer lane_reserve(struct lane *lane, struct exchange *exchange, bool spare);
 
 /* Puts EXCHANGE into its reserved place; from here on another thread may work on it. */
 void lane_push(struct lane *lane, struct exchange *exchange);
 
-/* Blocks until an exchange is queued. Returns a list of at most MOST of the oldest and their number
- * in *out_count. NULL when the lane is stopping and empty. */
+/* Blocks until an exchange may be taken. Returns a list of at most MOST and their number in
+ * *out_count: of every caller its oldest, then of every caller its next, and so on. NULL when the
+ * lane is stopping and nothing may be taken. */
 struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count);
 
-/* Frees COUNT places. */
-void lane_release(struct lane *lane, unsigned count);
+/* Frees the places of LIST, which lane_take gave. */
+void lane_release(struct lane *lane, struct exchange *list);
 
 /* Stops the lane. Queued exchanges are still served; then lane_take returns NULL. */
 void lane_stop(struct lane *lane);

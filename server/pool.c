@@ -29,18 +29,19 @@ static void *pool_run(void *context)
     while ((exchange = lane_take(&pool->lane, 1, &count))) {
         api_serve(pool->app, self->db, &exchange->request, &exchange->reply);
         database_stop_if_broken(self->db);
-        lane_release(&pool->lane, 1);
+        lane_release(&pool->lane, exchange);
         exchange_finish(exchange);
     }
     return NULL;
 }
 
-struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count, unsigned limit)
+struct pool *pool_start(struct app *app, struct db *const *dbs, unsigned count,
+                        struct lane_limits limits)
 {
-    assert(count > 0 && limit > 0);
+    assert(count > 0);
     struct pool *pool = memory_new(1, sizeof *pool + count * sizeof pool->threads[0]);
     pool->app = app;
-    lane_init(&pool->lane, limit);
+    lane_init(&pool->lane, limits);
     for (; pool->count < count; pool->count++) {
         struct pool_thread *self = &pool->threads[pool->count];
         self->pool = pool;

@@ -43,7 +43,7 @@ struct server {
     struct metrics *metrics;
     struct app *app;
     struct committer *committer;
-    struct pool *pool, *uploads;
+    struct pool *pool, *plans, *uploads;
     struct events *events;
     struct helpers *helpers;
     struct runner *runner;
@@ -221,20 +221,31 @@ static unsigned helper_count(unsigned workers)
     return cores > workers ? cores - workers : 0;
 }
 
+/* Limits of a lane of so many PLACES and THREADS. A single caller gets half of the places, rounded
+ * up, and all threads but one, so that there is always room for another. */
+static struct lane_limits fair_limits(unsigned places, unsigned threads)
+{
+    struct lane_limits limits = {.places = places, .each = (places + 1) / 2, .serving = 1};
+    if (threads > 1)
+        limits.serving = threads - 1;
+    return limits;
+}
+
 static bool start_lanes(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
     struct app *app = server->app;
     unsigned queue = (unsigned)config->queue;
     unsigned threads = (unsigned)config->pool_threads;
+    unsigned planners = (unsigned)config->planners;
     unsigned uploads = (unsigned)config->uploads;
     unsigned workers = worker_count(config);
     struct db *single[3], *many[THREADS_MAX];
     if (!connect_many(server, single, 3, trouble))
         return false;
     server->door = single[2];
-    server->committer =
-        committer_start(app, single[0], server->metrics, queue, (unsigned)config->batch);
+    server->committer = committer_start(app, single[0], server->metrics, fair_limits(queue, queue),
+                                        (unsigned)config->batch);
     if (!server->committer) {
         snprintf(trouble.text, trouble.size, "no more threads can be started");
         return false;
@@ -242,15 +253,19 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     server->events = events_start(app, single[1], server->metrics, (unsigned)config->event_streams);
     if (!connect_many(server, many, threads, trouble))
         return false;
-    server->pool = pool_start(app, many, threads, queue);
+    server->pool = pool_start(app, many, threads, fair_limits(queue, threads));
+    if (!connect_many(server, many, planners, trouble))
+        return false;
+    server->plans = pool_start(app, many, planners, fair_limits(queue, planners));
     if (!connect_many(server, many, uploads, trouble))
         return false;
-    server->uploads = pool_start(app, many, uploads, uploads);
+    server->uploads = pool_start(app, many, uploads, fair_limits(uploads, uploads));
     if (!connect_many(server, many, workers, trouble))
         return false;
     server->helpers = helpers_start(helper_count(workers));
     server->runner = runner_start(app, many, workers, server->helpers, server->metrics);
-    bool started = server->events && server->pool && server->uploads && server->runner;
+    bool started =
+        server->events && server->pool && server->plans && server->uploads && server->runner;
     if (!started)
         snprintf(trouble.text, trouble.size, "no more threads can be started");
     return started;
@@ -264,6 +279,7 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
         .db = server->door,
         .batch = committer_lane(server->committer),
         .pool = pool_lane(server->pool),
+        .plans = pool_lane(server->plans),
         .uploads = pool_lane(server->uploads),
         .events = server->events,
         .metrics = server->metrics,
@@ -351,6 +367,7 @@ void server_stop(struct server *server)
         return;
     httpd_stop(server->httpd);
     pool_stop(server->pool);
+    pool_stop(server->plans);
     pool_stop(server->uploads);
     committer_stop(server->committer);
     events_stop(server->events);

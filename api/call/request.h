@@ -15,9 +15,11 @@ struct route;
 
 /* Where a route wants to run. */
 enum api_lane {
-    API_LANE_BATCH,  /* short: many requests share one transaction and one fsync on the committer's
-                        thread */
-    API_LANE_POOL,   /* may compute for a while: a pool thread, its own transaction */
+    API_LANE_BATCH, /* short: many requests share one transaction and one fsync on the committer's
+                       thread */
+    API_LANE_POOL,  /* may compute for a while: a pool thread, its own transaction */
+    API_LANE_PLAN,  /* prices, plans or forecasts, which takes longest: as POOL, with threads of its
+                       own, so that nothing else waits for it */
     API_LANE_STREAM, /* reads its body as it arrives: a pool thread */
     API_LANE_INLINE, /* static bytes, touches no database: answered where it was received */
 };

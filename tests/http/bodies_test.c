@@ -15,7 +15,7 @@ static char admin[160], steward[160];
 static void setup(void)
 {
     server_open(&server, "--max-body", "64K", "--max-upload", "1M", "--idle-timeout", "1",
-                "--body-timeout", "1", "--uploads", "2", NULL);
+                "--body-timeout", "1", "--uploads", "4", NULL);
     server_token(&server, "admin", admin);
     server_token(&server, "steward", steward);
     client = http_client_new(&server);

@@ -215,6 +215,23 @@ Test(openapi, every_body_is_described)
     }
 }
 
+/* Every call may be asked with an unknown parameter, every JSON one with another Accept, and every
+ * one that asks for a token may find its client's share of a lane full. */
+Test(openapi, every_call_may_be_refused)
+{
+    unsigned count;
+    const struct route *routes = route_all(&count);
+    for (unsigned i = 0; i < count; i++) {
+        const struct route *r = &routes[i];
+        yaml_node_t *responses = member(operation(r), "responses");
+        cr_expect(member(responses, "422") != NULL, "%s %s: no 422", r->method, r->pattern);
+        cr_expect((r->flags & ROUTE_ANY_ACCEPT) || member(responses, "406") != NULL,
+                  "%s %s: no 406", r->method, r->pattern);
+        cr_expect(r->roles == ROLE_NONE || member(responses, "429") != NULL, "%s %s: no 429",
+                  r->method, r->pattern);
+    }
+}
+
 /* Whatever takes a body can find it malformed, too large, of another type, or without a meaning. */
 Test(openapi, every_body_may_be_refused)
 {

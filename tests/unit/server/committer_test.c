@@ -73,7 +73,9 @@ static void open_service(struct service *service, unsigned batch)
     service->metrics = metrics_new();
     cr_assert(service->app != NULL && service->metrics != NULL);
     cr_assert_eq(sem_init(&service->answered, 0, 0), 0);
-    service->committer = committer_start(service->app, service->db, service->metrics, 16, batch);
+    const struct lane_limits limits = {.places = 16, .each = 16};
+    service->committer =
+        committer_start(service->app, service->db, service->metrics, limits, batch);
     cr_assert_not_null(service->committer);
 }
 
@@ -114,7 +116,7 @@ static struct exchange *request(struct service *service, const char *method, con
 
 static void hand_over(struct lane *lane, struct exchange *exchange)
 {
-    cr_assert(lane_reserve(lane, false));
+    cr_assert_eq(lane_reserve(lane, exchange, false), LANE_RESERVED);
     exchange_hold(exchange);
     lane_push(lane, exchange);
 }
