@@ -74,6 +74,7 @@ struct algorithm_request {
     struct choice choice;         /* choice of the result by play; of offline algorithms */
     struct teacher_terms teacher; /* the teacher that MECHANISM_TEACHER_ANSWERS asks */
     uint64_t seed;                /* initial weights and other public coins */
+    struct dp_sgd_work *work;     /* what planning may take; NULL: any work. Borrowed */
     struct mlp_shape played;      /* for ALGORITHM_EVALUATES: the shape of the network that is
                                    * played */
     uint32_t episodes;            /* for ALGORITHM_EVALUATES: how many episodes are played */

@@ -34,6 +34,7 @@ struct advice_facts {
     double epsilon, delta;         /* what a job may cost */
     const struct env *world;       /* a built-in world that may be played in; NULL: there is none */
     const double *low, *high;      /* public bounds of a state's numbers; NULL: unknown */
+    struct dp_sgd_work *work;      /* what planning may take; NULL: any work. Borrowed */
 };
 
 enum advice_method {

@@ -236,7 +236,8 @@ void advice_request(const struct advice_facts *facts, const struct advice_candid
                                       .discount = facts->discount,
                                       .state_dim = facts->state_dim,
                                       .action_count = facts->action_count,
-                                      .nominal_experts = facts->experts};
+                                      .nominal_experts = facts->experts,
+                                      .work = facts->work};
     algorithm_defaults(candidate->algorithm, world, &out->parameters);
     if (small && facts->experts <= FEW_EXPERTS)
         out->parameters.value[OFFLINE_PER_EXPERT].number[0] = FEW_GROUP;

@@ -85,6 +85,11 @@ enum algorithm_status offline_plan_status(enum dp_sgd_plan_status status, const 
     switch (status) {
     case DP_SGD_PLAN_OK: return ALGORITHM_OK;
     case DP_SGD_PLAN_INFEASIBLE: *message = infeasible; return ALGORITHM_INFEASIBLE;
+    case DP_SGD_PLAN_TOO_MUCH_WORK:
+        *message = "its price takes more work to account for than one call may have: larger "
+                   "batches of the experts, a smaller epsilon, or fewer different settings of a "
+                   "sweep take less";
+        return ALGORITHM_INFEASIBLE;
     case DP_SGD_PLAN_BAD:
         *message = "epsilon, delta (1e-50 to 0.5) or noise_multiplier is out of bounds";
         return ALGORITHM_BAD_INPUT;
@@ -152,6 +157,7 @@ static enum algorithm_status plan_privacy(const struct algorithm_request *reques
         .nominal_experts = request->nominal_experts,
         .steps = schedule_noisy_steps(&schedule, plan->total_steps),
         .delta = request->delta,
+        .work = request->work,
     };
     if (privacy->steps > 0 && algorithm_number(request, OFFLINE_ARITHMETIC) > 0)
         privacy->rounded_draws = plan->parameter_count;

@@ -183,6 +183,8 @@ enum problem api_jobs_advise_prepare(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     wish->ranked = arena_array(&call->arena, ADVICE_RANKED_MAX, sizeof *wish->ranked);
+    wish->facts.work = arena_array(&call->arena, 1, sizeof *wish->facts.work);
+    wish->facts.work->work.left = JOB_ADVICE_STEPS;
     wish->count = advice_rank(&wish->facts, NULL, -1, wish->ranked);
     return job_rehearsed_find(call, wish->ranked, wish->count, wish->rehearsed);
 }
@@ -259,6 +261,10 @@ enum problem api_jobs_advise(struct call *call)
     json_t *candidates = json_array();
     for (unsigned i = 0; i < wish->count; i++)
         json_list_add(&candidates, advise_one(wish, i, &enough));
+    if (wish->facts.work->work.left <= 0) { /* candidates may be missing, or what would be enough */
+        json_decref(candidates);
+        return job_advice_too_much(call);
+    }
     return call_reply_json(call, 200,
                            json_pack("{s:o, s:o, s:o}", "facts", advise_facts(wish), "candidates",
                                      candidates, "enough", job_enough_json(&enough)));

@@ -76,13 +76,15 @@ enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *pla
 {
     struct composition_part parts[2];
     struct composition run = run_of(plan, parts);
+    struct pld_effort bounded = *effort;
+    bounded.work = plan->work ? &plan->work->work : NULL;
     if (plan->rounded_draws == 0)
-        return figure_at(&run, plan->delta, effort, out);
+        return figure_at(&run, plan->delta, &bounded, out);
     const struct dp_sgd_allowance allowance = dp_sgd_lattice_allowance(plan);
     struct privacy_interval above, below;
-    enum dp_sgd_plan_status status = figure_at(&run, allowance.delta_above, effort, &above);
+    enum dp_sgd_plan_status status = figure_at(&run, allowance.delta_above, &bounded, &above);
     if (status == DP_SGD_PLAN_OK)
-        status = figure_at(&run, allowance.delta_below, effort, &below);
+        status = figure_at(&run, allowance.delta_below, &bounded, &below);
     if (status != DP_SGD_PLAN_OK)
         return status;
     const struct privacy_interval figure = {.lower = fmax(0.0, below.lower - allowance.epsilon),

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "algos/privacy/laws/mechanism.h"
+#include "algos/privacy/math/work.h"
 #include "algos/privacy/noise/noise.h"
 
 /* Composed Poisson-subsampled Gaussian; unit: one expert, add or remove (or zeroed out, see
@@ -32,6 +33,7 @@ struct dp_sgd_plan {
                        of plain Gaussians where sampling_rate is 1 */
     double epsilon_lower; /* certified lower bound, likewise */
     double epsilon_renyi; /* Renyi accounting beside it, as a check: never below epsilon_lower */
+    struct dp_sgd_work *work; /* what accounting for it may take; NULL: any work. Borrowed */
 };
 
 enum dp_sgd_plan_status {
@@ -40,6 +42,21 @@ enum dp_sgd_plan_status {
     DP_SGD_PLAN_INFEASIBLE, /* no noise multiplier up to 1e6 (or not one step) fits the budget */
     DP_SGD_PLAN_NO_MEMORY,
     DP_SGD_PLAN_TOO_MUCH_WORK, /* more than the plan's work allows */
+};
+
+/* What the accounting of several plans may take together, and what searches have found: one that is
+ * asked again takes nothing. It begins as zeros but for work. */
+#define DP_SGD_KNOWN 16
+
+struct dp_sgd_work {
+    struct work work;
+    struct dp_sgd_known {
+        struct dp_sgd_plan asked, found;
+        double epsilon, least; /* what was asked for, and the end of the range */
+        bool for_steps;
+        enum dp_sgd_plan_status status;
+    } known[DP_SGD_KNOWN]; /* the latest; zeros: none */
+    unsigned searches;
 };
 
 /* Fills the three epsilons of *plan from its other fields. In range are: batch_size from 1 to

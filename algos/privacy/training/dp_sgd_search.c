@@ -157,6 +157,44 @@ static enum dp_sgd_plan_status plan_finish(struct search *search, enum dp_sgd_pl
     return DP_SGD_PLAN_OK;
 }
 
+/* ---- what was found before */
+
+static bool search_asks(const struct search *search, const struct dp_sgd_known *known)
+{
+    const struct dp_sgd_plan *p = &search->plan, *k = &known->asked;
+    return search->for_steps == known->for_steps && search->target == known->epsilon &&
+           search->least == known->least && p->sampling_rate == k->sampling_rate &&
+           p->noise_multiplier == k->noise_multiplier && p->clip_norm == k->clip_norm &&
+           p->batch_size == k->batch_size && p->nominal_experts == k->nominal_experts &&
+           p->steps == k->steps && p->rounded_draws == k->rounded_draws && p->delta == k->delta;
+}
+
+/* Finds the best x from a guess X and fills *PLAN, or repeats what the same search found. Plans
+ * after a release are not compared. */
+static enum dp_sgd_plan_status plan_search(struct search *search, double x,
+                                           struct dp_sgd_plan *plan)
+{
+    struct dp_sgd_work *work = plan->before.times == 0 ? plan->work : NULL;
+    if (!work)
+        return plan_finish(search, plan_find(search, x), plan);
+    for (unsigned i = 0; i < DP_SGD_KNOWN; i++) {
+        const struct dp_sgd_known *known = &work->known[i];
+        if (!search_asks(search, known))
+            continue;
+        if (known->status == DP_SGD_PLAN_OK)
+            *plan = known->found;
+        return known->status;
+    }
+    struct dp_sgd_known *now = &work->known[work->searches++ % DP_SGD_KNOWN];
+    *now = (struct dp_sgd_known){.asked = search->plan,
+                                 .epsilon = search->target,
+                                 .least = search->least,
+                                 .for_steps = search->for_steps};
+    now->status = plan_finish(search, plan_find(search, x), plan);
+    now->found = *plan;
+    return now->status;
+}
+
 /* A plan without steps has no noise to find: what was released before is affordable or not. */
 static enum dp_sgd_plan_status find_none(struct dp_sgd_plan *plan, double target_epsilon)
 {
@@ -184,8 +222,7 @@ enum dp_sgd_plan_status dp_sgd_plan_find_noise(struct dp_sgd_plan *plan, double 
     search.least = log(DP_SGD_MIN_NOISE);
     search.greatest = log(DP_SGD_MAX_NOISE);
     double guess = plan->sampling_rate * sqrt(2.0 * (double)plan->steps * -log(plan->delta));
-    double x = log(fmax(0.3, guess / target_epsilon));
-    return plan_finish(&search, plan_find(&search, x), plan);
+    return plan_search(&search, log(fmax(0.3, guess / target_epsilon)), plan);
 }
 
 enum dp_sgd_plan_status dp_sgd_plan_find_steps(struct dp_sgd_plan *plan, double target_epsilon,
@@ -201,6 +238,5 @@ enum dp_sgd_plan_status dp_sgd_plan_find_steps(struct dp_sgd_plan *plan, double 
     search.least = -log((double)max_steps);
     search.greatest = 0.0;
     double scale = target_epsilon * plan->noise_multiplier / plan->sampling_rate;
-    double x = -log(fmax(1.0, scale * scale / (2.0 * -log(plan->delta))));
-    return plan_finish(&search, plan_find(&search, x), plan);
+    return plan_search(&search, -log(fmax(1.0, scale * scale / (2.0 * -log(plan->delta)))), plan);
 }

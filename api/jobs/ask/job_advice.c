@@ -168,3 +168,12 @@ json_t *job_advice_json(const struct job_advice *advice, const struct job_enough
     buffer_clear(&text);
     return json;
 }
+
+enum problem job_advice_too_much(struct call *call)
+{
+    return call_invalid(
+        call, "/privacy/epsilon",
+        "takes more than %.0g steps of work to plan for, which is all that one call "
+        "may have: a smaller one takes less",
+        JOB_ADVICE_STEPS);
+}

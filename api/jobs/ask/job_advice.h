@@ -64,4 +64,7 @@ void job_candidate_scale(json_t *body, const struct advice_facts *facts);
  * nothing is asked for; or a fault with its pointer. */
 enum problem job_auto_take(struct call *call);
 
+/* Refuses an advice whose plans take more than JOB_ADVICE_STEPS. */
+enum problem job_advice_too_much(struct call *call);
+
 #endif

@@ -123,7 +123,12 @@ enum problem job_auto_take(struct call *call)
     facts.epsilon = epsilon;
     facts.delta = delta;
     struct advice_ranked *ranked = arena_array(&call->arena, ADVICE_RANKED_MAX, sizeof *ranked);
-    if (advice_rank(&facts, algorithm, mechanism, ranked) == 0) {
+    facts.work = arena_array(&call->arena, 1, sizeof *facts.work);
+    facts.work->work.left = JOB_ADVICE_STEPS;
+    unsigned count = advice_rank(&facts, algorithm, mechanism, ranked);
+    if (facts.work->work.left <= 0) /* candidates may be missing */
+        return job_advice_too_much(call);
+    if (count == 0) {
         return call_problem(call, PROBLEM_INFEASIBLE,
                             "Nothing that \"auto\" may take can be planned with this privacy.");
     }

@@ -2,6 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "algos/offline/offline.h"
+#include "algos/privacy/accounting/accountant_pld.h"
 #include "algos/privacy/accounting/privacy_report.h"
 #include "api/call/fields.h"
 #include "api/jobs/ask/job_parts.h"
@@ -130,9 +132,22 @@ static bool rare_draws_fit(const struct job_plan *plan, double epsilon)
     return true;
 }
 
+/* The epsilon of STEPS at DELTA, within what is left of PLAN's work. */
+static enum accountant_status steps_epsilon(const struct job_plan *plan,
+                                            const struct composition *steps, double delta,
+                                            struct privacy_interval *out)
+{
+    const struct accountant *accountant = privacy_report_accountant(steps);
+    struct pld_effort effort = ACCOUNTANT_PLD_EFFORT;
+    if (accountant != &accountant_pld)
+        return accountant_epsilon(accountant, steps, delta, out);
+    effort.work = plan->request.work ? &plan->request.work->work : NULL;
+    return accountant_pld_figure(steps, PLD_EPSILON, delta, &effort, out);
+}
+
 /* Prices all tries together, as one composition, and sets PLAN's epsilon; INFINITY where draws of
  * exact tries cannot be certified at their price. */
-static enum algorithm_status price_together(struct job_plan *plan)
+static enum algorithm_status price_together(struct job_plan *plan, const char **message)
 {
     struct together all;
     struct privacy_interval above, below, renyi;
@@ -142,15 +157,16 @@ static enum algorithm_status price_together(struct job_plan *plan)
     double least = (delta - rare) * exp(-more), most = (delta + 2 * rare) * exp(more);
     bool known = false;
     if (status == COMPOSITION_OK) {
-        const struct accountant *accountant = privacy_report_accountant(&all.steps);
-        priced = accountant_epsilon(accountant, &all.steps, least, &above);
+        priced = steps_epsilon(plan, &all.steps, least, &above);
         if (priced == ACCOUNTANT_OK)
-            priced = accountant_epsilon(accountant, &all.steps, most, &below);
+            priced = steps_epsilon(plan, &all.steps, most, &below);
         known = accountant_epsilon(&accountant_renyi, &all.steps, least, &renyi) == ACCOUNTANT_OK;
     }
     composition_clear(&all.steps);
     if (priced == ACCOUNTANT_NO_MEMORY)
         return ALGORITHM_NO_MEMORY;
+    if (priced == ACCOUNTANT_TOO_MUCH_WORK)
+        return offline_plan_status(DP_SGD_PLAN_TOO_MUCH_WORK, "", message);
     if (priced != ACCOUNTANT_OK || !isfinite(above.upper))
         return ALGORITHM_INFEASIBLE;
     struct dp_sgd_plan *sum = &plan->plan.privacy;
@@ -188,7 +204,7 @@ static enum algorithm_status plan_all(struct job_plan *plan, double epsilon, con
             sum->shape = one->plan.shape;
         }
     }
-    return price_together(plan);
+    return price_together(plan, message);
 }
 
 /* Searches for the largest epsilon per try, the share, such that all tries together fit the budget.

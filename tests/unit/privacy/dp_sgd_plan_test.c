@@ -19,6 +19,45 @@ static struct dp_sgd_plan plan_of(uint32_t batch, uint32_t experts, double noise
                                 .delta = delta};
 }
 
+/* What is planned within a limit is what is planned without one. */
+Test(dp_sgd_plan, work_has_an_end)
+{
+    static struct dp_sgd_work work;
+    struct dp_sgd_plan free = plan_of(256, 10000, 0, 1000, 1e-5), plan = free;
+    cr_assert_eq(dp_sgd_plan_find_noise(&free, 2.0), DP_SGD_PLAN_OK);
+    work.work.left = 1e12;
+    plan.work = &work;
+    cr_assert_eq(dp_sgd_plan_find_noise(&plan, 2.0), DP_SGD_PLAN_OK);
+    cr_expect(plan.noise_multiplier == free.noise_multiplier && plan.epsilon == free.epsilon);
+    cr_expect_lt(work.work.left, 1e12);
+    work.work.left = 1000;
+    plan.clip_norm = 2.0;
+    cr_expect_eq(dp_sgd_plan_find_noise(&plan, 2.0), DP_SGD_PLAN_TOO_MUCH_WORK);
+    cr_expect(plan.noise_multiplier == free.noise_multiplier, "nothing is touched");
+}
+
+/* A search that is asked again is not made again; one of another question is. */
+Test(dp_sgd_plan, what_was_found_is_found_again_without_work)
+{
+    static struct dp_sgd_work work = {.work = {1e12}};
+    struct dp_sgd_plan first = plan_of(256, 10000, 0, 1000, 1e-5), again, other;
+    first.work = &work;
+    again = other = first;
+    cr_assert_eq(dp_sgd_plan_find_noise(&first, 2.0), DP_SGD_PLAN_OK);
+    double left = work.work.left;
+    cr_assert_eq(dp_sgd_plan_find_noise(&again, 2.0), DP_SGD_PLAN_OK);
+    cr_expect_eq(work.work.left, left);
+    cr_expect(again.noise_multiplier == first.noise_multiplier && again.epsilon == first.epsilon &&
+              again.steps == first.steps);
+    cr_assert_eq(dp_sgd_plan_find_noise(&other, 3.0), DP_SGD_PLAN_OK);
+    cr_expect(work.work.left < left && other.noise_multiplier < first.noise_multiplier);
+    other = plan_of(256, 10000, first.noise_multiplier, 1000, 1e-5);
+    other.work = &work;
+    left = work.work.left;
+    cr_assert_eq(dp_sgd_plan_find_steps(&other, 2.0, 5000), DP_SGD_PLAN_OK);
+    cr_expect(work.work.left < left && other.steps >= 1000);
+}
+
 Test(dp_sgd_plan, account)
 {
     struct dp_sgd_plan plan = plan_of(427, 10000, 20.0, 100000, 1e-5);
