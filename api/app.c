@@ -7,6 +7,7 @@
 
 #include "api/api.h"
 #include "api/call/pass.h"
+#include "api/pages.h"
 #include "api/releases/q_shelf.h"
 #include "api/teachers/teacher_shelf.h"
 #include "memory/memory.h"
@@ -25,6 +26,7 @@ struct app *api_open(const struct api_settings *settings)
     app->q_releases = q_shelf_new();
     app->noise = teacher_noise_new();
     app->passes = passes_new();
+    pages_tag_files(app->page_tags);
     memory_must(app->secret_key);
     crypto_sign_seed_keypair(app->public_key, app->secret_key, settings->signing_seed);
     unsigned char hash[16];

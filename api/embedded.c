@@ -22,21 +22,28 @@ EMBED(script, "web/status.js");
 EMBED(style, "web/status.css");
 EMBED(openapi, "openapi.yaml");
 
+static const struct {
+    const char *path, *bytes, *end, *content_type;
+} files[EMBEDDED_FILES] = {
+    {"/", tacet_home, tacet_home_end, "text/html; charset=utf-8"},
+    {"/status.js", tacet_script, tacet_script_end, "text/javascript; charset=utf-8"},
+    {"/status.css", tacet_style, tacet_style_end, "text/css; charset=utf-8"},
+    {"/openapi.yaml", tacet_openapi, tacet_openapi_end, "application/yaml; charset=utf-8"},
+};
+
 struct embedded_file embedded_file(const char *path)
 {
-    static const struct {
-        const char *path, *bytes, *end, *content_type;
-    } files[] = {
-        {"/", tacet_home, tacet_home_end, "text/html; charset=utf-8"},
-        {"/status.js", tacet_script, tacet_script_end, "text/javascript; charset=utf-8"},
-        {"/status.css", tacet_style, tacet_style_end, "text/css; charset=utf-8"},
-        {"/openapi.yaml", tacet_openapi, tacet_openapi_end, "application/yaml; charset=utf-8"},
-    };
-    size_t which = sizeof files / sizeof files[0] - 1;
+    unsigned which = EMBEDDED_FILES - 1;
     while (which > 0 && strcmp(files[which].path, path) != 0)
         which--;
+    return embedded_at(which);
+}
+
+struct embedded_file embedded_at(unsigned which)
+{
     return (struct embedded_file){.bytes = files[which].bytes,
                                   .size = (size_t)(files[which].end - files[which].bytes),
                                   .content_type = files[which].content_type,
+                                  .index = which,
                                   .is_home = which == 0};
 }

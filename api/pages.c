@@ -2,6 +2,7 @@
  * of their bytes, so that a browser asks once and gets 304 from then on. */
 #include "api/pages.h"
 
+#include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,21 +22,35 @@
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; " \
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+/* The ETag of BYTES: their hash. */
+static void page_tag(const char *bytes, size_t size, char out[PAGE_TAG_SIZE])
+{
+    unsigned char hash[16];
+    char hex[2 * sizeof hash + 1];
+    crypto_generichash(hash, sizeof hash, (const unsigned char *)bytes, size, NULL, 0);
+    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+    snprintf(out, PAGE_TAG_SIZE, "\"%s\"", hex);
+}
+
+void pages_tag_files(char out[PAGE_FILES][PAGE_TAG_SIZE])
+{
+    static_assert(PAGE_FILES == EMBEDDED_FILES, "every file has its tag");
+    for (unsigned i = 0; i < EMBEDDED_FILES; i++) {
+        struct embedded_file file = embedded_at(i);
+        page_tag(file.bytes, file.size, out[i]);
+    }
+}
+
 /* True when the If-None-Match list holds ETAG or is "*". */
 static bool is_known(const char *list, const char *etag)
 {
     return list && (strcmp(list, "*") == 0 || strstr(list, etag));
 }
 
-/* Adds the headers for SIZE bytes, and those of a page when HTML; true when the caller already has
- * the bytes. */
-static bool add_headers(struct call *call, bool html, const char *bytes, size_t size)
+/* Adds the headers of bytes with that ETAG, and those of a page when HTML; true when the caller
+ * already has the bytes. */
+static bool add_headers(struct call *call, bool html, const char *etag)
 {
-    unsigned char hash[16];
-    char hex[2 * sizeof hash + 1], etag[2 * sizeof hash + 3];
-    crypto_generichash(hash, sizeof hash, (const unsigned char *)bytes, size, NULL, 0);
-    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
-    snprintf(etag, sizeof etag, "\"%s\"", hex);
     if (html) {
         call_header(call, "Content-Security-Policy", PAGE_POLICY);
         call_header(call, "Vary", "Accept");
@@ -48,7 +63,7 @@ static bool add_headers(struct call *call, bool html, const char *bytes, size_t 
 enum problem api_page_file(struct call *call)
 {
     struct embedded_file file = embedded_file(call->route->pattern);
-    if (add_headers(call, file.is_home, file.bytes, file.size))
+    if (add_headers(call, file.is_home, call->app->page_tags[file.index]))
         return call_reply_empty(call, 304);
     return call_reply_static(call, 200, file.content_type, file.bytes, file.size);
 }
@@ -102,7 +117,9 @@ static enum problem end_page(struct call *call, struct buffer *out)
     size_t size;
     buffer_add_text(out, "</main></body></html>\n");
     char *body = buffer_take(out, &size);
-    if (body && add_headers(call, true, body, size)) {
+    char etag[PAGE_TAG_SIZE];
+    page_tag(body ? body : "", body ? size : 0, etag);
+    if (body && add_headers(call, true, etag)) {
         free(body);
         return call_reply_empty(call, 304);
     }

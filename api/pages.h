@@ -3,7 +3,11 @@
 #ifndef TACET_API_PAGES_H
 #define TACET_API_PAGES_H
 
+#include "api/call/app.h"
 #include "api/call/call.h"
+
+/* Writes the ETags of the embedded files, which api_page_file looks up. */
+void pages_tag_files(char out[PAGE_FILES][PAGE_TAG_SIZE]);
 
 /* GET /, /status.js, /status.css and /openapi.yaml. Any other path that a browser asks for shows
  * the status page. */

@@ -9,6 +9,9 @@
 
 #include "api/call/settings.h"
 
+#define PAGE_FILES    4  /* of embedded.h */
+#define PAGE_TAG_SIZE 35 /* 32 hexadecimal digits in quotes, and NUL */
+
 struct passes;
 struct shelf;
 struct teacher_noise;
@@ -22,6 +25,7 @@ struct app {
     struct shelf *q_releases;
     struct teacher_noise *noise;
     struct passes *passes;
+    char page_tags[PAGE_FILES][PAGE_TAG_SIZE]; /* ETags of the embedded files */
 };
 
 #endif

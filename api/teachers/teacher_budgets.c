@@ -97,16 +97,26 @@ static enum problem check_client(struct call *call, const char *id)
     return PROBLEM_NONE;
 }
 
-/* The revision that If-Match names; 0 when it is malformed. */
-static int64_t matched_revision(const char *header)
+/* True when If-Match is "*", or a list of entity tags (RFC 9110, section 13.1.1) with that of
+ * REVISION. A weak tag matches nothing. */
+static bool revision_matches(const char *header, int64_t revision)
 {
-    char *end = NULL;
-    if (*header != '"')
-        return 0;
-    long long revision = strtoll(header + 1, &end, 10);
-    if (end == header + 1 || strcmp(end, "\"") != 0)
-        return 0;
-    return revision;
+    char tag[32];
+    size_t size = (size_t)snprintf(tag, sizeof tag, "\"%lld\"", (long long)revision);
+    bool found = strcmp(header, "*") == 0;
+    for (const char *at = header; !found && *at;) {
+        at += strspn(at, " \t,");
+        size_t length = strncmp(at, "W/", 2) == 0 ? 2 : 0;
+        const char *end = at[length] == '"' ? strchr(at + length + 1, '"') : NULL;
+        if (!end)
+            return false;
+        length = (size_t)(end + 1 - at);
+        found = length == size && memcmp(at, tag, size) == 0;
+        at += length;
+        if (*at && !strchr(" \t,", *at))
+            return false;
+    }
+    return found;
 }
 
 static enum problem budget_change(struct call *call, const struct teacher_client_row *standing,
@@ -117,9 +127,9 @@ static enum problem budget_change(struct call *call, const struct teacher_client
         return call_problem(call, PROBLEM_PRECONDITION_REQUIRED,
                             "The client has a budget: send its ETag as If-Match to change it.");
     }
-    int64_t expected = standing->revision, revision = 0;
-    if (strcmp(match, "*") != 0)
-        expected = matched_revision(match);
+    int64_t expected = 0, revision = 0; /* no budget has revision 0 */
+    if (revision_matches(match, standing->revision))
+        expected = standing->revision;
     enum db_status status =
         teachers_client_revise(call->db, standing->teacher, standing->client, expected, &revision);
     if (status == DB_NONE) {

@@ -42,15 +42,14 @@ static enum problem check_payer(struct call *call, const struct teacher_row *row
     bool may = false;
     struct client_row who;
     enum db_status status = clients_find(call->db, client, &who);
-    if (status == DB_NONE || (status == DB_OK && who.revoked_ms != 0))
-        return call_invalid(call, "/client", "is not known");
-    if (status == DB_OK)
+    bool known = status == DB_OK && who.revoked_ms == 0;
+    if (known)
         status = teacher_may_ask(call->db, row, client, &may);
-    if (status != DB_OK)
+    if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    if (may && (role_find(who.role) & (ROLE_STUDENT | ROLE_STEWARD)) != 0)
+    if (known && may && (role_find(who.role) & (ROLE_STUDENT | ROLE_STEWARD)) != 0)
         return PROBLEM_NONE;
-    const char *pointer = "/teacher";
+    const char *pointer = "/teacher"; /* a client who is not there is told of in the same words */
     if (named)
         pointer = "/client";
     return call_invalid(call, pointer,

@@ -53,6 +53,17 @@ Test(kickstart_job, refuses_what_it_cannot_be)
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
         expect_invalid(fixture_post(f, "steward", "/v1/jobs:estimate", cases[i][0]), cases[i][1]);
     }
+    /* Whether there is such a client is not told. */
+    const char *const clients[] = {"cli_nobody", stranger};
+    for (int i = 0; i < 2; i++) {
+        struct response *r =
+            fixture_post(f, "steward", "/v1/jobs",
+                         kickstart_job(id, domain_path(",\"client\":\"%s\"", clients[i]), ""));
+        cr_expect_str_eq(response_text(r, "/errors/0/detail"),
+                         domain_path("has no budget to pay from: PUT /v1/teachers/%s/budgets/%s "
+                                     "grants one",
+                                     id, clients[i]));
+    }
     expect_problem(fixture_post(f, "student", "/v1/jobs", kickstart_job(id, "", "")), "forbidden");
     cr_assert_eq(kickstart_spent(f, id, "steward"), 0);
     fixture_close(f);
