@@ -17,7 +17,9 @@ void disk_put(struct disk *disk, struct server_process *server)
     alarm(PATIENCE_S);
     const char *program = server_program(), *slash = strrchr(program, '/');
     const char *options = getenv("ASAN_OPTIONS");
-    snprintf(disk->orders, sizeof disk->orders, "%s/orders", server->folder);
+    /* A confined server opens no other folder. */
+    cr_assert(mkdir(server->data, 0700) == 0 || errno == EEXIST, "%s", strerror(errno));
+    snprintf(disk->orders, sizeof disk->orders, "%s/orders", server->data);
     snprintf(disk->lost, sizeof disk->lost, "%s.lost", disk->orders);
     snprintf(disk->library, sizeof disk->library, "%.*s/failing_disk.so",
              slash == NULL ? 1 : (int)(slash - program), slash == NULL ? "." : program);
@@ -39,7 +41,7 @@ void disk_take_away(struct server_process *server)
 
 void disk_order(const struct disk *disk, const char *word)
 {
-    char path[112];
+    char path[128];
     snprintf(path, sizeof path, "%s.new", disk->orders);
     if (word == NULL) {
         cr_assert_eq(unlink(disk->orders), 0);

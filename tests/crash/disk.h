@@ -5,8 +5,8 @@
 #include "tests/http/server_process.h"
 
 struct disk {
-    char orders[96], lost[112];
-    char library[512], for_library[640], for_orders[128], for_sanitizer[512];
+    char orders[112], lost[128];
+    char library[512], for_library[640], for_orders[144], for_sanitizer[512];
 };
 
 /* Prepared and not yet started, SERVER will have a disk that obeys orders; there are none yet. DISK
