@@ -56,12 +56,18 @@ enum db_status policy_load(const struct app *app, struct db *db, const struct po
     size_t size = 0;
     *out = NULL;
     enum db_status status = policies_bytes(db, row->id, &bytes, &size);
-    if (status == DB_OK && size > 0) {
+    bool erased = size == 0 && policy_is_secret(row); /* no other is */
+    if (status == DB_OK && !erased) {
         *out = decode_policy(app, row, bytes, size);
-        if (!*out)
+        if (!*out || (*out)->shape.input != row->state_dim ||
+            policy_action_count(*out) != row->action_count)
             status = DB_FAILED;
     }
     free(bytes);
+    if (status == DB_OK)
+        return DB_OK;
+    policy_free(*out);
+    *out = NULL;
     return status;
 }
 

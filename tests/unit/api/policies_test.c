@@ -101,3 +101,20 @@ Test(policies, play_their_best_action)
     expect_invalid(fixture_post(f, "steward", path, "{\"state\":[1,0,0,0]}"), "/states");
     fixture_close(f);
 }
+
+/* Rows that nobody has written: a network that is gone, and one of other dimensions than its row's.
+ * There is an answer, and the service goes on. */
+Test(policies, damaged_rows_are_errors)
+{
+    static const char *const damage[] = {"UPDATE policies SET bytes = x''",
+                                         "UPDATE policies SET state_dim = 3",
+                                         "UPDATE policies SET action_count = 3"};
+    for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
+        struct fixture *f = fixture_open();
+        const char *path = domain_path("/v1/policies/%s/weights?format=onnx", domain_policy(f));
+        expect_status(fixture_get(f, "steward", path), 200);
+        cr_assert_eq(db_run(fixture_db(f), damage[i], NULL, 0, NULL, NULL), DB_OK);
+        expect_problem(fixture_get(f, "steward", path), "internal-error");
+        fixture_close(f);
+    }
+}
