@@ -112,8 +112,9 @@ static bool parse_stable(const json_t *json, struct job_plan *out)
     request->runs = plan->request.trajectories;
     request->max_length = plan->request.max_length;
     request->min_probability = plan->request.min_probability;
-    return !sparse_vector_problem(&plan->request) && plan->lattice.threshold > 0 &&
-           plan->lattice.threshold_scale > 0 && plan->lattice.query_scale > 0;
+    return out->request.action_count >= 2 && !sparse_vector_problem(&plan->request) &&
+           plan->lattice.threshold > 0 && plan->lattice.threshold_scale > 0 &&
+           plan->lattice.query_scale > 0;
 }
 
 static bool parse_consensus(const json_t *json, struct job_plan *out)

@@ -160,6 +160,25 @@ Test(job_stage, estimates_tell_the_threshold_and_the_reason)
     fixture_close(f);
 }
 
+/* A stored plan without the number of actions cannot be shown; the service goes on. */
+Test(job_stage, a_damaged_plan_is_not_shown)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_crowd(f, EXPERTS, true);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", selective(id, 60, 400, ""));
+    expect_status(made, 202);
+    const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
+    cr_assert(json_is_object(response_at(fixture_get(f, "steward", path), "/privacy")));
+    cr_assert_eq(db_run(fixture_db(f),
+                        "UPDATE jobs SET plan = replace(plan, '\"action_count\"', '\"actions\"')",
+                        NULL, 0, NULL, NULL),
+                 DB_OK);
+    struct response *shown = fixture_get(f, "steward", path);
+    expect_status(shown, 200);
+    cr_expect(json_is_null(response_at(shown, "/privacy")));
+    fixture_close(f);
+}
+
 /* ---- whole jobs */
 
 Test(job_stage, a_selective_job_runs_is_paid_for_and_certified, .timeout = 120)
