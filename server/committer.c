@@ -67,7 +67,7 @@ static enum db_status serve_batch(struct committer *committer, struct exchange *
         api_serve(committer->app, committer->db, &x->request, &x->reply);
     }
     status = db_commit_batch(committer->db);
-    database_stop_if_broken(committer->db);
+    database_heed(committer->db);
     if (status != DB_OK)
         db_rollback_batch(committer->db);
     return status;
@@ -82,7 +82,7 @@ static enum db_status serve_with_retries(struct committer *committer, struct exc
             metrics_add(committer->metrics, METRICS_BATCH_RETRIES, 1);
         }
         status = serve_batch(committer, list);
-        database_stop_if_broken(committer->db);
+        database_heed(committer->db);
     }
     return status;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include "memory/memory.h"
 #include "server/data_dir.h"
 #include "server/log.h"
+#include "storage/answers/answers.h"
 #include "storage/db/db.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger_verify.h"
@@ -54,16 +56,35 @@ bool database_is_new(const char *directory)
            errno == ENOENT;
 }
 
+/* Derives the key of the rows' digests from the seed in DIRECTORY. */
+static bool database_digest_key(const char *directory, unsigned char key[DB_KEY_SIZE], char *error,
+                                size_t error_size)
+{
+    static const char purpose[] = "tacet: digests of stored rows, 1";
+    unsigned char seed[32];
+    if (!data_dir_signing_seed(directory, seed, error, error_size))
+        return false;
+    crypto_generichash(key, DB_KEY_SIZE, (const unsigned char *)purpose, sizeof purpose, seed,
+                       sizeof seed);
+    sodium_memzero(seed, sizeof seed);
+    return true;
+}
+
 struct database *database_open(const char *directory, char *error, size_t error_size)
 {
     char why[DB_ERROR_SIZE] = "";
+    unsigned char key[DB_KEY_SIZE] = {0};
     struct database *database = memory_new(1, sizeof *database);
     if (!data_dir_path(directory, "tacet.db", database->path, sizeof database->path)) {
         snprintf(error, error_size, "the name of the data directory is too long");
         goto cleanup;
     }
-    struct db_settings settings = {.location = database->path, .cache_kib = CACHE_KIB};
+    if (!database_digest_key(directory, key, error, error_size))
+        goto cleanup;
+    struct db_settings settings = {
+        .location = database->path, .cache_kib = CACHE_KIB, .digest_key = key};
     database->store = memory_must(db_store_new(&db_driver_sqlite, &settings));
+    sodium_memzero(key, sizeof key);
     struct db *db = database_connect(database, error, error_size);
     if (!db)
         goto cleanup;
@@ -92,6 +113,18 @@ bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char
     return true;
 }
 
+bool database_verify_answers(struct db *db, unsigned long long *out_answers, char *error,
+                             size_t error_size)
+{
+    char why[DB_ERROR_SIZE] = "";
+    int64_t count = 0;
+    enum db_status status = answers_verify(db, &count, why);
+    *out_answers = (unsigned long long)count;
+    if (status != DB_OK)
+        snprintf(error, error_size, "a stored answer is not as it was stored: %s", why);
+    return status == DB_OK;
+}
+
 bool database_sweep(struct db *db, char *error, size_t error_size)
 {
     const char *what = "uploads";
@@ -107,8 +140,11 @@ bool database_sweep(struct db *db, char *error, size_t error_size)
     return false;
 }
 
-void database_stop_if_broken(const struct db *db)
+void database_heed(struct db *db)
 {
+    const char *damage = db_damage(db);
+    if (damage[0] != '\0')
+        log_event(LOG_LEVEL_ERROR, "row-damaged", "row=\"%s\"", damage);
     if (!db_broken(db))
         return;
     log_event(LOG_LEVEL_ERROR, "database-broken",

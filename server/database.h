@@ -12,8 +12,9 @@ struct database;
  * when the directory or file cannot be read. */
 bool database_is_new(const char *directory);
 
-/* Opens DIRECTORY/tacet.db, makes it when it is missing, migrates it. NULL: ERROR holds a sentence;
- * a file that is not ours is left as it was. */
+/* Opens DIRECTORY/tacet.db, makes it when it is missing, migrates it. Its rows are checked by
+ * digests under a key that comes from DIRECTORY/signing.key. NULL: ERROR holds a sentence; a file
+ * that is not ours, or belongs to another key, is left as it was. */
 struct database *database_open(const char *directory, char *error, size_t error_size);
 
 /* Opens a connection for one thread; the database closes it. NULL: ERROR holds a sentence. */
@@ -24,13 +25,19 @@ struct db *database_connect(struct database *database, char *error, size_t error
 bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char *error,
                             size_t error_size);
 
+/* Reads every stored answer and counts them into *out_answers. False: ERROR says which one is not
+ * as it was stored. */
+bool database_verify_answers(struct db *db, unsigned long long *out_answers, char *error,
+                             size_t error_size);
+
 /* Removes what a crash left behind: half-received uploads, and leases of a process that has ended.
  * Only the holder of the directory's lock may call it. */
 bool database_sweep(struct db *db, char *error, size_t error_size);
 
-/* Ends the process at once when it is unknown whether DB's last commit is on disk. No client gets
- * an answer; the next start reads what was stored. Call it after every commit and checkpoint. */
-void database_stop_if_broken(const struct db *db);
+/* Logs the row that DB's last work found damaged. Ends the process at once when it is unknown
+ * whether DB's last commit is on disk: no client gets an answer, and the next start reads what was
+ * stored. Call it after every commit and checkpoint. */
+void database_heed(struct db *db);
 
 /* Closes every connection. NULL is fine. */
 void database_close(struct database *database);

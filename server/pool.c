@@ -28,7 +28,7 @@ static void *pool_run(void *context)
     struct exchange *exchange;
     while ((exchange = lane_take(&pool->lane, 1, &count))) {
         api_serve(pool->app, self->db, &exchange->request, &exchange->reply);
-        database_stop_if_broken(self->db);
+        database_heed(self->db);
         lane_release(&pool->lane, exchange);
         exchange_finish(exchange);
     }

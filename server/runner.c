@@ -91,7 +91,7 @@ static enum api_job_turn take_turn(struct worker *self)
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, 1);
     enum api_job_turn turn = api_job_turn(runner->app, self->db, &control, note);
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, -1);
-    database_stop_if_broken(self->db);
+    database_heed(self->db);
     if (turn == API_JOB_FAILED_STORAGE)
         log_event(LOG_LEVEL_ERROR, "job-storage-failed", "why=\"%s\" %s", db_last_error(self->db),
                   note);
@@ -122,7 +122,7 @@ static void *worker_run(void *context)
     while (!atomic_load(&runner->stopping)) {
         enum api_job_turn turn = take_turn(self);
         bool more = purge_some(self);
-        database_stop_if_broken(self->db);
+        database_heed(self->db);
         if (turn == API_JOB_NONE && !more)
             sleep_until_woken(runner, &seen, IDLE_MS);
         else if (turn == API_JOB_FAILED_STORAGE)

@@ -130,7 +130,7 @@ static bool read_tls(struct server *server, struct server_trouble trouble)
 
 static bool open_database(struct server *server, struct server_trouble trouble)
 {
-    unsigned long long entries = 0;
+    unsigned long long entries = 0, answers = 0;
     int64_t begun = clock_now_us();
     bool is_new = database_is_new(server->config->data);
     if (is_new && !data_dir_make_signing_seed(server->config->data, trouble.text, trouble.size))
@@ -142,11 +142,16 @@ static bool open_database(struct server *server, struct server_trouble trouble)
     if (!db || !database_sweep(db, trouble.text, trouble.size) ||
         !database_verify_ledger(db, &entries, trouble.text, trouble.size))
         return false;
+    int64_t between = clock_now_us();
+    if (!database_verify_answers(db, &answers, trouble.text, trouble.size))
+        return false;
     if (is_new)
         log_event(LOG_LEVEL_INFO, "new-service", "note=\"%.500s is new: an empty service\"",
                   server->config->data);
     log_event(LOG_LEVEL_INFO, "ledger-verified", "entries=%llu ms=%" PRId64, entries,
-              (clock_now_us() - begun) / 1000);
+              (between - begun) / 1000);
+    log_event(LOG_LEVEL_INFO, "answers-verified", "answers=%llu ms=%" PRId64, answers,
+              (clock_now_us() - between) / 1000);
     return true;
 }
 

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/blobs.h"
 #include "storage/db/listing.h"
-#include "storage/db/table.h"
+#include "storage/digests.h"
 
 static const struct column aggregation_columns[] = {
     COLUMN(aggregation_row, id, TEXT),
@@ -43,6 +44,11 @@ static const struct column aggregation_columns[] = {
 static const struct table aggregations_table =
     TABLE("aggregations", aggregation_row, aggregation_columns, TABLE_ALL(aggregation_columns));
 
+static const struct column parameters_columns[] = BLOB_COLUMNS("aggregation", "bytes");
+
+const struct table aggregation_parameters_table =
+    TABLE_DIGESTED("aggregation_parameters", blob, parameters_columns, 2, "digest", 1, 0);
+
 enum db_status aggregations_insert(struct db *db, const struct aggregation_row *row,
                                    const void *scheme, size_t scheme_size, const void *parameters,
                                    size_t parameters_size)
@@ -51,8 +57,9 @@ enum db_status aggregations_insert(struct db *db, const struct aggregation_row *
     enum db_status status = table_insert(db, &aggregations_table, row, &extra, 1);
     if (status != DB_OK)
         return status;
-    return db_run(db, "INSERT INTO aggregation_parameters (aggregation, bytes) VALUES ($1, $2)",
-                  DB_VALUES(db_text(row->id), db_bytes(parameters, parameters_size)), NULL, NULL);
+    struct blob blob = {.bytes = (char *)(uintptr_t)parameters, .size = parameters_size};
+    memcpy(blob.id, row->id, sizeof blob.id);
+    return db_owed(table_insert(db, &aggregation_parameters_table, &blob, NULL, 0));
 }
 
 enum db_status aggregations_find(struct db *db, const char *id, struct aggregation_row *out,
@@ -75,8 +82,8 @@ enum db_status aggregations_find(struct db *db, const char *id, struct aggregati
 
 enum db_status aggregations_parameters(struct db *db, const char *id, void **out, size_t *out_size)
 {
-    return listing_bytes(db, "SELECT bytes FROM aggregation_parameters WHERE aggregation = $1", id,
-                         out, out_size);
+    return blob_find(db, &aggregation_parameters_table, "WHERE aggregation = $1", id, out,
+                     out_size);
 }
 
 TABLE_SHOW(show_aggregation, aggregation_row);
@@ -178,6 +185,7 @@ enum db_status aggregations_waiting(struct db *db, const char *id, aggregation_r
 enum db_status aggregations_update(struct db *db, struct aggregation_row *row,
                                    const void *parameters, size_t size)
 {
+    unsigned char digest[DIGEST_SIZE];
     enum db_status status =
         db_change(db,
                   "UPDATE aggregations SET version = version + 1, applied = reports WHERE id = $1 "
@@ -185,8 +193,11 @@ enum db_status aggregations_update(struct db *db, struct aggregation_row *row,
                   DB_VALUES(db_text(row->id), db_integer(row->version), db_integer(row->reports)));
     if (status != DB_OK)
         return status == DB_NONE ? DB_RETRY : status;
-    status = db_run(db, "UPDATE aggregation_parameters SET bytes = $2 WHERE aggregation = $1",
-                    DB_VALUES(db_text(row->id), db_bytes(parameters, size)), NULL, NULL);
+    blob_digest(db, &aggregation_parameters_table, row->id, parameters, size, digest);
+    status = db_run(
+        db, "UPDATE aggregation_parameters SET bytes = $2, digest = $3 WHERE aggregation = $1",
+        DB_VALUES(db_text(row->id), db_bytes(parameters, size), db_bytes(digest, sizeof digest)),
+        NULL, NULL);
     if (status == DB_OK) {
         status = db_run(db, "DELETE FROM aggregation_reports WHERE aggregation = $1",
                         DB_VALUES(db_text(row->id)), NULL, NULL);

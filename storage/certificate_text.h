@@ -15,7 +15,7 @@ extern const struct column certificate_text_columns[3];
 /* A TABLE whose rows have a certificate. */
 #define CERTIFICATE_TABLE(name)                                                                    \
     {                                                                                              \
-        name, certificate_text_columns, 3, 0, sizeof(struct certificate_text)                      \
+        name, certificate_text_columns, 3, 0, sizeof(struct certificate_text), NULL, 0, 0          \
     }
 
 /* The certificate in the row of TABLE that the literal TAIL finds by $1 = ID: its id, whose it is,

@@ -8,7 +8,7 @@
 
 #include "storage/datasets.h"
 #include "storage/db/listing.h"
-#include "storage/db/table.h"
+#include "storage/digests.h"
 
 /* ---- registering */
 
@@ -106,6 +106,24 @@ enum db_status datasets_experts(struct db *db, const char *dataset, uint32_t fro
 
 /* ---- policies */
 
+/* A policy and a copy of its bytes: a row's own bytes may be unaligned, and end with the
+ * statement. */
+struct expert_bytes {
+    char dataset[ID_SIZE];
+    uint32_t number;
+    char *bytes;
+    size_t size;
+};
+
+static const struct column expert_bytes_columns[] = {
+    COLUMN(expert_bytes, dataset, TEXT),
+    COLUMN(expert_bytes, number, COUNT),
+    COLUMN_BYTES_OF(expert_bytes, bytes, size),
+};
+
+const struct table expert_policies_table =
+    TABLE_DIGESTED("expert_policies", expert_bytes, expert_bytes_columns, 0, "digest", 2, 0);
+
 struct put_work {
     const struct expert_policy *policy;
     enum dataset_verdict *verdict;
@@ -115,21 +133,26 @@ static enum db_status put_policy(struct db *db, void *context)
 {
     const struct put_work *work = context;
     const struct expert_policy *p = work->policy;
-    uint32_t number = 0;
+    struct expert_bytes row = {.bytes = (char *)(uintptr_t)p->bytes, .size = p->size};
+    unsigned char digest[DIGEST_SIZE];
     int64_t most = 0;
     enum db_status status =
         datasets_experts_most(db, p->dataset, p->client, p->max_experts, 1, &most);
     if (status == DB_OK)
-        status = datasets_register_expert(db, p->dataset, p->expert, p->client, most, &number,
+        status = datasets_register_expert(db, p->dataset, p->expert, p->client, most, &row.number,
                                           work->verdict);
     if (status != DB_OK || *work->verdict != DATASET_OK)
         return status;
+    memcpy(row.dataset, p->dataset, strlen(p->dataset));
+    table_digest(db, &expert_policies_table, &row, digest);
     return db_run(db,
-                  "INSERT INTO expert_policies (dataset, number, bytes, stored_ms) "
-                  "VALUES ($1, $2, $3, $4) ON CONFLICT (dataset, number) "
-                  "DO UPDATE SET bytes = excluded.bytes, stored_ms = excluded.stored_ms",
-                  DB_VALUES(db_text(p->dataset), db_integer(number), db_bytes(p->bytes, p->size),
-                            db_integer(p->now_ms)),
+                  "INSERT INTO expert_policies (dataset, number, bytes, stored_ms, digest) "
+                  "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (dataset, number) "
+                  "DO UPDATE SET bytes = excluded.bytes, stored_ms = excluded.stored_ms, "
+                  "digest = excluded.digest",
+                  DB_VALUES(db_text(p->dataset), db_integer(row.number),
+                            db_bytes(p->bytes, p->size), db_integer(p->now_ms),
+                            db_bytes(digest, sizeof digest)),
                   NULL, NULL);
 }
 
@@ -138,22 +161,6 @@ enum db_status datasets_put_policy(struct db *db, const struct expert_policy *po
 {
     return db_transact(db, put_policy, &(struct put_work){policy, out_verdict});
 }
-
-/* A policy and a copy of its bytes: a row's own bytes may be unaligned, and end with the
- * statement. */
-struct expert_bytes {
-    uint32_t number;
-    char *bytes;
-    size_t size;
-};
-
-static const struct column expert_bytes_columns[] = {
-    COLUMN(expert_bytes, number, COUNT),
-    COLUMN_BYTES_OF(expert_bytes, bytes, size),
-};
-
-static const struct table expert_bytes_table =
-    TABLE("expert_policies", expert_bytes, expert_bytes_columns, 0);
 
 static enum db_status see_sizes(void *context, const struct db_row *row)
 {
@@ -186,7 +193,7 @@ enum db_status datasets_policies(struct db *db, const char *dataset, expert_poli
     enum db_status status = DB_OK;
     while (more && status == DB_OK) {
         struct expert_bytes policy = {0};
-        status = table_find(db, &expert_bytes_table,
+        status = table_find(db, &expert_policies_table,
                             "WHERE dataset = $1 AND number >= $2 ORDER BY number LIMIT 1",
                             DB_VALUES(db_text(dataset), db_integer(from)), &policy);
         if (status == DB_OK) {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "storage/db/listing.h"
-#include "storage/db/table.h"
+#include "storage/digests.h"
 
 #define OURS "id = $1 AND state = 'running' AND lease_owner = $2"
 
@@ -98,6 +98,22 @@ enum db_status jobs_show_findings(struct db *db, const char *id, const char *wor
                      DB_VALUES(db_text(id), db_text(worker), db_text(findings)));
 }
 
+struct loaded {
+    char job[ID_SIZE];
+    int64_t step;
+    char *bytes;
+    size_t size;
+};
+
+static const struct column checkpoint_columns[] = {
+    COLUMN(loaded, job, TEXT),
+    COLUMN(loaded, step, INTEGER),
+    COLUMN_BYTES_OF(loaded, bytes, size),
+};
+
+const struct table checkpoints_table =
+    TABLE_DIGESTED("checkpoints", loaded, checkpoint_columns, 0, "digest", 1, 0);
+
 struct checkpoint_work {
     const struct job_checkpoint *checkpoint;
     struct job_lease *lease;
@@ -114,17 +130,23 @@ static enum db_status save_checkpoint(struct db *db, void *context)
         jobs_heartbeat(db, c->id, c->worker, shown, c->now_ms, c->lease_ms, work->lease);
     if (status != DB_OK || !work->lease->ours)
         return status;
-    struct db_value values[] = {db_text(c->id), db_integer(c->step), db_bytes(c->bytes, c->size)};
+    unsigned char digest[DIGEST_SIZE];
+    struct db_value values[] = {db_text(c->id), db_integer(c->step), db_bytes(c->bytes, c->size),
+                                db_bytes(digest, sizeof digest)};
     status = db_run(db,
                     "UPDATE jobs SET attempts = 0 WHERE id = $1 AND attempts > 0 AND $2 > "
                     "(SELECT coalesce(max(step), 0) FROM checkpoints WHERE job = $1)",
                     values, 2, NULL, NULL);
     if (status != DB_OK)
         return status;
+    struct loaded row = {.step = c->step, .bytes = (char *)(uintptr_t)c->bytes, .size = c->size};
+    memcpy(row.job, c->id, strlen(c->id));
+    table_digest(db, &checkpoints_table, &row, digest);
     return db_run(db,
-                  "INSERT INTO checkpoints (job, step, bytes) VALUES ($1, $2, $3) "
-                  "ON CONFLICT (job) DO UPDATE SET step = excluded.step, bytes = excluded.bytes",
-                  values, 3, NULL, NULL);
+                  "INSERT INTO checkpoints (job, step, bytes, digest) VALUES ($1, $2, $3, $4) "
+                  "ON CONFLICT (job) DO UPDATE SET step = excluded.step, bytes = excluded.bytes, "
+                  "digest = excluded.digest",
+                  values, 4, NULL, NULL);
 }
 
 enum db_status jobs_save_checkpoint(struct db *db, const struct job_checkpoint *checkpoint,
@@ -132,19 +154,6 @@ enum db_status jobs_save_checkpoint(struct db *db, const struct job_checkpoint *
 {
     return db_transact(db, save_checkpoint, &(struct checkpoint_work){checkpoint, out});
 }
-
-struct loaded {
-    char *bytes;
-    size_t size;
-    int64_t step;
-};
-
-static const struct column checkpoint_columns[] = {
-    COLUMN_BYTES_OF(loaded, bytes, size),
-    COLUMN(loaded, step, INTEGER),
-};
-
-static const struct table checkpoints_table = TABLE("checkpoints", loaded, checkpoint_columns, 0);
 
 enum db_status jobs_load_checkpoint(struct db *db, const char *id, int64_t *out_step,
                                     void **out_bytes, size_t *out_size)

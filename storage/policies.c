@@ -4,8 +4,9 @@
 #include <assert.h>
 #include <string.h>
 
+#include "storage/blobs.h"
 #include "storage/db/listing.h"
-#include "storage/db/table.h"
+#include "storage/digests.h"
 
 static const struct column policy_columns[] = {
     COLUMN(policy_row, id, TEXT),          COLUMN(policy_row, owner, TEXT),
@@ -17,8 +18,13 @@ static const struct column policy_columns[] = {
     COLUMN(policy_row, shards, COUNT),
 };
 
-static const struct table policies_table =
-    TABLE("policies", policy_row, policy_columns, TABLE_ALL(policy_columns));
+const struct table policies_table = TABLE_DIGESTED("policies", policy_row, policy_columns,
+                                                   TABLE_ALL(policy_columns), "digest", 1, 0);
+
+static const struct column bytes_columns[] = BLOB_COLUMNS("id", "bytes");
+
+const struct table policy_bytes_table =
+    TABLE_DIGESTED("policies", blob, bytes_columns, 0, "bytes_digest", 1, 0);
 
 static const struct column certificate_columns[] = {
     COLUMN(certificate_row, id, TEXT),      COLUMN(certificate_row, policy, TEXT),
@@ -40,10 +46,13 @@ static enum db_status insert_policy(struct db *db, void *context)
 {
     const struct insert_work *work = context;
     const struct policy_row *p = work->policy;
-    struct table_extra bytes = {"bytes", db_bytes(work->bytes, work->size)};
+    unsigned char digest[DIGEST_SIZE];
+    struct table_extra bytes[] = {{"bytes", db_bytes(work->bytes, work->size)},
+                                  {"bytes_digest", db_bytes(digest, sizeof digest)}};
     struct certificate_row certificate = {.created_ms = p->created_ms,
                                           .text = (char *)(uintptr_t)work->certificate_text};
-    enum db_status status = table_insert(db, &policies_table, p, &bytes, 1);
+    blob_digest(db, &policy_bytes_table, p->id, work->bytes, work->size, digest);
+    enum db_status status = table_insert(db, &policies_table, p, bytes, 2);
     if (status != DB_OK || p->certificate[0] == '\0')
         return status;
     memcpy(certificate.id, p->certificate, ID_SIZE);
@@ -67,15 +76,32 @@ enum db_status policies_find(struct db *db, const char *id, struct policy_row *o
 
 enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, size_t *out_size)
 {
-    return listing_bytes(db, "SELECT bytes FROM policies WHERE id = $1", id, out_bytes, out_size);
+    return blob_find(db, &policy_bytes_table, "WHERE id = $1", id, out_bytes, out_size);
+}
+
+static enum db_status erase_bytes(struct db *db, void *context)
+{
+    const char *dataset = context;
+    char id[ID_SIZE] = "";
+    unsigned char digest[DIGEST_SIZE];
+    enum db_status status = DB_OK;
+    while (status == DB_OK) {
+        status = db_one(db,
+                        "SELECT id FROM policies WHERE dataset = $1 AND released = 0 "
+                        "AND dataset <> '' AND id > $2 ORDER BY id LIMIT 1",
+                        DB_VALUES(db_text(dataset), db_text(id)), listing_id, id);
+        if (status != DB_OK)
+            continue;
+        blob_digest(db, &policy_bytes_table, id, "", 0, digest);
+        status = db_change(db, "UPDATE policies SET bytes = x'', bytes_digest = $2 WHERE id = $1",
+                           DB_VALUES(db_text(id), db_bytes(digest, sizeof digest)));
+    }
+    return db_optional(status);
 }
 
 enum db_status policies_erase_secrets(struct db *db, const char *dataset)
 {
-    return db_run(db,
-                  "UPDATE policies SET bytes = x'' WHERE dataset = $1 "
-                  "AND released = 0 AND dataset <> ''",
-                  DB_VALUES(db_text(dataset)), NULL, NULL);
+    return db_transact(db, erase_bytes, (void *)(uintptr_t)dataset);
 }
 
 TABLE_SHOW(show_policy, policy_row);

@@ -1,9 +1,10 @@
 /* Released Q-functions. */
 #include "storage/q_releases.h"
 
+#include "storage/blobs.h"
 #include "storage/certificate_text.h"
 #include "storage/db/listing.h"
-#include "storage/db/table.h"
+#include "storage/digests.h"
 
 static const struct column release_columns[] = {
     COLUMN(q_release_row, id, TEXT),
@@ -18,8 +19,13 @@ static const struct column release_columns[] = {
     COLUMN(q_release_row, ended_ms, INTEGER),
 };
 
-static const struct table q_releases_table =
-    TABLE("q_releases", q_release_row, release_columns, TABLE_ALL(release_columns));
+const struct table q_releases_table = TABLE_DIGESTED("q_releases", q_release_row, release_columns,
+                                                     TABLE_ALL(release_columns), "digest", 1, 1);
+
+static const struct column sealed_columns[] = BLOB_COLUMNS("id", "sealed");
+
+const struct table q_sealed_table =
+    TABLE_DIGESTED("q_releases", blob, sealed_columns, 0, "sealed_digest", 1, 0);
 
 void q_release_row_done(struct q_release_row *row)
 {
@@ -30,10 +36,13 @@ enum db_status q_releases_insert(struct db *db, const struct q_release_row *row,
                                  size_t size, const char *certificate_text)
 {
     struct q_release_row fresh = *row;
+    unsigned char digest[DIGEST_SIZE];
     struct table_extra extras[] = {{"sealed", db_bytes(sealed, size)},
-                                   {"certificate_text", db_text(certificate_text)}};
+                                   {"certificate_text", db_text(certificate_text)},
+                                   {"sealed_digest", db_bytes(digest, sizeof digest)}};
     fresh.ended_ms = 0;
-    return table_insert(db, &q_releases_table, &fresh, extras, 2);
+    blob_digest(db, &q_sealed_table, row->id, sealed, size, digest);
+    return table_insert(db, &q_releases_table, &fresh, extras, 3);
 }
 
 enum db_status q_releases_find(struct db *db, const char *id, struct q_release_row *out)
@@ -50,8 +59,7 @@ enum db_status q_releases_answers(struct db *db, const char *id)
 
 enum db_status q_releases_sealed(struct db *db, const char *id, void **out, size_t *out_size)
 {
-    return listing_bytes(db, "SELECT sealed FROM q_releases WHERE id = $1 AND ended_ms = 0", id,
-                         out, out_size);
+    return blob_find(db, &q_sealed_table, "WHERE id = $1 AND ended_ms = 0", id, out, out_size);
 }
 
 TABLE_SHOW(show_release, q_release_row);
@@ -70,10 +78,12 @@ enum db_status q_releases_list(struct db *db, const char *owner, const char *aft
 
 enum db_status q_releases_end(struct db *db, const char *id, int64_t now_ms)
 {
+    unsigned char digest[DIGEST_SIZE];
+    blob_digest(db, &q_sealed_table, id, "", 0, digest);
     return db_change(db,
-                     "UPDATE q_releases SET sealed = x'', ended_ms = $2 WHERE id = $1 "
-                     "AND ended_ms = 0",
-                     DB_VALUES(db_text(id), db_integer(now_ms)));
+                     "UPDATE q_releases SET sealed = x'', ended_ms = $2, sealed_digest = $3 "
+                     "WHERE id = $1 AND ended_ms = 0",
+                     DB_VALUES(db_text(id), db_integer(now_ms), db_bytes(digest, sizeof digest)));
 }
 
 static const struct table certificate_table = CERTIFICATE_TABLE("q_releases");

@@ -3,7 +3,7 @@
 
 #include "storage/certificate_text.h"
 #include "storage/db/listing.h"
-#include "storage/db/table.h"
+#include "storage/digests.h"
 
 static const struct column teacher_columns[] = {
     COLUMN(teacher_row, id, TEXT),
@@ -36,8 +36,8 @@ static const struct column teacher_columns[] = {
     COLUMN(teacher_row, certificate, TEXT),
 };
 
-static const struct table teachers_table =
-    TABLE("teachers", teacher_row, teacher_columns, TABLE_ALL(teacher_columns));
+const struct table teachers_table = TABLE_DIGESTED("teachers", teacher_row, teacher_columns,
+                                                   TABLE_ALL(teacher_columns), "digest", 1, 0);
 
 enum db_status teachers_insert(struct db *db, const struct teacher_row *teacher,
                                const char *certificate_text)

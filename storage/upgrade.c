@@ -3,15 +3,19 @@
 
 #include "storage/answers/answers_upgrade.h"
 #include "storage/db/migrate.h"
+#include "storage/digests.h"
 #include "storage/ledger/ledger_upgrade.h"
 
-#define ROWS_VERSION 12 /* entries and answers become rows */
+#define ROWS_VERSION    12 /* entries and answers become rows */
+#define DIGESTS_VERSION 17 /* rows have digests */
 
 enum db_status storage_upgrade(struct db *db, char error[DB_ERROR_SIZE])
 {
     static const struct migrate_step steps[] = {
         {ROWS_VERSION, ledger_upgrade},
         {ROWS_VERSION, answers_upgrade},
+        {DIGESTS_VERSION, digests_begin},
     };
-    return migrate(db, steps, sizeof steps / sizeof *steps, error);
+    enum db_status status = migrate(db, steps, sizeof steps / sizeof *steps, error);
+    return status == DB_OK ? digests_bind(db, error) : status;
 }

@@ -24,6 +24,7 @@ enum db_status {
 };
 
 #define DB_ERROR_SIZE  256 /* bytes of an error text */
+#define DB_KEY_SIZE    32
 #define DB_COLUMNS_MAX 48
 #define DB_VALUES_MAX  48
 
@@ -95,11 +96,13 @@ struct db_settings {
     unsigned cache_kib;       /* page cache of one connection; 0 means 64 MiB */
     int64_t max_pages;        /* the file may not grow past this; 0 means no limit */
     bool not_durable;         /* tests only: commits without fsync */
+    /* DB_KEY_SIZE bytes, the key of digest.h; NULL: zeros, for tests alone. A store copies it. */
+    const unsigned char *digest_key;
 };
 
 /* How a driver tells what went wrong. */
 struct db_fault {
-    char text[DB_ERROR_SIZE]; /* for the log; never carries a parameter's value */
+    char text[DB_ERROR_SIZE]; /* for the log; carries no parameter's value but a row's name */
     bool broken;              /* sticky: a commit or fsync failed with an I/O error */
 };
 
@@ -156,6 +159,10 @@ const struct db_driver *db_driver_of(const struct db *db);
 
 /* What the last failure on this connection was, for the log; "" when there was none. */
 const char *db_last_error(const struct db *db);
+
+/* The row whose digest did not hold (digest.h) since the last call, by its table and key, for the
+ * log; "" when there was none. The text lives until the next such row. */
+const char *db_damage(struct db *db);
 
 /* A commit gave an I/O error: nobody knows what is on disk. The process must stop without another
  * reply. Never goes back to false. */

@@ -2,6 +2,7 @@
 #include "storage/db/db_state.h"
 
 #include <assert.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,9 @@ struct db_store *db_store_new(const struct db_driver *driver, const struct db_se
     store->settings = *settings;
     store->location = memory_copy_text(settings->location);
     store->settings.location = store->location;
+    store->settings.digest_key = NULL;
+    if (settings->digest_key)
+        memcpy(store->digest_key, settings->digest_key, sizeof store->digest_key);
     pthread_mutex_init(&store->lock, NULL);
     pthread_cond_init(&store->turn, NULL);
     return store;
@@ -28,6 +32,7 @@ void db_store_free(struct db_store *store)
     pthread_cond_destroy(&store->turn);
     pthread_mutex_destroy(&store->lock);
     free(store->location);
+    sodium_memzero(store->digest_key, sizeof store->digest_key);
     free(store);
 }
 
@@ -66,6 +71,13 @@ const struct db_driver *db_driver_of(const struct db *db)
 const char *db_last_error(const struct db *db)
 {
     return db->fault.text;
+}
+
+const char *db_damage(struct db *db)
+{
+    memcpy(db->told, db->damage, sizeof db->told);
+    db->damage[0] = '\0';
+    return db->told;
 }
 
 bool db_broken(const struct db *db)

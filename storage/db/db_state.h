@@ -13,6 +13,7 @@ struct db_store {
     const struct db_driver *driver;
     struct db_settings settings;
     char *location;
+    unsigned char digest_key[DB_KEY_SIZE];
     /* Writers take a number and are served in turn. */
     pthread_mutex_t lock;
     pthread_cond_t turn;
@@ -34,6 +35,8 @@ struct db {
     const struct db_driver *driver;
     void *connection;
     struct db_fault fault;
+    char damage[DB_ERROR_SIZE]; /* the row of digest.h's last failure; "": none, or it was told */
+    char told[DB_ERROR_SIZE];
     enum mode mode;
     enum db_status lost; /* not DB_OK: the transaction ended early, by this */
     bool hopeful;        /* in a batch without savepoints */

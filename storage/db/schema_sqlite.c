@@ -46,6 +46,13 @@ static const char datasets_stay_uncovered[] =
 static const char policies_by_dataset[] = "CREATE INDEX policies_by_dataset ON policies (dataset)"
                                           " WHERE released = 0 AND dataset <> ''";
 
+static const char answers_fixed[] = "CREATE TRIGGER answers_fixed BEFORE UPDATE ON answers"
+                                    " BEGIN SELECT RAISE(ABORT, 'answers never change'); END";
+static const char q_releases_end_once[] =
+    "CREATE TRIGGER q_releases_end_once BEFORE UPDATE ON q_releases WHEN OLD.ended_ms <> 0"
+    " OR NEW.ended_ms = 0 OR NEW.terms <> OLD.terms OR length(NEW.sealed) <> 0"
+    " BEGIN SELECT RAISE(ABORT, 'a release never changes, and ends once'); END";
+
 static const char *const tables[] = {
     "CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT",
 
@@ -107,6 +114,7 @@ static const char *const tables[] = {
     " location TEXT NOT NULL,"
     " body BLOB NOT NULL,"
     " created_ms INTEGER NOT NULL,"
+    " digest BLOB NOT NULL DEFAULT x'',"
     " PRIMARY KEY (client, key)) STRICT",
 
     entries_stay,
@@ -119,8 +127,7 @@ static const char *const tables[] = {
     " BEGIN SELECT RAISE(ABORT, 'a hold ends once'); END",
     "CREATE TRIGGER answers_stay BEFORE DELETE ON answers"
     " BEGIN SELECT RAISE(ABORT, 'answers are never removed'); END",
-    "CREATE TRIGGER answers_fixed BEFORE UPDATE ON answers"
-    " BEGIN SELECT RAISE(ABORT, 'answers never change'); END",
+    answers_fixed,
 
     /* ---- datasets */
     "CREATE TABLE datasets ("
@@ -162,6 +169,7 @@ static const char *const tables[] = {
     " number INTEGER NOT NULL,"
     " bytes BLOB NOT NULL,"
     " stored_ms INTEGER NOT NULL,"
+    " digest BLOB NOT NULL DEFAULT x'',"
     " PRIMARY KEY (dataset, number),"
     " FOREIGN KEY (dataset, number) REFERENCES experts (dataset, number)) STRICT",
 
@@ -224,7 +232,8 @@ static const char *const tables[] = {
     "CREATE TABLE checkpoints ("
     " job TEXT NOT NULL PRIMARY KEY REFERENCES jobs (id),"
     " step INTEGER NOT NULL,"
-    " bytes BLOB NOT NULL) STRICT",
+    " bytes BLOB NOT NULL,"
+    " digest BLOB NOT NULL DEFAULT x'') STRICT",
 
     /* ---- what was learned, and who may ask */
     "CREATE TABLE policies ("
@@ -241,7 +250,9 @@ static const char *const tables[] = {
     " certificate TEXT NOT NULL,"
     " created_ms INTEGER NOT NULL,"
     " bytes BLOB NOT NULL,"
-    " shards INTEGER NOT NULL DEFAULT 0) STRICT",
+    " shards INTEGER NOT NULL DEFAULT 0,"
+    " digest BLOB NOT NULL DEFAULT x'',"
+    " bytes_digest BLOB NOT NULL DEFAULT x'') STRICT",
     "CREATE INDEX policies_by_time ON policies (created_ms, id)",
     policies_by_dataset,
 
@@ -281,7 +292,8 @@ static const char *const tables[] = {
     " at_floor TEXT NOT NULL DEFAULT 'charge',"
     " certificate TEXT NOT NULL DEFAULT '',"
     " certificate_text TEXT NOT NULL DEFAULT '',"
-    " when_spent TEXT NOT NULL DEFAULT 'refuse') STRICT, WITHOUT ROWID",
+    " when_spent TEXT NOT NULL DEFAULT 'refuse',"
+    " digest BLOB NOT NULL DEFAULT x'') STRICT, WITHOUT ROWID",
     "CREATE INDEX teachers_by_time ON teachers (created_ms, id)",
     "CREATE UNIQUE INDEX teachers_by_certificate ON teachers (certificate) WHERE certificate <> ''",
 
@@ -326,7 +338,8 @@ static const char *const tables[] = {
     "CREATE INDEX aggregations_by_time ON aggregations (created_ms, id)",
     "CREATE TABLE aggregation_parameters ("
     " aggregation TEXT NOT NULL PRIMARY KEY REFERENCES aggregations (id),"
-    " bytes BLOB NOT NULL) STRICT",
+    " bytes BLOB NOT NULL,"
+    " digest BLOB NOT NULL DEFAULT x'') STRICT",
     "CREATE TABLE aggregation_agents ("
     " aggregation TEXT NOT NULL REFERENCES aggregations (id),"
     " client TEXT NOT NULL,"
@@ -356,13 +369,13 @@ static const char *const tables[] = {
     " created_ms INTEGER NOT NULL,"
     " ended_ms INTEGER NOT NULL,"
     " sealed BLOB NOT NULL,"
-    " certificate_text TEXT NOT NULL) STRICT",
+    " certificate_text TEXT NOT NULL,"
+    " digest BLOB NOT NULL DEFAULT x'',"
+    " sealed_digest BLOB NOT NULL DEFAULT x'') STRICT",
     "CREATE INDEX q_releases_by_time ON q_releases (created_ms, id)",
     "CREATE TRIGGER q_releases_stay BEFORE DELETE ON q_releases"
     " BEGIN SELECT RAISE(ABORT, 'what was released is never forgotten'); END",
-    "CREATE TRIGGER q_releases_end_once BEFORE UPDATE ON q_releases WHEN OLD.ended_ms <> 0"
-    " OR NEW.ended_ms = 0 OR NEW.terms <> OLD.terms OR length(NEW.sealed) <> 0"
-    " BEGIN SELECT RAISE(ABORT, 'a release never changes, and ends once'); END",
+    q_releases_end_once,
     NULL,
 };
 
@@ -409,7 +422,27 @@ static const char *const with_random[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {to_rows,           without_blocks, with_coverage,
-                                           with_descriptions, with_random,    NULL};
+/* Rows get digests, from storage/digests.c behind these statements. The triggers that keep rows as
+ * they are come back in the step after that. */
+static const char *const with_digests[] = {
+    "DROP TRIGGER answers_fixed",
+    "DROP TRIGGER q_releases_end_once",
+    "ALTER TABLE answers ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE expert_policies ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE checkpoints ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE policies ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE policies ADD COLUMN bytes_digest BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE teachers ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE aggregation_parameters ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE q_releases ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE q_releases ADD COLUMN sealed_digest BLOB NOT NULL DEFAULT x''",
+    NULL,
+};
+
+static const char *const with_fixed_rows[] = {answers_fixed, q_releases_end_once, NULL};
+
+static const char *const *const steps[] = {
+    to_rows,     without_blocks, with_coverage,   with_descriptions,
+    with_random, with_digests,   with_fixed_rows, NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

@@ -7,6 +7,7 @@
 
 #include "memory/memory.h"
 #include "storage/db/db_state.h"
+#include "storage/db/digest.h"
 
 #define SQL_MOST 4096
 
@@ -99,6 +100,8 @@ static void write_select(struct buffer *sql, const struct table *table, const ch
 {
     buffer_add_text(sql, "SELECT ");
     add_names(sql, table, table->count);
+    if (table->digest)
+        buffer_add_format(sql, ", %s", table->digest);
     buffer_add_format(sql, " FROM %s %s", table->name, tail);
 }
 
@@ -115,7 +118,15 @@ enum db_status table_rows(struct db *db, const struct table *table, const char *
     return db_run(db, known->text, values, count, each, context);
 }
 
+/* As table_read, of a row that is as it was stored. */
+static bool read_true(struct db *db, const struct table *table, const struct db_row *row,
+                      bool owned, void *out)
+{
+    return (!table->digest || digest_holds(db, table, row)) && table_read(table, row, owned, out);
+}
+
 struct finding {
+    struct db *db;
     const struct table *table;
     void *out;
     bool found;
@@ -126,18 +137,19 @@ static enum db_status see_found(void *context, const struct db_row *row)
     struct finding *finding = context;
     assert(!finding->found);
     finding->found = true;
-    return table_read(finding->table, row, true, finding->out) ? DB_OK : DB_FAILED;
+    return read_true(finding->db, finding->table, row, true, finding->out) ? DB_OK : DB_FAILED;
 }
 
 enum db_status table_find(struct db *db, const struct table *table, const char *tail,
                           const struct db_value *values, unsigned count, void *out)
 {
-    struct finding finding = {table, out, false};
+    struct finding finding = {db, table, out, false};
     enum db_status status = table_rows(db, table, tail, values, count, see_found, &finding);
     return status == DB_OK && !finding.found ? DB_NONE : status;
 }
 
 struct listing {
+    struct db *db;
     const struct table *table;
     void *row;
     table_row_fn *each;
@@ -147,7 +159,7 @@ struct listing {
 static enum db_status show_row(void *context, const struct db_row *row)
 {
     const struct listing *listing = context;
-    if (!table_read(listing->table, row, false, listing->row))
+    if (!read_true(listing->db, listing->table, row, false, listing->row))
         return DB_FAILED;
     return listing->each(listing->context, listing->row) ? DB_OK : DB_NONE;
 }
@@ -156,7 +168,7 @@ enum db_status table_list(struct db *db, const struct table *table, const char *
                           const struct db_value *values, unsigned count, table_row_fn *each,
                           void *context)
 {
-    struct listing listing = {table, memory_new(1, table->row_size), each, context};
+    struct listing listing = {db, table, memory_new(1, table->row_size), each, context};
     enum db_status status = table_rows(db, table, tail, values, count, show_row, &listing);
     free(listing.row);
     return db_optional(status); /* EACH returned false */
@@ -182,15 +194,29 @@ static struct db_value value_of(const struct column *column, const char *row)
     }
 }
 
+void table_digest(const struct db *db, const struct table *table, const void *row,
+                  unsigned char out[DIGEST_SIZE])
+{
+    struct db_value values[DB_VALUES_MAX];
+    for (unsigned i = 0; i < table->count; i++)
+        values[i] = value_of(&table->columns[i], row);
+    digest_of_values(db, table, values, out);
+}
+
 static void write_insert(struct buffer *sql, const struct table *table,
                          const struct table_extra *extras, unsigned count)
 {
+    unsigned all = table->inserted + count;
     buffer_add_format(sql, "INSERT INTO %s (", table->name);
     add_names(sql, table, table->inserted);
     for (unsigned i = 0; i < count; i++)
         buffer_add_format(sql, ", %s", extras[i].name);
+    if (table->digest) {
+        buffer_add_format(sql, ", %s", table->digest);
+        all++;
+    }
     buffer_add_text(sql, ") VALUES (");
-    for (unsigned i = 1; i <= table->inserted + count; i++)
+    for (unsigned i = 1; i <= all; i++)
         buffer_add_format(sql, "%s$%u", i == 1 ? "" : ", ", i);
     buffer_add_text(sql, ") ON CONFLICT DO NOTHING");
 }
@@ -199,8 +225,10 @@ enum db_status table_insert(struct db *db, const struct table *table, const void
                             const struct table_extra *extras, unsigned count)
 {
     struct db_value values[DB_VALUES_MAX];
+    unsigned char digest[DIGEST_SIZE];
+    unsigned all = table->inserted + count;
     struct db_sql *known = db_sql_of(db, table, NULL);
-    assert(table->inserted + count <= DB_VALUES_MAX);
+    assert(all < DB_VALUES_MAX);
     if (!known->text) {
         struct buffer sql = {.lid = SQL_MOST};
         write_insert(&sql, table, extras, count);
@@ -210,5 +238,10 @@ enum db_status table_insert(struct db *db, const struct table *table, const void
         values[i] = value_of(&table->columns[i], row);
     for (unsigned i = 0; i < count; i++)
         values[table->inserted + i] = extras[i].value;
-    return db_change(db, known->text, values, table->inserted + count);
+    if (table->digest) {
+        assert(table->inserted == table->count);
+        digest_of_values(db, table, values, digest);
+        values[all++] = db_bytes(digest, sizeof digest);
+    }
+    return db_change(db, known->text, values, all);
 }

@@ -37,24 +37,43 @@ struct column {
 #field, COLUMN_BLOB, offsetof(struct row, field), offsetof(struct row, size_field), NULL   \
     }
 
+#define DIGEST_SIZE 16
+
 struct table {
     const char *name;
     const struct column *columns;
     unsigned count;
     unsigned inserted; /* INSERT writes the first INSERTED columns; the others have defaults */
     size_t row_size;   /* of the struct */
+    /* The column with the keyed digest of the others (digest.h), which is written by INSERT and
+     * checked by every read; NULL: rows have none. The struct does not have it. */
+    const char *digest;
+    unsigned named; /* with a digest: the first NAMED columns, 1 or 2, are the row's key */
+    unsigned loose; /* the last LOOSE columns change and are not under the digest */
 };
 
 /* The initializer of a table of struct ROW whose COLUMNS are an array. */
 #define TABLE(name, row, columns, inserted)                                                        \
     {                                                                                              \
-        name, columns, sizeof(columns) / sizeof *(columns), inserted, sizeof(struct row)           \
+        name, columns, sizeof(columns) / sizeof *(columns), inserted, sizeof(struct row), NULL, 0, \
+            0                                                                                      \
+    }
+/* The same with a DIGEST. */
+#define TABLE_DIGESTED(name, row, columns, inserted, digest, named, loose)                         \
+    {                                                                                              \
+        name, columns, sizeof(columns) / sizeof *(columns), inserted, sizeof(struct row), digest,  \
+            named, loose                                                                           \
     }
 #define TABLE_ALL(columns) (sizeof(columns) / sizeof *(columns)) /* INSERT writes all of them */
 
-/* Reads the row of a SELECT of TABLE's columns into OUT. Pointers and blobs are the row's own, or
- * allocated when OWNED (free with table_done). False: it is not a row that this program wrote. */
+/* Reads the row of a SELECT of TABLE's columns into OUT, without its digest. Pointers and blobs are
+ * the row's own, or allocated when OWNED (free with table_done). False: it is not a row that this
+ * program wrote. */
 bool table_read(const struct table *table, const struct db_row *row, bool owned, void *out);
+
+/* Computes the digest that ROW is stored with, for statements that table_insert does not write. */
+void table_digest(const struct db *db, const struct table *table, const void *row,
+                  unsigned char out[DIGEST_SIZE]);
 
 /* Frees the pointers and blobs of ROW, and sets them to NULL. */
 void table_done(const struct table *table, void *row);
@@ -65,7 +84,8 @@ enum db_status table_rows(struct db *db, const struct table *table, const char *
                           const struct db_value *values, unsigned count, db_row_fn *each,
                           void *context);
 
-/* The only row of that SELECT. DB_NONE: there is none. Free pointers with table_done. */
+/* The only row of that SELECT. DB_NONE: there is none; DB_FAILED: or it is damaged. Free pointers
+ * with table_done. */
 enum db_status table_find(struct db *db, const struct table *table, const char *tail,
                           const struct db_value *values, unsigned count, void *out);
 

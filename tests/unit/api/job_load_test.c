@@ -9,6 +9,8 @@
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/run/job_run.h"
 #include "storage/datasets.h"
+#include "storage/db/digest.h"
+#include "storage/digests.h"
 #include "tests/unit/api/domain.h"
 
 enum { EXPERTS = 4, ACTIONS = 2 };
@@ -61,6 +63,8 @@ static void expect_damaged(struct fixture *f, const char *dataset, const char *s
     const struct api_job_control control = {.worker = "w"};
     struct job_run run = run_of(f, &control, dataset);
     cr_assert_eq(db_run(fixture_db(f), sql, NULL, 0, NULL, NULL), DB_OK);
+    /* stored like this, not changed on the disk */
+    cr_assert_eq(digest_all(fixture_db(f), &expert_policies_table), DB_OK);
     cr_assert_null(job_run_load_experts(&run), "%s", sql);
     cr_assert_not(run.lost || run.stopping || run.cancelled || run.storage_failed || run.waiting);
 }
@@ -103,6 +107,22 @@ Test(job_load, damage_is_told_from_a_stop)
     expect_damaged(f, dataset,
                    "UPDATE expert_policies SET bytes = substr(bytes, 1, 40) WHERE number = 4");
     expect_damaged(f, dataset, "UPDATE expert_policies SET bytes = x'' WHERE number = 1");
+    fixture_close(f);
+}
+
+Test(job_load, bytes_that_changed_on_the_disk_are_a_failure_of_storage)
+{
+    struct fixture *f = fixture_open();
+    const struct api_job_control control = {.worker = "w"};
+    struct job_run run = run_of(f, &control, sealed(f));
+    cr_assert_eq(db_run(fixture_db(f),
+                        "UPDATE expert_policies SET bytes = CAST(substr(bytes, 1, 60) || x'01' || "
+                        "substr(bytes, 62) AS BLOB) WHERE number = 3",
+                        NULL, 0, NULL, NULL),
+                 DB_OK);
+    cr_assert_null(job_run_load_experts(&run));
+    cr_assert(run.storage_failed);
+    cr_assert_str_eq(strrchr(db_damage(fixture_db(f)), ' '), " 3");
     fixture_close(f);
 }
 

@@ -351,10 +351,12 @@ static void fill_rest(struct db *db)
         cr_assert_eq(jobs_submit(db, &job), DB_OK);
     }
     for (unsigned i = 0; i < RELEASES; i++) {
-        struct q_release_row release = {.terms = (char[]){"{}"}, .created_ms = i};
-        snprintf(release.id, sizeof release.id, "qre_%u", i);
-        snprintf(release.certificate, sizeof release.certificate, "crt_%u", i);
-        cr_assert_eq(q_releases_insert(db, &release, "sealed", 6, "text"), DB_OK);
+        char sql[256];
+        snprintf(sql, sizeof sql,
+                 "INSERT INTO q_releases VALUES ('qre_%u', '', '', '', '', '', 'crt_%u', '{}', %u, "
+                 "0, x'00', 'text')",
+                 i, i, i);
+        cr_assert_eq(fixture_sql(db, sql), DB_OK, "%s", db_last_error(db));
     }
 }
 

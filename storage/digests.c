@@ -1,0 +1,82 @@
+/* The tables under digests, their upgrade, and the key's name in the database. */
+#include "storage/digests.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "storage/answers/answers.h"
+#include "storage/db/digest.h"
+#include "storage/db/listing.h"
+
+#define KEY_NAME_SIZE (2 * DIGEST_SIZE + 1)
+
+const struct table *const digests_tables[] = {
+    &answers_table,      /* what a key was answered */
+    &policies_table,     /* whose a policy is, and whether it is released */
+    &policy_bytes_table, /* weights, and sealed shards */
+    &teachers_table,
+    &expert_policies_table, /* the experts' networks */
+    &checkpoints_table,
+    &q_releases_table,
+    &q_sealed_table, /* what a Q-release draws from */
+    &aggregation_parameters_table,
+    NULL,
+};
+
+static enum db_status note_key(struct db *db)
+{
+    char name[KEY_NAME_SIZE];
+    digest_key_name(db, name);
+    return db_run(db,
+                  "INSERT INTO meta (name, value) VALUES ('digest-key', $1) "
+                  "ON CONFLICT DO NOTHING",
+                  DB_VALUES(db_text(name)), NULL, NULL);
+}
+
+enum db_status digests_begin(struct db *db, char error[DB_ERROR_SIZE])
+{
+    enum db_status status = note_key(db);
+    (void)error;
+    for (const struct table *const *table = digests_tables; *table && status == DB_OK; table++)
+        status = digest_all(db, *table);
+    return status;
+}
+
+static enum db_status copy_key_name(void *context, const struct db_row *row)
+{
+    return db_row_copy(row, 0, context, KEY_NAME_SIZE) ? DB_OK : DB_FAILED;
+}
+
+static enum db_status bind_key(struct db *db, void *context)
+{
+    char ours[KEY_NAME_SIZE], noted[KEY_NAME_SIZE] = "", *error = context;
+    static const char find[] = "SELECT value FROM meta WHERE name = 'digest-key'";
+    enum db_status status = db_one(db, find, NULL, 0, copy_key_name, noted);
+    digest_key_name(db, ours);
+    if (status == DB_OK && strcmp(noted, ours) == 0)
+        return DB_OK;
+    if (status == DB_OK) {
+        snprintf(error, DB_ERROR_SIZE,
+                 "the database belongs to another signing.key: put back the one that "
+                 "was kept with it");
+        return DB_FAILED;
+    }
+    if (status != DB_NONE)
+        return status;
+    status = db_one(db, "SELECT 1 FROM clients LIMIT 1", NULL, 0, listing_ignore, NULL);
+    if (status == DB_NONE)
+        return note_key(db);
+    if (status == DB_OK)
+        snprintf(error, DB_ERROR_SIZE, "the database does not say which signing.key it has");
+    return DB_FAILED;
+}
+
+enum db_status digests_bind(struct db *db, char error[DB_ERROR_SIZE])
+{
+    error[0] = '\0';
+    enum db_status status = db_transact(db, bind_key, error);
+    if (status != DB_OK && error[0] == '\0')
+        snprintf(error, DB_ERROR_SIZE, "the key of digests cannot be read: %.180s",
+                 db_last_error(db));
+    return status;
+}

@@ -1,0 +1,26 @@
+/* What is stored under a digest (db/digest.h), each column in one line, and under which key. */
+#ifndef TACET_STORAGE_DIGESTS_H
+#define TACET_STORAGE_DIGESTS_H
+
+#include "storage/db/table.h"
+
+extern const struct table policies_table;               /* what a policy is: policies.c */
+extern const struct table policy_bytes_table;           /* its weights */
+extern const struct table teachers_table;               /* teachers.c */
+extern const struct table expert_policies_table;        /* experts.c */
+extern const struct table checkpoints_table;            /* jobs_lease.c */
+extern const struct table q_releases_table;             /* q_releases.c */
+extern const struct table q_sealed_table;               /* the secret of a Q-release */
+extern const struct table aggregation_parameters_table; /* aggregations.c */
+
+/* All of them, and answers_table; ends in NULL. */
+extern const struct table *const digests_tables[];
+
+/* Gives every row a digest, and the database its key: the upgrade from the version without. */
+enum db_status digests_begin(struct db *db, char error[DB_ERROR_SIZE]);
+
+/* Notes in a database without clients which key its digests have. DB_FAILED: another key, or the
+ * note is gone; ERROR says so. */
+enum db_status digests_bind(struct db *db, char error[DB_ERROR_SIZE]);
+
+#endif

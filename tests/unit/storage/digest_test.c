@@ -1,0 +1,484 @@
+/* What is stored under a digest: a flipped bit, a row in another's place, a missing digest and a
+ * foreign key are errors that name the row. */
+#include "storage/db/digest.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/memory.h"
+#include "storage/aggregations.h"
+#include "storage/answers/answers.h"
+#include "storage/datasets.h"
+#include "storage/digests.h"
+#include "storage/jobs.h"
+#include "storage/policies.h"
+#include "storage/q_releases.h"
+#include "storage/teachers.h"
+#include "storage/upgrade.h"
+#include "tests/unit/storage/fixture.h"
+
+static struct fixture f;
+
+/* ---- one row of every kind */
+
+static enum db_status store_answer(struct db *db, void *context)
+{
+    struct answer_row answer = {.status = 200,
+                                .content_type = "application/json",
+                                .location = "/v1/x",
+                                .body = (char[]){"{\"actions\":[1,2,3]}"},
+                                .body_size = 19,
+                                .created_ms = 1234};
+    memset(answer.fingerprint, 7, sizeof answer.fingerprint);
+    return answers_store(db, "cli_a", context, &answer);
+}
+
+static void store_policy(const char *id, const char *weights, bool released)
+{
+    struct policy_row policy = {.owner = "cli_s",
+                                .name = "p",
+                                .environment = "cartpole",
+                                .dataset = "ds_a",
+                                .job = "job_a",
+                                .mechanism = "dpsgd",
+                                .released = released,
+                                .shards = 3,
+                                .state_dim = 4,
+                                .action_count = 2,
+                                .created_ms = 5};
+    snprintf(policy.id, sizeof policy.id, "%s", id);
+    cr_assert_eq(policies_insert(f.db, &policy, weights, strlen(weights), NULL), DB_OK);
+}
+
+static void store_teacher(void)
+{
+    struct ledger_account account = fixture_account(f.db, LEDGER_TEACHER, "tch_a", NULL, 1000, 0);
+    struct teacher_row teacher = {.id = "tch_a",
+                                  .owner = "cli_s",
+                                  .policy = "pol_a",
+                                  .mechanism = "dirichlet",
+                                  .adjacency = "observation",
+                                  .concentration = 20,
+                                  .vanishing = 1,
+                                  .temperature = -0.0,
+                                  .sensitivity = 0.035,
+                                  .at_floor = "refuse",
+                                  .created_ms = 4};
+    memcpy(teacher.account, account.id, ID_SIZE);
+    cr_assert_eq(teachers_insert(f.db, &teacher, ""), DB_OK, "%s", db_last_error(f.db));
+}
+
+static void store_clone(void)
+{
+    enum dataset_verdict verdict;
+    struct dataset_row dataset = {.id = "ds_a", .owner = "cli_s", .account = "acc_a"};
+    struct expert_policy policy = {.dataset = "ds_a",
+                                   .expert = "e",
+                                   .client = "cli_s",
+                                   .bytes = "weights",
+                                   .size = 7,
+                                   .max_experts = 9};
+    cr_assert_eq(datasets_insert(f.db, &dataset, NULL), DB_OK);
+    cr_assert_eq(datasets_put_policy(f.db, &policy, &verdict), DB_OK);
+    cr_assert_eq(verdict, DATASET_OK);
+}
+
+static void store_checkpoint(void)
+{
+    struct job_lease lease;
+    struct job_row job = {.id = "job_a", .request = (char[]){"{}"}, .plan = (char[]){""}}, claimed;
+    struct job_checkpoint checkpoint = {
+        .id = "job_a", .worker = "w", .step = 3, .bytes = "checkpoint", .size = 10};
+    cr_assert_eq(jobs_submit(f.db, &job), DB_OK);
+    cr_assert_eq(jobs_claim(f.db, "w", 1, 1000, &claimed), DB_OK);
+    job_done(&claimed);
+    cr_assert_eq(jobs_save_checkpoint(f.db, &checkpoint, &lease), DB_OK);
+    cr_assert(lease.ours);
+}
+
+static void store_release(void)
+{
+    struct q_release_row release = {.id = "qre_a",
+                                    .owner = "cli_s",
+                                    .certificate = "crt_a",
+                                    .terms = (char[]){"{\"epsilon\":1}"},
+                                    .created_ms = 9};
+    cr_assert_eq(q_releases_insert(f.db, &release, "sealed", 6, "text"), DB_OK);
+}
+
+static enum db_status store_aggregation(struct db *db, void *context)
+{
+    struct aggregation_row row = {.id = "agg_a", .owner = "cli_s", .open = true};
+    (void)context;
+    return aggregations_insert(db, &row, "scheme", 6, "parameters", 10);
+}
+
+static void open_full(void)
+{
+    fixture_open(&f, &db_driver_sqlite);
+    cr_assert_eq(db_transact(f.db, store_answer, (char[]){"key-a"}), DB_OK);
+    store_policy("pol_a", "weights of a", false);
+    store_teacher();
+    store_clone();
+    store_checkpoint();
+    store_release();
+    cr_assert_eq(db_transact(f.db, store_aggregation, NULL), DB_OK);
+    /* The triggers and keys that stop our own SQL do not stop a disk. */
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER answers_fixed"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER q_releases_end_once"), DB_OK);
+    cr_assert_eq(db_run(f.db, "PRAGMA foreign_keys=OFF", NULL, 0, NULL, NULL), DB_OK);
+}
+
+static void close_full(void)
+{
+    fixture_close(&f);
+}
+
+/* ---- reading them as the service does */
+
+static bool see_policy(void *context, uint32_t number, const void *bytes, size_t size)
+{
+    (void)context, (void)number, (void)bytes, (void)size;
+    return true;
+}
+
+static enum db_status read_as_served(const struct table *table)
+{
+    union {
+        struct answer_row answer;
+        struct policy_row policy;
+        struct teacher_row teacher;
+    } row;
+    struct q_release_row release = {.terms = NULL};
+    enum db_status status = DB_NONE;
+    void *bytes = NULL;
+    size_t size;
+    int64_t step;
+    if (table == &answers_table) {
+        status = answers_find(f.db, "cli_a", "key-a", &row.answer);
+        bytes = row.answer.body;
+    } else if (table == &policies_table)
+        status = policies_find(f.db, "pol_a", &row.policy);
+    else if (table == &policy_bytes_table)
+        status = policies_bytes(f.db, "pol_a", &bytes, &size);
+    else if (table == &teachers_table)
+        status = teachers_find(f.db, "tch_a", &row.teacher);
+    else if (table == &expert_policies_table)
+        status = datasets_policies(f.db, "ds_a", see_policy, NULL);
+    else if (table == &checkpoints_table)
+        status = jobs_load_checkpoint(f.db, "job_a", &step, &bytes, &size);
+    else if (table == &q_releases_table)
+        status = q_releases_find(f.db, "qre_a", &release);
+    else if (table == &q_sealed_table)
+        status = q_releases_sealed(f.db, "qre_a", &bytes, &size);
+    else if (table == &aggregation_parameters_table)
+        status = aggregations_parameters(f.db, "agg_a", &bytes, &size);
+    free(bytes);
+    q_release_row_done(&release);
+    return status;
+}
+
+static bool see_any(void *context, const void *row)
+{
+    (void)context, (void)row;
+    return true;
+}
+
+/* ---- flipping bits */
+
+struct kept_value {
+    struct db_value value;
+    unsigned char bytes[512];
+};
+
+static enum db_status keep_value(void *context, const struct db_row *row)
+{
+    struct kept_value *kept = context;
+    kept->value = row->values[0];
+    if (kept->value.type == DB_TEXT || kept->value.type == DB_BYTES) {
+        cr_assert_leq(kept->value.size, sizeof kept->bytes);
+        memcpy(kept->bytes, kept->value.data, kept->value.size);
+        kept->value.data = kept->bytes;
+    }
+    return DB_OK;
+}
+
+static size_t bits_of(const struct kept_value *kept)
+{
+    bool sized = kept->value.type == DB_TEXT || kept->value.type == DB_BYTES;
+    return 8 * (sized ? kept->value.size : sizeof kept->value.integer);
+}
+
+static void flip_bit(struct kept_value *kept, size_t bit)
+{
+    unsigned char *at = kept->bytes;
+    if (kept->value.type == DB_INTEGER || kept->value.type == DB_REAL)
+        at = (unsigned char *)&kept->value.integer;
+    at[bit / 8] ^= (unsigned char)(1u << (bit % 8));
+}
+
+static enum db_status write_value(const struct table *table, const char *column,
+                                  const struct db_value *value)
+{
+    char sql[128];
+    snprintf(sql, sizeof sql, "UPDATE %s SET %s = $1", table->name, column);
+    return db_change(f.db, sql, value, 1);
+}
+
+static void expect_named(const struct table *table, bool names_key)
+{
+    static const char *const names[][2] = {
+        {"answers", "cli_a key-a"},         {"policies", "pol_a"},    {"teachers", "tch_a"},
+        {"expert_policies", "ds_a 0"},      {"checkpoints", "job_a"}, {"q_releases", "qre_a"},
+        {"aggregation_parameters", "agg_a"}};
+    char wanted[64];
+    const char *damage = db_damage(f.db);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (strcmp(names[i][0], table->name) != 0)
+            continue;
+        snprintf(wanted, sizeof wanted, "%s %s", names[i][0], names_key ? "" : names[i][1]);
+        cr_expect_eq(strncmp(damage, wanted, strlen(wanted)), 0, "%s, not %s", damage, wanted);
+        cr_expect(names_key || strlen(damage) == strlen(wanted), "%s", damage);
+    }
+    cr_expect_str_eq(db_damage(f.db), "", "it is told once");
+}
+
+/* Flips bits of the one value of COLUMN, one after the other. */
+static unsigned flip_column(const struct table *table, const char *column, bool is_key)
+{
+    char sql[128];
+    struct kept_value kept;
+    unsigned flips = 0;
+    snprintf(sql, sizeof sql, "SELECT %s FROM %s", column, table->name);
+    cr_assert_eq(db_one(f.db, sql, NULL, 0, keep_value, &kept), DB_OK);
+    for (size_t bit = 0; bit < bits_of(&kept); bit += 5) {
+        /* An exponent of all ones is no number, and a database stores none. */
+        if (kept.value.type == DB_REAL && bit >= 52)
+            break;
+        flip_bit(&kept, bit);
+        cr_assert_eq(write_value(table, column, &kept.value), DB_OK, "%s.%s %zu: %s", table->name,
+                     column, bit, db_last_error(f.db));
+        if (!is_key) {
+            cr_expect_eq(read_as_served(table), DB_FAILED, "%s.%s %zu", table->name, column, bit);
+            expect_named(table, false);
+        }
+        cr_expect_eq(table_list(f.db, table, "", NULL, 0, see_any, NULL), DB_FAILED, "%s.%s %zu",
+                     table->name, column, bit);
+        expect_named(table, is_key);
+        flip_bit(&kept, bit);
+        flips++;
+    }
+    if (bits_of(&kept) > 0)
+        cr_assert_eq(write_value(table, column, &kept.value), DB_OK);
+    cr_expect_eq(read_as_served(table), DB_OK, "%s", db_last_error(f.db));
+    return flips;
+}
+
+Test(digest, a_flipped_bit_in_any_column_is_an_error_that_names_the_row, .init = open_full,
+     .fini = close_full, .timeout = 60)
+{
+    unsigned flips = 0;
+    for (const struct table *const *table = digests_tables; *table; table++) {
+        for (unsigned i = 0; i < (*table)->count - (*table)->loose; i++)
+            flips += flip_column(*table, (*table)->columns[i].name, i < (*table)->named);
+        flips += flip_column(*table, (*table)->digest, false);
+    }
+    cr_expect_gt(flips, 600, "%u", flips);
+}
+
+Test(digest, a_missing_digest_is_an_error, .init = open_full, .fini = close_full)
+{
+    for (const struct table *const *table = digests_tables; *table; table++) {
+        struct db_value none = db_bytes("", 0);
+        cr_assert_eq(write_value(*table, (*table)->digest, &none), DB_OK);
+        cr_expect_eq(read_as_served(*table), DB_FAILED, "%s", (*table)->name);
+        expect_named(*table, false);
+    }
+}
+
+Test(digest, a_row_in_anothers_place_is_an_error, .init = open_full, .fini = close_full)
+{
+    void *bytes;
+    size_t size;
+    store_policy("pol_b", "weights of b", false);
+    static const char *const swap[][2] = {
+        {"pol_a", "pol_x"}, {"pol_b", "pol_a"}, {"pol_x", "pol_b"}};
+    for (unsigned i = 0; i < 3; i++) {
+        char sql[96];
+        snprintf(sql, sizeof sql, "UPDATE policies SET id = '%s' WHERE id = '%s'", swap[i][1],
+                 swap[i][0]);
+        cr_assert_eq(fixture_sql(f.db, sql), DB_OK);
+    }
+    cr_expect_eq(policies_bytes(f.db, "pol_a", &bytes, &size), DB_FAILED);
+    cr_expect_str_eq(db_damage(f.db), "policies pol_a");
+    cr_expect_eq(policies_bytes(f.db, "pol_b", &bytes, &size), DB_FAILED);
+    cr_expect_str_eq(db_damage(f.db), "policies pol_b");
+    /* nor does one digest of a row stand for the other */
+    cr_assert_eq(fixture_sql(f.db, "UPDATE policies SET digest = bytes_digest"), DB_OK);
+    struct policy_row policy;
+    cr_expect_eq(policies_find(f.db, "pol_a", &policy), DB_FAILED);
+}
+
+Test(digest, what_is_erased_is_erased_and_not_damaged, .init = open_full, .fini = close_full)
+{
+    void *bytes;
+    size_t size;
+    struct q_release_row release;
+    store_policy("pol_b", "of b", true);
+    cr_assert_eq(db_transact(f.db, store_answer, (char[]){"key-b"}), DB_OK);
+    cr_assert_eq(policies_erase_secrets(f.db, "ds_a"), DB_OK);
+    cr_assert_eq(policies_bytes(f.db, "pol_a", &bytes, &size), DB_OK);
+    cr_expect_eq(size, 0);
+    free(bytes);
+    cr_assert_eq(policies_bytes(f.db, "pol_b", &bytes, &size), DB_OK);
+    cr_expect_str_eq(bytes, "of b");
+    free(bytes);
+    cr_assert_eq(q_releases_end(f.db, "qre_a", 77), DB_OK);
+    cr_assert_eq(q_releases_find(f.db, "qre_a", &release), DB_OK);
+    cr_expect_eq(release.ended_ms, 77);
+    q_release_row_done(&release);
+    /* a release that is opened again has nothing to draw from */
+    cr_assert_eq(fixture_sql(f.db, "UPDATE q_releases SET ended_ms = 0"), DB_OK);
+    cr_expect_eq(q_releases_sealed(f.db, "qre_a", &bytes, &size), DB_OK);
+    cr_expect_eq(size, 0);
+    free(bytes);
+}
+
+/* ---- names in errors */
+
+Test(digest, a_clients_text_stays_out_of_errors, .init = open_full, .fini = close_full)
+{
+    struct answer_row answer;
+    cr_assert_eq(db_transact(f.db, store_answer, (char[]){"a \"b\"=c"}), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "UPDATE answers SET status = 201"), DB_OK);
+    cr_expect_eq(answers_find(f.db, "cli_a", "a \"b\"=c", &answer), DB_FAILED);
+    cr_expect_null(answer.body);
+    cr_expect_str_eq(db_damage(f.db), "answers cli_a a??b??c");
+    cr_expect_null(strstr(db_last_error(f.db), "actions"));
+}
+
+/* ---- the key */
+
+static enum db_status open_with_key(unsigned char byte, char error[DB_ERROR_SIZE])
+{
+    unsigned char key[DB_KEY_SIZE];
+    memset(key, byte, sizeof key);
+    struct db_settings settings = {.location = f.path, .not_durable = true, .digest_key = key};
+    db_close(f.db);
+    db_store_free(f.store);
+    f.store = db_store_new(&db_driver_sqlite, &settings);
+    f.db = fixture_connect(&f);
+    memset(key, 0, sizeof key);
+    return storage_upgrade(f.db, error);
+}
+
+Test(digest, a_database_belongs_to_its_key, .init = open_full, .fini = close_full)
+{
+    char error[DB_ERROR_SIZE];
+    cr_expect_eq(open_with_key(1, error), DB_FAILED);
+    cr_expect_not_null(strstr(error, "another signing.key"), "%s", error);
+    cr_expect_eq(read_as_served(&answers_table), DB_FAILED);
+    cr_expect_eq(open_with_key(0, error), DB_OK, "%s", error);
+    cr_expect_eq(read_as_served(&answers_table), DB_OK);
+    /* without clients nothing is lost by another key, with clients the note must be there */
+    cr_assert_eq(fixture_sql(f.db, "DELETE FROM meta WHERE name = 'digest-key'"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "INSERT INTO clients VALUES ('cli_a', '', '', x'', 0, 0)"),
+                 DB_OK);
+    cr_expect_eq(open_with_key(0, error), DB_FAILED);
+    cr_expect_not_null(strstr(error, "does not say which"), "%s", error);
+    cr_assert_eq(fixture_sql(f.db, "DELETE FROM clients"), DB_OK);
+    cr_expect_eq(open_with_key(3, error), DB_OK, "%s", error);
+    cr_expect_eq(open_with_key(0, error), DB_FAILED);
+}
+
+/* ---- all answers */
+
+#define ANSWERS 300
+
+static void name_key(char key[16], unsigned i)
+{
+    snprintf(key, 16, "key-%05u", i * 7919 % 100000);
+}
+
+static void store_answers(void)
+{
+    fixture_open(&f, &db_driver_sqlite);
+    for (unsigned i = 0; i < ANSWERS; i++) {
+        char key[16];
+        name_key(key, i);
+        cr_assert_eq(db_transact(f.db, store_answer, key), DB_OK);
+    }
+    db_close(f.db); /* which empties the log */
+    db_store_free(f.store);
+}
+
+/* Opens the file as it stands; false: an answer is damaged. */
+static bool verify_file(char error[DB_ERROR_SIZE])
+{
+    int64_t count = 0;
+    struct db_settings settings = {.location = f.path, .not_durable = true};
+    f.store = db_store_new(&db_driver_sqlite, &settings);
+    enum db_status status = db_open(f.store, &f.db, error);
+    if (status == DB_OK) {
+        status = answers_verify(f.db, &count, error);
+        db_close(f.db);
+    }
+    db_store_free(f.store);
+    cr_expect(status != DB_OK || count == ANSWERS);
+    return status == DB_OK;
+}
+
+static void flip_in_file(long at, unsigned bit)
+{
+    FILE *file = fopen(f.path, "r+b");
+    cr_assert_not_null(file);
+    fseek(file, at, SEEK_SET);
+    int byte = fgetc(file);
+    fseek(file, at, SEEK_SET);
+    fputc(byte ^ (1 << bit), file);
+    cr_assert_eq(fclose(file), 0);
+}
+
+static char *read_file(size_t *out_size)
+{
+    FILE *file = fopen(f.path, "rb");
+    cr_assert_not_null(file);
+    fseek(file, 0, SEEK_END);
+    *out_size = (size_t)ftell(file);
+    rewind(file);
+    char *bytes = memory_new(*out_size, 1);
+    cr_assert_eq(fread(bytes, 1, *out_size, file), *out_size);
+    fclose(file);
+    return bytes;
+}
+
+/* The name of an answer stands twice in the file: in its row, and in the index by which it is
+ * found. A flip in either would make the answer look as if it had never been given. */
+Test(digest, a_flipped_bit_in_a_name_or_in_the_index_of_names_is_found, .timeout = 60)
+{
+    char error[DB_ERROR_SIZE];
+    size_t size;
+    unsigned places = 0;
+    store_answers();
+    char *bytes = read_file(&size);
+    cr_assert(verify_file(error), "%s", error);
+    for (unsigned i = 0; i < ANSWERS; i += 10) {
+        char name[16 + 8] = "cli_a", *at = bytes;
+        name_key(name + 5, i);
+        for (; (at = memmem(at, size - (size_t)(at - bytes), name, strlen(name))); at++) {
+            long place = at - bytes + 5 + (long)(i % 9);
+            places++;
+            flip_in_file(place, i % 8);
+            cr_expect_not(verify_file(error), "place %ld", place);
+            flip_in_file(place, i % 8);
+        }
+    }
+    cr_expect_geq(places, 60, "%u", places);
+    cr_expect(verify_file(error), "%s", error);
+    free(bytes);
+    f.store = db_store_new(&db_driver_sqlite, &(struct db_settings){.location = f.path});
+    f.db = fixture_connect(&f);
+    fixture_close(&f);
+}
