@@ -36,6 +36,17 @@ static bool path_within(const char *directory, const char *name, char path[PATH_
     return fits;
 }
 
+bool data_dir_check_mode(const char *path, unsigned mode, char *error, size_t error_size)
+{
+    bool folder = S_ISDIR(mode);
+    unsigned loose = folder ? S_IWGRP | S_IRWXO : S_IRWXG | S_IRWXO;
+    if ((mode & loose) == 0)
+        return true;
+    snprintf(error, error_size, "%.200s has mode %04o, so that others may use it: chmod %s %.200s",
+             path, mode & 07777, folder ? "700" : "600", path);
+    return false;
+}
+
 bool data_dir_make(const char *directory, char *error, size_t error_size)
 {
     struct stat status;
@@ -49,27 +60,31 @@ bool data_dir_make(const char *directory, char *error, size_t error_size)
         snprintf(error, error_size, "%s is not a directory", directory);
         return false;
     }
-    return true;
+    return data_dir_check_mode(directory, status.st_mode, error, error_size);
 }
 
-bool data_dir_lock(const char *directory, int *out_lock, char *error, size_t error_size)
+/* Opens PATH with FLAGS and locks it. */
+static bool lock_one(const char *directory, const char *path, int flags, int *out_lock, char *error,
+                     size_t error_size)
+{
+    *out_lock = open(path, flags | O_CLOEXEC, 0600);
+    if (*out_lock < 0)
+        return path_fault(error, error_size, path, "cannot be opened");
+    if (flock(*out_lock, LOCK_EX | LOCK_NB) == 0)
+        return true;
+    if (errno != EWOULDBLOCK)
+        return path_fault(error, error_size, path, "cannot be locked");
+    snprintf(error, error_size, "%s is in use by another server", directory);
+    return false;
+}
+
+bool data_dir_lock(const char *directory, int out_locks[2], char *error, size_t error_size)
 {
     char path[PATH_BYTES];
-    if (!path_within(directory, "lock", path, error, error_size))
-        return false;
-    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (lock < 0)
-        return path_fault(error, error_size, path, "cannot be opened");
-    if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
-        if (errno == EWOULDBLOCK)
-            snprintf(error, error_size, "%s is in use by another server", directory);
-        else
-            path_fault(error, error_size, path, "cannot be locked");
-        close(lock);
-        return false;
-    }
-    *out_lock = lock;
-    return true;
+    return path_within(directory, "lock", path, error, error_size) &&
+           lock_one(directory, directory, O_RDONLY | O_DIRECTORY, &out_locks[0], error,
+                    error_size) &&
+           lock_one(directory, path, O_RDWR | O_CREAT, &out_locks[1], error, error_size);
 }
 
 static bool write_all(int file, const void *bytes, size_t size)
@@ -148,15 +163,32 @@ bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], ch
     if (file < 0)
         return path_fault(error, error_size, path, "cannot be opened");
     unsigned char bytes[SEED_BYTES + 1];
-    ssize_t n = read(file, bytes, sizeof bytes);
+    struct stat status = {.st_mode = 0};
+    ssize_t n = fstat(file, &status) == 0 ? read(file, bytes, sizeof bytes) : -1;
     close(file);
-    if (n != SEED_BYTES) {
-        snprintf(error, error_size, "%s is not a signing key: it must hold %d bytes", path,
+    if (n != SEED_BYTES || sodium_is_zero(bytes, SEED_BYTES)) {
+        snprintf(error, error_size, "%s is not a signing key: it must hold %d random bytes", path,
                  SEED_BYTES);
+        return false;
+    }
+    if (!data_dir_check_mode(path, status.st_mode, error, error_size)) {
+        sodium_memzero(bytes, sizeof bytes);
         return false;
     }
     memcpy(out_seed, bytes, SEED_BYTES);
     sodium_memzero(bytes, sizeof bytes);
+    return true;
+}
+
+bool data_dir_stands(const char *directory)
+{
+    static const char *const names[] = {".", "signing.key", "tacet.db"};
+    char path[PATH_BYTES], ignored[512];
+    struct stat status;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!data_dir_path(directory, names[i], path, sizeof path) || stat(path, &status) != 0 ||
+            !data_dir_check_mode(path, status.st_mode, ignored, sizeof ignored))
+            return false;
     return true;
 }
 

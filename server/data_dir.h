@@ -9,12 +9,23 @@
 
 /* All functions: true on success, else ERROR holds a sentence that names the path. */
 
-/* Makes DIRECTORY (not its parents) if it is missing. */
+/* Makes DIRECTORY (not its parents) if it is missing. One that others may read, or the group may
+ * write to, is refused with the chmod that mends it. */
 bool data_dir_make(const char *directory, char *error, size_t error_size);
 
-/* Takes the lock for as long as the process lives: a second server on the same directory is
- * refused. *out_lock is a descriptor to close at the end; a crash lets go of it too. */
-bool data_dir_lock(const char *directory, int *out_lock, char *error, size_t error_size);
+/* Takes the locks for as long as the process lives: a second server on the same directory is
+ * refused. The directory itself is locked, so that removing the file `lock` opens no door; the file
+ * too, because earlier versions look there alone. OUT_LOCKS are descriptors to close at the end, -1
+ * for none; a crash lets go of them too. */
+bool data_dir_lock(const char *directory, int out_locks[2], char *error, size_t error_size);
+
+/* Refuses a file of MODE (struct stat's) that group or others may read or write; ERROR says the
+ * chmod that mends it. */
+bool data_dir_check_mode(const char *path, unsigned mode, char *error, size_t error_size);
+
+/* True while DIRECTORY and what is in it are as a start would accept them: private, and with the
+ * seed in place. */
+bool data_dir_stands(const char *directory);
 
 /* Makes the seed of a new service: 32 bytes of the system's randomness, mode 0600. It is made
  * before the database, so that no database is without its seed. A seed that exists is kept, and two
@@ -22,7 +33,8 @@ bool data_dir_lock(const char *directory, int *out_lock, char *error, size_t err
 bool data_dir_make_signing_seed(const char *directory, char *error, size_t error_size);
 
 /* Reads the seed. A seed that is missing or of another length is an error and is not replaced: a
- * new one could neither verify old signatures nor decrypt stored secrets. */
+ * new one could neither verify old signatures nor decrypt stored secrets. One that is all zero, or
+ * that others may read, is refused. */
 bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], char *error,
                            size_t error_size);
 

@@ -6,6 +6,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,13 +22,15 @@
 
 #define CONNECTIONS_MAX 256
 #define PATH_BYTES      4096
-/* The page cache of one connection. It is small, because there are a dozen or two connections and
- * the system caches the file too. */
+/* The page cache of one connection. It is small, because there are a dozen or
+ * two connections and the system caches the file too. */
 #define CACHE_KIB 8192
 
 struct database {
     struct db_store *store;
     char path[PATH_BYTES];
+    dev_t device; /* of the file, and its inode */
+    ino_t inode;
     unsigned count;
     struct db *connections[CONNECTIONS_MAX];
 };
@@ -46,6 +49,26 @@ struct db *database_connect(struct database *database, char *error, size_t error
     }
     database->connections[database->count++] = db;
     return db;
+}
+
+bool database_stands(const struct database *database)
+{
+    struct stat status;
+    return stat(database->path, &status) == 0 && status.st_dev == database->device &&
+           status.st_ino == database->inode;
+}
+
+/* Notes which file it is, and that nobody else may read it. */
+static bool database_note(struct database *database, char *error, size_t error_size)
+{
+    struct stat status;
+    if (stat(database->path, &status) != 0) {
+        snprintf(error, error_size, "%.200s: %s", database->path, strerror(errno));
+        return false;
+    }
+    database->device = status.st_dev;
+    database->inode = status.st_ino;
+    return data_dir_check_mode(database->path, status.st_mode, error, error_size);
 }
 
 bool database_is_new(const char *directory)
@@ -86,7 +109,7 @@ struct database *database_open(const char *directory, char *error, size_t error_
     database->store = memory_must(db_store_new(&db_driver_sqlite, &settings));
     sodium_memzero(key, sizeof key);
     struct db *db = database_connect(database, error, error_size);
-    if (!db)
+    if (!db || !database_note(database, error, error_size))
         goto cleanup;
     if (storage_upgrade(db, why) == DB_OK)
         return database;
@@ -148,7 +171,8 @@ void database_heed(struct db *db)
     if (!db_broken(db))
         return;
     log_event(LOG_LEVEL_ERROR, "database-broken",
-              "why=\"%s\" note=\"a commit may or may not be on disk; stopping without answering\"",
+              "why=\"%s\" note=\"a commit may or may not be on disk; stopping "
+              "without answering\"",
               db_last_error(db));
     _exit(1);
 }

@@ -17,6 +17,10 @@ bool database_is_new(const char *directory);
  * that is not ours, or belongs to another key, is left as it was. */
 struct database *database_open(const char *directory, char *error, size_t error_size);
 
+/* True when the file is where it was opened: not removed, moved or replaced. Any thread. Without it
+ * no transaction ends well, because what it stored would be lost with the process. */
+bool database_stands(const struct database *database);
+
 /* Opens a connection for one thread; the database closes it. NULL: ERROR holds a sentence. */
 struct db *database_connect(struct database *database, char *error, size_t error_size);
 

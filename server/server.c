@@ -35,7 +35,7 @@
 struct server {
     const struct config *config;
     const struct worlds *worlds;
-    int lock; /* of the data directory; -1 when not held */
+    int locks[2]; /* of the data directory; -1 when not held */
     struct listen_socket listening;
     char url[192];
     char *tls_cert, *tls_key;
@@ -65,6 +65,10 @@ static bool server_ready(void *context, const char **why_not)
         *why_not = "The server is shutting down.";
     else if (!data_dir_has_room(server->config->data, SPARE_BYTES))
         *why_not = "The data directory is full or cannot be written to.";
+    else if (!database_stands(server->database))
+        *why_not = "The database was removed, moved or replaced. Nothing is stored any more.";
+    else if (!data_dir_stands(server->config->data))
+        *why_not = "The data directory is open to others, or its signing key is missing.";
     return !*why_not;
 }
 
@@ -84,6 +88,18 @@ static void raise_descriptor_limit(void)
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
+}
+
+static void warn_of_rights(const struct config *config)
+{
+    struct stat status;
+    if (geteuid() == 0)
+        log_event(LOG_LEVEL_WARN, "running-as-root",
+                  "note=\"the server needs no rights of root: give it a user of its own\"");
+    if (config->tls_key[0] != '\0' && stat(config->tls_key, &status) == 0 &&
+        (status.st_mode & (S_IWGRP | S_IRWXO)) != 0)
+        log_event(LOG_LEVEL_WARN, "tls-key-open", "note=\"others may read %.500s: chmod 600\"",
+                  config->tls_key);
 }
 
 /* The text is in locked memory, which sodium_free wipes. No library's buffer sees it. */
@@ -325,16 +341,17 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     struct server *server = memory_new(1, sizeof *server);
     server->config = config;
     server->worlds = worlds;
-    server->lock = server->listening.handle = -1;
+    server->locks[0] = server->locks[1] = server->listening.handle = -1;
     server->metrics = metrics_new();
     atomic_init(&server->draining, false);
     raise_descriptor_limit();
+    warn_of_rights(config);
     confine_from_start(config->confine);
     /* Steps that may fail and leave no trace come before the directory is made. */
     if (!read_tls(server, trouble) ||
         !listen_open(config->listen, &server->listening, error, error_size) ||
         !data_dir_make(config->data, error, error_size) ||
-        !data_dir_lock(config->data, &server->lock, error, error_size) ||
+        !data_dir_lock(config->data, server->locks, error, error_size) ||
         !open_database(server, trouble) || !open_app(server, trouble) ||
         !write_port_file(server, trouble))
         goto cleanup;
@@ -387,7 +404,8 @@ void server_stop(struct server *server)
     sodium_free(server->tls_cert);
     if (server->listening.handle >= 0)
         close(server->listening.handle);
-    if (server->lock >= 0)
-        close(server->lock);
+    for (unsigned i = 0; i < 2; i++)
+        if (server->locks[i] >= 0)
+            close(server->locks[i]);
     free(server);
 }

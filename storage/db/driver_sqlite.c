@@ -35,6 +35,7 @@ struct statement {
 struct connection {
     sqlite3 *handle;
     bool broken;
+    struct sqlite_log_place log;
     struct statement statements[STATEMENTS];
 };
 
@@ -231,8 +232,22 @@ static int64_t driver_changes(void *pointer)
 
 /* ---- transactions */
 
+/* DB_FAILED when the file or its log is gone: the commit would be lost with the process. */
+static enum db_status check_place(struct connection *connection, struct db_fault *fault)
+{
+    if (sqlite_file_stands(connection->handle, &connection->log))
+        return DB_OK;
+    snprintf(fault->text, sizeof fault->text,
+             "the database file or its log was removed, moved or replaced while it was open");
+    return DB_FAILED;
+}
+
+/* A reader is told here that the file is gone, a writer before its commit. */
 static enum db_status driver_begin(void *pointer, bool will_write, struct db_fault *fault)
 {
+    enum db_status status = will_write ? DB_OK : check_place(pointer, fault);
+    if (status != DB_OK)
+        return status;
     return driver_run(pointer, will_write ? "BEGIN IMMEDIATE" : "BEGIN", NULL, 0, NULL, NULL,
                       fault);
 }
@@ -252,6 +267,10 @@ static void driver_rollback(void *pointer)
 static enum db_status driver_commit(void *pointer, struct db_fault *fault)
 {
     struct connection *connection = pointer;
+    if (check_place(connection, fault) != DB_OK) {
+        driver_rollback(connection);
+        return DB_FAILED;
+    }
     struct statement *statement = statement_of(connection, "COMMIT");
     if (!statement || sqlite3_step(statement->stmt) != SQLITE_DONE) {
         enum db_status status = connection_explain(connection, "commit", fault);

@@ -71,6 +71,20 @@ enum db_status sqlite_file_inspect(sqlite3 *handle, const char *path, struct db_
     return DB_OK;
 }
 
+bool sqlite_file_stands(sqlite3 *handle, struct sqlite_log_place *log)
+{
+    struct stat info;
+    int moved = 1;
+    const char *name = sqlite3_db_filename(handle, "main");
+    if (sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) != SQLITE_OK || moved)
+        return false;
+    if (stat(sqlite3_filename_wal(name), &info) != 0)
+        return log->inode == 0 && errno == ENOENT;
+    if (log->inode == 0)
+        *log = (struct sqlite_log_place){info.st_dev, info.st_ino};
+    return log->device == info.st_dev && log->inode == info.st_ino;
+}
+
 bool sqlite_pragma(sqlite3 *handle, const char *format, long long value)
 {
     char sql[96];

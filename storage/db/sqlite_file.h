@@ -20,6 +20,15 @@ enum db_status sqlite_file_find(const char *path, bool *out_empty, struct db_fau
  * another one would drop this process's locks) and before SQLite has read or locked anything. */
 enum db_status sqlite_file_inspect(sqlite3 *handle, const char *path, struct db_fault *fault);
 
+/* The write-ahead log of HANDLE as it was found, so that a replaced one is noticed. */
+struct sqlite_log_place {
+    unsigned long long device, inode; /* 0, 0: not looked at yet */
+};
+
+/* True when HANDLE's file and its log are still where they were opened: not removed, moved or
+ * replaced. What is written to them would otherwise be lost when the process ends. */
+bool sqlite_file_stands(sqlite3 *handle, struct sqlite_log_place *log);
+
 /* The number that SQL gives (0: none), and SQLite's code. */
 int sqlite_ask(sqlite3 *handle, const char *sql, long long *out);
 

@@ -3,11 +3,13 @@
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/http/http_client.h"
+#include "tests/http/scene.h"
 #include "tests/http/server_process.h"
 
 Test(data_dir, the_data_directory_is_private)
@@ -94,4 +96,288 @@ Test(data_dir, a_database_without_its_signing_key_is_refused)
     cr_assert_eq(rename(aside, path), 0);
     server_start(&server);
     server_close(&server);
+}
+
+/* ---- what was changed while the server was down */
+
+static void in_data(const struct server_process *server, const char *name, char path[160])
+{
+    snprintf(path, 160, "%s/%s", server->data, name);
+}
+
+static void write_key(const struct server_process *server, int byte)
+{
+    char path[160];
+    in_data(server, "signing.key", path);
+    FILE *file = fopen(path, "wb");
+    cr_assert_not_null(file);
+    for (int i = 0; i < 32; i++)
+        fputc(byte, file);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* Another key, and one of zeros: the server does not start, and nothing was changed by the try. */
+Test(data_dir, a_foreign_signing_key_is_refused)
+{
+    struct server_process server;
+    char token[160], path[160], aside[176];
+    server_open(&server, NULL);
+    server_token(&server, "steward", token);
+    cr_assert_eq(server_end(&server, SIGTERM), 0);
+    in_data(&server, "signing.key", path);
+    snprintf(aside, sizeof aside, "%s.aside", path);
+    cr_assert_eq(rename(path, aside), 0);
+    write_key(&server, 7);
+    cr_assert_eq(chmod(path, 0600), 0);
+    cr_expect_eq(server_start_in_vain(&server), 1);
+    cr_expect(server_log_has(&server, "belongs to another signing.key"));
+    write_key(&server, 0);
+    cr_expect_eq(server_start_in_vain(&server), 1);
+    cr_expect(server_log_has(&server, "must hold 32 random bytes"));
+    cr_assert_eq(rename(aside, path), 0);
+    server_start(&server);
+    server_close(&server);
+}
+
+/* Loosens NAME to MODE: no start, a sentence with the chmod, and a start after that chmod. */
+static void expect_refused_mode(struct server_process *server, const char *name, unsigned mode,
+                                unsigned mended)
+{
+    char path[160], sentence[256], out[1024];
+    snprintf(path, sizeof path, "%s%s%s", server->data, *name ? "/" : "", name);
+    cr_assert_eq(chmod(path, mode), 0);
+    snprintf(sentence, sizeof sentence, "has mode %04o, so that others may use it: chmod %o %s",
+             mode, mended, path);
+    cr_expect_eq(server_start_in_vain(server), 1, "%s %o", name, mode);
+    cr_expect(server_log_has(server, sentence), "%s", sentence);
+    cr_expect_eq(tacet_run(out, sizeof out, "client", "create", "--data", server->data, "--role",
+                           "admin", "--name", "a", NULL),
+                 1);
+    cr_expect_not_null(strstr(out, sentence), "%s", out);
+    cr_assert_eq(chmod(path, mended), 0);
+}
+
+Test(data_dir, loose_modes_are_refused_with_the_chmod_that_mends_them)
+{
+    struct server_process server;
+    server_open(&server, NULL);
+    cr_assert_eq(server_end(&server, SIGTERM), 0);
+    static const unsigned folders[] = {0777, 0755, 0770, 0701};
+    static const unsigned files[] = {0644, 0640, 0602};
+    for (unsigned i = 0; i < sizeof folders / sizeof *folders; i++)
+        expect_refused_mode(&server, "", folders[i], 0700);
+    for (unsigned i = 0; i < sizeof files / sizeof *files; i++) {
+        expect_refused_mode(&server, "signing.key", files[i], 0600);
+        expect_refused_mode(&server, "tacet.db", files[i], 0600);
+    }
+    server_start(&server);
+    cr_expect_eq(server_log_has(&server, "event=running-as-root"), geteuid() == 0);
+    server_close(&server);
+}
+
+/* ---- what changes while the server runs */
+
+struct asked {
+    struct scene scene;
+    struct server_process server;
+};
+
+static void asked_open(struct asked *asked)
+{
+    server_open(&asked->server, NULL);
+    scene_make(&asked->scene, &asked->server, 1000, 1000);
+}
+
+static struct http_answer ask(struct asked *asked, const char *key)
+{
+    const struct http_call call = {.method = "POST",
+                                   .path = asked->scene.queries,
+                                   .token = asked->scene.students[0].token,
+                                   .body = "{\"state\":[0,0,0,0]}",
+                                   .key = key};
+    return http_do(asked->scene.client, &call);
+}
+
+static long ask_status(struct asked *asked, const char *key)
+{
+    struct http_answer answer = ask(asked, key);
+    long status = answer.status;
+    http_answer_clear(&answer);
+    return status;
+}
+
+/* The status of ready, whose sentence must hold WHY. */
+static long ready_status(struct asked *asked, const char *why)
+{
+    struct http_answer answer = http_do(
+        asked->scene.client, &(struct http_call){.method = "GET", .path = "/healthz/ready"});
+    long status = answer.status;
+    cr_expect_not_null(strstr(answer.body, why), "%s", answer.body);
+    http_answer_clear(&answer);
+    return status;
+}
+
+static void asked_close(struct asked *asked)
+{
+    scene_clear(&asked->scene);
+    server_close(&asked->server);
+}
+
+/* A file that is gone takes every later commit with it: nothing may be answered any more. When it
+ * comes back, so do the answers. */
+static void expect_silence_without(const char *name)
+{
+    static struct asked asked;
+    char path[160], aside[176];
+    asked_open(&asked);
+    cr_expect_eq(ask_status(&asked, "one"), 200);
+    in_data(&asked.server, name, path);
+    snprintf(aside, sizeof aside, "%s.aside", path);
+    cr_assert_eq(rename(path, aside), 0);
+    for (int copied = 0; copied < 2; copied++) {
+        cr_expect_eq(ask_status(&asked, "one"), 500, "%s", name);
+        cr_expect_eq(ask_status(&asked, copied ? "three" : "two"), 500, "%s", name);
+        FILE *other = fopen(path, "wb"); /* another file of the same name is not it */
+        cr_assert_not_null(other);
+        fclose(other);
+    }
+    if (strcmp(name, "tacet.db") == 0)
+        cr_expect_eq(ready_status(&asked, "The database was removed"), 503);
+    cr_expect(server_log_has(&asked.server, "removed, moved or replaced while it was open"));
+    cr_assert_eq(rename(aside, path), 0);
+    cr_expect_eq(ready_status(&asked, "ready"), 200);
+    cr_expect_eq(ask_status(&asked, "two"), 200);
+    asked_close(&asked);
+}
+
+Test(data_dir, without_its_database_nothing_is_answered)
+{
+    expect_silence_without("tacet.db");
+}
+
+Test(data_dir, without_its_log_nothing_is_answered)
+{
+    expect_silence_without("tacet.db-wal");
+}
+
+Test(data_dir, what_is_loosened_while_it_runs_is_not_ready)
+{
+    static struct asked asked;
+    char path[160], aside[176];
+    asked_open(&asked);
+    in_data(&asked.server, "signing.key", path);
+    snprintf(aside, sizeof aside, "%s.aside", path);
+    cr_expect_eq(ready_status(&asked, "ready"), 200);
+    cr_assert_eq(chmod(asked.server.data, 0777), 0);
+    cr_expect_eq(ready_status(&asked, "open to others"), 503);
+    cr_assert_eq(chmod(asked.server.data, 0700), 0);
+    cr_assert_eq(chmod(path, 0644), 0);
+    cr_expect_eq(ready_status(&asked, "open to others"), 503);
+    cr_assert_eq(chmod(path, 0600), 0);
+    cr_assert_eq(rename(path, aside), 0);
+    cr_expect_eq(ready_status(&asked, "missing"), 503);
+    cr_assert_eq(rename(aside, path), 0);
+    cr_expect_eq(ready_status(&asked, "ready"), 200);
+    asked_close(&asked);
+}
+
+Test(data_dir, removing_the_lock_lets_no_second_server_in)
+{
+    struct server_process first, second;
+    char path[160];
+    server_open(&first, NULL);
+    server_prepare(&second);
+    snprintf(second.data, sizeof second.data, "%s", first.data);
+    in_data(&first, "lock", path);
+    cr_assert_eq(unlink(path), 0);
+    cr_expect_eq(server_start_in_vain(&second), 1);
+    cr_expect(server_log_has(&second, "in use by another server"));
+    server_remove(&second);
+    server_close(&first);
+}
+
+/* ---- damage on the disk */
+
+/* Flips a bit of the byte at PLACE of the database. */
+static void flip_at(const struct server_process *server, long place)
+{
+    char path[160];
+    in_data(server, "tacet.db", path);
+    FILE *file = fopen(path, "r+b");
+    cr_assert_not_null(file);
+    fseek(file, place, SEEK_SET);
+    int byte = fgetc(file);
+    fseek(file, place, SEEK_SET);
+    fputc(byte ^ 1, file);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* The place of the N-th TEXT in the database; -1: there is none. */
+static long place_of(const struct server_process *server, const char *text, unsigned n)
+{
+    char path[160];
+    size_t size = 0;
+    in_data(server, "tacet.db", path);
+    char *bytes = read_whole(path, &size), *at = bytes;
+    while ((at = memmem(at, size - (size_t)(at - bytes), text, strlen(text))) && n-- > 0)
+        at++;
+    long place = at ? at - bytes : -1;
+    free(bytes);
+    return place;
+}
+
+/* A stored answer that changed would be replayed, and one whose key changed would be given anew, at
+ * a price: neither starts. */
+Test(data_dir, a_damaged_answer_is_found_at_start)
+{
+    static struct asked asked;
+    static const char *const texts[] = {"a-key-to-be-flipped", "\"actions\":", "application/json"};
+    unsigned places = 0;
+    asked_open(&asked);
+    cr_expect_eq(ask_status(&asked, "a-key-to-be-flipped"), 200);
+    cr_assert_eq(server_end(&asked.server, SIGTERM), 0);
+    for (unsigned i = 0; i < 3; i++) {
+        for (unsigned n = 0; n < 2; n++) {
+            long place = place_of(&asked.server, texts[i], n);
+            if (place < 0)
+                continue;
+            flip_at(&asked.server, place + 3);
+            cr_expect_eq(server_start_in_vain(&asked.server), 1, "%s %u", texts[i], n);
+            flip_at(&asked.server, place + 3);
+            places++;
+        }
+    }
+    cr_expect_geq(places, 3);
+    cr_expect(server_log_has(&asked.server, "a stored answer is not as it was stored"));
+    server_start(&asked.server);
+    http_client_move(asked.scene.client, &asked.server);
+    cr_expect_eq(ask_status(&asked, "a-key-to-be-flipped"), 200);
+    asked_close(&asked);
+}
+
+/* A policy is read when it is asked for: 500 for it, a line in the log, and nothing else changes.
+ */
+Test(data_dir, a_damaged_policy_is_an_error_that_names_the_row)
+{
+    static struct asked asked;
+    char path[160], line[160];
+    asked_open(&asked);
+    cr_expect_eq(ask_status(&asked, "before"), 200);
+    cr_assert_eq(server_end(&asked.server, SIGTERM), 0);
+    snprintf(path, sizeof path, "/v1/policies/%s", asked.scene.policy);
+    snprintf(line, sizeof line, "event=row-damaged row=\"policies %s\"", asked.scene.policy);
+    long place = place_of(&asked.server, "imported", 0); /* its mechanism */
+    cr_assert_gt(place, 0);
+    flip_at(&asked.server, place);
+    server_start(&asked.server);
+    http_client_move(asked.scene.client, &asked.server);
+    struct http_answer answer = http_expect(
+        asked.scene.client, 500,
+        &(struct http_call){.method = "GET", .path = path, .token = asked.scene.steward});
+    cr_expect_null(strstr(answer.body, "damaged"), "%s", answer.body);
+    cr_expect_null(strstr(answer.body, "digest"), "%s", answer.body);
+    http_answer_clear(&answer);
+    cr_expect(server_log_has(&asked.server, line), "%s", line);
+    cr_expect_eq(ask_status(&asked, "before"), 200);
+    asked_close(&asked);
 }
