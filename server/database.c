@@ -133,7 +133,15 @@ bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char
         return false;
     }
     *out_entries = (unsigned long long)report.entries;
-    return true;
+    int64_t noted = db_noted_entries(db);
+    if (report.entries >= noted)
+        return true;
+    snprintf(error, error_size,
+             "the ledger has %" PRId64 " entries and once had %" PRId64
+             " (ledger.head): this is an older copy of the database, or one without its log, and "
+             "would spend again what was spent",
+             report.entries, noted);
+    return false;
 }
 
 bool database_verify_answers(struct db *db, unsigned long long *out_answers, char *error,

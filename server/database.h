@@ -25,7 +25,7 @@ bool database_stands(const struct database *database);
 struct db *database_connect(struct database *database, char *error, size_t error_size);
 
 /* Recomputes the whole ledger and counts its entries into *out_entries. False: ERROR says what does
- * not add up. */
+ * not add up, or that there once were more entries. */
 bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char *error,
                             size_t error_size);
 

@@ -133,6 +133,9 @@ struct db_driver {
     int64_t (*changes)(void *connection);
     /* Whether begin's transaction still stands: some failures end it. */
     bool (*in_transaction)(void *connection);
+    /* How many entries the ledger once had, by a note outside of the database; 0: no note. NULL: a
+     * database that cannot be replaced by an older copy of a file. */
+    int64_t (*noted_entries)(void *connection);
 };
 
 extern const struct db_driver db_driver_sqlite;
@@ -156,6 +159,10 @@ void db_close(struct db *db);
 
 /* The driver of the store. */
 const struct db_driver *db_driver_of(const struct db *db);
+
+/* How many entries the ledger once had, by a note beside the database; 0: there is none. Fewer
+ * entries: the database is an older copy. */
+int64_t db_noted_entries(const struct db *db);
 
 /* What the last failure on this connection was, for the log; "" when there was none. */
 const char *db_last_error(const struct db *db);

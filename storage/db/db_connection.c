@@ -68,6 +68,11 @@ const struct db_driver *db_driver_of(const struct db *db)
     return db->driver;
 }
 
+int64_t db_noted_entries(const struct db *db)
+{
+    return db->driver->noted_entries ? db->driver->noted_entries(db->connection) : 0;
+}
+
 const char *db_last_error(const struct db *db)
 {
     return db->fault.text;

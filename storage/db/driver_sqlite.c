@@ -15,6 +15,7 @@
 #include "storage/db/db.h"
 #include "storage/db/schema_sqlite.h"
 #include "storage/db/sqlite_file.h"
+#include "storage/db/sqlite_head.h"
 #include "storage/db/sqlite_values.h"
 
 #define BUSY_TIMEOUT_MS  10000
@@ -36,6 +37,8 @@ struct connection {
     sqlite3 *handle;
     bool broken;
     struct sqlite_log_place log;
+    bool durable;
+    int64_t head; /* what ledger.head says at least */
     struct statement statements[STATEMENTS];
 };
 
@@ -149,6 +152,9 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
         driver_close(connection);
         return status;
     }
+    connection->durable = !settings->not_durable;
+    /* A copy that is older than the file says must not lower it. */
+    connection->head = sqlite_head_read(connection->handle);
     *out_connection = connection;
     return DB_OK;
 }
@@ -264,6 +270,26 @@ static void driver_rollback(void *pointer)
         driver_run(pointer, "ROLLBACK", NULL, 0, NULL, NULL, &ignored);
 }
 
+static enum db_status see_count(void *context, const struct db_row *row)
+{
+    *(int64_t *)context = db_row_integer(row, 0);
+    return DB_OK;
+}
+
+/* Entries of the ledger as the open transaction sees them; 0: there is no ledger yet. */
+static int64_t count_entries(struct connection *connection)
+{
+    int64_t count = 0;
+    struct db_fault ignored = {0};
+    (void)driver_run(connection, SQLITE_HEAD_COUNT, NULL, 0, see_count, &count, &ignored);
+    return count;
+}
+
+static int64_t driver_noted_entries(void *pointer)
+{
+    return sqlite_head_read(((struct connection *)pointer)->handle);
+}
+
 static enum db_status driver_commit(void *pointer, struct db_fault *fault)
 {
     struct connection *connection = pointer;
@@ -271,6 +297,7 @@ static enum db_status driver_commit(void *pointer, struct db_fault *fault)
         driver_rollback(connection);
         return DB_FAILED;
     }
+    int64_t entries = connection->durable ? count_entries(connection) : 0;
     struct statement *statement = statement_of(connection, "COMMIT");
     if (!statement || sqlite3_step(statement->stmt) != SQLITE_DONE) {
         enum db_status status = connection_explain(connection, "commit", fault);
@@ -281,6 +308,10 @@ static enum db_status driver_commit(void *pointer, struct db_fault *fault)
     }
     sqlite3_reset(statement->stmt);
     fault->broken = fault->broken || connection->broken;
+    if (entries > connection->head && !connection->broken) {
+        sqlite_head_write(connection->handle, entries);
+        connection->head = entries;
+    }
     return DB_OK;
 }
 
@@ -295,4 +326,5 @@ const struct db_driver db_driver_sqlite = {
     .run = driver_run,
     .changes = driver_changes,
     .in_transaction = driver_in_transaction,
+    .noted_entries = driver_noted_entries,
 };

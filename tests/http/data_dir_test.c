@@ -296,6 +296,99 @@ Test(data_dir, removing_the_lock_lets_no_second_server_in)
     server_close(&first);
 }
 
+/* ---- an older ledger */
+
+static void copy_data(const struct server_process *server, const char *from, const char *to)
+{
+    char path[160], other[160];
+    size_t size = 0;
+    in_data(server, from, path);
+    in_data(server, to, other);
+    char *bytes = read_whole(path, &size);
+    FILE *file = fopen(other, "wb");
+    cr_assert_not_null(file);
+    cr_assert_eq(fwrite(bytes, 1, size, file), size);
+    cr_assert_eq(fclose(file), 0);
+    cr_assert_eq(chmod(other, 0600), 0);
+    free(bytes);
+}
+
+static void remove_data(const struct server_process *server, const char *name)
+{
+    char path[160];
+    in_data(server, name, path);
+    cr_assert_eq(unlink(path), 0, "%s", name);
+}
+
+static void expect_older_refused(struct asked *asked)
+{
+    cr_expect_eq(server_start_in_vain(&asked->server), 1);
+    cr_expect(server_log_has(&asked->server, "would spend again what was spent"));
+}
+
+/* A backup of an hour ago in the place of the database: the server does not start. With the newer
+ * one, or when the operator removes the note, it does. */
+Test(data_dir, an_older_database_is_refused)
+{
+    static struct asked asked;
+    asked_open(&asked);
+    cr_expect_eq(ask_status(&asked, "one"), 200);
+    cr_assert_eq(server_end(&asked.server, SIGTERM), 0);
+    copy_data(&asked.server, "tacet.db", "older");
+    server_start(&asked.server);
+    http_client_move(asked.scene.client, &asked.server);
+    cr_expect_eq(ask_status(&asked, "two"), 200);
+    cr_assert_eq(server_end(&asked.server, SIGTERM), 0);
+    copy_data(&asked.server, "tacet.db", "newer");
+    copy_data(&asked.server, "older", "tacet.db");
+    expect_older_refused(&asked);
+    copy_data(&asked.server, "newer", "tacet.db");
+    server_start(&asked.server);
+    cr_assert_eq(server_end(&asked.server, SIGTERM), 0);
+    copy_data(&asked.server, "older", "tacet.db");
+    remove_data(&asked.server, "ledger.head");
+    server_start(&asked.server);
+    asked_close(&asked);
+}
+
+/* After kill -9 the newest commits are in the log. Without it a key that was answered would be
+ * answered anew. */
+Test(data_dir, a_database_without_its_log_is_refused_after_a_crash)
+{
+    static struct asked asked;
+    asked_open(&asked);
+    cr_expect_eq(ask_status(&asked, "one"), 200);
+    server_end(&asked.server, SIGKILL);
+    copy_data(&asked.server, "tacet.db", "database");
+    copy_data(&asked.server, "tacet.db-wal", "log");
+    remove_data(&asked.server, "tacet.db-wal");
+    expect_older_refused(&asked);
+    copy_data(&asked.server, "database", "tacet.db");
+    copy_data(&asked.server, "log", "tacet.db-wal");
+    server_start(&asked.server);
+    http_client_move(asked.scene.client, &asked.server);
+    struct http_answer answer = ask(&asked, "one");
+    cr_expect_eq(answer.status, 200);
+    cr_expect_not_null(http_header(&answer, "Idempotency-Replayed"));
+    http_answer_clear(&answer);
+    asked_close(&asked);
+}
+
+/* A database that is gone makes no new service in the place of the old one. */
+Test(data_dir, an_empty_database_in_the_place_of_a_spent_one_is_refused)
+{
+    static struct asked asked;
+    asked_open(&asked);
+    cr_expect_eq(ask_status(&asked, "one"), 200);
+    cr_assert_eq(server_end(&asked.server, SIGTERM), 0);
+    copy_data(&asked.server, "tacet.db", "kept");
+    remove_data(&asked.server, "tacet.db");
+    expect_older_refused(&asked);
+    copy_data(&asked.server, "kept", "tacet.db");
+    server_start(&asked.server);
+    asked_close(&asked);
+}
+
 /* ---- damage on the disk */
 
 /* Flips a bit of the byte at PLACE of the database. */
