@@ -146,7 +146,7 @@ Test(lifecycle, the_port_file_holds_the_port)
 Test(lifecycle, a_database_that_is_none_is_refused_and_untouched)
 {
     struct server_process server;
-    char path[128];
+    char path[128], key[128];
     char garbage[8192];
     size_t size = 0;
     server_prepare(&server);
@@ -157,6 +157,11 @@ Test(lifecycle, a_database_that_is_none_is_refused_and_untouched)
     FILE *file = fopen(path, "wb");
     cr_assert(file != NULL && fwrite(garbage, 1, sizeof garbage, file) == sizeof garbage);
     fclose(file);
+    snprintf(key, sizeof key, "%s/signing.key", server.data);
+    file = fopen(key, "wb");
+    cr_assert(file != NULL && fwrite(garbage, 1, 32, file) == 32);
+    fclose(file);
+    cr_assert(chmod(path, 0600) == 0 && chmod(key, 0600) == 0);
     cr_expect_eq(server_start_in_vain(&server), 1);
     cr_expect(server_log_has(&server, "tacet.db"));
     char *after = read_whole(path, &size);
