@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "memory/memory.h"
 #include "storage/db/db.h"
@@ -38,7 +39,8 @@ struct connection {
     bool broken;
     struct sqlite_log_place log;
     bool durable;
-    int64_t head; /* what ledger.head says at least */
+    int64_t head;  /* what ledger.head says at least */
+    int head_file; /* its descriptor; -1: not open yet */
     struct statement statements[STATEMENTS];
 };
 
@@ -127,6 +129,8 @@ static void driver_close(void *pointer)
     int code = sqlite3_close(connection->handle);
     assert(code == SQLITE_OK);
     (void)code;
+    if (connection->head_file >= 0)
+        close(connection->head_file);
     free(connection);
 }
 
@@ -138,6 +142,7 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
     if (status != DB_OK)
         return status;
     struct connection *connection = memory_new(1, sizeof *connection);
+    connection->head_file = -1;
     /* By default SQLite counts every allocation under one lock, which takes a twentieth of a
      * query's time. Once the process has opened a database SQLite refuses to change this; that does
      * no harm. */
@@ -309,7 +314,7 @@ static enum db_status driver_commit(void *pointer, struct db_fault *fault)
     sqlite3_reset(statement->stmt);
     fault->broken = fault->broken || connection->broken;
     if (entries > connection->head && !connection->broken) {
-        sqlite_head_write(connection->handle, entries);
+        sqlite_head_write(connection->handle, &connection->head_file, entries);
         connection->head = entries;
     }
     return DB_OK;

@@ -36,14 +36,14 @@ int64_t sqlite_head_read(sqlite3 *handle)
     return n == LINE_BYTES && line[LINE_BYTES - 1] == '\n' ? strtoll(line, NULL, 10) : 0;
 }
 
-void sqlite_head_write(sqlite3 *handle, int64_t count)
+void sqlite_head_write(sqlite3 *handle, int *file, int64_t count)
 {
     char line[LINE_BYTES + 1];
-    int file = head_open(handle, O_WRONLY | O_CREAT);
-    if (file < 0)
+    if (*file < 0)
+        *file = head_open(handle, O_WRONLY | O_CREAT);
+    if (*file < 0)
         return;
     snprintf(line, sizeof line, "%019lld\n", (long long)count);
-    ssize_t written = pwrite(file, line, LINE_BYTES, 0);
+    ssize_t written = pwrite(*file, line, LINE_BYTES, 0);
     (void)written;
-    close(file);
 }

@@ -15,7 +15,8 @@
 /* The number in the file beside HANDLE's database; 0: there is none. */
 int64_t sqlite_head_read(sqlite3 *handle);
 
-/* Writes COUNT there. A file that cannot be written keeps its older number. */
-void sqlite_head_write(sqlite3 *handle, int64_t count);
+/* Writes COUNT there. *FILE is the descriptor, which the caller keeps and closes; -1: not open yet.
+ * A file that cannot be written keeps its older number. */
+void sqlite_head_write(sqlite3 *handle, int *file, int64_t count);
 
 #endif
