@@ -17,7 +17,9 @@ static const struct {
     {0, ANY, "cartpole", NULL, "none", "input_scale=10"},
     {0, ANY, "cartpole", "cql", "none", "alpha=0.05"},
     {0, ANY, "cartpole", NULL, "dpsgd", "input_scale=2.5:3:60:3"},
-    {0, ANY, "cartpole", "bcq", "dpsgd", "threshold=0.999 logit_penalty=0.1 huber_threshold=0.1"},
+    {0, ANY, "cartpole", "bcq", "dpsgd",
+     "threshold=0.999 logit_penalty=0.1 huber_threshold=0.1 average_decay=0.9999 clip_norm=0.3 "
+     "weight_power=8"},
     {0, ANY, "cartpole", NULL, "selective", "input_scale=2.5:3:60:3 plain_share=0.02 " SELECTIVE},
     {0, ANY, "cartpole", "bcq", "selective",
      "threshold=0.999 logit_penalty=0.1 huber_threshold=0.1 plain_share=0.004"},
