@@ -104,8 +104,9 @@ static size_t put_tokens(const uint8_t *data, size_t size, char *out)
 
 static int connect_client(void)
 {
+    const char *port = strrchr(server_url(service.server), ':') + 1;
     struct sockaddr_in address = {.sin_family = AF_INET,
-                                  .sin_port = htons((uint16_t)server_port(service.server)),
+                                  .sin_port = htons((uint16_t)atoi(port)),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     /* Connections end at once, or the ports of this machine would run out. */
     const struct linger at_once = {.l_onoff = 1};

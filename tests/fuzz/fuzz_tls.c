@@ -29,7 +29,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                       .connections = 4,
                                       .metrics = metrics_new(),
                                       .idle_timeout_s = 1,
-                                      .body_timeout_s = 1};
+                                      .tls_priorities = "NORMAL",
+                                      .head_timeout_s = 1,
+                                      .pace = {1, 1, 1, 1}};
     int listening = open_socket();
     struct httpd *httpd = httpd_start(&settings, listening, error, sizeof error);
     assert((httpd == NULL) == (error[0] != '\0'));
