@@ -22,6 +22,7 @@ struct inflate {
     struct byte_reader reader;
     uint64_t max_bytes, bytes_in, bytes_out;
     bool between; /* a member or frame is complete: the input may end here */
+    bool inside;  /* a frame of zstd has begun and is not complete */
     z_stream gzip;
     ZSTD_DStream *zstd;
     size_t at, end; /* of what is left of INPUT */
@@ -115,15 +116,26 @@ static long gzip_round(struct inflate *stream, unsigned char *buffer, size_t siz
     return (long)(size - z->avail_out);
 }
 
+/* Whether a frame may begin with that byte: RFC 8878's own or a skippable one. The library would
+ * read what zstd wrote before there was a standard, too, by decoders that nobody tends. */
+static bool begins_frame(unsigned char first)
+{
+    return first == 0x28 || (first & 0xf0) == 0x50;
+}
+
 static long zstd_round(struct inflate *stream, unsigned char *buffer, size_t size)
 {
     ZSTD_inBuffer in = {stream->input, stream->end, stream->at};
     ZSTD_outBuffer out = {buffer, size, 0};
+    if (!stream->inside && in.pos < in.size && !begins_frame(stream->input[in.pos]))
+        return inflate_fail(stream, INFLATE_CORRUPT);
+    stream->inside = stream->inside || in.pos < in.size;
     size_t hint = ZSTD_decompressStream(stream->zstd, &out, &in);
     stream->at = in.pos;
     if (ZSTD_isError(hint))
         return inflate_fail(stream, INFLATE_CORRUPT);
     stream->between = hint == 0;
+    stream->inside = stream->inside && hint != 0;
     return (long)out.pos;
 }
 

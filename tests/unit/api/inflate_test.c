@@ -141,6 +141,27 @@ Test(inflate, refuses_what_is_cut_off_or_damaged)
     free(packed);
 }
 
+/* What zstd wrote before RFC 8878 is another format, whichever way its bytes arrive; what the RFC
+ * lets one skip is skipped. */
+Test(inflate, refuses_zstd_of_before_its_standard)
+{
+    static const unsigned char skipped[] = {0x5a, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 'a', 'b'};
+    unsigned char packed[100], out[8];
+    enum inflate_status status;
+    memcpy(packed, skipped, sizeof skipped);
+    size_t size = sizeof skipped + pack(INFLATE_ZSTD, "x", 1, packed + sizeof skipped, 80);
+    for (size_t step = 0; step < 3; step++) {
+        struct source good = {packed, size, 0, step, false};
+        cr_expect_eq(decode(INFLATE_ZSTD, good, TEXT_SIZE, out, sizeof out, &status), 1);
+        for (unsigned char magic = 0x22; magic < 0x28; magic++) {
+            unsigned char old[] = {magic, 0xb5, 0x2f, 0xfd, 0x04, 0xff, 0xff, 0xff};
+            struct source source = {old, sizeof old, 0, step, false};
+            cr_expect_eq(decode(INFLATE_ZSTD, source, TEXT_SIZE, NULL, 0, &status), -1);
+            cr_expect_eq(status, INFLATE_CORRUPT);
+        }
+    }
+}
+
 Test(inflate, stops_at_its_limit_and_at_bombs)
 {
     size_t large = 64U << 20;
