@@ -103,7 +103,8 @@ bool filter_spend(struct filter *filter, const struct filter_price *price)
 
 double filter_epsilon(double order, int64_t units, double delta)
 {
-    assert(order == 0.0 || is_order(order));
+    if (order != 0.0 && (!is_order(order) || !(delta > 0.0 && delta < 1.0)))
+        return INFINITY;
     if (units <= 0)
         return 0.0;
     double amount = (double)units / 1e9;

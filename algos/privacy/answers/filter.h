@@ -70,7 +70,8 @@ bool filter_price(double order, int64_t share, const struct filter_release *rele
 /* Spends PRICE, or returns false and changes nothing. After false the release must not happen. */
 bool filter_spend(struct filter *filter, const struct filter_price *price);
 
-/* The epsilon at DELTA that UNITS of an account of ORDER stand for; 0 for 0. */
+/* The epsilon at DELTA that UNITS of an account of ORDER stand for; 0 for 0. Of an order or a delta
+ * that no account has, INFINITY. */
 double filter_epsilon(double order, int64_t units, double delta);
 
 /* ---- how to open one */

@@ -75,6 +75,15 @@ static void random_offer(struct noise_source *noise, struct offer *out)
 
 /* An adversary that sees what is left and asks for as much of it as it can, or little, as it likes:
  * the sum of the true divergences never exceeds what the account promised. */
+/* Of numbers that no account has, such as those of a damaged row, nothing is known to be left. */
+Test(filter, numbers_of_no_account_stand_for_infinity)
+{
+    static const double wrong[][2] = {{0.5, 1e-5}, {1, 1e-5}, {NAN, 1e-5},
+                                      {2, 0},      {2, 1},    {2, NAN}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        cr_expect(isinf(filter_epsilon(wrong[i][0], 5, wrong[i][1])), "%zu", i);
+}
+
 Test(filter, renyi_accounts_never_exceed_their_promise)
 {
     struct noise_source *noise = golden_noise(90);
