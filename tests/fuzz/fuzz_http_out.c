@@ -4,7 +4,6 @@
  * refusal, and the token is in neither. */
 #include <arpa/inet.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,22 +13,28 @@
 #include "cli/http_out.h"
 #include "tests/fuzz/fuzz.h"
 
-#define TOKEN "tct_fuzz_0123456789"
+#define TOKEN      "tct_fuzz_0123456789"
+#define ANSWER_MAX 65536
 
 /* Kept between inputs, as libFuzzer wants it. */
 static struct {
     int listening;
     char base[64];
-    const uint8_t *_Atomic data; /* what is answered */
-    atomic_size_t size;
-} server;
+    pthread_mutex_t lock;
+    uint8_t data[ANSWER_MAX]; /* what is answered */
+    size_t size;
+} server = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Reads the request's head, answers, and waits until the client hangs up. */
 static void serve_one(int client)
 {
     char bytes[4096];
-    size_t used = 0, sent = 0, size = atomic_load(&server.size);
-    const uint8_t *data = atomic_load(&server.data);
+    static uint8_t data[ANSWER_MAX]; /* the client may be gone before all of it is sent */
+    size_t used = 0, sent = 0;
+    pthread_mutex_lock(&server.lock);
+    size_t size = server.size;
+    memcpy(data, server.data, size);
+    pthread_mutex_unlock(&server.lock);
     while (used < sizeof bytes - 1 && !memmem(bytes, used, "\r\n\r\n", 4)) {
         ssize_t got = recv(client, bytes + used, sizeof bytes - 1 - used, 0);
         if (got <= 0)
@@ -107,8 +112,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct http_out_settings settings = {.base = server.base, .token = TOKEN, .patience_s = 0};
     struct http_out *out = NULL;
     struct http_out_answer answer;
-    atomic_store(&server.data, data);
-    atomic_store(&server.size, size);
+    pthread_mutex_lock(&server.lock);
+    server.size = size < ANSWER_MAX ? size : ANSWER_MAX;
+    memcpy(server.data, data, server.size);
+    pthread_mutex_unlock(&server.lock);
     assert(!http_out_open(&settings, &out));
     enum http_out_status status = http_out_do(out, &calls[which % 4], &answer);
     assert(strlen(answer.problem.text) < sizeof answer.problem.text);

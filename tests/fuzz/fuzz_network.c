@@ -34,12 +34,17 @@ static struct policy *read_text(const char *text, size_t size, uint32_t inputs, 
     return policy;
 }
 
+/* -0 may come back as 0. */
 static bool same_network(const struct policy *a, const struct policy *b)
 {
     size_t count = mlp_parameter_count(&a->shape);
-    return b && a->output == b->output && mlp_parameter_count(&b->shape) == count &&
-           memcmp(a->shape.width, b->shape.width, a->shape.layer_count * sizeof(uint32_t)) == 0 &&
-           memcmp(a->parameters, b->parameters, count * sizeof(float)) == 0;
+    if (!b || a->output != b->output || mlp_parameter_count(&b->shape) != count ||
+        memcmp(a->shape.width, b->shape.width, a->shape.layer_count * sizeof(uint32_t)) != 0)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (a->parameters[i] != b->parameters[i])
+            return false;
+    return true;
 }
 
 static void check_exports(const struct policy *policy)

@@ -1,5 +1,5 @@
-/* Any text as certificate and key of the server: cut in two at a NUL. It starts or says why not,
- * and never with a key that is not the certificate's. */
+/* Any text as certificate, key and priorities of the server, each behind a NUL. It starts, or says
+ * why not. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -23,13 +23,15 @@ static int open_socket(void)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char error[200] = "", *text = fuzz_copy(data, size, true);
-    size_t first = strlen(text);
+    size_t first = strlen(text),
+           second = first < size ? first + 1 + strlen(text + first + 1) : size;
     struct httpd_settings settings = {.tls_cert = text,
                                       .tls_key = first < size ? text + first + 1 : "",
+                                      .tls_priorities =
+                                          second < size ? text + second + 1 : "NORMAL",
                                       .connections = 4,
                                       .metrics = metrics_new(),
                                       .idle_timeout_s = 1,
-                                      .tls_priorities = "NORMAL",
                                       .head_timeout_s = 1,
                                       .pace = {1, 1, 1, 1}};
     int listening = open_socket();
