@@ -211,6 +211,15 @@ unsigned char *ensemble_to_bytes(const struct ensemble *ensemble, size_t *out_si
     return bytes;
 }
 
+/* Whether RECORD is of no policy, or of one of the ensemble's actions: a policy of two heads has
+ * twice as many outputs. */
+static bool record_fits(const struct ensemble *ensemble, const float *record)
+{
+    uint32_t outputs = ensemble->shape.width[ensemble->shape.layer_count - 1];
+    bool two_heads = record[KIND] == 1.0F + (float)POLICY_BCQ;
+    return record[KIND] == 0.0F || outputs == (two_heads ? 2 : 1) * ensemble->actions;
+}
+
 static bool record_valid(const float *record, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -242,7 +251,8 @@ struct ensemble *ensemble_from_bytes(const unsigned char *bytes, size_t size)
     if (good)
         memcpy(ensemble->members, bytes + sizeof head, body);
     for (uint32_t i = 0; i < head.count && good; i++)
-        good = record_valid(record_of(ensemble, i), record);
+        good = record_valid(record_of(ensemble, i), record) &&
+               record_fits(ensemble, record_of(ensemble, i));
     if (!good) {
         ensemble_free(ensemble);
         return NULL;

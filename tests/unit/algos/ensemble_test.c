@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "algos/catalogue/algorithms.h"
+#include "algos/data/checksum.h"
 #include "algos/privacy/answers/gaussian_simplex.h"
 #include "algos/release/ensemble.h"
 #include "algos/release/teacher.h"
@@ -265,6 +266,25 @@ Test(ensemble, goes_through_bytes_and_no_others_do)
     for (size_t less = 1; less < size; less += 7)
         cr_expect_null(ensemble_from_bytes(bytes, size - less));
     cr_expect_null(ensemble_from_bytes(NULL, 0));
+    free(bytes);
+    ensemble_free(ensemble);
+}
+
+/* Stored actions that are not what the networks have as outputs, with a checksum that holds:
+ * answers would be read, and written, past their ends. */
+Test(ensemble, of_other_actions_than_its_networks_is_refused)
+{
+    size_t size = 0;
+    struct ensemble *ensemble = ensemble_new(&shape, 3, M);
+    put(ensemble, 3, decided(POLICY_Q, 2, 0.7F));
+    unsigned char *bytes = ensemble_to_bytes(ensemble, &size);
+    for (uint32_t actions = 2; actions <= 6; actions++) {
+        memcpy(bytes + 5 * sizeof actions, &actions, sizeof actions);
+        checksum_seal(bytes, size - sizeof(uint64_t));
+        struct ensemble *back = ensemble_from_bytes(bytes, size);
+        cr_expect_eq(back != NULL, actions == 3, "%u", actions);
+        ensemble_free(back);
+    }
     free(bytes);
     ensemble_free(ensemble);
 }
