@@ -58,10 +58,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     log_set_level(LOG_LEVEL_ERROR);
     snprintf(service.data, sizeof service.data, "%s/data", fuzz_directory());
     fuzz_tokens_in(service.data, service.token);
-    char *flags[] = {"--data",     service.data, "--listen",       "127.0.0.1:0",
-                     "--workers",  "1",          "--pool-threads", "2",
-                     "--max-body", "2K",         "--max-upload",   "4K",
-                     "--uploads",  "2"};
+    char *flags[] = {"--data",       service.data, "--listen",       "127.0.0.1:0",
+                     "--workers",    "1",          "--pool-threads", "2",
+                     "--confine",    "off",        "--max-body",     "2K",
+                     "--max-upload", "4K",         "--uploads",      "2"};
     if (!config_read(&service.config, sizeof flags / sizeof flags[0], flags, &found)) {
         fprintf(stderr, "%s\n", found.error);
         abort();
