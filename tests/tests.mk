@@ -106,7 +106,7 @@ $(OUT)/test_oracle: tests/tests.mk
 	  $(if $(filter asan tsan,$(VARIANT)),100,1000) > $@
 	@chmod +x $@
 
-# All kept inputs of all fuzzers, and new ones for FUZZ_SECONDS each (fuzz/fuzz.mk).
+# All kept inputs of all fuzzers; with FUZZ_SECONDS, new ones for so long each (fuzz/fuzz.mk).
 $(OUT)/test_fuzz: tests/tests.mk
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec scripts/fuzz-run $(BUILD)/fuzz %d %d\n' $(FUZZ_SECONDS) 2 > $@
