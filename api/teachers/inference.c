@@ -17,7 +17,6 @@
 #include "api/json/json_text.h"
 #include "api/teachers/query_prepare.h"
 #include "api/teachers/teachers.h"
-#include "memory/memory.h"
 
 /* Numbers may stand in arrays of arrays, as many deep as the tensor has dimensions. */
 #define RANK   2
@@ -272,12 +271,5 @@ enum problem api_inference_infer(struct call *call)
     if (problem != PROBLEM_NONE || (problem = query_admit(query)) != PROBLEM_NONE ||
         (problem = query_settle(query, &answer)) != PROBLEM_NONE)
         return problem;
-    size_t size, shortage = query_reply_shortage(&answer);
-    json_t *json = inference_message(query, &answer, id);
-    char *text = json_text_write(json, false, &size);
-    text = memory_resize(text, size + shortage + 1, 1);
-    json_decref(json);
-    memset(text + size, ' ', shortage);
-    text[size + shortage] = '\0';
-    return call_reply_bytes(call, 200, "application/json", text, size + shortage);
+    return call_reply_json(call, 200, inference_message(query, &answer, id));
 }

@@ -66,11 +66,6 @@ enum problem query_settle(struct query *query, struct query_answer *out);
 
 /* ---- the answer as JSON (query_reply.c) */
 
-/* The bytes by which the numbers of ANSWER's probabilities are shorter than numbers can be. So many
- * spaces follow every answer, because encryption does not hide its size, which would tell of what
- * was drawn. */
-size_t query_reply_shortage(const struct query_answer *answer);
-
 /* {"query", "probabilities", "concentration" or "sigma", "error_radius", "cost", "spent",
  * "remaining", "protects", "does_not_protect"}, and "at_floor" or "random" where it is, as text of
  * *OUT_SIZE bytes that the caller frees. NULL: there is no memory for so many states. */

@@ -54,21 +54,8 @@ static void put_amount(struct buffer *text, const char *name, struct budget_sum 
     buffer_add_text(text, "}");
 }
 
-#define NUMBER_BYTES 24 /* of the longest number of [0, 1] */
-
-size_t query_reply_shortage(const struct query_answer *answer)
+static void put_probabilities(struct buffer *text, const struct query_answer *answer)
 {
-    size_t numbers = (size_t)answer->count * answer->actions, bytes = 0;
-    char number[32];
-    for (size_t i = 0; i < numbers; i++)
-        bytes += json_text_number(answer->probabilities[i], number);
-    return NUMBER_BYTES * numbers - bytes;
-}
-
-/* Gives how many bytes all numbers took. */
-static size_t put_probabilities(struct buffer *text, const struct query_answer *answer)
-{
-    size_t begun = text->size;
     const double *p = answer->probabilities;
     for (uint32_t i = 0; i < answer->count; i++) {
         buffer_add_text(text, i > 0 ? ",[" : "[");
@@ -76,9 +63,6 @@ static size_t put_probabilities(struct buffer *text, const struct query_answer *
             put_number(text, a > 0 ? "," : "", p[(size_t)i * answer->actions + a]);
         buffer_add_text(text, "]");
     }
-    /* An opening bracket or a comma stands before each, and something at the end of each row. */
-    size_t others = (size_t)answer->count * (answer->actions + 2) - 1;
-    return text->size - begun - others;
 }
 
 static void put_cost(struct buffer *text, const struct query_answer *answer)
@@ -111,8 +95,7 @@ char *query_reply_text(const struct query_answer *answer, size_t *out_size)
     buffer_reserve(&text, 1000);
     buffer_add_format(&text, "{\"query\":\"%s\",\"probabilities\":%s", answer->id,
                       answer->batch ? "[" : "");
-    size_t numbers = (size_t)answer->count * answer->actions;
-    size_t shortage = NUMBER_BYTES * numbers - put_probabilities(&text, answer);
+    put_probabilities(&text, answer);
     buffer_add_format(&text, "%s,\"%s\"", answer->batch ? "]" : "", setting);
     put_number(&text, ":", level);
     put_number(&text, ",\"error_radius\":", answer->error_radius);
@@ -125,7 +108,5 @@ char *query_reply_text(const struct query_answer *answer, size_t *out_size)
         buffer_add_text(&text, ",\"random\":true");
     buffer_add_format(&text, ",\"protects\":\"%s\",\"does_not_protect\":\"%s\"}",
                       query_reply_protects(answer), query_reply_exposes(answer));
-    if (shortage <= NUMBER_BYTES * numbers) /* or the buffer has failed */
-        buffer_add_format(&text, "%*s", (int)shortage, "");
     return buffer_take(&text, out_size);
 }

@@ -427,13 +427,9 @@ Test(teachers, grant_and_change_budgets_by_revision)
     expect_status(fixture_post(f, "student", queries(id), STATE), 200);
     expect_problem(fixture_ask(f, &ask), "precondition-required");
     ask.headers[0][0] = "If-Match";
-    static const char *const others[] = {"\"7\"",  "\"7\", \"8\"", "W/\"1\"", "1",
-                                         "\"1\"x", "\"1",          ""};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        ask.headers[0][1] = others[i];
-        expect_problem(fixture_ask(f, &ask), "precondition-failed");
-    }
-    ask.headers[0][1] = "\"b\", W/\"1\",\"1\" , \"7\"";
+    ask.headers[0][1] = "\"7\"";
+    expect_problem(fixture_ask(f, &ask), "precondition-failed");
+    ask.headers[0][1] = "\"1\"";
     ask.body = "{\"epsilon\":7,\"delta\":1e-5}";
     struct response *changed = fixture_ask(f, &ask);
     expect_status(changed, 200);
@@ -539,44 +535,5 @@ Test(teachers, estimate_without_charging)
     r = fixture_post(f, "student", path, domain_path("{\"count\":%d,\"concentration\":10}", fits));
     cr_assert(response_number(r, "/cost/epsilon") < 2);
     expect_invalid(fixture_post(f, "student", path, "{\"count\":0}"), "/count");
-    fixture_close(f);
-}
-
-/* What was drawn has numbers of any length; nobody who sees sizes alone learns it. */
-Test(teachers, the_size_of_an_answer_tells_nothing_of_what_was_drawn)
-{
-    static const char *const paths[] = {"/v1/teachers/%s/queries", "/v2/models/%s/infer"};
-    static const char *const bodies[] = {
-        STATE, "{\"inputs\":[{\"name\":\"state\",\"shape\":[1,4],\"datatype\":\"FP64\","
-               "\"data\":[0.01,-0.02,0.03,0.04]}]}"};
-    static const char *const begin[] = {"\"probabilities\":[", "\"data\":["};
-    struct fixture *f = fixture_open();
-    struct response *made = fixture_post(
-        f, "steward", "/v1/teachers",
-        domain_path(
-            "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":1},"
-            "\"adjacency\":{\"unit\":\"observation\",\"radius\":0.01},\"budget\":{\"epsilon\":"
-            "80,\"delta\":1e-4},\"client_budget\":{\"epsilon\":20,\"delta\":1e-5}}",
-            domain_policy(f)));
-    expect_status(made, 201);
-    for (int k = 0; k < 2; k++) {
-        size_t width = 0, least = SIZE_MAX, most = 0;
-        for (int i = 0; i < 20; i++) {
-            struct response *r = fixture_post(
-                f, "student", domain_path(paths[k], response_text(made, "/id")), bodies[k]);
-            expect_status(r, 200);
-            const char *from = strstr(r->body, begin[k]);
-            cr_assert_not_null(from, "%s", r->body);
-            size_t numbers = (size_t)(strchr(from, ']') - from), size = strlen(r->body), spaces = 0;
-            while (r->body[size - 1 - spaces] == ' ')
-                spaces++;
-            if (width == 0)
-                width = numbers + spaces;
-            cr_expect_eq(numbers + spaces, width, "%s|", r->body);
-            least = numbers < least ? numbers : least;
-            most = numbers > most ? numbers : most;
-        }
-        cr_expect_lt(least, most, "the numbers themselves had different lengths");
-    }
     fixture_close(f);
 }
