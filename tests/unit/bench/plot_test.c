@@ -13,7 +13,7 @@
 static const char *commands_of(const struct plot *plot)
 {
     static char text[16384];
-    char folder[] = "/tmp/plot-XXXXXX", program[64], kept[64], path[256];
+    char folder[] = "/tmp/plot-XXXXXX", program[64], kept[64], path[8192];
     cr_assert_not_null(mkdtemp(folder));
     snprintf(program, sizeof program, "%s/gnuplot", folder);
     snprintf(kept, sizeof kept, "%s/kept", folder);
