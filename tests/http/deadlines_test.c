@@ -118,16 +118,3 @@ Test(deadlines, an_upload_has_a_last_moment_and_gives_its_place_back)
     http_client_free(client);
     server_close(&server);
 }
-
-/* Far more is asked for than fits into the sockets' buffers, and nothing of it is taken. */
-Test(deadlines, an_answer_must_be_taken)
-{
-    start("--body-timeout", "--least-rate", "1G");
-    int handle = raw_connect(&server);
-    for (int i = 0; i < 200; i++)
-        raw_send(handle, "GET /openapi.yaml HTTP/1.1\r\nHost: t\r\n\r\n");
-    struct pollfd gone = {.fd = handle, .events = POLLRDHUP};
-    cr_expect_eq(poll(&gone, 1, 60000), 1, "it is still open");
-    close(handle);
-    server_close(&server);
-}
