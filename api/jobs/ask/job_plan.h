@@ -15,11 +15,9 @@
 
 #define JOB_SWEEP_MAX 64 /* tries of a sweep */
 
-/* What planning one job may take (algos/privacy/math/work.h): up to some ten seconds. A sweep has
- * as much for each of its tries, up to JOB_PLAN_TRIES: tries that are priced alike are priced once.
- */
+/* What planning one job may take (algos/privacy/math/work.h): up to some ten seconds, all
+ * tries of a sweep together: tries that are priced alike are priced once. */
 #define JOB_PLAN_STEPS 4e9
-#define JOB_PLAN_TRIES 4
 
 /* What all plans of one advice, or of a choice of algorithm, may take: up to some ten seconds. */
 #define JOB_ADVICE_STEPS 4e9

@@ -288,9 +288,8 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     plan->request.seed >>= 11;
     const char *message = NULL;
     enum algorithm_status status;
-    unsigned tries = sweep.axis_count > 0 ? sweep.tries : 1;
     struct dp_sgd_work *work = arena_array(&call->arena, 1, sizeof *work);
-    work->work.left = JOB_PLAN_STEPS * (tries < JOB_PLAN_TRIES ? tries : JOB_PLAN_TRIES);
+    work->work.left = JOB_PLAN_STEPS;
     plan->request.work = work;
     if (sweep.axis_count > 0)
         status = job_sweep_plan(call, &sweep, plan, &message);
