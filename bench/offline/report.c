@@ -11,6 +11,7 @@
 #include "bench/offline/report_plots.h"
 #include "bench/offline/results.h"
 #include "bench/offline/shown.h"
+#include "bench/offline/sweeps.h"
 
 #define METHODS  SHOWN_METHODS
 #define EPSILONS SHOWN_EPSILONS
@@ -313,6 +314,7 @@ bool report_write(const char *path, const char *directory)
     }
     for (int w = 0; good && w < 4; w++)
         good = write_world(out, &all, worlds[w], directory);
+    good = good && sweeps_write(out, &all, directory);
     if (out && fclose(out) != 0)
         good = false;
     if (!good)
