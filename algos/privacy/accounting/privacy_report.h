@@ -13,7 +13,7 @@ struct privacy_question {
 };
 
 /* What a PRIVACY_QUICK report by privacy-loss distributions may take: about a second (work.h). */
-#define PRIVACY_QUICK_STEPS 2e8
+#define PRIVACY_QUICK_STEPS 5e8
 
 /* How long a report may take. */
 enum privacy_effort {
