@@ -59,12 +59,17 @@ bool buffer_add_format(struct buffer *buffer, const char *format, ...)
     va_list arguments, again;
     va_start(arguments, format);
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, arguments);
+    size_t spare = buffer->room - buffer->size;
+    char *place = spare > 0 ? buffer->bytes + buffer->size : NULL;
+    int length = vsnprintf(place, spare, format, arguments);
     va_end(arguments);
-    char *place = length < 0 ? NULL : buffer_reserve(buffer, (size_t)length);
+    place = length < 0 ? NULL : buffer_reserve(buffer, (size_t)length);
     if (place) {
-        vsnprintf(place, (size_t)length + 1, format, again);
+        if ((size_t)length >= spare)
+            vsnprintf(place, (size_t)length + 1, format, again);
         buffer->size += (size_t)length;
+    } else if (spare > 0) {
+        buffer->bytes[buffer->size] = '\0'; /* over what did not fit */
     }
     va_end(again);
     return place != NULL;

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +30,27 @@ static void find_digits(double value, struct decimal *out)
     out->point = atoi(c + 1) + 1;
 }
 
+/* d.ddde+N, without a point where there is one digit, and without zeros before N. */
+static size_t lay_out_exponent(const struct decimal *decimal, char *out)
+{
+    int exponent = decimal->point - 1, size = abs(exponent);
+    size_t length = 0;
+    out[length++] = decimal->digits[0];
+    if (decimal->count > 1) {
+        out[length++] = '.';
+        memcpy(out + length, decimal->digits + 1, (size_t)decimal->count - 1);
+        length += (size_t)decimal->count - 1;
+    }
+    out[length++] = 'e';
+    out[length++] = exponent < 0 ? '-' : '+';
+    if (size >= 100)
+        out[length++] = (char)('0' + size / 100);
+    if (size >= 10)
+        out[length++] = (char)('0' + size / 10 % 10);
+    out[length++] = (char)('0' + size % 10);
+    return length;
+}
+
 /* ECMA-262, Number::toString, with N = point and K = count. Gives the length. */
 static size_t lay_out(const struct decimal *decimal, char *out)
 {
@@ -53,8 +73,7 @@ static size_t lay_out(const struct decimal *decimal, char *out)
         memcpy(out + 2 - n, digits, (size_t)k);
         return (size_t)(2 - n + k);
     }
-    const char *point = k > 1 ? "." : "";
-    return (size_t)snprintf(out, 31, "%c%s%.*se%+d", digits[0], point, k - 1, digits + 1, n - 1);
+    return lay_out_exponent(decimal, out);
 }
 
 size_t json_text_number(double value, char out[32])

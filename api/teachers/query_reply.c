@@ -46,9 +46,18 @@ static void put_number(struct buffer *text, const char *before, double value)
     buffer_add(text, number, size);
 }
 
+/* BEFORE, and NAME up to its closing quote. */
+static void put_name(struct buffer *text, const char *before, const char *name)
+{
+    buffer_add_text(text, before);
+    buffer_add_text(text, name);
+    buffer_add_text(text, "\"");
+}
+
 static void put_amount(struct buffer *text, const char *name, struct budget_sum sum)
 {
-    buffer_add_format(text, ",\"%s\":{", name);
+    put_name(text, ",\"", name);
+    buffer_add_text(text, ":{");
     put_number(text, "\"epsilon\":", sum.epsilon);
     put_number(text, ",\"delta\":", sum.delta);
     buffer_add_text(text, "}");
@@ -93,10 +102,10 @@ char *query_reply_text(const struct query_answer *answer, size_t *out_size)
     double level;
     const char *setting = query_reply_setting(answer, &level);
     buffer_reserve(&text, 1000);
-    buffer_add_format(&text, "{\"query\":\"%s\",\"probabilities\":%s", answer->id,
-                      answer->batch ? "[" : "");
+    put_name(&text, "{\"query\":\"", answer->id);
+    buffer_add_text(&text, answer->batch ? ",\"probabilities\":[" : ",\"probabilities\":");
     put_probabilities(&text, answer);
-    buffer_add_format(&text, "%s,\"%s\"", answer->batch ? "]" : "", setting);
+    put_name(&text, answer->batch ? "],\"" : ",\"", setting);
     put_number(&text, ":", level);
     put_number(&text, ",\"error_radius\":", answer->error_radius);
     put_cost(&text, answer);
@@ -106,7 +115,8 @@ char *query_reply_text(const struct query_answer *answer, size_t *out_size)
         buffer_add_text(&text, ",\"at_floor\":\"uniform\"");
     if (answer->random)
         buffer_add_text(&text, ",\"random\":true");
-    buffer_add_format(&text, ",\"protects\":\"%s\",\"does_not_protect\":\"%s\"}",
-                      query_reply_protects(answer), query_reply_exposes(answer));
+    put_name(&text, ",\"protects\":\"", query_reply_protects(answer));
+    put_name(&text, ",\"does_not_protect\":\"", query_reply_exposes(answer));
+    buffer_add_text(&text, "}");
     return buffer_take(&text, out_size);
 }

@@ -85,6 +85,22 @@ Test(memory, a_buffer_grows_to_its_lid_and_no_further)
     cr_expect(!buffer.bytes && !buffer.failed && buffer.lid == 1000);
 }
 
+Test(memory, a_buffer_keeps_its_text_where_a_format_does_not_fit)
+{
+    struct buffer buffer;
+    buffer_init(&buffer, 20);
+    cr_assert(buffer_add_format(&buffer, "%s", "0123456789"));
+    cr_expect(!buffer_add_format(&buffer, "%s", "01234567890"), "there is room, but the lid is 20");
+    cr_expect_str_eq(buffer.bytes, "0123456789");
+    buffer_clear(&buffer);
+    buffer_init(&buffer, 1000);
+    for (int i = 0; i < 2; i++) /* one byte less than there is, and longer than that */
+        cr_assert(buffer_add_format(&buffer, "%0*d", 255, i));
+    cr_expect_eq(buffer.size, 510);
+    cr_expect_eq(strlen(buffer.bytes), 510);
+    buffer_clear(&buffer);
+}
+
 Test(memory, a_buffer_gives_its_bytes_away_with_a_nul)
 {
     struct buffer buffer;
