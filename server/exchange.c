@@ -1,6 +1,7 @@
 /* One HTTP request in memory. This file knows neither sockets nor routes. */
 #include "server/exchange.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -33,7 +34,8 @@ struct exchange *exchange_new(const char *uri)
     struct exchange *exchange = memory_new(1, sizeof *exchange);
     struct api_request *request = &exchange->request;
     buffer_init(&exchange->headers, EXCHANGE_HEADER_BYTES);
-    buffer_init(&exchange->body, SIZE_MAX / 4); /* the caller knows the limit */
+    buffer_reserve(&exchange->headers, EXCHANGE_HEADER_BYTES - 1); /* so that nothing is moved */
+    buffer_init(&exchange->body, SIZE_MAX / 4);                    /* the caller knows the limit */
     exchange->uri = memory_copy_text(uri);
     char *path = path_of(exchange->uri);
     char *mark = path ? strchr(path, '?') : NULL;
@@ -82,6 +84,8 @@ void exchange_let_go(struct exchange *exchange)
     drop_body(exchange);
     api_reply_clear(&exchange->reply);
     body_pipe_free(exchange->pipe);
+    if (exchange->headers.bytes)
+        sodium_memzero(exchange->headers.bytes, exchange->headers.size); /* a token is among them */
     buffer_clear(&exchange->headers);
     free(exchange->uri);
     free(exchange);

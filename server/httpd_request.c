@@ -16,8 +16,11 @@
  * that thread touches nothing of the connection. Poll, not epoll: epoll with suspended connections
  * stalled at 256 of them. */
 #include <assert.h>
+#include <sodium.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <string.h>
+#include <strings.h>
 
 #include "server/clock.h"
 #include "server/head_check.h"
@@ -75,6 +78,14 @@ struct head_reading {
     struct head_check check;
 };
 
+/* A token is kept once, in the exchange, which wipes it: the library frees its own memory as it is.
+ */
+static void wipe_token(const char *name, const char *value)
+{
+    if (strcasecmp(name, "Authorization") == 0)
+        sodium_memzero((char *)(uintptr_t)value, strlen(value));
+}
+
 static enum MHD_Result keep_header(void *context, enum MHD_ValueKind kind, const char *name,
                                    const char *value)
 {
@@ -83,6 +94,7 @@ static enum MHD_Result keep_header(void *context, enum MHD_ValueKind kind, const
     struct exchange *exchange = reading->exchange;
     head_check_field(&reading->check, name, value);
     exchange->headers_lost = !exchange_add_header(exchange, name, value);
+    wipe_token(name, value);
     return exchange->headers_lost ? MHD_NO : MHD_YES;
 }
 

@@ -148,3 +148,31 @@ Test(confine, the_text_of_the_tls_key_is_wiped_and_keys_are_locked, .fini = tear
     cr_expect_gt(atoi(locked + 6), 0);
     free(status);
 }
+
+/* Long headers, so that the token's place would move. */
+Test(confine, no_token_of_a_caller_stays_in_memory, .fini = teardown)
+{
+    char token[160], text[1200];
+    server_open(&server, NULL);
+    if (is_sanitized())
+        return;
+    server_token(&server, "steward", token);
+    for (int i = 0; i < 30; i++) {
+        int handle = raw_connect(&server);
+        snprintf(
+            text, sizeof text,
+            "GET /v1/jobs HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nX-Long: %0700d\r\n"
+            "Connection: close\r\n\r\n",
+            token, i);
+        cr_assert(raw_send(handle, text));
+        size_t size = raw_receive(handle, text, sizeof text, true);
+        cr_expect(size > 0 && strstr(text, " 200 ") != NULL, "%s", text);
+        close(handle);
+    }
+    int found = 1;
+    for (int tries = 0; found > 0 && tries < 100; tries++) { /* it closes them when it sees them */
+        usleep(50000);
+        found = times_in_memory(strrchr(token, '_'));
+    }
+    cr_expect_leq(found, 0, "%d times", found);
+}
