@@ -30,7 +30,8 @@ struct agent_crowd_plan {
     unsigned variations;
     uint64_t agents, seed;
     unsigned threads; /* 1 .. AGENT_CROWD_THREADS */
-    double success;   /* end when the mean of AGENT_CROWD_RECENT scores reaches it; 0: go on */
+    double
+        success; /* stop when the mean of the last AGENT_CROWD_RECENT scores reaches it; 0: never */
 };
 
 /* The results of a run. */

@@ -17,7 +17,7 @@ struct epsilon_mechanism {
     int (*answer)(const struct epsilon_options *options, struct epsilon_lines *out);
 };
 
-/* The row of that name, or NULL. */
+/* The row of the mechanism NAME of `tacet epsilon`, or NULL. */
 const struct epsilon_mechanism *epsilon_mechanism_find(const char *name);
 
 /* Prints every row with the flags it needs, for people. */

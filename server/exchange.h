@@ -101,7 +101,7 @@ void exchange_let_go(struct exchange *exchange);
 /* Keeps a header. False: all headers together are more than EXCHANGE_HEADER_BYTES. */
 bool exchange_add_header(struct exchange *exchange, const char *name, const char *value);
 
-/* The first header of that name, whatever its case; NULL when absent. */
+/* The value of the request's first header NAME, in upper or lower case; NULL when absent. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
 
 /* Reads from the headers how the body is sent (announced, expects_continue). False: the headers

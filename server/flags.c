@@ -184,7 +184,8 @@ static void variable_name(const struct flag *flag, char out[NAME_SIZE])
         *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
 }
 
-/* The Levenshtein distance between the first SIZE letters of A and B (Levenshtein 1966). */
+/* The Levenshtein distance between the first SIZE letters of an unknown flag A and the flag B
+ * (Levenshtein 1966). */
 static size_t edit_distance(const char *a, size_t size, const char *b)
 {
     size_t row[NAME_SIZE], width = strlen(b);

@@ -1,4 +1,4 @@
-/* Holds the head of a request to RFC 9112 where libmicrohttpd is lenient.
+/* Checks the head of a request against RFC 9112 where libmicrohttpd is lenient.
  *
  * The library gives texts that end at the first NUL, so a NUL and what follows it in a line would
  * go unseen, and it joins folded lines. Both change where the pieces of the head lie: the library

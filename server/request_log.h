@@ -31,7 +31,7 @@ uint64_t log_meter_end(struct log_meter *meter);
 /* One thread's own. All zero and EVERY set is ready to use. */
 struct request_log {
     bool every;                /* a line for every request, without a limit */
-    struct log_meter refusals; /* 4xx; a flood of them does not hide a failure */
+    struct log_meter refusals; /* 4xx, counted apart: a flood of refusals hides no failure */
     struct log_meter failures; /* 5xx */
 };
 

@@ -18,7 +18,7 @@
 #define ENOUGH_RUNS  12.0
 #define ELSEWHERE    0.1 /* weight of runs in other worlds, where this one was measured */
 #define LOW_QUANTILE 0.1
-#define QUALITY_MIN  (-0.5) /* a policy may be far worse than random play: that is bad enough */
+#define QUALITY_MIN  (-0.5) /* far worse than random play counts as this */
 #define QUALITY_MAX  1.1
 #define LEAST_STEPS                                                                                \
     1000u /* a tenth of what was measured; below, little is learned at any noise                   \

@@ -110,8 +110,8 @@ static const char too_dear_exactly[] =
     "be certified up to an epsilon of some 30 and from a delta of some 1e-17 on "
     "(\"arithmetic\":\"float\" has no such limits)";
 
-/* Finds the noise at which the release of the request's judge alone costs its share of the budget,
- * and makes it a part of the plan (algos/offline/judge/held_out.h). */
+/* Adds the judge of held-out experts to the plan, with the noise at which the judge's release alone
+ * costs its share of the budget (algos/offline/judge/held_out.h). */
 static enum algorithm_status plan_judge(const struct algorithm_request *request,
                                         struct algorithm_plan *plan, const char **message)
 {

@@ -191,7 +191,7 @@ static enum algorithm_status play_prepare(struct play_attack *attack, const char
 struct sighting {
     const struct play_attack *attack;
     size_t count;
-    uint32_t rows, next; /* all, and how many have been seen */
+    uint32_t rows, next; /* rows in all; rows filled so far */
     float *weights;      /* a row for each; owned */
 };
 
@@ -281,7 +281,7 @@ static enum algorithm_status play_train(const struct play_attack *attack,
     return ALGORITHM_OK;
 }
 
-/* The first weights: those of a training in which nobody is there and noise is nothing. */
+/* The first weights: what a training without canaries and almost without noise returns. */
 static enum algorithm_status find_start(struct play_attack *attack)
 {
     struct algorithm_plan quiet = attack->plan;

@@ -16,7 +16,8 @@ struct expert_population {
     bool logarithmic;       /* returns span orders of size: distances are taken between their
                              * logarithms */
     uint32_t updates;       /* the most updates, each of one roll-out */
-    uint32_t measure_every; /* updates between two snapshots (of EXPERTS_MOMENTS: 1) */
+    uint32_t measure_every; /* updates between two snapshots of a run's policy (with
+                             * EXPERTS_MOMENTS: 1) */
     uint32_t episodes;      /* episodes that measure a snapshot */
     double learning_rate;
     struct ppo_settings settings; /* its step limit holds while training and measuring, too */

@@ -91,7 +91,8 @@ static void note_step(struct ppo *ppo, uint32_t w, size_t i, double factor)
     ppo->discounted[w] = 0.0;
 }
 
-/* Values of all states of the roll-out, a workspace at a time; then those that follow. */
+/* Computes the values of all states of the roll-out, a workspace at a time, and then the values of
+ * the states that follow them. */
 static void judge_states(struct ppo *ppo)
 {
     struct ppo_rollout *r = &ppo->rollout;

@@ -1,4 +1,4 @@
-/* Holds the states of a dataset to its description. */
+/* Checks the states of a dataset against its description. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* Rows to a trajectory. A row of room is kept for the state that "repeat" adds. */
+/* Collects the rows of a table into one trajectory. There is always room for one more row: the
+ * state that "repeat" adds. */
 #include "api/data/episode.h"
 
 #include <stdlib.h>

@@ -136,7 +136,7 @@ static bool read_expert(struct json_trajectory *hand)
     return true;
 }
 
-/* Holds the state ROW to the dataset's description. */
+/* Checks the state ROW against the dataset's description. */
 static void check_described(struct json_trajectory *hand, float *row, uint32_t index)
 {
     const struct description *description = hand->shape.description;

@@ -31,7 +31,7 @@ struct json_trajectory {
     uint16_t *actions;
 };
 
-/* Makes room for the longest trajectory. False: there is none. */
+/* Allocates for the longest trajectory that SHAPE allows. False: no memory. */
 bool json_trajectory_open(struct json_trajectory *hand, struct json_scan *scan,
                           const struct json_stream_shape *shape, struct json_stream_faults faults);
 

@@ -117,7 +117,8 @@ static void set_category(const struct description_feature *feature, unsigned cat
         state[feature->coordinate + c] = c == category ? 1.0F : 0.0F;
 }
 
-/* A value on a logarithmic scale that has no logarithm. */
+/* Takes a VALUE of 0 or less of a feature on a logarithmic scale: moved to the lowest value where
+ * the description clips, otherwise a fault in DETAIL. */
 static bool value_without_logarithm(const struct description *description,
                                     const struct description_feature *feature, double value,
                                     float *state, char *detail)

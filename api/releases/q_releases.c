@@ -208,7 +208,7 @@ static enum problem question_borrow(struct question *q)
         return PROBLEM_NONE;
     }
     struct loan *loan = arena_array(&call->arena, 1, sizeof *loan);
-    if (call_is(call, ROLE_STEWARD)) { /* students may ask all: only stewards need a look */
+    if (call_is(call, ROLE_STEWARD)) { /* students may ask any release; a steward only its own */
         enum problem problem = release_of_call(call, &row);
         if (problem != PROBLEM_NONE)
             return problem;

@@ -20,7 +20,7 @@
 
 /* Multiply-adds that take longer than handing a call from thread to thread: some 50 us. */
 #define HEAVY_WORK   100000
-#define NUMBER_BYTES 16 /* of one number in a body, about */
+#define NUMBER_BYTES 16 /* about how many a number takes in a body */
 
 /* ---- from rows */
 

@@ -1,4 +1,4 @@
-/* Compresses text for an upload: the inverse of inflate.h. */
+/* Compresses what the command line uploads (gzip or zstd): the inverse of inflate.h. */
 #ifndef TACET_API_WIRE_DEFLATE_H
 #define TACET_API_WIRE_DEFLATE_H
 

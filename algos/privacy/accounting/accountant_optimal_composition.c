@@ -1,7 +1,8 @@
-/* Optimal composition (Kairouz, Oh, Viswanath 2015, Thm 3.3): what any mechanisms known only by
- * their (epsilon, delta) cost together at worst, exactly, as that worst case is a law on points.
- * Equal pairs in any number; unequal ones, and randomised response, while the list of losses stays
- * short (to find it in general is #P-hard: Murtagh and Vadhan 2016). */
+/* Optimal composition (Kairouz, Oh, Viswanath 2015, Thm 3.3): the exact worst cost of several
+ * mechanisms of which only (epsilon, delta) is known. The worst case is a law on finitely many
+ * losses. Any number of mechanisms with equal (epsilon, delta) has a figure. Unequal ones, and
+ * randomised response, have a figure only while the list of losses stays short. (In general the
+ * problem is #P-hard: Murtagh and Vadhan 2016.) */
 #include <math.h>
 
 #include "algos/privacy/accounting/accountant.h"

@@ -212,7 +212,7 @@ static struct sums line_sums(const struct line *line, double epsilon)
         double t = line->step * (double)j, phase = line->im[j] - t * epsilon;
         double size = (j ? 1.0 : 0.5) * exp(line->re[j] - line->least_log);
         double a = size * cos(phase), b = size * sin(phase);
-        /* 1 / (z + 1), then 1 / z */
+        /* a + ib divided by z + 1, then by z */
         double norm = (c + 1.0) * (c + 1.0) + t * t;
         double x = (a * (c + 1.0) + b * t) / norm, y = (b * (c + 1.0) - a * t) / norm;
         double term = (x * c + y * t) / (c * c + t * t);

@@ -224,7 +224,8 @@ static double term_decay(const struct pld_tilted *t, uint64_t size, const struct
     return worst;
 }
 
-/* The term that makes most frequencies vanish: atoms, for one, keep some for ever. */
+/* The index of the term at whose decay most frequencies vanish. (A term of atoms keeps some
+ * frequencies however often it runs.) */
 static size_t most_decaying(const struct pld_tilted *t, size_t count, uint64_t size,
                             const struct roots *roots, double *out_decay)
 {

@@ -157,7 +157,7 @@ static void source_expand(const struct noise_source *source, const uint8_t key[K
 {
     bool done = source->aes ? aes_expand(source->aes, key, bytes, size)
                             : crypto_stream_chacha20(bytes, size, zero, key) == 0;
-    if (!done) /* bytes that are no noise must not be used as noise, in any build */
+    if (!done) /* in every build: bytes that are not noise must never be used as noise */
         abort();
 }
 

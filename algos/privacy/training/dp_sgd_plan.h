@@ -109,9 +109,10 @@ double dp_sgd_plan_lattice_units(const struct dp_sgd_plan *plan);
 void dp_sgd_plan_finish_lattice(const struct dp_sgd_plan *plan, struct noise_source *noise,
                                 int64_t *sum, uint64_t count, float *out);
 
-/* What STEPS noisy steps of a plan with rounded_draws cost because their draws are the rounded
- * Gaussian's to a finite number of bits, as one (epsilon, delta) that is composed with the
- * Gaussians: what the plan's own figures have in them. Times 0 for other plans and for no step. */
+/* The extra cost of STEPS noisy steps of a plan with rounded_draws, because their draws follow the
+ * rounded Gaussian only up to a bounded error. The cost is one (epsilon, delta) part, to be
+ * composed with the Gaussians. The plan's own figures include it. The part has times 0 for other
+ * plans and for no step. */
 struct composition_part dp_sgd_plan_rounding_price(const struct dp_sgd_plan *plan, uint64_t steps);
 
 /* Whether the price's delta suffices for draws beyond 12 deviations where everything that PLAN is a
