@@ -32,7 +32,7 @@ struct teacher_terms {
     double concentration;  /* the teacher's own; 0 where its mechanism has none */
     double least;          /* below it an answer costs as much and says less: 1 / min_probability */
     uint32_t states_max;   /* of one batch */
-    bool protects_experts; /* its unit: an expert; else an observation */
+    bool protects_experts; /* the teacher's unit is an expert; else an observation */
     bool over_private_data; /* its policy was trained without privacy on private data, which the
                                unit does not protect */
 };

@@ -30,8 +30,7 @@ struct agent_crowd_plan {
     unsigned variations;
     uint64_t agents, seed;
     unsigned threads; /* 1 .. AGENT_CROWD_THREADS */
-    double
-        success; /* stop when the mean of the last AGENT_CROWD_RECENT scores reaches it; 0: never */
+    double success;   /* stop at this mean of the last AGENT_CROWD_RECENT scores; 0: never */
 };
 
 /* The results of a run. */

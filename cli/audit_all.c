@@ -1,4 +1,4 @@
-/* Rows of noises, then rows of trainings. */
+/* The table of `tacet audit --all`: first a row for each noise, then a row for each training. */
 #include "cli/audit_all.h"
 
 #include <math.h>

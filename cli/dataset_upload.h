@@ -20,8 +20,8 @@ struct dataset_upload {
     const char *reused_hint; /* said after "idempotency-key-reused"; NULL: nothing */
     char dataset[80];        /* "" until it is made or named */
     bool replayed;           /* an earlier run of this command has made the dataset */
-    bool refused;     /* the last failure was the server's last word: the same again is of no use */
-    char error[1200]; /* why the last function failed: one line, no token in it */
+    bool refused;            /* the server refused the last call for good: a retry is useless */
+    char error[1200];        /* why the last function failed: one line, no token in it */
 };
 
 /* Opens the connection; sends nothing. The caller closes UPLOAD with dataset_upload_close, also

@@ -17,8 +17,8 @@ struct descent_process {
 };
 
 struct descent {
-    size_t count;     /* of descendants, the dead that nobody waited for among them */
-    uint64_t threads; /* of all of them */
+    size_t count;     /* descendants, those included that are dead but not yet waited for */
+    uint64_t threads; /* of all descendants together */
     pid_t *pid;       /* [count] */
     struct descent_process *all;
 };

@@ -25,8 +25,8 @@ struct helpers_task {
 
 struct helpers {
     pthread_mutex_t lock;
-    pthread_cond_t changed;     /* a task came, an item ended, or the end */
-    struct helpers_task *tasks; /* those with items left to take */
+    pthread_cond_t changed; /* signalled when a task comes, an item ends, or helpers must stop */
+    struct helpers_task *tasks; /* tasks with items that no helper has taken */
     bool stopping;
     unsigned count;
     pthread_t threads[];

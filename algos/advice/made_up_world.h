@@ -14,7 +14,7 @@
 #define MADE_UP_UNITS 4 /* of the layer */
 
 struct made_up_world {
-    struct env env; /* plays in this world, which must outlive and not move under it */
+    struct env env; /* points into this struct, which must not move while env is used */
     double middle[ENV_MAX_STATE_DIM], half[ENV_MAX_STATE_DIM];
     double push[ENV_MAX_ACTIONS][ENV_MAX_STATE_DIM];
     double linear[ENV_MAX_ACTIONS][ENV_MAX_STATE_DIM];

@@ -45,7 +45,7 @@ struct ppo_loss ppo_policy_loss(const float *logits, uint32_t actions, uint32_t 
     else if (ratio > 1.0 + clip)
         clamped = 1.0 + clip;
     double plain = ratio * advantage, held = clamped * advantage;
-    /* Where the clamped branch is the smaller one, the loss is flat. */
+    /* Where the clamped product is the smaller one, the loss does not depend on the ratio. */
     double slope = plain <= held ? plain : 0.0;
     for (uint32_t a = 0; a < actions; a++) {
         double chosen = a == action ? 1.0 : 0.0;

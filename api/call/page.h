@@ -23,7 +23,7 @@
 
 struct page {
     struct call *call;
-    unsigned limit;    /* one more than fits, so that the end is known: what to ask storage for */
+    unsigned limit;    /* rows to ask storage for: one more than the page shows */
     const char *after; /* cursor of the last item of the page before; NULL on the first page */
 
     /* private */

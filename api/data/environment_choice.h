@@ -12,7 +12,7 @@ struct call;
 
 struct environment_choice {
     const struct env *env;
-    double parameters[ENV_MAX_PARAMETERS]; /* in its table's order; what it has not is 0 */
+    double parameters[ENV_MAX_PARAMETERS]; /* in the order of env's own table; the rest is 0 */
 };
 
 /* Reads VALUE, which stands at POINTER in the body. False: the faults are in the call, each at its

@@ -11,7 +11,7 @@
 
 static const struct route QUERY = QUERIES_ROUTE, ROLLOUT = ROLLOUTS_ROUTE;
 
-/* The headers of such a request: Content-Type, and Idempotency-Key with the value CONTEXT. */
+/* The headers of a question: Content-Type, and Idempotency-Key with the value CONTEXT. */
 static const char *ask_header(void *context, const char *name)
 {
     if (strcasecmp(name, "Idempotency-Key") == 0)

@@ -1,4 +1,4 @@
-/* Event trees from bytes, for rooms without JSON. */
+/* Parses event trees from JSON bytes, for rooms that may not use jansson. */
 #include "api/wire/event_text.h"
 
 #include <stdio.h>

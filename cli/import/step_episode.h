@@ -14,13 +14,13 @@ struct step_episode {
     bool broken;       /* a fault was reported */
 };
 
-/* Without steps. The caller frees it with step_episode_free. */
+/* An episode without steps. The caller frees it with step_episode_free. */
 struct step_episode step_episode_new(const struct import_request *request);
 
 /* Frees the rows. */
 void step_episode_free(struct step_episode *steps);
 
-/* Begins the next one. GROUP (borrowed) is where it stands. */
+/* Begins the next episode. GROUP (borrowed) is the name of its group in the file. */
 void step_episode_begin(struct step_episode *steps, const char *group,
                         enum description_last_state rule, bool says_truncated);
 

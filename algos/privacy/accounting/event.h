@@ -30,7 +30,7 @@ void event_clear(struct event *event);
 
 enum event_status {
     EVENT_OK,
-    EVENT_EMPTY,       /* no leaf at all: nothing private happened */
+    EVENT_EMPTY,       /* a tree without leaves: nothing private happened */
     EVENT_BAD,         /* a parameter out of range; *out_problem says which */
     EVENT_UNSUPPORTED, /* a Poisson sample of a child that is not Gaussian; or a non-private leaf */
     EVENT_TOO_DEEP,

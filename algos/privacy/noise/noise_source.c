@@ -239,7 +239,7 @@ uint64_t noise_below_u64(struct noise_source *source, uint64_t n)
 {
     assert(n > 0);
     unsigned __int128 product = (unsigned __int128)noise_u64(source) * n;
-    if ((uint64_t)product < n) { /* the division only where it can matter */
+    if ((uint64_t)product < n) { /* only then can the product be rejected: divide */
         uint64_t reject_below = (0 - n) % n;
         while ((uint64_t)product < reject_below)
             product = (unsigned __int128)noise_u64(source) * n;

@@ -18,7 +18,8 @@
 #define START_SECONDS      0.06
 #define TRANSITION_SECONDS 1.5e-7 /* to read one that is stored */
 
-/* One row through a network, forward: for itself, for a unit, for a parameter. Backward is two. */
+/* The time of one row's forward pass is a sum: a constant, a part for each unit of the network and
+ * a part for each parameter. A backward pass takes twice as long. */
 #define ROW_SECONDS       4e-8
 #define UNIT_SECONDS      2.2e-10
 #define PARAMETER_SECONDS 2.2e-11
