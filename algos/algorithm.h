@@ -38,7 +38,7 @@ enum algorithm_mechanism {
  * "ldp_observations", "local_reports", "teacher_answers". */
 const char *algorithm_mechanism_name(enum algorithm_mechanism mechanism);
 
-/* The mechanism of that name; -1 when unknown. */
+/* The mechanism NAME of a job ("dpsgd"); -1 when unknown. */
 int algorithm_mechanism_find(const char *name);
 
 enum algorithm_status {
@@ -226,7 +226,7 @@ struct algorithm {
  * is no such value, or the parameter was always there. */
 const struct parameter_value *algorithm_before(const struct algorithm *algorithm, unsigned index);
 
-/* The defaults in the world of that name (NULL or "": in any). */
+/* The defaults of ALGORITHM in the world WORLD (NULL or "": those of any world). */
 void algorithm_defaults(const struct algorithm *algorithm, const char *world,
                         struct parameter_values *out);
 

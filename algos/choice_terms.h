@@ -15,8 +15,8 @@ struct choice {
     uint32_t max_steps;  /* of an episode */
 };
 
-/* Where it plays. The world is none that is somebody's program: it would see weights that a crash
- * takes back. Borrowed. */
+/* Where the candidates play: in a built-in world. (A program would see weights that may be lost in
+ * a crash and never released.) Borrowed. */
 struct choice_place {
     const struct env *world;
     const double *physics; /* as env_defaults fills them; NULL: the world has none */

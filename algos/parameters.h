@@ -62,8 +62,8 @@ struct parameter_override {
 void parameters_override(const struct parameter_override *overrides, unsigned count,
                          const char *world, struct parameter_values *values);
 
-/* A parameter that an algorithm did not have from the start, and the value with which a run is what
- * it was before. One without such a value is in no table of these. */
+/* A parameter that was added to an algorithm later, and the value with which the algorithm runs as
+ * it did before. A parameter for which there is no such value is in no table of these. */
 struct parameter_later {
     unsigned index; /* of the parameter in its table */
     struct parameter_value before;

@@ -14,7 +14,7 @@ const struct route *route_all(unsigned *out_count);
 void route_match(const char *method, const char *path, struct arena *arena,
                  struct route_match *out);
 
-/* The same where ROW is known to fit, because route_match found it for this very path. */
+/* Does the same when ROW is known to fit: route_match found it for the same path before. */
 void route_match_row(const struct route *row, const char *path, struct arena *arena,
                      struct route_match *out);
 

@@ -46,7 +46,7 @@ int epsilon_flags_check(const struct epsilon_options *options, unsigned needs, u
 /* "sampling-rate". */
 const char *epsilon_flag_name(enum epsilon_flag flag);
 
-/* The flag of that name, EPSILON_FLAGS when there is none. */
+/* The flag NAME of `tacet epsilon`; EPSILON_FLAGS when there is none. */
 enum epsilon_flag epsilon_flag_find(const char *name);
 
 /* Prints SENTENCE, a library's message about a parameter ("min_probability must be ..."), as a

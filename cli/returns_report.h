@@ -26,8 +26,8 @@ struct returns_report {
     size_t above_near_best;             /* experts whose return is above near_best */
 };
 
-/* The index of the one of PARTS equal parts of LOW .. HIGH that contains X. The last part includes
- * HIGH. When LOW equals HIGH the index is 0. */
+/* LOW .. HIGH is divided into PARTS equal parts. Returns the index of the part that contains X. The
+ * last part includes HIGH. When LOW equals HIGH the index is 0. */
 size_t returns_part(double x, double low, double high, size_t parts);
 
 /* Sorts returns[count] (finite, count at least 1) and fills *out. RANDOM is the mean return of

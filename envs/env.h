@@ -91,13 +91,13 @@ void env_close(const struct env *env, void *state);
 /* All worlds; *count receives their number. */
 const struct env *const *env_all(unsigned *count);
 
-/* The world of that name, or NULL. */
+/* The built-in world NAME, or NULL. */
 const struct env *env_find(const char *name);
 
 /* Fills values[ENV_MAX_PARAMETERS] with the world's defaults. */
 void env_defaults(const struct env *env, double *values);
 
-/* Index of the parameter of that name, or -1. */
+/* The index of the world's parameter NAME, or -1. */
 int env_parameter_index(const struct env *env, const char *name);
 
 #ifdef __cplusplus

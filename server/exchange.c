@@ -99,7 +99,7 @@ bool exchange_add_header(struct exchange *exchange, const char *name, const char
            buffer_add(&exchange->headers, value, strlen(value) + 1);
 }
 
-/* Counts the headers of that name and finds the value of the first; NULL: there is none. */
+/* Counts the request's headers NAME and finds the value of the first; NULL: there is none. */
 static unsigned find_header(const struct exchange *exchange, const char *name,
                             const char **out_value)
 {

@@ -45,7 +45,7 @@ struct guests {
     pthread_cond_t changed;
     pthread_t thread;
     struct guest *oldest, *newest;
-    unsigned count; /* of those that have a place */
+    unsigned count; /* guests that have a place */
     bool stopping;
     struct lingerer lingerers[LINGERERS];
     unsigned lingerer_count;

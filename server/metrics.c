@@ -24,7 +24,7 @@ static const uint64_t BUCKETS[BUCKET_COUNT - 1] = {250,    1000,   2500,    1000
 
 struct route_counters {
     _Atomic(const char *) pattern;
-    atomic_uint_fast64_t statuses[STATUS_COUNT + 1]; /* the last one: any other */
+    atomic_uint_fast64_t statuses[STATUS_COUNT + 1]; /* the last counts all other statuses */
     atomic_uint_fast64_t buckets[BUCKET_COUNT];
     atomic_uint_fast64_t microseconds;
 };

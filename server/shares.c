@@ -32,7 +32,7 @@ void shares_clear(struct shares *shares)
     pthread_mutex_destroy(&shares->lock);
 }
 
-/* Where OWNER's share hangs, or would. The lock is held. */
+/* The link that points to OWNER's share, or the one to append it to. The lock is held. */
 static struct share **shares_find(struct shares *shares, uint64_t owner)
 {
     struct share **at = &shares->bucket[(owner ^ owner >> 32) % SHARES_BUCKETS];

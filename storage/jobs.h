@@ -20,7 +20,7 @@ enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_SUCCEEDED, JOB_FAILED, JOB_CANCELL
 /* "queued", "running", ... */
 const char *job_state_name(enum job_state state);
 
-/* The state of that name. False: there is none. */
+/* Finds the state NAME of a job ("queued"). False: there is none. */
 bool job_state_named(const char *name, enum job_state *out);
 
 struct job_row {

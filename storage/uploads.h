@@ -50,7 +50,7 @@ enum db_status uploads_abort(struct db *db, const char *upload);
  * transaction. */
 enum db_status uploads_sweep(struct db *db);
 
-/* Overwrites a bounded part (a few MiB) of what deleted datasets left; *OUT_MORE: call again.
+/* Overwrites a few MiB of what deleted datasets left behind; *OUT_MORE: call again.
  * Must not be inside a transaction. Cheap when there is nothing to do. */
 enum db_status uploads_purge(struct db *db, bool *out_more);
 

@@ -51,7 +51,7 @@ enum advice_method {
 /* "dpsgd", "linear", "selective_dpsgd", "consensus", "grid", "shards", "q_release". */
 const char *advice_method_name(enum advice_method method);
 
-/* The method of that name; -1: there is none. */
+/* The number of the method NAME among those that were measured; -1: there is none. */
 int advice_method_find(const char *name);
 
 /* ---- candidates (candidates.c) */

@@ -71,7 +71,7 @@ static enum algorithm_status rehearsal_experts(void *context, struct expert_poli
     return *out ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
 }
 
-/* ---- the request in the made-up world */
+/* ---- the request of a training on made-up experts */
 
 static struct made_up_size rehearsal_size(const struct rehearsal *rehearsal)
 {

@@ -13,7 +13,7 @@
 #define REHEARSAL_STEPS        100      /* of a trajectory at most */
 #define REHEARSAL_TRANSITIONS  2000000u /* of all experts at most, unless these are more */
 #define REHEARSAL_EPISODES     100      /* that a policy plays */
-#define REHEARSAL_BLOCK        5        /* of them, between two pulses */
+#define REHEARSAL_BLOCK        5        /* episodes between two pulses */
 
 /* What of it a plan keeps. */
 struct rehearsal_terms {

@@ -7,7 +7,7 @@
 /* The table, *COUNT long. */
 const struct algorithm *const *algorithm_all(unsigned *count);
 
-/* The algorithm of that name; NULL: there is none. */
+/* The algorithm NAME ("cql"); NULL: there is none. */
 const struct algorithm *algorithm_find(const char *name);
 
 /* Why ALGORITHM does not learn a Q-function from a dataset: what it does instead, to end a sentence

@@ -180,7 +180,7 @@ static enum algorithm_status one_run_plan(const struct algorithm_request *reques
     enum algorithm_status status = one_run_attack_plan(&settings, out, message);
     if (status == ALGORITHM_OK) {
         out->total_steps *= (uint64_t)algorithm_number(request, P_TRAININGS);
-        out->privacy = (struct dp_sgd_plan){0}; /* nobody is there to be protected */
+        out->privacy = (struct dp_sgd_plan){0}; /* made-up data: nobody's privacy is spent */
     }
     return status;
 }

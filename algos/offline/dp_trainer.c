@@ -208,8 +208,8 @@ static void noisy_sum(struct trainer *t)
     sum_batch(t, plan->clip_norm, t->whole, dp_sgd_plan_lattice_units(plan));
 }
 
-/* Sums the gradients of a plain step. Between noisy steps they are clipped as those are, without
- * which they would drown them. False: there is nothing to learn from. */
+/* Sums the gradients of a plain step. In a run with noisy steps too, they are clipped as in a noisy
+ * step: otherwise the plain steps would be far larger. False: there is nothing to learn from. */
 static bool plain_sum(struct trainer *t)
 {
     const struct dp_sgd_plan *plan = &t->run->plan->privacy;

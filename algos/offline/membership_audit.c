@@ -84,8 +84,8 @@ static enum algorithm_status attack_train(const struct membership_attack *attack
     return attack->algorithm->train(&run, out, message);
 }
 
-/* A run in which everybody joins every step and noise is nothing; clip norms are CLIP times those
- * of the plan. */
+/* A run in which every expert joins every step, almost without noise; the clip norm is CLIP times
+ * the plan's. */
 static enum algorithm_status train_quietly(const struct membership_attack *attack, bool with,
                                            double clip, double *weights, const char **message)
 {

@@ -80,7 +80,7 @@ static enum algorithm_status one_run_train(const struct one_run_attack *attack,
     return ALGORITHM_OK;
 }
 
-/* One step on DATA in which everybody joins and noise is nothing, with CLIP times the clip norm. */
+/* One step on DATA that every expert joins, almost without noise, with CLIP times the clip norm. */
 static enum algorithm_status quiet_step(const struct one_run_attack *attack, struct dataset *data,
                                         double clip, double *weights)
 {

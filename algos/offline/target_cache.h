@@ -24,7 +24,7 @@ struct target_cache {
  * values fit into TARGET_CACHE_MAX_BYTES. It never does with a feed, which changes the data. */
 bool target_cache_pays(const struct trainer_settings *settings, const struct dataset *data);
 
-/* The bytes of such a cache; 0 where it does not pay. */
+/* The bytes that a target cache takes; 0 where it does not pay. */
 size_t target_cache_bytes(const struct trainer_settings *settings, const struct dataset *data);
 
 /* An empty cache. DATA and SETTINGS are borrowed. Free with target_cache_clear. */

@@ -30,7 +30,7 @@ struct dqn_replay_size {
                         * own */
 };
 
-/* The bytes that such a buffer takes; its part of a checkpoint takes fewer. */
+/* The bytes that a replay buffer of SIZE takes; its part of a checkpoint takes fewer. */
 size_t dqn_replay_bytes(const struct dqn_replay_size *size);
 
 /* An empty buffer. Free with dqn_replay_clear. */

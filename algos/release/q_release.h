@@ -22,13 +22,13 @@
 /* The name of a form: "path", "features" or "grid". */
 const char *q_form_name(enum q_form form);
 
-/* The form of that name, or -1. */
+/* The form NAME of a Q-release ("path"), or -1. */
 int q_form_find(const char *name);
 
 /* The name of a unit: "expert" or "reward". */
 const char *q_unit_name(enum q_unit unit);
 
-/* The unit of that name, or -1. */
+/* The unit NAME of a Q-release ("expert"), or -1. */
 int q_unit_find(const char *name);
 
 struct q_release;

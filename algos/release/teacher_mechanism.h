@@ -39,7 +39,7 @@ extern const struct teacher_mechanism teacher_gaussian_simplex;
 /* The I-th of the table, or NULL beyond the last. */
 const struct teacher_mechanism *teacher_mechanism_at(size_t i);
 
-/* The mechanism of that name, or NULL. */
+/* The teacher's mechanism NAME ("dirichlet"), or NULL. */
 const struct teacher_mechanism *teacher_mechanism_find(const char *name);
 
 #endif

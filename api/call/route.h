@@ -78,7 +78,7 @@ struct route_match {
 /* True when the route changes something: neither GET nor a ROUTE_READS. */
 bool route_writes(const struct route *route);
 
-/* The role of that name ("steward"); ROLE_NONE for no role. */
+/* The role NAME of a client ("steward"); ROLE_NONE for no role. */
 enum role role_find(const char *name);
 
 /* The name of one role; "" for ROLE_NONE. */

@@ -75,7 +75,7 @@ static bool read_acrobot(const char *name, const json_t *value, const struct env
                          double *parameters)
 {
     if (strcmp(name, "link_length_2") == 0)
-        return json_is_number(value); /* it is only drawn */
+        return json_is_number(value); /* for drawing only: no effect on the episode */
     if (strcmp(name, "avail_torque") == 0)
         return json_array_size(value) == 3 && is_number(json_array_get(value, 0), -1.0) &&
                is_number(json_array_get(value, 1), 0.0) && is_number(json_array_get(value, 2), 1.0);

@@ -201,10 +201,10 @@ enum db_status db_change(struct db *db, const char *sql, const struct db_value *
 enum db_status db_change_one(struct db *db, const char *sql, const struct db_value *values,
                              unsigned count, db_row_fn *each, void *context);
 
-/* STATUS where a row is owed: DB_NONE is then DB_FAILED. */
+/* STATUS for a caller who must find a row: DB_NONE becomes DB_FAILED. */
 enum db_status db_owed(enum db_status status);
 
-/* STATUS where no row is as good as one: DB_NONE is then DB_OK. */
+/* STATUS for a caller to whom a missing row is fine: DB_NONE becomes DB_OK. */
 enum db_status db_optional(enum db_status status);
 
 /* ---- transactions */

@@ -82,7 +82,7 @@ enum ledger_verdict {
     LEDGER_RESERVED,   /* all could pay, were it not for what is held for jobs */
     LEDGER_NO_ACCOUNT, /* at least one account does not exist */
     LEDGER_NO_HOLD,    /* no such hold, or it has ended */
-    LEDGER_HOLD_TAKEN, /* a hold of that name exists, or existed */
+    LEDGER_HOLD_TAKEN, /* a hold with this name exists, or existed */
     LEDGER_OVER_HOLD,  /* more than was held */
     LEDGER_TOO_LOW,    /* the new limit is below what is spent and held */
 };
@@ -161,7 +161,7 @@ enum ledger_entry_kind {
 /* "open", "limit", "debit", "hold" or "settle". */
 const char *ledger_entry_kind_name(enum ledger_entry_kind kind);
 
-/* The kind of that name. False: there is none. */
+/* Finds the kind NAME of a ledger entry. False: there is none. */
 bool ledger_entry_kind_find(const char *name, enum ledger_entry_kind *out);
 
 /* One entry; the six effects are signed and add up to the account's balances. */

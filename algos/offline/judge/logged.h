@@ -45,7 +45,7 @@ struct logged {
     float *factor; /* state_dim: one over its deviation; 0 where it has none */
     double lowest, highest; /* of the trajectories' values */
     double least, most;     /* of discounted returns from any step on */
-    double spread;          /* standard deviation of the latter */
+    double spread;          /* their standard deviation */
 };
 
 /* Reads DATA, which must outlive OUT, and asks POLICY at every state. ALGORITHM_OK: OUT is for

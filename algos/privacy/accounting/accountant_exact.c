@@ -87,7 +87,8 @@ static enum accountant_status of_directions(struct accountant_laws *laws,
     if (status == ACCOUNTANT_OK && accountant_laws_turn(laws)) {
         status = of_laws(laws, question, &added);
         if (status == ACCOUNTANT_OUT_OF_REACH && bound_of(laws, question) <= removed)
-            status = ACCOUNTANT_OK; /* it is the lesser: that suffices */
+            status = ACCOUNTANT_OK; /* its bound is at most the other figure, which is then the
+                                       larger one */
     }
     *out = fmax(removed, added);
     return status;

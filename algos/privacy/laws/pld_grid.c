@@ -69,7 +69,7 @@ enum pld_status pld_grid_new(const struct pld_outcomes *outcomes, double tilt, d
         if (!o[i].atom)
             sum += cbrt(density_at(outcomes, i, tilt, cumulant, &reach)) * reach;
     double scale = step * sqrt(SPREAD / sum);
-    /* Between atoms there is nothing to be careful with. */
+    /* A law that consists of atoms alone has no density that the grid must follow. */
     double widest = sum > 0.0 ? fmin(MAX_WIDTH, 1.0 / tilt) : INFINITY;
 
     size_t near = 0;

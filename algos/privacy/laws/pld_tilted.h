@@ -49,7 +49,7 @@ void pld_tilted_at(const struct pld_tilted *t, const struct roots *roots, uint64
 double pld_tilted_transform(const struct pld_tilted *t, uint64_t size, struct fft *fft,
                             double *spectrum);
 
-/* Coefficient FREQUENCY of such a SPECTRUM. */
+/* Coefficient FREQUENCY of a SPECTRUM of pld_tilted_transform. */
 void pld_tilted_separate(const double *spectrum, uint64_t size, uint64_t frequency, double error,
                          struct pld_bin *out);
 

@@ -16,7 +16,7 @@ struct job_advice {
     struct advice_outlook outlook;
 };
 
-/* Sets OUT to the outlook of a feasible WISH; of a sweep, to that of its most hopeful try. False:
+/* Sets OUT to the outlook of a feasible WISH; of a sweep, to that of its best try. False:
  * the job trains no policy with noise on a dataset, so there is nothing to forecast. */
 bool job_advice_look(const struct job_wish *wish, struct job_advice *out);
 

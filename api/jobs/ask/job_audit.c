@@ -1,4 +1,5 @@
-/* The audit that a job names: checks that it is one of such a training, and shows it. */
+/* The audit that a job's request names: checks that it attacked a training like this one, and shows
+ * its result in the certificate. */
 #include "api/jobs/ask/job_parts.h"
 
 #include <math.h>
