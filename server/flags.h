@@ -43,7 +43,7 @@ struct flag_list {
     unsigned count;
 };
 
-/* One row. Texts in options are borrowed from argv, the environment or the row. */
+/* One flag of a table. Texts in options are borrowed from argv, the environment or this row. */
 struct flag {
     const char *name; /* without its dashes */
     enum flag_kind kind;

@@ -93,7 +93,7 @@ static struct actor_critic net_of(const struct algorithm_request *request)
                                  request->world->action_count};
 }
 
-/* NULL and a scheme, or what is wrong. */
+/* Sets OUT to the scheme of local reports. NULL, or a sentence that says what is wrong. */
 static const char *pgc_scheme(const struct algorithm_request *request, struct local_scheme *out)
 {
     const struct actor_critic net = net_of(request);

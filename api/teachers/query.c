@@ -45,7 +45,7 @@ static enum problem find_teacher(struct query *query)
     return teacher_admit(call, DB_OK, &query->teacher->row);
 }
 
-/* What was trained without a mechanism on a dataset is wiped when that dataset is deleted. */
+/* Refuses where the policy was trained on a dataset that is deleted: the policy is erased then. */
 static enum problem query_check_dataset(const struct query *query)
 {
     struct call *call = query->call;

@@ -167,7 +167,7 @@ enum problem api_teachers_create(struct call *call)
     struct filter_price price;
     if (!teacher_account(&row, wish->epsilon, wish->delta, &limits) ||
         !teacher_of_row(&row, wish->actions, &teacher,
-                        &price)) /* both were seen to work when it was read */
+                        &price)) /* both succeeded when the request was read */
         return call_problem(call, PROBLEM_INTERNAL_ERROR, "The teacher has no price.");
     const struct ledger_opening opening = {.kind = LEDGER_TEACHER,
                                            .resource = row.id,

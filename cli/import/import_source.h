@@ -16,7 +16,7 @@
 enum import_experts {
     IMPORT_EXPERTS_UNSAID,
     IMPORT_EXPERTS_BY_KEY,      /* an array, or an attribute, says it */
-    IMPORT_EXPERTS_OF_EPISODES, /* each has so many, one after another */
+    IMPORT_EXPERTS_OF_EPISODES, /* each expert has the same number of episodes in a row */
 };
 
 struct import_request {

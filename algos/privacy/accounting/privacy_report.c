@@ -7,7 +7,7 @@
 #include "algos/privacy/accounting/dirichlet_pair.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 
-/* Most parts of a PRIVACY_QUICK plan that others are asked about. */
+/* A PRIVACY_QUICK plan with more parts than this is not shown to the other accountants. */
 #define QUICK_PARTS 8
 
 static const struct pld_effort COARSE = {.relative_gap = 2e-4, .max_log2_size = 20};

@@ -47,7 +47,7 @@ struct side {
 struct pld_sum {
     struct pld_window window;
     double step;
-    const struct pld_term *single; /* all there is, when it runs once: nothing to transform */
+    const struct pld_term *single; /* set when the plan is one term that runs once: no transform */
     struct roots roots;            /* of twice the window */
     uint64_t *frequency;
     size_t count;

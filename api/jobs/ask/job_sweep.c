@@ -228,7 +228,7 @@ static enum algorithm_status find_share(struct job_plan *plan, const char **mess
         else if (status == ALGORITHM_OK || best > 0)
             high = share; /* too dear, or more than exact arithmetic can certify */
         else
-            low = share; /* the share does not pay for one step */
+            low = share; /* a try cannot pay for one noisy step with so small a share */
         if (status == ALGORITHM_OK)
             share *= 0.99 * budget / price;
         if (status != ALGORITHM_OK || share <= low || share >= high)
