@@ -1,0 +1,21 @@
+/* Serves a list of requests in one transaction with one commit: the work of the batch lane, without
+ * its thread. */
+#ifndef TACET_SERVER_BATCH_H
+#define TACET_SERVER_BATCH_H
+
+#include "api/api.h"
+#include "server/exchange.h"
+#include "server/metrics.h"
+
+struct batch_place { /* where batches are served */
+    struct app *app;
+    struct db *db; /* this thread's own */
+    struct metrics *metrics;
+};
+
+/* Fills the replies of LIST, in its order, and commits. On return what they say is on disk, or they
+ * say that nothing was stored, and they may leave. A commit of which that is unknown ends the
+ * process (database_heed). */
+void batch_serve(const struct batch_place *place, struct exchange *list);
+
+#endif
