@@ -73,6 +73,17 @@ $(OUT)/test_statistical: $(STATISTICAL_OBJ) $(STATISTICAL_LIB) $(TEST_RUNNER)
 	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(STATISTICAL_OBJ) $(TEST_RUNNER) \
 	  -Wl,--start-group $(STATISTICAL_LIB) -Wl,--end-group $(STATISTICAL_LIBS) $(TEST_LIBS) $(LDLIBS)
 
+# Whole services in one thread; the linker puts its disk, clock, log and chance in the place of the system's.
+SIMULATOR_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/simulator/*.c) tests/unit/noninterference/chance.c)
+SIMULATOR_OBJ += $(patsubst %,$(OUT)/tests/unit/api/%.c.o,fixture domain)
+SIMULATOR_LIB := $(call unit_lib,server)
+SIMULATOR_LIBS := $(patsubst %,-Wl$(comma)--wrap=%,getrandom nanosleep log_event database_heed db_driver_sqlite)
+
+$(OUT)/test_simulator: $(SIMULATOR_OBJ) $(SIMULATOR_LIB) $(TEST_RUNNER)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(SIMULATOR_OBJ) $(TEST_RUNNER) \
+	  -Wl,--start-group $(SIMULATOR_LIB) -Wl,--end-group $(SIMULATOR_LIBS) $(TEST_LIBS) $(LDLIBS)
+
 # These two talk to a server process and link no room of ours.
 HTTP_OBJ  := $(patsubst %,$(OUT)/%.o,$(wildcard tests/http/*.c))
 # What the crash test borrows of the HTTP tests: the process and the client.

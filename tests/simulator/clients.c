@@ -1,0 +1,468 @@
+/* What clients ask, and how their answers are judged. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/answers/answers.h"
+#include "tests/simulator/life.h"
+
+/* ---- sending */
+
+static void resume_flight(void *context)
+{
+    struct flight *flight = context;
+    life_judge(flight->life, flight);
+}
+
+static bool is_keyed(const struct flight *flight)
+{
+    return flight->asked != NULL;
+}
+
+/* A new wish, or one of before: as it was, or with another body. */
+static void choose_asked(struct life *life, struct flight *flight)
+{
+    unsigned old = life->asked_count;
+    if (old > 0 && (old == LIFE_ASKED || life_chance(life, 4))) {
+        /* The youngest are the ones under way. */
+        unsigned back =
+            life_chance(life, 2) ? life_draw(life, old < 6 ? old : 6) : life_draw(life, old);
+        flight->asked = &life->asked[old - 1 - back];
+        flight->variant = life_chance(life, 4);
+    } else {
+        struct asked *asked = flight->asked = &life->asked[life->asked_count++];
+        *asked = (struct asked){.number = old, .what = flight->what, .variant = -1};
+        asked->person = flight->person;
+        asked->which = flight->which;
+        asked->count = 1 + life_draw(life, SCENE_COUNTS);
+    }
+    flight->what = flight->asked->what;
+    flight->person = flight->asked->person;
+    flight->which = flight->asked->which;
+}
+
+static void choose_what(struct life *life, struct flight *flight)
+{
+    const unsigned dice = life_draw(life, 100);
+    flight->person = life_draw(life, SCENE_STUDENTS);
+    flight->what = LIFE_RELEASE;
+    flight->which = life_draw(life, SCENE_POINTS);
+    if (dice < 62) {
+        flight->what = LIFE_QUESTION;
+        flight->which = life_draw(life, SCENE_TEACHERS);
+    } else if (dice < 65) {
+        flight->what = LIFE_JOB;
+        flight->person = SCENE_STEWARD;
+        flight->which = life_draw(life, SCENE_JOBS);
+    } else if (dice < 69) {
+        flight->what = life_chance(life, 2) ? LIFE_CANCEL : LIFE_LOOK;
+        flight->person = SCENE_STEWARD;
+        flight->which = life_draw(life, (unsigned)life->model.job_count);
+    } else if (dice < 72) {
+        flight->what = LIFE_BUDGET;
+        flight->which = life_draw(life, SCENE_TEACHERS);
+        flight->other =
+            life_draw(life, SCENE_STUDENTS) * SCENE_BUDGETS + life_draw(life, SCENE_BUDGETS);
+        flight->person = SCENE_STEWARD;
+    } else if (dice < 80) {
+        flight->what = LIFE_LIE;
+        flight->which = life_draw(life, 6);
+    } else if (life_chance(life, 400)) {
+        flight->what = LIFE_END;
+        flight->person = SCENE_STEWARD;
+    }
+    if (flight->what == LIFE_QUESTION || flight->what == LIFE_JOB)
+        choose_asked(life, flight);
+}
+
+struct wording {
+    struct service_request request;
+    char path[128], key[32], body[512];
+};
+
+static void word_lie(const struct life *life, const struct flight *flight, struct wording *w)
+{
+    const struct scene *scene = life->scene;
+    struct service_request *request = &w->request;
+    scene_question(1, 0, 1, w->body);
+    snprintf(w->key, sizeof w->key, "lie-%u", flight->which);
+    snprintf(w->path, sizeof w->path, "/v1/teachers/%s/queries", scene->teachers[0].id);
+    request->key = w->key;
+    switch (flight->which) {
+    case 0: request->token = "tct_0000_nobody"; break;
+    case 1: request->token = NULL; break;
+    case 2: request->token = scene->token[SCENE_ADMIN]; break; /* who may not ask */
+    case 3: strcpy(w->body, "{\"states\":[[0,0,0,0]"); break;
+    case 4: request->key = NULL; break;
+    default:
+        request->token = scene->token[SCENE_STRANGER];
+        request->key = NULL;
+        w->body[0] = '\0';
+        snprintf(w->path, sizeof w->path, "/v1/jobs/%s:cancel",
+                 life->model.jobs[life->model.job_count - 1].id);
+    }
+}
+
+static void word_request(const struct life *life, const struct flight *flight, struct wording *w)
+{
+    const struct scene *scene = life->scene;
+    const struct asked *asked = flight->asked;
+    struct service_request *request = &w->request;
+    *w = (struct wording){.request = {.method = "POST"}};
+    request->path = w->path;
+    request->token = scene->token[flight->person];
+    if (asked) {
+        request->key = w->key;
+        snprintf(w->key, sizeof w->key, "k-%u", asked->number);
+    }
+    const char *job = "";
+    if (flight->what == LIFE_CANCEL || flight->what == LIFE_LOOK)
+        job = life->model.jobs[flight->which].id;
+    switch (flight->what) {
+    case LIFE_QUESTION:
+        snprintf(w->path, sizeof w->path, "/v1/teachers/%s/queries",
+                 scene->teachers[asked->which].id);
+        scene_question(asked->number, flight->variant, asked->count, w->body);
+        break;
+    case LIFE_JOB:
+        strcpy(w->path, "/v1/jobs");
+        scene_job(scene, asked->which, flight->variant, w->body);
+        break;
+    case LIFE_CANCEL: snprintf(w->path, sizeof w->path, "/v1/jobs/%s:cancel", job); break;
+    case LIFE_LOOK:
+        request->method = "GET";
+        snprintf(w->path, sizeof w->path, "/v1/jobs/%s", job);
+        break;
+    case LIFE_RELEASE:
+        snprintf(w->path, sizeof w->path, "/v1/q-releases/%s/queries", scene->release);
+        scene_point(flight->which, w->body);
+        break;
+    case LIFE_END:
+        request->method = "DELETE";
+        snprintf(w->path, sizeof w->path, "/v1/q-releases/%s", scene->release);
+        break;
+    case LIFE_BUDGET:
+        request->method = "PUT";
+        request->match = "*";
+        snprintf(w->path, sizeof w->path, "/v1/teachers/%s/budgets/%s",
+                 scene->teachers[flight->which].id, scene->client[flight->other / SCENE_BUDGETS]);
+        snprintf(w->body, sizeof w->body, "{\"epsilon\":%g,\"delta\":1e-5}",
+                 scene_budgets[flight->other % SCENE_BUDGETS]);
+        break;
+    case LIFE_LIE: word_lie(life, flight, w); break;
+    }
+    if (w->body[0] != '\0')
+        request->body = w->body;
+}
+
+void life_send(struct life *life)
+{
+    if (life->flight_count == LIFE_FLIGHTS)
+        return;
+    struct flight *flight = calloc(1, sizeof *flight);
+    struct wording wording;
+    if (!flight)
+        abort();
+    flight->life = life;
+    flight->failures = disk.failures;
+    choose_what(life, flight);
+    word_request(life, flight, &wording);
+    life_note(life, "send %s %s %s %s", wording.request.method, wording.path, wording.key,
+              wording.body);
+    life->flights[life->flight_count++] = flight;
+    life->count[LIFE_REQUESTS]++;
+    flight->exchange =
+        service_receive(&life->service, &wording.request, resume_flight, flight, &flight->way);
+    if (flight->way == SERVICE_ANSWERED && !disk.dead)
+        exchange_finish(flight->exchange);
+}
+
+/* ---- judging */
+
+static const char *reply_text(const struct api_reply *reply)
+{
+    const char *text = reply->body ? reply->body : reply->static_body;
+    return text ? text : "";
+}
+
+static bool reply_says(const struct api_reply *reply, const char *text)
+{
+    const char *body = reply_text(reply);
+    return reply->body_size > 0 && memmem(body, reply->body_size, text, strlen(text)) != NULL;
+}
+
+static unsigned payments_of(const struct life *life, const struct asked *asked,
+                            struct model_payment out[3])
+{
+    const struct scene_teacher *teacher = &life->scene->teachers[asked->which];
+    struct model_amount price = teacher->price[asked->count];
+    out[0] = (struct model_payment){teacher->client_account[asked->person], price};
+    out[1] = (struct model_payment){teacher->account, price};
+    if (teacher->dataset_account < 0)
+        return 2;
+    if (life->model.accounts[teacher->account].spent.units == 0) {
+        price.units += teacher->first.units;
+        price.delta += teacher->first.delta;
+    }
+    out[2] = (struct model_payment){teacher->dataset_account, price};
+    return 3;
+}
+
+/* What the model says of a new question or job; pays or holds when PAY and all is well. */
+static enum model_verdict weigh_asked(struct life *life, const struct asked *asked, bool pay,
+                                      const char *answer)
+{
+    struct model_payment payments[3];
+    unsigned count = 1;
+    int data = life->scene->teachers[2].dataset_account;
+    if (asked->what == LIFE_JOB)
+        payments[0] = (struct model_payment){data, life->scene->job_price[asked->which]};
+    else
+        count = payments_of(life, asked, payments);
+    enum model_verdict verdict = model_weigh(&life->model, payments, count);
+    if (!pay || verdict != MODEL_PAYS)
+        return verdict;
+    if (asked->what == LIFE_JOB) {
+        char id[ID_SIZE];
+        scene_text(answer, "id", id);
+        model_submit(&life->model, id, data, payments[0].amount);
+    } else {
+        model_pay(&life->model, payments, count);
+    }
+    return verdict;
+}
+
+static bool is_random(const char *answer, size_t size)
+{
+    return memmem(answer, size, "\"random\":true", 13) != NULL;
+}
+
+/* A good answer that was not seen before takes its effect. */
+static void take_answer(struct life *life, struct asked *asked, const char *answer, size_t size)
+{
+    bool random = is_random(answer, size);
+    asked->stored = true;
+    asked->answer = malloc(size + 1);
+    if (!asked->answer)
+        abort();
+    memcpy(asked->answer, answer, size);
+    asked->answer[size] = '\0';
+    asked->size = size;
+    life->count[LIFE_ANSWERS]++;
+    enum model_verdict verdict = weigh_asked(life, asked, !random, asked->answer);
+    bool moved = asked->what == LIFE_QUESTION && life->budgets[asked->which][asked->person] != 0;
+    if (random && (verdict == MODEL_EXHAUSTED || moved) &&
+        life->scene->teachers[asked->which].random)
+        return;
+    if (random || verdict != MODEL_PAYS)
+        life_fail(life, "k-%u was answered, and by the model (%d) it could not pay: %.300s",
+                  asked->number, verdict, asked->answer);
+}
+
+static void judge_good(struct life *life, struct flight *flight, const struct api_reply *reply)
+{
+    struct asked *asked = flight->asked;
+    bool same = asked->variant < 0 || asked->variant == (int)flight->variant;
+    if (!asked->stored) {
+        take_answer(life, asked, reply_text(reply), reply->body_size);
+    } else if (!same || asked->size != reply->body_size ||
+               memcmp(asked->answer, reply_text(reply), asked->size) != 0) {
+        life_fail(life, "k-%u has two answers:\n%.200s\n%.*s", asked->number, asked->answer, 200,
+                  reply_text(reply));
+    } else {
+        life->count[LIFE_REPLAYS]++;
+    }
+    asked->variant = (int)flight->variant;
+}
+
+static void judge_keyed(struct life *life, struct flight *flight, const struct api_reply *reply)
+{
+    struct asked *asked = flight->asked;
+    if (reply->status == 200 || reply->status == 202) {
+        judge_good(life, flight, reply);
+        return;
+    }
+    life->count[LIFE_REFUSALS]++;
+    if (reply->status == 422 && reply_says(reply, "idempotency-key-reused")) {
+        if (!asked->stored || asked->variant == (int)flight->variant)
+            life_fail(life, "k-%u was not used for another call", asked->number);
+        asked->variant = (int)!flight->variant;
+        return;
+    }
+    bool exhausted = reply_says(reply, "budget-exhausted");
+    bool reserved = reply_says(reply, "budget-reserved");
+    enum model_verdict verdict = weigh_asked(life, asked, false, NULL);
+    bool random = asked->what == LIFE_QUESTION && life->scene->teachers[asked->which].random;
+    if (asked->stored || (exhausted && (random || verdict != MODEL_EXHAUSTED)) ||
+        (reserved && verdict != MODEL_RESERVED) || (!exhausted && !reserved))
+        life_fail(life, "k-%u was refused (by the model: %d%s): %d %.300s", asked->number, verdict,
+                  asked->stored ? ", and it has an answer" : "", reply->status, reply_text(reply));
+}
+
+static void judge_release(struct life *life, const struct flight *flight,
+                          const struct api_reply *reply)
+{
+    const char *values = life->scene->values[flight->which];
+    bool is_open = reply->status == 200;
+    if (!is_open && reply->status != 404)
+        life_fail(life, "the release answers %d", reply->status);
+    if (is_open && (strlen(values) != reply->body_size ||
+                    memcmp(values, reply_text(reply), reply->body_size) != 0))
+        life_fail(life, "the release was drawn again: %.200s %.200s", values, reply_text(reply));
+    if (is_open ? life->release == RELEASE_ENDED : life->release == RELEASE_OPEN)
+        life_fail(life, "the release is %s", is_open ? "back" : "gone");
+    life->release = is_open ? RELEASE_OPEN : RELEASE_ENDED;
+}
+
+static void judge_budget(struct life *life, const struct flight *flight,
+                         const struct api_reply *reply)
+{
+    const struct scene_teacher *teacher = &life->scene->teachers[flight->which];
+    unsigned student = flight->other / SCENE_BUDGETS;
+    struct model_amount limit = teacher->budget[flight->other % SCENE_BUDGETS];
+    struct model_account *account = &life->model.accounts[teacher->client_account[student]];
+    bool fits = account->spent.units <= limit.units && account->spent.delta <= limit.delta;
+    if (reply->status != (fits ? 200 : 409))
+        life_fail(life, "a budget: %d %.300s", reply->status, reply_text(reply));
+    else if (fits)
+        account->limit = limit;
+}
+
+static void judge_other(struct life *life, struct flight *flight, const struct api_reply *reply)
+{
+    static const int lies[] = {401, 401, 403, 400, 400, 404};
+    int status = reply->status;
+    switch (flight->what) {
+    case LIFE_CANCEL:
+        life->stirred = true;
+        if (status != 200 && status != 409)
+            life_fail(life, "a cancellation: %d %.200s", status, reply_text(reply));
+        break;
+    case LIFE_LOOK:
+        if (status != 200)
+            life_fail(life, "a job: %d %.200s", status, reply_text(reply));
+        break;
+    case LIFE_RELEASE: judge_release(life, flight, reply); break;
+    case LIFE_END:
+        if (status == 204 ? life->release == RELEASE_ENDED : status != 409)
+            life_fail(life, "the end of the release: %d", status);
+        life->release = RELEASE_ENDED;
+        break;
+    case LIFE_BUDGET: judge_budget(life, flight, reply); break;
+    case LIFE_LIE:
+        if (status != lies[flight->which])
+            life_fail(life, "lie %u: %d %.300s", flight->which, status, reply_text(reply));
+        break;
+    case LIFE_QUESTION:
+    case LIFE_JOB: break;
+    }
+}
+
+static void forget_flight(struct life *life, struct flight *flight)
+{
+    unsigned i = 0;
+    while (life->flights[i] != flight)
+        i++;
+    life->flights[i] = life->flights[--life->flight_count];
+    free(flight);
+}
+
+static void digest_reply(struct life *life, const struct api_reply *reply)
+{
+    const char *text = reply_text(reply);
+    life->digest = (life->digest ^ (uint64_t)reply->status) * 0x100000001b3;
+    for (size_t i = 0; i < reply->body_size; i++)
+        life->digest = (life->digest ^ (unsigned char)text[i]) * 0x100000001b3;
+}
+
+void life_judge(struct life *life, struct flight *flight)
+{
+    const struct api_reply *reply = &flight->exchange->reply;
+    life_note(life, "reply %d to %s %s", reply->status, flight->asked ? "key" : "call",
+              flight->exchange->request.path);
+    digest_reply(life, reply);
+    if (reply->status >= 500) {
+        if (disk.failures == flight->failures)
+            life_fail(life, "%d without a fault: %.300s", reply->status, reply_text(reply));
+        if (flight->what == LIFE_END && life->release == RELEASE_OPEN)
+            life->release = RELEASE_UNKNOWN;
+    } else if (is_keyed(flight)) {
+        judge_keyed(life, flight, reply);
+    } else {
+        judge_other(life, flight, reply);
+    }
+    forget_flight(life, flight);
+}
+
+/* ---- after a crash */
+
+void life_lose_flights(struct life *life)
+{
+    while (life->flight_count > 0) {
+        struct flight *flight = life->flights[0];
+        if (flight->what == LIFE_END && life->release == RELEASE_OPEN)
+            life->release = RELEASE_UNKNOWN;
+        if (flight->what == LIFE_BUDGET)
+            life->budgets[flight->which][flight->other / SCENE_BUDGETS] |=
+                1u << flight->other % SCENE_BUDGETS;
+        exchange_let_go(flight->exchange);
+        forget_flight(life, flight);
+    }
+}
+
+/* The limit of an account that a lost request may have changed. */
+static enum db_status find_limit(void *context, const struct db_row *row)
+{
+    struct model_amount *limit = context;
+    *limit = (struct model_amount){db_row_integer(row, 0), db_row_integer(row, 1)};
+    return DB_OK;
+}
+
+static void find_budget(struct life *life, unsigned t, unsigned s)
+{
+    const struct scene_teacher *teacher = &life->scene->teachers[t];
+    struct model_account *account = &life->model.accounts[teacher->client_account[s]];
+    struct model_amount is = {0, 0};
+    if (db_one(life->service.auditor,
+               "SELECT limit_units, limit_delta FROM ledger_accounts WHERE id = $1",
+               DB_VALUES(db_text(account->id)), find_limit, &is) != DB_OK)
+        life_fail(life, "an account cannot be read");
+    for (unsigned b = 0; b < SCENE_BUDGETS; b++)
+        if (life->budgets[t][s] & 1u << b && is.units == teacher->budget[b].units)
+            account->limit = teacher->budget[b];
+}
+
+/* RANDOM: only answers that were free because an account was spent; else only the others. */
+static void find_answer(struct life *life, struct asked *asked, bool random)
+{
+    struct answer_row row;
+    char key[32];
+    snprintf(key, sizeof key, "k-%u", asked->number);
+    enum db_status status =
+        answers_find(life->service.auditor, life->scene->client[asked->person], key, &row);
+    if (status != DB_OK && status != DB_NONE)
+        life_fail(life, "the answers cannot be read");
+    bool found = status == DB_OK;
+    if (asked->stored && (!found || row.body_size != asked->size ||
+                          memcmp(row.body, asked->answer, asked->size) != 0))
+        life_fail(life, "k-%u has lost its answer", asked->number);
+    if (found && !asked->stored && is_random(row.body, row.body_size) == random)
+        take_answer(life, asked, row.body, row.body_size);
+    if (found)
+        answer_done(&row);
+}
+
+void life_find_answers(struct life *life, bool all)
+{
+    for (unsigned t = 0; t < SCENE_TEACHERS; t++)
+        for (unsigned s = 0; s < SCENE_STUDENTS; s++)
+            if (life->budgets[t][s] != 0)
+                find_budget(life, t, s);
+    /* In which order they were served is not known. Any order of those that were paid for spends
+     * the same, and an account that was spent before is spent after all of them. */
+    for (int random = 0; random < 2; random++)
+        for (unsigned i = 0; i < life->asked_count; i++)
+            if (all || !life->asked[i].stored)
+                find_answer(life, &life->asked[i], random);
+    memset(life->budgets, 0, sizeof life->budgets);
+}

@@ -1,0 +1,173 @@
+#include "tests/simulator/disk.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "storage/db/schema_sqlite.h"
+
+extern const struct db_driver __real_db_driver_sqlite;
+extern const struct db_driver __wrap_db_driver_sqlite;
+
+struct disk disk = {.fails_at = DISK_NEVER, .dies_at = DISK_NEVER};
+
+void disk_heal(void)
+{
+    disk.fails_at = DISK_NEVER;
+    disk.stays = false;
+}
+
+/* ---- the driver */
+
+static enum db_status disk_die(struct db_fault *fault)
+{
+    disk.dead = true;
+    fault->broken = true;
+    return DB_FAILED;
+}
+
+/* DB_OK: the call goes through. */
+static enum db_status disk_count(struct db_fault *fault)
+{
+    if (disk.aside)
+        return DB_OK;
+    int64_t call = disk.calls++;
+    if (disk.dead || call == disk.dies_at)
+        return disk_die(fault);
+    if (call < disk.fails_at || (call > disk.fails_at && !disk.stays))
+        return DB_OK;
+    disk.failures++;
+    snprintf(fault->text, sizeof fault->text, "made to fail");
+    return disk.failure;
+}
+
+static enum db_status disk_open(const struct db_settings *settings, void **out,
+                                struct db_fault *fault)
+{
+    return __real_db_driver_sqlite.open(settings, out, fault);
+}
+
+static void disk_close(void *connection)
+{
+    __real_db_driver_sqlite.close(connection);
+}
+
+static enum db_status disk_begin(void *connection, bool will_write, struct db_fault *fault)
+{
+    enum db_status status = disk_count(fault);
+    if (status != DB_OK)
+        return status;
+    return __real_db_driver_sqlite.begin(connection, will_write, fault);
+}
+
+static enum db_status disk_commit(void *connection, struct db_fault *fault)
+{
+    bool last = !disk.aside && !disk.dead && disk.calls == disk.dies_at;
+    enum db_status status = disk_count(fault);
+    if (status == DB_OK)
+        return __real_db_driver_sqlite.commit(connection, fault);
+    if (last && disk.keeps)
+        (void)__real_db_driver_sqlite.commit(connection, fault);
+    if (!disk.dead)
+        __real_db_driver_sqlite.rollback(connection);
+    return status;
+}
+
+static void disk_rollback(void *connection)
+{
+    if (!disk.dead)
+        __real_db_driver_sqlite.rollback(connection);
+}
+
+static bool disk_in_transaction(void *connection)
+{
+    return __real_db_driver_sqlite.in_transaction(connection);
+}
+
+static enum db_status disk_run(void *connection, const char *sql, const struct db_value *values,
+                               unsigned count, db_row_fn *each, void *context,
+                               struct db_fault *fault)
+{
+    if (disk.between && !disk.aside && !disk.dead && !disk_in_transaction(connection))
+        disk.between(disk.context);
+    enum db_status status = disk_count(fault);
+    if (status != DB_OK)
+        return status;
+    return __real_db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
+}
+
+static int64_t disk_changes(void *connection)
+{
+    return __real_db_driver_sqlite.changes(connection);
+}
+
+static int64_t disk_noted_entries(void *connection)
+{
+    return __real_db_driver_sqlite.noted_entries(connection);
+}
+
+const struct db_driver __wrap_db_driver_sqlite = {
+    .name = "sqlite",
+    .schema = &schema_sqlite,
+    .open = disk_open,
+    .close = disk_close,
+    .begin = disk_begin,
+    .commit = disk_commit,
+    .rollback = disk_rollback,
+    .run = disk_run,
+    .changes = disk_changes,
+    .in_transaction = disk_in_transaction,
+    .noted_entries = disk_noted_entries,
+};
+
+/* ---- files */
+
+static const char *const disk_files[] = {"tacet.db", "tacet.db-wal", "ledger.head", "signing.key"};
+
+static bool disk_copy_file(const char *from, const char *to)
+{
+    bool good = false;
+    struct stat status;
+    char *bytes = NULL;
+    int out = -1, in = open(from, O_RDONLY | O_CLOEXEC);
+    if (in < 0)
+        return true; /* there may be no log */
+    if (fstat(in, &status) != 0 || !(bytes = malloc((size_t)status.st_size + 1)))
+        goto cleanup;
+    out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    good = out >= 0 && read(in, bytes, (size_t)status.st_size) == status.st_size &&
+           write(out, bytes, (size_t)status.st_size) == status.st_size;
+cleanup:
+    free(bytes);
+    close(in);
+    if (out >= 0)
+        close(out);
+    return good;
+}
+
+bool disk_copy(const char *from, const char *to)
+{
+    bool good = true;
+    char source[160], target[160];
+    mkdir(to, S_IRWXU);
+    for (size_t i = 0; i < sizeof disk_files / sizeof disk_files[0]; i++) {
+        snprintf(source, sizeof source, "%s/%s", from, disk_files[i]);
+        snprintf(target, sizeof target, "%s/%s", to, disk_files[i]);
+        good = good && disk_copy_file(source, target);
+    }
+    return good;
+}
+
+void disk_remove(const char *directory)
+{
+    char path[160];
+    for (size_t i = 0; i < sizeof disk_files / sizeof disk_files[0]; i++) {
+        snprintf(path, sizeof path, "%s/%s", directory, disk_files[i]);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/tacet.db-shm", directory);
+    unlink(path);
+    rmdir(directory);
+}

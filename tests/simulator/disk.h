@@ -1,0 +1,40 @@
+/* SQLite's driver as the simulator's disk: it counts calls, fails at a drawn one, and at another
+ * one the process dies. The linker gives it to the whole program in place of db_driver_sqlite. */
+#ifndef TACET_TESTS_SIMULATOR_DISK_H
+#define TACET_TESTS_SIMULATOR_DISK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "storage/db/db.h"
+
+#define DISK_NEVER INT64_MAX
+
+struct disk {
+    int64_t calls;    /* so far */
+    int64_t fails_at; /* the call that fails; DISK_NEVER */
+    enum db_status failure;
+    bool stays;      /* all later ones fail, too */
+    int64_t dies_at; /* the call at which the process ends; DISK_NEVER */
+    bool keeps;      /* if that is a commit, it reaches the disk first */
+    bool aside;      /* calls are the simulator's own: not counted, none fails */
+    bool dead;       /* it has ended: nothing reaches the disk any more */
+    uint64_t failures;
+    /* Called before a statement outside of any transaction: what other threads do meanwhile. */
+    void (*between)(void *context);
+    void *context;
+};
+
+extern struct disk disk;
+
+/* Nothing fails from now on. */
+void disk_heal(void);
+
+/* Copies the files of a data directory, as a process that ends leaves them, into TO, which is made
+ * (mode 0700) or holds none of them. False: it cannot. */
+bool disk_copy(const char *from, const char *to);
+
+/* Removes the files of a data directory, and it. */
+void disk_remove(const char *directory);
+
+#endif

@@ -1,0 +1,334 @@
+#include "tests/simulator/life.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/noninterference/chance.h"
+
+#define DEPTH_MOST 2 /* threads that stand still while others go on */
+
+/* ---- draws and notes */
+
+static uint64_t draw_word(struct life *life)
+{
+    /* splitmix64, Steele, Lea and Flood 2014 */
+    uint64_t z = life->state += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+}
+
+unsigned life_draw(struct life *life, unsigned count)
+{
+    return (unsigned)((draw_word(life) >> 32) * count >> 32);
+}
+
+bool life_chance(struct life *life, unsigned count)
+{
+    return life_draw(life, count) == 0;
+}
+
+void life_fail(struct life *life, const char *format, ...)
+{
+    va_list arguments;
+    if (life->failure[0] != '\0')
+        return;
+    int at = snprintf(life->failure, sizeof life->failure,
+                      "step %llu: ", (unsigned long long)life->count[LIFE_STEPS]);
+    va_start(arguments, format);
+    vsnprintf(life->failure + at, sizeof life->failure - (size_t)at, format, arguments);
+    va_end(arguments);
+}
+
+void life_note(struct life *life, const char *format, ...)
+{
+    va_list arguments;
+    char *line = life->trace[life->noted++ % LIFE_TRACE];
+    int at = snprintf(line, sizeof life->trace[0], "%llu.%u ",
+                      (unsigned long long)life->count[LIFE_STEPS], life->depth);
+    va_start(arguments, format);
+    vsnprintf(line + at, sizeof life->trace[0] - (size_t)at, format, arguments);
+    va_end(arguments);
+}
+
+static bool is_over(const struct life *life)
+{
+    return disk.dead || life->failure[0] != '\0';
+}
+
+/* ---- checking */
+
+static void check_life(struct life *life)
+{
+    char why[MODEL_WHY];
+    if (is_over(life))
+        return;
+    disk.aside = true;
+    if (life->stirred && !model_end_jobs(&life->model, life->service.auditor, why))
+        life_fail(life, "%s", why);
+    life->stirred = false;
+    if (!model_compare(&life->model, life->service.auditor, why))
+        life_fail(life, "%s", why);
+    disk.aside = false;
+}
+
+/* ---- what can happen */
+
+static void take_step(struct life *life);
+
+/* What other threads do while one stands still outside of any transaction. */
+static void meanwhile(void *context)
+{
+    struct life *life = context;
+    if (life->depth >= DEPTH_MOST || !life_chance(life, 24) || is_over(life))
+        return;
+    life->depth++;
+    for (unsigned i = 1 + life_draw(life, 4); i > 0 && !is_over(life); i--)
+        take_step(life);
+    life->depth--;
+}
+
+static struct flight *draw_flight(struct life *life, enum service_way way)
+{
+    unsigned found = 0;
+    struct flight *flight = NULL;
+    for (unsigned i = 0; i < life->flight_count; i++)
+        if (life->flights[i]->way == way && life_chance(life, ++found))
+            flight = life->flights[i];
+    return flight;
+}
+
+/* The committer takes some of what waits, in any order. */
+static void commit_some(struct life *life, unsigned most)
+{
+    struct exchange *list = NULL;
+    struct flight *flight;
+    unsigned count = 0;
+    while (count < most && (flight = draw_flight(life, SERVICE_BATCH))) {
+        flight->way = SERVICE_ANSWERED;
+        flight->exchange->next = list;
+        list = flight->exchange;
+        count++;
+    }
+    if (!list)
+        return;
+    life_note(life, "commit %u", count);
+    life->count[LIFE_BATCHES]++;
+    service_commit(&life->service, list);
+    while (list && !disk.dead) {
+        struct exchange *rest = list->next;
+        exchange_finish(list);
+        list = rest;
+    }
+}
+
+static void run_one(struct life *life)
+{
+    unsigned i = 0;
+    while (i < SERVICE_POOL && life->service.pool_busy[i])
+        i++;
+    struct flight *flight = i < SERVICE_POOL ? draw_flight(life, SERVICE_THREAD) : NULL;
+    if (!flight)
+        return;
+    life_note(life, "pool %u: %s", i, flight->exchange->request.path);
+    flight->way = SERVICE_ANSWERED;
+    life->stirred = true;
+    service_run(&life->service, i, flight->exchange);
+    if (!disk.dead)
+        exchange_finish(flight->exchange);
+}
+
+static bool pulse(void *context)
+{
+    struct life *life = context;
+    service_clock_ms += life_draw(life, 300);
+    meanwhile(life);
+    return is_over(life) || (life_chance(life, 60) && life->flight_count > 0);
+}
+
+static void worker_waits(void *context, int64_t ms)
+{
+    service_clock_ms += ms;
+    meanwhile(context);
+}
+
+static enum api_job_turn take_turn(struct life *life)
+{
+    unsigned i = 0;
+    char name[32], note[256];
+    struct service *service = &life->service;
+    while (i < SERVICE_WORKERS && service->worker_busy[i])
+        i++;
+    if (i == SERVICE_WORKERS)
+        return API_JOB_NONE;
+    snprintf(name, sizeof name, "%u-%u", life->processes, i);
+    const struct api_job_control control = {
+        .worker = name, .stop_requested = pulse, .context = life, .wait = worker_waits};
+    service->worker_busy[i] = true;
+    life->count[LIFE_TURNS]++;
+    enum api_job_turn turn = api_job_turn(service->app, service->worker[i], &control, note);
+    disk.dead = disk.dead || db_broken(service->worker[i]);
+    service->worker_busy[i] = false;
+    life->stirred = true;
+    life_note(life, "worker %u: %d %s", i, turn, note);
+    return turn;
+}
+
+static void move_clock(struct life *life)
+{
+    static const int spans[] = {10, 900, 1500, 20000, 45000, 3600000, -300, -5000};
+    int span = spans[life_draw(life, sizeof spans / sizeof spans[0])];
+    life_note(life, "clock %d ms", span);
+    service_clock_ms += span;
+}
+
+static void let_disk_fail(struct life *life)
+{
+    static const enum db_status statuses[] = {DB_FAILED, DB_FULL, DB_RETRY};
+    disk.fails_at = disk.calls + life_draw(life, 40);
+    disk.failure = statuses[life_draw(life, 3)];
+    disk.stays = life_chance(life, 3);
+    life_note(life, "disk fails %d in %lld%s", disk.failure,
+              (long long)(disk.fails_at - disk.calls), disk.stays ? " and on" : "");
+}
+
+static void let_process_end(struct life *life)
+{
+    disk.dies_at = disk.calls + life_draw(life, 60);
+    disk.keeps = life_chance(life, 2);
+    life_note(life, "ends in %lld", (long long)(disk.dies_at - disk.calls));
+}
+
+static void take_step(struct life *life)
+{
+    unsigned dice = life_draw(life, 1000);
+    life->count[LIFE_STEPS]++;
+    if (dice < 540)
+        life_send(life);
+    else if (dice < 850)
+        commit_some(life, 1 + life_draw(life, 6));
+    else if (dice < 920)
+        run_one(life);
+    else if (dice < 930)
+        (void)take_turn(life);
+    else if (dice < 970)
+        move_clock(life);
+    else if (dice < 980)
+        let_disk_fail(life);
+    else if (dice < 997)
+        disk_heal();
+    else if (dice < 999)
+        let_process_end(life);
+    else
+        disk.dead = life_chance(life, 2);
+    check_life(life);
+}
+
+/* ---- processes */
+
+static bool start_process(struct life *life, const char *from)
+{
+    char directory[112], why[400] = "";
+    snprintf(directory, sizeof directory, "%s.%u", life->scene->directory, ++life->processes);
+    if (!disk_copy(from, directory)) {
+        life_fail(life, "the data directory cannot be copied");
+        return false;
+    }
+    if (life->service.database) {
+        disk.dead = true; /* it ends as it stands */
+        service_end(&life->service);
+        disk_remove(from);
+    }
+    disk.dead = false;
+    disk.dies_at = DISK_NEVER;
+    disk_heal();
+    if (life_chance(life, 8) && life->processes > 1)
+        disk.dies_at = disk.calls + life_draw(life, 100); /* it may end while it starts */
+    bool started = service_start(&life->service, directory, why, sizeof why);
+    life_note(life, "process %u", life->processes);
+    if (!started && !disk.dead)
+        life_fail(life, "process %u does not start: %s", life->processes, why);
+    return started;
+}
+
+/* The process has ended: the next one recovers from what is on disk. */
+static void next_process(struct life *life, bool all)
+{
+    char from[112];
+    life->count[LIFE_CRASHES]++;
+    life_lose_flights(life);
+    do {
+        snprintf(from, sizeof from, "%s", life->service.directory);
+        (void)start_process(life, from);
+    } while (disk.dead && life->failure[0] == '\0');
+    disk.aside = true;
+    if (life->failure[0] == '\0')
+        life_find_answers(life, all);
+    disk.aside = false;
+    life->stirred = true;
+    check_life(life);
+}
+
+/* Serves and runs all that waits, with a disk that works. */
+static void come_to_rest(struct life *life)
+{
+    disk_heal();
+    disk.dies_at = DISK_NEVER;
+    disk.between = NULL;
+    while (life->flight_count > 0 && !is_over(life)) {
+        commit_some(life, LIFE_FLIGHTS);
+        run_one(life);
+    }
+    life->stirred = true;
+    check_life(life);
+    for (unsigned i = 0; life->model.jobs_over < life->model.job_count && !is_over(life); i++) {
+        service_clock_ms += 60000;
+        (void)take_turn(life);
+        check_life(life);
+        if (i > 20u * MODEL_JOBS)
+            life_fail(life, "jobs never end");
+    }
+    for (int i = 0; i < life->model.account_count; i++)
+        if (life->model.accounts[i].held.units != 0 || life->model.accounts[i].held.delta != 0)
+            life_fail(life, "something is held, and all jobs are over");
+    if (life->failure[0] == '\0')
+        next_process(life, true);
+}
+
+bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsigned steps)
+{
+    *life = (struct life){.scene = scene, .seed = seed, .state = seed};
+    uint64_t failures = disk.failures;
+    life->model = scene->model;
+    service_clock_ms = scene->clock_ms;
+    chance_begin(seed);
+    disk.aside = disk.dead = false;
+    disk.context = life;
+    disk.between = NULL;
+    if (start_process(life, scene->directory))
+        disk.between = meanwhile;
+    for (unsigned i = 0; i < steps && life->failure[0] == '\0'; i++) {
+        take_step(life);
+        if (disk.dead && life->failure[0] == '\0') {
+            disk.between = NULL;
+            next_process(life, false);
+            disk.between = meanwhile;
+        }
+    }
+    if (life->failure[0] == '\0')
+        come_to_rest(life);
+    life->count[LIFE_FAULTS] = disk.failures - failures;
+    life->count[LIFE_JOBS_OVER] = (uint64_t)life->model.jobs_over;
+    disk.dead = true;
+    life_lose_flights(life);
+    char directory[112];
+    snprintf(directory, sizeof directory, "%s", life->service.directory);
+    service_end(&life->service);
+    disk_remove(directory);
+    disk.dead = false;
+    for (unsigned i = 0; i < life->asked_count; i++)
+        free(life->asked[i].answer);
+    return life->failure[0] == '\0';
+}

@@ -1,0 +1,110 @@
+/* One life of the service: many processes one after another on one data directory, everything that
+ * happens drawn from one seed, and checked against the model after every step. */
+#ifndef TACET_TESTS_SIMULATOR_LIFE_H
+#define TACET_TESTS_SIMULATOR_LIFE_H
+
+#include "tests/simulator/scene.h"
+
+#define LIFE_ASKED   1024 /* keys of a life */
+#define LIFE_FLIGHTS 12   /* requests under way at once */
+#define LIFE_TRACE   40
+
+enum life_what {
+    LIFE_QUESTION, /* of a teacher, under a key */
+    LIFE_JOB,      /* under a key */
+    LIFE_CANCEL,
+    LIFE_LOOK,    /* at a job */
+    LIFE_RELEASE, /* ask the Q-release at a point */
+    LIFE_END,     /* end it */
+    LIFE_BUDGET,  /* give a client another budget */
+    LIFE_LIE,     /* something that must be refused */
+};
+
+struct asked { /* what was asked under a key */
+    unsigned number, person;
+    enum life_what what;
+    unsigned which; /* teacher, or kind of job */
+    unsigned count; /* of states */
+    bool stored;    /* a good answer was seen, or found after a crash */
+    int variant;    /* of the body that it answers; -1: not known */
+    char *answer;
+    size_t size;
+};
+
+struct flight { /* a request under way */
+    struct life *life;
+    struct exchange *exchange;
+    enum life_what what;
+    unsigned person, which, other;
+    struct asked *asked;
+    unsigned variant;
+    uint64_t failures; /* of the disk before it was sent */
+    enum service_way way;
+};
+
+enum life_count {
+    LIFE_STEPS,
+    LIFE_REQUESTS,
+    LIFE_ANSWERS, /* good new ones to keyed requests */
+    LIFE_REPLAYS,
+    LIFE_REFUSALS,
+    LIFE_BATCHES,
+    LIFE_CRASHES,
+    LIFE_FAULTS, /* calls of the database that failed */
+    LIFE_TURNS,
+    LIFE_JOBS_OVER,
+    LIFE_COUNTS
+};
+
+struct life {
+    const struct scene *scene;
+    uint64_t seed, state; /* of the draws */
+    struct service service;
+    struct model model;
+    unsigned processes, depth;
+    bool stirred; /* jobs may have changed */
+    unsigned asked_count;
+    struct asked asked[LIFE_ASKED];
+    struct flight *flights[LIFE_FLIGHTS];
+    unsigned flight_count;
+    /* Budgets that were asked for and perhaps given before the process ended: a bit for each. */
+    unsigned budgets[SCENE_TEACHERS][SCENE_STUDENTS];
+    enum { RELEASE_OPEN, RELEASE_UNKNOWN, RELEASE_ENDED } release;
+    uint64_t count[LIFE_COUNTS], digest;
+    unsigned noted;
+    char failure[600]; /* "" while all is well */
+    char trace[LIFE_TRACE][120];
+};
+
+/* Lives through STEPS and ends with everything at rest and checked. False: life->failure says what
+ * broke and at which step. */
+bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsigned steps);
+
+/* ---- for the files of the simulator */
+
+/* A number below COUNT. */
+unsigned life_draw(struct life *life, unsigned count);
+
+/* True once in COUNT times. */
+bool life_chance(struct life *life, unsigned count);
+
+/* Notes the first failure. */
+void life_fail(struct life *life, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Notes what happens, for the trace. */
+void life_note(struct life *life, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Lets a client send something; it is then under way, or answered. */
+void life_send(struct life *life);
+
+/* Judges the reply of FLIGHT, which has left, and forgets it. */
+void life_judge(struct life *life, struct flight *flight);
+
+/* Gives up all flights: their process has ended. */
+void life_lose_flights(struct life *life);
+
+/* Finds out in a new process which of the flights the former one had served. With ALL, that every
+ * answer which anybody got is still there. */
+void life_find_answers(struct life *life, bool all);
+
+#endif

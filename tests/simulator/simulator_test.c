@@ -1,0 +1,89 @@
+/* Lives of the service, each from a seed of its own. `make simulate SEED=... STEPS=...` lives
+ * through more; what fails says the seed with which it happens again. */
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/simulator/life.h"
+
+TestSuite(simulator, .timeout = 36000);
+
+#define LIFE_LENGTH 2000 /* steps */
+
+static const char *const names[LIFE_COUNTS] = {
+    "steps",   "requests", "answers", "replays",          "refusals",
+    "batches", "crashes",  "faults",  "turns of workers", "jobs"};
+
+static uint64_t number_of(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text != '\0' ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static struct scene *open_scene(void)
+{
+    char directory[96];
+    snprintf(directory, sizeof directory, "%s/tacet-simulator-%ld",
+             access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
+    return scene_make(directory);
+}
+
+static void show_trace(const struct life *life)
+{
+    for (unsigned i = 0; i < LIFE_TRACE; i++) {
+        const char *line = life->trace[(life->noted + i) % LIFE_TRACE];
+        if (line[0] != '\0')
+            fprintf(stderr, "  %s\n", line);
+    }
+}
+
+/* Lives from SEED on, until there were so many STEPS. */
+static void live(const struct scene *scene, uint64_t seed, uint64_t steps, uint64_t *counts)
+{
+    struct life *life = malloc(sizeof *life);
+    cr_assert_not_null(life);
+    while (counts[LIFE_STEPS] < steps) {
+        bool good = life_run(life, scene, seed, LIFE_LENGTH);
+        for (int i = 0; i < LIFE_COUNTS; i++)
+            counts[i] += life->count[i];
+        if (!good)
+            show_trace(life);
+        cr_assert(good, "SEED=%" PRIu64 " %s", seed, life->failure);
+        seed++;
+    }
+    free(life);
+}
+
+Test(simulator, nothing_is_unspent_or_drawn_twice)
+{
+    uint64_t counts[LIFE_COUNTS] = {0}, seed = number_of("SEED", 1);
+    struct scene *scene = open_scene();
+    clock_t begun = clock();
+    live(scene, seed, number_of("STEPS", 100000), counts);
+    fprintf(stderr, "seeds from %" PRIu64 ":", seed);
+    for (int i = 0; i < LIFE_COUNTS; i++)
+        fprintf(stderr, " %" PRIu64 " %s%s", counts[i], names[i], i + 1 < LIFE_COUNTS ? "," : "");
+    fprintf(stderr, " in %.1f s of CPU\n", (double)(clock() - begun) / CLOCKS_PER_SEC);
+    for (int i = 0; i < LIFE_COUNTS; i++)
+        cr_expect_gt(counts[i], 0, "no %s", names[i]);
+    scene_free(scene);
+}
+
+Test(simulator, a_seed_is_the_same_life_again)
+{
+    uint64_t digests[2];
+    struct scene *scene = open_scene();
+    struct life *life = malloc(sizeof *life);
+    cr_assert_not_null(life);
+    for (int i = 0; i < 2; i++) {
+        cr_assert(life_run(life, scene, 7, LIFE_LENGTH), "%s", life->failure);
+        digests[i] = life->digest;
+    }
+    cr_expect_eq(digests[0], digests[1]);
+    free(life);
+    scene_free(scene);
+}
