@@ -25,13 +25,14 @@ void scene_question(unsigned number, unsigned variant, unsigned count, char out[
 void scene_job(const struct scene *scene, unsigned kind, unsigned variant, char out[512])
 {
     static const char *const parts[SCENE_JOBS] = {
-        "\"cql\",\"mechanism\":\"dpsgd\",\"parameters\":{\"hidden\":[4],\"batch_size\":2,\"steps\":"
+        "\"cql\",\"mechanism\":\"dpsgd\",\"parameters\":{\"hidden\":[4],\"batch_size\":12,"
+        "\"steps\":"
         "20,"
         "\"learning_rate\":0.00%u}",
         "\"gp_q_learning\",\"mechanism\":\"gaussian_process\",\"parameters\":{\"steps\":12,"
         "\"batch_size\":4,\"learning_rate\":0.00%u}",
         "\"behaviour_cloning\",\"mechanism\":\"dpsgd\",\"parameters\":{\"hidden\":[2],"
-        "\"batch_size\":2,\"steps\":6,\"learning_rate\":0.00%u}"};
+        "\"batch_size\":12,\"steps\":6,\"learning_rate\":0.00%u}"};
     int at = sprintf(out, "{\"dataset\":\"%s\",\"algorithm\":", scene->dataset);
     at += sprintf(out + at, parts[kind], 1 + variant);
     sprintf(out + at, ",\"privacy\":{\"epsilon\":%u,\"delta\":1e-6,\"force\":true}}", 1 + kind);
