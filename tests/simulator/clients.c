@@ -31,8 +31,9 @@ static void choose_asked(struct life *life, struct flight *flight)
         flight->variant = life_chance(life, 4);
     } else {
         struct asked *asked = flight->asked = &life->asked[life->asked_count++];
-        *asked = (struct asked){.number = old, .what = flight->what, .variant = -1};
+        *asked = (struct asked){.what = flight->what, .variant = -1};
         asked->person = flight->person;
+        asked->number = life->asked_by[flight->person]++;
         asked->which = flight->which;
         asked->count = 1 + life_draw(life, SCENE_COUNTS);
     }
@@ -77,7 +78,7 @@ static void choose_what(struct life *life, struct flight *flight)
 
 struct wording {
     struct service_request request;
-    char path[128], key[32], body[512];
+    char path[128], key[32], body[512], token[160];
 };
 
 static void word_lie(const struct life *life, const struct flight *flight, struct wording *w)
@@ -89,7 +90,11 @@ static void word_lie(const struct life *life, const struct flight *flight, struc
     snprintf(w->path, sizeof w->path, "/v1/teachers/%s/queries", scene->teachers[0].id);
     request->key = w->key;
     switch (flight->which) {
-    case 0: request->token = "tct_0000_nobody"; break;
+    case 0: /* somebody's name with another secret */
+        snprintf(w->token, sizeof w->token, "%s", request->token);
+        w->token[strlen(w->token) - 1] ^= 1;
+        request->token = w->token;
+        break;
     case 1: request->token = NULL; break;
     case 2: request->token = scene->token[SCENE_ADMIN]; break; /* who may not ask */
     case 3: strcpy(w->body, "{\"states\":[[0,0,0,0]"); break;
@@ -248,6 +253,7 @@ static void take_answer(struct life *life, struct asked *asked, const char *answ
     memcpy(asked->answer, answer, size);
     asked->answer[size] = '\0';
     asked->size = size;
+    life->checked = DISK_UNKNOWN;
     life->count[LIFE_ANSWERS]++;
     enum model_verdict verdict = weigh_asked(life, asked, !random, asked->answer);
     bool moved = asked->what == LIFE_QUESTION && life->budgets[asked->which][asked->person] != 0;
@@ -326,6 +332,7 @@ static void judge_budget(struct life *life, const struct flight *flight,
         life_fail(life, "a budget: %d %.300s", reply->status, reply_text(reply));
     else if (fits)
         account->limit = limit;
+    life->checked = DISK_UNKNOWN;
 }
 
 static void judge_other(struct life *life, struct flight *flight, const struct api_reply *reply)
@@ -335,6 +342,8 @@ static void judge_other(struct life *life, struct flight *flight, const struct a
     switch (flight->what) {
     case LIFE_CANCEL:
         life->stirred = true;
+        if (status == 200 && reply_says(reply, "\"state\":\"cancelled\""))
+            model_cancel(&life->model, life->model.jobs[flight->which].id);
         if (status != 200 && status != 409)
             life_fail(life, "a cancellation: %d %.200s", status, reply_text(reply));
         break;

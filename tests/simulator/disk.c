@@ -66,6 +66,7 @@ static enum db_status disk_commit(void *connection, struct db_fault *fault)
 {
     bool last = !disk.aside && !disk.dead && disk.calls == disk.dies_at;
     enum db_status status = disk_count(fault);
+    disk.commits += status == DB_OK || (last && disk.keeps);
     if (status == DB_OK)
         return __real_db_driver_sqlite.commit(connection, fault);
     if (last && disk.keeps)

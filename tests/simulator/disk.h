@@ -8,7 +8,8 @@
 
 #include "storage/db/db.h"
 
-#define DISK_NEVER INT64_MAX
+#define DISK_NEVER   INT64_MAX
+#define DISK_UNKNOWN UINT64_MAX /* no number of commits */
 
 struct disk {
     int64_t calls;    /* so far */
@@ -19,7 +20,7 @@ struct disk {
     bool keeps;      /* if that is a commit, it reaches the disk first */
     bool aside;      /* calls are the simulator's own: not counted, none fails */
     bool dead;       /* it has ended: nothing reaches the disk any more */
-    uint64_t failures;
+    uint64_t failures, commits;
     /* Called before a statement outside of any transaction: what other threads do meanwhile. */
     void (*between)(void *context);
     void *context;

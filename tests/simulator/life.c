@@ -63,10 +63,13 @@ static bool is_over(const struct life *life)
 static void check_life(struct life *life)
 {
     char why[MODEL_WHY];
-    if (is_over(life))
+    /* Without a commit nothing on the disk is another, and what is in memory is nobody's answer. */
+    if (is_over(life) || (life->checked == disk.commits && !life->stirred))
         return;
+    life->checked = disk.commits;
     disk.aside = true;
-    if (life->stirred && !model_end_jobs(&life->model, life->service.auditor, why))
+    bool idle = !life->service.worker_busy[0] && !life->service.worker_busy[1];
+    if (life->stirred && !model_end_jobs(&life->model, life->service.auditor, idle, why))
         life_fail(life, "%s", why);
     life->stirred = false;
     if (!model_compare(&life->model, life->service.auditor, why))
@@ -82,8 +85,10 @@ static void take_step(struct life *life);
 static void meanwhile(void *context)
 {
     struct life *life = context;
-    if (life->depth >= DEPTH_MOST || !life_chance(life, 24) || is_over(life))
+    if (!disk.between || life->depth >= DEPTH_MOST || !life_chance(life, 24) || is_over(life))
         return;
+    life->stirred = true; /* the one that stands still may have ended a job */
+    check_life(life);
     life->depth++;
     for (unsigned i = 1 + life_draw(life, 4); i > 0 && !is_over(life); i--)
         take_step(life);
@@ -172,7 +177,8 @@ static enum api_job_turn take_turn(struct life *life)
     disk.dead = disk.dead || db_broken(service->worker[i]);
     service->worker_busy[i] = false;
     life->stirred = true;
-    life_note(life, "worker %u: %d %s", i, turn, note);
+    life_note(life, "worker %u: %d %s %s", i, turn, note,
+              turn == API_JOB_FAILED_STORAGE ? db_last_error(service->worker[i]) : "");
     return turn;
 }
 

@@ -20,8 +20,8 @@ enum life_what {
     LIFE_LIE,     /* something that must be refused */
 };
 
-struct asked { /* what was asked under a key */
-    unsigned number, person;
+struct asked {               /* what was asked under a key */
+    unsigned number, person; /* NUMBER makes the key: other people use the same one */
     enum life_what what;
     unsigned which; /* teacher, or kind of job */
     unsigned count; /* of states */
@@ -63,7 +63,7 @@ struct life {
     struct model model;
     unsigned processes, depth;
     bool stirred; /* jobs may have changed */
-    unsigned asked_count;
+    unsigned asked_count, asked_by[SCENE_PEOPLE];
     struct asked asked[LIFE_ASKED];
     struct flight *flights[LIFE_FLIGHTS];
     unsigned flight_count;
@@ -72,6 +72,7 @@ struct life {
     enum { RELEASE_OPEN, RELEASE_UNKNOWN, RELEASE_ENDED } release;
     uint64_t count[LIFE_COUNTS], digest;
     unsigned noted;
+    uint64_t checked;  /* the disk's commits at the last check */
     char failure[600]; /* "" while all is well */
     char trace[LIFE_TRACE][120];
 };

@@ -4,31 +4,31 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ACCOUNTS_SQL                                                                               \
-    "SELECT id, kind, resource, client, limit_units, limit_delta, spent_units, spent_delta, "      \
-    "held_units, held_delta FROM ledger_accounts ORDER BY created_ms, id"
+#define BALANCES                                                                                   \
+    "limit_units, limit_delta, spent_units, spent_delta, held_units, held_delta "                  \
+    "FROM ledger_accounts ORDER BY created_ms, id"
 
 static struct model_amount amount_at(const struct db_row *row, unsigned column)
 {
     return (struct model_amount){db_row_integer(row, column), db_row_integer(row, column + 1)};
 }
 
-static struct model_account account_of(const struct db_row *row)
+static struct model_account balances_at(const struct db_row *row, unsigned column)
 {
-    struct model_account account = {
-        .limit = amount_at(row, 4), .spent = amount_at(row, 6), .held = amount_at(row, 8)};
-    db_row_copy(row, 0, account.id, sizeof account.id);
-    db_row_copy(row, 1, account.kind, sizeof account.kind);
-    db_row_copy(row, 2, account.resource, sizeof account.resource);
-    db_row_copy(row, 3, account.client, sizeof account.client);
-    return account;
+    return (struct model_account){.limit = amount_at(row, column),
+                                  .spent = amount_at(row, column + 2),
+                                  .held = amount_at(row, column + 4)};
 }
 
 static enum db_status read_account(void *context, const struct db_row *row)
 {
     struct model *model = context;
     assert(model->account_count < MODEL_ACCOUNTS);
-    model->accounts[model->account_count++] = account_of(row);
+    struct model_account *account = &model->accounts[model->account_count++];
+    *account = balances_at(row, 3);
+    db_row_copy(row, 0, account->id, sizeof account->id);
+    db_row_copy(row, 1, account->resource, sizeof account->resource);
+    db_row_copy(row, 2, account->client, sizeof account->client);
     return DB_OK;
 }
 
@@ -45,7 +45,8 @@ static enum db_status read_job(void *context, const struct db_row *row)
 bool model_read(struct model *model, struct db *db)
 {
     *model = (struct model){.account_count = 0};
-    return db_run(db, ACCOUNTS_SQL, NULL, 0, read_account, model) == DB_OK &&
+    return db_run(db, "SELECT id, resource, client, " BALANCES, NULL, 0, read_account, model) ==
+               DB_OK &&
            db_run(db, "SELECT id FROM jobs", NULL, 0, read_job, model) == DB_OK;
 }
 
@@ -100,10 +101,23 @@ void model_submit(struct model *model, const char *id, int account, struct model
         add_amount(&model->accounts[account].held, price, 1);
 }
 
+void model_cancel(struct model *model, const char *id)
+{
+    for (int i = 0; i < model->job_count; i++) {
+        struct model_job *job = &model->jobs[i];
+        if (strcmp(job->id, id) != 0 || job->over || job->freed)
+            continue;
+        job->freed = true;
+        if (job->account >= 0)
+            add_amount(&model->accounts[job->account].held, job->price, -1);
+    }
+}
+
 struct ends { /* of the jobs, as the database tells them */
     struct model *model;
     struct db *db;
     int seen, over;
+    bool idle;
     char *why;
 };
 
@@ -125,9 +139,9 @@ static bool pays_as_it_ended(const struct model_job *job, const char *state, boo
                              struct model_amount paid)
 {
     const struct model_amount *price = &job->price;
-    if (strcmp(state, "succeeded") == 0)
+    if (strcmp(state, "succeeded") == 0 || job->left)
         return paid.units == price->units && paid.delta == price->delta;
-    if (!began)
+    if (!began || job->freed)
         return paid.units == 0 && paid.delta == 0;
     return paid.units >= 0 && paid.units <= price->units && paid.delta >= 0 &&
            paid.delta <= price->delta;
@@ -143,7 +157,8 @@ static bool settle_job(struct ends *ends, struct model_job *job, const char *sta
                DB_VALUES(db_text(job->id)), read_settlement, &found);
     if (job->account < 0)
         return status == DB_OK && found.count == 0;
-    add_amount(&ends->model->accounts[job->account].held, job->price, -1);
+    if (!job->freed)
+        add_amount(&ends->model->accounts[job->account].held, job->price, -1);
     add_amount(&ends->model->accounts[job->account].spent, found.spent, 1);
     return status == DB_OK && found.count == 1 && found.held.units == -job->price.units &&
            found.held.delta == -job->price.delta &&
@@ -166,6 +181,8 @@ static enum db_status see_job(void *context, const struct db_row *row)
     bool over = strcmp(state, "queued") != 0 && strcmp(state, "running") != 0;
     ends->seen++;
     ends->over += over;
+    job->left =
+        job->left || (ends->idle && strcmp(state, "running") == 0 && db_row_integer(row, 2) != 0);
     if (job->over == over)
         return DB_OK;
     if (job->over || !settle_job(ends, job, state, db_row_integer(row, 2) != 0)) {
@@ -177,9 +194,9 @@ static enum db_status see_job(void *context, const struct db_row *row)
     return DB_OK;
 }
 
-bool model_end_jobs(struct model *model, struct db *db, char why[MODEL_WHY])
+bool model_end_jobs(struct model *model, struct db *db, bool idle, char why[MODEL_WHY])
 {
-    struct ends ends = {.model = model, .db = db, .why = why};
+    struct ends ends = {.model = model, .db = db, .idle = idle, .why = why};
     snprintf(why, MODEL_WHY, "the jobs cannot be read");
     if (db_run(db, "SELECT id, state, started_ms, q_release FROM jobs", NULL, 0, see_job, &ends) !=
         DB_OK)
@@ -206,9 +223,9 @@ static bool same_amount(struct model_amount a, struct model_amount b)
 static enum db_status compare_account(void *context, const struct db_row *row)
 {
     struct comparison *comparison = context;
-    const struct model_account is = account_of(row);
+    const struct model_account is = balances_at(row, 0);
     const struct model_account *should = &comparison->model->accounts[comparison->at++];
-    if (comparison->at <= comparison->model->account_count && strcmp(is.id, should->id) == 0 &&
+    if (comparison->at <= comparison->model->account_count &&
         same_amount(is.limit, should->limit) && same_amount(is.spent, should->spent) &&
         same_amount(is.held, should->held) && is.spent.units + is.held.units <= is.limit.units &&
         is.spent.delta + is.held.delta <= is.limit.delta)
@@ -216,8 +233,8 @@ static enum db_status compare_account(void *context, const struct db_row *row)
     snprintf(comparison->why, MODEL_WHY,
              "%s of %s %s: limit, spent, held are %lld %lld %lld and should be %lld %lld %lld "
              "(delta: %lld %lld %lld, %lld %lld %lld)",
-             is.id, is.resource, is.client, (long long)is.limit.units, (long long)is.spent.units,
-             (long long)is.held.units, (long long)should->limit.units,
+             should->id, should->resource, should->client, (long long)is.limit.units,
+             (long long)is.spent.units, (long long)is.held.units, (long long)should->limit.units,
              (long long)should->spent.units, (long long)should->held.units,
              (long long)is.limit.delta, (long long)is.spent.delta, (long long)is.held.delta,
              (long long)should->limit.delta, (long long)should->spent.delta,
@@ -229,6 +246,6 @@ bool model_compare(const struct model *model, struct db *db, char why[MODEL_WHY]
 {
     struct comparison comparison = {.model = model, .why = why};
     snprintf(why, MODEL_WHY, "the accounts cannot be read");
-    return db_run(db, ACCOUNTS_SQL, NULL, 0, compare_account, &comparison) == DB_OK &&
+    return db_run(db, "SELECT " BALANCES, NULL, 0, compare_account, &comparison) == DB_OK &&
            comparison.at == model->account_count;
 }

@@ -15,7 +15,7 @@ struct model_amount { /* in the ledger's units */
 };
 
 struct model_account {
-    char id[ID_SIZE], kind[16], resource[ID_SIZE], client[ID_SIZE];
+    char id[ID_SIZE], resource[ID_SIZE], client[ID_SIZE];
     struct model_amount limit, spent, held;
 };
 
@@ -23,6 +23,8 @@ struct model_job {
     char id[ID_SIZE];
     int account; /* that holds the price; -1: none */
     struct model_amount price;
+    bool left;  /* a worker began it and left it */
+    bool freed; /* cancelled while it waited: its hold is no more */
     bool over;
     char q_release[ID_SIZE]; /* once it is over; "" */
 };
@@ -57,9 +59,12 @@ void model_pay(struct model *model, const struct model_payment *payments, unsign
 /* Adds a job that holds PRICE on ACCOUNT. */
 void model_submit(struct model *model, const char *id, int account, struct model_amount price);
 
+/* Frees the hold of job ID: its cancellation was confirmed before it began. */
+void model_cancel(struct model *model, const char *id);
+
 /* Finds the jobs that have ended: each has exactly one settlement, which frees its whole hold and
- * pays what its end allows. False: WHY says which one has not. */
-bool model_end_jobs(struct model *model, struct db *db, char why[MODEL_WHY]);
+ * pays what its end allows. IDLE: no worker has a job now. False: WHY says which one has not. */
+bool model_end_jobs(struct model *model, struct db *db, bool idle, char why[MODEL_WHY]);
 
 /* Compares every balance with DB's. False: WHY names the account. */
 bool model_compare(const struct model *model, struct db *db, char why[MODEL_WHY]);

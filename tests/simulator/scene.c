@@ -165,7 +165,7 @@ static void make_teachers(struct making *making)
     for (int i = 0; i < SCENE_TEACHERS; i++) {
         struct scene_teacher *teacher = &scene->teachers[i];
         bool shards = i >= 2;
-        teacher->random = i == 1;
+        teacher->random = i % 2 == 1;
         make_call(making, SCENE_STEWARD, "POST", "/v1/teachers",
                   domain_path(
                       "{\"policy\":\"%s\",\"mechanism\":{%s},\"adjacency\":{%s},"
