@@ -94,6 +94,7 @@ help:
 	@echo 'make reports plots check-results   tables and plots of docs/results from the committed runs; plots as PDF; a comparison'
 	@echo 'make debug asan tsan fuzz   other builds, below build/'
 	@echo 'make fuzz-night   all fuzzers for a night; make fuzz-cover: which share of the parsers their inputs reach'
+	@echo 'make simulate SEED=1 STEPS=1000000   the whole service in one thread from a seed; make simulate-mutants: mistakes it has to find'
 	@echo 'make format lint   clang-format in place; clang-tidy and cppcheck'
 	@echo 'make install PREFIX=$(PREFIX)'
 

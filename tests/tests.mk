@@ -84,6 +84,14 @@ $(OUT)/test_simulator: $(SIMULATOR_OBJ) $(SIMULATOR_LIB) $(TEST_RUNNER)
 	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(SIMULATOR_OBJ) $(TEST_RUNNER) \
 	  -Wl,--start-group $(SIMULATOR_LIB) -Wl,--end-group $(SIMULATOR_LIBS) $(TEST_LIBS) $(LDLIBS)
 
+# Longer runs by hand: make simulate SEED=1 STEPS=10000000; and mistakes in the product that it has to find.
+.PHONY: simulate simulate-mutants
+simulate: $(OUT)/test_simulator
+	@SEED=$(or $(SEED),1) STEPS=$(or $(STEPS),1000000) $< --filter 'simulator/nothing*'
+
+simulate-mutants:
+	@python3 tests/simulator/mutants.py
+
 # These two talk to a server process and link no room of ours.
 HTTP_OBJ  := $(patsubst %,$(OUT)/%.o,$(wildcard tests/http/*.c))
 # What the crash test borrows of the HTTP tests: the process and the client.
@@ -124,8 +132,8 @@ $(OUT)/test_fuzz: tests/tests.mk
 	@chmod +x $@
 
 # No room that these link starts a thread, so ThreadSanitizer could find nothing in them, at thirty times their time.
-ONE_THREAD := statistical noninterference faults oracle
-TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(filter-out $(if $(filter tsan,$(VARIANT)),$(ONE_THREAD)),$(UNIT_TESTS) statistical http crash $(if $(filter release,$(VARIANT)),fuzz) oracle))
+ONE_THREAD := statistical noninterference faults simulator oracle
+TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(filter-out $(if $(filter tsan,$(VARIANT)),$(ONE_THREAD)),$(UNIT_TESTS) simulator statistical http crash $(if $(filter release,$(VARIANT)),fuzz) oracle))
 
 test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet $(OUT)/tacet-import-hdf5
 

@@ -213,29 +213,26 @@ static struct model_amount amount_between(const struct model_account *before,
                                  after->spent.delta - before->spent.delta};
 }
 
-/* What questions of each length cost, found by asking. */
+/* What a question of one state costs, found by asking; several cost as many times that. */
 static void make_prices(struct making *making, struct scene_teacher *teacher)
 {
     char body[256];
-    for (unsigned count = 1; count <= SCENE_COUNTS; count++) {
-        struct model before, after;
-        cr_assert(model_read(&before, making->service.auditor));
-        scene_question(0, 0, count, body);
-        make_call(making, 0, "POST", domain_path("/v1/teachers/%s/queries", teacher->id), body,
-                  200);
-        cr_assert(model_read(&after, making->service.auditor));
-        int own = teacher->client_account[0], all = teacher->account,
-            data = teacher->dataset_account;
-        teacher->price[count] = amount_between(&before.accounts[own], &after.accounts[own]);
-        struct model_amount same = amount_between(&before.accounts[all], &after.accounts[all]);
-        cr_assert_gt(same.units, 0);
-        cr_assert_eq(same.units, teacher->price[count].units);
-        if (count > 1 || data < 0)
-            continue;
-        teacher->first = amount_between(&before.accounts[data], &after.accounts[data]);
-        teacher->first.units -= same.units;
-        teacher->first.delta -= same.delta;
-    }
+    struct model before, after;
+    int own = teacher->client_account[0], all = teacher->account, data = teacher->dataset_account;
+    cr_assert(model_read(&before, making->service.auditor));
+    scene_question(0, 0, 1, body);
+    make_call(making, 0, "POST", domain_path("/v1/teachers/%s/queries", teacher->id), body, 200);
+    cr_assert(model_read(&after, making->service.auditor));
+    struct model_amount price = amount_between(&before.accounts[all], &after.accounts[all]);
+    cr_assert_gt(price.units, 0);
+    cr_assert_eq(amount_between(&before.accounts[own], &after.accounts[own]).units, price.units);
+    for (unsigned count = 1; count <= SCENE_COUNTS; count++)
+        teacher->price[count] = (struct model_amount){count * price.units, count * price.delta};
+    if (data < 0)
+        return;
+    teacher->first = amount_between(&before.accounts[data], &after.accounts[data]);
+    teacher->first.units -= price.units;
+    teacher->first.delta -= price.delta;
 }
 
 static void make_jobs(struct making *making)

@@ -2,6 +2,7 @@
  * through more; what fails says the seed with which it happens again. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,11 @@
 TestSuite(simulator, .timeout = 36000);
 
 #define LIFE_LENGTH 2000 /* steps */
+#ifdef __SANITIZE_ADDRESS__
+#define STEPS 10000
+#else
+#define STEPS 60000
+#endif
 
 static const char *const names[LIFE_COUNTS] = {
     "steps",   "requests", "answers", "replays",          "refusals",
@@ -41,11 +47,25 @@ static void show_trace(const struct life *life)
     }
 }
 
+static const struct life *living;
+
+/* The product's own assertions and faults end the program: this says where, too. */
+static void say_where(int number)
+{
+    dprintf(STDERR_FILENO, "SEED=%" PRIu64 " step %" PRIu64 ": signal %d\n", living->seed,
+            living->count[LIFE_STEPS], number);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
 /* Lives from SEED on, until there were so many STEPS. */
 static void live(const struct scene *scene, uint64_t seed, uint64_t steps, uint64_t *counts)
 {
     struct life *life = malloc(sizeof *life);
     cr_assert_not_null(life);
+    living = life;
+    signal(SIGABRT, say_where);
+    signal(SIGSEGV, say_where);
     while (counts[LIFE_STEPS] < steps) {
         bool good = life_run(life, scene, seed, LIFE_LENGTH);
         for (int i = 0; i < LIFE_COUNTS; i++)
@@ -55,6 +75,8 @@ static void live(const struct scene *scene, uint64_t seed, uint64_t steps, uint6
         cr_assert(good, "SEED=%" PRIu64 " %s", seed, life->failure);
         seed++;
     }
+    signal(SIGABRT, SIG_DFL);
+    signal(SIGSEGV, SIG_DFL);
     free(life);
 }
 
@@ -63,7 +85,7 @@ Test(simulator, nothing_is_unspent_or_drawn_twice)
     uint64_t counts[LIFE_COUNTS] = {0}, seed = number_of("SEED", 1);
     struct scene *scene = open_scene();
     clock_t begun = clock();
-    live(scene, seed, number_of("STEPS", 100000), counts);
+    live(scene, seed, number_of("STEPS", STEPS), counts);
     fprintf(stderr, "seeds from %" PRIu64 ":", seed);
     for (int i = 0; i < LIFE_COUNTS; i++)
         fprintf(stderr, " %" PRIu64 " %s%s", counts[i], names[i], i + 1 < LIFE_COUNTS ? "," : "");

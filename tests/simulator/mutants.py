@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Mutants of the product that the simulator has to find.
+
+Each row of MUTANTS puts a mistake into one file of a copy of the tree, builds test_simulator there and lives until the mistake is
+found. A row whose old text does not stand in its file exactly once fails: the code has moved, so move the row.
+
+    tests/simulator/mutants.py [--steps N] [--copy DIRECTORY] [NAME...]
+
+The copy is made anew unless it exists. MAKE (default "make -j2") builds. Run by hand: it takes a minute for each two mutants.
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+LIFE = 2000  # steps, as in simulator_test.c
+
+MUTANTS = [
+    # name, file, old text, new text
+    ("the client does not pay", "api/teachers/query.c",
+     "{{query->standing.account, cost->units, cost->delta_units},", "{{query->standing.account, 0, 0},"),
+    ("the teacher's account does not pay", "storage/ledger/ledger_charge.c",
+     "    for (unsigned i = 0; status == DB_OK && out->verdict == LEDGER_OK && i < out->count; i++) {\n"
+     "        struct ledger_part *part = &out->parts[i];\n        struct ledger_entry entry = {.time_ms = charge->now_ms,\n"
+     "                                     .kind = LEDGER_ENTRY_DEBIT,",
+     "    for (unsigned i = 0; status == DB_OK && out->verdict == LEDGER_OK && i < 1; i++) {\n"
+     "        struct ledger_part *part = &out->parts[i];\n        struct ledger_entry entry = {.time_ms = charge->now_ms,\n"
+     "                                     .kind = LEDGER_ENTRY_DEBIT,"),
+    ("several states for the price of one", "api/teachers/query.c",
+     "!ledger_units_times(price.units, query->count, &query->cost.units)",
+     "!ledger_units_times(price.units, 1, &query->cost.units)"),
+    ("the dataset's first answer costs no more", "api/teachers/query.c",
+     "if (status == DB_OK && cap.spent_units == 0) {", "if (status == DB_OK && cap.spent_units < 0) {"),
+    ("an answer although the budget is held", "api/teachers/query.c",
+     "    else if (outcome.verdict != LEDGER_OK)\n        return budget_refused(call, &outcome);\n    query->account",
+     "    else if (outcome.verdict == LEDGER_EXHAUSTED)\n        return budget_refused(call, &outcome);\n    query->account"),
+    ("a random answer although the budget is only held", "api/teachers/query.c",
+     "query->random = outcome.verdict == LEDGER_EXHAUSTED &&", "query->random = outcome.verdict != LEDGER_OK &&"),
+    ("a random answer is not marked", "api/teachers/query_reply.c",
+     "    if (answer->random)", "    if (answer->random && answer->floor)"),
+    ("what is held does not count", "storage/ledger/ledger_charge.c",
+     "    if (a->spent_units + a->held_units + part->requested_units > a->limit_units ||",
+     "    if (a->spent_units + part->requested_units > a->limit_units ||"),
+    ("a lost hold", "storage/ledger/ledger_hold.c",
+     "                                 .held_units = part->requested_units,", "                                 .held_units = 0,"),
+    ("a hold that is not freed", "storage/ledger/ledger_hold.c",
+     ".held_units = -held->units,", ".held_units = 0,"),
+    ("a settlement pays nothing", "storage/ledger/ledger_hold.c",
+     "                                 .kind = LEDGER_ENTRY_SETTLE,\n"
+     "                                 .spent_units = part->requested_units,",
+     "                                 .kind = LEDGER_ENTRY_SETTLE,\n                                 .spent_units = 0,"),
+    ("a job ends without a settlement", "api/jobs/run/job_finish.c",
+     "    if (job->account[0] == '\\0')\n        return DB_OK;\n    const struct ledger_charge charge",
+     "    if (job->account[0] != '\\0')\n        return DB_OK;\n    const struct ledger_charge charge"),
+    ("a job that was left pays for its last steps alone", "api/jobs/run/job_finish.c",
+     "if (finish->ending->policy || run->release || run->resumed)", "if (finish->ending->policy || run->release)"),
+    ("a job that succeeds pays nothing", "api/jobs/run/job_finish.c",
+     "    finish->units = job->hold_units;", "    finish->units = run->resumed ? job->hold_units : 0;"),
+    ("a cancelled job keeps its hold", "api/jobs/jobs.c",
+     "    case JOB_CANCEL_DONE: problem = release_hold(call, job); break;", "    case JOB_CANCEL_DONE: break;"),
+    ("a running job that is cancelled is free", "api/jobs/jobs.c",
+     "    case JOB_CANCEL_REQUESTED: break;", "    case JOB_CANCEL_REQUESTED: problem = release_hold(call, job); break;"),
+    ("a lost lease ends the job all the same", "api/jobs/run/job_finish.c",
+     "    if (status == DB_OK && !ours) {", "    if (status == DB_OK && !ours && !run) {"),
+    ("a job without a hold", "api/jobs/jobs.c",
+     "    if (problem == PROBLEM_NONE)\n        problem = hold_price(call, wish, &job);",
+     "    if (problem != PROBLEM_NONE)\n        problem = hold_price(call, wish, &job);"),
+    ("a reused key gets the old answer", "api/call/idempotency.c",
+     "    if (sodium_memcmp(ours, answer.fingerprint, sizeof ours) != 0) {",
+     "    if (sodium_memcmp(ours, answer.fingerprint, sizeof ours) > 0) {"),
+    ("an answer is not stored", "api/call/call_serve.c",
+     "    return idempotency_store(call, key);", "    return PROBLEM_NONE;"),
+    ("an answer is stored without its last byte", "api/call/idempotency.c",
+     "        .status = reply->status, .body_size = size, .created_ms", "        .status = reply->status, .body_size = size - 1, .created_ms"),
+    ("keys of all clients are one", "storage/answers/answers.c",
+     '"WHERE client = $1 AND key = $2",', '"WHERE $1 = $1 AND key = $2 LIMIT 1",'),
+    ("the answer leaves, whatever becomes of the debit", "server/batch.c",
+     "    if (status != DB_OK)\n        batch_answer_failure(place, list, status);",
+     "    if (status == DB_RETRY)\n        batch_answer_failure(place, list, status);"),
+    ("a commit that failed is taken for a good one", "server/batch.c",
+     "    status = db_commit_batch(place->db);", "    if (db_commit_batch(place->db) == DB_RETRY)\n        status = DB_RETRY;"),
+    ("a request that failed half way stays in its batch", "storage/db/db.c",
+     "db->driver->changes(db->connection) != before) {", "db->driver->changes(db->connection) < before) {"),
+    ("a savepoint that is never rolled back", "storage/db/db.c",
+     "    if (status != DB_OK)\n        undo_step(db);", "    if (status == DB_RETRY)\n        undo_step(db);"),
+    ("balances of a batch are not written", "storage/ledger/ledger_batch.c",
+     "        if (account->row.entries == account->now.entries)", "        if (account->row.entries + 1 == account->now.entries)"),
+    ("a batch commits although its balances failed", "storage/db/db.c",
+     "    enum db_status status = commit ? write_batch_state(db) : db->lost;\n    if (status == DB_OK && commit) {",
+     "    enum db_status status = commit ? write_batch_state(db) : db->lost;\n"
+     "    if (commit && db->lost == DB_OK && status != DB_RETRY) {"),
+    ("a limit below what is spent", "storage/ledger/ledger_account.c",
+     "    if (l->limit_units < a->spent_units + a->held_units ||", "    if (l->limit_units < a->held_units ||"),
+    ("an ended release answers from the shelf", "api/releases/q_releases.c",
+     "    q_shelf_drop(call->app, row->id);\n", ""),
+    ("an ended release answers who just asked", "api/releases/q_releases.c",
+     "    pass_end_all(call->app);\n    return call_reply_empty", "    return call_reply_empty"),
+    ("any secret is good", "api/call/auth.c",
+     "bool same = sodium_memcmp(hash, client.secret_hash, sizeof hash) == 0;",
+     "bool same = sodium_memcmp(hash, client.secret_hash, 0) == 0;"),
+    ("strangers cancel jobs", "api/jobs/jobs.c",
+     "strcmp(job->owner, call->caller.id) != 0))", "strcmp(job->owner, call->caller.id) == 7777))"),
+    ("an entry that could not be written is forgotten", "storage/ledger/ledger_entry.c",
+     "    return status == DB_NONE ? DB_RETRY : status;\n}\n\n/* ---- reading */",
+     "    return status == DB_NONE ? DB_RETRY : DB_OK;\n}\n\n/* ---- reading */"),
+]
+
+
+def replaced(text, row):
+    name, path, old, new = row
+    if text.count(old) != 1:
+        sys.exit(f"{name}: its old text is {text.count(old)} times in {path}; move the row to where the code is now")
+    return text.replace(old, new)
+
+
+def live(copy, steps):
+    """The steps until the simulator found something, and what; None: nothing."""
+    run = subprocess.run(["build/release/test_simulator", "--filter", "simulator/nothing*"], cwd=copy, capture_output=True,
+                         text=True, env=dict(os.environ, STEPS=str(steps), SEED="1"))
+    if run.returncode == 0:
+        return None
+    found = re.search(r"SEED=(\d+) step (\d+): (.*)", run.stderr)
+    if found:
+        return (int(found[1]) - 1) * LIFE + int(found[2]), found[3][:90]
+    last = [line for line in run.stderr.splitlines() if "ssert" in line or "CRASH" in line or "rror" in line]
+    return -1, (last or ["it ended"])[0][:90]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--steps", type=int, default=200000)
+    parser.add_argument("--copy")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    copy = arguments.copy or tempfile.mkdtemp(prefix="tacet-mutants-")
+    rows = [row for row in MUTANTS if not arguments.names or row[0] in arguments.names]
+    for row in rows:  # all of them before the first is built
+        replaced(open(row[1]).read(), row)
+    if not os.path.exists(os.path.join(copy, "Makefile")):
+        shutil.copytree(".", copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git", "test_*"))
+    make = os.environ.get("MAKE", "make -j2") + " build/release/test_simulator"
+    missed = 0
+    for row in rows:
+        path = os.path.join(copy, row[1])
+        sound = open(row[1]).read()
+        open(path, "w").write(replaced(sound, row))
+        try:
+            built = subprocess.run(make, shell=True, cwd=copy, capture_output=True, text=True)
+            if built.returncode != 0:
+                sys.exit(f"{row[0]}: does not build\n{built.stderr[-2000:]}")
+            found = live(copy, arguments.steps)
+        finally:
+            open(path, "w").write(sound)
+        missed += found is None
+        told = "MISSED" if found is None else f"{found[0] if found[0] >= 0 else 'assert':>8}  {found[1]}"
+        print(f"{row[0]:52} {told}", flush=True)
+    print(f"{len(rows) - missed} of {len(rows)} found")
+    if not arguments.copy:
+        shutil.rmtree(copy)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
