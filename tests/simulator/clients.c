@@ -68,9 +68,11 @@ static void choose_what(struct life *life, struct flight *flight)
     } else if (dice < 80) {
         flight->what = LIFE_LIE;
         flight->which = life_draw(life, 6);
-    } else if (life_chance(life, 400)) {
-        flight->what = LIFE_END;
-        flight->person = SCENE_STEWARD;
+    } else if (life_chance(life, 200)) {
+        static const enum life_what ends[] = {LIFE_END, LIFE_DELETE, LIFE_REVOKE};
+        flight->what = ends[life_draw(life, 3)];
+        flight->which = life_draw(life, SCENE_STUDENTS);
+        flight->person = flight->what == LIFE_REVOKE ? SCENE_ADMIN : SCENE_STEWARD;
     }
     if (flight->what == LIFE_QUESTION || flight->what == LIFE_JOB)
         choose_asked(life, flight);
@@ -145,6 +147,14 @@ static void word_request(const struct life *life, const struct flight *flight, s
     case LIFE_END:
         request->method = "DELETE";
         snprintf(w->path, sizeof w->path, "/v1/q-releases/%s", scene->release);
+        break;
+    case LIFE_DELETE:
+        request->method = "DELETE";
+        snprintf(w->path, sizeof w->path, "/v1/datasets/%s", scene->dataset);
+        break;
+    case LIFE_REVOKE:
+        request->method = "DELETE";
+        snprintf(w->path, sizeof w->path, "/v1/clients/%s", scene->client[flight->which]);
         break;
     case LIFE_BUDGET:
         request->method = "PUT";
@@ -265,11 +275,26 @@ static void take_answer(struct life *life, struct asked *asked, const char *answ
                   asked->number, verdict, asked->answer);
 }
 
+/* Something was seen to be GONE, or to stand. */
+static void learn_fate(struct life *life, enum life_fate *fate, bool gone, const char *what)
+{
+    if (gone ? *fate == FATE_STANDS : *fate == FATE_GONE)
+        life_fail(life, "%s is %s", what, gone ? "gone" : "back");
+    *fate = gone ? FATE_GONE : FATE_STANDS;
+}
+
+static bool needs_dataset(const struct asked *asked)
+{
+    return asked->what == LIFE_JOB || asked->which >= 2;
+}
+
 static void judge_good(struct life *life, struct flight *flight, const struct api_reply *reply)
 {
     struct asked *asked = flight->asked;
     bool same = asked->variant < 0 || asked->variant == (int)flight->variant;
     if (!asked->stored) {
+        if (needs_dataset(asked))
+            learn_fate(life, &life->dataset, false, "the dataset");
         take_answer(life, asked, reply_text(reply), reply->body_size);
     } else if (!same || asked->size != reply->body_size ||
                memcmp(asked->answer, reply_text(reply), asked->size) != 0) {
@@ -295,6 +320,12 @@ static void judge_keyed(struct life *life, struct flight *flight, const struct a
         asked->variant = (int)!flight->variant;
         return;
     }
+    if (needs_dataset(asked) && !asked->stored) {
+        bool gone = reply_says(reply, asked->what == LIFE_JOB ? "not-found" : "teacher-silent");
+        learn_fate(life, &life->dataset, gone, "the dataset");
+        if (gone)
+            return;
+    }
     bool exhausted = reply_says(reply, "budget-exhausted");
     bool reserved = reply_says(reply, "budget-reserved");
     enum model_verdict verdict = weigh_asked(life, asked, false, NULL);
@@ -303,6 +334,35 @@ static void judge_keyed(struct life *life, struct flight *flight, const struct a
         (reserved && verdict != MODEL_RESERVED) || (!exhausted && !reserved))
         life_fail(life, "k-%u was refused (by the model: %d%s): %d %.300s", asked->number, verdict,
                   asked->stored ? ", and it has an answer" : "", reply->status, reply_text(reply));
+}
+
+/* The reply to a request that ends something: 204, or BEFORE when that was done before. */
+static void judge_end(struct life *life, enum life_fate *fate, int status, int before,
+                      const char *what)
+{
+    if (status != 204 && status != before)
+        life_fail(life, "the end of %s: %d", what, status);
+    if (status == 204 ? *fate == FATE_GONE : *fate == FATE_STANDS)
+        life_fail(life, "%s was %s", what, status == 204 ? "ended twice" : "never ended");
+    *fate = FATE_GONE;
+}
+
+static bool has_jobs(const struct life *life)
+{
+    for (int i = 0; i < life->model.job_count; i++)
+        if (!life->model.jobs[i].over && !life->model.jobs[i].freed)
+            return true;
+    return false;
+}
+
+/* True when the reply is a refusal because its student was revoked. */
+static bool judge_student(struct life *life, const struct flight *flight, int status)
+{
+    bool lies = flight->what == LIFE_LIE && flight->which != 3 && flight->which != 4;
+    if (flight->person >= SCENE_STUDENTS || lies)
+        return false;
+    learn_fate(life, &life->student[flight->person], status == 401, "a student");
+    return status == 401;
 }
 
 static void judge_release(struct life *life, const struct flight *flight,
@@ -315,9 +375,7 @@ static void judge_release(struct life *life, const struct flight *flight,
     if (is_open && (strlen(values) != reply->body_size ||
                     memcmp(values, reply_text(reply), reply->body_size) != 0))
         life_fail(life, "the release was drawn again: %.200s %.200s", values, reply_text(reply));
-    if (is_open ? life->release == RELEASE_ENDED : life->release == RELEASE_OPEN)
-        life_fail(life, "the release is %s", is_open ? "back" : "gone");
-    life->release = is_open ? RELEASE_OPEN : RELEASE_ENDED;
+    learn_fate(life, &life->release, !is_open, "the release");
 }
 
 static void judge_budget(struct life *life, const struct flight *flight,
@@ -328,6 +386,9 @@ static void judge_budget(struct life *life, const struct flight *flight,
     struct model_amount limit = teacher->budget[flight->other % SCENE_BUDGETS];
     struct model_account *account = &life->model.accounts[teacher->client_account[student]];
     bool fits = account->spent.units <= limit.units && account->spent.delta <= limit.delta;
+    learn_fate(life, &life->student[student], reply->status == 404, "a student");
+    if (reply->status == 404)
+        return;
     if (reply->status != (fits ? 200 : 409))
         life_fail(life, "a budget: %d %.300s", reply->status, reply_text(reply));
     else if (fits)
@@ -352,10 +413,17 @@ static void judge_other(struct life *life, struct flight *flight, const struct a
             life_fail(life, "a job: %d %.200s", status, reply_text(reply));
         break;
     case LIFE_RELEASE: judge_release(life, flight, reply); break;
-    case LIFE_END:
-        if (status == 204 ? life->release == RELEASE_ENDED : status != 409)
-            life_fail(life, "the end of the release: %d", status);
-        life->release = RELEASE_ENDED;
+    case LIFE_END: judge_end(life, &life->release, status, 409, "the release"); break;
+    case LIFE_DELETE:
+        if (status == 204 && has_jobs(life))
+            life_fail(life, "the dataset was deleted under a job");
+        if (status != 409 || !has_jobs(life))
+            judge_end(life, &life->dataset, status, 404, "the dataset");
+        break;
+    case LIFE_REVOKE:
+        if (status != 204) /* the first time and ever after */
+            life_fail(life, "a student is revoked: %d", status);
+        life->student[flight->which] = FATE_GONE;
         break;
     case LIFE_BUDGET: judge_budget(life, flight, reply); break;
     case LIFE_LIE:
@@ -393,8 +461,8 @@ void life_judge(struct life *life, struct flight *flight)
     if (reply->status >= 500) {
         if (disk.failures == flight->failures)
             life_fail(life, "%d without a fault: %.300s", reply->status, reply_text(reply));
-        if (flight->what == LIFE_END && life->release == RELEASE_OPEN)
-            life->release = RELEASE_UNKNOWN;
+    } else if (judge_student(life, flight, reply->status)) {
+        life->count[LIFE_REFUSALS]++;
     } else if (is_keyed(flight)) {
         judge_keyed(life, flight, reply);
     } else {
@@ -405,12 +473,22 @@ void life_judge(struct life *life, struct flight *flight)
 
 /* ---- after a crash */
 
+static void lose_fate(enum life_fate *fate)
+{
+    if (*fate == FATE_STANDS)
+        *fate = FATE_UNKNOWN;
+}
+
 void life_lose_flights(struct life *life)
 {
     while (life->flight_count > 0) {
         struct flight *flight = life->flights[0];
-        if (flight->what == LIFE_END && life->release == RELEASE_OPEN)
-            life->release = RELEASE_UNKNOWN;
+        if (flight->what == LIFE_END)
+            lose_fate(&life->release);
+        if (flight->what == LIFE_DELETE)
+            lose_fate(&life->dataset);
+        if (flight->what == LIFE_REVOKE)
+            lose_fate(&life->student[flight->which]);
         if (flight->what == LIFE_BUDGET)
             life->budgets[flight->which][flight->other / SCENE_BUDGETS] |=
                 1u << flight->other % SCENE_BUDGETS;

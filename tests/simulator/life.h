@@ -16,6 +16,8 @@ enum life_what {
     LIFE_LOOK,    /* at a job */
     LIFE_RELEASE, /* ask the Q-release at a point */
     LIFE_END,     /* end it */
+    LIFE_DELETE,  /* the dataset */
+    LIFE_REVOKE,  /* a student */
     LIFE_BUDGET,  /* give a client another budget */
     LIFE_LIE,     /* something that must be refused */
 };
@@ -40,6 +42,12 @@ struct flight { /* a request under way */
     unsigned variant;
     uint64_t failures; /* of the disk before it was sent */
     enum service_way way;
+};
+
+enum life_fate { /* of what can be ended once and for ever */
+                 FATE_STANDS,
+                 FATE_UNKNOWN, /* the process ended while it was being ended */
+                 FATE_GONE,
 };
 
 enum life_count {
@@ -69,7 +77,7 @@ struct life {
     unsigned flight_count;
     /* Budgets that were asked for and perhaps given before the process ended: a bit for each. */
     unsigned budgets[SCENE_TEACHERS][SCENE_STUDENTS];
-    enum { RELEASE_OPEN, RELEASE_UNKNOWN, RELEASE_ENDED } release;
+    enum life_fate release, dataset, student[SCENE_STUDENTS];
     uint64_t count[LIFE_COUNTS], digest;
     unsigned noted;
     uint64_t checked;  /* the disk's commits at the last check */

@@ -233,6 +233,7 @@ static void make_prices(struct making *making, struct scene_teacher *teacher)
     teacher->first = amount_between(&before.accounts[data], &after.accounts[data]);
     teacher->first.units -= price.units;
     teacher->first.delta -= price.delta;
+    cr_assert_gt(teacher->first.units, 0); /* docs/proofs/shards.md */
 }
 
 static void make_jobs(struct making *making)
