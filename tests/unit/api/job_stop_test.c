@@ -127,3 +127,23 @@ Test(job_stop, pay_all_when_cancelled_after_a_pause)
     domain_expect_whole_ledger(f);
     fixture_close(f);
 }
+
+/* The clock may have been set back to the very moment at which the first worker began. */
+Test(job_stop, pay_all_when_cancelled_after_a_crash_in_the_same_millisecond)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
+    double reserved = response_number(made, "/privacy/reserved/epsilon");
+    struct job_row job;
+    cr_assert_eq(jobs_claim(fixture_db(f), "dead", fixture_app(f)->settings.now_ms(), 1, &job),
+                 DB_OK);
+    job_done(&job);
+    cr_assert_eq(jobs_expire_leases(fixture_db(f)), DB_OK);
+    const char *cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"));
+    expect_status(fixture_post(f, "steward", cancel, NULL), 200);
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    cr_assert_str_eq(response_text(domain_job(f, made), "/state"), "cancelled");
+    cr_assert_float_eq(domain_spent(f, id), reserved, 1e-12);
+    fixture_close(f);
+}
