@@ -160,6 +160,10 @@ static bool settle_job(struct ends *ends, struct model_job *job, const char *sta
     if (!job->freed)
         add_amount(&ends->model->accounts[job->account].held, job->price, -1);
     add_amount(&ends->model->accounts[job->account].spent, found.spent, 1);
+    snprintf(
+        ends->why, MODEL_WHY, "%s %s%s%s, and its %d settlements pay %lld and free %lld of %lld",
+        job->id, state, began ? ", begun" : "", job->left ? ", left by a worker" : "", found.count,
+        (long long)found.spent.units, (long long)-found.held.units, (long long)job->price.units);
     return status == DB_OK && found.count == 1 && found.held.units == -job->price.units &&
            found.held.delta == -job->price.delta &&
            pays_as_it_ended(job, state, began, found.spent);
@@ -186,7 +190,8 @@ static enum db_status see_job(void *context, const struct db_row *row)
     if (job->over == over)
         return DB_OK;
     if (job->over || !settle_job(ends, job, state, db_row_integer(row, 2) != 0)) {
-        snprintf(ends->why, MODEL_WHY, "%s %s, and is not settled as it should be", id, state);
+        if (job->over)
+            snprintf(ends->why, MODEL_WHY, "%s is %s again", id, state);
         return DB_FAILED;
     }
     job->over = true;
