@@ -1,6 +1,7 @@
 #include "tests/simulator/disk.h"
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -159,6 +160,32 @@ bool disk_copy(const char *from, const char *to)
         good = good && disk_copy_file(source, target);
     }
     return good;
+}
+
+bool disk_move(const char *from, const char *to)
+{
+    bool good = true;
+    char source[160], target[160];
+    mkdir(to, S_IRWXU);
+    for (size_t i = 0; i < sizeof disk_files / sizeof disk_files[0]; i++) {
+        snprintf(source, sizeof source, "%s/%s", from, disk_files[i]);
+        snprintf(target, sizeof target, "%s/%s", to, disk_files[i]);
+        good = (rename(source, target) == 0 || access(source, F_OK) != 0) && good;
+    }
+    return good;
+}
+
+/* SQLite calls it for every connection that is opened. */
+static int disk_keep_log(sqlite3 *handle, char **error, const void *api)
+{
+    (void)error;
+    (void)api;
+    return sqlite3_db_config(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+}
+
+void disk_keeps_logs(void)
+{
+    sqlite3_auto_extension((void (*)(void))disk_keep_log);
 }
 
 void disk_remove(const char *directory)

@@ -35,6 +35,14 @@ void disk_heal(void);
  * (mode 0700) or holds none of them. False: it cannot. */
 bool disk_copy(const char *from, const char *to);
 
+/* Moves them there: quicker. The connections that are open on them must be closed afterwards, after
+ * disk_keeps_logs. */
+bool disk_move(const char *from, const char *to);
+
+/* From now on a connection that is closed leaves the write-ahead log as it is, as the end of a
+ * process does. */
+void disk_keeps_logs(void);
+
 /* Removes the files of a data directory, and it. */
 void disk_remove(const char *directory);
 

@@ -238,11 +238,12 @@ static bool start_process(struct life *life, const char *from)
 {
     char directory[112], why[400] = "";
     snprintf(directory, sizeof directory, "%s.%u", life->scene->directory, ++life->processes);
-    if (!disk_copy(from, directory)) {
-        life_fail(life, "the data directory cannot be copied");
+    bool first = !life->service.database;
+    if (!(first ? disk_copy : disk_move)(from, directory)) {
+        life_fail(life, "the data directory cannot be moved");
         return false;
     }
-    if (life->service.database) {
+    if (!first) {
         disk.dead = true; /* it ends as it stands */
         service_end(&life->service);
         disk_remove(from);
@@ -254,6 +255,10 @@ static bool start_process(struct life *life, const char *from)
         disk.dies_at = disk.calls + life_draw(life, 100); /* it may end while it starts */
     bool started = service_start(&life->service, directory, why, sizeof why);
     life_note(life, "process %u", life->processes);
+    disk.aside = true;
+    if (started && !life_chance(life, 4)) /* a long log makes every start slow */
+        (void)db_run(life->service.auditor, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, 0, NULL, NULL);
+    disk.aside = false;
     if (!started && !disk.dead)
         life_fail(life, "process %u does not start: %s", life->processes, why);
     return started;
@@ -312,6 +317,7 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     chance_begin(seed);
     disk.aside = disk.dead = false;
     disk.context = life;
+    disk_keeps_logs();
     disk.between = NULL;
     if (start_process(life, scene->directory))
         disk.between = meanwhile;
