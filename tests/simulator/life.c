@@ -80,6 +80,7 @@ static void check_life(struct life *life)
 /* ---- what can happen */
 
 static void take_step(struct life *life);
+static enum api_job_turn take_turn(struct life *life);
 
 /* What other threads do while one stands still outside of any transaction. */
 static void meanwhile(void *context)
@@ -90,6 +91,11 @@ static void meanwhile(void *context)
     life->stirred = true; /* the one that stands still may have ended a job */
     check_life(life);
     life->depth++;
+    if ((life->service.worker_busy[0] || life->service.worker_busy[1]) && life_chance(life, 6)) {
+        service_clock_ms += 60000; /* so long that another worker takes its job */
+        (void)take_turn(life);
+        check_life(life);
+    }
     for (unsigned i = 1 + life_draw(life, 4); i > 0 && !is_over(life); i--)
         take_step(life);
     life->depth--;
