@@ -48,7 +48,10 @@ static void choose_what(struct life *life, struct flight *flight)
     flight->person = life_draw(life, SCENE_STUDENTS);
     flight->what = LIFE_RELEASE;
     flight->which = life_draw(life, SCENE_POINTS);
-    if (dice < 62) {
+    if (life->deletes) {
+        flight->what = LIFE_DELETE;
+        flight->person = SCENE_STEWARD;
+    } else if (dice < 62) {
         flight->what = LIFE_QUESTION;
         flight->which = life_draw(life, SCENE_TEACHERS);
     } else if (dice < 65) {

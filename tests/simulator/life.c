@@ -81,6 +81,32 @@ static void check_life(struct life *life)
 
 static void take_step(struct life *life);
 static enum api_job_turn take_turn(struct life *life);
+static void run_one(struct life *life);
+
+static bool plans_job(const struct life *life)
+{
+    for (unsigned i = 0; i < life->flight_count; i++)
+        if (life->flights[i]->what == LIFE_JOB && life->flights[i]->way == SERVICE_ANSWERED)
+            return true;
+    return false;
+}
+
+/* What a thread that stands still has to fear most. */
+static void cross_threads(struct life *life)
+{
+    if ((life->service.worker_busy[0] || life->service.worker_busy[1]) && life_chance(life, 6)) {
+        service_clock_ms += 60000; /* so long that another worker takes its job */
+        (void)take_turn(life);
+    } else if (plans_job(life) && life_chance(life, 10)) {
+        life->deletes = true; /* the data that it is about */
+        life_send(life);
+        life->deletes = false;
+        run_one(life);
+    } else {
+        return;
+    }
+    check_life(life);
+}
 
 /* What other threads do while one stands still outside of any transaction. */
 static void meanwhile(void *context)
@@ -91,11 +117,7 @@ static void meanwhile(void *context)
     life->stirred = true; /* the one that stands still may have ended a job */
     check_life(life);
     life->depth++;
-    if ((life->service.worker_busy[0] || life->service.worker_busy[1]) && life_chance(life, 6)) {
-        service_clock_ms += 60000; /* so long that another worker takes its job */
-        (void)take_turn(life);
-        check_life(life);
-    }
+    cross_threads(life);
     for (unsigned i = 1 + life_draw(life, 4); i > 0 && !is_over(life); i--)
         take_step(life);
     life->depth--;

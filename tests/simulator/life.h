@@ -71,6 +71,7 @@ struct life {
     struct model model;
     unsigned processes, depth;
     bool stirred; /* jobs may have changed */
+    bool deletes; /* the next request deletes the dataset */
     unsigned asked_count, asked_by[SCENE_PEOPLE];
     struct asked asked[LIFE_ASKED];
     struct flight *flights[LIFE_FLIGHTS];
