@@ -1,0 +1,367 @@
+/* How answers are judged, and what is found out about requests whose process ended. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/answers/answers.h"
+#include "tests/simulator/life.h"
+
+static const char *reply_text(const struct api_reply *reply)
+{
+    const char *text = reply->body ? reply->body : reply->static_body;
+    return text ? text : "";
+}
+
+static bool reply_says(const struct api_reply *reply, const char *text)
+{
+    const char *body = reply_text(reply);
+    return reply->body_size > 0 && memmem(body, reply->body_size, text, strlen(text)) != NULL;
+}
+
+static unsigned payments_of(const struct life *life, const struct asked *asked,
+                            struct model_payment out[3])
+{
+    const struct scene_teacher *teacher = &life->scene->teachers[asked->which];
+    struct model_amount price = teacher->price[asked->count];
+    out[0] = (struct model_payment){teacher->client_account[asked->person], price};
+    out[1] = (struct model_payment){teacher->account, price};
+    if (teacher->dataset_account < 0)
+        return 2;
+    if (life->model.accounts[teacher->account].spent.units == 0) {
+        price.units += teacher->first.units;
+        price.delta += teacher->first.delta;
+    }
+    out[2] = (struct model_payment){teacher->dataset_account, price};
+    return 3;
+}
+
+/* What the model says of a new question or job; pays or holds when PAY and all is well. */
+static enum model_verdict weigh_asked(struct life *life, const struct asked *asked, bool pay,
+                                      const char *answer)
+{
+    struct model_payment payments[3];
+    unsigned count = 1;
+    int data = life->scene->teachers[2].dataset_account;
+    if (asked->what == LIFE_JOB)
+        payments[0] = (struct model_payment){data, life->scene->job_price[asked->which]};
+    else
+        count = payments_of(life, asked, payments);
+    enum model_verdict verdict = model_weigh(&life->model, payments, count);
+    if (!pay || verdict != MODEL_PAYS)
+        return verdict;
+    if (asked->what == LIFE_JOB) {
+        char id[ID_SIZE];
+        scene_text(answer, "id", id);
+        model_submit(&life->model, id, data, payments[0].amount);
+    } else {
+        model_pay(&life->model, payments, count);
+    }
+    return verdict;
+}
+
+static bool is_random(const char *answer, size_t size)
+{
+    return memmem(answer, size, "\"random\":true", 13) != NULL;
+}
+
+/* A good answer that was not seen before takes its effect. */
+static void take_answer(struct life *life, struct asked *asked, const char *answer, size_t size)
+{
+    bool random = is_random(answer, size);
+    asked->stored = true;
+    asked->answer = malloc(size + 1);
+    if (!asked->answer)
+        abort();
+    memcpy(asked->answer, answer, size);
+    asked->answer[size] = '\0';
+    asked->size = size;
+    life->checked = DISK_UNKNOWN;
+    life->count[LIFE_ANSWERS]++;
+    enum model_verdict verdict = weigh_asked(life, asked, !random, asked->answer);
+    bool moved = asked->what == LIFE_QUESTION && life->budgets[asked->which][asked->person] != 0;
+    if (random && (verdict == MODEL_EXHAUSTED || moved) &&
+        life->scene->teachers[asked->which].random)
+        return;
+    if (random || verdict != MODEL_PAYS)
+        life_fail(life, "k-%u was answered, and by the model (%d) it could not pay: %.300s",
+                  asked->number, verdict, asked->answer);
+}
+
+/* Something was seen to be GONE, or to stand. */
+static void learn_fate(struct life *life, enum life_fate *fate, bool gone, const char *what)
+{
+    if (gone ? *fate == FATE_STANDS : *fate == FATE_GONE)
+        life_fail(life, "%s is %s", what, gone ? "gone" : "back");
+    *fate = gone ? FATE_GONE : FATE_STANDS;
+}
+
+static bool needs_dataset(const struct asked *asked)
+{
+    return asked->what == LIFE_JOB || asked->which >= 2;
+}
+
+static void judge_good(struct life *life, struct flight *flight, const struct api_reply *reply)
+{
+    struct asked *asked = flight->asked;
+    bool same = asked->variant < 0 || asked->variant == (int)flight->variant;
+    if (!asked->stored) {
+        if (needs_dataset(asked))
+            learn_fate(life, &life->dataset, false, "the dataset");
+        take_answer(life, asked, reply_text(reply), reply->body_size);
+    } else if (!same || asked->size != reply->body_size ||
+               memcmp(asked->answer, reply_text(reply), asked->size) != 0) {
+        life_fail(life, "k-%u has two answers:\n%.200s\n%.*s", asked->number, asked->answer, 200,
+                  reply_text(reply));
+    } else {
+        life->count[LIFE_REPLAYS]++;
+    }
+    asked->variant = (int)flight->variant;
+}
+
+static void judge_keyed(struct life *life, struct flight *flight, const struct api_reply *reply)
+{
+    struct asked *asked = flight->asked;
+    if (reply->status == 200 || reply->status == 202) {
+        judge_good(life, flight, reply);
+        return;
+    }
+    life->count[LIFE_REFUSALS]++;
+    if (reply->status == 422 && reply_says(reply, "idempotency-key-reused")) {
+        if (!asked->stored || asked->variant == (int)flight->variant)
+            life_fail(life, "k-%u was not used for another call", asked->number);
+        asked->variant = (int)!flight->variant;
+        return;
+    }
+    if (needs_dataset(asked) && !asked->stored) {
+        bool gone = reply_says(reply, asked->what == LIFE_JOB ? "not-found" : "teacher-silent");
+        learn_fate(life, &life->dataset, gone, "the dataset");
+        if (gone)
+            return;
+    }
+    bool exhausted = reply_says(reply, "budget-exhausted");
+    bool reserved = reply_says(reply, "budget-reserved");
+    enum model_verdict verdict = weigh_asked(life, asked, false, NULL);
+    bool random = asked->what == LIFE_QUESTION && life->scene->teachers[asked->which].random;
+    if (asked->stored || (exhausted && (random || verdict != MODEL_EXHAUSTED)) ||
+        (reserved && verdict != MODEL_RESERVED) || (!exhausted && !reserved))
+        life_fail(life, "k-%u was refused (by the model: %d%s): %d %.300s", asked->number, verdict,
+                  asked->stored ? ", and it has an answer" : "", reply->status, reply_text(reply));
+}
+
+/* The reply to a request that ends something: 204, or BEFORE when that was done before. */
+static void judge_end(struct life *life, enum life_fate *fate, int status, int before,
+                      const char *what)
+{
+    if (status != 204 && status != before)
+        life_fail(life, "the end of %s: %d", what, status);
+    if (status == 204 ? *fate == FATE_GONE : *fate == FATE_STANDS)
+        life_fail(life, "%s was %s", what, status == 204 ? "ended twice" : "never ended");
+    *fate = FATE_GONE;
+}
+
+static bool has_jobs(const struct life *life)
+{
+    for (int i = 0; i < life->model.job_count; i++)
+        if (!life->model.jobs[i].over && !life->model.jobs[i].freed)
+            return true;
+    return false;
+}
+
+/* True when the reply is a refusal because its student was revoked. */
+static bool judge_student(struct life *life, const struct flight *flight, int status)
+{
+    bool lies = flight->what == LIFE_LIE && flight->which != 3 && flight->which != 4;
+    if (flight->person >= SCENE_STUDENTS || lies)
+        return false;
+    learn_fate(life, &life->student[flight->person], status == 401, "a student");
+    return status == 401;
+}
+
+static void judge_release(struct life *life, const struct flight *flight,
+                          const struct api_reply *reply)
+{
+    const char *values = life->scene->values[flight->which];
+    bool is_open = reply->status == 200;
+    if (!is_open && reply->status != 404)
+        life_fail(life, "the release answers %d", reply->status);
+    if (is_open && (strlen(values) != reply->body_size ||
+                    memcmp(values, reply_text(reply), reply->body_size) != 0))
+        life_fail(life, "the release was drawn again: %.200s %.200s", values, reply_text(reply));
+    learn_fate(life, &life->release, !is_open, "the release");
+}
+
+static void judge_budget(struct life *life, const struct flight *flight,
+                         const struct api_reply *reply)
+{
+    const struct scene_teacher *teacher = &life->scene->teachers[flight->which];
+    unsigned student = flight->other / SCENE_BUDGETS;
+    struct model_amount limit = teacher->budget[flight->other % SCENE_BUDGETS];
+    struct model_account *account = &life->model.accounts[teacher->client_account[student]];
+    bool fits = account->spent.units <= limit.units && account->spent.delta <= limit.delta;
+    learn_fate(life, &life->student[student], reply->status == 404, "a student");
+    if (reply->status == 404)
+        return;
+    if (reply->status != (fits ? 200 : 409))
+        life_fail(life, "a budget: %d %.300s", reply->status, reply_text(reply));
+    else if (fits)
+        account->limit = limit;
+    life->checked = DISK_UNKNOWN;
+}
+
+static void judge_other(struct life *life, struct flight *flight, const struct api_reply *reply)
+{
+    static const int lies[] = {401, 401, 403, 400, 400, 404};
+    int status = reply->status;
+    switch (flight->what) {
+    case LIFE_CANCEL:
+        life->stirred = true;
+        if (status == 200 && reply_says(reply, "\"state\":\"cancelled\""))
+            model_cancel(&life->model, life->model.jobs[flight->which].id);
+        if (status != 200 && status != 409)
+            life_fail(life, "a cancellation: %d %.200s", status, reply_text(reply));
+        break;
+    case LIFE_LOOK:
+        if (status != 200)
+            life_fail(life, "a job: %d %.200s", status, reply_text(reply));
+        break;
+    case LIFE_RELEASE: judge_release(life, flight, reply); break;
+    case LIFE_END: judge_end(life, &life->release, status, 409, "the release"); break;
+    case LIFE_DELETE:
+        if (status == 204 && has_jobs(life))
+            life_fail(life, "the dataset was deleted under a job");
+        if (status != 409 || !has_jobs(life))
+            judge_end(life, &life->dataset, status, 404, "the dataset");
+        break;
+    case LIFE_REVOKE:
+        if (status != 204) /* the first time and ever after */
+            life_fail(life, "a student is revoked: %d", status);
+        life->student[flight->which] = FATE_GONE;
+        break;
+    case LIFE_BUDGET: judge_budget(life, flight, reply); break;
+    case LIFE_LIE:
+        if (status != lies[flight->which])
+            life_fail(life, "lie %u: %d %.300s", flight->which, status, reply_text(reply));
+        break;
+    case LIFE_QUESTION:
+    case LIFE_JOB: break;
+    }
+}
+
+static void forget_flight(struct life *life, struct flight *flight)
+{
+    unsigned i = 0;
+    while (life->flights[i] != flight)
+        i++;
+    life->flights[i] = life->flights[--life->flight_count];
+    free(flight);
+}
+
+static void digest_reply(struct life *life, const struct api_reply *reply)
+{
+    const char *text = reply_text(reply);
+    life->digest = (life->digest ^ (uint64_t)reply->status) * 0x100000001b3;
+    for (size_t i = 0; i < reply->body_size; i++)
+        life->digest = (life->digest ^ (unsigned char)text[i]) * 0x100000001b3;
+}
+
+void life_judge(struct life *life, struct flight *flight)
+{
+    const struct api_reply *reply = &flight->exchange->reply;
+    life_note(life, "reply %d to %s %s", reply->status, flight->asked ? "key" : "call",
+              flight->exchange->request.path);
+    digest_reply(life, reply);
+    if (reply->status >= 500) {
+        if (disk.failures == flight->failures)
+            life_fail(life, "%d without a fault: %.300s", reply->status, reply_text(reply));
+    } else if (judge_student(life, flight, reply->status)) {
+        life->count[LIFE_REFUSALS]++;
+    } else if (flight->asked) {
+        judge_keyed(life, flight, reply);
+    } else {
+        judge_other(life, flight, reply);
+    }
+    forget_flight(life, flight);
+}
+
+/* ---- after a crash */
+
+static void lose_fate(enum life_fate *fate)
+{
+    if (*fate == FATE_STANDS)
+        *fate = FATE_UNKNOWN;
+}
+
+void life_lose_flights(struct life *life)
+{
+    while (life->flight_count > 0) {
+        struct flight *flight = life->flights[0];
+        if (flight->what == LIFE_END)
+            lose_fate(&life->release);
+        if (flight->what == LIFE_DELETE)
+            lose_fate(&life->dataset);
+        if (flight->what == LIFE_REVOKE)
+            lose_fate(&life->student[flight->which]);
+        if (flight->what == LIFE_BUDGET)
+            life->budgets[flight->which][flight->other / SCENE_BUDGETS] |=
+                1u << flight->other % SCENE_BUDGETS;
+        exchange_let_go(flight->exchange);
+        forget_flight(life, flight);
+    }
+}
+
+/* The limit of an account that a lost request may have changed. */
+static enum db_status find_limit(void *context, const struct db_row *row)
+{
+    struct model_amount *limit = context;
+    *limit = (struct model_amount){db_row_integer(row, 0), db_row_integer(row, 1)};
+    return DB_OK;
+}
+
+static void find_budget(struct life *life, unsigned t, unsigned s)
+{
+    const struct scene_teacher *teacher = &life->scene->teachers[t];
+    struct model_account *account = &life->model.accounts[teacher->client_account[s]];
+    struct model_amount is = {0, 0};
+    if (db_one(life->service.auditor,
+               "SELECT limit_units, limit_delta FROM ledger_accounts WHERE id = $1",
+               DB_VALUES(db_text(account->id)), find_limit, &is) != DB_OK)
+        life_fail(life, "an account cannot be read");
+    for (unsigned b = 0; b < SCENE_BUDGETS; b++)
+        if (life->budgets[t][s] & 1u << b && is.units == teacher->budget[b].units)
+            account->limit = teacher->budget[b];
+}
+
+/* RANDOM: only answers that were free because an account was spent; else only the others. */
+static void find_answer(struct life *life, struct asked *asked, bool random)
+{
+    struct answer_row row;
+    char key[32];
+    snprintf(key, sizeof key, "k-%u", asked->number);
+    enum db_status status =
+        answers_find(life->service.auditor, life->scene->client[asked->person], key, &row);
+    if (status != DB_OK && status != DB_NONE)
+        life_fail(life, "the answers cannot be read");
+    bool found = status == DB_OK;
+    if (asked->stored && (!found || row.body_size != asked->size ||
+                          memcmp(row.body, asked->answer, asked->size) != 0))
+        life_fail(life, "k-%u has lost its answer", asked->number);
+    if (found && !asked->stored && is_random(row.body, row.body_size) == random)
+        take_answer(life, asked, row.body, row.body_size);
+    if (found)
+        answer_done(&row);
+}
+
+void life_find_answers(struct life *life, bool all)
+{
+    for (unsigned t = 0; t < SCENE_TEACHERS; t++)
+        for (unsigned s = 0; s < SCENE_STUDENTS; s++)
+            if (life->budgets[t][s] != 0)
+                find_budget(life, t, s);
+    /* In which order they were served is not known. Any order of those that were paid for spends
+     * the same, and an account that was spent before is spent after all of them. */
+    for (int random = 0; random < 2; random++)
+        for (unsigned i = 0; i < life->asked_count; i++)
+            if (all || !life->asked[i].stored)
+                find_answer(life, &life->asked[i], random);
+    memset(life->budgets, 0, sizeof life->budgets);
+}
