@@ -9,8 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define PATH_BYTES         4096
 #define HEADER_BYTES       100
 #define HEADER_APPLICATION 68 /* where the application id stands, big endian */
+#define JOURNAL_BYTES      20 /* of a rollback journal, up to the size of the database before */
+#define JOURNAL_SIZE       16 /* where that stands */
 
 enum db_status sqlite_file_refuse(struct db_fault *fault, const char *path, const char *why)
 {
@@ -18,11 +21,31 @@ enum db_status sqlite_file_refuse(struct db_fault *fault, const char *path, cons
     return DB_FAILED;
 }
 
+/* True when a rollback journal beside PATH says that the database was empty before. SQLite syncs
+ * the journal before it writes the first page, and makes the database empty again when it opens it.
+ * So when the power goes within the first start, the file may hold anything, and nothing is in it.
+ */
+static bool file_was_empty(const char *path)
+{
+    static const unsigned char magic[] = {0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7};
+    static const unsigned char none[JOURNAL_BYTES - JOURNAL_SIZE];
+    unsigned char head[JOURNAL_BYTES];
+    char journal[PATH_BYTES];
+    int n = snprintf(journal, sizeof journal, "%s-journal", path);
+    int fd = n > 0 && (size_t)n < sizeof journal ? open(journal, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return false;
+    bool whole = read(fd, head, sizeof head) == (ssize_t)sizeof head;
+    close(fd);
+    return whole && memcmp(head, magic, sizeof magic) == 0 &&
+           memcmp(head + JOURNAL_SIZE, none, sizeof none) == 0;
+}
+
 enum db_status sqlite_file_find(const char *path, bool *out_empty, struct db_fault *fault)
 {
     struct stat info;
     if (stat(path, &info) == 0) {
-        *out_empty = info.st_size == 0;
+        *out_empty = info.st_size == 0 || file_was_empty(path);
         return S_ISREG(info.st_mode) ? DB_OK : sqlite_file_refuse(fault, path, "is not a file");
     }
     if (errno != ENOENT)

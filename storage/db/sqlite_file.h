@@ -13,7 +13,8 @@
 /* Says in FAULT that PATH cannot be used and WHY; gives DB_FAILED. */
 enum db_status sqlite_file_refuse(struct db_fault *fault, const char *path, const char *why);
 
-/* Makes the file with our mode, or finds it; *out_empty when there is nothing in it. */
+/* Makes the file with our mode, or finds it; *out_empty when there is nothing in it, or nothing but
+ * a first page that was never committed. */
 enum db_status sqlite_file_find(const char *path, bool *out_empty, struct db_fault *fault);
 
 /* Reads whom the file belongs to from its first page, through SQLite's own descriptor (closing

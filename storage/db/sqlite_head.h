@@ -1,8 +1,8 @@
 /* How many entries the ledger has had, in the file `ledger.head` beside an SQLite database: an
  * older copy of the database, or one without its log, has fewer. For driver_sqlite.c alone. The
  * file is written after each commit that is on disk, and is not synced itself: the end of a process
- * loses nothing of it, a power cut may leave an older number. Who replaces both files is not
- * found out. */
+ * loses nothing of it, a power cut may leave an older number, and never a higher one. Who replaces
+ * both files is not found out. */
 #ifndef TACET_STORAGE_DB_SQLITE_HEAD_H
 #define TACET_STORAGE_DB_SQLITE_HEAD_H
 

@@ -97,3 +97,35 @@ Test(head, a_shortened_account_has_fewer, .init = open_durable, .fini = close_du
     cr_expect_eq(entries(), 4);
     cr_expect_eq(db_noted_entries(f.db), 5);
 }
+
+static void put_note(const char *text)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/ledger.head", f.folder);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* A write of 20 over 19 that ended between the digits; the one line of former versions; and what
+ * is no note. */
+Test(head, is_never_more_than_what_was_written, .init = open_durable, .fini = close_durable)
+{
+    static const struct {
+        const char *text;
+        int64_t number;
+    } rows[] = {
+        {"0000000000000000020\n0000000000000000020\n", 20},
+        {"0000000000000000029\n0000000000000000019\n", 19},
+        {"0000000000000000020\n0000000000000000029\n", 20},
+        {"0000000000000000020\n", 20},
+        {"0000000000000000020\n00000", 0},
+        {"00000000000 0000020\n0000000000000000020\n", 0},
+        {"", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        put_note(rows[i].text);
+        cr_expect_eq(db_noted_entries(f.db), rows[i].number, "%s", rows[i].text);
+    }
+}
