@@ -111,7 +111,7 @@ struct database *database_open(const char *directory, char *error, size_t error_
     struct db *db = database_connect(database, error, error_size);
     if (!db || !database_note(database, error, error_size))
         goto cleanup;
-    if (storage_upgrade(db, why) == DB_OK)
+    if (storage_upgrade(db, why) == DB_OK && storage_check(db, why) == DB_OK)
         return database;
     snprintf(error, error_size, "%.200s: %s", database->path, why);
 cleanup:

@@ -61,9 +61,11 @@ enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int
 static enum db_status see_cancel(void *context, const struct db_row *row)
 {
     struct job_lease *lease = context;
-    lease->ours = true;
-    lease->cancel_requested = db_row_integer(row, 0) != 0;
-    return DB_OK;
+    int64_t requested = 0;
+    enum db_status status = listing_integer(&requested, row);
+    lease->ours = status == DB_OK;
+    lease->cancel_requested = requested != 0;
+    return status;
 }
 
 enum db_status jobs_heartbeat(struct db *db, const char *id, const char *worker, int64_t step,

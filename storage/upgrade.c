@@ -1,6 +1,8 @@
 /* The steps between versions of the schema that are written in C. */
 #include "storage/upgrade.h"
 
+#include <stdio.h>
+
 #include "storage/answers/answers_upgrade.h"
 #include "storage/db/migrate.h"
 #include "storage/digests.h"
@@ -18,4 +20,13 @@ enum db_status storage_upgrade(struct db *db, char error[DB_ERROR_SIZE])
     };
     enum db_status status = migrate(db, steps, sizeof steps / sizeof *steps, error);
     return status == DB_OK ? digests_bind(db, error) : status;
+}
+
+enum db_status storage_check(struct db *db, char error[DB_ERROR_SIZE])
+{
+    static const char *const but[] = {"ledger_entries", "answers", "upload_chunks", NULL};
+    enum db_status status = db_check(db, but);
+    if (status != DB_OK)
+        snprintf(error, DB_ERROR_SIZE, "%s", db_last_error(db));
+    return status;
 }

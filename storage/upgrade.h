@@ -9,4 +9,9 @@
  * has left no trace. */
 enum db_status storage_upgrade(struct db *db, char error[DB_ERROR_SIZE]);
 
+/* Reads what ledger_verify and answers_verify do not: every other table with its indexes, but the
+ * bytes of uploads, of which there may be more than a start can read. DB_FAILED: ERROR names a
+ * table that is damaged. */
+enum db_status storage_check(struct db *db, char error[DB_ERROR_SIZE]);
+
 #endif

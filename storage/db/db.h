@@ -81,7 +81,9 @@ const char *db_row_text(const struct db_row *row, unsigned index);
 /* The same as bytes, borrowed from the row. */
 const void *db_row_bytes(const struct db_row *row, unsigned index, size_t *out_size);
 
-/* Copies a text column into OUT of SIZE bytes; false when it does not fit (OUT is then ""). */
+/* Copies a text column into OUT of SIZE bytes; false when it does not fit or is no text (OUT is
+ * then
+ * ""). */
 bool db_row_copy(const struct db_row *row, unsigned index, char *out, size_t size);
 
 /* Sees one row; anything but DB_OK ends the statement and is what db_run gives. It may run other
@@ -136,6 +138,9 @@ struct db_driver {
     /* How many entries the ledger once had, by a note outside of the database; 0: no note. NULL: a
      * database that cannot be replaced by an older copy of a file. */
     int64_t (*noted_entries)(void *connection);
+    /* Reads all tables but those named in BUT, which ends in NULL, and their indexes: DB_FAILED
+     * with a sentence in FAULT when one is damaged. NULL: the database looks after itself. */
+    enum db_status (*check)(void *connection, const char *const *but, struct db_fault *fault);
 };
 
 extern const struct db_driver db_driver_sqlite;
@@ -163,6 +168,10 @@ const struct db_driver *db_driver_of(const struct db *db);
 /* How many entries the ledger once had, by a note beside the database; 0: there is none. Fewer
  * entries: the database is an older copy. */
 int64_t db_noted_entries(const struct db *db);
+
+/* Reads all tables but those named in BUT, which ends in NULL, with their indexes. DB_FAILED: one
+ * is damaged; db_last_error names it. */
+enum db_status db_check(struct db *db, const char *const *but);
 
 /* What the last failure on this connection was, for the log; "" when there was none. */
 const char *db_last_error(const struct db *db);

@@ -73,6 +73,11 @@ int64_t db_noted_entries(const struct db *db)
     return db->driver->noted_entries ? db->driver->noted_entries(db->connection) : 0;
 }
 
+enum db_status db_check(struct db *db, const char *const *but)
+{
+    return db->driver->check ? db->driver->check(db->connection, but, &db->fault) : DB_OK;
+}
+
 const char *db_last_error(const struct db *db)
 {
     return db->fault.text;

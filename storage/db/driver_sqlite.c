@@ -295,6 +295,11 @@ static int64_t driver_noted_entries(void *pointer)
     return sqlite_head_read(((struct connection *)pointer)->handle);
 }
 
+static enum db_status driver_check(void *pointer, const char *const *but, struct db_fault *fault)
+{
+    return sqlite_file_check(((struct connection *)pointer)->handle, but, fault);
+}
+
 static enum db_status driver_commit(void *pointer, struct db_fault *fault)
 {
     struct connection *connection = pointer;
@@ -332,4 +337,5 @@ const struct db_driver db_driver_sqlite = {
     .changes = driver_changes,
     .in_transaction = driver_in_transaction,
     .noted_entries = driver_noted_entries,
+    .check = driver_check,
 };

@@ -15,6 +15,8 @@ enum db_status listing_ignore(void *context, const struct db_row *row)
 
 enum db_status listing_integer(void *context, const struct db_row *row)
 {
+    if (row->values[0].type != DB_INTEGER && row->values[0].type != DB_NULL)
+        return DB_FAILED; /* the page is damaged */
     *(int64_t *)context = db_row_integer(row, 0);
     return DB_OK;
 }
@@ -33,6 +35,8 @@ static enum db_status copy_bytes(void *context, const struct db_row *row)
 {
     const struct bytes_out *out = context;
     size_t size;
+    if (row->values[0].type != DB_BYTES && row->values[0].type != DB_NULL)
+        return DB_FAILED; /* the page is damaged */
     const void *bytes = db_row_bytes(row, 0, &size);
     char *copy = malloc(size + 1); /* a user has chosen the size */
     if (!copy)

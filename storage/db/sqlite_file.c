@@ -115,6 +115,54 @@ bool sqlite_pragma(sqlite3 *handle, const char *format, long long value)
     return sqlite3_exec(handle, sql, NULL, NULL, NULL) == SQLITE_OK;
 }
 
+static bool is_one_of(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(name, *names) == 0)
+            return true;
+    return false;
+}
+
+/* What SQLite finds first in TABLE: a page that is none, an index that lacks a row, NULL where none
+ * may be. It names tables, indexes and pages, and no value. */
+static enum db_status file_check_table(sqlite3 *handle, const char *table, struct db_fault *fault)
+{
+    char sql[128];
+    sqlite3_stmt *stmt = NULL;
+    const char *found = NULL;
+    snprintf(sql, sizeof sql, "PRAGMA integrity_check('%s')", table);
+    if (sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL) == SQLITE_OK &&
+        sqlite3_step(stmt) == SQLITE_ROW)
+        found = (const char *)sqlite3_column_text(stmt, 0);
+    bool whole = found && strcmp(found, "ok") == 0;
+    if (!whole)
+        snprintf(fault->text, sizeof fault->text, "table %s is damaged: %.160s", table,
+                 found ? found : sqlite3_errmsg(handle));
+    sqlite3_finalize(stmt);
+    return whole ? DB_OK : DB_FAILED;
+}
+
+enum db_status sqlite_file_check(sqlite3 *handle, const char *const *but, struct db_fault *fault)
+{
+    static const char names[] = "SELECT name FROM sqlite_schema WHERE type = 'table'";
+    sqlite3_stmt *stmt = NULL;
+    enum db_status status = DB_OK;
+    int code = sqlite3_prepare_v2(handle, names, -1, &stmt, NULL);
+    while (code == SQLITE_OK && status == DB_OK && (code = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+        if (name && !is_one_of(name, but))
+            status = file_check_table(handle, name, fault);
+        code = SQLITE_OK;
+    }
+    if (status == DB_OK && code != SQLITE_DONE) {
+        snprintf(fault->text, sizeof fault->text, "the tables cannot be read: %.160s",
+                 sqlite3_errmsg(handle));
+        status = DB_FAILED;
+    }
+    sqlite3_finalize(stmt);
+    return status;
+}
+
 bool sqlite_use_log(sqlite3 *handle)
 {
     sqlite3_stmt *stmt = NULL;

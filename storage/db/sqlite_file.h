@@ -36,6 +36,9 @@ int sqlite_ask(sqlite3 *handle, const char *sql, long long *out);
 /* Runs FORMAT, which prints VALUE. */
 bool sqlite_pragma(sqlite3 *handle, const char *format, long long value);
 
+/* As check of struct db_driver. */
+enum db_status sqlite_file_check(sqlite3 *handle, const char *const *but, struct db_fault *fault);
+
 /* Turns the write-ahead log on; false: it is not. */
 bool sqlite_use_log(sqlite3 *handle);
 

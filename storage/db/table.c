@@ -2,6 +2,7 @@
 #include "storage/db/table.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,9 +36,28 @@ static bool take_bytes(const void *bytes, size_t size, bool owned, char **out)
     return *out;
 }
 
+/* True when VALUE is of the type that COLUMN has in the schema, or NULL. On a damaged page it may
+ * be of another. */
+static bool value_fits(const struct column *column, const struct db_value *value)
+{
+    if (value->type == DB_NULL)
+        return true;
+    switch (column->kind) {
+    case COLUMN_INTEGER:
+    case COLUMN_COUNT:
+    case COLUMN_FLAG: return value->type == DB_INTEGER;
+    case COLUMN_REAL: return value->type == DB_REAL || value->type == DB_INTEGER;
+    case COLUMN_BYTES:
+    case COLUMN_BLOB: return value->type == DB_BYTES;
+    default: return value->type == DB_TEXT;
+    }
+}
+
 static bool read_column(const struct column *column, const struct db_row *row, unsigned i,
                         bool owned, char *out)
 {
+    if (i >= row->count || !value_fits(column, &row->values[i]))
+        return false;
     size_t size;
     const void *bytes;
     void *at = out + column->offset;
@@ -118,11 +138,16 @@ enum db_status table_rows(struct db *db, const struct table *table, const char *
     return db_run(db, known->text, values, count, each, context);
 }
 
-/* As table_read, of a row that is as it was stored. */
+/* As table_read, of a row that is as it was stored; else db_last_error says what is damaged. */
 static bool read_true(struct db *db, const struct table *table, const struct db_row *row,
                       bool owned, void *out)
 {
-    return (!table->digest || digest_holds(db, table, row)) && table_read(table, row, owned, out);
+    if (table->digest && !digest_holds(db, table, row))
+        return false;
+    if (table_read(table, row, owned, out))
+        return true;
+    snprintf(db->fault.text, sizeof db->fault.text, "a row of %s cannot be read", table->name);
+    return false;
 }
 
 struct finding {
@@ -135,7 +160,13 @@ struct finding {
 static enum db_status see_found(void *context, const struct db_row *row)
 {
     struct finding *finding = context;
-    assert(!finding->found);
+    struct db_fault *fault = &finding->db->fault;
+    if (finding->found) {
+        table_done(finding->table, finding->out);
+        snprintf(fault->text, sizeof fault->text,
+                 "a row of %s is there twice: its index is damaged", finding->table->name);
+        return DB_FAILED;
+    }
     finding->found = true;
     return read_true(finding->db, finding->table, row, true, finding->out) ? DB_OK : DB_FAILED;
 }

@@ -80,11 +80,11 @@ const void *db_row_bytes(const struct db_row *row, unsigned index, size_t *out_s
 bool db_row_copy(const struct db_row *row, unsigned index, char *out, size_t size)
 {
     const struct db_value *value = row_column(row, index);
-    assert(size > 0 && (value->type == DB_TEXT || value->type == DB_NULL));
+    assert(size > 0);
     out[0] = '\0';
     if (value->type == DB_NULL)
         return true;
-    if (value->size >= size)
+    if (value->type != DB_TEXT || value->size >= size)
         return false;
     memcpy(out, value->data, value->size);
     out[value->size] = '\0';

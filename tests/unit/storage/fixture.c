@@ -20,6 +20,7 @@ static void connect_store(struct fixture *fixture, const struct db_driver *drive
     cr_assert_not_null(fixture->store);
     fixture->db = fixture_connect(fixture);
     cr_assert_eq(storage_upgrade(fixture->db, error), DB_OK, "%s", error);
+    cr_assert_eq(storage_check(fixture->db, error), DB_OK, "%s", error);
 }
 
 void fixture_name(struct fixture *fixture)

@@ -81,9 +81,9 @@ static enum verdict judge_database(struct db *db, const unsigned char *before,
     struct ledger_report report;
     int64_t answers;
     snprintf(why, DB_ERROR_SIZE, "the ledger does not add up");
-    if (storage_upgrade(db, why) != DB_OK || ledger_verify(db, &report) != DB_OK ||
-        report.fault_count != 0 || answers_verify(db, &answers, why) != DB_OK ||
-        power_dump(db, dump) != DB_OK)
+    if (storage_upgrade(db, why) != DB_OK || storage_check(db, why) != DB_OK ||
+        ledger_verify(db, &report) != DB_OK || report.fault_count != 0 ||
+        answers_verify(db, &answers, why) != DB_OK || power_dump(db, "%", dump) != DB_OK)
         return REFUSED;
     if (memcmp(dump, before, sizeof dump) != 0 && memcmp(dump, after, sizeof dump) != 0)
         return LOST;
@@ -114,7 +114,7 @@ static void judge_step(struct life *life, const unsigned char *before)
     unsigned char after[POWER_DUMP_BYTES];
     char folder[FOLDER_BYTES], why[DB_ERROR_SIZE];
     power_disk_watch(NULL, NULL);
-    cr_assert_eq(power_dump(life->work.db[0], after), DB_OK);
+    cr_assert_eq(power_dump(life->work.db[0], "%", after), DB_OK);
     for (unsigned i = 0; i < life->images; i++) {
         image_name(life, i, folder);
         enum verdict verdict = judge_image(folder, before ? before : after, after, why);

@@ -136,7 +136,7 @@ static enum db_status answer_query(struct db *db, void *context)
 }
 
 /* As the committer: several in one commit. */
-static void answer_batch(struct power_work *work)
+void power_work_answer(struct power_work *work)
 {
     struct db *db = work_connection(work);
     uint64_t count = 1 + work_draw(work, BATCH_MOST);
@@ -221,9 +221,9 @@ static void start_anew(struct power_work *work)
 void power_work_step(struct power_work *work)
 {
     static void (*const kinds[])(struct power_work *) = {
-        answer_batch, answer_batch, answer_batch, answer_batch,   change_hold,
-        change_hold,  change_limit, store_policy, erase_policies, submit_job,
-        empty_log,    empty_log,    start_anew,
+        power_work_answer, power_work_answer, power_work_answer, power_work_answer, change_hold,
+        change_hold,       change_limit,      store_policy,      erase_policies,    submit_job,
+        empty_log,         empty_log,         start_anew,
     };
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
     if (work->account_count < 2 || (work->account_count < 6 && work_draw(work, 8) == 0))
@@ -259,6 +259,7 @@ void power_work_end(struct power_work *work)
 struct dump {
     crypto_generichash_state hash; /* first: it is aligned to 64 bytes */
     struct db *db;
+    const char *like;
 };
 
 static enum db_status dump_row(void *context, const struct db_row *row)
@@ -288,13 +289,16 @@ static enum db_status dump_table(void *context, const struct db_row *row)
 
 static enum db_status dump_all(struct db *db, void *context)
 {
-    return db_run(db, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name", NULL, 0,
-                  dump_table, context);
+    static const char names[] =
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE $1 "
+        "ORDER BY name";
+    const struct dump *dump = context;
+    return db_run(db, names, DB_VALUES(db_text(dump->like)), dump_table, context);
 }
 
-enum db_status power_dump(struct db *db, unsigned char out[POWER_DUMP_BYTES])
+enum db_status power_dump(struct db *db, const char *like, unsigned char out[POWER_DUMP_BYTES])
 {
-    struct dump dump = {.db = db};
+    struct dump dump = {.db = db, .like = like};
     crypto_generichash_init(&dump.hash, NULL, 0, POWER_DUMP_BYTES);
     enum db_status status = db_view(db, dump_all, &dump);
     crypto_generichash_final(&dump.hash, out, POWER_DUMP_BYTES);

@@ -32,13 +32,17 @@ void power_work_close(struct power_work *work);
 /* The next step. When it returns, the caller of a service would have its answer. */
 void power_work_step(struct power_work *work);
 
+/* A step that answers a few queries, each at a price, in one commit. */
+void power_work_answer(struct power_work *work);
+
 /* Closes, and removes the folder. */
 void power_work_end(struct power_work *work);
 
 /* Removes FOLDER and its files. */
 void power_remove(const char *folder);
 
-/* Hashes all rows of all tables. DB_FAILED: they cannot be read. */
-enum db_status power_dump(struct db *db, unsigned char out[POWER_DUMP_BYTES]);
+/* Hashes all rows of the tables whose names are LIKE (in SQL: "%" is all). DB_FAILED: they cannot
+ * be read. */
+enum db_status power_dump(struct db *db, const char *like, unsigned char out[POWER_DUMP_BYTES]);
 
 #endif
