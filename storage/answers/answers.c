@@ -8,12 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/answers/key_date.h"
+#include "storage/db/listing.h"
 #include "storage/db/table.h"
 
 /* A row of the table: the answer under its name. */
 struct named_answer {
     char client[ID_SIZE], key[ANSWER_KEY_SIZE];
     struct answer_row answer;
+    int64_t rowid; /* grows in the order of storing */
 };
 
 #define ANSWER(field, kind)                                                                        \
@@ -22,20 +25,24 @@ struct named_answer {
             sizeof(((struct answer_row *)0)->field), NULL                                          \
     }
 
-static const struct column answer_columns[] = {
-    COLUMN(named_answer, client, TEXT),
-    COLUMN(named_answer, key, TEXT),
-    ANSWER(fingerprint, BYTES),
-    ANSWER(status, COUNT),
-    ANSWER(content_type, TEXT),
-    ANSWER(location, TEXT),
-    {"body", COLUMN_BLOB, offsetof(struct named_answer, answer.body),
-     offsetof(struct named_answer, answer.body_size), NULL},
-    ANSWER(created_ms, INTEGER),
-};
+#define ANSWER_COLUMNS                                                                             \
+    COLUMN(named_answer, client, TEXT), COLUMN(named_answer, key, TEXT),                           \
+        ANSWER(fingerprint, BYTES), ANSWER(status, COUNT), ANSWER(content_type, TEXT),             \
+        ANSWER(location, TEXT),                                                                    \
+        {"body", COLUMN_BLOB, offsetof(struct named_answer, answer.body),                          \
+         offsetof(struct named_answer, answer.body_size), NULL},                                   \
+        ANSWER(created_ms, INTEGER)
+
+static const struct column answer_columns[] = {ANSWER_COLUMNS};
+static const struct column placed_columns[] = {ANSWER_COLUMNS,
+                                               COLUMN(named_answer, rowid, INTEGER)};
 
 const struct table answers_table = TABLE_DIGESTED("answers", named_answer, answer_columns,
                                                   TABLE_ALL(answer_columns), "digest", 2, 0);
+
+/* The same rows with their place. */
+static const struct table placed_table =
+    TABLE_DIGESTED("answers", named_answer, placed_columns, 0, "digest", 2, 1);
 
 void answer_done(struct answer_row *answer)
 {
@@ -43,17 +50,37 @@ void answer_done(struct answer_row *answer)
     answer->body = NULL;
 }
 
-enum db_status answers_find(struct db *db, const char *client, const char *key,
-                            struct answer_row *out)
+static enum db_status answers_find_by(struct db *db, const char *tail,
+                                      const struct db_value *values, unsigned count,
+                                      struct answer_row *out)
 {
     struct named_answer found;
     found.answer.body = NULL;
-    enum db_status status = table_find(db, &answers_table, "WHERE client = $1 AND key = $2",
-                                       DB_VALUES(db_text(client), db_text(key)), &found);
+    enum db_status status = table_find(db, &answers_table, tail, values, count, &found);
     out->body = NULL;
     if (status == DB_OK)
         *out = found.answer;
     return status;
+}
+
+enum db_status answers_find(struct db *db, const char *client, const char *key,
+                            struct answer_row *out)
+{
+    return answers_find_by(db, "WHERE client = $1 AND key = $2",
+                           DB_VALUES(db_text(client), db_text(key)), out);
+}
+
+enum db_status answers_find_since(struct db *db, const char *client, const char *name,
+                                  int64_t from_ms, struct answer_row *out)
+{
+    char from[ANSWER_KEY_SIZE], end[ANSWER_KEY_SIZE];
+    key_date_name(name, from_ms, from);
+    key_date_name(name, INT64_MAX, end);
+    return answers_find_by(
+        db,
+        "WHERE client = $1 AND key >= $2 AND key <= $4 AND (key = $2 OR key >= $3) "
+        "ORDER BY key DESC LIMIT 1",
+        DB_VALUES(db_text(client), db_text(name), db_text(from), db_text(end)), out);
 }
 
 enum db_status answers_store(struct db *db, const char *client, const char *key,
@@ -66,6 +93,93 @@ enum db_status answers_store(struct db *db, const char *client, const char *key,
     memcpy(row.client, client, client_size);
     memcpy(row.key, key, key_size);
     return table_insert(db, &answers_table, &row, NULL, 0);
+}
+
+/* ---- removal */
+
+#define PRUNED_AT_ONCE 256
+
+struct prune_work {
+    struct answers_sweep *sweep;
+    int64_t seen;
+    bool ended; /* at a row whose time is not over */
+    unsigned rows, count;
+    int64_t rowids[PRUNED_AT_ONCE];
+};
+
+enum db_status answers_kept_from(struct db *db, int64_t *out_ms)
+{
+    *out_ms = 0;
+    return db_optional(db_one(db,
+                              "SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'answers-from'",
+                              NULL, 0, listing_integer, out_ms));
+}
+
+/* Rows that were stored while keys had to name a time are seen after all of them are over. The
+ * others stay: their keys name no time, or one that a wrong clock allowed. */
+static bool see_placed(void *context, const void *row)
+{
+    struct prune_work *work = context;
+    const struct named_answer *named = row;
+    const struct answers_sweep *sweep = work->sweep;
+    bool old = named->answer.created_ms < sweep->from_ms - ANSWERS_EARLY_MS;
+    work->ended = !old && named->answer.created_ms <= sweep->now_ms;
+    if (work->ended)
+        return false;
+    int64_t date = key_date_ms(named->key);
+    if (old && date >= 0 && date < sweep->from_ms)
+        work->rowids[work->count++] = named->rowid;
+    work->seen = named->rowid;
+    work->rows++;
+    return true;
+}
+
+static enum db_status find_old(struct db *db, void *context)
+{
+    struct prune_work *work = context;
+    int64_t last = 0;
+    enum db_status status =
+        table_list(db, &placed_table, "WHERE rowid > $1 ORDER BY rowid LIMIT $2",
+                   DB_VALUES(db_integer(work->seen), db_integer(PRUNED_AT_ONCE)), see_placed, work);
+    if (status != DB_OK || work->rows > 0 || work->ended)
+        return status;
+    /* When the newest rows are removed, places are used again. */
+    status =
+        db_one(db, "SELECT coalesce(max(rowid), 0) FROM answers", NULL, 0, listing_integer, &last);
+    if (last < work->seen)
+        work->seen = 0;
+    return status;
+}
+
+static enum db_status remove_old(struct db *db, void *context)
+{
+    const struct prune_work *work = context;
+    char from[24];
+    snprintf(from, sizeof from, "%lld", (long long)work->sweep->from_ms);
+    enum db_status status =
+        db_optional(db_change(db,
+                              "INSERT INTO meta (name, value) VALUES ('answers-from', $1) "
+                              "ON CONFLICT (name) DO UPDATE SET value = excluded.value "
+                              "WHERE CAST(excluded.value AS INTEGER) > CAST(meta.value AS INTEGER)",
+                              DB_VALUES(db_text(from))));
+    for (unsigned i = 0; i < work->count && status == DB_OK; i++)
+        status = db_owed(db_change(db, "DELETE FROM answers WHERE rowid = $1",
+                                   DB_VALUES(db_integer(work->rowids[i]))));
+    return status;
+}
+
+enum db_status answers_prune(struct db *db, struct answers_sweep *sweep)
+{
+    struct prune_work work = {.sweep = sweep, .seen = sweep->seen};
+    sweep->more = false;
+    enum db_status status = db_view(db, find_old, &work);
+    if (status == DB_OK && work.count > 0)
+        status = db_transact(db, remove_old, &work);
+    if (status != DB_OK)
+        return status;
+    sweep->more = work.rows == PRUNED_AT_ONCE;
+    sweep->seen = work.seen;
+    return DB_OK;
 }
 
 /* ---- all of them */

@@ -1,5 +1,10 @@
 /* One key, one answer: what a call with an Idempotency-Key was answered, byte for byte. The answer
- * is stored in the transaction that does what it says, and is never deleted. */
+ * is stored in the transaction that does what it says.
+ *
+ * DESIGN. An answer is removed only when its key can never be answered again. A key may name a time
+ * (key_date.h). The database notes the time from which answers are kept. It only grows, and who
+ * serves a call refuses a key that names an earlier time. Then the key itself proves that it is too
+ * old, and nothing has to be remembered of it. A key that names no time is kept for ever. */
 #ifndef TACET_STORAGE_ANSWERS_ANSWERS_H
 #define TACET_STORAGE_ANSWERS_ANSWERS_H
 
@@ -30,6 +35,31 @@ enum db_status answers_find(struct db *db, const char *client, const char *key,
 /* Reads every answer and the index by which they are found, and counts the answers: each is as it
  * was stored, and is found under its name. Anything but DB_OK: ERROR says which is not. */
 enum db_status answers_verify(struct db *db, int64_t *out_count, char error[DB_ERROR_SIZE]);
+
+/* The newest answer for CLIENT under NAME, or under NAME with a date (key_date_name) of FROM_MS or
+ * later. DB_NONE: there is none. Free with answer_done. */
+enum db_status answers_find_since(struct db *db, const char *client, const char *name,
+                                  int64_t from_ms, struct answer_row *out);
+
+/* ---- removal */
+
+/* Reads the time before which answers may have been removed; 0: none was. A key that names an
+ * earlier time must not be answered any more. */
+enum db_status answers_kept_from(struct db *db, int64_t *out_ms);
+
+#define ANSWERS_EARLY_MS INT64_C(3600000) /* a key may name a time so far ahead of the clock */
+
+struct answers_sweep {
+    int64_t from_ms; /* answers are kept from here on, and earlier keys are refused already */
+    int64_t now_ms;
+    int64_t seen; /* the last row that earlier calls have seen; at first 0 */
+    bool more;    /* out: call again */
+};
+
+/* Notes the time from which answers are kept and removes some that are older, in one transaction.
+ * Rows are seen in the order in which they were stored, so an answer goes ANSWERS_EARLY_MS after
+ * its key's time at the earliest. DB_FAILED: or a row is damaged. One thread at a time. */
+enum db_status answers_prune(struct db *db, struct answers_sweep *sweep);
 
 /* Frees the body; a NULL body is allowed. */
 void answer_done(struct answer_row *answer);

@@ -48,6 +48,19 @@ static const char policies_by_dataset[] = "CREATE INDEX policies_by_dataset ON p
 
 static const char answers_fixed[] = "CREATE TRIGGER answers_fixed BEFORE UPDATE ON answers"
                                     " BEGIN SELECT RAISE(ABORT, 'answers never change'); END";
+/* Answers go by their time (answers.h), which is noted before, and never comes back. */
+static const char answers_stay[] =
+    "CREATE TRIGGER answers_stay BEFORE DELETE ON answers WHEN OLD.created_ms >="
+    " coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'answers-from'), 0)"
+    " BEGIN SELECT RAISE(ABORT, 'answers stay until their time is over'); END";
+static const char answers_from_grows[] =
+    "CREATE TRIGGER answers_from_grows BEFORE UPDATE ON meta WHEN OLD.name = 'answers-from'"
+    " AND (NEW.name <> OLD.name OR CAST(NEW.value AS INTEGER) < CAST(OLD.value AS INTEGER))"
+    " BEGIN SELECT RAISE(ABORT, 'the time from which answers are kept only grows'); END";
+static const char answers_from_stays[] =
+    "CREATE TRIGGER answers_from_stays BEFORE DELETE ON meta WHEN OLD.name = 'answers-from'"
+    " BEGIN SELECT RAISE(ABORT, 'the time from which answers are kept only grows'); END";
+
 static const char q_releases_end_once[] =
     "CREATE TRIGGER q_releases_end_once BEFORE UPDATE ON q_releases WHEN OLD.ended_ms <> 0"
     " OR NEW.ended_ms = 0 OR NEW.terms <> OLD.terms OR length(NEW.sealed) <> 0"
@@ -125,8 +138,9 @@ static const char *const tables[] = {
     " BEGIN SELECT RAISE(ABORT, 'holds of the ledger are never removed'); END",
     "CREATE TRIGGER ledger_holds_end_once BEFORE UPDATE ON ledger_holds WHEN OLD.ended <> 0"
     " BEGIN SELECT RAISE(ABORT, 'a hold ends once'); END",
-    "CREATE TRIGGER answers_stay BEFORE DELETE ON answers"
-    " BEGIN SELECT RAISE(ABORT, 'answers are never removed'); END",
+    answers_stay,
+    answers_from_grows,
+    answers_from_stays,
     answers_fixed,
 
     /* ---- datasets */
@@ -441,8 +455,13 @@ static const char *const with_digests[] = {
 
 static const char *const with_fixed_rows[] = {answers_fixed, q_releases_end_once, NULL};
 
-static const char *const *const steps[] = {
-    to_rows,     without_blocks, with_coverage,   with_descriptions,
-    with_random, with_digests,   with_fixed_rows, NULL};
+/* Answers may be removed when their time is over. */
+static const char *const with_removal[] = {
+    "DROP TRIGGER answers_stay", answers_stay, answers_from_grows, answers_from_stays, NULL,
+};
+
+static const char *const *const steps[] = {to_rows,           without_blocks, with_coverage,
+                                           with_descriptions, with_random,    with_digests,
+                                           with_fixed_rows,   with_removal,   NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};
