@@ -97,7 +97,7 @@ enum db_status answers_store(struct db *db, const char *client, const char *key,
 
 /* ---- removal */
 
-#define PRUNED_AT_ONCE 256
+#define PRUNED_AT_ONCE 1024 /* some milliseconds, shorter than a full batch */
 
 struct prune_work {
     struct answers_sweep *sweep;
@@ -162,9 +162,14 @@ static enum db_status remove_old(struct db *db, void *context)
                               "ON CONFLICT (name) DO UPDATE SET value = excluded.value "
                               "WHERE CAST(excluded.value AS INTEGER) > CAST(meta.value AS INTEGER)",
                               DB_VALUES(db_text(from))));
-    for (unsigned i = 0; i < work->count && status == DB_OK; i++)
-        status = db_owed(db_change(db, "DELETE FROM answers WHERE rowid = $1",
-                                   DB_VALUES(db_integer(work->rowids[i]))));
+    for (unsigned i = 0; i < work->count && status == DB_OK; i++) {
+        unsigned first = i;
+        while (i + 1 < work->count && work->rowids[i + 1] == work->rowids[i] + 1)
+            i++;
+        status = db_owed(
+            db_change(db, "DELETE FROM answers WHERE rowid BETWEEN $1 AND $2",
+                      DB_VALUES(db_integer(work->rowids[first]), db_integer(work->rowids[i]))));
+    }
     return status;
 }
 

@@ -190,7 +190,7 @@ Test(removal, goes_on_behind_odd_rows_and_on_an_empty_table, .init = open_store,
      .fini = close_store)
 {
     put("2030-01-01-x", TODAY + 1200 * DAY_MS);
-    for (int i = 0; i < 600; i++) {
+    for (int i = 0; i < 2500; i++) {
         char key[32];
         snprintf(key, sizeof key, "2026-11-20-%d", i);
         put(key, TODAY - 4 * DAY_MS);
