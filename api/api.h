@@ -24,6 +24,11 @@ struct app *api_open(const struct api_settings *settings);
 /* Frees APP; its secret key is wiped. NULL is fine. */
 void api_close(struct app *app);
 
+/* Removes some of the answers that are older than settings say; does nothing where answers are kept
+ * for ever. *out_more: there is more to do at once. DB is a connection outside of any transaction;
+ * one thread at a time. False: db_last_error says why nothing was removed. */
+bool api_prune(struct app *app, struct db *db, bool *out_more);
+
 /* ---- one request */
 
 /* What the server must know before it reads a body: where to run and how much may come. */

@@ -20,6 +20,7 @@ struct app *api_open(const struct api_settings *settings)
     json_set_alloc_funcs(memory_bytes, free); /* want of memory ends the process */
     struct app *app = memory_new(1, sizeof *app);
     app->settings = *settings;
+    atomic_init(&app->answers_from_ms, settings->answers_from_ms);
     sodium_memzero(app->settings.signing_seed, sizeof app->settings.signing_seed);
     app->secret_key = sodium_malloc(crypto_sign_SECRETKEYBYTES); /* not swapped, not dumped */
     app->teachers = teacher_shelf_new();

@@ -96,7 +96,7 @@ static const struct route routes[] = {
     {"GET", "/v2/health/ready", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_inference_ready, "Open Inference Protocol: says whether requests will be served."},
     {"GET", "/v2/models/{id}", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_inference_model, "Open Inference Protocol: the tensors of a teacher."},
     {"GET", "/v2/models/{id}/ready", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_inference_model_ready, "Open Inference Protocol: says that a teacher is there."},
-    {"POST", "/v2/models/{id}/infer", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_OR_ID | ROUTE_HEAVY, BODY_JSON, "", api_inference_prepare, api_inference_infer, "Open Inference Protocol: asks a teacher and pays for it."},
+    {"POST", "/v2/models/{id}/infer", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_OR_ID | ROUTE_DATED_KEY | ROUTE_HEAVY, BODY_JSON, "", api_inference_prepare, api_inference_infer, "Open Inference Protocol: asks a teacher and pays for it."},
 
     /* q_releases.h */
     {"GET", "/v1/q-releases", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, PAGED, NULL, api_q_releases_list, "Lists released Q-functions."},

@@ -4,6 +4,7 @@
 #ifndef TACET_API_CALL_APP_H
 #define TACET_API_CALL_APP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -25,6 +26,9 @@ struct app {
     struct shelf *q_releases;
     struct teacher_noise *noise;
     struct passes *passes;
+    /* Earlier answers may be gone. Only grows; raised by api_prune, which alone has the other. */
+    _Atomic int64_t answers_from_ms;
+    int64_t answers_seen;                      /* the last row of answers that it has seen */
     char page_tags[PAGE_FILES][PAGE_TAG_SIZE]; /* ETags of the embedded files */
 };
 

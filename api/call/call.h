@@ -30,6 +30,7 @@ struct call {
     const struct api_request *request;
     const struct route *route;
     struct caller caller;
+    bool by_job;             /* a job of ours asks, and its keys are its own */
     const struct pass *pass; /* the caller is known by it, and there is no db; else NULL */
     int64_t now_ms;
     json_t *body; /* BODY_JSON: the parsed body (any JSON type), borrowed; else NULL */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/call/reply.h"
+#include "api/call/retention.h"
 #include "storage/answers/answers.h"
 
 #define KEY_MAX           255
@@ -53,7 +54,7 @@ enum problem idempotency_key(struct call *call, const char **out_key)
     }
     bool keeps = route_writes(call->route) && strcmp(call->request->method, "DELETE") != 0;
     *out_key = keeps ? key : NULL;
-    return PROBLEM_NONE;
+    return keeps ? retention_check(call, key) : PROBLEM_NONE;
 }
 
 void idempotency_begin_body(struct call *call)
@@ -120,9 +121,13 @@ enum problem idempotency_replay(struct call *call, const char *key, bool *out_re
 {
     struct answer_row answer;
     unsigned char ours[FINGERPRINT_BYTES];
+    /* Again, because answers may have been removed since the request's form was looked at. */
+    enum problem problem = retention_check(call, key);
+    if (problem != PROBLEM_NONE)
+        return problem;
     enum db_status status = answers_find(call->db, call->caller.id, key, &answer);
     if (status == DB_NONE)
-        return PROBLEM_NONE;
+        return retention_check_new(call, key);
     if (status != DB_OK)
         return call_db(call, status);
     hash_call(call, ours);

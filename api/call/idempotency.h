@@ -19,7 +19,7 @@ enum problem idempotency_key(struct call *call, const char **out_key);
 void idempotency_begin_body(struct call *call);
 
 /* Answers from the store when KEY was used before: *out_replayed. PROBLEM_IDEMPOTENCY_KEY_REUSED
- * when it stood for another call. */
+ * when it stood for another call. Refuses a key whose time is over (retention.h). */
 enum problem idempotency_replay(struct call *call, const char *key, bool *out_replayed);
 
 /* Stores the good answer that the call holds, within the caller's transaction. */

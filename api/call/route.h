@@ -34,6 +34,8 @@ enum route_flag {
     ROUTE_KEY_OR_ID = 32,   /* can spend too: the body's "id" is the key where there is no header */
     ROUTE_HEAVY = 128,      /* {id} is a teacher that may compute for long: PREPARE does that, never
                                within a batch (api_is_heavy) */
+    ROUTE_DATED_KEY = 512,  /* asked without end: with answers that are not kept for ever, the key
+                               must name its time (retention.h) */
     ROUTE_UNTIMED = 256,    /* takes longer the more data were uploaded: metrics do not time it */
 };
 

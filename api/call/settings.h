@@ -17,6 +17,8 @@ struct api_settings {
     uint64_t max_policy_bytes;        /* of an uploaded network; default 16 MiB */
     uint32_t max_states_per_query;    /* default 1024 */
     uint32_t max_experts_per_dataset; /* default 100000 */
+    uint32_t keep_answers_days;       /* 0: for ever */
+    int64_t answers_from_ms;          /* what answers_kept_from says of the database */
     const char *cors_origins;         /* comma-separated allow-list, "" for none */
     const char *version;
     const struct worlds *worlds; /* of worlds.h; outlives the app. NULL: those built in alone */

@@ -8,9 +8,11 @@
 
 #include "api/call/app.h"
 #include "api/call/fields.h"
+#include "api/call/retention.h"
 #include "api/teachers/query_prepare.h"
 #include "api/teachers/teachers.h"
 #include "storage/answers/answers.h"
+#include "storage/answers/key_date.h"
 
 static const char *const reuses[] = {"exact", NULL};
 
@@ -80,8 +82,11 @@ static enum problem queries_answer(struct query *query)
 
 /* ---- asked before: "reuse":"exact" */
 
-/* A key that no caller can send, because of its space: it stands for the request's very bytes. */
-static void reuse_key(const struct call *call, char key[80], unsigned char hash[32])
+#define REUSE_NAME_SIZE 80
+
+/* A name that no caller can send as a key, because of its space: it stands for the request's very
+ * bytes. */
+static void reuse_name(const struct call *call, char name[REUSE_NAME_SIZE], unsigned char hash[32])
 {
     crypto_generichash_state state;
     const struct api_request *request = call->request;
@@ -92,17 +97,39 @@ static void reuse_key(const struct call *call, char key[80], unsigned char hash[
     crypto_generichash_final(&state, hash, 32);
     char hex[65];
     sodium_bin2hex(hex, sizeof hex, hash, 32);
-    snprintf(key, 80, "reuse %s", hex);
+    snprintf(name, REUSE_NAME_SIZE, "reuse %s", hex);
+}
+
+/* Finds what these bytes were answered. An answer is given again as long as answers are kept. */
+static enum db_status find_asked(const struct call *call, const char *name, struct answer_row *out)
+{
+    return answers_find_since(call->db, call->caller.id, name, retention_from(call), out);
+}
+
+/* Stores the call's answer under NAME, with its date where answers are not kept for ever. */
+static enum db_status store_asked(const struct call *call, const char *name,
+                                  struct answer_row *answer)
+{
+    char key[ANSWER_KEY_SIZE];
+    snprintf(key, sizeof key, "%s", name);
+    if (call->app->settings.keep_answers_days > 0)
+        key_date_name(name, call->now_ms, key);
+    answer->status = 200;
+    snprintf(answer->content_type, sizeof answer->content_type, "application/json");
+    answer->body = call->reply->body;
+    answer->body_size = call->reply->body_size;
+    answer->created_ms = call->now_ms;
+    return answers_store(call->db, call->caller.id, key, answer);
 }
 
 static enum problem reuse_or_answer(struct query *query)
 {
     struct call *call = query->call;
-    char key[80];
+    char name[REUSE_NAME_SIZE];
     struct answer_row stored = {0};
     unsigned char hash[32];
-    reuse_key(call, key, hash);
-    enum db_status status = answers_find(call->db, call->caller.id, key, &stored);
+    reuse_name(call, name, hash);
+    enum db_status status = find_asked(call, name, &stored);
     if (status == DB_OK)
         return call_reply_bytes(call, 200, "application/json", stored.body, stored.body_size);
     if (status != DB_NONE)
@@ -111,23 +138,17 @@ static enum problem reuse_or_answer(struct query *query)
     if (problem != PROBLEM_NONE || query->random) /* what is given again is a paid answer */
         return problem;
     memcpy(stored.fingerprint, hash, sizeof stored.fingerprint);
-    stored.status = 200;
-    snprintf(stored.content_type, sizeof stored.content_type, "application/json");
-    stored.body = call->reply->body;
-    stored.body_size = call->reply->body_size;
-    stored.created_ms = call->now_ms;
-    status = answers_store(call->db, call->caller.id, key, &stored);
-    return call_db(call, status);
+    return call_db(call, store_asked(call, name, &stored));
 }
 
 /* Whether reuse_or_answer will find an answer. */
 static bool is_stored(const struct call *call)
 {
-    char key[80];
+    char name[REUSE_NAME_SIZE];
     struct answer_row stored = {0};
     unsigned char hash[32];
-    reuse_key(call, key, hash);
-    bool found = answers_find(call->db, call->caller.id, key, &stored) == DB_OK;
+    reuse_name(call, name, hash);
+    bool found = find_asked(call, name, &stored) == DB_OK;
     answer_done(&stored);
     return found;
 }

@@ -16,8 +16,8 @@ enum problem api_queries_prepare(struct call *call);
 #define QUERIES_ROUTE                                                                              \
     {                                                                                              \
         "POST", "/v1/teachers/{id}/queries", API_LANE_BATCH, ROLE_STUDENT | ROLE_STEWARD,          \
-            ROUTE_KEY_REQUIRED | ROUTE_HEAVY, BODY_JSON, "", api_queries_prepare, api_queries_ask, \
-            "Asks for a noisy answer and pays for it."                                             \
+            ROUTE_KEY_REQUIRED | ROUTE_DATED_KEY | ROUTE_HEAVY, BODY_JSON, "",                     \
+            api_queries_prepare, api_queries_ask, "Asks for a noisy answer and pays for it."       \
     }
 
 /* POST /v1/teachers/{id}/queries:estimate (query_estimate.c) */
@@ -32,8 +32,9 @@ enum problem api_rollouts_begin(struct call *call);
 /* Its row in the table of endpoints; a job that asks a teacher uses it too (teacher_ask.h). */
 #define ROLLOUTS_ROUTE                                                                             \
     {                                                                                              \
-        "POST", "/v1/teachers/{id}/rollouts", API_LANE_BATCH, ROLE_STUDENT | ROLE_STEWARD, 0,      \
-            BODY_NONE, "", NULL, api_rollouts_begin, "Begins the client's next roll-out."          \
+        "POST", "/v1/teachers/{id}/rollouts", API_LANE_BATCH, ROLE_STUDENT | ROLE_STEWARD,         \
+            ROUTE_DATED_KEY, BODY_NONE, "", NULL, api_rollouts_begin,                              \
+            "Begins the client's next roll-out."                                                   \
     }
 
 /* The least concentration of any answer, 1/eta: below it an answer costs as much and tells less. 0

@@ -37,6 +37,7 @@ static void serve_ask(struct app *app, struct db *db, const struct route *route,
     assert(!db_in_transaction(db));
     struct call call;
     call_init(&call, app, db, &request, reply);
+    call.by_job = true;
     call.route = route;
     call.match = (struct route_match){.route = route, .values = {ask->teacher}, .value_count = 1};
     enum problem problem = call_serve(&call, ask->client);

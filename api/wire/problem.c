@@ -109,11 +109,17 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
          "stored answer and is not charged."},
     [PROBLEM_IDEMPOTENCY_KEY_INVALID] =
         {"idempotency-key-invalid", 400, "The Idempotency-Key is malformed",
-         "A key is 1 to 255 visible ASCII characters, without spaces."},
+         "A key is 1 to 255 visible ASCII characters, without spaces. A server that does not keep "
+         "answers for ever wants the time in the keys of questions to teachers."},
     [PROBLEM_IDEMPOTENCY_KEY_REUSED] =
         {"idempotency-key-reused", 422, "This Idempotency-Key was used for another call",
          "The same client has used the key with another method, path, query or body, and its "
          "answer is stored. Use a fresh key for a new call. Nothing was charged."},
+    [PROBLEM_IDEMPOTENCY_KEY_EXPIRED] =
+        {"idempotency-key-expired", 410, "The time of this Idempotency-Key is over",
+         "The key names a time from which this server keeps no answers any more. It cannot tell "
+         "whether the key was used, and so never answers it again. If it was, it was charged then, "
+         "and the ledger shows it. Nothing was charged now."},
     [PROBLEM_BUDGET_EXHAUSTED] =
         {"budget-exhausted", 403, "The privacy budget cannot pay for this",
          "The call would raise the spent privacy loss above the limit of each account listed in "

@@ -14,6 +14,7 @@
 #include "api/json/json_text.h"
 #include "api/wire/problem.h"
 #include "memory/buffer.h"
+#include "storage/answers/answers.h"
 #include "storage/upgrade.h"
 
 #define RESPONSES_MAX 20000
@@ -131,6 +132,20 @@ void fixture_close(struct fixture *fixture)
     }
     rmdir(fixture->directory);
     free(fixture);
+}
+
+void fixture_restart(struct fixture *fixture, void (*change)(struct api_settings *settings))
+{
+    struct api_settings settings;
+    char error[DB_ERROR_SIZE] = "";
+    api_close(fixture->app);
+    db_close(fixture->db);
+    cr_assert(db_open(fixture->store, &fixture->db, error) == DB_OK, "%s", error);
+    default_settings(&settings);
+    cr_assert(answers_kept_from(fixture->db, &settings.answers_from_ms) == DB_OK);
+    change(&settings);
+    fixture->app = api_open(&settings);
+    cr_assert(fixture->app != NULL);
 }
 
 struct app *fixture_app(struct fixture *fixture)

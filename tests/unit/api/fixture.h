@@ -48,6 +48,8 @@ struct fixture *fixture_open_with(void (*change)(struct api_settings *settings))
 /* On another driver than SQLite's own, such as one that fails on purpose. */
 struct fixture *fixture_open_on(const struct db_driver *driver);
 void fixture_close(struct fixture *fixture);
+/* Closes the app and the database and opens both again, with the settings that CHANGE edits. */
+void fixture_restart(struct fixture *fixture, void (*change)(struct api_settings *settings));
 /* Frees the answers that were kept so far. */
 void fixture_forget(struct fixture *fixture);
 

@@ -1,0 +1,60 @@
+/* DESIGN. The time from which answers are kept is raised in memory before the transaction that
+ * removes older ones begins. Writing transactions come one after the other, so one that begins
+ * after the removal sees the raised time and refuses, and one that began before it still finds the
+ * answer. */
+#include "api/call/retention.h"
+
+#include <inttypes.h>
+
+#include "api/call/app.h"
+#include "storage/answers/answers.h"
+#include "storage/answers/key_date.h"
+
+#define DAY_MS INT64_C(86400000)
+
+int64_t retention_at(const struct app *app, int64_t now_ms)
+{
+    int64_t from = atomic_load(&app->answers_from_ms);
+    int64_t kept_ms = (int64_t)app->settings.keep_answers_days * DAY_MS;
+    return kept_ms > 0 && now_ms - kept_ms > from ? now_ms - kept_ms : from;
+}
+
+int64_t retention_from(const struct call *call)
+{
+    return retention_at(call->app, call->now_ms);
+}
+
+enum problem retention_check(struct call *call, const char *key)
+{
+    uint32_t days = call->app->settings.keep_answers_days;
+    int64_t from = retention_from(call);
+    if (from == 0)
+        return PROBLEM_NONE;
+    int64_t date = key_date_ms(key);
+    if (date >= 0 && date < from) {
+        return call_problem(
+            call, PROBLEM_IDEMPOTENCY_KEY_EXPIRED,
+            "The key names a time from which no answer is kept any more. If the call was answered, "
+            "it was charged then. Nothing was charged now. A new call needs a fresh key.");
+    }
+    if (days > 0 && date > call->now_ms + ANSWERS_EARLY_MS) {
+        return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_INVALID,
+                            "The key names a time that is to come. Correct the clock that makes "
+                            "keys. Nothing was charged.");
+    }
+    return PROBLEM_NONE;
+}
+
+enum problem retention_check_new(struct call *call, const char *key)
+{
+    uint32_t days = call->app->settings.keep_answers_days;
+    if (days == 0 || !(call->route->flags & ROUTE_DATED_KEY) || call->by_job ||
+        key_date_ms(key) >= 0)
+        return PROBLEM_NONE;
+    return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_INVALID,
+                        "This server keeps a teacher's answers for %" PRIu32
+                        " days, so the key of a question must name its time: a UUID of version 7, "
+                        "or the date in UTC and a dash before the key, such as 2026-11-24-4f9c2b. "
+                        "Nothing was charged.",
+                        days);
+}
