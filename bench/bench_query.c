@@ -2,7 +2,9 @@
  * transaction that is committed without waiting for the disk. One thread; the figure bounds what
  * the committer can answer in a second.
  *
- *   bench_query [queries [to a transaction]]
+ *   bench_query [queries [to a transaction [days that answers are kept]]]
+ *
+ * With days, keys name a time, a second passes with each query, and as many answers are removed.
  *
  * Counted instead of timed (valgrind --tool=callgrind), the difference of two runs is the same on
  * any machine: instructions of 8,000 queries less those of 4,000, divided by 4,000. */
@@ -21,15 +23,20 @@
 
 #define BATCH 20
 
+/* A clock of our own, one second later with each query; 0: the system's. */
+static int64_t own_clock_ms;
+
 static int64_t now_ms(void)
 {
     struct timespec t;
+    if (own_clock_ms > 0)
+        return own_clock_ms;
     clock_gettime(CLOCK_REALTIME, &t);
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 struct headers {
-    char authorization[200], key[40];
+    char authorization[200], key[48];
     const struct route *route; /* the server's other thread finds it, before it reads a body */
 };
 
@@ -120,6 +127,14 @@ static void make_teacher(struct app *app, struct db *db, struct headers *steward
     snprintf(path, 96, "/v1/teachers/%s/queries", teacher);
 }
 
+/* A UUID of version 7. */
+static void next_dated_key(char *key, size_t size)
+{
+    own_clock_ms += 1000;
+    snprintf(key, size, "%08llx-%04llx-7000-8000-%012x", (unsigned long long)own_clock_ms >> 16,
+             (unsigned long long)own_clock_ms & 0xffff, (unsigned)own_clock_ms);
+}
+
 static void query(struct app *app, struct db *db, struct headers *student, const char *path,
                   unsigned long count, unsigned long batch)
 {
@@ -130,9 +145,14 @@ static void query(struct app *app, struct db *db, struct headers *student, const
         need(db_begin_batch(db, true) == DB_OK, "begin");
         for (unsigned long i = done; i < done + batch; i++) {
             snprintf(student->key, sizeof student->key, "q-%lx-%lu", i * 2654435761UL, i);
+            if (own_clock_ms > 0)
+                next_dated_key(student->key, sizeof student->key);
             need(post(app, db, student, path, body, NULL, 0), "a query");
         }
         need(db_commit_batch(db) == DB_OK, "commit");
+        bool more = own_clock_ms > 0;
+        while (more)
+            need(api_prune(app, db, &more), "the removal");
     }
 }
 
@@ -140,7 +160,10 @@ int main(int argc, char **argv)
 {
     unsigned long count = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
     unsigned long batch = argc > 2 ? strtoul(argv[2], NULL, 10) : BATCH;
+    unsigned days = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
     need(batch > 0, "a number of queries to a transaction");
+    if (argc > 3)
+        own_clock_ms = 1800000000000;
     char directory[] = "/tmp/tacet-bench-XXXXXX", location[64], error[DB_ERROR_SIZE], path[96];
     need(mkdtemp(directory) != NULL, "the directory");
     snprintf(location, sizeof location, "%s/tacet.db", directory);
@@ -155,6 +178,7 @@ int main(int argc, char **argv)
                                .max_policy_bytes = 1 << 24,
                                .max_states_per_query = 1024,
                                .max_experts_per_dataset = 1000,
+                               .keep_answers_days = days,
                                .cors_origins = "",
                                .version = "bench"};
     struct app *app = api_open(&api);
@@ -166,7 +190,7 @@ int main(int argc, char **argv)
     need(!api_client_create(app, db, "student", "student", token), "the student");
     snprintf(student.authorization, sizeof student.authorization, "Bearer %s", token);
     make_teacher(app, db, &steward, path);
-    query(app, db, &student, path, batch, batch);
+    query(app, db, &student, path, days > 0 ? days * 100000 : batch, batch); /* then as many go */
     double start = cpu_seconds();
     query(app, db, &student, path, count, batch);
     printf("teacher query in process, %lu to a transaction: %.1f us of CPU\n", batch,

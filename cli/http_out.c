@@ -342,9 +342,14 @@ enum http_out_status http_out_post(struct http_out *out, const char *path, const
                                    struct http_out_answer *answer)
 {
     unsigned char random[16];
-    char key[2 * sizeof random + 1];
+    char hex[2 * sizeof random + 1], date[16] = "", key[sizeof hex + sizeof date];
+    time_t now = time(NULL);
+    struct tm day;
     randombytes_buf(random, sizeof random);
-    sodium_bin2hex(key, sizeof key, random, sizeof random);
+    sodium_bin2hex(hex, sizeof hex, random, sizeof random);
+    if (gmtime_r(&now, &day)) /* a server that keeps answers for a time wants the date */
+        strftime(date, sizeof date, "%Y-%m-%d-", &day);
+    snprintf(key, sizeof key, "%s%s", date, hex);
     const struct http_out_call call = {
         .method = "POST", .path = path, .key = key, .body = body, .body_size = strlen(body)};
     return http_out_do(out, &call, answer);

@@ -32,7 +32,7 @@ call() {
 }
 json() { printf '%s' "-HContent-Type: application/json"; }
 # A call that may spend budget carries an Idempotency-Key: sent again after a lost answer, it is not charged again.
-fresh_key() { printf 'Idempotency-Key: demo-%s' "$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')"; }
+fresh_key() { printf 'Idempotency-Key: %s-%s' "$(date -u +%F)" "$(od -An -N12 -tx1 /dev/urandom | tr -d ' \n')"; }
 # client NAME ROLE: prints the token of a new client.
 client() { call "$admin" POST /v1/clients "$(json)" -d "{\"name\":\"$1\",\"role\":\"$2\"}" | jq -r .token; }
 

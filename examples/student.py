@@ -16,7 +16,7 @@ class Teacher:
     def call(self, path, body):
         """The answer, or None when no budget pays for it. A repeat under the same key is charged once, answered alike."""
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json",
-                   "Idempotency-Key": str(uuid.uuid4())}
+                   "Idempotency-Key": time.strftime("%Y-%m-%d-", time.gmtime()) + str(uuid.uuid4())}
         call = urllib.request.Request(self.url + path, json.dumps(body).encode(), headers, method="POST")
         give_up, pause = time.monotonic() + self.patience, 0.1
         while True:

@@ -72,6 +72,10 @@ static const struct flag SETTINGS[] = {
      "states in one query", ENV},
     {"max-experts", AS_COUNT(max_experts_per_dataset, 1, 10000000), "100000", "EXPERTS",
      "experts of one client in one dataset", ENV},
+    {"keep-answers", AS_COUNT(keep_answers_days, 0, 36500), "0", "DAYS",
+     "a teacher's answers are kept so long, and their keys, which must name their time, are then "
+     "refused (docs/operating.md); 0 keeps answers for ever",
+     ENV},
     {"world", AS_LIST(worlds, FLAG_LIST_MAX), "", "NAME=COMMAND",
      "a world that is a program (docs/worlds.md); may be repeated, and the variable holds one a "
      "line",

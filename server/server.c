@@ -26,7 +26,10 @@
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/pool.h"
+#include "server/pruner.h"
 #include "server/runner.h"
+#include "storage/answers/answers.h"
+#include "storage/db/db.h"
 
 #define THREADS_MAX   64
 #define SPARE_BYTES   ((unsigned long long)16 * 1024 * 1024)
@@ -47,8 +50,10 @@ struct server {
     struct events *events;
     struct helpers *helpers;
     struct runner *runner;
+    struct pruner *pruner; /* NULL: answers are kept for ever */
     struct httpd *httpd;
     struct db *door; /* the socket thread's connection */
+    int64_t answers_from_ms;
     atomic_bool draining;
 };
 
@@ -161,6 +166,14 @@ static bool open_database(struct server *server, struct server_trouble trouble)
     int64_t between = clock_now_us();
     if (!database_verify_answers(db, &answers, trouble.text, trouble.size))
         return false;
+    if (answers_kept_from(db, &server->answers_from_ms) != DB_OK) {
+        snprintf(trouble.text, trouble.size, "the database cannot be read: %s", db_last_error(db));
+        return false;
+    }
+    if (server->answers_from_ms > clock_now_ms())
+        log_event(LOG_LEVEL_WARN, "clock-behind",
+                  "note=\"the clock is behind the time before which answers were removed: keys of "
+                  "the present are refused\"");
     if (is_new)
         log_event(LOG_LEVEL_INFO, "new-service", "note=\"%.500s is new: an empty service\"",
                   server->config->data);
@@ -181,6 +194,8 @@ static bool open_app(struct server *server, struct server_trouble trouble)
         .max_policy_bytes = config->max_policy_bytes,
         .max_states_per_query = (uint32_t)config->max_states_per_query,
         .max_experts_per_dataset = (uint32_t)config->max_experts_per_dataset,
+        .keep_answers_days = (uint32_t)config->keep_answers_days,
+        .answers_from_ms = server->answers_from_ms,
         .cors_origins = config->cors_origins,
         .version = TACET_VERSION,
         .worlds = server->worlds,
@@ -285,8 +300,13 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
         return false;
     server->helpers = helpers_start(helper_count(workers));
     server->runner = runner_start(app, many, workers, server->helpers, server->metrics);
-    bool started =
-        server->events && server->pool && server->plans && server->uploads && server->runner;
+    if (config->keep_answers_days > 0) {
+        if (!connect_many(server, single, 1, trouble))
+            return false;
+        server->pruner = pruner_start(app, single[0]);
+    }
+    bool started = server->events && server->pool && server->plans && server->uploads &&
+                   server->runner && (server->pruner || config->keep_answers_days == 0);
     if (!started)
         snprintf(trouble.text, trouble.size, "no more threads can be started");
     return started;
@@ -392,6 +412,7 @@ void server_stop(struct server *server)
     pool_stop(server->plans);
     pool_stop(server->uploads);
     committer_stop(server->committer);
+    pruner_stop(server->pruner);
     events_stop(server->events);
     runner_stop(server->runner);
     helpers_stop(server->helpers);

@@ -1,0 +1,111 @@
+/* DESIGN. Each removal is one short transaction. After it the thread pauses for nine times as long
+ * as it took, so that the committer has the database for nine tenths of the time at least. */
+#include "server/pruner.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "api/api.h"
+#include "memory/memory.h"
+#include "server/clock.h"
+#include "server/database.h"
+#include "server/log.h"
+#include "storage/db/db.h"
+
+#define IDLE_MS 10000
+#define HOUR_MS INT64_C(3600000)
+#define DAY_MS  (24 * HOUR_MS)
+#define PAUSES  9
+
+struct pruner {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool stopping;
+    struct app *app;
+    struct db *db;
+    struct pruner_clocks clocks;
+};
+
+bool pruner_trusts(struct pruner_clocks *clocks, int64_t wall_ms, int64_t steady_ms,
+                   bool *out_leapt)
+{
+    int64_t ahead = wall_ms - clocks->wall_ms - (steady_ms - clocks->steady_ms);
+    *out_leapt = clocks->wall_ms > 0 && ahead > HOUR_MS;
+    if (*out_leapt)
+        clocks->wait_until_ms = steady_ms + DAY_MS;
+    clocks->wall_ms = wall_ms;
+    clocks->steady_ms = steady_ms;
+    return steady_ms >= clocks->wait_until_ms;
+}
+
+/* Removes some answers. True when there are more. */
+static bool prune_once(struct pruner *pruner)
+{
+    bool more = false, leapt = false;
+    bool trusts = pruner_trusts(&pruner->clocks, clock_now_ms(), clock_now_us() / 1000, &leapt);
+    if (leapt)
+        log_event(LOG_LEVEL_WARN, "clock-leapt",
+                  "note=\"the clock went ahead by more than an hour: no answer is removed for a "
+                  "day\"");
+    if (!trusts)
+        return false;
+    if (!api_prune(pruner->app, pruner->db, &more))
+        log_event(LOG_LEVEL_WARN, "prune-failed", "why=\"%s\"", db_last_error(pruner->db));
+    database_heed(pruner->db);
+    return more;
+}
+
+/* Waits for MS or the end. True when it is the end. */
+static bool pruner_sleep(struct pruner *pruner, int64_t ms)
+{
+    struct timespec until = clock_in_ms(ms);
+    int status = 0;
+    pthread_mutex_lock(&pruner->lock);
+    while (status == 0 && !pruner->stopping)
+        status = pthread_cond_timedwait(&pruner->changed, &pruner->lock, &until);
+    bool stopping = pruner->stopping;
+    pthread_mutex_unlock(&pruner->lock);
+    return stopping;
+}
+
+static void *pruner_run(void *context)
+{
+    struct pruner *pruner = context;
+    int64_t pause;
+    do {
+        int64_t begun = clock_now_us();
+        bool more = prune_once(pruner);
+        pause = more ? 1 + PAUSES * (clock_now_us() - begun) / 1000 : IDLE_MS;
+    } while (!pruner_sleep(pruner, pause));
+    return NULL;
+}
+
+struct pruner *pruner_start(struct app *app, struct db *db)
+{
+    struct pruner *pruner = memory_new(1, sizeof *pruner);
+    pruner->app = app;
+    pruner->db = db;
+    pthread_mutex_init(&pruner->lock, NULL);
+    clock_condition_init(&pruner->changed);
+    if (pthread_create(&pruner->thread, NULL, pruner_run, pruner) == 0)
+        return pruner;
+    pthread_cond_destroy(&pruner->changed);
+    pthread_mutex_destroy(&pruner->lock);
+    free(pruner);
+    return NULL;
+}
+
+void pruner_stop(struct pruner *pruner)
+{
+    if (!pruner)
+        return;
+    pthread_mutex_lock(&pruner->lock);
+    pruner->stopping = true;
+    pthread_cond_signal(&pruner->changed);
+    pthread_mutex_unlock(&pruner->lock);
+    pthread_join(pruner->thread, NULL);
+    pthread_cond_destroy(&pruner->changed);
+    pthread_mutex_destroy(&pruner->lock);
+    free(pruner);
+}

@@ -1,0 +1,31 @@
+/* Removes answers whose time is over (--keep-answers), on a thread of its own. */
+#ifndef TACET_SERVER_PRUNER_H
+#define TACET_SERVER_PRUNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct app;
+struct db;
+struct pruner;
+
+/* What a removal believes of the clock: what is removed cannot come back. */
+struct pruner_clocks {
+    int64_t wall_ms, steady_ms; /* at the last look; 0 before the first */
+    int64_t wait_until_ms;      /* of the steady clock */
+};
+
+/* True when removals may go by the wall clock, which shows WALL_MS. After it went ahead of the
+ * steady clock by more than an hour they wait for a day, in which it can be put right. *OUT_LEAPT:
+ * it did since the last look. */
+bool pruner_trusts(struct pruner_clocks *clocks, int64_t wall_ms, int64_t steady_ms,
+                   bool *out_leapt);
+
+/* Starts the thread. APP and DB, a connection for it alone, outlive it. NULL: no thread can be
+ * started. */
+struct pruner *pruner_start(struct app *app, struct db *db);
+
+/* Ends the thread behind the removal in hand. NULL is fine. */
+void pruner_stop(struct pruner *pruner);
+
+#endif
