@@ -128,18 +128,26 @@ static struct exchange *take_one(struct lane *lane)
     return exchange;
 }
 
+static unsigned weight_of(const struct lane *lane, const struct exchange *exchange)
+{
+    if (lane->limits.light == 0)
+        return 1;
+    return 1 + (unsigned)(exchange->body.size / lane->limits.light);
+}
+
 /* A stopping lane may hold requests of a caller of whom enough is being served: the thread that
  * serves it releases it, and then takes the next. */
 struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count)
 {
     struct exchange *list = NULL, **end = &list;
-    unsigned count = 0;
+    unsigned count = 0, weight = 0;
     assert(most > 0);
     pthread_mutex_lock(&lane->lock);
     while (!lane->first && !lane->stopping)
         pthread_cond_wait(&lane->arrived, &lane->lock);
-    for (; lane->first && count < most; count++) {
+    for (; lane->first && weight < most; count++) {
         *end = take_one(lane);
+        weight += weight_of(lane, *end);
         end = &(*end)->next;
     }
     pthread_mutex_unlock(&lane->lock);

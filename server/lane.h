@@ -19,6 +19,7 @@ struct lane_limits {
     unsigned places;  /* requests reserved, queued or being served, of all callers */
     unsigned each;    /* of one caller, at least 1 */
     unsigned serving; /* of one caller taken and not released; 0: any number */
+    unsigned light;   /* so many bytes of a body weigh as much as a request; 0: nothing */
 };
 
 struct lane {
@@ -51,9 +52,9 @@ enum lane_answer lane_reserve(struct lane *lane, struct exchange *exchange, bool
 /* Puts EXCHANGE into its reserved place; from here on another thread may work on it. */
 void lane_push(struct lane *lane, struct exchange *exchange);
 
-/* Blocks until an exchange may be taken. Returns a list of at most MOST and their number in
- * *out_count: of every caller its oldest, then of every caller its next, and so on. NULL when the
- * lane is stopping and nothing may be taken. */
+/* Blocks until an exchange may be taken. Returns a list of at most MOST, which ends when their
+ * weights reach MOST, and their number in *out_count: of every caller its oldest, then of every
+ * caller its next, and so on. NULL when the lane is stopping and nothing may be taken. */
 struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count);
 
 /* Frees the places of LIST, which lane_take gave. */

@@ -34,6 +34,7 @@
 #define THREADS_MAX   64
 #define SPARE_BYTES   ((unsigned long long)16 * 1024 * 1024)
 #define PEM_BYTES_MAX ((size_t)1024 * 1024)
+#define LIGHT_BYTES   512 /* of a question with ten states, which takes as long as two with one */
 
 struct server {
     const struct config *config;
@@ -276,12 +277,14 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     unsigned planners = (unsigned)config->planners;
     unsigned uploads = (unsigned)config->uploads;
     unsigned workers = worker_count(config);
+    struct lane_limits batch = fair_limits(queue, queue);
     struct db *single[3], *many[THREADS_MAX];
     if (!connect_many(server, single, 3, trouble))
         return false;
     server->door = single[2];
-    server->committer = committer_start(app, single[0], server->metrics, fair_limits(queue, queue),
-                                        (unsigned)config->batch);
+    batch.light = LIGHT_BYTES;
+    server->committer =
+        committer_start(app, single[0], server->metrics, batch, (unsigned)config->batch);
     if (!server->committer) {
         snprintf(trouble.text, trouble.size, "no more threads can be started");
         return false;

@@ -144,6 +144,32 @@ Test(lane, one_caller_is_not_served_by_all_threads)
     empty_lane(&lane);
 }
 
+/* What is taken at once is little, so that who comes after it waits for little. */
+Test(lane, a_large_body_weighs_as_much_as_many_small_ones)
+{
+    static struct exchange greedy[8], polite;
+    struct lane lane;
+    unsigned count;
+    lane_init(&lane, (struct lane_limits){.places = 20, .each = 10, .light = 100});
+    greedy[2].body.size = 1000;
+    greedy[3].body.size = 100; /* weighs as much as two */
+    queue_up(&lane, greedy, 8, GREEDY);
+    queue_up(&lane, &polite, 1, POLITE);
+    struct exchange *list = lane_take(&lane, 3, &count);
+    cr_expect(count == 3 && list == &greedy[0] && list->next == &polite);
+    lane_release(&lane, list);
+    list = lane_take(&lane, 3, &count);
+    cr_expect(count == 1 && list == &greedy[2], "as much as eleven, and alone");
+    lane_release(&lane, list);
+    list = lane_take(&lane, 3, &count);
+    cr_expect(count == 2 && list == &greedy[3]);
+    lane_release(&lane, list);
+    list = lane_take(&lane, 3, &count);
+    cr_expect(count == 3 && list == &greedy[5]);
+    lane_release(&lane, list);
+    empty_lane(&lane);
+}
+
 /* A caller is forgotten with its last place, and many do not meet. */
 Test(lane, many_callers_come_and_go)
 {
