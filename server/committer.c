@@ -47,6 +47,7 @@ struct committer *committer_start(struct app *app, struct db *db, struct metrics
     struct committer *committer = memory_new(1, sizeof *committer);
     *committer = (struct committer){.place = {app, db, metrics}, .batch = batch};
     lane_init(&committer->lane, limits);
+    db_go_first(db);
     if (pthread_create(&committer->thread, NULL, committer_run, committer) != 0) {
         lane_destroy(&committer->lane);
         free(committer);

@@ -44,19 +44,36 @@ bool db_in_transaction(const struct db *db)
     return db->mode != IDLE;
 }
 
-static void wait_for_turn(struct db_store *store)
+void db_go_first(struct db *db)
 {
+    db->goes_first = true;
+}
+
+static void wait_for_turn(struct db *db)
+{
+    struct db_store *store = db->store;
     pthread_mutex_lock(&store->lock);
-    uint64_t number = store->next++;
-    while (store->serving != number)
-        pthread_cond_wait(&store->turn, &store->lock);
+    if (db->goes_first) {
+        store->first_waits = true;
+        while (store->taken || (store->owed && store->serving != store->next))
+            pthread_cond_wait(&store->turn, &store->lock);
+        store->first_waits = false;
+        store->owed = true;
+    } else {
+        uint64_t number = store->next++;
+        while (store->taken || store->serving != number || (store->first_waits && !store->owed))
+            pthread_cond_wait(&store->turn, &store->lock);
+        store->serving++;
+        store->owed = false;
+    }
+    store->taken = true;
     pthread_mutex_unlock(&store->lock);
 }
 
 static void give_turn(struct db_store *store)
 {
     pthread_mutex_lock(&store->lock);
-    store->serving++;
+    store->taken = false;
     pthread_cond_broadcast(&store->turn);
     pthread_mutex_unlock(&store->lock);
 }
@@ -65,7 +82,7 @@ static enum db_status transaction_begin(struct db *db, bool will_write)
 {
     assert(db->mode == IDLE);
     if (will_write)
-        wait_for_turn(db->store);
+        wait_for_turn(db);
     enum db_status status = db->driver->begin(db->connection, will_write, &db->fault);
     if (status != DB_OK) {
         if (will_write)

@@ -242,6 +242,10 @@ bool db_in_transaction(const struct db *db);
  * gives that status, and so does db_commit_batch.
  */
 
+/* From now on this connection's writes go before those of all others, which then have one turn. At
+ * most one connection of a store may ask for that. */
+void db_go_first(struct db *db);
+
 /* Opens a batch. Not DB_OK: nothing is open. Without WILL_WRITE, db_transact and db_change fail. */
 enum db_status db_begin_batch(struct db *db, bool will_write);
 

@@ -14,10 +14,12 @@ struct db_store {
     struct db_settings settings;
     char *location;
     unsigned char digest_key[DB_KEY_SIZE];
-    /* Writers take a number and are served in turn. */
+    /* Writers take a number and are served in turn. The one that goes first waits for one other at
+     * most: after it, one of those in turn is owed the next place. */
     pthread_mutex_t lock;
     pthread_cond_t turn;
     uint64_t next, serving;
+    bool taken, first_waits, owed;
 };
 
 enum mode { IDLE, READING, WRITING };
@@ -38,6 +40,7 @@ struct db {
     char damage[DB_ERROR_SIZE]; /* the row of digest.h's last failure; "": none, or it was told */
     char told[DB_ERROR_SIZE];
     enum mode mode;
+    bool goes_first;
     enum db_status lost; /* not DB_OK: the transaction ended early, by this */
     bool hopeful;        /* in a batch without savepoints */
     unsigned careful;    /* batches to come that take savepoints */
