@@ -5,15 +5,12 @@
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "memory/memory.h"
-
-#define HELPER_NICENESS 10
 
 /* A task on the stack of helpers_run, which returns when no thread works on the task any more. */
 struct helpers_task {
@@ -50,17 +47,39 @@ static void helpers_do_item(struct helpers *helpers, struct helpers_task *task)
         pthread_cond_broadcast(&helpers->changed);
 }
 
-void helpers_lower_priority(void)
+void helpers_lower_priority(int steps, bool batch)
 {
     struct sched_param none = {0};
-    sched_setscheduler(0, SCHED_BATCH, &none);
-    setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), HELPER_NICENESS);
+    id_t self = (id_t)syscall(SYS_gettid);
+    sched_setscheduler(0, batch ? SCHED_BATCH : SCHED_OTHER, &none);
+    setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + steps);
+}
+
+/* sched_attr(2); its header cannot stand beside <sched.h>. */
+struct helpers_attributes {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+/* Who asks for a short slice is let in before the slice of the one that runs is over: see the
+ * manual of sched(7), EEVDF. */
+void helpers_answer_soon(void)
+{
+    struct helpers_attributes attributes = {.size = sizeof attributes};
+    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0 ||
+        attributes.policy != SCHED_OTHER)
+        return;
+    attributes.runtime = HELPER_SLICE_NS;
+    syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 static void *helper_run(void *context)
 {
     struct helpers *helpers = context;
-    helpers_lower_priority();
+    helpers_lower_priority(HELPER_NICENESS, true);
     pthread_mutex_lock(&helpers->lock);
     while (!helpers->stopping)
         if (helpers->tasks)

@@ -3,15 +3,25 @@
 #ifndef TACET_SERVER_HELPERS_H
 #define TACET_SERVER_HELPERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#define HELPER_SLICE_NS 200000
+#define HELPER_NICENESS 10 /* of threads that train */
 
 struct helpers;
 
 /* Starts COUNT threads (0: none, all work is the caller's), or as many as the system gives. */
 struct helpers *helpers_start(unsigned count);
 
-/* Lowers the calling thread's priority (nice, SCHED_BATCH), because requests come first. */
-void helpers_lower_priority(void);
+/* Lowers the calling thread's priority by so many steps of nice, because questions that wait for a
+ * commit come first. BATCH: it computes for long, and takes no processor from who has one. */
+void helpers_lower_priority(int steps, bool batch);
+
+/* The calling thread, and those that it starts, take a processor soon after what they wait for has
+ * come, and each time for a moment only. helpers_lower_priority takes that back. Without effect
+ * before Linux 6.12. */
+void helpers_answer_soon(void);
 
 /* Calls work(what, i) once for every i below COUNT, in any order, on the calling thread and on free
  * helpers. Returns when all calls have ended. Several threads may call at the same time. */

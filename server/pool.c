@@ -6,6 +6,9 @@
 
 #include "memory/memory.h"
 #include "server/database.h"
+#include "server/helpers.h"
+
+#define POOL_NICENESS 5
 
 struct pool_thread {
     pthread_t thread;
@@ -26,6 +29,7 @@ static void *pool_run(void *context)
     struct pool *pool = self->pool;
     unsigned count = 0;
     struct exchange *exchange;
+    helpers_lower_priority(POOL_NICENESS, false);
     while ((exchange = lane_take(&pool->lane, 1, &count))) {
         api_serve(pool->app, self->db, &exchange->request, &exchange->reply);
         database_heed(self->db);

@@ -118,7 +118,7 @@ static void *worker_run(void *context)
     struct worker *self = context;
     struct runner *runner = self->runner;
     unsigned seen = 0;
-    helpers_lower_priority();
+    helpers_lower_priority(HELPER_NICENESS, true);
     while (!atomic_load(&runner->stopping)) {
         enum api_job_turn turn = take_turn(self);
         bool more = purge_some(self);

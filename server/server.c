@@ -368,6 +368,7 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     server->metrics = metrics_new();
     atomic_init(&server->draining, false);
     raise_descriptor_limit();
+    helpers_answer_soon();
     warn_of_rights(config);
     confine_from_start(config->confine);
     /* Steps that may fail and leave no trace come before the directory is made. */

@@ -1,10 +1,14 @@
 /* The greedy do not keep the polite waiting. Nothing here is timed: what is compared is how many of
  * the greedy's requests were answered when the polite one's was. */
 #include <criterion/criterion.h>
+#include <dirent.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "tests/http/scene.h"
@@ -127,6 +131,54 @@ Test(fair_lanes, one_client_does_not_fill_a_lane, .timeout = 300)
     int refused = crowd_close(&crowd, 429);
     cr_expect(refused >= 1 && refused <= GREEDY / 2, "%d were told to come again", refused);
     http_client_free(client);
+    server_close(&server);
+}
+
+/* ---- threads */
+
+/* How many threads of the server stand STEPS of nice behind the one that answers sockets. */
+static int threads_behind(const struct server_process *server, int steps)
+{
+    char path[160];
+    int count = 0, own = getpriority(PRIO_PROCESS, (id_t)server->pid);
+    snprintf(path, sizeof path, "/proc/%d/task", (int)server->pid);
+    DIR *folder = opendir(path);
+    cr_assert_not_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;)
+        if (entry->d_name[0] != '.')
+            count += getpriority(PRIO_PROCESS, (id_t)atoi(entry->d_name)) == own + steps;
+    closedir(folder);
+    return count;
+}
+
+/* Nanoseconds for which the scheduler leaves the process a processor. */
+static uint64_t slice_of(pid_t process)
+{
+    struct { /* sched_attr(2) */
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } attributes = {.size = sizeof attributes};
+    long got = syscall(SYS_sched_getattr, process, &attributes, sizeof attributes, 0);
+    cr_assert_eq(got, 0);
+    return attributes.runtime;
+}
+
+/* What computes for long leaves the processors to those who answer: all threads of the pool, those
+ * that plan and those that read uploads, and further back those that train. */
+Test(fair_lanes, who_computes_stands_behind_who_answers, .timeout = 60)
+{
+    struct server_process server;
+    server_open(&server, "--pool-threads", "3", "--planners", "2", "--uploads", "5", "--workers",
+                "64", NULL);
+    while (threads_behind(&server, 5) < 10 || threads_behind(&server, 10) < 64)
+        usleep(1000); /* each does so itself, when it begins */
+    cr_expect_eq(threads_behind(&server, 5), 10);
+    /* Kernels that know no slices say 0, of this test's process too. */
+    uint64_t own = slice_of(0), others = slice_of(server.pid);
+    cr_expect_eq(others, own == 0 ? 0 : 200000, "%" PRIu64 " %" PRIu64, own, others);
     server_close(&server);
 }
 
