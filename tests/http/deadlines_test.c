@@ -1,9 +1,11 @@
 /* Clients that are never silent for long and never done: heads, bodies, uploads and answers have
  * deadlines. The idle timeout is an hour, so only these can end a connection. */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "tests/http/http_client.h"
@@ -116,5 +118,55 @@ Test(deadlines, an_upload_has_a_last_moment_and_gives_its_place_back)
     http_answer_clear(&answer);
     http_answer_clear(&made);
     http_client_free(client);
+    server_close(&server);
+}
+
+/* ---- answers */
+
+static int open_sockets(void)
+{
+    char folder[64], path[400], target[64] = "";
+    int count = 0;
+    snprintf(folder, sizeof folder, "/proc/%d/fd", (int)server.pid);
+    DIR *list = opendir(folder);
+    cr_assert_not_null(list);
+    for (struct dirent *entry; (entry = readdir(list)) != NULL;) {
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        count += readlink(path, target, sizeof target) > 0 && strncmp(target, "socket:", 7) == 0;
+    }
+    closedir(list);
+    return count;
+}
+
+/* Waits until the server has COUNT sockets; one is that on which it listens. */
+static void wait_for_sockets(int count)
+{
+    while (open_sockets() != count)
+        usleep(5000);
+}
+
+/* A client asks for far more than the buffers on the way can hold, and reads nothing. The server
+ * closes its end, which it would otherwise do after an hour. */
+Test(deadlines, an_answer_must_be_taken)
+{
+    enum { ASKED = 200 };
+    static const char ask[] = "GET /openapi.yaml HTTP/1.1\r\nHost: t\r\n\r\n";
+    int small = 4096;
+    start("--body-timeout", "--least-rate", "1G");
+    struct http_client *client = http_client_new(&server);
+    struct http_answer one =
+        http_expect(client, 200, &(struct http_call){.method = "GET", .path = "/openapi.yaml"});
+    size_t all = ASKED * one.size;
+    http_answer_clear(&one);
+    http_client_free(client);
+    cr_assert_gt(all, (size_t)16 << 20, "a socket holds 4 MiB at most");
+    wait_for_sockets(1);
+    int handle = raw_connect(&server);
+    wait_for_sockets(2);
+    cr_assert_eq(setsockopt(handle, SOL_SOCKET, SO_RCVBUF, &small, sizeof small), 0);
+    for (int i = 0; i < ASKED; i++)
+        cr_assert(raw_send_bytes(handle, ask, sizeof ask - 1));
+    wait_for_sockets(1);
+    close(handle);
     server_close(&server);
 }
