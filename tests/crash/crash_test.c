@@ -4,7 +4,7 @@
  * After each restart: every query that was acknowledged replays the stored bytes under its key and
  * costs nothing; every account's spent amount is at least what was acknowledged and at most its
  * limit; the ledger's own audit is clean. At the end the entries of every account add up to its
- * balance. The moments follow from a fixed seed; CRASH_ROUNDS (50) may be set. */
+ * balance. The moments follow from a fixed seed; CRASH_ROUNDS (50) and CRASH_SEED may be set. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,8 +27,8 @@ Test(crash, killed_again_and_again_it_loses_and_overspends_nothing)
     struct server_process server;
     struct scene scene;
     struct crowd crowd;
-    uint64_t random = 20261121;
-    const char *wanted = getenv("CRASH_ROUNDS");
+    const char *wanted = getenv("CRASH_ROUNDS"), *seed = getenv("CRASH_SEED");
+    uint64_t random = seed != NULL ? strtoull(seed, NULL, 10) : 20261121;
     unsigned rounds = wanted != NULL ? (unsigned)strtoul(wanted, NULL, 10) : ROUNDS;
 
     server_open(&server, NULL);
