@@ -81,6 +81,7 @@ help:
 	@echo 'make test       unit, HTTP and crash tests (installs what is missing)'
 	@echo 'make test-sanitizers   the same under ASan+UBSan and under TSan'
 	@echo 'make soak-worlds   ten million random steps in every world under ASan+UBSan'
+	@echo 'make siege      a student among all attacks at once, and campaigns of thousands; half an hour, prints its seed'
 	@echo 'make hardening  how the programs are hardened, a table from readelf'
 	@echo 'make bench      speed, next to the limits of this machine'
 	@echo 'make bench-ledger bench-shards bench-memory ensemble curves   more measurements (docs/performance.md)'
@@ -153,6 +154,7 @@ $(OUT)/api/embedded.c.o: CFLAGS += -fno-lto
 include tests/tests.mk
 include tests/fuzz/fuzz.mk
 include tests/soak/soak.mk
+include tests/siege/siege.mk
 include bench/bench.mk
 
 # What a bare machine lacks is installed first; make then starts anew, because this file looks for libraries when it is read.
