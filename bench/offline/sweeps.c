@@ -12,7 +12,7 @@
 #define ALGORITHMS 2
 #define SHARES     5
 #define SIZES      3
-#define METHODS    2
+#define METHODS    3
 #define WIDEST     5 /* SHARES, or SIZES */
 
 static const double epsilons[EPSILONS] = {5, 10};
@@ -32,7 +32,8 @@ static const struct {
 static const uint32_t sizes[SIZES] = {1000, 2000, 3000};
 static const struct {
     const char *name, *label;
-} methods[METHODS] = {{"dpsgd", "DP-SGD"}, {"selective", "selective DP-SGD"}};
+} methods[METHODS] = {
+    {"dpsgd", "DP-SGD"}, {"selective", "selective DP-SGD"}, {"consensus", "consensus labels"}};
 
 /* One row of a table and one line of a plot. */
 struct sweep_row {
@@ -101,6 +102,21 @@ static void sweep_add_line(struct sweep_panel *panel, const char *label,
             (struct plot_line){.label = label, .points = to, .count = row->count};
 }
 
+/* An axis that has random play, the run without privacy and every whisker. */
+static void sweep_put_axis(const struct sweep_panel *panel, struct plot *plot)
+{
+    double low = 0.0, high = 1.0;
+    for (unsigned l = 0; l < panel->count; l++)
+        for (size_t i = 0; i < panel->lines[l].count; i++) {
+            const struct plot_point *at = &panel->points[l][i];
+            low = fmin(low, fmin(at->y, at->low)); /* fmin and fmax leave NaN out */
+            high = fmax(high, fmax(at->y, at->high));
+        }
+    double room = 0.1 * (high - low);
+    plot->y_low = low - room;
+    plot->y_high = high + room;
+}
+
 static bool sweep_write_plot(const char *directory, const char *kind, const char *world,
                              const char *x_label, const double *ticks, size_t tick_count,
                              const struct sweep_panel *panels, unsigned count)
@@ -108,21 +124,21 @@ static bool sweep_write_plot(const char *directory, const char *kind, const char
     char path[4096], title[128];
     struct plot plots[PLOT_PANELS];
     static const struct plot_reference plain = {1, "not private", false, true};
-    double margin = 0.05 * (ticks[tick_count - 1] - ticks[0]);
-    for (unsigned i = 0; i < count; i++)
+    double width = ticks[tick_count - 1] - ticks[0];
+    for (unsigned i = 0; i < count; i++) {
         plots[i] = (struct plot){.title = panels[i].title,
                                  .x_label = x_label,
                                  .y_label = "fraction of the non-private return",
                                  .x_ticks = ticks,
                                  .x_tick_count = tick_count,
-                                 .x_low = ticks[0] - margin,
-                                 .x_high = ticks[tick_count - 1] + margin,
-                                 .y_low = -0.2,
-                                 .y_high = 1.6,
+                                 .x_low = ticks[0] - 0.05 * width,
+                                 .x_high = ticks[tick_count - 1] + 0.25 * width, /* a label */
                                  .references = &plain,
                                  .reference_count = 1,
                                  .lines = panels[i].lines,
                                  .line_count = panels[i].count};
+        sweep_put_axis(&panels[i], &plots[i]);
+    }
     snprintf(path, sizeof path, "%s/offline-%s-%s.svg", directory, kind, world);
     snprintf(title, sizeof title, "%s, %s\nMeans over seeds with 95 %% intervals", world, x_label);
     if (plot_write_panels(path, title, plots, count))
@@ -210,8 +226,9 @@ static bool sweep_sizes(FILE *out, const struct results *all, const char *world,
     fprintf(out,
             "## Numbers of experts, %s\n\nThe settings are those of 3,000 experts, and δ is 1 / "
             "(number of experts). Fractions of the non-private run on as many experts, and mean "
-            "returns. There are three seeds with 1,000 and 2,000 experts, and five with "
-            "3,000.\n\n| | 1,000 experts | 2,000 | 3,000 |\n|---|---|---|---|\n",
+            "returns. There are five seeds with 3,000 experts (consensus labels: three), and three "
+            "with 1,000 and 2,000.\n\n"
+            "| | 1,000 experts | 2,000 | 3,000 |\n|---|---|---|---|\n",
             world);
     for (unsigned a = 0; a < ALGORITHMS; a++) {
         for (unsigned e = 0; e < EPSILONS; e++) {
@@ -225,7 +242,7 @@ static bool sweep_sizes(FILE *out, const struct results *all, const char *world,
                 known += row.cells[0].count;
                 fprintf(out, "| %s, %s |", panel->title, methods[m].label);
                 sweep_write_row(out, &row);
-                sweep_add_line(panel, methods[m].label, &row, m == 0 ? -10.0 : 10.0);
+                sweep_add_line(panel, methods[m].label, &row, 20.0 * ((double)m - 1.0));
             }
         }
     }

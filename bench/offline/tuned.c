@@ -5,7 +5,9 @@
 #include <string.h>
 
 #define SELECTIVE "stable_count=5 stable_share=0.5"
-#define ANY       1e9 /* more than any epsilon */
+#define ACROBOT_BCQ                                                                                \
+    "threshold=0.95 huber_threshold=0.1 average_decay=0.9999 clip_norm=0.3 hidden=32"
+#define ANY 1e9 /* more than any epsilon */
 
 /* NULL: all of them. Later rows are applied after earlier ones. */
 static const struct {
@@ -22,7 +24,8 @@ static const struct {
      "weight_power=8"},
     {0, ANY, "cartpole", NULL, "selective", "input_scale=2.5:3:60:3 plain_share=0.02 " SELECTIVE},
     {0, ANY, "cartpole", "bcq", "selective",
-     "threshold=0.999 logit_penalty=0.1 huber_threshold=0.1 plain_share=0.004"},
+     "threshold=0.999 logit_penalty=0.1 huber_threshold=0.1 average_decay=0.9999 clip_norm=0.3 "
+     "weight_power=8 plain_share=0.004"},
     {0, ANY, "cartpole", NULL, "selective_paper",
      "input_scale=2.5:3:60:3 plain_share=0.1 " SELECTIVE},
     {0, ANY, "cartpole", NULL, "consensus",
@@ -41,11 +44,11 @@ static const struct {
     {0, ANY, "acrobot", "cql", "none", "alpha=0.05"},
     {0, ANY, "acrobot", NULL, "consensus", "return_power=0"},
     {0, ANY, "acrobot", "cql", "dpsgd", "alpha=1"},
-    {0, ANY, "acrobot", "bcq", "dpsgd", "threshold=0.95 huber_threshold=0.1"},
+    {0, ANY, "acrobot", "bcq", "dpsgd", ACROBOT_BCQ},
     {0, ANY, "acrobot", "cql", "selective", "alpha=1"},
     {0, ANY, "acrobot", "cql", "consensus", "alpha=1"},
     {0, ANY, "acrobot", NULL, "selective", "plain_share=0.02 " SELECTIVE},
-    {0, ANY, "acrobot", "bcq", "selective", "threshold=0.95 huber_threshold=0.1"},
+    {0, ANY, "acrobot", "bcq", "selective", ACROBOT_BCQ},
     {0, ANY, "acrobot", NULL, "selective_paper", SELECTIVE},
     {0, ANY, "hiv", NULL, "none", "input_center=3 input_scale=1 return_power=0"},
     {0, ANY, "hiv", NULL, "dpsgd", "steps=40000"},
