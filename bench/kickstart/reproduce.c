@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/kickstart/ensembles.h"
 #include "bench/kickstart/life.h"
 #include "bench/kickstart/report.h"
 
@@ -65,14 +66,19 @@ static bool wanted(const struct options *o, const struct results *done, const ch
            !results_find(done, world, variant->name, seed, life_transitions(world));
 }
 
-static bool needs_ensembles(const struct options *o, const struct results *done, const char *world)
+/* Bit I: some variant asks ensemble I. */
+static unsigned needs_ensembles(const struct options *o, const struct results *done,
+                                const char *world)
 {
+    unsigned needs = 0;
     for (unsigned v = 0; v < variant_count; v++) {
         for (uint64_t seed = o->first; seed < o->first + o->seeds; seed++)
-            if (variants[v].shards > 1 && wanted(o, done, world, &variants[v], seed))
-                return true;
+            for (unsigned i = 0; i < SCHOOL_SHARDS; i++)
+                if (variants[v].shards == ensembles_shards[i] &&
+                    wanted(o, done, world, &variants[v], seed))
+                    needs |= 1u << i;
     }
-    return false;
+    return needs;
 }
 
 static bool run_world(const struct options *o, const struct results *done, const char *world)

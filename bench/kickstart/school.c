@@ -93,7 +93,7 @@ static bool open_teacher(struct school *school, const char *cache)
     return play(school, school->teacher, &school->teacher_return) && play_at_random(school);
 }
 
-struct school *school_open(const char *world, const char *cache, bool ensembles)
+struct school *school_open(const char *world, const char *cache, unsigned ensembles)
 {
     const struct env *env = env_find(world);
     struct school *school = env ? calloc(1, sizeof *school) : NULL;
@@ -103,7 +103,8 @@ struct school *school_open(const char *world, const char *cache, bool ensembles)
     }
     school->env = env;
     env_defaults(env, school->physics);
-    bool good = open_teacher(school, cache) && (!ensembles || ensembles_open(school, cache));
+    bool good =
+        open_teacher(school, cache) && (!ensembles || ensembles_open(school, cache, ensembles));
     school->level = school->random_return + 0.95 * (school->teacher_return - school->random_return);
     if (good)
         return school;

@@ -31,9 +31,9 @@ struct school {
     bool has_ensembles;
 };
 
-/* Loads what CACHE has and makes the rest; ENSEMBLES too where asked for and where the world has a
- * population of experts. NULL after a line on standard error. */
-struct school *school_open(const char *world, const char *cache, bool ensembles);
+/* Loads what CACHE has and makes the rest; where the world has a population of experts, ensemble I
+ * too if bit I of ENSEMBLES is set. NULL after a line on standard error. */
+struct school *school_open(const char *world, const char *cache, unsigned ensembles);
 void school_free(struct school *school);
 
 /* NULL: there is none of so many shards. */
