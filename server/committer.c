@@ -7,6 +7,7 @@
 
 #include "memory/memory.h"
 #include "server/batch.h"
+#include "storage/db/db.h"
 
 struct committer {
     struct lane lane;
