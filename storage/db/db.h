@@ -81,9 +81,8 @@ const char *db_row_text(const struct db_row *row, unsigned index);
 /* The same as bytes, borrowed from the row. */
 const void *db_row_bytes(const struct db_row *row, unsigned index, size_t *out_size);
 
-/* Copies a text column into OUT of SIZE bytes; false when it does not fit or is no text (OUT is
- * then
- * ""). */
+/* Copies a text column into OUT of SIZE bytes. False: it does not fit or is no text, and OUT is "".
+ */
 bool db_row_copy(const struct db_row *row, unsigned index, char *out, size_t size);
 
 /* Sees one row; anything but DB_OK ends the statement and is what db_run gives. It may run other
