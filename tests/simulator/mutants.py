@@ -152,6 +152,11 @@ def main():
     if not os.path.exists(os.path.join(copy, "Makefile")):
         shutil.copytree(".", copy, dirs_exist_ok=True, ignore=shutil.ignore_patterns(".git", "test_*"))
     make = os.environ.get("MAKE", "make -j2") + " WARNINGS=-w build/release/test_simulator"
+    built = subprocess.run(make, shell=True, cwd=copy, capture_output=True, text=True)
+    if built.returncode != 0:
+        sys.exit(f"the sound program does not build\n{built.stderr[-2000:]}")
+    if found := live(copy, 10 * LIFE):  # else every mutant would seem to be found
+        sys.exit(f"the sound program fails: {found}")
     missed = 0
     for row in rows:
         path = os.path.join(copy, row[1])
