@@ -34,8 +34,8 @@ struct exchange *exchange_new(const char *uri)
     struct exchange *exchange = memory_new(1, sizeof *exchange);
     struct api_request *request = &exchange->request;
     buffer_init(&exchange->headers, EXCHANGE_HEADER_BYTES);
-    buffer_reserve(&exchange->headers, EXCHANGE_HEADER_BYTES - 1); /* so that nothing is moved */
-    buffer_init(&exchange->body, SIZE_MAX / 4);                    /* the caller knows the limit */
+    buffer_reserve(&exchange->headers, EXCHANGE_HEADER_BYTES); /* so that nothing is moved */
+    buffer_init(&exchange->body, SIZE_MAX / 4);                /* the caller knows the limit */
     exchange->uri = memory_copy_text(uri);
     char *path = path_of(exchange->uri);
     char *mark = path ? strchr(path, '?') : NULL;

@@ -26,7 +26,6 @@ int64_t retention_from(const struct call *call)
 
 enum problem retention_check(struct call *call, const char *key)
 {
-    uint32_t days = call->app->settings.keep_answers_days;
     int64_t from = retention_from(call);
     if (from == 0)
         return PROBLEM_NONE;
@@ -37,19 +36,21 @@ enum problem retention_check(struct call *call, const char *key)
             "The key names a time from which no answer is kept any more. If the call was answered, "
             "it was charged then. Nothing was charged now. A new call needs a fresh key.");
     }
-    if (days > 0 && date > call->now_ms + ANSWERS_EARLY_MS) {
-        return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_INVALID,
-                            "The key names a time that is to come. Correct the clock that makes "
-                            "keys. Nothing was charged.");
-    }
     return PROBLEM_NONE;
 }
 
 enum problem retention_check_new(struct call *call, const char *key)
 {
     uint32_t days = call->app->settings.keep_answers_days;
-    if (days == 0 || !(call->route->flags & ROUTE_DATED_KEY) || call->by_job ||
-        key_date_ms(key) >= 0)
+    int64_t date = key_date_ms(key);
+    if (days == 0)
+        return PROBLEM_NONE;
+    if (date > call->now_ms + ANSWERS_EARLY_MS) {
+        return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_INVALID,
+                            "The key names a time that is to come. Correct the clock that makes "
+                            "keys. Nothing was charged.");
+    }
+    if (date >= 0 || !(call->route->flags & ROUTE_DATED_KEY) || call->by_job)
         return PROBLEM_NONE;
     return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_INVALID,
                         "This server keeps a teacher's answers for %" PRIu32

@@ -16,12 +16,12 @@ int64_t retention_at(const struct app *app, int64_t now_ms);
  * transaction no answer of this time or later was removed, and none will be before its end. */
 int64_t retention_from(const struct call *call);
 
-/* Refuses KEY when the time that it names is over, or lies ahead of the clock by more than
- * ANSWERS_EARLY_MS and answers are not kept for ever. */
+/* Refuses KEY when the time that it names is over. */
 enum problem retention_check(struct call *call, const char *key);
 
-/* Refuses KEY, which has no stored answer, when the route asks for a time in it and it names none.
- */
+/* Refuses KEY, which has no stored answer, where answers are not kept for ever: when it names a
+ * time that lies ahead of the clock by more than ANSWERS_EARLY_MS, or when the route asks for a
+ * time and it names none. What was stored before the clock went back is so given again. */
 enum problem retention_check_new(struct call *call, const char *key);
 
 #endif

@@ -110,6 +110,12 @@ static int64_t disk_noted_entries(void *connection)
     return __real_db_driver_sqlite.noted_entries(connection);
 }
 
+static enum db_status disk_check(void *connection, const char *const *but, struct db_fault *fault)
+{
+    enum db_status status = disk_count(fault);
+    return status == DB_OK ? __real_db_driver_sqlite.check(connection, but, fault) : status;
+}
+
 const struct db_driver __wrap_db_driver_sqlite = {
     .name = "sqlite",
     .schema = &schema_sqlite,
@@ -122,6 +128,7 @@ const struct db_driver __wrap_db_driver_sqlite = {
     .changes = disk_changes,
     .in_transaction = disk_in_transaction,
     .noted_entries = disk_noted_entries,
+    .check = disk_check,
 };
 
 /* ---- files */

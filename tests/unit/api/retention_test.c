@@ -161,6 +161,23 @@ Test(retention, the_bounds_are_the_clock_plus_an_hour_and_minus_the_days)
 }
 
 /* Other calls take any key. Those with a date are refused when it is over. */
+/* The clock was two hours ahead when the answer was paid. */
+Test(retention, a_clock_that_goes_back_keeps_what_was_stored)
+{
+    char key[KEY_BYTES], body[2048];
+    const char *queries = teacher_of(50, "");
+    write_uuid(BEGIN_MS + 2 * HOUR_MS, 1, key);
+    expect_problem(ask(queries, key, STATE), "idempotency-key-invalid");
+    atomic_store(&clock_ms, BEGIN_MS + 2 * HOUR_MS);
+    struct response *paid = ask(queries, key, STATE);
+    expect_status(paid, 200);
+    snprintf(body, sizeof body, "%s", paid->body);
+    int64_t spent = number(SPENT);
+    atomic_store(&clock_ms, BEGIN_MS);
+    expect_replayed(ask(queries, key, STATE), body);
+    cr_expect_eq(number(SPENT), spent);
+}
+
 Test(retention, other_calls_may_have_any_key)
 {
     char key[KEY_BYTES];
