@@ -124,8 +124,11 @@ static void make_people(struct making *making)
         char *token = scene->token[i];
         cr_assert_null(api_client_create(making->service.app, making->service.auditor, roles[i],
                                          roles[i], token));
-        int length = (int)(strrchr(token, '_') - token) - 4;
-        snprintf(scene->client[i], ID_SIZE, "cli_%.*s", length, token + 4);
+        size_t length = (size_t)(strrchr(token, '_') - token) - 4;
+        cr_assert_lt(length + 4, ID_SIZE);
+        memcpy(scene->client[i], "cli_", 4);
+        memcpy(scene->client[i] + 4, token + 4, length);
+        scene->client[i][4 + length] = '\0';
     }
 }
 

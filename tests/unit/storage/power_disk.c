@@ -61,7 +61,8 @@ static void content_write(struct content *content, const void *bytes, size_t siz
 {
     if (at + size > content->size)
         content_resize(content, at + size);
-    memcpy(content->bytes + at, bytes, size);
+    if (size > 0)
+        memcpy(content->bytes + at, bytes, size);
 }
 
 static void content_read(struct content *content, const char *path)
@@ -360,7 +361,7 @@ static bool is_first(unsigned index)
 /* The index of the log, which a start must not believe. */
 static void draw_shared(const char *name, const char *to, uint64_t *seed)
 {
-    char from[PATH_BYTES + NAME_BYTES], path[PATH_BYTES + NAME_BYTES];
+    char from[PATH_BYTES + NAME_BYTES + 8], path[sizeof from]; /* 8: "/" and "-shm" */
     struct content content = {.bytes = NULL};
     uint64_t fate = fixture_random(seed, 3);
     if (!ends_with(name, ".db") || fate == 0)
