@@ -156,7 +156,15 @@ cleanup:
     return good;
 }
 
-bool disk_copy(const char *from, const char *to)
+/* Moves one; there may be no log. */
+static bool disk_move_file(const char *from, const char *to)
+{
+    return rename(from, to) == 0 || access(from, F_OK) != 0;
+}
+
+/* Calls ONE for each file of folder FROM, with its place in the new folder TO. */
+static bool disk_each_file(const char *from, const char *to,
+                           bool (*one)(const char *from, const char *to))
 {
     bool good = true;
     char source[160], target[160];
@@ -164,22 +172,19 @@ bool disk_copy(const char *from, const char *to)
     for (size_t i = 0; i < sizeof disk_files / sizeof disk_files[0]; i++) {
         snprintf(source, sizeof source, "%s/%s", from, disk_files[i]);
         snprintf(target, sizeof target, "%s/%s", to, disk_files[i]);
-        good = good && disk_copy_file(source, target);
+        good = one(source, target) && good;
     }
     return good;
 }
 
+bool disk_copy(const char *from, const char *to)
+{
+    return disk_each_file(from, to, disk_copy_file);
+}
+
 bool disk_move(const char *from, const char *to)
 {
-    bool good = true;
-    char source[160], target[160];
-    mkdir(to, S_IRWXU);
-    for (size_t i = 0; i < sizeof disk_files / sizeof disk_files[0]; i++) {
-        snprintf(source, sizeof source, "%s/%s", from, disk_files[i]);
-        snprintf(target, sizeof target, "%s/%s", to, disk_files[i]);
-        good = (rename(source, target) == 0 || access(source, F_OK) != 0) && good;
-    }
-    return good;
+    return disk_each_file(from, to, disk_move_file);
 }
 
 /* SQLite calls it for every connection that is opened. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "api/teachers/teacher_ask.h"
 #include "storage/answers/answers.h"
@@ -381,7 +382,8 @@ struct asker {
     char authorization[200], key[KEY_BYTES];
     char (*texts)[1024];
     atomic_bool *over;
-    unsigned replayed, refused, wrong;
+    atomic_uint replayed;
+    unsigned refused, wrong;
     int last_status;
 };
 
@@ -430,7 +432,7 @@ static void *asker_run(void *context)
     return NULL;
 }
 
-Test(retention, two_repeat_while_the_time_runs_out)
+Test(retention, two_repeat_while_the_time_runs_out, .timeout = 120)
 {
     static char texts[KEYS][1024];
     struct asker askers[ASKERS];
@@ -455,6 +457,9 @@ Test(retention, two_repeat_while_the_time_runs_out)
         cr_assert_eq(db_open(fixture_store(f), &askers[i].db, error), DB_OK, "%s", error);
         cr_assert_eq(pthread_create(&threads[i], NULL, asker_run, &askers[i]), 0);
     }
+    for (unsigned i = 0; i < ASKERS; i++)
+        while (atomic_load(&askers[i].replayed) < KEYS) /* all are given again at first */
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     for (int64_t hour = 0; hour < KEYS + 2; hour++)
         for (int step = 0; step < 4; step++) { /* before, at and behind each key's last moment */
             atomic_store(&clock_ms, BEGIN_MS + DAYS * DAY_MS + hour * HOUR_MS + step - 1);
