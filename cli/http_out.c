@@ -338,18 +338,29 @@ enum http_out_status http_out_get(struct http_out *out, const char *path,
     return http_out_do(out, &(struct http_out_call){.method = "GET", .path = path}, answer);
 }
 
+/* A UUID of version 7 (RFC 9562, section 5.7): a server that keeps answers for a time wants the
+ * time in the key. */
+static void fresh_key(char out[37])
+{
+    unsigned char bytes[16];
+    char hex[2 * sizeof bytes + 1];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    randombytes_buf(bytes, sizeof bytes);
+    for (int i = 0; i < 6; i++)
+        bytes[i] = (unsigned char)(ms >> (40 - 8 * i));
+    bytes[6] = (unsigned char)(0x70 | (bytes[6] & 0x0f));
+    bytes[8] = (unsigned char)(0x80 | (bytes[8] & 0x3f));
+    sodium_bin2hex(hex, sizeof hex, bytes, sizeof bytes);
+    snprintf(out, 37, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+}
+
 enum http_out_status http_out_post(struct http_out *out, const char *path, const char *body,
                                    struct http_out_answer *answer)
 {
-    unsigned char random[16];
-    char hex[2 * sizeof random + 1], date[16] = "", key[sizeof hex + sizeof date];
-    time_t now = time(NULL);
-    struct tm day;
-    randombytes_buf(random, sizeof random);
-    sodium_bin2hex(hex, sizeof hex, random, sizeof random);
-    if (gmtime_r(&now, &day)) /* a server that keeps answers for a time wants the date */
-        strftime(date, sizeof date, "%Y-%m-%d-", &day);
-    snprintf(key, sizeof key, "%s%s", date, hex);
+    char key[37];
+    fresh_key(key);
     const struct http_out_call call = {
         .method = "POST", .path = path, .key = key, .body = body, .body_size = strlen(body)};
     return http_out_do(out, &call, answer);

@@ -8,6 +8,13 @@ Below it a small policy learns CartPole; answers pull at it from beyond half the
 import http.client, json, math, os, random, sys, time, urllib.error, urllib.request, uuid
 
 
+def fresh_key():
+    """A UUID of version 7, which names the time: a server may keep answers for so long only."""
+    key = bytearray(int(time.time() * 1000).to_bytes(6, "big") + os.urandom(10))
+    key[6], key[8] = 0x70 | key[6] & 15, 0x80 | key[8] & 63
+    return str(uuid.UUID(bytes=bytes(key)))
+
+
 class Teacher:
     def __init__(self, server, teacher, token, patience=300):
         self.url, self.token, self.patience = f"{server}/v1/teachers/{teacher}", token, patience
@@ -16,7 +23,7 @@ class Teacher:
     def call(self, path, body):
         """The answer, or None when no budget pays for it. A repeat under the same key is charged once, answered alike."""
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json",
-                   "Idempotency-Key": time.strftime("%Y-%m-%d-", time.gmtime()) + str(uuid.uuid4())}
+                   "Idempotency-Key": fresh_key()}
         call = urllib.request.Request(self.url + path, json.dumps(body).encode(), headers, method="POST")
         give_up, pause = time.monotonic() + self.patience, 0.1
         while True:
