@@ -59,8 +59,8 @@ TestSuite(retention, .init = open_service, .fini = close_service);
 /* Writes the UUID of version 7 number N of the time MS. */
 static void write_uuid(int64_t ms, unsigned n, char out[KEY_BYTES])
 {
-    snprintf(out, KEY_BYTES, "%08llx-%04llx-7000-8000-%012x", (unsigned long long)ms >> 16,
-             (unsigned long long)ms & 0xffff, n);
+    snprintf(out, KEY_BYTES, "%08x-%04x-7000-8000-%012x", (unsigned)(ms >> 16),
+             (unsigned)ms & 0xffff, n);
 }
 
 /* The path of a new teacher's questions, whose students have this much. */
