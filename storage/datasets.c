@@ -116,6 +116,19 @@ enum db_status datasets_list(struct db *db, const char *owner, const char *after
         show_dataset, &list);
 }
 
+enum db_status datasets_set_account(struct db *db, const char *id, const char *account)
+{
+    assert(db_in_transaction(db));
+    enum db_status status = db_change(db, "UPDATE datasets SET account = $2 WHERE id = $1",
+                                      DB_VALUES(db_text(id), db_text(account)));
+    if (status != DB_OK)
+        return status;
+    return db_run(db,
+                  "UPDATE teachers SET dataset_account = $2, first_units = 0, first_delta = 0 "
+                  "WHERE dataset = $1 AND dataset_account <> ''",
+                  DB_VALUES(db_text(id), db_text(account)), NULL, NULL);
+}
+
 /* ---- changes of state */
 
 struct state_work {

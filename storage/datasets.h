@@ -72,6 +72,10 @@ enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict
  * caller's transaction that accepts the job. DB_NONE: unknown. */
 enum db_status datasets_uncover(struct db *db, const char *id);
 
+/* Lets ACCOUNT pay for dataset ID from now on, and for its teachers, whose first answer then costs
+ * what all others do. In the caller's transaction. DB_NONE: unknown. */
+enum db_status datasets_set_account(struct db *db, const char *id, const char *account);
+
 /* Marks the dataset as deleted and removes its description, and its
  * experts' names and policies; the row and its ledger
  * account stay. From then on nothing reads its trajectories, which uploads_purge overwrites in

@@ -12,9 +12,18 @@ static bool is_renyi(const struct ledger_account *account)
     return account->renyi_order > 1;
 }
 
+/* The delta that the conversion to epsilon uses: what is not set aside for releases that have a
+ * delta of their own. */
+static double converting_delta(const struct ledger_account *account)
+{
+    return account->delta - ledger_delta_value(account->limit_delta);
+}
+
 double budget_epsilon(const struct ledger_account *account, int64_t units)
 {
-    return filter_epsilon(account->renyi_order, units, account->delta);
+    if (!is_renyi(account))
+        return filter_epsilon(0, units, account->delta);
+    return filter_epsilon(account->renyi_order, units, converting_delta(account));
 }
 
 double budget_epsilon_added(const struct ledger_account *account, int64_t before, int64_t units)
@@ -30,9 +39,10 @@ json_t *budget_amount(double epsilon, double delta)
 /* The delta of UNITS and DELTA_UNITS that are spent, held or requested. */
 static double delta_of(const struct ledger_account *account, int64_t units, int64_t delta_units)
 {
-    if (is_renyi(account))
-        return units > 0 ? account->delta : 0;
-    return ledger_delta_value(delta_units);
+    double own = ledger_delta_value(delta_units);
+    if (is_renyi(account) && units > 0)
+        return converting_delta(account) + own;
+    return own;
 }
 
 struct budget_sum budget_spent_sum(const struct ledger_account *account)
@@ -67,7 +77,7 @@ static double remaining_epsilon(const struct ledger_account *account)
 static double remaining_delta(const struct ledger_account *account)
 {
     int64_t left = account->limit_delta - account->spent_delta - account->held_delta;
-    return fmax(0, is_renyi(account) ? account->delta : delta_of(account, 0, left));
+    return fmax(0, delta_of(account, account->limit_units, left));
 }
 
 struct budget_sum budget_remaining_sum(const struct ledger_account *account)

@@ -2,9 +2,9 @@
  *
  * A basic account counts nano-epsilon and 1e-18 of delta. A Renyi account counts nano of Renyi
  * divergence at its one order; its epsilon is converted at the account's delta, and the conversion
- * uses all of that delta. No delta counts as spent before the first charge, and the remaining
- * epsilon is stated at that delta. A reserved amount is shown as the epsilon that it would add to
- * the spent one. */
+ * uses all of that delta but what is set aside for releases with a delta of their own. No delta
+ * counts as spent before the first charge, and the remaining epsilon is stated at that delta. A
+ * reserved amount is shown as the epsilon that it would add to the spent one. */
 #ifndef TACET_API_CALL_BUDGET_H
 #define TACET_API_CALL_BUDGET_H
 

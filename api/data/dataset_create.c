@@ -6,16 +6,15 @@
 #include "algos/data/trajectory.h"
 #include "api/call/app.h"
 #include "api/call/fields.h"
+#include "api/data/dataset_budget.h"
 #include "api/data/datasets.h"
 #include "api/data/description.h"
 #include "api/worlds/worlds.h"
-#include "storage/ledger/ledger.h"
 
 #define STATE_DIM_MAX     DESCRIPTION_DIM_MAX
 #define ACTIONS_MAX       DESCRIPTION_ACTIONS_MAX
 #define EPISODE_STEPS_MAX 1000000
 #define RECORD_SIZE_MAX   (8U << 20) /* of the longest trajectory that a dataset may declare */
-#define EPSILON_MAX       1e6
 
 struct dataset_wish {
     const char *name, *environment;
@@ -24,7 +23,7 @@ struct dataset_wish {
     json_t *budget, *described;
     const struct description *description; /* NULL: not described, or not readable */
     int sensitivity;
-    double epsilon, delta;
+    struct dataset_budget account;
 };
 
 /* A dimension that a description has, too. */
@@ -104,26 +103,6 @@ static void dataset_check_sizes(struct call *call, const struct dataset_wish *wi
         call_invalid(call, "/min_action_probability", "must be at most 1 / action_count");
 }
 
-static void check_budget(struct call *call, struct dataset_wish *wish)
-{
-    if (!wish->budget) {
-        if (wish->sensitivity == 0)
-            call_invalid(call, "/budget", "is required unless sensitivity is \"public\"");
-        return;
-    }
-    const struct field fields[] = {
-        field_positive("epsilon", &wish->epsilon, EPSILON_MAX),
-        field_positive("delta", &wish->delta, 1),
-    };
-    if (!fields_read(call, wish->budget, "/budget", fields, 2))
-        return;
-    int64_t units = 0, delta_units = 0;
-    if (!ledger_units_down(wish->epsilon, &units) || units < 1)
-        call_invalid(call, "/budget/epsilon", "is below 1e-9, the least that is counted");
-    if (wish->delta >= 1 || !ledger_delta_down(wish->delta, &delta_units) || delta_units < 1)
-        call_invalid(call, "/budget/delta", "must be below 1 and at least 1e-18");
-}
-
 static bool dataset_read_wish(struct call *call, struct dataset_wish *wish)
 {
     *wish = (struct dataset_wish){.discount = -1, .min_action_probability = 0.02};
@@ -148,32 +127,12 @@ static bool dataset_read_wish(struct call *call, struct dataset_wish *wish)
     if (good) {
         dataset_check_dimensions(call, wish);
         dataset_check_sizes(call, wish);
-        check_budget(call, wish);
+        if (wish->budget)
+            dataset_budget_read(call, wish->budget, "/budget", &wish->account);
+        else if (wish->sensitivity == 0)
+            call_invalid(call, "/budget", "is required unless sensitivity is \"public\"");
     }
     return call_error_count(call) == 0;
-}
-
-/* Opens the account of a new dataset that has a budget. */
-static enum problem dataset_open_account(struct call *call, struct dataset_row *row,
-                                         const struct dataset_wish *wish)
-{
-    struct ledger_opening opening = {.kind = LEDGER_DATASET,
-                                     .resource = row->id,
-                                     .owner = row->owner,
-                                     .unit = "expert",
-                                     .epsilon = wish->epsilon,
-                                     .delta = wish->delta,
-                                     .event = "{\"type\":\"NoOpDpEvent\"}",
-                                     .now_ms = call->now_ms};
-    struct ledger_account account;
-    enum db_status status = DB_FAILED;
-    if (ledger_units_down(wish->epsilon, &opening.limit_units) &&
-        ledger_delta_down(wish->delta, &opening.limit_delta))
-        status = ledger_open_account(call->db, &opening, &account);
-    if (status != DB_OK)
-        return call_db(call, status);
-    memcpy(row->account, account.id, ID_SIZE);
-    return PROBLEM_NONE;
 }
 
 static enum db_status dataset_insert(struct call *call, const struct dataset_row *row,
@@ -211,7 +170,7 @@ enum problem api_datasets_create(struct call *call)
         snprintf(row.expert_means, sizeof row.expert_means, "%s", wish.description->expert);
     enum problem problem = PROBLEM_NONE;
     if (wish.budget)
-        problem = dataset_open_account(call, &row, &wish);
+        problem = dataset_budget_open(call, &wish.account, row.id, &row);
     if (problem != PROBLEM_NONE)
         return problem;
     enum db_status status = dataset_insert(call, &row, wish.description);

@@ -22,6 +22,10 @@ enum problem api_datasets_delete(struct call *call);
 /* POST /v1/datasets/{id}:seal */
 enum problem api_datasets_seal(struct call *call);
 
+/* POST /v1/datasets/{id}:compose: opens an account that adds Renyi divergences with all that is
+ * left of one that adds epsilons. */
+enum problem api_datasets_compose(struct call *call);
+
 /* GET /v1/datasets/{id}/budget */
 enum problem api_datasets_budget(struct call *call);
 

@@ -3,8 +3,10 @@
 #include "api/jobs/jobs.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "api/call/budget.h"
+#include "api/call/budget_price.h"
 #include "api/data/datasets.h"
 #include "api/jobs/ask/job_advice.h"
 #include "api/jobs/ask/job_kind.h"
@@ -14,13 +16,17 @@
 #include "storage/ledger/ledger.h"
 
 /* True when ACCOUNT could pay the price now. */
-static bool can_pay(const struct ledger_account *account, const struct dp_sgd_plan *privacy)
+static bool can_pay(const struct ledger_account *account, const struct job_plan *plan)
 {
-    int64_t units, delta_units;
-    return ledger_units_up(privacy->epsilon, &units) &&
-           ledger_delta_up(privacy->delta, &delta_units) &&
-           units <= account->limit_units - account->spent_units - account->held_units &&
-           delta_units <= account->limit_delta - account->spent_delta - account->held_delta;
+    const struct dp_sgd_plan *privacy = &plan->plan.privacy;
+    struct ledger_price price;
+    char *event = job_plan_event(plan, privacy->steps, true);
+    const struct budget_plan whole = {privacy->epsilon, privacy->delta, event};
+    bool counted = budget_plan_price(account, &whole, &price);
+    free(event);
+    return counted &&
+           price.units <= account->limit_units - account->spent_units - account->held_units &&
+           price.delta_units <= account->limit_delta - account->spent_delta - account->held_delta;
 }
 
 static json_t *time_json(const struct job_time *time)
@@ -125,7 +131,7 @@ enum problem api_jobs_estimate(struct call *call)
             return call_db(call, status);
         }
         json_list_add(&accounts, budget_json(&account));
-        pays = sharded || (wish->feasible && can_pay(&account, privacy));
+        pays = sharded || (wish->feasible && can_pay(&account, &wish->plan));
     }
     json_t *cost = json_null(), *asking = json_null(), *plan = json_null();
     if (wish->feasible && wish->plan.teacher[0] != '\0') {

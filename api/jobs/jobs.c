@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/call/budget.h"
+#include "api/call/budget_price.h"
 #include "api/call/page.h"
 #include "api/jobs/ask/job_advice.h"
 #include "api/jobs/ask/job_kind.h"
@@ -46,6 +47,30 @@ static enum problem check_dataset_now(struct call *call, const struct job_wish *
     return PROBLEM_NONE;
 }
 
+/* Reserves the price of a plan and its EVENT on ACCOUNT, in the account's unit. */
+static enum problem hold_on(struct call *call, const struct ledger_account *account,
+                            const struct dp_sgd_plan *privacy, const char *event, const char *job)
+{
+    const struct budget_plan plan = {privacy->epsilon, privacy->delta, event};
+    struct ledger_charge charge = {.count = 1,
+                                   .client = call->caller.id,
+                                   .resource = job,
+                                   .event = event,
+                                   .now_ms = call->now_ms};
+    struct ledger_outcome outcome;
+    if (!budget_plan_price(account, &plan, &charge.prices[0]))
+        return call_problem(call, PROBLEM_INFEASIBLE,
+                            "The dataset's account counts Renyi divergence of order %g, at which "
+                            "this plan has no finite price: use more noise.",
+                            account->renyi_order);
+    enum db_status status = ledger_hold(call->db, &charge, &outcome);
+    if (status != DB_OK)
+        return call_db(call, status);
+    if (outcome.verdict != LEDGER_OK)
+        return budget_refused(call, &outcome);
+    return PROBLEM_NONE;
+}
+
 /* Reserves the price of JOB on the dataset's account, where it has one. A job that plays in a world
  * has no account to debit; its price is stored with it for views. A rehearsal has no price. */
 static enum problem hold_price(struct call *call, const struct job_wish *wish, struct job_row *job)
@@ -62,22 +87,14 @@ static enum problem hold_price(struct call *call, const struct job_wish *wish, s
     if (plays)
         return PROBLEM_NONE;
     memcpy(job->account, wish->dataset.account, ID_SIZE);
-    char *event = job_plan_event(&wish->plan, privacy->steps, true);
-    const struct ledger_charge charge = {
-        .prices = {{job->account, job->hold_units, job->hold_delta}},
-        .count = 1,
-        .client = call->caller.id,
-        .resource = job->id,
-        .event = event,
-        .now_ms = call->now_ms};
-    struct ledger_outcome outcome;
-    enum db_status status = ledger_hold(call->db, &charge, &outcome);
-    free(event);
+    struct ledger_account account;
+    enum db_status status = ledger_find(call->db, job->account, &account);
     if (status != DB_OK)
         return call_db(call, status);
-    if (outcome.verdict != LEDGER_OK)
-        return budget_refused(call, &outcome);
-    return PROBLEM_NONE;
+    char *event = job_plan_event(&wish->plan, privacy->steps, true);
+    enum problem problem = hold_on(call, &account, privacy, event, job->id);
+    free(event);
+    return problem;
 }
 
 /* Notes in the dataset that its budget does not cover what this job will reveal. */

@@ -45,8 +45,9 @@ static enum problem find_teacher(struct query *query)
     return teacher_admit(call, DB_OK, &query->teacher->row);
 }
 
-/* Refuses where the policy was trained on a dataset that is deleted: the policy is erased then. */
-static enum problem query_check_dataset(const struct query *query)
+/* Refuses where the policy was trained on a dataset that is deleted: the policy is erased then.
+ * Notes who pays for the dataset, which may have changed since the teacher was put on the shelf. */
+static enum problem query_check_dataset(struct query *query)
 {
     struct call *call = query->call;
     const struct shelved_teacher *t = query->teacher;
@@ -63,7 +64,15 @@ static enum problem query_check_dataset(const struct query *query)
                             "Its dataset was deleted, and with it what the teacher had learned: it "
                             "answers no more. Nothing was charged.");
     }
+    if (t->ensemble)
+        memcpy(query->dataset_account, dataset.account, ID_SIZE);
     return PROBLEM_NONE;
+}
+
+/* True when the dataset's account is no longer the one that the shelf knows. */
+static bool has_new_payer(const struct query *query)
+{
+    return strcmp(query->dataset_account, query->teacher->row.dataset_account) != 0;
 }
 
 enum problem query_start(struct call *call, struct query **out)
@@ -120,7 +129,7 @@ static enum problem set_floor(struct query *query)
             "cannot be chosen any more: the vanishing schedule has ended, and answers are uniform");
     }
     query->concentration = 0;
-    query->cost = (struct filter_price){0};
+    query->cost = (struct teacher_prices){0};
     return PROBLEM_NONE;
 }
 
@@ -131,6 +140,24 @@ enum problem query_admit(struct query *query)
     if (problem != PROBLEM_NONE)
         return problem;
     return query_set_price(query);
+}
+
+/* Computes the cost of all states for each payer. False: it is too large to be counted. */
+static bool query_count_price(struct query *query)
+{
+    const struct shelved_teacher *t = query->teacher;
+    struct ledger_account account;
+    double order[TEACHER_PAYERS];
+    if (query->concentration == t->row.concentration && !has_new_payer(query))
+        return teacher_prices_times(&t->price, query->count, &query->cost);
+    memcpy(order, t->order, sizeof order);
+    if (has_new_payer(query)) {
+        if (ledger_find(query->call->db, query->dataset_account, &account) != DB_OK)
+            return false;
+        order[PAYER_DATASET] = account.renyi_order;
+    }
+    return teacher_prices_at(&t->teacher, &t->row, order, query->concentration, query->count,
+                             &query->cost);
 }
 
 enum problem query_set_price(struct query *query)
@@ -154,12 +181,7 @@ enum problem query_set_price(struct query *query)
     query->concentration = most;
     if (wished > 0)
         query->concentration = wished;
-    struct filter_price price = t->price;
-    if ((query->concentration != t->row.concentration &&
-         !teacher_price(&t->teacher, query->concentration, t->row.renyi_order, t->row.delta_share,
-                        &price)) ||
-        !ledger_units_times(price.units, query->count, &query->cost.units) ||
-        !ledger_units_times(price.delta_units, query->count, &query->cost.delta_units))
+    if (!query_count_price(query))
         return call_invalid(call, "", "has a price that is too large to be counted");
     return PROBLEM_NONE;
 }
@@ -176,13 +198,19 @@ static enum problem check_cost(struct query *query)
     enum db_status status = ledger_find(call->db, query->standing.account, &account);
     if (status != DB_OK)
         return call_db(call, status);
-    double cost = budget_epsilon_added(&account, account.spent_units, query->cost.units);
+    double cost =
+        budget_epsilon_added(&account, account.spent_units, query->cost.of[PAYER_CLIENT].units);
     if (cost > query->max_epsilon) {
         return call_problem(call, PROBLEM_COST_ABOVE_MAXIMUM,
                             "It would cost epsilon %g; max_epsilon is %g. Nothing was charged.",
                             cost, query->max_epsilon);
     }
     return PROBLEM_NONE;
+}
+
+static struct ledger_price payer_price(const char *account, const struct filter_price *price)
+{
+    return (struct ledger_price){account, price->units, price->delta_units};
 }
 
 /* What the dataset's account pays: the price of the query. With the teacher's first answer it also
@@ -192,9 +220,9 @@ static enum db_status dataset_price(const struct query *query, struct ledger_pri
 {
     const struct teacher_row *row = &query->teacher->row;
     struct ledger_account cap;
-    *out = (struct ledger_price){row->dataset_account, query->cost.units, query->cost.delta_units};
+    *out = payer_price(query->dataset_account, &query->cost.of[PAYER_DATASET]);
     enum db_status status = ledger_find(query->call->db, row->account, &cap);
-    if (status == DB_OK && cap.spent_units == 0) {
+    if (status == DB_OK && cap.spent_units == 0 && !has_new_payer(query)) {
         /* Each is at most LEDGER_UNITS_MAX, which no account can pay. */
         out->units += row->first_units;
         if (out->units > LEDGER_UNITS_MAX)
@@ -252,10 +280,10 @@ static const char *query_event(const struct query *query)
 static enum problem query_pay(struct query *query)
 {
     struct call *call = query->call;
-    const struct filter_price *cost = &query->cost;
+    const struct filter_price *cost = query->cost.of;
     struct ledger_charge charge = {
-        .prices = {{query->standing.account, cost->units, cost->delta_units},
-                   {query->teacher->row.account, cost->units, cost->delta_units}},
+        .prices = {payer_price(query->standing.account, &cost[PAYER_CLIENT]),
+                   payer_price(query->teacher->row.account, &cost[PAYER_TEACHER])},
         .count = 2,
         .client = call->caller.id,
         .resource = query->id,
@@ -263,7 +291,7 @@ static enum problem query_pay(struct query *query)
         .now_ms = call->now_ms};
     struct ledger_outcome outcome;
     enum db_status status = DB_OK;
-    if (query->teacher->row.dataset_account[0] != '\0')
+    if (query->dataset_account[0] != '\0')
         status = dataset_price(query, &charge.prices[charge.count++]);
     if (status == DB_OK)
         status = ledger_debit(call->db, &charge, &outcome);
@@ -272,7 +300,7 @@ static enum problem query_pay(struct query *query)
     query->random = outcome.verdict == LEDGER_EXHAUSTED &&
                     strcmp(query->teacher->row.when_spent, "random") == 0;
     if (query->random)
-        query->cost = (struct filter_price){0}; /* ledger_debit has changed nothing */
+        query->cost = (struct teacher_prices){0}; /* ledger_debit has changed nothing */
     else if (outcome.verdict != LEDGER_OK)
         return budget_refused(call, &outcome);
     query->account = outcome.parts[0].account;
@@ -390,7 +418,7 @@ enum problem query_settle(struct query *query, struct query_answer *out)
                                  .expert = t->row.shards > 0,
                                  .unresolved = is_unresolved(query),
                                  .account = &query->account,
-                                 .cost = query->cost};
+                                 .cost = query->cost.of[PAYER_CLIENT]};
     set_noise(query, out);
     return PROBLEM_NONE;
 }

@@ -19,8 +19,9 @@ struct query {
     double concentration;        /* 0 where the mechanism has none */
     bool floor;  /* the schedule is at its end: the answer looks at nothing and costs nothing */
     bool random; /* query_settle found a budget spent: as floor, but drawn */
-    struct filter_price cost; /* of all states together */
-    char id[ID_SIZE];         /* query_settle gives it, and the client's account */
+    char dataset_account[ID_SIZE]; /* of a teacher of shards; "": none */
+    struct teacher_prices cost;    /* of all states together, for each payer */
+    char id[ID_SIZE];              /* query_settle gives it, and the client's account */
     struct ledger_account account;
 };
 

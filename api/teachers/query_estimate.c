@@ -82,7 +82,7 @@ static json_t *estimate_json(const struct query *query, const struct estimate_wi
 {
     const struct shelved_teacher *teacher = query->teacher;
     const struct teacher_row *row = &teacher->row;
-    const struct filter_price *cost = &query->cost;
+    const struct filter_price *cost = &query->cost.of[PAYER_CLIENT];
     const struct filter_price each = {cost->units / wish->count, cost->delta_units / wish->count};
     double used = ledger_delta_value(cost->delta_units);
     if (row->renyi_order > 0)
@@ -92,7 +92,7 @@ static json_t *estimate_json(const struct query *query, const struct estimate_wi
         json_pack("{s:b, s:o}", "feasible", (int)feasible, "cost", budget_amount(epsilon, used));
     if (query->concentration > 0)
         json_object_set_new(reply, "concentration", json_number(query->concentration));
-    int64_t buys = teacher_answers_in(row, wish->epsilon, wish->delta, &each);
+    int64_t buys = teacher_answers_in(row->renyi_order, wish->epsilon, wish->delta, &each);
     json_object_set_new(reply, "queries_in_budget", json_integer(buys));
     json_object_set_new(reply, "expected_error",
                         expected_error_json(&teacher->teacher, query->concentration));
@@ -140,15 +140,17 @@ static enum db_status dataset_can_pay(const struct query *query, const struct le
 {
     const struct teacher_row *row = &query->teacher->row;
     struct ledger_account account;
-    enum db_status status = ledger_find(query->call->db, row->dataset_account, &account);
+    enum db_status status = ledger_find(query->call->db, query->dataset_account, &account);
     if (status != DB_OK)
         return status;
     struct filter_price left = teacher_account_left(&account);
-    if (cap->spent_units == 0) { /* the teacher's first answer costs more */
+    if (cap->spent_units == 0 &&
+        account.renyi_order == 0) { /* the teacher's first answer costs more */
         left.units -= row->first_units;
         left.delta_units -= row->first_delta;
     }
-    *out = query->cost.units <= left.units && query->cost.delta_units <= left.delta_units;
+    const struct filter_price *cost = &query->cost.of[PAYER_DATASET];
+    *out = cost->units <= left.units && cost->delta_units <= left.delta_units;
     return DB_OK;
 }
 
@@ -174,12 +176,12 @@ enum problem api_queries_estimate(struct call *call)
         return PROBLEM_VALIDATION;
     struct filter fresh, all = {.limit_units = cap.limit_units, .limit_delta = cap.limit_delta};
     bool dataset_pays = true;
-    if (row->dataset_account[0] != '\0')
+    if (query->dataset_account[0] != '\0')
         status = dataset_can_pay(query, &cap, &dataset_pays);
     if (status != DB_OK)
         return call_db(call, status);
     bool feasible = teacher_account(row, wish.epsilon, wish.delta, &fresh) &&
-                    filter_spend(&fresh, &query->cost) && filter_spend(&all, &query->cost) &&
-                    dataset_pays;
+                    filter_spend(&fresh, &query->cost.of[PAYER_CLIENT]) &&
+                    filter_spend(&all, &query->cost.of[PAYER_TEACHER]) && dataset_pays;
     return call_reply_json(call, 200, estimate_json(query, &wish, feasible));
 }

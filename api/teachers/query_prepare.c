@@ -41,8 +41,9 @@ static bool may_pay(struct query *query)
     if (teachers_client_find(call->db, row->id, call->caller.id, &query->standing) == DB_OK)
         standing = query->standing.account;
     return query_set_price(query) == PROBLEM_NONE && !query->floor &&
-           has_left(call, standing, &query->cost) && has_left(call, row->account, &query->cost) &&
-           has_left(call, row->dataset_account, &query->cost);
+           has_left(call, standing, &query->cost.of[PAYER_CLIENT]) &&
+           has_left(call, row->account, &query->cost.of[PAYER_TEACHER]) &&
+           has_left(call, query->dataset_account, &query->cost.of[PAYER_DATASET]);
 }
 
 enum problem query_prepare(struct query *query)

@@ -81,20 +81,21 @@ static const char *teacher_neighbours(const struct teacher_row *row)
            "radius.";
 }
 
-static json_t *teacher_privacy_json(const struct teacher_row *row, double epsilon, double delta,
-                                    const struct filter_price *price)
+static json_t *teacher_privacy_json(const struct teacher_row *row, const struct teacher_wish *wish)
 {
+    const struct filter_price *price = &wish->price.of[PAYER_TEACHER];
     json_t *json =
         json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "unit", row->adjacency, "neighbours",
-                  teacher_neighbours(row), "epsilon", json_number(epsilon), "delta",
-                  json_number(delta), "adjacency", teacher_adjacency_json(row), "sensitivity",
+                  teacher_neighbours(row), "epsilon", json_number(wish->epsilon), "delta",
+                  json_number(wish->delta), "adjacency", teacher_adjacency_json(row), "sensitivity",
                   json_number(row->sensitivity), "accounting", teacher_accounting(row));
     json_t *units = json_number(ledger_units_value(price->units)), *more;
     if (row->renyi_order > 0) {
-        more = json_pack("{s:o, s:{s:o, s:n}, s:s}", "order", json_number(row->renyi_order),
-                         "answer", "divergence", units, "delta", "accountant",
-                         "a filter: certified Renyi divergences of the one order, fixed when the "
-                         "teacher was made, add up to at most what converts to (epsilon, delta)");
+        more =
+            json_pack("{s:o, s:{s:o, s:n}, s:s}", "order", json_number(wish->order[PAYER_TEACHER]),
+                      "answer", "divergence", units, "delta", "accountant",
+                      "a filter: certified Renyi divergences of the one order, fixed when the "
+                      "teacher was made, add up to at most what converts to (epsilon, delta)");
     } else {
         more = json_pack("{s:n, s:{s:o, s:o}, s:s}", "order", "answer", "epsilon", units, "delta",
                          json_number(ledger_delta_value(price->delta_units)), "accountant",
@@ -168,8 +169,7 @@ static json_t *teacher_binds_json(const struct app *app, const struct teacher_ro
 }
 
 char *teacher_certificate(const struct app *app, const struct teacher_row *row,
-                          const struct teacher_wish *wish, const struct filter_price *price,
-                          const struct ledger_account *account)
+                          const struct teacher_wish *wish, const struct ledger_account *account)
 {
     const struct dataset_row *dataset = NULL;
     if (wish->dataset.id[0] != '\0')
@@ -183,10 +183,10 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row,
         "id", row->certificate, "subject", "teacher", "teacher", row->id, "policy",
         json_string(row->policy), "dataset", json_text_or_null(row->dataset), "owner", row->owner,
         "mechanism", teacher_mechanism_json(row), "software_version", version, "privacy",
-        teacher_privacy_json(row, wish->epsilon, wish->delta, price), "protects",
-        teacher_protects(row), "does_not_protect", teacher_exposes(row, wish->secret),
-        "assumptions", teacher_assumptions_json(row, wish->secret), "warnings",
-        teacher_warnings_json(row, wish), "ledger", "account", row->account, "dataset_account",
+        teacher_privacy_json(row, wish), "protects", teacher_protects(row), "does_not_protect",
+        teacher_exposes(row, wish->secret), "assumptions",
+        teacher_assumptions_json(row, wish->secret), "warnings", teacher_warnings_json(row, wish),
+        "ledger", "account", row->account, "dataset_account",
         json_text_or_null(row->dataset_account), "entries", (json_int_t)account->entries, "head",
         digest_json(account->head), "binds", teacher_binds_json(app, row, wish), "issued_at",
         json_time(row->created_ms));

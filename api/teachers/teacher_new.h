@@ -5,12 +5,11 @@
 
 #include <jansson.h>
 
-#include "algos/privacy/answers/filter.h"
 #include "api/call/call.h"
 #include "api/call/commitment.h"
+#include "api/teachers/teacher_payers.h"
 #include "storage/datasets.h"
 #include "storage/ledger/ledger.h"
-#include "storage/teachers.h"
 
 /* What the answers protect, as a sentence. */
 const char *teacher_protects(const struct teacher_row *row);
@@ -37,17 +36,18 @@ struct teacher_wish {
     bool secret;           /* the policy is secret and nothing accounts for it: policy_is_secret */
     bool basic;            /* accounts by basic composition */
     double epsilon, delta; /* the cap over all clients */
+    double order[TEACHER_PAYERS];              /* at which each payer counts */
+    struct teacher_prices price;               /* of one answer at the full concentration */
     struct dataset_row dataset;                /* that its policy was trained on; all zero: none */
     bool released;                             /* its policy's weights may leave */
     unsigned char policy_digest[DIGEST_BYTES]; /* network_digest, or SHA-256 of an ensemble's sealed
                                                   bytes */
 };
 
-/* The signed text of a new teacher made by WISH, whose ROW is complete; PRICE is one answer's,
- * ACCOUNT the teacher's. The caller frees it. */
+/* The signed text of a new teacher made by WISH, whose ROW is complete; ACCOUNT is the teacher's.
+ * The caller frees it. */
 char *teacher_certificate(const struct app *app, const struct teacher_row *row,
-                          const struct teacher_wish *wish, const struct filter_price *price,
-                          const struct ledger_account *account);
+                          const struct teacher_wish *wish, const struct ledger_account *account);
 
 /* Reads the body, loads the policy, computes bound, order and prices. */
 enum problem teacher_wish_read(struct call *call, struct teacher_wish *out);

@@ -207,8 +207,10 @@ static bool check_mechanism(struct call *call, const struct teacher_wish *wish)
     return call_error_count(call) == 0;
 }
 
-/* Chooses the unit in which the teacher's accounts count, such that a new client budget (without
- * one, the cap over all clients) pays for most answers. */
+/* Chooses the units in which the teacher's accounts count. By Renyi divergence, a new client budget
+ * and the cap over all clients each count at the order at which they pay for most answers. By basic
+ * composition both spend the share of delta at which a new client budget (without one, the cap)
+ * pays for most. */
 static void choose_accounting(struct teacher_wish *wish, const struct teacher *teacher)
 {
     struct teacher_row *row = &wish->row;
@@ -218,30 +220,32 @@ static void choose_accounting(struct teacher_wish *wish, const struct teacher *t
         delta = row->client_delta;
     }
     const struct filter_release release = teacher->mechanism->release(teacher);
-    if (wish->basic)
+    if (wish->basic) {
         row->delta_share = filter_best_share(&release, epsilon, delta, NULL);
-    else
-        row->renyi_order = filter_best_order(&release, epsilon, delta, NULL);
+        return;
+    }
+    row->renyi_order = filter_best_order(&release, epsilon, delta, NULL);
+    wish->order[PAYER_CLIENT] = wish->order[PAYER_DATASET] = row->renyi_order;
+    wish->order[PAYER_TEACHER] = filter_best_order(&release, wish->epsilon, wish->delta, NULL);
 }
 
 /* Each budget has to pay one answer at least. */
-static enum problem check_budgets(struct call *call, const struct teacher_wish *wish,
+static enum problem check_budgets(struct call *call, struct teacher_wish *wish,
                                   const struct teacher *teacher)
 {
     const struct teacher_row *row = &wish->row;
-    const char *pointer = "/budget/epsilon", *what = "order";
-    struct filter_price price;
+    const char *pointer = "/budget/epsilon";
     int64_t count = 0, count_for_all = 0;
-    if (teacher_price(teacher, row->concentration, row->renyi_order, row->delta_share, &price)) {
-        count_for_all = teacher_answers_in(row, wish->epsilon, wish->delta, &price);
+    if (teacher_prices_at(teacher, row, wish->order, row->concentration, 1, &wish->price)) {
+        count_for_all = teacher_answers_in(wish->order[PAYER_TEACHER], wish->epsilon, wish->delta,
+                                           &wish->price.of[PAYER_TEACHER]);
         count = count_for_all;
         if (row->has_client_budget)
-            count = teacher_answers_in(row, row->client_epsilon, row->client_delta, &price);
+            count = teacher_answers_in(row->renyi_order, row->client_epsilon, row->client_delta,
+                                       &wish->price.of[PAYER_CLIENT]);
     }
     if (row->has_client_budget)
         pointer = "/client_budget/epsilon";
-    if (wish->basic)
-        what = "share of delta";
     if (count < 1 && row->shards > 0) {
         return call_invalid(call, pointer,
                             "cannot pay one answer: one expert moves the mean of %u policies by "
@@ -264,35 +268,27 @@ static enum problem check_budgets(struct call *call, const struct teacher_wish *
     }
     if (count_for_all < 1) {
         return call_invalid(call, "/budget/epsilon",
-                            "cannot pay one answer at the %s that suits the clients' budget; a "
-                            "smaller client_budget or a larger budget helps",
-                            what);
+                            "cannot pay one answer; a larger budget helps, and by basic accounting "
+                            "a smaller client_budget");
     }
     return PROBLEM_NONE;
 }
 
-/* Checks the dataset's account, which pays for every answer. With the first answer it also pays for
- * the conversion of Renyi divergence to epsilon, ln(1/delta) / (order - 1), with the teacher's
- * delta. */
+/* Checks the dataset's account, which pays for every answer. One that adds epsilons also pays, with
+ * the first answer, for the conversion of Renyi divergence to epsilon, ln(1/delta) / (order - 1),
+ * with the teacher's delta. */
 static enum problem teacher_check_dataset(struct call *call, struct teacher_wish *wish,
-                                          const struct teacher *teacher)
+                                          const struct ledger_account *account)
 {
     struct teacher_row *row = &wish->row;
-    struct ledger_account account;
-    struct filter_price price;
-    if (row->dataset_account[0] == '\0')
-        return PROBLEM_NONE; /* public, and without a budget */
-    bool counted =
-        teacher_price(teacher, row->concentration, row->renyi_order, row->delta_share, &price);
-    if (row->renyi_order > 1) {
+    const struct filter_price price = wish->price.of[PAYER_DATASET];
+    bool counted = true;
+    if (account->renyi_order == 0 && row->renyi_order > 1) {
         double conversion = -log(wish->delta) / (row->renyi_order - 1) * (1 + 1e-12);
-        counted = counted && ledger_units_up(conversion, &row->first_units) &&
+        counted = ledger_units_up(conversion, &row->first_units) &&
                   ledger_delta_up(wish->delta, &row->first_delta);
     }
-    enum db_status status = ledger_find(call->db, row->dataset_account, &account);
-    if (status != DB_OK)
-        return call_db(call, status);
-    const struct filter_price left = teacher_account_left(&account);
+    const struct filter_price left = teacher_account_left(account);
     if (!counted || row->first_units > left.units - price.units ||
         row->first_delta > left.delta_units - price.delta_units) {
         return call_invalid(
@@ -325,9 +321,18 @@ static enum problem teacher_certify(struct call *call, struct teacher_wish *wish
     row->lipschitz = teacher.lipschitz;
     row->sensitivity = teacher.sensitivity;
     choose_accounting(wish, &teacher);
+    struct ledger_account account = {.renyi_order = 0};
+    bool dataset_pays = row->dataset_account[0] != '\0'; /* else public, and without a budget */
+    enum db_status status = DB_OK;
+    if (dataset_pays)
+        status = ledger_find(call->db, row->dataset_account, &account);
+    if (status != DB_OK)
+        return call_db(call, status);
+    if (account.renyi_order > 1)
+        wish->order[PAYER_DATASET] = account.renyi_order;
     enum problem problem = check_budgets(call, wish, &teacher);
-    if (problem == PROBLEM_NONE && row->shards > 0)
-        return teacher_check_dataset(call, wish, &teacher);
+    if (problem == PROBLEM_NONE && dataset_pays)
+        return teacher_check_dataset(call, wish, &account);
     return problem;
 }
 

@@ -43,11 +43,9 @@ bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct te
     return true;
 }
 
-bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out,
-                    struct filter_price *price)
+bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out)
 {
-    return teacher_settings(row, actions, out) && !teacher_complete(out, row->sensitivity) &&
-           teacher_price(out, row->concentration, row->renyi_order, row->delta_share, price);
+    return teacher_settings(row, actions, out) && !teacher_complete(out, row->sensitivity);
 }
 
 /* Reads into *T the ensemble of POLICY; NULL when it was erased. */
@@ -126,13 +124,15 @@ static enum db_status read_teacher(const struct teacher_reading *reading, struct
 {
     uint32_t actions = 0;
     enum db_status status = read_networks(reading->app, reading->db, t, &actions);
-    if (status == DB_NONE ||
-        (status == DB_OK && !teacher_of_row(&t->row, actions, &t->teacher, &t->price)))
-        return DB_FAILED;
     if (status == DB_OK)
-        t->error_radius =
-            teacher_error_radius(&t->teacher, t->row.concentration, TEACHER_RADIUS_BETA);
-    return status;
+        status = teacher_orders_find(reading->db, &t->row, t->order);
+    if (status != DB_OK)
+        return db_owed(status);
+    if (!teacher_of_row(&t->row, actions, &t->teacher) ||
+        !teacher_prices_at(&t->teacher, &t->row, t->order, t->row.concentration, 1, &t->price))
+        return DB_FAILED;
+    t->error_radius = teacher_error_radius(&t->teacher, t->row.concentration, TEACHER_RADIUS_BETA);
+    return DB_OK;
 }
 
 static bool shelved_teacher_open(void *context, const char *id, struct shelf_opened *out)

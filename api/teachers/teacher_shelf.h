@@ -5,8 +5,7 @@
 
 #include <stdint.h>
 
-#include "algos/release/teacher.h"
-#include "storage/teachers.h"
+#include "api/teachers/teacher_payers.h"
 
 #define TEACHER_RADIUS_BETA 0.05 /* an answer's error_radius holds it 19 times of 20 */
 
@@ -23,9 +22,10 @@ struct shelved_teacher {
     struct policy *policy;     /* NULL where the row has shards */
     struct ensemble *ensemble; /* of the shards. Both NULL: the dataset was deleted, no answers */
     uint32_t state_dim;
-    size_t work;               /* parameters of all networks that one answer evaluates */
-    struct filter_price price; /* of one answer at the full concentration, on the row's accounts */
-    double error_radius;       /* at the full concentration, 19 times of 20 */
+    size_t work;                  /* parameters of all networks that one answer evaluates */
+    double order[TEACHER_PAYERS]; /* at which each payer counts */
+    struct teacher_prices price;  /* of one answer at the full concentration */
+    double error_radius;          /* at the full concentration, 19 times of 20 */
 };
 
 /* The shelf of an app; the caller frees it with shelf_free. */
@@ -66,9 +66,8 @@ void teacher_noise_give(struct teacher_noise *noise);
  */
 bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct teacher *out);
 
-/* As teacher_settings, with the sensitivity that was certified when the teacher was made, and the
- * PRICE of one answer. False: the row was not written by this program. */
-bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out,
-                    struct filter_price *price);
+/* As teacher_settings, with the sensitivity that was certified when the teacher was made. False:
+ * the row was not written by this program. */
+bool teacher_of_row(const struct teacher_row *row, uint32_t actions, struct teacher *out);
 
 #endif

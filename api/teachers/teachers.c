@@ -55,11 +55,11 @@ bool teacher_account(const struct teacher_row *teacher, double epsilon, double d
     return filter_open(out, teacher->renyi_order, epsilon, delta);
 }
 
-int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, double delta,
+int64_t teacher_answers_in(double order, double epsilon, double delta,
                            const struct filter_price *price)
 {
     struct filter account;
-    if (!teacher_account(teacher, epsilon, delta, &account))
+    if (!filter_open(&account, order, epsilon, delta))
         return 0;
     int64_t count = account.limit_units / price->units;
     if (price->delta_units > 0 && account.limit_delta / price->delta_units < count)
@@ -86,9 +86,14 @@ static json_t *teacher_cost_json(const struct teacher_row *row, const struct fil
     return budget_amount(filter_epsilon(row->renyi_order, price->units, delta), delta);
 }
 
-/* What the dataset's account pays for the teacher's first answer, and for each further one. */
-static json_t *dataset_cost_json(const struct teacher_row *row, const struct filter_price *price)
+/* What the dataset's account pays for the teacher's first answer, and for each further one. An
+ * account that counts divergence itself pays the same for all. */
+static json_t *dataset_cost_json(const struct teacher_row *row, const struct filter_price *price,
+                                 const double order[TEACHER_PAYERS])
 {
+    if (order[PAYER_DATASET] > 1 && row->first_units == 0)
+        return json_pack("{s:o, s:o}", "divergence", json_number(ledger_units_value(price->units)),
+                         "order", json_number(order[PAYER_DATASET]));
     double first = ledger_units_value(row->first_units + price->units);
     double first_delta = ledger_delta_value(row->first_delta + price->delta_units);
     return json_pack(
@@ -98,9 +103,10 @@ static json_t *dataset_cost_json(const struct teacher_row *row, const struct fil
 
 /* A teacher as JSON. OWNER: the caller is its steward and sees the accounts too. SECRET:
  * policy_is_secret, of one network. */
-static json_t *teacher_json(const struct teacher_row *row, const struct filter_price *price,
-                            bool owner, bool secret)
+static json_t *teacher_json(const struct teacher_row *row, const struct teacher_prices *prices,
+                            const double order[TEACHER_PAYERS], bool owner, bool secret)
 {
+    const struct filter_price *price = &prices->of[PAYER_CLIENT];
     double epsilon = row->client_epsilon, delta = row->client_delta;
     json_t *json = json_pack(
         "{s:s, s:s, s:o, s:o, s:s, s:n, s:n, s:o, s:n, s:o, s:n, s:n, s:n, s:s, s:s, s:o}", "id",
@@ -121,7 +127,7 @@ static json_t *teacher_json(const struct teacher_row *row, const struct filter_p
     if (row->shards == 0 && !secret)
         json_object_set_new(json, "lipschitz", json_number(row->lipschitz));
     if (row->has_client_budget) {
-        int64_t count = teacher_answers_in(row, epsilon, delta, price);
+        int64_t count = teacher_answers_in(row->renyi_order, epsilon, delta, price);
         json_object_set_new(json, "queries_in_client_budget", json_integer(count));
         json_object_set_new(json, "client_budget", budget_amount(epsilon, delta));
     }
@@ -130,7 +136,8 @@ static json_t *teacher_json(const struct teacher_row *row, const struct filter_p
         json_object_set_new(json, "dataset_account", json_text_or_null(row->dataset_account));
     }
     if (row->dataset_account[0] != '\0')
-        json_object_set_new(json, "dataset_cost", dataset_cost_json(row, price));
+        json_object_set_new(json, "dataset_cost",
+                            dataset_cost_json(row, &prices->of[PAYER_DATASET], order));
     return json;
 }
 
@@ -146,11 +153,10 @@ enum problem api_teachers_prepare(struct call *call)
 /* Stores a new teacher with its certificate. */
 static enum db_status teacher_insert(struct call *call, struct teacher_row *row,
                                      const struct teacher_wish *wish,
-                                     const struct filter_price *price,
                                      const struct ledger_account *account)
 {
     id_new("crt_", row->certificate);
-    char *text = teacher_certificate(call->app, row, wish, price, account);
+    char *text = teacher_certificate(call->app, row, wish, account);
     enum db_status status = teachers_insert(call->db, row, text);
     free(text);
     return status;
@@ -163,17 +169,15 @@ enum problem api_teachers_create(struct call *call)
     id_new("tch_", row.id);
     row.created_ms = call->now_ms;
     struct filter limits;
-    struct teacher teacher;
-    struct filter_price price;
-    if (!teacher_account(&row, wish->epsilon, wish->delta, &limits) ||
-        !teacher_of_row(&row, wish->actions, &teacher,
-                        &price)) /* both succeeded when the request was read */
+    double order = wish->order[PAYER_TEACHER];
+    /* It succeeded when the request was read. */
+    if (!filter_open(&limits, order, wish->epsilon, wish->delta))
         return call_problem(call, PROBLEM_INTERNAL_ERROR, "The teacher has no price.");
     const struct ledger_opening opening = {.kind = LEDGER_TEACHER,
                                            .resource = row.id,
                                            .owner = row.owner,
                                            .unit = row.adjacency,
-                                           .renyi_order = row.renyi_order,
+                                           .renyi_order = order,
                                            .epsilon = wish->epsilon,
                                            .delta = wish->delta,
                                            .limit_units = limits.limit_units,
@@ -184,12 +188,13 @@ enum problem api_teachers_create(struct call *call)
     enum db_status status = ledger_open_account(call->db, &opening, &account);
     if (status == DB_OK) {
         memcpy(row.account, account.id, ID_SIZE);
-        status = teacher_insert(call, &row, wish, &price, &account);
+        status = teacher_insert(call, &row, wish, &account);
     }
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/teachers/%s", row.id);
-    return call_reply_json(call, 201, teacher_json(&row, &price, true, wish->secret));
+    return call_reply_json(call, 201,
+                           teacher_json(&row, &wish->price, wish->order, true, wish->secret));
 }
 
 /* ---- showing */
@@ -199,13 +204,16 @@ static json_t *teacher_row_json(struct call *call, const struct teacher_row *row
 {
     struct policy_row policy;
     struct teacher teacher;
-    struct filter_price price;
+    double order[TEACHER_PAYERS];
+    struct teacher_prices prices;
     if (policies_find(call->db, row->policy, &policy) != DB_OK ||
-        !teacher_of_row(row, policy.action_count, &teacher, &price))
+        teacher_orders_find(call->db, row, order) != DB_OK ||
+        !teacher_of_row(row, policy.action_count, &teacher) ||
+        !teacher_prices_at(&teacher, row, order, row->concentration, 1, &prices))
         return NULL;
     bool owner = strcmp(row->owner, call->caller.id) == 0;
     bool secret = row->shards == 0 && policy_is_secret(&policy);
-    return teacher_json(row, &price, owner, secret);
+    return teacher_json(row, &prices, order, owner, secret);
 }
 
 static bool teacher_list_one(void *context, const struct teacher_row *row)

@@ -45,8 +45,9 @@ enum db_status teacher_may_ask(struct db *db, const struct teacher_row *teacher,
 bool teacher_account(const struct teacher_row *teacher, double epsilon, double delta,
                      struct filter *out);
 
-/* The number of answers at PRICE that a new account of (EPSILON, DELTA) pays for. */
-int64_t teacher_answers_in(const struct teacher_row *teacher, double epsilon, double delta,
+/* The number of answers at PRICE that a new account of (EPSILON, DELTA) at ORDER (0: basic) pays
+ * for. */
+int64_t teacher_answers_in(double order, double epsilon, double delta,
                            const struct filter_price *price);
 
 /* What ACCOUNT can still pay: its limit without what is spent and held. */

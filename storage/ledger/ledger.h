@@ -38,7 +38,8 @@ struct ledger_account {
                                     at this order, fixed when the account opened */
     double epsilon, delta;       /* the budget as it was declared, for display */
     int64_t limit_units, spent_units, held_units;
-    int64_t limit_delta, spent_delta, held_delta; /* all 0 where conversion uses the whole delta */
+    int64_t limit_delta, spent_delta, held_delta; /* of a Renyi account: what is set aside for
+                                                     releases with a delta of their own */
     int64_t entries;                              /* their count; the last one's sequence */
     unsigned char head[LEDGER_HASH_SIZE];         /* hash of the last entry */
     int64_t created_ms;
@@ -124,6 +125,10 @@ enum db_status ledger_debit(struct db *db, const struct ledger_charge *charge,
  * inside a transaction. Verdicts: OK, EXHAUSTED, RESERVED, NO_ACCOUNT, HOLD_TAKEN. */
 enum db_status ledger_hold(struct db *db, const struct ledger_charge *charge,
                            struct ledger_outcome *out);
+
+/* What ACCOUNT, which *OUT borrows, holds under the open HOLD. DB_NONE: nothing. */
+enum db_status ledger_held(struct db *db, const char *hold, const char *account,
+                           struct ledger_price *out);
 
 /* Ends the hold charge->resource: each named account pays its price, which is at most what it
  * holds; what remains, and the accounts not named, are free again. A hold ends once. Release only

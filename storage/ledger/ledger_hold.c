@@ -89,6 +89,21 @@ static enum db_status read_hold(struct db *db, const char *hold, struct held_lis
                       keep_held, out);
 }
 
+enum db_status ledger_held(struct db *db, const char *hold, const char *account,
+                           struct ledger_price *out)
+{
+    struct db_value values[] = {db_text(hold), db_text(account)};
+    struct held held;
+    *out = (struct ledger_price){.account = account};
+    enum db_status status = table_find(
+        db, &holds_table, "WHERE hold = $1 AND account = $2 AND ended = 0", values, 2, &held);
+    if (status == DB_OK) {
+        out->units = held.units;
+        out->delta_units = held.delta_units;
+    }
+    return status;
+}
+
 /* ---- settling */
 
 /* Finds the price of each held account. The verdict says whether the holds cover the prices. */

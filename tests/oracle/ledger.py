@@ -12,13 +12,15 @@ GET /v1/ledger/accounts/ID/entries; or it is the SQLite file of a server's data 
 WHAT AN ENTRY COSTS. Amounts are integers: epsilon in units of 1e-9, delta in units of 1e-18,
 rounded up.
 
-- An account with accounting "renyi" pays the Renyi divergence, at its order, of the entry's event.
+- An account with accounting "renyi" pays the Renyi divergence, at its order, of the entry's event,
+  and as delta the probability that an (epsilon, delta) part of the event has an infinite loss.
 - An account with accounting "basic" pays a job ("hold", "settle") the epsilon of the whole event at
   the entry's delta. It pays an answer or report ("debit") the epsilon of one run at its share of
   the entry's delta, times the number of runs.
-- A dataset's account pays for the answer of a teacher what the teacher's account pays. Where that
-  counts divergences, the first answer also costs delta d and ln(1/d) / (order - 1), once
-  (docs/proofs/shards.md).
+- A dataset's account with accounting "basic" pays for the answer of a teacher what the client's
+  account pays. Where that counts divergences, the first answer also costs delta d and
+  ln(1/d) / (order - 1), once (docs/proofs/shards.md).
+- A dataset's account that is converted pays all that it has left for one (epsilon, delta) event.
 
 A charge is a certified upper bound and therefore at least the true price, and it must not be above
 it by more than BASIC_GAP or RENYI_GAP.
@@ -32,7 +34,7 @@ from functools import lru_cache
 from math import log
 from typing import NamedTuple
 
-from oracle import Unknown, divergence, epsilon
+from oracle import Unknown, divergence, epsilon, infinite_mass
 
 UNIT, DELTA_UNIT = 1e-9, 1e-18
 BASIC_GAP = 4e-4  # certified intervals are 2e-4 wide, and searches stop a little above them
@@ -121,15 +123,17 @@ def canonical(event):
     return json.dumps({k: v for k, v in event.items() if k != "reason"}, sort_keys=True)
 
 
-def price(entry, account, teacher, is_first):
+def price(entry, account, client, is_first):
     """(least, greatest) price in epsilon or divergence, and the allowance for the charge above it.
-    TEACHER is the account of the teacher that a dataset's entry pays for, or None."""
+    CLIENT is the account of the client that a dataset's entry with basic accounting answers, or
+    None."""
     event, delta = entry["event"], amounts(entry)[1] * DELTA_UNIT
-    payer = teacher or account
+    payer = client or account
     if payer["accounting"] == "renyi":
-        if bool(delta) != (teacher is not None and is_first):
+        own = 0 if client else infinite_mass(event)
+        if not client and abs(delta - own) > DELTA_UNIT + 1e-6 * own or client and bool(delta) != is_first:
             raise Unknown("a delta of %g on entry with Renyi accounting" % delta)
-        once = log(1 / delta) / (payer["order"] - 1) if delta else 0
+        once = log(1 / delta) / (payer["order"] - 1) if client and delta else 0
         least, most = divergence_of(canonical(event), payer["order"])
         return least + once, most + once, RENYI_GAP
     count = 1
@@ -147,14 +151,14 @@ def amounts(entry):
     return entry["units"][what], entry["units"][what + "_delta"]
 
 
-def check_entry(entry, account, teacher, is_first):
+def check_entry(entry, account, client, is_first):
     units, delta = amounts(entry)
     try:
         if entry["event"]["type"] == "NoOpDpEvent":
             least, most, gap = 0, 0, 0
             problem = "charges delta for nothing" if delta else ""
         else:
-            least, most, gap = price(entry, account, teacher, is_first)
+            least, most, gap = price(entry, account, client, is_first)
             problem = ""
     except (Unknown, KeyError, TypeError) as fault:
         return Verdict(entry, units * UNIT, 0, 0, "cannot be priced: %s %s" % (type(fault).__name__, fault))
@@ -170,11 +174,14 @@ def check(accounts, entries):
     """A verdict on each entry, in order."""
     teachers = {entry["resource"]: accounts[entry["account"]] for entry in entries
                 if entry["kind"] == "debit" and accounts[entry["account"]]["kind"] == "teacher"}
+    clients = {entry["resource"]: accounts[entry["account"]] for entry in entries
+               if entry["kind"] == "debit" and accounts[entry["account"]]["kind"] == "client"}
     seen, verdicts = set(), []
     for entry in entries:
         account = accounts[entry["account"]]
-        teacher = None
-        if entry["kind"] == "debit" and account["kind"] == "dataset":
+        teacher = client = None
+        converts = isinstance(entry["event"], dict) and entry["event"].get("type") == "EpsilonDeltaDpEvent"
+        if entry["kind"] == "debit" and account["kind"] == "dataset" and not converts:
             teacher = teachers.get(entry["resource"])
             if teacher is None:
                 verdicts.append(Verdict(entry, amounts(entry)[0] * UNIT, 0, 0, "pays for an unknown teacher"))
@@ -182,7 +189,9 @@ def check(accounts, entries):
         is_first = teacher is not None and teacher["account"] not in seen
         if teacher:
             seen.add(teacher["account"])
-        verdicts.append(check_entry(entry, account, teacher, is_first))
+            if account["accounting"] == "basic":
+                client = clients.get(entry["resource"], teacher)
+        verdicts.append(check_entry(entry, account, client, is_first))
     return verdicts
 
 

@@ -332,7 +332,8 @@ def pure_epsilon(runs):
 
 
 def least_divergence(leaf, order):
-    """The Renyi divergence of a mechanism; of Dirichlet answers that of the costliest neighbours in
+    """The Renyi divergence of a mechanism; of an (epsilon, delta) pair that of its outputs with a
+    finite loss (infinite_mass is the rest); of Dirichlet answers that of the costliest neighbours in
     a search, which is no bound."""
     if leaf[0] == "dirichlet":
         falls = [(0, 0)] + [(j, ratio) for j in range(1, leaf[1] - 1) for ratio in np.linspace(0, 1 / j, 12)]
@@ -344,7 +345,9 @@ def least_divergence(leaf, order):
     values = []
     for added in (False, True):
         loss, ln_mass, fails = losses(leaf, added)
-        values.append(inf if fails else ln_sum_exp(ln_mass + (order - 1) * loss) / (order - 1))
+        if fails and leaf[0] != "pair":
+            return inf
+        values.append(ln_sum_exp(ln_mass + (order - 1) * loss) / (order - 1))
     return max(values)
 
 
@@ -360,6 +363,11 @@ def divergence(event, order):
     runs = leaves(event)
     return (sum(times * least_divergence(leaf, order) for leaf, times in runs.items()),
             sum(times * most_divergence(leaf, order) for leaf, times in runs.items()))
+
+
+def infinite_mass(event):
+    """The probability that some (epsilon, delta) part of EVENT has an output with an infinite loss."""
+    return -expm1(sum(times * log1p(-leaf[2]) for leaf, times in leaves(event).items() if leaf[0] == "pair"))
 
 
 def epsilon(event, delta):

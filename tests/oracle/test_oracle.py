@@ -166,6 +166,17 @@ def changed_answers_are_found():
     assert of(25000000, int(once) + 25000001, sigma=9.99) == ["charges too little"] * 2
 
 
+def changed_divergences_are_found():
+    event = composed([repeated(100, sampled(0.1, 2)), pair(1e-4, 1e-9)])
+    least, _ = divergence(event, 5.0)
+    def of(units, delta=10**9):
+        return problems([account("dataset", "renyi", 5.0)], [entry("settle", int(units * 1e9) + 1, delta, event)])
+    assert of(least) == [""]
+    assert of(least * 0.999) == ["charges too little"]
+    assert of(least * 1.001) == ["charges too much"]
+    assert of(least, 0)[0].startswith("cannot be priced") and of(least, 2 * 10**9)[0].startswith("cannot be priced")
+
+
 def unknown_events_are_found():
     for event in ({"type": "NonPrivateDpEvent"}, {"type": "NewDpEvent"}, {"no": "type"}, None,
                   {"type": "PoissonSampledDpEvent", "sampling_probability": 0.1, "event": laplace(1)}):
@@ -312,7 +323,7 @@ def main():
     tests = [plain_gaussians_meet_their_closed_form, one_sampled_gaussian_meets_its_closed_form,
              laplace_meets_its_closed_form, randomised_response_meets_its_closed_form,
              pairs_meet_their_finite_sum, divergences_meet_their_closed_forms, changed_prices_are_found,
-             changed_answers_are_found, unknown_events_are_found, every_kind_of_event_is_known,
+             changed_answers_are_found, changed_divergences_are_found, unknown_events_are_found, every_kind_of_event_is_known,
              wrong_figures_are_found, random_plans_agree] + [ledgers_agree] * (LEDGERS != "")
     failed = 0
     for test in tests:

@@ -10,8 +10,8 @@
  * docs/proofs/budgets.md. */
 #include <math.h>
 
-#include "algos/privacy/accounting/accountant.h"
 #include "algos/privacy/accounting/accountant_laws.h"
+#include "algos/privacy/accounting/accountant_renyi.h"
 #include "algos/privacy/laws/dirichlet.h"
 #include "algos/privacy/laws/renyi.h"
 #include "algos/privacy/math/minimum.h"
@@ -50,21 +50,21 @@ static double divergence_of(const struct mechanism *mechanism, double order)
     return c * greatest < 19.0 ? value : value + 1e-13 / c;
 }
 
-/* ln E exp(c L) of the whole plan. */
-static double plan_log_moment(const struct composition *composition, double c)
+/* The divergence of ORDER of the whole plan, rounded up. */
+static double plan_divergence(const struct composition *composition, double order)
 {
     double sum = 0;
     for (size_t i = 0; i < composition->count; i++)
         sum += (double)composition->part[i].times *
-               divergence_of(&composition->part[i].mechanism, 1.0 + c);
-    return c * sum * ROUND_UP;
+               divergence_of(&composition->part[i].mechanism, order);
+    return sum * ROUND_UP;
 }
 
 static double bound_at(const void *context, double log_c)
 {
     const struct plan *plan = context;
     double c = (1.0 + exp(log_c)) - 1.0; /* that the order 1 + c is exact */
-    double k = plan_log_moment(plan->composition, c) + c * log(c) - (1.0 + c) * log1p(c);
+    double k = c * plan_divergence(plan->composition, 1.0 + c) + c * log(c) - (1.0 + c) * log1p(c);
     double spent = plan->for_delta ? c * plan->at : plan->at;
     double bound = k - spent + 1e-14 * (1.0 + fabs(k) + fabs(spent));
     return plan->for_delta ? bound : bound / c;
@@ -79,6 +79,14 @@ static double plan_infinite_mass(const struct composition *composition)
             log_finite += (double)composition->part[i].times *
                           log1p(-composition->part[i].mechanism.pair.delta);
     return -expm1(log_finite) * (1.0 + 1e-12);
+}
+
+bool accountant_renyi_price(const struct composition *composition, double order,
+                            struct renyi_price *out)
+{
+    *out = (struct renyi_price){.divergence = plan_divergence(composition, order),
+                                .delta = plan_infinite_mass(composition)};
+    return isfinite(out->divergence) && out->delta < 1.0;
 }
 
 /* The divergence of order infinity, rounded up: INFINITY where losses have no end. */

@@ -41,6 +41,20 @@ bool filter_open(struct filter *out, double order, double epsilon, double delta)
     return true;
 }
 
+bool filter_open_shared(struct filter *out, double order, double epsilon, double delta,
+                        double delta_share)
+{
+    if (!is_order(order) || !(delta_share > 0.0 && delta_share < 1.0) || !(delta < 1.0))
+        return false;
+    double aside = floor(delta * delta_share * 1e18);
+    /* What is set aside and what is converted are together at most DELTA. */
+    double rest = nextafter(delta - aside * 1e-18, 0.0) * (1.0 - MARGIN);
+    if (!filter_open(out, order, epsilon, rest))
+        return false;
+    out->limit_delta = whole_units(aside);
+    return true;
+}
+
 /* AMOUNT in units of 1/SCALE, rounded up and at least 1; false when it is not countable. */
 static bool units_up(double amount, double scale, int64_t *out)
 {

@@ -49,13 +49,20 @@ double filter_planned_epsilon(const struct filter_release *release, double count
 
 struct filter {
     double order; /* > 1: Renyi divergence of that order; 0: basic composition */
-    int64_t limit_units, limit_delta; /* limit_delta is 0 by Renyi: the conversion uses it all */
+    int64_t limit_units, limit_delta; /* by Renyi, limit_delta is what filter_open_shared sets
+                                         aside, else 0: the conversion uses the rest */
     int64_t spent_units, spent_delta;
 };
 
 /* Opens an account of (EPSILON, DELTA) at ORDER (0: basic). False when the order is neither 0 nor
  * finite and above 1, when epsilon or delta are out of range, and when not even 0 fits. */
 bool filter_open(struct filter *out, double order, double epsilon, double delta);
+
+/* Opens a Renyi account that also pays for releases with a delta of their own: DELTA_SHARE, in
+ * (0, 1), of DELTA is set aside for these deltas, which add up, and the conversion uses the rest.
+ * False as above. */
+bool filter_open_shared(struct filter *out, double order, double epsilon, double delta,
+                        double delta_share);
 
 struct filter_price {
     int64_t units, delta_units;
@@ -80,6 +87,10 @@ double filter_epsilon(double order, int64_t units, double delta);
  * *OUT_COUNT (may be NULL) how many: 0 when not one. */
 double filter_best_order(const struct filter_release *release, double epsilon, double delta,
                          int64_t *out_count);
+
+/* The order at which a fresh account of (EPSILON, DELTA) pays for most releases of many small
+ * Gaussians, whatever their noise. */
+double filter_plan_order(double epsilon, double delta);
 
 /* The share of DELTA, in units of 1e-18, with which a fresh basic account of (EPSILON, DELTA) pays
  * for most uses of RELEASE (within a thousandth), and their number in *OUT_COUNT (may be NULL). A

@@ -151,11 +151,11 @@ bool job_teacher_parse(const json_t *json, struct job_plan *out)
 /* Roll-outs that are priced one by one. Later ones are taken at the price of the last, which is not
  * too low, because prices fall along a schedule. */
 #define ROLLOUTS_PRICED 1000
-#define ACCOUNTS        3
 
+/* In the order of enum teacher_payer. */
 struct purse {
-    struct ledger_account account[ACCOUNTS];        /* the payer's, the teacher's, the dataset's */
-    int64_t units[ACCOUNTS], delta_units[ACCOUNTS]; /* left */
+    struct ledger_account account[TEACHER_PAYERS];
+    int64_t units[TEACHER_PAYERS], delta_units[TEACHER_PAYERS]; /* left */
     unsigned count;
 };
 
@@ -182,15 +182,15 @@ static uint64_t purse_times(int64_t left, int64_t price, uint64_t most)
 
 /* Lets every account of PURSE pay PRICE as often as all of them can, at most MOST times. Returns
  * how often. */
-static uint64_t purse_pay(struct purse *purse, const struct filter_price *price, uint64_t most)
+static uint64_t purse_pay(struct purse *purse, const struct teacher_prices *prices, uint64_t most)
 {
     for (unsigned i = 0; i < purse->count; i++) {
-        most = purse_times(purse->units[i], price->units, most);
-        most = purse_times(purse->delta_units[i], price->delta_units, most);
+        most = purse_times(purse->units[i], prices->of[i].units, most);
+        most = purse_times(purse->delta_units[i], prices->of[i].delta_units, most);
     }
     for (unsigned i = 0; i < purse->count; i++) {
-        purse->units[i] -= (int64_t)most * price->units;
-        purse->delta_units[i] -= (int64_t)most * price->delta_units;
+        purse->units[i] -= (int64_t)most * prices->of[i].units;
+        purse->delta_units[i] -= (int64_t)most * prices->of[i].delta_units;
     }
     return most;
 }
@@ -242,7 +242,7 @@ static enum db_status purse_fill(struct call *call, const struct teacher_row *ro
 
 /* Computes the price of one roll-out's answers. False: the job asks nothing more. */
 static bool price_of(const struct shelved_teacher *t, const struct algorithm_request *request,
-                     int64_t begun, uint64_t rollout, struct filter_price *out)
+                     int64_t begun, uint64_t rollout, struct teacher_prices *out)
 {
     double wish = 0;
     bool floor = false;
@@ -251,16 +251,15 @@ static bool price_of(const struct shelved_teacher *t, const struct algorithm_req
         return false;
     if (wish > 0 && wish < k)
         k = wish;
-    return teacher_price(&t->teacher, k, t->row.renyi_order, t->row.delta_share, out) &&
-           ledger_units_times(out->units, kickstart_questions(request), &out->units) &&
-           ledger_units_times(out->delta_units, kickstart_questions(request), &out->delta_units);
+    return teacher_prices_at(&t->teacher, &t->row, t->order, k,
+                             (int64_t)kickstart_questions(request), out);
 }
 
 static uint64_t count_paid(const struct shelved_teacher *t, const struct job_plan *plan,
                            int64_t begun, struct purse *purse)
 {
     uint64_t total = kickstart_rollouts(&plan->request, &plan->plan), paid = 0;
-    struct filter_price price = {0};
+    struct teacher_prices price = {0};
     while (paid < total && paid < ROLLOUTS_PRICED) {
         if (!price_of(t, &plan->request, begun, paid, &price) || purse_pay(purse, &price, 1) == 0)
             return paid;
@@ -294,7 +293,10 @@ enum problem job_teacher_estimate(struct call *call, const struct job_plan *plan
     enum db_status status = teacher_shelf_borrow(call->app, call->db, plan->teacher, &t);
     if (status != DB_OK)
         return call_db(call, status);
-    status = purse_fill(call, &t->row, plan->payer, &purse, &begun);
+    struct teacher_row now; /* the shelf's may name an account that the dataset had before */
+    status = teachers_find(call->db, plan->teacher, &now);
+    if (status == DB_OK)
+        status = purse_fill(call, &now, plan->payer, &purse, &begun);
     uint64_t paid = 0;
     if (status == DB_OK)
         paid = count_paid(t, plan, begun, &purse);

@@ -14,6 +14,7 @@
 
 #include "algos/offline/schedule.h"
 #include "api/call/app.h"
+#include "api/call/budget_price.h"
 #include "api/call/sealed.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/run/job_run.h"
@@ -31,7 +32,8 @@ struct finish {
     size_t size;
     char *certificate;
     struct job_release release; /* where run->release is there */
-    int64_t units, delta_units; /* to be paid */
+    int64_t units, delta_units; /* to be paid: epsilon and delta in the ledger's units */
+    bool whole;                 /* whether these are all that was reserved */
     uint64_t steps;             /* noisy ones, that they pay for */
     bool before;                /* whether they pay for a first stage */
     char *event;
@@ -48,13 +50,13 @@ static void set_price(struct finish *finish)
     finish->units = job->hold_units;
     finish->delta_units = job->hold_delta;
     finish->steps = run->plan.plan.privacy.steps;
-    finish->before = true;
+    finish->before = finish->whole = true;
     if (finish->ending->policy || run->release || run->resumed) /* it ran to its end, or may have */
         return;
     if (!run->trained) { /* the data were read at most; no step was taken */
         finish->units = finish->delta_units = 0;
         finish->steps = 0;
-        finish->before = false;
+        finish->before = finish->whole = false;
         return;
     }
     /* The job pays for the whole of a first stage that was begun. */
@@ -66,6 +68,7 @@ static void set_price(struct finish *finish)
     bool exact = finish->ending->state == JOB_CANCELLED && run->plan.try_count == 0 &&
                  dp_sgd_plan_epsilon_after(privacy, noisy, &epsilon) == DP_SGD_PLAN_OK &&
                  ledger_units_up(epsilon, &units) && units < finish->units;
+    finish->whole = !exact;
     if (exact) {
         finish->steps = noisy;
         finish->units = units;
@@ -136,20 +139,42 @@ static void prepare_findings(struct finish *finish)
     assert(size < JOB_FINDINGS_SIZE);
 }
 
+/* Sets what ACCOUNT pays, in its own unit: what it holds, or what finish->event costs it. */
+static enum db_status price_settlement(struct db *db, const struct finish *finish,
+                                       const struct ledger_account *account,
+                                       struct ledger_price *out)
+{
+    struct ledger_price held;
+    *out = (struct ledger_price){account->id, finish->units, finish->delta_units};
+    if (account->renyi_order == 0)
+        return DB_OK;
+    enum db_status status = ledger_held(db, finish->run->job.id, account->id, &held);
+    if (status != DB_OK)
+        return status;
+    const struct budget_plan done = {.event = finish->event};
+    if (finish->whole || !budget_plan_price(account, &done, out) || out->units > held.units ||
+        out->delta_units > held.delta_units)
+        *out = held;
+    return DB_OK;
+}
+
 static enum db_status settle_hold(struct db *db, const struct finish *finish)
 {
     const struct job_row *job = &finish->run->job;
+    struct ledger_account account;
+    struct ledger_outcome outcome;
+    struct ledger_charge charge = {.count = 1,
+                                   .client = job->owner,
+                                   .resource = job->id,
+                                   .event = finish->event,
+                                   .now_ms = finish->now_ms};
     if (job->account[0] == '\0')
         return DB_OK;
-    const struct ledger_charge charge = {
-        .prices = {{job->account, finish->units, finish->delta_units}},
-        .count = finish->units > 0 || finish->delta_units > 0,
-        .client = job->owner,
-        .resource = job->id,
-        .event = finish->event,
-        .now_ms = finish->now_ms};
-    struct ledger_outcome outcome;
-    enum db_status status = ledger_settle(db, &charge, &outcome);
+    enum db_status status = ledger_find(db, job->account, &account);
+    if (status == DB_OK)
+        status = price_settlement(db, finish, &account, &charge.prices[0]);
+    if (status == DB_OK)
+        status = ledger_settle(db, &charge, &outcome);
     if (status == DB_OK && outcome.verdict != LEDGER_OK)
         return DB_FAILED;
     return status;

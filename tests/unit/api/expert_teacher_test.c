@@ -321,14 +321,15 @@ Test(expert_teacher, three_accounts_pay_for_an_answer)
     struct ledger_account data = dataset_account(dataset);
     struct ledger_account cap = account(response_text(teacher, "/account"));
     int64_t units = (int64_t)response_number(teacher, "/renyi_units_per_query");
-    cr_expect_eq(cap.spent_units, units);
+    cr_expect_float_eq((double)cap.spent_units, price / order * cap.renyi_order, 2,
+                       "the cap counts at an order of its own");
     cr_expect_eq(data.spent_delta, INT64_C(1000000000000));
     cr_expect_float_eq((double)data.spent_units * 1e-9, first + price * 1e-9, 1e-7);
     expect_status(fixture_post(f, "student", ask, "{\"states\":[[0,0,0,0],[1,1,1,1]]}"), 200);
     struct ledger_account after = dataset_account(dataset);
     cr_expect_eq(after.spent_units, data.spent_units + 2 * units);
     cr_expect_eq(after.spent_delta, data.spent_delta);
-    cr_expect_eq(account(response_text(teacher, "/account")).spent_units, 3 * units);
+    cr_expect_eq(account(response_text(teacher, "/account")).spent_units, 3 * cap.spent_units);
     /* The Open Inference Protocol's form is the same answer from the same accounts. */
     struct response *infer = fixture_post(
         f, "student", domain_path("/v2/models/%s/infer", response_text(teacher, "/id")),

@@ -96,7 +96,7 @@ static const char *fresh_id(struct play *p, const struct route *route)
 
 static bool uses_up(const struct route *route)
 {
-    static const char *const patterns[] = {":seal",        ":cancel",       ":close",
+    static const char *const patterns[] = {":seal",        ":cancel",       ":close", ":compose",
                                            "/submissions", "/trajectories", "/experts/"};
     bool found = strcmp(route->method, "DELETE") == 0;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)

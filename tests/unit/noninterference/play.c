@@ -180,6 +180,7 @@ const char *play_body(struct play *p, const struct route *route, const char *pat
         {"/v1/datasets", "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":"
                          "\"private\",\"budget\":{\"epsilon\":1,\"delta\":1e-5}}"},
         {"/v1/datasets/{id}:seal", ""},
+        {"/v1/datasets/{id}:compose", "{}"},
         {"/v1/datasets/{id}/trajectories",
          "{\"expert\":\"late\",\"states\":[[0,0,0,0],[0,0,0,0]],\"actions\":[1],\"rewards\":[1],"
          "\"terminated\":true,\"truncated\":false}\n"},

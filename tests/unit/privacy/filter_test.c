@@ -321,3 +321,56 @@ Test(filter, finds_the_order_and_the_share_that_last)
     filter_best_share(&release, 0.01, 1e-5, &none);
     cr_expect_eq(none, 0);
 }
+
+/* ---- accounts that set a part of delta aside */
+
+/* The conversion of what was spent and the deltas that were spent are together at most the budget.
+ */
+Test(filter, shared_accounts_never_exceed_their_promise)
+{
+    struct noise_source *noise = golden_noise(94);
+    int opened = 0, full = 0;
+    for (int i = 0; i < 20000; i++) {
+        double epsilon = exp(5.0 * noise_uniform(noise) - 1.0),
+               delta = pow(10.0, -2.0 - 10.0 * noise_uniform(noise)),
+               share = 0.001 + 0.9 * noise_uniform(noise);
+        double order = filter_plan_order(epsilon, delta * (1.0 - share));
+        struct filter account;
+        if (!filter_open_shared(&account, order, epsilon, delta, share))
+            continue;
+        opened++;
+        double aside = (double)account.limit_delta * 1e-18;
+        cr_assert(aside <= delta * share * (1.0 + 1e-15));
+        cr_assert(aside > delta * share * (1.0 - 1e-15) - 2e-18);
+        /* The delta at which all divergence converts to EPSILON (Canonne, Kamath and Steinke). */
+        long double l = order, r = account.limit_units * 1e-9L;
+        long double converted =
+            expl((l - 1.0L) * (r - epsilon) + (l - 1.0L) * log1pl(-1.0L / l) - logl(l));
+        cr_assert_leq(converted + aside, delta * (1.0L + 1e-15L), "%.17g %.17g", epsilon, delta);
+        full += converted + aside > 0.999 * delta;
+        struct filter_price all = {account.limit_units, account.limit_delta}, one = {0, 1};
+        cr_assert(filter_spend(&account, &all));
+        cr_assert_not(filter_spend(&account, &one));
+    }
+    cr_assert_gt(opened, 19000);
+    cr_assert_gt(full, 15000, "the limit is not wastefully low: %d", full);
+    static const double bad[][4] = {{0, 1, 1e-5, 0.1}, {2, 1, 1e-5, 0},   {2, 1, 1e-5, 1},
+                                    {2, 1, 1, 0.1},    {2, 0, 1e-5, 0.1}, {2, 1, 1e-5, NAN}};
+    struct filter account;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        cr_expect_not(filter_open_shared(&account, bad[i][0], bad[i][1], bad[i][2], bad[i][3]));
+    noise_source_free(noise);
+}
+
+/* No order on a fine grid pays for more than a thousandth more of a small Gaussian. */
+Test(filter, plan_order_pays_for_most_small_gaussians)
+{
+    static const double budgets[][2] = {{0.5, 1e-5}, {1, 1e-6}, {10, 1e-5}, {20, 1e-9}};
+    for (size_t i = 0; i < sizeof budgets / sizeof *budgets; i++) {
+        double epsilon = budgets[i][0], delta = budgets[i][1];
+        double order = filter_plan_order(epsilon, delta);
+        double paid = renyi_budget(order, epsilon, delta) / order;
+        for (double l = 1.01; l < 1000; l *= 1.01)
+            cr_assert_leq(renyi_budget(l, epsilon, delta) / l, paid * 1.001, "order %g", l);
+    }
+}

@@ -1,0 +1,21 @@
+/* What a plan costs an account, in the account's own unit. */
+#ifndef TACET_API_CALL_BUDGET_PRICE_H
+#define TACET_API_CALL_BUDGET_PRICE_H
+
+#include <stdbool.h>
+
+#include "storage/ledger/ledger.h"
+
+/* A plan fixed in advance. An account that adds epsilons pays EPSILON and DELTA. A Renyi account
+ * pays the divergence of EVENT (event_json.h) at its order and the deltas of EVENT's parts. */
+struct budget_plan {
+    double epsilon, delta;
+    const char *event;
+};
+
+/* Fills OUT with the price of PLAN, rounded up, on ACCOUNT, whose id it borrows. False: it is too
+ * large to be counted, or EVENT has no divergence at the account's order. */
+bool budget_plan_price(const struct ledger_account *account, const struct budget_plan *plan,
+                       struct ledger_price *out);
+
+#endif

@@ -1,0 +1,45 @@
+/* The payers' orders and prices. */
+#include "api/teachers/teacher_payers.h"
+
+#include "storage/ledger/ledger.h"
+
+enum db_status teacher_orders_find(struct db *db, const struct teacher_row *row,
+                                   double out[TEACHER_PAYERS])
+{
+    struct ledger_account account;
+    for (int i = 0; i < TEACHER_PAYERS; i++)
+        out[i] = row->renyi_order;
+    enum db_status status = ledger_find(db, row->account, &account);
+    if (status != DB_OK)
+        return status;
+    out[PAYER_TEACHER] = account.renyi_order;
+    if (row->dataset_account[0] == '\0')
+        return DB_OK;
+    status = ledger_find(db, row->dataset_account, &account);
+    if (status == DB_OK && account.renyi_order > 1)
+        out[PAYER_DATASET] = account.renyi_order;
+    return status;
+}
+
+bool teacher_prices_at(const struct teacher *teacher, const struct teacher_row *row,
+                       const double order[TEACHER_PAYERS], double concentration, int64_t count,
+                       struct teacher_prices *out)
+{
+    struct teacher_prices one;
+    for (int i = 0; i < TEACHER_PAYERS; i++)
+        if (!teacher_price(teacher, concentration, order[i], row->delta_share, &one.of[i]))
+            return false;
+    return teacher_prices_times(&one, count, out);
+}
+
+bool teacher_prices_times(const struct teacher_prices *prices, int64_t count,
+                          struct teacher_prices *out)
+{
+    for (int i = 0; i < TEACHER_PAYERS; i++) {
+        const struct filter_price *one = &prices->of[i];
+        if (!ledger_units_times(one->units, count, &out->of[i].units) ||
+            !ledger_units_times(one->delta_units, count, &out->of[i].delta_units))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,301 @@
+/* Datasets whose account adds Renyi divergences: what jobs and teachers cost it, how many more it
+ * pays for than one that adds epsilons, and how an account that adds epsilons becomes one. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "algos/privacy/answers/filter.h"
+#include "algos/privacy/laws/renyi.h"
+#include "storage/ledger/ledger.h"
+#include "tests/unit/api/domain.h"
+
+static struct fixture *f;
+
+static void open_service(void)
+{
+    f = fixture_open();
+}
+
+static void close_service(void)
+{
+    domain_expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+TestSuite(composed_budget, .init = open_service, .fini = close_service);
+
+#define RENYI ",\"accounting\":\"renyi\""
+
+/* A sealed private dataset of cartpole with that BUDGET, text of members. */
+static const char *dataset_with(const char *budget)
+{
+    const char *body =
+        domain_path("{\"name\":\"d\",\"environment\":\"cartpole\",\"budget\":{%s}}", budget);
+    return domain_sealed_of(f, body, 10);
+}
+
+static struct ledger_account account_of(const char *dataset)
+{
+    struct ledger_account found;
+    const char *id = response_text(domain_budget(f, dataset), "/account");
+    cr_assert_eq(ledger_find(fixture_db(f), id, &found), DB_OK);
+    return found;
+}
+
+/* How many jobs of EPSILON are accepted before the first that is refused, at most MOST. */
+static unsigned jobs_accepted(const char *dataset, double epsilon, unsigned most)
+{
+    for (unsigned n = 0; n < most; n++) {
+        struct response *made =
+            fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, epsilon, 20));
+        if (made->status != 202) {
+            expect_problem(made, "budget-reserved");
+            return n;
+        }
+    }
+    return most;
+}
+
+/* ---- opening */
+
+Test(composed_budget, converts_its_limit_without_what_is_set_aside)
+{
+    struct ledger_account account = account_of(dataset_with("\"epsilon\":10,\"delta\":1e-5" RENYI));
+    cr_expect_float_eq(account.renyi_order, filter_plan_order(10, 0.95e-5), 1e-9);
+    cr_expect_eq(account.limit_delta, INT64_C(500000000000));
+    double most = renyi_budget(account.renyi_order, 10, 1e-5 - 5e-7) * 1e9;
+    cr_expect(account.limit_units <= most && account.limit_units > most - 1000);
+    struct response *budget =
+        domain_budget(f, dataset_with("\"epsilon\":2,\"delta\":1e-6,\"order\":12,"
+                                      "\"delta_share\":0.5" RENYI));
+    cr_expect_str_eq(response_text(budget, "/accounting"), "renyi");
+    cr_expect_eq(response_number(budget, "/order"), 12);
+    cr_expect_eq(response_number(budget, "/limit/epsilon"), 2);
+    cr_expect_eq(response_number(budget, "/remaining/epsilon"), 2);
+    cr_expect_float_eq(response_number(budget, "/remaining/delta"), 1e-6, 1e-18);
+}
+
+Test(composed_budget, bad_terms_are_refused)
+{
+    static const char *const cases[][2] = {
+        {"\"epsilon\":1,\"delta\":1e-5,\"order\":1" RENYI, "/budget/order"},
+        {"\"epsilon\":1,\"delta\":1e-5,\"order\":-2" RENYI, "/budget/order"},
+        {"\"epsilon\":1,\"delta\":1e-5,\"order\":\"2\"" RENYI, "/budget/order"},
+        {"\"epsilon\":1,\"delta\":1e-5,\"order\":2", "/budget/order"},
+        {"\"epsilon\":1,\"delta\":1e-5,\"delta_share\":0.5", "/budget/delta_share"},
+        {"\"epsilon\":1,\"delta\":1e-5,\"delta_share\":0.95" RENYI, "/budget/delta_share"},
+        {"\"epsilon\":1,\"delta\":1" RENYI, "/budget/delta"},
+        {"\"epsilon\":0.1,\"delta\":1e-9,\"order\":2" RENYI, "/budget"},
+        {"\"epsilon\":1,\"delta\":1e-5,\"accounting\":\"zcdp\"", "/budget/accounting"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *body = domain_path("{\"name\":\"d\",\"environment\":\"cartpole\","
+                                       "\"budget\":{%s}}",
+                                       cases[i][0]);
+        expect_invalid(fixture_post(f, "steward", "/v1/datasets", body), cases[i][1]);
+    }
+}
+
+/* ---- jobs */
+
+Test(composed_budget, pays_for_several_times_as_many_jobs)
+{
+    const char *adding = dataset_with("\"epsilon\":5,\"delta\":1e-5"),
+               *composing = dataset_with("\"epsilon\":5,\"delta\":1e-5" RENYI);
+    cr_expect_eq(jobs_accepted(adding, 0.5, 60), 10u);
+    unsigned accepted = jobs_accepted(composing, 0.5, 100);
+    struct ledger_account account = account_of(composing);
+    cr_expect(accepted >= 40 && accepted < 100, "%u", accepted);
+    cr_expect_eq(account.held_units / accepted * accepted, account.held_units,
+                 "equal jobs have equal prices");
+    cr_expect_gt(account.held_units / accepted, account.limit_units - account.held_units);
+}
+
+Test(composed_budget, a_job_pays_the_divergence_of_its_event)
+{
+    const char *dataset = dataset_with("\"epsilon\":5,\"delta\":1e-5" RENYI);
+    struct ledger_account before = account_of(dataset);
+    const char *body = domain_private_job(dataset, 1, 20);
+    struct response *plan = fixture_post(f, "steward", "/v1/jobs:estimate", body);
+    double rate = response_number(plan, "/plan/sampling_rate"),
+           noise = response_number(plan, "/plan/noise_multiplier");
+    struct response *job = domain_run(f, body);
+    struct ledger_account after = account_of(dataset);
+    double steps = 20 * renyi_subsampled_gaussian(rate, noise, before.renyi_order);
+    cr_expect_eq(after.held_units, 0);
+    cr_expect(after.spent_units >= steps * 1e9, "rounded up, and the draws' rounding beside it");
+    cr_expect_float_eq((double)after.spent_units, steps * 1e9, 1e-4 * steps * 1e9);
+    cr_expect(after.spent_delta > 0 && after.spent_delta <= INT64_C(1001000000),
+              "the thousandth of the job's delta that exact noise needs");
+    cr_expect_float_eq(response_number(job, "/privacy/spent/epsilon"), 1, 0.01,
+                       "what the job alone costs is shown as ever");
+    double spent = filter_epsilon(before.renyi_order, after.spent_units, 1e-5 - 5e-7);
+    cr_expect_float_eq(response_number(domain_budget(f, dataset), "/spent/epsilon"), spent, 1e-9);
+}
+
+Test(composed_budget, a_cancelled_job_pays_for_its_steps)
+{
+    const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5" RENYI);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 6, 100000));
+    expect_status(made, 202);
+    struct ledger_account held = account_of(dataset);
+    struct domain_meddler meddler = {
+        .f = f,
+        .advance_ms = 2000,
+        .act_at = 4,
+        .cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"))};
+    cr_assert_eq(domain_turn(f, "w", domain_meddle, &meddler), API_JOB_RAN);
+    struct response *job = domain_job(f, made);
+    cr_assert_str_eq(response_text(job, "/state"), "cancelled");
+    struct ledger_account after = account_of(dataset);
+    double share = response_number(job, "/progress/step") / 100000;
+    cr_expect(share > 0 && share < 1);
+    cr_expect_float_eq((double)after.spent_units, share * (double)held.held_units,
+                       1e-3 * (double)held.held_units);
+    cr_expect_eq(after.held_units, 0);
+}
+
+Test(composed_budget, a_job_that_never_ran_gives_all_back)
+{
+    const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5" RENYI);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 6, 20));
+    expect_status(made, 202);
+    expect_status(fixture_post(f, "steward",
+                               domain_path("/v1/jobs/%s:cancel", response_text(made, "/id")), NULL),
+                  200);
+    struct ledger_account after = account_of(dataset);
+    cr_expect(after.spent_units == 0 && after.spent_delta == 0 && after.held_units == 0);
+}
+
+Test(composed_budget, an_estimate_knows_what_it_can_pay)
+{
+    const char *dataset = dataset_with("\"epsilon\":2,\"delta\":1e-5" RENYI);
+    struct response *small =
+        fixture_post(f, "steward", "/v1/jobs:estimate", domain_private_job(dataset, 1, 20));
+    cr_expect(json_is_true(response_at(small, "/feasible")), "%s", small->body);
+    struct response *large =
+        fixture_post(f, "steward", "/v1/jobs:estimate", domain_private_job(dataset, 3, 20));
+    cr_expect(json_is_false(response_at(large, "/feasible")), "%s", large->body);
+    expect_problem(fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 3, 20)),
+                   "budget-exhausted");
+    cr_expect_eq(account_of(dataset).held_units, 0);
+}
+
+/* ---- teachers of shards */
+
+static struct response *teacher_of(const char *dataset)
+{
+    struct response *job = domain_run(
+        f, domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":50,\"parameters\":"
+                       "{\"hidden\":[4],\"batch_size\":2,\"steps\":20}}",
+                       dataset));
+    struct response *teacher = fixture_post(
+        f, "steward", "/v1/teachers",
+        domain_path("{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":"
+                    "0.1},\"adjacency\":{\"unit\":\"expert\"},\"budget\":{\"epsilon\":6,\"delta\":"
+                    "1e-6},\"client_budget\":{\"epsilon\":4,\"delta\":1e-6}}",
+                    response_text(job, "/policy")));
+    expect_status(teacher, 201);
+    return teacher;
+}
+
+static struct response *ask(const struct response *teacher)
+{
+    return fixture_post(f, "student",
+                        domain_path("/v1/teachers/%s/queries", response_text(teacher, "/id")),
+                        "{\"state\":[0.01,-0.02,0.03,0.04]}");
+}
+
+/* The price of one answer of that teacher at ORDER. */
+static double answer_units(double order)
+{
+    double change = sqrt(2) / 50 + sqrt(2) * 0x1p-20;
+    return 1e9 * order * pow(change / 0.1, 2) / 2;
+}
+
+Test(composed_budget, every_payer_counts_at_its_own_order)
+{
+    const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5" RENYI);
+    struct response *teacher = teacher_of(dataset);
+    struct ledger_account data = account_of(dataset), cap, client;
+    expect_status(ask(teacher), 200);
+    expect_status(ask(teacher), 200);
+    cr_assert_eq(ledger_find(fixture_db(f), response_text(teacher, "/account"), &cap), DB_OK);
+    cr_assert_eq(ledger_find_for(fixture_db(f), LEDGER_CLIENT, response_text(teacher, "/id"),
+                                 fixture_client(f, "student"), &client),
+                 DB_OK);
+    cr_expect(cap.renyi_order < client.renyi_order, "a larger epsilon has a smaller best order");
+    cr_expect_float_eq((double)cap.spent_units, 2 * answer_units(cap.renyi_order), 4);
+    cr_expect_float_eq((double)client.spent_units, 2 * answer_units(client.renyi_order), 4);
+    cr_expect_float_eq((double)account_of(dataset).spent_units, 2 * answer_units(data.renyi_order),
+                       4, "its first answer costs the dataset no more than the second");
+    cr_expect_eq(account_of(dataset).spent_delta, 0);
+    cr_expect_eq(response_number(teacher, "/dataset_cost/order"), data.renyi_order);
+}
+
+/* ---- from adding to composing */
+
+static struct response *compose(const char *dataset, const char *body)
+{
+    return fixture_post(f, "steward", domain_path("/v1/datasets/%s:compose", dataset), body);
+}
+
+Test(composed_budget, what_is_left_is_composed_and_nothing_is_given_back)
+{
+    const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5");
+    domain_run(f, domain_private_job(dataset, 2, 20));
+    struct ledger_account before = account_of(dataset), old;
+    struct response *budget = compose(dataset, "{}");
+    expect_status(budget, 200);
+    struct ledger_account new = account_of(dataset);
+    cr_assert_eq(ledger_find(fixture_db(f), before.id, &old), DB_OK);
+    cr_expect_str_neq(new.id, old.id);
+    cr_expect_str_eq(response_text(budget, "/account"), new.id);
+    cr_expect_eq(old.spent_units, old.limit_units);
+    cr_expect_eq(old.spent_delta, old.limit_delta);
+    cr_expect_float_eq(new.epsilon, (double)(before.limit_units - before.spent_units) * 1e-9, 1e-9);
+    cr_expect_float_eq(new.delta, 1e-5 - 1e-6, 1e-18);
+    cr_expect_gt(jobs_accepted(dataset, 1, 20), 15u);
+    expect_problem(compose(dataset, "{}"), "conflict");
+}
+
+Test(composed_budget, is_not_composed_while_jobs_hold_it_or_when_it_is_spent)
+{
+    const char *dataset = dataset_with("\"epsilon\":2,\"delta\":1e-5");
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 1, 20));
+    expect_status(made, 202);
+    expect_problem(compose(dataset, "{}"), "budget-reserved");
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    expect_invalid(compose(dataset, "{\"order\":1}"), "/order");
+    expect_invalid(compose(dataset, "{\"delta_share\":1}"), "/delta_share");
+    expect_invalid(compose(dataset, "{\"epsilon\":1}"), "/epsilon");
+    cr_expect_eq(account_of(dataset).renyi_order, 0, "a refusal changes nothing");
+    cr_assert_eq(db_run(fixture_db(f), "UPDATE ledger_accounts SET limit_units = spent_units", NULL,
+                        0, NULL, NULL),
+                 DB_OK);
+    expect_problem(compose(dataset, "{}"), "budget-exhausted");
+    cr_assert_eq(db_run(fixture_db(f), "UPDATE ledger_accounts SET limit_units = 2000000000", NULL,
+                        0, NULL, NULL),
+                 DB_OK);
+    expect_problem(
+        fixture_post(f, "student", domain_path("/v1/datasets/%s:compose", dataset), "{}"),
+        "forbidden");
+}
+
+Test(composed_budget, teachers_go_on_and_the_new_account_pays)
+{
+    const char *dataset = dataset_with("\"epsilon\":20,\"delta\":1e-5");
+    struct response *teacher = teacher_of(dataset);
+    expect_status(ask(teacher), 200);
+    struct ledger_account before = account_of(dataset), old;
+    expect_status(compose(dataset, "{}"), 200);
+    struct ledger_account new = account_of(dataset);
+    expect_status(ask(teacher), 200);
+    cr_assert_eq(ledger_find(fixture_db(f), before.id, &old), DB_OK);
+    cr_expect_eq(old.entries, before.entries + 1, "only the conversion");
+    cr_expect_float_eq((double)account_of(dataset).spent_units, answer_units(new.renyi_order), 2);
+}
