@@ -107,6 +107,30 @@ enum db_status jobs_list(struct db *db, const struct job_filter *filter, const c
         show_job, &list);
 }
 
+static enum db_status see_cost(void *context, const struct db_row *row)
+{
+    double *cost = context;
+    cost[0] = db_row_real(row, 0);
+    cost[1] = db_row_real(row, 1);
+    return DB_OK;
+}
+
+enum db_status jobs_cost_on(struct db *db, const char *account, double *out_epsilon,
+                            double *out_delta)
+{
+    double cost[2] = {0};
+    enum db_status status =
+        db_one(db,
+               "SELECT coalesce(sum(CASE WHEN state IN ('queued', 'running') THEN hold_units * 1e-9"
+               " ELSE epsilon_spent END), 0.0), "
+               "coalesce(sum(CASE WHEN state IN ('queued', 'running') OR epsilon_spent > 0"
+               " THEN hold_delta * 1e-18 ELSE 0.0 END), 0.0) FROM jobs WHERE account = $1",
+               DB_VALUES(db_text(account)), see_cost, cost);
+    *out_epsilon = cost[0];
+    *out_delta = cost[1];
+    return status;
+}
+
 enum db_status jobs_use_dataset(struct db *db, const char *dataset, bool *out_used)
 {
     enum db_status status = db_one(db,

@@ -75,6 +75,11 @@ typedef bool job_fn(void *context, const struct job_row *job);
 enum db_status jobs_list(struct db *db, const struct job_filter *filter, const char *after,
                          unsigned limit, job_fn *each, void *context);
 
+/* Adds up the epsilons and deltas of all jobs on ACCOUNT: what each has paid, or holds until it
+ * ends. */
+enum db_status jobs_cost_on(struct db *db, const char *account, double *out_epsilon,
+                            double *out_delta);
+
 /* True when a queued or running job uses DATASET. */
 enum db_status jobs_use_dataset(struct db *db, const char *dataset, bool *out_used);
 

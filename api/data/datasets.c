@@ -8,6 +8,7 @@
 #include "api/call/app.h"
 #include "api/call/budget.h"
 #include "api/call/page.h"
+#include "api/data/exposure.h"
 #include "api/json/json_text.h"
 #include "memory/shelf.h"
 #include "storage/jobs.h"
@@ -142,6 +143,16 @@ enum problem api_datasets_list(struct call *call)
                                          dataset_list_one, &page));
 }
 
+static enum problem dataset_find_exposure(struct call *call, const struct dataset_row *row,
+                                          struct exposure *out)
+{
+    struct ledger_account account;
+    enum db_status status = ledger_find(call->db, row->account, &account);
+    if (status == DB_OK)
+        status = exposure_of(call->db, &account, out);
+    return call_db(call, status);
+}
+
 enum problem api_datasets_get(struct call *call)
 {
     struct dataset_row row;
@@ -152,8 +163,14 @@ enum problem api_datasets_get(struct call *call)
     problem = dataset_describe(call, row.id, &description);
     if (problem != PROBLEM_NONE)
         return problem;
+    struct exposure exposure;
+    bool exposed = call_is(call, ROLE_STEWARD) && row.account[0] != '\0';
+    if (exposed && (problem = dataset_find_exposure(call, &row, &exposure)) != PROBLEM_NONE)
+        return problem;
     json_t *json = dataset_json(&row, call_is(call, ROLE_STEWARD));
     dataset_json_describe(json, description);
+    if (exposed)
+        json_object_set_new(json, "exposure", exposure_json(&exposure));
     return call_reply_json(call, 200, json);
 }
 

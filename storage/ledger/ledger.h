@@ -185,6 +185,9 @@ struct ledger_entry {
     unsigned char hash[LEDGER_HASH_SIZE];
 };
 
+/* Sets *OUT to whether ACCOUNT has an entry "debit": it has paid for more than jobs. */
+enum db_status ledger_has_debits(struct db *db, const char *account, bool *out);
+
 typedef bool ledger_entry_fn(void *context, const struct ledger_entry *entry);
 
 /* Shows at most LIMIT entries of ACCOUNT from after SEQUENCE (0: the first), in order. */

@@ -268,3 +268,23 @@ enum db_status ledger_entries(struct db *db, const char *id, int64_t sequence, u
                       "WHERE account = $1 AND sequence >= $2 ORDER BY sequence LIMIT $3", values, 3,
                       show_entry, &list);
 }
+
+static enum db_status see_debit(void *context, const struct db_row *row)
+{
+    (void)row;
+    *(bool *)context = true;
+    return DB_OK;
+}
+
+enum db_status ledger_has_debits(struct db *db, const char *account, bool *out)
+{
+    struct db_value values[] = {db_text(account)};
+    *out = false;
+    enum db_status status = ledger_batch_write(db);
+    if (status != DB_OK)
+        return status;
+    return db_optional(db_one(db,
+                              "SELECT 1 FROM ledger_entries WHERE account = $1 AND kind = 'debit' "
+                              "LIMIT 1",
+                              values, 1, see_debit, out));
+}

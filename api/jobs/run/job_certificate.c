@@ -6,6 +6,7 @@
 #include "api/call/certificate.h"
 #include "api/call/commitment.h"
 #include "api/data/datasets.h"
+#include "api/data/exposure.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/json/json_text.h"
 
@@ -359,15 +360,19 @@ static void certify_cover(const struct dataset_row *dataset, json_t *out)
                               json_string(dataset_uncovered_note));
 }
 
-static json_t *certificate_ledger(const struct job_row *job, const struct ledger_account *account)
+static json_t *certificate_ledger(const struct job_row *job,
+                                  const struct job_certificate *certificate)
 {
-    json_t *entries = json_null(), *head = json_null();
+    const struct ledger_account *account = certificate->account;
+    json_t *entries = json_null(), *head = json_null(), *exposure = json_null();
+    if (certificate->exposure)
+        exposure = exposure_json(certificate->exposure);
     if (account) {
         entries = json_integer(account->entries);
         head = digest_json(account->head);
     }
-    return json_pack("{s:o, s:s, s:o, s:o}", "account", json_text_or_null(job->account), "hold",
-                     job->id, "entries", entries, "head", head);
+    return json_pack("{s:o, s:s, s:o, s:o, s:o}", "account", json_text_or_null(job->account),
+                     "hold", job->id, "entries", entries, "head", head, "exposure", exposure);
 }
 
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
@@ -392,7 +397,7 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
         certificate_privacy(plan, &statement), "plan", job_plan_privacy(plan), "parameters",
         job_plan_parameters(plan), "assumptions", sentences_json(NULL, statement.assumptions),
         "warnings", sentences_json(injected, statement.warnings), "ledger",
-        certificate_ledger(job, certificate->account));
+        certificate_ledger(job, certificate));
     certify_cover(certificate->dataset, json);
     json_object_set_new(json, "expert_means", dataset_means_json(certificate->dataset));
     json_object_set(json, "binds", certificate->binds);

@@ -20,6 +20,7 @@ struct job_certificate {
     json_t *binds;                        /* job_binds; borrowed */
     json_t *audited;                      /* job_audit_find; borrowed; NULL: none was named */
     const struct ledger_account *account; /* that holds the price, as it is now; NULL: none */
+    const struct exposure *exposure;      /* of the dataset that ACCOUNT is of; NULL: none */
 };
 
 /* The signed certificate of the result that JOB trained by PLAN under a mechanism. The caller frees

@@ -14,6 +14,7 @@
 
 #include "api/call/app.h"
 #include "api/call/sealed.h"
+#include "api/data/exposure.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/run/job_certificate.h"
@@ -97,6 +98,7 @@ char *job_run_certificate(struct job_run *run, const struct job_subject *subject
                           char certificate[ID_SIZE])
 {
     struct ledger_account account;
+    struct exposure exposure;
     struct job_certificate what = {.id = certificate,
                                    .subject = subject->kind,
                                    .subject_id = subject->id,
@@ -105,9 +107,11 @@ char *job_run_certificate(struct job_run *run, const struct job_subject *subject
                                    .now_ms = now_ms};
     id_new("crt_", certificate);
     if (run->job.account[0] != '\0') {
-        if (ledger_find(run->db, run->job.account, &account) != DB_OK)
+        if (ledger_find(run->db, run->job.account, &account) != DB_OK ||
+            exposure_of(run->db, &account, &exposure) != DB_OK)
             return NULL;
         what.account = &account;
+        what.exposure = &exposure;
     }
     if (!job_audit_find(run->db, &run->plan, &what.audited))
         return NULL;

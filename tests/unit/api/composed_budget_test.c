@@ -299,3 +299,54 @@ Test(composed_budget, teachers_go_on_and_the_new_account_pays)
     cr_expect_eq(old.entries, before.entries + 1, "only the conversion");
     cr_expect_float_eq((double)account_of(dataset).spent_units, answer_units(new.renyi_order), 2);
 }
+
+/* ---- what is said of it */
+
+static struct response *dataset_shown(const char *dataset)
+{
+    return fixture_get(f, "steward", domain_path("/v1/datasets/%s", dataset));
+}
+
+Test(composed_budget, the_limit_and_what_was_released_are_stated)
+{
+    const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5" RENYI);
+    cr_expect_eq(response_number(dataset_shown(dataset), "/exposure/released/epsilon"), 0);
+    struct response *job = domain_run(f, domain_private_job(dataset, 1, 20));
+    struct response *shown = dataset_shown(dataset);
+    cr_expect_eq(response_number(shown, "/exposure/limit/epsilon"), 10);
+    cr_expect_eq(response_number(shown, "/exposure/limit/delta"), 1e-5);
+    double one = response_number(job, "/privacy/spent/epsilon");
+    cr_expect_float_eq(response_number(shown, "/exposure/released/epsilon"), one, 1e-8,
+                       "one job is not said to cost more than itself");
+    cr_expect_float_eq(response_number(shown, "/exposure/released/delta"), 1e-6, 1e-15);
+    struct response *certificate = fixture_get(
+        f, "steward", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+    cr_expect_float_eq(response_number(certificate, "/ledger/exposure/released/epsilon"), one,
+                       1e-8);
+    cr_expect_eq(response_number(certificate, "/ledger/exposure/limit/epsilon"), 10);
+    for (int i = 0; i < 20; i++)
+        domain_run(f, domain_private_job(dataset, 1, 20));
+    shown = dataset_shown(dataset);
+    double budget = response_number(domain_budget(f, dataset), "/spent/epsilon");
+    cr_expect(budget < 10 && budget < 21 * one, "%g", budget);
+    cr_expect_eq(response_number(shown, "/exposure/released/epsilon"), budget,
+                 "many jobs cost less than their sum");
+}
+
+Test(composed_budget, a_continued_account_states_the_whole)
+{
+    const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5");
+    struct response *first = domain_run(f, domain_private_job(dataset, 2, 20));
+    double one = response_number(first, "/privacy/spent/epsilon");
+    expect_status(compose(dataset, "{}"), 200);
+    struct response *shown = dataset_shown(dataset);
+    cr_expect_eq(response_number(shown, "/exposure/limit/epsilon"), 10);
+    cr_expect_float_eq(response_number(shown, "/exposure/released/epsilon"), one, 1e-8);
+    cr_expect_float_eq(response_number(shown, "/exposure/released/delta"), 1e-6, 1e-15);
+    expect_status(fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 1, 20)), 202);
+    shown = dataset_shown(dataset);
+    cr_expect_float_eq(response_number(shown, "/exposure/released/epsilon"), one + 1, 0.01,
+                       "what is held counts");
+    cr_expect(response_at(fixture_get(f, "contributor", domain_path("/v1/datasets/%s", dataset)),
+                          "/exposure") == NULL);
+}

@@ -1,0 +1,62 @@
+/* A Renyi account's divergence converts to an epsilon that is far too large for a few jobs; then
+ * their own epsilons and deltas, added up, say more. Both are valid, and the smaller is shown. */
+#include "api/data/exposure.h"
+
+#include <string.h>
+
+#include "storage/jobs.h"
+
+static struct budget_sum sum_of(struct budget_sum a, struct budget_sum b)
+{
+    return (struct budget_sum){a.epsilon + b.epsilon, a.delta + b.delta};
+}
+
+/* What ACCOUNT has paid and holds. */
+static struct budget_sum paid_and_held(const struct ledger_account *account)
+{
+    struct ledger_account all = *account;
+    all.spent_units += all.held_units;
+    all.spent_delta += all.held_delta;
+    return budget_spent_sum(&all);
+}
+
+/* Sets OUT to the sum over jobs where nothing but jobs has paid from ACCOUNT and this is less. */
+static enum db_status less_by_adding(struct db *db, const struct ledger_account *account,
+                                     struct budget_sum *out)
+{
+    bool others = false;
+    struct budget_sum jobs;
+    enum db_status status = ledger_has_debits(db, account->id, &others);
+    if (status != DB_OK || others)
+        return status;
+    status = jobs_cost_on(db, account->id, &jobs.epsilon, &jobs.delta);
+    if (status == DB_OK && jobs.epsilon < out->epsilon && jobs.delta <= account->delta)
+        *out = jobs;
+    return status;
+}
+
+enum db_status exposure_of(struct db *db, const struct ledger_account *account,
+                           struct exposure *out)
+{
+    *out = (struct exposure){{account->epsilon, account->delta}, paid_and_held(account)};
+    if (account->renyi_order == 0)
+        return DB_OK;
+    enum db_status status = less_by_adding(db, account, &out->released);
+    if (status != DB_OK || strncmp(account->resource, "acc_", 4) != 0)
+        return status;
+    struct ledger_account old;
+    status = ledger_find(db, account->resource, &old);
+    if (status != DB_OK)
+        return db_owed(status);
+    const struct budget_sum before = {old.epsilon - account->epsilon, old.delta - account->delta};
+    out->limit = (struct budget_sum){old.epsilon, old.delta};
+    out->released = sum_of(out->released, before);
+    return DB_OK;
+}
+
+json_t *exposure_json(const struct exposure *exposure)
+{
+    return json_pack("{s:o, s:o}", "limit",
+                     budget_amount(exposure->limit.epsilon, exposure->limit.delta), "released",
+                     budget_amount(exposure->released.epsilon, exposure->released.delta));
+}
