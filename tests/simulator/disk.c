@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "storage/db/schema_sqlite.h"
+#include "tests/simulator/ram.h"
 
 extern const struct db_driver __real_db_driver_sqlite;
 extern const struct db_driver __wrap_db_driver_sqlite;
@@ -44,14 +45,30 @@ static enum db_status disk_count(struct db_fault *fault)
     return disk.failure;
 }
 
+static struct {
+    void *connection;
+    unsigned count;
+} disk_shared;
+
 static enum db_status disk_open(const struct db_settings *settings, void **out,
                                 struct db_fault *fault)
 {
-    return __real_db_driver_sqlite.open(settings, out, fault);
+    enum db_status status = DB_OK;
+    if (!disk.shares)
+        return __real_db_driver_sqlite.open(settings, out, fault);
+    if (disk_shared.count == 0)
+        status = __real_db_driver_sqlite.open(settings, &disk_shared.connection, fault);
+    disk_shared.count += status == DB_OK;
+    *out = disk_shared.connection;
+    return status;
 }
 
 static void disk_close(void *connection)
 {
+    if (connection == disk_shared.connection && --disk_shared.count > 0)
+        return;
+    if (connection == disk_shared.connection)
+        disk_shared.connection = NULL;
     __real_db_driver_sqlite.close(connection);
 }
 
@@ -147,7 +164,7 @@ static bool disk_copy_file(const char *from, const char *to)
         goto cleanup;
     out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR);
     good = out >= 0 && read(in, bytes, (size_t)status.st_size) == status.st_size &&
-           write(out, bytes, (size_t)status.st_size) == status.st_size;
+           write(out, bytes, (size_t)status.st_size) == status.st_size && ram_copy(from, to);
 cleanup:
     free(bytes);
     close(in);
@@ -205,9 +222,11 @@ void disk_remove(const char *directory)
     char path[160];
     for (size_t i = 0; i < sizeof disk_files / sizeof disk_files[0]; i++) {
         snprintf(path, sizeof path, "%s/%s", directory, disk_files[i]);
+        ram_forget(path);
         unlink(path);
     }
     snprintf(path, sizeof path, "%s/tacet.db-shm", directory);
+    ram_forget(path);
     unlink(path);
     rmdir(directory);
 }

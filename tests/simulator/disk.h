@@ -20,6 +20,8 @@ struct disk {
     bool keeps;      /* if that is a commit, it reaches the disk first */
     bool aside;      /* calls are the simulator's own: not counted, none fails */
     bool dead;       /* it has ended: nothing reaches the disk any more */
+    bool shares;     /* SQLite has one connection for all of a process: quicker. No two are within a
+                        transaction at once, because BETWEEN is only called outside of any */
     uint64_t failures, commits;
     /* Called before a statement outside of any transaction: what other threads do meanwhile. */
     void (*between)(void *context);

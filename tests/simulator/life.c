@@ -344,6 +344,7 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     service_clock_ms = scene->clock_ms;
     chance_begin(seed);
     disk.aside = disk.dead = false;
+    disk.shares = seed % 4 != 0;
     disk.context = life;
     disk_keeps_logs();
     disk.between = NULL;

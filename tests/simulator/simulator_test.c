@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/simulator/life.h"
+#include "tests/simulator/ram.h"
 
 TestSuite(simulator, .timeout = 36000);
 
@@ -33,6 +34,7 @@ static uint64_t number_of(const char *name, uint64_t otherwise)
 static struct scene *open_scene(void)
 {
     char directory[96];
+    ram_use();
     snprintf(directory, sizeof directory, "%s/tacet-simulator-%ld",
              access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", (long)getpid());
     return scene_make(directory);

@@ -1,0 +1,19 @@
+/* What the files of SQLite hold, kept in memory: a call of the kernel costs more than the rest of a
+ * step. The files themselves stay empty, for names, existence and inodes are the kernel's still.
+ * SQLite's own VFS does everything else. One thread, one process: locks between connections are
+ * SQLite's own, those between processes hold nothing up. */
+#ifndef TACET_TESTS_SIMULATOR_RAM_H
+#define TACET_TESTS_SIMULATOR_RAM_H
+
+#include <stdbool.h>
+
+/* From now on every file that SQLite opens is held in memory. */
+void ram_use(void);
+
+/* Gives the file at TO what the file at FROM holds in memory. False: there is no file at TO. */
+bool ram_copy(const char *from, const char *to);
+
+/* Forgets what the file at PATH holds, if there is one. It is removed next. */
+void ram_forget(const char *path);
+
+#endif
