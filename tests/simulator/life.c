@@ -235,10 +235,19 @@ static void let_process_end(struct life *life)
     life_note(life, "ends in %lld", (long long)(disk.dies_at - disk.calls));
 }
 
+/* A long log makes the next start slow. */
+static void empty_log(struct life *life)
+{
+    disk.aside = true;
+    (void)db_run(life->service.auditor, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, 0, NULL, NULL);
+    disk.aside = false;
+}
+
 static void take_step(struct life *life)
 {
     unsigned dice = life_draw(life, 1000);
-    life->count[LIFE_STEPS]++;
+    if (++life->count[LIFE_STEPS] % 64 == 0 && life->depth == 0)
+        empty_log(life);
     if (dice < 540)
         life_send(life);
     else if (dice < 850)
@@ -283,10 +292,8 @@ static bool start_process(struct life *life, const char *from)
         disk.dies_at = disk.calls + life_draw(life, 100); /* it may end while it starts */
     bool started = service_start(&life->service, directory, why, sizeof why);
     life_note(life, "process %u", life->processes);
-    disk.aside = true;
-    if (started && !life_chance(life, 4)) /* a long log makes every start slow */
-        (void)db_run(life->service.auditor, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, 0, NULL, NULL);
-    disk.aside = false;
+    if (started && !life_chance(life, 4))
+        empty_log(life);
     if (!started && !disk.dead)
         life_fail(life, "process %u does not start: %s", life->processes, why);
     return started;

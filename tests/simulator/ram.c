@@ -193,12 +193,18 @@ void ram_use(void)
         const char *name;
         sqlite3_syscall_ptr call;
     } calls[] = {
-        {"open", (sqlite3_syscall_ptr)ram_open},       {"close", (sqlite3_syscall_ptr)ram_close},
-        {"unlink", (sqlite3_syscall_ptr)ram_unlink},   {"stat", (sqlite3_syscall_ptr)ram_stat},
-        {"fstat", (sqlite3_syscall_ptr)ram_fstat},     {"fcntl", (sqlite3_syscall_ptr)ram_lock},
-        {"ftruncate", (sqlite3_syscall_ptr)ram_truncate}, {"pread", (sqlite3_syscall_ptr)ram_read},
-        {"pread64", (sqlite3_syscall_ptr)ram_read},    {"pwrite", (sqlite3_syscall_ptr)ram_write},
-        {"pwrite64", (sqlite3_syscall_ptr)ram_write},  {"mmap", (sqlite3_syscall_ptr)ram_map},
+        {"open", (sqlite3_syscall_ptr)ram_open},
+        {"close", (sqlite3_syscall_ptr)ram_close},
+        {"unlink", (sqlite3_syscall_ptr)ram_unlink},
+        {"stat", (sqlite3_syscall_ptr)ram_stat},
+        {"fstat", (sqlite3_syscall_ptr)ram_fstat},
+        {"fcntl", (sqlite3_syscall_ptr)ram_lock},
+        {"ftruncate", (sqlite3_syscall_ptr)ram_truncate},
+        {"pread", (sqlite3_syscall_ptr)ram_read},
+        {"pread64", (sqlite3_syscall_ptr)ram_read},
+        {"pwrite", (sqlite3_syscall_ptr)ram_write},
+        {"pwrite64", (sqlite3_syscall_ptr)ram_write},
+        {"mmap", (sqlite3_syscall_ptr)ram_map},
         {"munmap", (sqlite3_syscall_ptr)ram_unmap},
     };
     (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);

@@ -30,7 +30,7 @@ void scene_job(const struct scene *scene, unsigned kind, unsigned variant, char 
         "20,"
         "\"learning_rate\":0.00%u}",
         "\"gp_q_learning\",\"mechanism\":\"gaussian_process\",\"parameters\":{\"steps\":12,"
-        "\"batch_size\":4,\"learning_rate\":0.00%u}",
+        "\"features\":8,\"batch_size\":4,\"learning_rate\":0.00%u}",
         "\"behaviour_cloning\",\"mechanism\":\"dpsgd\",\"parameters\":{\"hidden\":[2],"
         "\"batch_size\":12,\"steps\":6,\"learning_rate\":0.00%u}"};
     int at = sprintf(out, "{\"dataset\":\"%s\",\"algorithm\":", scene->dataset);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "algos/privacy/laws/gaussian_dp.h"
 #include "server/batch.h"
 #include "server/data_dir.h"
 #include "server/database.h"
@@ -35,6 +36,28 @@ void __wrap_database_heed(struct db *db);
 void __wrap_database_heed(struct db *db)
 {
     disk.dead = disk.dead || db_broken(db);
+}
+
+/* The three kinds of jobs are planned thousands of times, always with the same figures. */
+#define PRICES 256 /* a power of two */
+struct privacy_interval __real_gaussian_dp_epsilon_interval(double mu, double delta);
+struct privacy_interval __wrap_gaussian_dp_epsilon_interval(double mu, double delta);
+struct privacy_interval __wrap_gaussian_dp_epsilon_interval(double mu, double delta)
+{
+    static struct {
+        double mu, delta;
+        struct privacy_interval epsilon;
+    } known[PRICES];
+    uint64_t bits[2];
+    memcpy(&bits[0], &mu, sizeof mu);
+    memcpy(&bits[1], &delta, sizeof delta);
+    size_t i = (size_t)((bits[0] ^ bits[1] << 7) * 0x9e3779b97f4a7c15 >> 32) % PRICES;
+    if (known[i].mu != mu || known[i].delta != delta) {
+        known[i].mu = mu;
+        known[i].delta = delta;
+        known[i].epsilon = __real_gaussian_dp_epsilon_interval(mu, delta);
+    }
+    return known[i].epsilon;
 }
 
 void __wrap_log_event(enum log_level level, const char *event, const char *format, ...);
