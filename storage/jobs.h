@@ -50,6 +50,7 @@ struct job_row {
     int64_t created_ms, started_ms, finished_ms; /* 0: not yet */
     bool has_shown_return; /* true for a public training: the mean return so far */
     double shown_return;
+    bool fresh;       /* from jobs_claim: no worker had begun it */
     int64_t attempts; /* claims since a checkpoint got on or a worker let it go in order */
 };
 

@@ -26,15 +26,21 @@ static enum db_status claim_job(struct db *db, void *context)
     enum db_status status = db_one(
         db,
         "UPDATE jobs SET state = 'running', lease_owner = $1, lease_until_ms = $3, "
-        "attempts = attempts + 1, "
-        "started_ms = CASE WHEN started_ms = 0 THEN $2 ELSE started_ms END "
+        "attempts = attempts + 1 "
         "WHERE id = (SELECT id FROM jobs WHERE state = 'queued' OR "
         "(state = 'running' AND lease_until_ms <= $2) "
         "ORDER BY created_ms, id LIMIT 1) "
         "AND (state = 'queued' OR lease_until_ms <= $2) RETURNING id",
         DB_VALUES(db_text(work->worker), db_integer(work->now_ms), db_integer(work->until_ms)),
         listing_id, id);
-    return status == DB_OK ? db_owed(jobs_find(db, id, work->out)) : status;
+    if (status == DB_OK)
+        status = db_owed(jobs_find(db, id, work->out));
+    if (status != DB_OK || work->out->started_ms != 0)
+        return status;
+    work->out->fresh = true;
+    work->out->started_ms = work->now_ms;
+    return db_change(db, "UPDATE jobs SET started_ms = $2 WHERE id = $1",
+                     DB_VALUES(db_text(id), db_integer(work->now_ms)));
 }
 
 enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int64_t lease_ms,

@@ -173,7 +173,7 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     if (status != DB_OK)
         return API_JOB_FAILED_STORAGE;
     run.step = (uint64_t)run.job.step;
-    run.resumed = run.job.step > 0 || run.job.attempts > 1 || run.job.started_ms != now;
+    run.resumed = !run.job.fresh;
     run.beat_ms = now;
     struct job_ending ending = {.state = JOB_CANCELLED};
     bool over = turn_to_end(&run, &ending) && job_tick_wait(&run, &ending);

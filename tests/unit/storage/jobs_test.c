@@ -66,6 +66,27 @@ static enum job_state state_of(const char *id)
     return state;
 }
 
+/* Claims job_a in the same millisecond as everybody else. */
+static bool claim_is_fresh(const char *worker)
+{
+    struct job_row job;
+    cr_assert_eq(jobs_claim(f.db, worker, 100, 0, &job), DB_OK);
+    cr_expect_eq(job.started_ms, 100);
+    cr_expect_eq(job.attempts, 1);
+    job_done(&job);
+    return job.fresh;
+}
+
+Test(jobs, a_job_is_fresh_until_a_worker_began_it, .init = open_store, .fini = close_store)
+{
+    submit("job_a", 7);
+    cr_expect(claim_is_fresh("first"));
+    cr_assert_eq(jobs_release_leases(f.db, "first"), DB_OK); /* sets its attempts to 0 */
+    cr_expect_not(claim_is_fresh("second"));
+    cr_assert_eq(jobs_excuse(f.db, "job_a", "second", true), DB_OK);
+    cr_expect(claim_is_fresh("third"), "nothing of it had begun");
+}
+
 Test(jobs, what_was_submitted_is_found, .init = open_store, .fini = close_store)
 {
     struct job_row job;
