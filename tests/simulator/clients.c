@@ -28,6 +28,7 @@ static void choose_asked(struct life *life, struct flight *flight)
         *asked = (struct asked){.what = flight->what, .variant = -1};
         asked->person = flight->person;
         asked->number = life->asked_by[flight->person]++;
+        life_name_key(asked);
         asked->which = flight->which;
         asked->count = 1 + life_draw(life, SCENE_COUNTS);
     }
@@ -64,7 +65,7 @@ static void choose_what(struct life *life, struct flight *flight)
         flight->person = SCENE_STEWARD;
     } else if (dice < 80) {
         flight->what = LIFE_LIE;
-        flight->which = life_draw(life, 6);
+        flight->which = life_draw(life, LIFE_LIE_KINDS);
     } else if (life_chance(life, 200)) {
         static const enum life_what ends[] = {LIFE_END, LIFE_DELETE, LIFE_REVOKE};
         flight->what = ends[life_draw(life, 3)];
@@ -97,7 +98,9 @@ static void word_lie(const struct life *life, const struct flight *flight, struc
     case 1: request->token = NULL; break;
     case 2: request->token = scene->token[SCENE_ADMIN]; break; /* who may not ask */
     case 3: strcpy(w->body, "{\"states\":[[0,0,0,0]"); break;
-    case 4: request->key = NULL; break;
+    case 4: /* no key, or one that names no time where it has to */
+        request->key = service_keep_days > 0 ? w->key : NULL;
+        break;
     default:
         request->token = scene->token[SCENE_STRANGER];
         request->key = NULL;
@@ -117,7 +120,7 @@ static void word_request(const struct life *life, const struct flight *flight, s
     request->token = scene->token[flight->person];
     if (asked) {
         request->key = w->key;
-        snprintf(w->key, sizeof w->key, "k-%u", asked->number);
+        snprintf(w->key, sizeof w->key, "%s", asked->key);
     }
     const char *job = "";
     if (flight->what == LIFE_CANCEL || flight->what == LIFE_LOOK)
@@ -177,6 +180,8 @@ void life_send(struct life *life)
         abort();
     flight->life = life;
     flight->failures = disk.failures;
+    flight->low_ms = flight->high_ms = service_clock_ms;
+    flight->kept_from_ms = life->kept_from_ms;
     choose_what(life, flight);
     word_request(life, flight, &wording);
     life_note(life, "send %s %s %s %s", wording.request.method, wording.path, wording.key,

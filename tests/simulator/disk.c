@@ -23,24 +23,35 @@ void disk_heal(void)
 
 /* ---- the driver */
 
-static enum db_status disk_die(struct db_fault *fault)
+static enum db_status disk_die(enum disk_end where, struct db_fault *fault)
 {
+    disk.ends[where] += !disk.dead;
     disk.dead = true;
     fault->broken = true;
     return DB_FAILED;
 }
 
+static bool disk_in_transaction(void *connection)
+{
+    return __real_db_driver_sqlite.in_transaction(connection);
+}
+
 /* DB_OK: the call goes through. */
-static enum db_status disk_count(struct db_fault *fault)
+static enum db_status disk_count(void *connection, bool commits, struct db_fault *fault)
 {
     if (disk.aside)
         return DB_OK;
     int64_t call = disk.calls++;
-    if (disk.dead || call == disk.dies_at)
-        return disk_die(fault);
+    if (disk.dead || call == disk.dies_at) {
+        enum disk_end open =
+            disk_in_transaction(connection) ? DISK_ENDED_WITHIN : DISK_ENDED_BETWEEN;
+        enum disk_end last = disk.keeps ? DISK_ENDED_COMMITTED : DISK_ENDED_NOT_COMMITTED;
+        return disk_die(commits ? last : open, fault);
+    }
     if (call < disk.fails_at || (call > disk.fails_at && !disk.stays))
         return DB_OK;
     disk.failures++;
+    disk.hits += call == disk.fails_at;
     snprintf(fault->text, sizeof fault->text, "made to fail");
     return disk.failure;
 }
@@ -74,7 +85,7 @@ static void disk_close(void *connection)
 
 static enum db_status disk_begin(void *connection, bool will_write, struct db_fault *fault)
 {
-    enum db_status status = disk_count(fault);
+    enum db_status status = disk_count(connection, false, fault);
     if (status != DB_OK)
         return status;
     return __real_db_driver_sqlite.begin(connection, will_write, fault);
@@ -83,7 +94,7 @@ static enum db_status disk_begin(void *connection, bool will_write, struct db_fa
 static enum db_status disk_commit(void *connection, struct db_fault *fault)
 {
     bool last = !disk.aside && !disk.dead && disk.calls == disk.dies_at;
-    enum db_status status = disk_count(fault);
+    enum db_status status = disk_count(connection, true, fault);
     disk.commits += status == DB_OK || (last && disk.keeps);
     if (status == DB_OK)
         return __real_db_driver_sqlite.commit(connection, fault);
@@ -100,18 +111,13 @@ static void disk_rollback(void *connection)
         __real_db_driver_sqlite.rollback(connection);
 }
 
-static bool disk_in_transaction(void *connection)
-{
-    return __real_db_driver_sqlite.in_transaction(connection);
-}
-
 static enum db_status disk_run(void *connection, const char *sql, const struct db_value *values,
                                unsigned count, db_row_fn *each, void *context,
                                struct db_fault *fault)
 {
     if (disk.between && !disk.aside && !disk.dead && !disk_in_transaction(connection))
         disk.between(disk.context);
-    enum db_status status = disk_count(fault);
+    enum db_status status = disk_count(connection, false, fault);
     if (status != DB_OK)
         return status;
     return __real_db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
@@ -129,7 +135,7 @@ static int64_t disk_noted_entries(void *connection)
 
 static enum db_status disk_check(void *connection, const char *const *but, struct db_fault *fault)
 {
-    enum db_status status = disk_count(fault);
+    enum db_status status = disk_count(connection, false, fault);
     return status == DB_OK ? __real_db_driver_sqlite.check(connection, but, fault) : status;
 }
 

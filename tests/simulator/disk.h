@@ -11,6 +11,14 @@
 #define DISK_NEVER   INT64_MAX
 #define DISK_UNKNOWN UINT64_MAX /* no number of commits */
 
+enum disk_end {                           /* where a process ended */
+                DISK_ENDED_COMMITTED,     /* at a commit that reached the disk */
+                DISK_ENDED_NOT_COMMITTED, /* at one that did not */
+                DISK_ENDED_WITHIN,        /* within a transaction */
+                DISK_ENDED_BETWEEN,       /* at another call */
+                DISK_ENDS
+};
+
 struct disk {
     int64_t calls;    /* so far */
     int64_t fails_at; /* the call that fails; DISK_NEVER */
@@ -22,7 +30,8 @@ struct disk {
     bool dead;       /* it has ended: nothing reaches the disk any more */
     bool shares;     /* SQLite has one connection for all of a process: quicker. No two are within a
                         transaction at once, because BETWEEN is only called outside of any */
-    uint64_t failures, commits;
+    uint64_t failures, commits, ends[DISK_ENDS];
+    uint64_t hits; /* failures but the later ones of those that stay */
     /* Called before a statement outside of any transaction: what other threads do meanwhile. */
     void (*between)(void *context);
     void *context;

@@ -12,7 +12,7 @@ static const char *reply_text(const struct api_reply *reply)
     return text ? text : "";
 }
 
-static bool reply_says(const struct api_reply *reply, const char *text)
+bool life_says(const struct api_reply *reply, const char *text)
 {
     const char *body = reply_text(reply);
     return reply->body_size > 0 && memmem(body, reply->body_size, text, strlen(text)) != NULL;
@@ -83,8 +83,8 @@ static void take_answer(struct life *life, struct asked *asked, const char *answ
         life->scene->teachers[asked->which].random)
         return;
     if (random || verdict != MODEL_PAYS)
-        life_fail(life, "k-%u was answered, and by the model (%d) it could not pay: %.300s",
-                  asked->number, verdict, asked->answer);
+        life_fail(life, "%s was answered, and by the model (%d) it could not pay: %.300s",
+                  asked->key, verdict, asked->answer);
 }
 
 /* Something was seen to be GONE, or to stand. */
@@ -110,7 +110,7 @@ static void judge_good(struct life *life, struct flight *flight, const struct ap
         take_answer(life, asked, reply_text(reply), reply->body_size);
     } else if (!same || asked->size != reply->body_size ||
                memcmp(asked->answer, reply_text(reply), asked->size) != 0) {
-        life_fail(life, "k-%u has two answers:\n%.200s\n%.*s", asked->number, asked->answer, 200,
+        life_fail(life, "%s has two answers:\n%.200s\n%.*s", asked->key, asked->answer, 200,
                   reply_text(reply));
     } else {
         life->count[LIFE_REPLAYS]++;
@@ -122,29 +122,32 @@ static void judge_keyed(struct life *life, struct flight *flight, const struct a
 {
     struct asked *asked = flight->asked;
     if (reply->status == 200 || reply->status == 202) {
+        (void)life_judge_time(life, flight, reply);
         judge_good(life, flight, reply);
         return;
     }
     life->count[LIFE_REFUSALS]++;
-    if (reply->status == 422 && reply_says(reply, "idempotency-key-reused")) {
+    if (life_judge_time(life, flight, reply))
+        return;
+    if (reply->status == 422 && life_says(reply, "idempotency-key-reused")) {
         if (!asked->stored || asked->variant == (int)flight->variant)
-            life_fail(life, "k-%u was not used for another call", asked->number);
+            life_fail(life, "%s was not used for another call", asked->key);
         asked->variant = (int)!flight->variant;
         return;
     }
     if (needs_dataset(asked) && !asked->stored) {
-        bool gone = reply_says(reply, asked->what == LIFE_JOB ? "not-found" : "teacher-silent");
+        bool gone = life_says(reply, asked->what == LIFE_JOB ? "not-found" : "teacher-silent");
         learn_fate(life, &life->dataset, gone, "the dataset");
         if (gone)
             return;
     }
-    bool exhausted = reply_says(reply, "budget-exhausted");
-    bool reserved = reply_says(reply, "budget-reserved");
+    bool exhausted = life_says(reply, "budget-exhausted");
+    bool reserved = life_says(reply, "budget-reserved");
     enum model_verdict verdict = weigh_asked(life, asked, false, NULL);
     bool random = asked->what == LIFE_QUESTION && life->scene->teachers[asked->which].random;
     if (asked->stored || (exhausted && (random || verdict != MODEL_EXHAUSTED)) ||
         (reserved && verdict != MODEL_RESERVED) || (!exhausted && !reserved))
-        life_fail(life, "k-%u was refused (by the model: %d%s): %d %.300s", asked->number, verdict,
+        life_fail(life, "%s was refused (by the model: %d%s): %d %.300s", asked->key, verdict,
                   asked->stored ? ", and it has an answer" : "", reply->status, reply_text(reply));
 }
 
@@ -210,12 +213,12 @@ static void judge_budget(struct life *life, const struct flight *flight,
 
 static void judge_other(struct life *life, struct flight *flight, const struct api_reply *reply)
 {
-    static const int lies[] = {401, 401, 403, 400, 400, 404};
+    static const int lies[LIFE_LIE_KINDS] = {401, 401, 403, 400, 400, 404};
     int status = reply->status;
     switch (flight->what) {
     case LIFE_CANCEL:
         life->stirred = true;
-        if (status == 200 && reply_says(reply, "\"state\":\"cancelled\""))
+        if (status == 200 && life_says(reply, "\"state\":\"cancelled\""))
             model_cancel(&life->model, life->model.jobs[flight->which].id);
         if (status != 200 && status != 409)
             life_fail(life, "a cancellation: %d %.200s", status, reply_text(reply));
@@ -241,6 +244,7 @@ static void judge_other(struct life *life, struct flight *flight, const struct a
     case LIFE_LIE:
         if (status != lies[flight->which])
             life_fail(life, "lie %u: %d %.300s", flight->which, status, reply_text(reply));
+        life->count[LIFE_LIES + flight->which]++;
         break;
     case LIFE_QUESTION:
     case LIFE_JOB: break;
@@ -270,6 +274,8 @@ void life_judge(struct life *life, struct flight *flight)
     life_note(life, "reply %d to %s %s", reply->status, flight->asked ? "key" : "call",
               flight->exchange->request.path);
     digest_reply(life, reply);
+    life_see_clock(life);
+    life->count[LIFE_ERRORS] += reply->status >= 500;
     if (reply->status >= 500) {
         if (disk.failures == flight->failures)
             life_fail(life, "%d without a fault: %.300s", reply->status, reply_text(reply));
@@ -335,18 +341,20 @@ static void find_budget(struct life *life, unsigned t, unsigned s)
 static void find_answer(struct life *life, struct asked *asked, bool random)
 {
     struct answer_row row;
-    char key[32];
-    snprintf(key, sizeof key, "k-%u", asked->number);
     enum db_status status =
-        answers_find(life->service.auditor, life->scene->client[asked->person], key, &row);
+        answers_find(life->service.auditor, life->scene->client[asked->person], asked->key, &row);
     if (status != DB_OK && status != DB_NONE)
         life_fail(life, "the answers cannot be read");
     bool found = status == DB_OK;
+    if (asked->stored && !found && life_is_removed(life, asked))
+        return;
     if (asked->stored && (!found || row.body_size != asked->size ||
                           memcmp(row.body, asked->answer, asked->size) != 0))
-        life_fail(life, "k-%u has lost its answer", asked->number);
-    if (found && !asked->stored && is_random(row.body, row.body_size) == random)
+        life_fail(life, "%s has lost its answer", asked->key);
+    if (found && !asked->stored && is_random(row.body, row.body_size) == random) {
         take_answer(life, asked, row.body, row.body_size);
+        life->count[LIFE_FOUND]++;
+    }
     if (found)
         answer_done(&row);
 }

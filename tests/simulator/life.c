@@ -205,6 +205,7 @@ static enum api_job_turn take_turn(struct life *life)
     disk.dead = disk.dead || db_broken(service->worker[i]);
     service->worker_busy[i] = false;
     life->stirred = true;
+    life->count[LIFE_ROBBED] += strstr(note, "another worker") != NULL;
     life_note(life, "worker %u: %d %s %s", i, turn, note,
               turn == API_JOB_FAILED_STORAGE ? db_last_error(service->worker[i]) : "");
     return turn;
@@ -213,9 +214,13 @@ static enum api_job_turn take_turn(struct life *life)
 static void move_clock(struct life *life)
 {
     static const int spans[] = {10, 900, 1500, 20000, 45000, 3600000, -300, -5000};
-    int span = spans[life_draw(life, sizeof spans / sizeof spans[0])];
-    life_note(life, "clock %d ms", span);
+    int64_t span = spans[life_draw(life, sizeof spans / sizeof spans[0])];
+    if (service_keep_days > 0 && life_chance(life, 6))
+        span = ((int64_t)life_draw(life, 14) - 3) * 86400000;
+    life_note(life, "clock %lld ms", (long long)span);
+    life_see_clock(life);
     service_clock_ms += span;
+    life_see_clock(life);
 }
 
 static void let_disk_fail(struct life *life)
@@ -260,8 +265,10 @@ static void take_step(struct life *life)
         move_clock(life);
     else if (dice < 980)
         let_disk_fail(life);
-    else if (dice < 997)
+    else if (dice < 990 || (dice < 997 && service_keep_days == 0))
         disk_heal();
+    else if (dice < 997)
+        life_prune(life);
     else if (dice < 999)
         let_process_end(life);
     else
@@ -292,6 +299,8 @@ static bool start_process(struct life *life, const char *from)
         disk.dies_at = disk.calls + life_draw(life, 100); /* it may end while it starts */
     bool started = service_start(&life->service, directory, why, sizeof why);
     life_note(life, "process %u", life->processes);
+    if (started)
+        life_learn_kept(life, life->service.answers_from_ms);
     if (started && !life_chance(life, 4))
         empty_log(life);
     if (!started && !disk.dead)
@@ -346,12 +355,14 @@ static void come_to_rest(struct life *life)
 bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsigned steps)
 {
     *life = (struct life){.scene = scene, .seed = seed, .state = seed};
-    uint64_t failures = disk.failures;
+    uint64_t failures = disk.failures, hits = disk.hits;
+    memset(disk.ends, 0, sizeof disk.ends);
     life->model = scene->model;
     service_clock_ms = scene->clock_ms;
     chance_begin(seed);
     disk.aside = disk.dead = false;
     disk.shares = seed % 4 != 0;
+    service_keep_days = seed % 2 != 0 ? 0 : LIFE_KEPT_DAYS;
     disk.context = life;
     disk_keeps_logs();
     disk.between = NULL;
@@ -368,6 +379,8 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     if (life->failure[0] == '\0')
         come_to_rest(life);
     life->count[LIFE_FAULTS] = disk.failures - failures;
+    life->count[LIFE_HITS] = disk.hits - hits;
+    memcpy(&life->count[LIFE_ENDS], disk.ends, sizeof disk.ends);
     life->count[LIFE_JOBS_OVER] = (uint64_t)life->model.jobs_over;
     disk.dead = true;
     life_lose_flights(life);

@@ -5,9 +5,11 @@
 
 #include "tests/simulator/scene.h"
 
-#define LIFE_ASKED   1024 /* keys of a life */
-#define LIFE_FLIGHTS 12   /* requests under way at once */
-#define LIFE_TRACE   40
+#define LIFE_ASKED     1024 /* keys of a life */
+#define LIFE_FLIGHTS   12   /* requests under way at once */
+#define LIFE_TRACE     40
+#define LIFE_LIE_KINDS 6
+#define LIFE_KEPT_DAYS 30 /* in each second life; in the others answers are kept for ever */
 
 enum life_what {
     LIFE_QUESTION, /* of a teacher, under a key */
@@ -29,6 +31,8 @@ struct asked {               /* what was asked under a key */
     unsigned count; /* of states */
     bool stored;    /* a good answer was seen, or found after a crash */
     int variant;    /* of the body that it answers; -1: not known */
+    char key[32];
+    int64_t day_ms; /* that the key names; -1: none */
     char *answer;
     size_t size;
 };
@@ -40,7 +44,8 @@ struct flight { /* a request under way */
     unsigned person, which, other;
     struct asked *asked;
     unsigned variant;
-    uint64_t failures; /* of the disk before it was sent */
+    uint64_t failures;                     /* of the disk before it was sent */
+    int64_t low_ms, high_ms, kept_from_ms; /* of the clock since; and as it then was */
     enum service_way way;
 };
 
@@ -61,7 +66,17 @@ enum life_count {
     LIFE_FAULTS, /* calls of the database that failed */
     LIFE_TURNS,
     LIFE_JOBS_OVER,
-    LIFE_COUNTS
+    /* What took effect. */
+    LIFE_HITS,                          /* faults that were drawn and struck a call */
+    LIFE_ERRORS,                        /* replies that told of one */
+    LIFE_ENDS,                          /* of processes, by where: as enum disk_end */
+    LIFE_FOUND = LIFE_ENDS + DISK_ENDS, /* answers that a lost request had got */
+    LIFE_ROBBED,                        /* jobs that another worker took */
+    LIFE_REMOVED,                       /* answers whose time was over */
+    LIFE_OVER,                          /* their keys, refused */
+    LIFE_EARLY,                         /* keys of a day that the clock took back */
+    LIFE_LIES,                          /* refused, by kind */
+    LIFE_COUNTS = LIFE_LIES + LIFE_LIE_KINDS
 };
 
 struct life {
@@ -79,6 +94,8 @@ struct life {
     /* Budgets that were asked for and perhaps given before the process ended: a bit for each. */
     unsigned budgets[SCENE_TEACHERS][SCENE_STUDENTS];
     enum life_fate release, dataset, student[SCENE_STUDENTS];
+    /* Answers are kept from here, as the database says; no key of a later day was over so far. */
+    int64_t kept_from_ms, raised_ms;
     uint64_t count[LIFE_COUNTS], digest;
     unsigned noted;
     uint64_t checked;  /* the disk's commits at the last check */
@@ -110,11 +127,34 @@ void life_send(struct life *life);
 /* Judges the reply of FLIGHT, which has left, and forgets it. */
 void life_judge(struct life *life, struct flight *flight);
 
+/* True when REPLY says TEXT somewhere. */
+bool life_says(const struct api_reply *reply, const char *text);
+
 /* Gives up all flights: their process has ended. */
 void life_lose_flights(struct life *life);
 
 /* Finds out in a new process which of the flights the former one had served. With ALL, that every
  * answer which anybody got is still there. */
 void life_find_answers(struct life *life, bool all);
+
+/* ---- answers that are kept for a time */
+
+/* Makes the key of ASKED from its number and the clock. */
+void life_name_key(struct asked *asked);
+
+/* Notes the clock for all flights: before and after it is put back, and before they are judged. */
+void life_see_clock(struct life *life);
+
+/* Learns from when answers are kept, as the database says. */
+void life_learn_kept(struct life *life, int64_t from_ms);
+
+/* Removes answers as the pruner's thread does. */
+void life_prune(struct life *life);
+
+/* True when the answer of ASKED may have been removed. */
+bool life_is_removed(const struct life *life, const struct asked *asked);
+
+/* Judges what REPLY says of the time of a key. True when it is a refusal for it. */
+bool life_judge_time(struct life *life, const struct flight *flight, const struct api_reply *reply);
 
 #endif

@@ -273,6 +273,7 @@ struct scene *scene_make(const char *directory)
     cr_assert_not_null(scene);
     chance_begin(0);
     service_clock_ms = 1800000000000; /* 2027-01-15 */
+    service_keep_days = 0;
     snprintf(scene->directory, sizeof scene->directory, "%s", directory);
     cr_assert(service_start(&making.service, directory, why, sizeof why), "%s", why);
     make_people(&making);

@@ -11,8 +11,10 @@
 #include "server/database.h"
 #include "server/log.h"
 #include "server/metrics.h"
+#include "storage/answers/answers.h"
 
 int64_t service_clock_ms;
+uint32_t service_keep_days;
 
 static int64_t service_now(void)
 {
@@ -72,9 +74,9 @@ void __wrap_log_event(enum log_level level, const char *event, const char *forma
 
 static bool service_connect(struct service *service, char *why, size_t size)
 {
-    struct db **all[] = {&service->door,     &service->committer, &service->auditor,
-                         &service->pool[0],  &service->pool[1],   &service->worker[0],
-                         &service->worker[1]};
+    struct db **all[] = {&service->door,      &service->committer, &service->auditor,
+                         &service->pool[0],   &service->pool[1],   &service->worker[0],
+                         &service->worker[1], &service->pruner};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (!(*all[i] = database_connect(service->database, why, size)))
             return false;
@@ -90,6 +92,7 @@ bool service_start(struct service *service, const char *directory, char *why, si
                                     .max_policy_bytes = 1 << 20,
                                     .max_states_per_query = 1024,
                                     .max_experts_per_dataset = 1000,
+                                    .keep_answers_days = service_keep_days,
                                     .cors_origins = "",
                                     .version = "simulator"};
     *service = (struct service){.app = NULL};
@@ -100,8 +103,10 @@ bool service_start(struct service *service, const char *directory, char *why, si
         !service_connect(service, why, size) || !database_sweep(service->auditor, why, size) ||
         !database_verify_ledger(service->auditor, &entries, why, size) ||
         !database_verify_answers(service->auditor, &answers, why, size) ||
+        answers_kept_from(service->auditor, &settings.answers_from_ms) != DB_OK ||
         !data_dir_signing_seed(directory, settings.signing_seed, why, size))
         return false;
+    service->answers_from_ms = settings.answers_from_ms;
     service->metrics = metrics_new();
     service->admitted = api_admitted_new();
     service->app = api_open(&settings);

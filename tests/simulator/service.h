@@ -18,12 +18,16 @@ struct service {
     struct metrics *metrics;
     struct database *database;
     struct db *door, *committer, *auditor; /* the auditor is the simulator's own connection */
-    struct db *pool[SERVICE_POOL], *worker[SERVICE_WORKERS];
+    struct db *pool[SERVICE_POOL], *worker[SERVICE_WORKERS], *pruner;
     bool pool_busy[SERVICE_POOL], worker_busy[SERVICE_WORKERS];
+    int64_t answers_from_ms; /* as its start read it */
 };
 
 /* The clock of every process. */
 extern int64_t service_clock_ms;
+
+/* --keep-answers of every process. */
+extern uint32_t service_keep_days;
 
 /* Starts a process on DIRECTORY as server.c does: recovery, and the audits of ledger and answers.
  * False: WHY says what went wrong. */

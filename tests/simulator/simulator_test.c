@@ -21,9 +21,33 @@ TestSuite(simulator, .timeout = 36000);
 #define STEPS 60000
 #endif
 
-static const char *const names[LIFE_COUNTS] = {
-    "steps",   "requests", "answers", "replays",          "refusals",
-    "batches", "crashes",  "faults",  "turns of workers", "jobs"};
+static const char *const names[LIFE_COUNTS] = {"steps",
+                                               "requests",
+                                               "answers",
+                                               "replays",
+                                               "refusals",
+                                               "batches",
+                                               "crashes",
+                                               "faults",
+                                               "turns of workers",
+                                               "jobs",
+                                               "drawn faults that hit",
+                                               "replies that told of one",
+                                               "ends at a commit that was kept",
+                                               "ends at a commit that was lost",
+                                               "ends within a transaction",
+                                               "ends elsewhere",
+                                               "answers found that were lost on their way",
+                                               "jobs that another worker took",
+                                               "answers removed",
+                                               "their keys refused",
+                                               "keys before their time",
+                                               "another's secrets",
+                                               "calls without a token",
+                                               "calls of another role",
+                                               "broken bodies",
+                                               "bad keys",
+                                               "others' jobs"};
 
 static uint64_t number_of(const char *name, uint64_t otherwise)
 {
