@@ -170,6 +170,16 @@ static void word_request(const struct life *life, const struct flight *flight, s
         request->body = w->body;
 }
 
+static void note_standing(const struct life *life, struct flight *flight)
+{
+    const enum life_fate *fates = life->student;
+    unsigned student = flight->other / SCENE_BUDGETS;
+    flight->stood.person = flight->person < SCENE_STUDENTS && fates[flight->person] != FATE_GONE;
+    flight->stood.student = fates[student] != FATE_GONE;
+    flight->stood.dataset = life->dataset != FATE_GONE;
+    flight->stood.release = life->release != FATE_GONE;
+}
+
 void life_send(struct life *life)
 {
     if (life->flight_count == LIFE_FLIGHTS)
@@ -183,6 +193,7 @@ void life_send(struct life *life)
     flight->low_ms = flight->high_ms = service_clock_ms;
     flight->kept_from_ms = life->kept_from_ms;
     choose_what(life, flight);
+    note_standing(life, flight);
     word_request(life, flight, &wording);
     life_note(life, "send %s %s %s %s", wording.request.method, wording.path, wording.key,
               wording.body);

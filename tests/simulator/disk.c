@@ -13,7 +13,7 @@
 extern const struct db_driver __real_db_driver_sqlite;
 extern const struct db_driver __wrap_db_driver_sqlite;
 
-struct disk disk = {.fails_at = DISK_NEVER, .dies_at = DISK_NEVER};
+struct disk disk = {.fails_at = DISK_NEVER, .dies_at = DISK_NEVER, .dies_at_try = DISK_NEVER};
 
 void disk_heal(void)
 {
@@ -93,6 +93,8 @@ static enum db_status disk_begin(void *connection, bool will_write, struct db_fa
 
 static enum db_status disk_commit(void *connection, struct db_fault *fault)
 {
+    if (!disk.aside && !disk.dead && disk.tries++ == disk.dies_at_try)
+        disk.dies_at = disk.calls;
     bool last = !disk.aside && !disk.dead && disk.calls == disk.dies_at;
     enum db_status status = disk_count(connection, true, fault);
     disk.commits += status == DB_OK || (last && disk.keeps);

@@ -87,9 +87,13 @@ static void take_answer(struct life *life, struct asked *asked, const char *answ
                   asked->key, verdict, asked->answer);
 }
 
-/* Something was seen to be GONE, or to stand. */
-static void learn_fate(struct life *life, enum life_fate *fate, bool gone, const char *what)
+/* Something was seen to be GONE, or to stand. STOOD: it did when the request was sent, which may
+ * have been served before the end and answered after it. */
+static void learn_fate(struct life *life, enum life_fate *fate, bool stood, bool gone,
+                       const char *what)
 {
+    if (stood && !gone && *fate == FATE_GONE)
+        return;
     if (gone ? *fate == FATE_STANDS : *fate == FATE_GONE)
         life_fail(life, "%s is %s", what, gone ? "gone" : "back");
     *fate = gone ? FATE_GONE : FATE_STANDS;
@@ -106,7 +110,7 @@ static void judge_good(struct life *life, struct flight *flight, const struct ap
     bool same = asked->variant < 0 || asked->variant == (int)flight->variant;
     if (!asked->stored) {
         if (needs_dataset(asked))
-            learn_fate(life, &life->dataset, false, "the dataset");
+            learn_fate(life, &life->dataset, flight->stood.dataset, false, "the dataset");
         take_answer(life, asked, reply_text(reply), reply->body_size);
     } else if (!same || asked->size != reply->body_size ||
                memcmp(asked->answer, reply_text(reply), asked->size) != 0) {
@@ -137,7 +141,7 @@ static void judge_keyed(struct life *life, struct flight *flight, const struct a
     }
     if (needs_dataset(asked) && !asked->stored) {
         bool gone = life_says(reply, asked->what == LIFE_JOB ? "not-found" : "teacher-silent");
-        learn_fate(life, &life->dataset, gone, "the dataset");
+        learn_fate(life, &life->dataset, flight->stood.dataset, gone, "the dataset");
         if (gone)
             return;
     }
@@ -176,7 +180,8 @@ static bool judge_student(struct life *life, const struct flight *flight, int st
     bool lies = flight->what == LIFE_LIE && flight->which != 3 && flight->which != 4;
     if (flight->person >= SCENE_STUDENTS || lies)
         return false;
-    learn_fate(life, &life->student[flight->person], status == 401, "a student");
+    learn_fate(life, &life->student[flight->person], flight->stood.person, status == 401,
+               "a student");
     return status == 401;
 }
 
@@ -190,7 +195,7 @@ static void judge_release(struct life *life, const struct flight *flight,
     if (is_open && (strlen(values) != reply->body_size ||
                     memcmp(values, reply_text(reply), reply->body_size) != 0))
         life_fail(life, "the release was drawn again: %.200s %.200s", values, reply_text(reply));
-    learn_fate(life, &life->release, !is_open, "the release");
+    learn_fate(life, &life->release, flight->stood.release, !is_open, "the release");
 }
 
 static void judge_budget(struct life *life, const struct flight *flight,
@@ -201,7 +206,8 @@ static void judge_budget(struct life *life, const struct flight *flight,
     struct model_amount limit = teacher->budget[flight->other % SCENE_BUDGETS];
     struct model_account *account = &life->model.accounts[teacher->client_account[student]];
     bool fits = account->spent.units <= limit.units && account->spent.delta <= limit.delta;
-    learn_fate(life, &life->student[student], reply->status == 404, "a student");
+    learn_fate(life, &life->student[student], flight->stood.student, reply->status == 404,
+               "a student");
     if (reply->status == 404)
         return;
     if (reply->status != (fits ? 200 : 409))

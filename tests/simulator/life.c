@@ -235,9 +235,14 @@ static void let_disk_fail(struct life *life)
 
 static void let_process_end(struct life *life)
 {
-    disk.dies_at = disk.calls + life_draw(life, 60);
+    unsigned left = life_draw(life, 60);
+    bool at_commit = life_chance(life, 2);
+    if (at_commit)
+        disk.dies_at_try = disk.tries + left % 4;
+    else
+        disk.dies_at = disk.calls + left;
     disk.keeps = life_chance(life, 2);
-    life_note(life, "ends in %lld", (long long)(disk.dies_at - disk.calls));
+    life_note(life, "ends in %u %s", at_commit ? left % 4 : left, at_commit ? "commits" : "calls");
 }
 
 /* A long log makes the next start slow. */
@@ -293,7 +298,7 @@ static bool start_process(struct life *life, const char *from)
         disk_remove(from);
     }
     disk.dead = false;
-    disk.dies_at = DISK_NEVER;
+    disk.dies_at = disk.dies_at_try = DISK_NEVER;
     disk_heal();
     if (life_chance(life, 8) && life->processes > 1)
         disk.dies_at = disk.calls + life_draw(life, 100); /* it may end while it starts */
@@ -330,7 +335,7 @@ static void next_process(struct life *life, bool all)
 static void come_to_rest(struct life *life)
 {
     disk_heal();
-    disk.dies_at = DISK_NEVER;
+    disk.dies_at = disk.dies_at_try = DISK_NEVER;
     disk.between = NULL;
     while (life->flight_count > 0 && !is_over(life)) {
         commit_some(life, LIFE_FLIGHTS);

@@ -47,6 +47,9 @@ struct flight { /* a request under way */
     uint64_t failures;                     /* of the disk before it was sent */
     int64_t low_ms, high_ms, kept_from_ms; /* of the clock since; and as it then was */
     enum service_way way;
+    struct { /* when it was sent; STUDENT: whose budget it gives */
+        bool person, student, dataset, release;
+    } stood;
 };
 
 enum life_fate { /* of what can be ended once and for ever */
