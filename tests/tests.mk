@@ -86,10 +86,14 @@ $(OUT)/test_simulator: $(SIMULATOR_OBJ) $(SIMULATOR_LIB) $(TEST_RUNNER)
 	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(SIMULATOR_OBJ) $(TEST_RUNNER) \
 	  -Wl,--start-group $(SIMULATOR_LIB) -Wl,--end-group $(SIMULATOR_LIBS) $(TEST_LIBS) $(LDLIBS)
 
-# Longer runs by hand: make simulate SEED=1 STEPS=10000000; and mistakes in the product that it has to find.
+# Longer runs by hand: make simulate SEED=1 STEPS=10000000, on two cores (one seed alone: STEPS=1); and mistakes in the
+# product that it has to find.
 .PHONY: simulate simulate-mutants
 simulate: $(OUT)/test_simulator
-	@SEED=$(or $(SEED),1) STEPS=$(or $(STEPS),1000000) $< --filter 'simulator/nothing*'
+	@steps=$(or $(STEPS),1000000); seed=$(or $(SEED),1); if [ $$steps -gt 1 ]; then both=1000000; steps=$$((steps / 2)); fi; \
+	for more in 0 $$both; do \
+	  SEED=$$((seed + more)) STEPS=$$steps $< --filter 'simulator/nothing*' & lives="$$lives $$!"; \
+	done; for life in $$lives; do wait $$life || code=1; done; exit $$code
 
 simulate-mutants:
 	@python3 tests/simulator/mutants.py

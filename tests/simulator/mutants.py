@@ -114,6 +114,18 @@ MUTANTS = [
     ("an entry that could not be written is forgotten", "storage/ledger/ledger_entry.c",
      "    return status == DB_NONE ? DB_RETRY : status;\n}\n\n/* ---- reading */",
      "    return status == DB_NONE ? DB_RETRY : DB_OK;\n}\n\n/* ---- reading */"),
+    ("a key that is over is answered anew", "api/call/retention.c",
+     "    if (date >= 0 && date < from) {", "    if (date >= 0 && date < 0) {"),
+    ("answers are removed a day early", "api/prune.c",
+     "        .from_ms = retention_at(app, now_ms),", "        .from_ms = retention_at(app, now_ms) + 86400000,"),
+    ("after a removal the clock alone says which keys are over", "api/prune.c",
+     "atomic_store(&app->answers_from_ms, sweep.from_ms);", "atomic_store(&app->answers_from_ms, 0);"),
+    ("a start forgets from when answers are kept", "api/app.c",
+     "atomic_init(&app->answers_from_ms, settings->answers_from_ms);", "atomic_init(&app->answers_from_ms, 0);"),
+    ("from when answers are kept is noted once", "storage/answers/answers.c",
+     "WHERE CAST(excluded.value AS INTEGER) > CAST(meta.value AS INTEGER)", "WHERE excluded.value < ''"),
+    ("keys of days to come are answered", "api/call/retention.c",
+     "    if (date > call->now_ms + ANSWERS_EARLY_MS) {", "    if (date == INT64_MAX) {"),
 ]
 
 
