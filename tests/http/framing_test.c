@@ -125,6 +125,30 @@ Test(framing, lengths_that_are_no_number_are_refused)
     }
 }
 
+/* The library answers these lines itself (docs/operating.md): nothing of them comes back. */
+Test(framing, a_line_that_cannot_be_parsed_is_not_repeated)
+{
+    static const char *const lines[] = {
+        "tct_secret\r\n\r\n",
+        "tct_secret /healthz/live\r\n\r\n",
+        "GET /tct_secret HTTP/x\r\n" HOST "\r\n",
+        "GET /tct_secret HTTP/9.9\r\n" HOST "\r\n",
+        "GET /tct_secret HTTP/1.1 tct_secret\r\n" HOST "\r\n",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        char answer[2048] = "";
+        int got = 0, handle = raw_connect(&server);
+        cr_assert(raw_send(handle, lines[i]));
+        raw_send(handle, GET HOST "\r\n");
+        raw_receive(handle, answer, sizeof answer, true);
+        sscanf(answer, "HTTP/1.1 %d", &got);
+        cr_expect(answer[0] == '\0' || got >= 400, "%s: %s", lines[i], answer);
+        cr_expect_null(strstr(answer, "tct_secret"), "%s: %s", lines[i], answer);
+        cr_expect_leq(count_of(answer, "Date: "), 1, "%s: %s", lines[i], answer);
+        close(handle);
+    }
+}
+
 /* What hides behind a head that is too large is neither framing nor a request. */
 Test(framing, nothing_hides_behind_a_head_that_is_too_large)
 {

@@ -27,11 +27,12 @@ struct disk {
     int64_t dies_at; /* the call at which the process ends; DISK_NEVER */
     int64_t tries;   /* of commits so far */
     int64_t dies_at_try;
-    bool keeps;  /* if that is a commit, it reaches the disk first */
-    bool aside;  /* calls are the simulator's own: not counted, none fails */
-    bool dead;   /* it has ended: nothing reaches the disk any more */
-    bool shares; /* SQLite has one connection for all of a process: quicker. No two are within a
-                    transaction at once, because BETWEEN is only called outside of any */
+    bool keeps; /* if that is a commit, it reaches the disk first */
+    bool aside; /* calls are the simulator's own: not counted, none fails */
+    bool dead;  /* it has ended: nothing reaches the disk any more */
+    /* SQLite has one connection for all of a process: quicker. No two are within a transaction at
+     * once, because BETWEEN is only called outside of any. APART: never so. */
+    bool shares, apart;
     uint64_t failures, commits, ends[DISK_ENDS];
     uint64_t hits; /* failures but the later ones of those that stay */
     /* Called before a statement outside of any transaction: what other threads do meanwhile. */

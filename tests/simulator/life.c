@@ -366,7 +366,7 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     service_clock_ms = scene->clock_ms;
     chance_begin(seed);
     disk.aside = disk.dead = false;
-    disk.shares = seed % 4 != 0;
+    disk.shares = seed % 4 != 0 && !disk.apart;
     service_keep_days = seed % 2 != 0 ? 0 : LIFE_KEPT_DAYS;
     disk.context = life;
     disk_keeps_logs();

@@ -127,17 +127,21 @@ Test(simulator, nothing_is_unspent_or_drawn_twice)
     scene_free(scene);
 }
 
+/* Also when each thread has a connection of its own. */
 Test(simulator, a_seed_is_the_same_life_again)
 {
-    uint64_t digests[2];
+    uint64_t digests[3];
     struct scene *scene = open_scene();
     struct life *life = malloc(sizeof *life);
     cr_assert_not_null(life);
-    for (int i = 0; i < 2; i++) {
-        cr_assert(life_run(life, scene, 7, LIFE_LENGTH), "%s", life->failure);
+    for (int i = 0; i < 3; i++) {
+        disk.apart = i == 2;
+        cr_assert(life_run(life, scene, 6, LIFE_LENGTH), "%s", life->failure);
         digests[i] = life->digest;
     }
+    disk.apart = false;
     cr_expect_eq(digests[0], digests[1]);
+    cr_expect_eq(digests[0], digests[2]);
     free(life);
     scene_free(scene);
 }
