@@ -84,7 +84,7 @@ static void batch_answer_failure(const struct batch_place *place, struct exchang
     const char *slug = "internal-error";
     if (status == DB_FULL)
         slug = "storage-full";
-    else if (status == DB_RETRY)
+    else if (status == DB_RETRY || status == DB_MEMORY)
         slug = "overloaded";
     for (struct exchange *x = list; x; x = x->next) {
         struct exchange *rest = x->next;

@@ -158,7 +158,7 @@ enum db_status uploads_commit(struct db *db, const char *upload,
     struct commit_work work = {.upload = upload, .summary = summary, .out = out};
     work.map = malloc(4 * (size_t)summary->expert_count + 1);
     if (!work.map)
-        return DB_FAILED;
+        return DB_MEMORY;
     enum db_status status = db_transact(db, commit_upload, &work);
     free(work.map);
     if (status == DB_NONE && out->verdict != DATASET_OK)

@@ -57,7 +57,9 @@ UNIT_LIBS_envs := -Wl,--wrap=malloc
 UNIT_LIBS_api := -lyaml -Wl,--wrap=stage_train
 # Its chance is public.
 UNIT_LIBS_noninterference := -Wl,--wrap=getrandom
-UNIT_LIBS_faults := -Wl,--wrap=getrandom
+# And allocations fail, while the product is at work.
+UNIT_LIBS_faults := $(patsubst %,-Wl$(comma)--wrap=%,getrandom malloc calloc realloc $(addprefix memory_,new resize bytes copy copy_text must) \
+  api_serve api_serve_quick api_is_heavy api_job_turn)
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))
 
 # This one walks 2^32 words through the loops that the optimiser turns into vectors.

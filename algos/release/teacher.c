@@ -51,12 +51,14 @@ double teacher_resolved_up_to(double radius)
     return ldexp(1.0, exponent - 1 + FLT_MANT_DIG);
 }
 
+const char teacher_no_memory[] = "not enough memory for the network's Lipschitz bound";
+
 /* Computes LIPSCHITZ from the weights: softmax is 1/2-Lipschitz. */
 static const char *measure_lipschitz(struct teacher *teacher, const struct policy *policy)
 {
     double network = lipschitz_mlp_bound(&policy->shape, policy->parameters);
     if (network < 0.0)
-        return "not enough memory for the network's Lipschitz bound";
+        return teacher_no_memory;
     if (!isfinite(network))
         return "the network has no finite Lipschitz bound";
     teacher->lipschitz = network / (2.0 * teacher->temperature) * (1.0 + 1e-12);

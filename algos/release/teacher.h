@@ -37,12 +37,15 @@ struct teacher {
     bool secret;        /* for teacher_prepare: nothing may be computed from the weights */
 };
 
+/* What teacher_prepare gives when memory is short. */
+extern const char teacher_no_memory[];
+
 /* Completes LIPSCHITZ and SENSITIVITY from the policy: softmax is 1/2-Lipschitz, so lipschitz =
  * network bound / (2 temperature), and two answers' distributions are at most lipschitz * radius,
  * and never more than sqrt(2), apart; the Dirichlet mechanism's mixing multiplies that by
  * 1 - m eta. When SECRET the weights are not read: lipschitz is the trivial sqrt(2) / radius, for
  * two distributions are never farther apart, so that every figure is public. NULL when usable, else
- * a static sentence that says what is not. */
+ * a static sentence that says what is not: teacher_no_memory when memory is short. */
 const char *teacher_prepare(struct teacher *teacher, const struct policy *policy);
 
 /* Fills SENSITIVITY for a teacher with SHARDS, from public numbers alone: ensemble_change, which

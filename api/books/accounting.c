@@ -113,8 +113,7 @@ static enum problem accounting_price(struct call *call, const struct accounting_
     struct privacy_report report;
     switch (privacy_report_make(&wish->plan, &wish->question, PRIVACY_QUICK, &report)) {
     case ACCOUNTANT_OK: return accounting_reply(call, wish, &report);
-    case ACCOUNTANT_NO_MEMORY:
-        return call_problem(call, PROBLEM_OVERLOADED, "There is no memory for it at present.");
+    case ACCOUNTANT_NO_MEMORY: return call_no_memory(call);
     case ACCOUNTANT_TOO_MUCH_WORK:
         return call_invalid(call, "/events",
                             "take more than %.0g steps to account for, which is all that one call "

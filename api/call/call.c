@@ -134,7 +134,7 @@ enum problem call_reply_bytes(struct call *call, int status, const char *content
                               size_t size)
 {
     if (!body)
-        return call_problem(call, PROBLEM_INTERNAL_ERROR, "The answer could not be made.");
+        return call_no_memory(call);
     begin_answer(call, status, content_type);
     call->reply->body = body;
     call->reply->body_size = size;
@@ -144,9 +144,9 @@ enum problem call_reply_bytes(struct call *call, int status, const char *content
 enum problem call_reply_json(struct call *call, int status, json_t *json)
 {
     size_t size = 0;
-    char *body = NULL;
-    if (json)
-        body = json_text_write(json, false, &size);
+    if (!json)
+        return call_problem(call, PROBLEM_INTERNAL_ERROR, "The answer could not be made.");
+    char *body = json_text_write(json, false, &size);
     json_decref(json);
     return call_reply_bytes(call, status, "application/json", body, size);
 }
@@ -291,6 +291,11 @@ void call_answer_problem(struct call *call, enum problem problem)
     reply_problem(call->reply, problem, &says);
 }
 
+enum problem call_no_memory(struct call *call)
+{
+    return call_problem(call, PROBLEM_OVERLOADED, "There is no memory for it at present.");
+}
+
 enum problem call_db(struct call *call, enum db_status status)
 {
     if (status == DB_OK)
@@ -298,6 +303,7 @@ enum problem call_db(struct call *call, enum db_status status)
     call->db_failure = (int)(status == DB_NONE ? DB_FAILED : status);
     switch (status) {
     case DB_FULL: return PROBLEM_STORAGE_FULL;
+    case DB_MEMORY: return call_no_memory(call);
     case DB_RETRY:
         return call_problem(call, PROBLEM_OVERLOADED,
                             "Too many requests write at the same time. Try again.");

@@ -88,8 +88,8 @@ json_t *call_own(struct call *call, json_t *json);
  * PROBLEM_INTERNAL_ERROR. So a handler may end in `return call_reply_json(call, 200, json)`. */
 enum problem call_reply_json(struct call *call, int status, json_t *json);
 
-/* BODY is malloc'ed and taken, of SIZE bytes; NULL gives PROBLEM_INTERNAL_ERROR. CONTENT_TYPE is
- * static text. */
+/* BODY is malloc'ed and taken, of SIZE bytes; NULL gives PROBLEM_OVERLOADED, because memory is
+ * short. CONTENT_TYPE is static text. */
 enum problem call_reply_bytes(struct call *call, int status, const char *content_type, char *body,
                               size_t size);
 
@@ -118,6 +118,9 @@ void call_header(struct call *call, const char *name, const char *format, ...)
  * return call_problem(call, PROBLEM_CONFLICT, "The job has ended."); */
 enum problem call_problem(struct call *call, enum problem problem, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The problem for what cannot be done because memory is short. */
+enum problem call_no_memory(struct call *call);
 
 /* Adds {"pointer","detail"} to the errors and gives PROBLEM_VALIDATION. The first 100 are kept.
  * POINTER is a JSON pointer into the body ("" is the body itself). */

@@ -88,16 +88,17 @@ bool page_add(struct page *page, json_t *item, const char *cursor)
         return false;
     }
     snprintf(page->last, sizeof page->last, "%s", cursor);
-    page->failed = json_array_append_new(page->items, item) != 0 || page->failed;
-    return !page->failed;
+    if (json_array_append_new(page->items, item) != 0)
+        page->fault = DB_FAILED;
+    return page->fault == DB_OK;
 }
 
 enum problem page_end(struct page *page, enum db_status status)
 {
+    if (status == DB_OK)
+        status = page->fault;
     if (status != DB_OK)
         return call_db(page->call, status);
-    if (page->failed)
-        return PROBLEM_INTERNAL_ERROR;
     json_t *next = json_null();
     if (page->count > page->size) {
         char token[sodium_base64_ENCODED_LEN(PAGE_CURSOR_SIZE, VARIANT)];

@@ -29,7 +29,7 @@ struct page {
     /* private */
     json_t *items;
     unsigned size, count;
-    bool failed;
+    enum db_status fault; /* of an item; page_end answers with it */
     char last[PAGE_CURSOR_SIZE];
 };
 

@@ -26,7 +26,7 @@ enum problem api_experts_put_policy(struct call *call)
     bool written = policy_to_bytes(policy, &bytes, &size);
     policy_free(policy);
     if (!written)
-        return PROBLEM_INTERNAL_ERROR;
+        return call_no_memory(call);
     const struct expert_policy put = {.dataset = dataset.id,
                                       .expert = expert,
                                       .client = call->caller.id,

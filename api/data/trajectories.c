@@ -193,7 +193,7 @@ static enum problem upload_store(struct upload *upload, struct trajectory *traje
     if (size > upload->room) { /* one longer than a chunk is a chunk of its own */
         unsigned char *larger = realloc(upload->chunk, size);
         if (!larger)
-            return PROBLEM_INTERNAL_ERROR;
+            return call_no_memory(call);
         upload->chunk = larger;
         upload->room = size;
     }
@@ -267,7 +267,7 @@ enum problem api_trajectories_prepare(struct call *call)
         return problem;
     call_defer(call, upload_end, upload);
     if (!open_readers(upload, encoding, table))
-        return PROBLEM_INTERNAL_ERROR;
+        return call_no_memory(call);
     call->plan = upload;
     problem = upload_read(upload);
     if (problem == PROBLEM_NONE && upload->trajectories == 0)

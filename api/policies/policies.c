@@ -2,6 +2,7 @@
 #include "api/policies/policies.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,8 @@ bool policy_is_secret(const struct policy_row *row)
     return !row->released && strcmp(row->mechanism, imported) != 0;
 }
 
-/* A secret policy is sealed. Those of earlier versions are in clear. NULL: it cannot be read. */
+/* A secret policy is sealed. Those of earlier versions are in clear. NULL: it cannot be read, and
+ * errno is ENOMEM if memory is short. */
 static struct policy *decode_policy(const struct app *app, const struct policy_row *row,
                                     const void *bytes, size_t size)
 {
@@ -42,6 +44,9 @@ static struct policy *decode_policy(const struct app *app, const struct policy_r
     unsigned char *secret = NULL;
     if (policy_is_secret(row))
         secret = sealed_open(app, row->id, bytes, size, &length);
+    if (!secret && errno == ENOMEM)
+        return NULL;
+    errno = 0;
     if (!secret)
         return policy_from_bytes(bytes, size);
     struct policy *policy = policy_from_bytes(secret, length);
@@ -58,9 +63,12 @@ enum db_status policy_load(const struct app *app, struct db *db, const struct po
     enum db_status status = policies_bytes(db, row->id, &bytes, &size);
     bool erased = size == 0 && policy_is_secret(row); /* no other is */
     if (status == DB_OK && !erased) {
+        errno = 0;
         *out = decode_policy(app, row, bytes, size);
-        if (!*out || (*out)->shape.input != row->state_dim ||
-            policy_action_count(*out) != row->action_count)
+        if (!*out)
+            status = db_undecoded();
+        else if ((*out)->shape.input != row->state_dim ||
+                 policy_action_count(*out) != row->action_count)
             status = DB_FAILED;
     }
     free(bytes);
@@ -125,7 +133,7 @@ static enum problem store_import(struct call *call, const struct policy_row *row
     unsigned char *bytes = NULL;
     size_t size = 0;
     if (!policy_to_bytes(policy, &bytes, &size))
-        return PROBLEM_INTERNAL_ERROR;
+        return call_no_memory(call);
     enum db_status status = policies_insert(call->db, row, bytes, size, NULL);
     free(bytes);
     if (status != DB_OK)

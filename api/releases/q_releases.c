@@ -28,7 +28,7 @@ enum db_status q_release_store(const struct app *app, struct db *db, struct q_re
     unsigned char *sealed = NULL;
     size_t size = 0, sealed_size = 0;
     json_t *json = q_terms_json(q_release_terms(release));
-    enum db_status status = DB_FAILED;
+    enum db_status status = DB_MEMORY;
     row->terms = json_text_write(json, false, &size);
     json_decref(json);
     unsigned char *secret = q_release_to_bytes(release, &size);

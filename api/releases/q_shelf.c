@@ -1,6 +1,7 @@
 /* A few dozen opened releases. */
 #include "api/releases/q_shelf.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +26,8 @@ struct shelf *q_shelf_new(void)
     return shelf_new(&(struct shelf_kind){PLACES, SIZE_MAX, q_shelf_close});
 }
 
-/* The release that ROW's terms and SEALED text make; NULL: it cannot be opened. */
+/* The release that ROW's terms and SEALED text make; NULL: it cannot be opened, and errno is ENOMEM
+ * if memory is short. */
 static struct q_release *open_release(const struct app *app, const struct q_release_row *row,
                                       const void *sealed, size_t size)
 {
@@ -39,6 +41,7 @@ static struct q_release *open_release(const struct app *app, const struct q_rele
     unsigned char *secret = sealed_open(app, row->id, sealed, size, &length);
     if (!secret)
         return NULL;
+    errno = 0;
     struct q_release *release = q_release_from_bytes(&terms, secret, length);
     sodium_free(secret);
     return release;
@@ -60,10 +63,11 @@ static bool read_release(void *context, const char *id, struct shelf_opened *out
     if (reading->status == DB_OK)
         reading->status = q_releases_sealed(reading->db, id, &sealed, &size);
     if (reading->status == DB_OK) {
+        errno = 0;
         out->thing = open_release(reading->app, &row, sealed, size);
         snprintf(out->group, sizeof out->group, "%s", row.id);
         if (!out->thing)
-            reading->status = DB_FAILED;
+            reading->status = db_undecoded();
     }
     free(sealed);
     q_release_row_done(&row);

@@ -302,9 +302,12 @@ static bool aggregation_list_one(void *context, const struct aggregation_row *ro
     struct page *page = context;
     struct aggregation a = {0};
     double numbers[AGGREGATION_SCHEME_NUMBERS];
-    if (aggregations_find(page->call->db, row->id, &a.row, numbers, sizeof numbers) != DB_OK ||
-        !open_row(&a, numbers))
-        return page_add(page, NULL, row->id);
+    page->fault =
+        db_owed(aggregations_find(page->call->db, row->id, &a.row, numbers, sizeof numbers));
+    if (page->fault == DB_OK && !open_row(&a, numbers))
+        page->fault = DB_FAILED;
+    if (page->fault != DB_OK)
+        return false;
     return page_add(page, aggregation_json(&a), row->id);
 }
 

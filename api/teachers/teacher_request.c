@@ -316,6 +316,8 @@ static enum problem teacher_certify(struct call *call, struct teacher_wish *wish
         wrong = teacher_prepare_ensemble(&teacher);
     else
         wrong = teacher_prepare(&teacher, policy);
+    if (wrong == teacher_no_memory)
+        return call_no_memory(call);
     if (wrong)
         return call_invalid(call, "/mechanism", "cannot be certified: %s", wrong);
     row->lipschitz = teacher.lipschitz;

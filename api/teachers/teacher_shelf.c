@@ -1,6 +1,7 @@
 /* Teachers ready to answer, and the noise of their answers. */
 #include "api/teachers/teacher_shelf.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,13 +58,15 @@ static enum db_status read_ensemble(const struct app *app, struct db *db,
     enum db_status status = policies_bytes(db, policy->id, &bytes, &size);
     if (status == DB_OK && size > 0) {
         unsigned char *secret = sealed_open(app, policy->id, bytes, size, &length);
+        if (secret)
+            errno = 0;
         t->ensemble = ensemble_from_bytes(secret, length);
         sodium_free(secret);
         bool good = t->ensemble && t->ensemble->actions == policy->action_count &&
                     t->ensemble->count == t->row.shards &&
                     t->ensemble->shape.input == policy->state_dim;
         if (!good)
-            status = DB_FAILED;
+            status = db_undecoded();
     }
     free(bytes);
     return status;

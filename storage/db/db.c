@@ -11,6 +11,7 @@
 #include "storage/db/db_state.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,9 +30,19 @@ static enum db_status db_refuse(struct db *db, const char *text)
     return DB_FAILED;
 }
 
+enum db_status db_undecoded(void)
+{
+    return errno == ENOMEM ? DB_MEMORY : DB_FAILED;
+}
+
 enum db_status db_owed(enum db_status status)
 {
     return status == DB_NONE ? DB_FAILED : status;
+}
+
+bool db_may_pass(enum db_status status)
+{
+    return status == DB_RETRY || status == DB_FULL || status == DB_MEMORY;
 }
 
 enum db_status db_optional(enum db_status status)

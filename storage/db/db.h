@@ -20,6 +20,8 @@ enum db_status {
     DB_RETRY,  /* another transaction was in the way; nothing was stored, the same may be tried
                   again */
     DB_FULL,   /* disk full, or not writable; nothing was stored, the process may go on */
+    DB_MEMORY, /* no memory for a value whose size a user has chosen; nothing was stored, and the
+                  same may be tried again later */
     DB_FAILED, /* anything else; nothing was stored, unless db_broken says that nobody knows */
 };
 
@@ -209,8 +211,15 @@ enum db_status db_change(struct db *db, const char *sql, const struct db_value *
 enum db_status db_change_one(struct db *db, const char *sql, const struct db_value *values,
                              unsigned count, db_row_fn *each, void *context);
 
+/* What it means that stored bytes could not be decoded: DB_MEMORY when errno is ENOMEM, else
+ * DB_FAILED, because they are damaged. The caller sets errno to 0 before it decodes them. */
+enum db_status db_undecoded(void);
+
 /* STATUS for a caller who must find a row: DB_NONE becomes DB_FAILED. */
 enum db_status db_owed(enum db_status status);
+
+/* True when the same may go through later: DB_RETRY, DB_FULL, DB_MEMORY. */
+bool db_may_pass(enum db_status status);
 
 /* STATUS for a caller to whom a missing row is fine: DB_NONE becomes DB_OK. */
 enum db_status db_optional(enum db_status status);

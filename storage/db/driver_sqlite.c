@@ -58,6 +58,7 @@ static enum db_status outcome_of(int code)
     case SQLITE_LOCKED: return DB_RETRY;
     case SQLITE_FULL:
     case SQLITE_READONLY: return DB_FULL;
+    case SQLITE_NOMEM: return DB_MEMORY;
     default: return DB_FAILED;
     }
 }

@@ -40,7 +40,7 @@ static enum db_status copy_bytes(void *context, const struct db_row *row)
     const void *bytes = db_row_bytes(row, 0, &size);
     char *copy = malloc(size + 1); /* a user has chosen the size */
     if (!copy)
-        return DB_FAILED;
+        return DB_MEMORY;
     memcpy(copy, bytes, size);
     copy[size] = '\0';
     *out->bytes = copy;

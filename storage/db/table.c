@@ -2,6 +2,7 @@
 #include "storage/db/table.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static bool read_word(const struct column *column, const char *text, int *out)
     return false;
 }
 
-/* Copies a value. False: no memory for the copy, whose size a user has chosen. */
+/* Copies a value. False, and errno is ENOMEM: no memory for the copy, whose size a user has
+ * chosen. */
 static bool take_bytes(const void *bytes, size_t size, bool owned, char **out)
 {
     *out = owned ? malloc(size + 1) : (char *)(uintptr_t)bytes;
@@ -142,6 +144,7 @@ enum db_status table_rows(struct db *db, const struct table *table, const char *
 static bool read_true(struct db *db, const struct table *table, const struct db_row *row,
                       bool owned, void *out)
 {
+    errno = 0;
     if (table->digest && !digest_holds(db, table, row))
         return false;
     if (table_read(table, row, owned, out))
@@ -168,7 +171,9 @@ static enum db_status see_found(void *context, const struct db_row *row)
         return DB_FAILED;
     }
     finding->found = true;
-    return read_true(finding->db, finding->table, row, true, finding->out) ? DB_OK : DB_FAILED;
+    if (!read_true(finding->db, finding->table, row, true, finding->out))
+        return db_undecoded();
+    return DB_OK;
 }
 
 enum db_status table_find(struct db *db, const struct table *table, const char *tail,

@@ -312,6 +312,7 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         if (!message)
             message = "do not fit";
         return refuse_parameters(call, plan, message);
+    case ALGORITHM_NO_MEMORY: return call_no_memory(call);
     default: return PROBLEM_INTERNAL_ERROR;
     }
 }

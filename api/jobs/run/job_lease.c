@@ -32,7 +32,7 @@ bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
                                            job_lease_shown(run, run->step), now, lease_ms, &lease);
     if (job_lease_broken(run))
         return false;
-    if (status == DB_RETRY || status == DB_FULL) {
+    if (db_may_pass(status)) {
         /* A failed renewal may be tried again while the lease lasts. */
         run->storage_failed = now - run->beat_ms > JOB_LEASE_MS / 2;
         return !run->storage_failed;
@@ -75,7 +75,7 @@ enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const u
     if (job_lease_broken(run))
         return DB_FAILED;
     run->saved_ms = now;
-    if (status == DB_FULL || status == DB_RETRY)
+    if (db_may_pass(status))
         return status;
     run->storage_failed = status != DB_OK;
     run->lost = status == DB_OK && !lease.ours;
@@ -98,6 +98,6 @@ enum algorithm_status job_run_held_up(const struct job_run *run)
 bool job_run_keep(struct job_run *run, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
     enum db_status status = job_lease_store(run, steps_done, bytes, size);
-    run->waiting = run->waiting || status == DB_FULL || status == DB_RETRY;
+    run->waiting = run->waiting || db_may_pass(status);
     return status == DB_OK;
 }

@@ -1,7 +1,7 @@
-/* Every kind of job while a call of the database in a worker's turn fails: the job is tried again,
- * succeeds, and is paid for once. Every job fails at PLACES calls, spread over its turn and other
- * ones for each kind; with TACET_FAULTS=all in the environment at every call, which takes minutes.
- */
+/* Every kind of job while a call of the database in a worker's turn fails, or an allocation of a
+ * size that a user chooses: the job is tried again, succeeds, and is paid for once. Every job fails
+ * at PLACES calls and allocations, spread over its turn and other ones for each kind; with
+ * TACET_FAULTS=all in the environment at every one. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,61 +9,78 @@
 #include "tests/unit/faults/faults.h"
 #include "tests/unit/noninterference/kinds.h"
 
-TestSuite(job_faults, .timeout = 1800);
+TestSuite(job_faults, .timeout = 7200);
 
-enum { PLACES = 16, OPTIONS_MOST = 256, TURNS_MOST = 20, WAITS_MOST = 10, LEASE_OVER_MS = 600000 };
-
-/* What a worker waits for: after some waits the database works again. */
-static void wait_for_database(void *context, int64_t ms)
-{
-    unsigned *waits = context;
-    fixture_advance(ms);
-    if (++*waits >= WAITS_MOST)
-        database_calls_left = -1;
-}
-
-static void take_turn(struct play *p)
-{
-    unsigned waits = 0;
-    char note[256];
-    const struct api_job_control control = {
-        .worker = "w", .context = &waits, .wait = wait_for_database};
-    (void)api_job_turn(fixture_app(p->f), fixture_db(p->f), &control, note);
-}
+enum { ROWS = 4, PLACES = 8, OPTIONS_MOST = 256, TURNS_MOST = 20, LEASE_OVER_MS = 600000 };
 
 static bool is_over(const char *state)
 {
     return strcmp(state, "queued") != 0 && strcmp(state, "running") != 0;
 }
 
-/* Runs the job of that BODY, whose N-th call fails as FAULT (NULL: none) says. Its state at its
- * end; *OUT_CALLS: of the database in its first turn, up to the one that failed. */
-static const char *run_failing(struct play *p, const char *body, const struct fault *fault,
-                               unsigned n, unsigned *out_calls)
+/* Lets the one job at PATH come to its end, and gives its state. */
+static const char *end_job(struct play *p, const char *path)
 {
-    static const struct fault none = {"none", DB_OK, false};
-    enum { NEVER = 1000000 };
-    struct response *made = fixture_post(p->f, "steward", "/v1/jobs", body);
-    if (made->status != 202)
-        return "refused";
-    const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id")), *state;
+    const char *state;
     int turns = 0;
-    faults_arm(fault ? fault : &none, fault ? n : NEVER);
-    take_turn(p);
-    *out_calls = fault ? n : (unsigned)(NEVER - database_calls_left);
-    cr_expect_eq(faults_end(), fault != NULL, "%s at call %u: %s", fault ? fault->name : "", n,
-                 body);
     while (!is_over(state = response_text(fixture_get(p->f, "steward", path), "/state"))) {
-        cr_assert(turns++ < TURNS_MOST, "%s stays %s", body, state);
+        cr_assert(turns++ < TURNS_MOST, "%s stays %s", path, state);
         fixture_advance(LEASE_OVER_MS);
-        take_turn(p);
+        faults_turn(p);
     }
     return state;
 }
 
+/* The path of a new job; NULL: it is refused. */
+static const char *new_job(struct play *p, const char *body)
+{
+    struct response *made = fixture_post(p->f, "steward", "/v1/jobs", body);
+    return made->status == 202 ? domain_path("/v1/jobs/%s", response_text(made, "/id")) : NULL;
+}
+
+/* True: the job of that BODY succeeds. OUT: calls and allocations of its first turn. */
+static bool run_watched(struct play *p, const char *body, unsigned out[2])
+{
+    const char *path = new_job(p, body);
+    if (!path)
+        return false;
+    faults_watch();
+    faults_turn(p);
+    faults_watched(out);
+    return strcmp(end_job(p, path), "succeeded") == 0;
+}
+
+/* Lack of memory for the data ends a job in its first turn, where ending is free. */
+static bool ends_for_nothing(const struct response *job, const struct fault *fault, double charged)
+{
+    return fault->memory && charged == 0 && strcmp(response_text(job, "/state"), "failed") == 0 &&
+           strstr(job->body, "memory");
+}
+
+/* The job of that BODY, in whose first turn the N-th call or allocation fails: it succeeds, and
+ * costs PRICE. */
+static void run_failing(struct play *p, const char *body, const struct fault *fault, unsigned n,
+                        double price)
+{
+    double before = faults_spent(p);
+    const char *path = new_job(p, body);
+    faults_restart(p);
+    faults_arm(fault, n);
+    faults_turn(p);
+    bool failed = faults_end();
+    const char *state = end_job(p, path);
+    double charged = faults_spent(p) - before;
+    struct response *job = fixture_get(p->f, "steward", path);
+    bool good = strcmp(state, "succeeded") == 0 && charged == price;
+    cr_expect(failed && (good || ends_for_nothing(job, fault, charged)),
+              "%s at %u (%d): %s costs %.17g, not %.17g: %s", fault->name, n, failed, body, charged,
+              price, job->body);
+    fixture_forget(p->f);
+}
+
 struct sums {
     struct play *p;
-    unsigned kinds, calls;
+    unsigned row, kinds, failures;
     const struct job_option *taken[OPTIONS_MOST]; /* options that some job has had */
     unsigned taken_count;
 };
@@ -77,44 +94,74 @@ static bool is_taken(const struct sums *sums, const struct job_option *option)
     return false;
 }
 
+/* Fails BODY's job at places among the COUNT calls, or allocations. */
+static void fail_among(struct sums *sums, const char *body, bool memory, unsigned count,
+                       double price)
+{
+    const struct fault *some[8];
+    unsigned sorts = 0, stride = getenv("TACET_FAULTS") ? 1 : (count + PLACES - 1) / PLACES;
+    for (unsigned i = 0; i < fault_count; i++)
+        if (faults[i].memory == memory)
+            some[sorts++] = &faults[i];
+    for (unsigned n = count > 0 ? sums->kinds % stride : 0; n < count; n += stride)
+        run_failing(sums->p, body, some[sums->failures++ % sorts], n, price);
+}
+
 static void fail_kind(void *context, const struct algorithm *algorithm, int mechanism,
                       const struct job_option *option)
 {
     struct sums *sums = context;
     struct play *p = sums->p;
-    unsigned calls = 0;
+    unsigned counts[2];
     if (is_taken(sums, option) || strstr(option->members, "\"audit\"")) /* names another job */
         return;
     char *body = strdup(kinds_job(p, algorithm, mechanism, option));
     cr_assert(body != NULL);
-    if (strcmp(run_failing(p, body, NULL, 0, &calls), "succeeded") == 0) {
-        double before = faults_entries(p); /* the first may have opened an account */
-        (void)run_failing(p, body, NULL, 0, &calls);
-        double entries = faults_entries(p) - before;
-        unsigned stride = getenv("TACET_FAULTS") ? 1 : (calls + PLACES - 1) / PLACES, unused;
-        for (unsigned n = sums->kinds % stride; n < calls; n += stride) {
-            const struct fault *fault = &faults[sums->calls++ % fault_count];
-            before = faults_entries(p);
-            const char *state = run_failing(p, body, fault, n, &unused);
-            cr_expect_str_eq(state, "succeeded", "%s at call %u: %s", fault->name, n, body);
-            cr_expect_eq(faults_entries(p) - before, entries, "%s at call %u: %s", fault->name, n,
-                         body);
-            fixture_forget(p->f);
-        }
+    if (run_watched(p, body, counts)) {
         cr_assert_lt(sums->taken_count, OPTIONS_MOST);
         sums->taken[sums->taken_count++] = option;
-        sums->kinds++;
+        if (sums->kinds++ % ROWS == sums->row) {
+            double before = faults_spent(p);
+            faults_restart(p);
+            cr_expect(run_watched(p, body, counts), "%s", body);
+            double price = faults_spent(p) - before;
+            fail_among(sums, body, false, counts[0], price);
+            fail_among(sums, body, true, counts[1], price);
+        }
     }
+    fixture_forget(p->f);
     free(body);
 }
 
-Test(job_faults, cost_no_job_and_no_budget)
+/* Every kind of job whose number leaves ROW. */
+static void fail_row(unsigned row)
 {
-    struct sums sums = {.p = faults_open()};
+    struct sums sums = {.p = faults_open(), .row = row};
     kinds_visit(false, fail_kind, &sums);
     domain_expect_whole_ledger(sums.p->f);
-    fprintf(stderr, "%u failing calls of the database in %u kinds of jobs\n", sums.calls,
-            sums.kinds);
+    fprintf(stderr, "%u failing calls and allocations in row %u of %u kinds of jobs\n",
+            sums.failures, row, sums.kinds);
     cr_expect_gt(sums.kinds, 40);
     faults_close(sums.p);
+}
+
+/* Criterion runs them side by side. */
+Test(job_faults, cost_no_job_and_no_budget_0)
+{
+    fail_row(0);
+}
+
+Test(job_faults, cost_no_job_and_no_budget_1)
+{
+    fail_row(1);
+}
+
+Test(job_faults, cost_no_job_and_no_budget_2)
+{
+    fail_row(2);
+}
+
+Test(job_faults, cost_no_job_and_no_budget_3)
+{
+    fail_row(3);
 }
