@@ -36,7 +36,7 @@ ALSO_bench := bench/advise/compare.c bench/advise/results.c bench/offline/result
 ALSO_algos := bench/gp/functional_noise.c bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
 ALSO_privacy := bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c bench/kickstart/published.c
 # What it borrows: a whole service without a socket.
-ALSO_noninterference := tests/unit/api/fixture.c tests/unit/api/domain.c
+ALSO_noninterference := $(patsubst %,tests/unit/api/%.c,fixture fixture_forms domain)
 # And of this one: the requests that every endpoint takes, and every kind of job.
 ALSO_faults := $(ALSO_noninterference) tests/unit/api/failing_database.c \
   $(patsubst %,tests/unit/noninterference/%.c,ask chance kinds masks play spent transcript)
@@ -79,7 +79,7 @@ $(OUT)/test_statistical: $(STATISTICAL_OBJ) $(STATISTICAL_LIB) $(TEST_RUNNER)
 
 # Whole services in one thread; the linker puts its disk, clock, log and chance in the place of the system's.
 SIMULATOR_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/simulator/*.c) tests/unit/noninterference/chance.c)
-SIMULATOR_OBJ += $(patsubst %,$(OUT)/tests/unit/api/%.c.o,fixture domain)
+SIMULATOR_OBJ += $(patsubst %,$(OUT)/tests/unit/api/%.c.o,fixture fixture_forms domain)
 SIMULATOR_LIB := $(call unit_lib,server)
 SIMULATOR_LIBS := $(patsubst %,-Wl$(comma)--wrap=%,getrandom nanosleep log_event database_heed db_driver_sqlite gaussian_dp_epsilon_interval)
 

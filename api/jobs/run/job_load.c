@@ -5,6 +5,7 @@
  * were checked at their upload. Malformed records, other dimensions, or an expert who is not in the
  * dataset therefore mean that the database was damaged; the job then ends with one fixed sentence.
  */
+#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,7 +163,9 @@ static bool load_network(void *context, uint32_t number, const void *bytes, size
                     expert_policies_bytes(loading->policies) <= JOB_NETWORKS_MAX_BYTES - size;
     if (!loading->good)
         return false;
+    errno = 0;
     struct policy *policy = policy_from_bytes(bytes, size);
+    loading->run->waiting = !policy && errno == ENOMEM;
     loading->good = policy && expert_policies_take(loading->policies, number, policy);
     if (!loading->good)
         policy_free(policy);

@@ -76,6 +76,9 @@ void fixture_set_clock(int64_t ms);
 
 struct response *fixture_ask(struct fixture *fixture, const struct ask *ask);
 
+/* The number of a fresh Idempotency-Key. */
+unsigned fixture_next_key(struct fixture *fixture);
+
 /* Short forms: as ROLE (NULL: nobody), with a fresh Idempotency-Key on every post. */
 struct response *fixture_get(struct fixture *fixture, const char *role, const char *path);
 struct response *fixture_post(struct fixture *fixture, const char *role, const char *path,

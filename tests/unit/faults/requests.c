@@ -1,0 +1,153 @@
+#include "tests/unit/faults/requests.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/match.h"
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static const char *made_id(struct response *r)
+{
+    cr_assert(r->status >= 200 && r->status < 300, "%d %s", r->status, r->body);
+    return domain_path("%s", response_text(r, "/id"));
+}
+
+static const char *made_job(struct play *p)
+{
+    return made_id(
+        fixture_post(p->f, "steward", "/v1/jobs", domain_private_job(p->dataset, 1, 20)));
+}
+
+/* Runs whatever is queued. */
+static void run_jobs(struct play *p)
+{
+    while (domain_turn(p->f, "w", NULL, NULL) == API_JOB_RAN)
+        continue;
+}
+
+static const char *release_q(struct play *p)
+{
+    run_jobs(p);
+    struct response *job = domain_run(
+        p->f, domain_path("{\"algorithm\":\"gp_q_learning\",\"mechanism\":\"gaussian_process\","
+                          "\"dataset\":\"%s\",\"privacy\":{\"epsilon\":4,\"delta\":1e-5,\"force\":"
+                          "true},\"parameters\":{\"steps\":12,\"batch_size\":4}}",
+                          p->dataset));
+    return domain_path("%s", response_text(job, "/q_release"));
+}
+
+static void copy_id(char out[40], const struct response *r, const char *pointer)
+{
+    snprintf(out, 40, "%s", response_text(r, pointer));
+    cr_assert(out[0] != '\0', "%s: %s", pointer, r->body);
+}
+
+struct things requests_things(struct play *p)
+{
+    struct things things;
+    struct response *job = domain_run(p->f, domain_private_job(p->dataset, 1, 20));
+    copy_id(things.job, job, "/id");
+    copy_id(things.policy, job, "/policy");
+    copy_id(things.certificate,
+            fixture_get(p->f, "steward", domain_path("/v1/policies/%s/certificate", things.policy)),
+            "/id");
+    copy_id(things.account, fixture_get(p->f, "steward", "/v1/ledger/accounts"),
+            "/items/0/account");
+    snprintf(things.q_release, sizeof things.q_release, "%s", release_q(p));
+    return things;
+}
+
+/* A dataset, a job, a client, a collection that the next request may use up. */
+static const char *fresh_id(struct play *p, const struct route *route)
+{
+    const char *pattern = route->pattern;
+    if (begins(pattern, "/v1/clients/"))
+        return made_id(
+            fixture_post(p->f, "admin", "/v1/clients", "{\"name\":\"n\",\"role\":\"agent\"}"));
+    if (begins(pattern, "/v1/jobs/"))
+        return made_job(p);
+    if (begins(pattern, "/v1/aggregations/"))
+        return made_id(
+            fixture_post(p->f, "steward", "/v1/aggregations",
+                         "{\"environment\":\"cartpole\",\"epsilon\":5,\"seed\":3,\"buffer\":1}"));
+    if (begins(pattern, "/v1/q-releases/"))
+        return release_q(p);
+    cr_assert(begins(pattern, "/v1/datasets/"), "%s: say what it uses up", pattern);
+    const char *id = domain_path("%s", domain_dataset(p->f, "private"));
+    domain_fill(p->f, id, 5);
+    return id;
+}
+
+static bool uses_up(const struct route *route)
+{
+    static const char *const patterns[] = {":seal",        ":cancel",       ":close",   ":compose",
+                                           "/submissions", "/trajectories", "/experts/"};
+    bool found = strcmp(route->method, "DELETE") == 0;
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
+        found = found || strstr(route->pattern, patterns[i]);
+    return found;
+}
+
+static const char *id_for(struct play *p, const struct things *things, const struct route *route)
+{
+    const struct {
+        const char *collection, *id;
+    } rows[] = {{"/v1/ledger/accounts/", things->account},
+                {"/v1/certificates/", things->certificate},
+                {"/v1/datasets/", p->dataset},
+                {"/v1/jobs/", things->job},
+                {"/v1/policies/", things->policy},
+                {"/v1/teachers/", p->teacher},
+                {"/v2/models/", p->teacher},
+                {"/v1/q-releases/", things->q_release}};
+    if (!strstr(route->pattern, "{id}"))
+        return "";
+    if (uses_up(route))
+        return fresh_id(p, route);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (begins(route->pattern, rows[i].collection))
+            return rows[i].id;
+    return fresh_id(p, route);
+}
+
+/* The path of a budget that nobody has been granted yet. */
+static const char *new_budget(struct play *p)
+{
+    const char *client = made_id(
+        fixture_post(p->f, "admin", "/v1/clients", "{\"name\":\"n\",\"role\":\"student\"}"));
+    return domain_path("/v1/teachers/%s/budgets/%s", p->teacher, client);
+}
+
+/* Somebody who may call ROUTE: a student where a teacher is asked. */
+static int caller_of(const struct route *route)
+{
+    if (route->roles & ROLE_STUDENT && strcmp(route->method, "POST") == 0)
+        return CALLER_STUDENT;
+    if (route->roles & ROLE_STEWARD)
+        return CALLER_OWNER;
+    if (route->roles & ROLE_AGENT)
+        return CALLER_AGENT;
+    return route->roles & ROLE_ADMIN ? CALLER_ADMIN : CALLER_NOBODY;
+}
+
+struct ask requests_ask(struct play *p, const struct things *things, const struct route *route)
+{
+    static unsigned keys;
+    const char *path = play_path(p, route->pattern, id_for(p, things, route)), *body = "";
+    if (strcmp(route->method, "PUT") == 0 && strstr(route->pattern, "{client}"))
+        path = new_budget(p);
+    if (strcmp(route->method, "GET") != 0)
+        body = play_body(p, route, path);
+    return (struct ask){.method = route->method,
+                        .path = domain_path("%s", path),
+                        .token = play_token(p, caller_of(route)),
+                        .key = strcmp(route->method, "POST") == 0 ? domain_path("fault-%u", ++keys)
+                                                                  : NULL,
+                        .body = body[0] != '\0' ? body : NULL,
+                        .content_type = route->body == BODY_STREAM ? "application/x-ndjson" : NULL};
+}
