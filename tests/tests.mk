@@ -31,7 +31,7 @@ UNIT_TESTS := $(filter $(patsubst NEEDS_%,%,$(filter NEEDS_%,$(.VARIABLES))),$(n
 UNIT_TESTS := $(foreach t,$(UNIT_TESTS),$(if $(wildcard tests/unit/$(t)/*.c),$(t)))
 # Of the measuring programs, what is tested here: the files that keep results and sum them up, and published mechanisms.
 ALSO_bench := bench/advise/compare.c bench/advise/results.c bench/offline/results.c bench/offline/setting.c \
-  bench/plot/lines.c bench/plot/plot.c bench/plot/sample.c \
+  bench/plot/lines.c bench/plot/place.c bench/plot/plot.c bench/plot/sample.c \
   $(patsubst %,bench/gp/%.c,baselines private_returns smooth_gaussian line methods functional_noise gaussian_path_table gaussian_bridge)
 ALSO_algos := bench/gp/functional_noise.c bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
 ALSO_privacy := bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c bench/kickstart/published.c

@@ -37,8 +37,8 @@ static void start_panel(struct panel *p, const char *results, const char *title,
                                  .lines = p->lines,
                                  .references = p->references,
                                  .reference_count = plain.count > 0 ? 2 : 1},
-                        .references = {{line_world.random_return, "random play", false, false},
-                                       {without, "network without noise", false, false}}};
+                        .references = {{line_world.random_return, "random play"},
+                                       {without, "network without noise"}}};
 }
 
 /* Adds the learning curve of a cell. */
@@ -125,7 +125,6 @@ bool report_methods(const char *results, const char *path)
         plot->x_high = i == 0 ? 4.5 : 2;
         plot->x_ticks = i == 0 ? found_epsilons : found_distances;
         plot->x_tick_count = FOUND_VALUES;
-        panels[i].references[0].left = i > 0;
         plots[i] = *plot;
     }
     return plot_write_panels(path,

@@ -91,14 +91,14 @@ struct seeds {
 static void put_returns(struct panel *p, const struct result *r)
 {
     double spread = r->teacher_return - r->random_return;
-    p->references[0] = (struct plot_reference){r->level, "the teacher's level", false, false};
-    p->references[1] = (struct plot_reference){r->random_return, "random play", false, false};
+    p->references[0] = (struct plot_reference){r->level, "the teacher's level"};
+    p->references[1] = (struct plot_reference){r->random_return, "random play"};
     p->plot.references = p->references;
     p->plot.reference_count = 2;
     p->plot.y_low = r->random_return - 0.16 * spread;
     p->plot.y_high = r->teacher_return + 0.06 * spread;
     p->plot.x_low = 0.0;
-    p->plot.x_high = (double)r->transitions / 1000.0;
+    p->plot.x_high = 1.02 * (double)r->transitions / 1000.0; /* the last mark is inside */
 }
 
 /* False: no student but the un-helped has been run. */

@@ -152,8 +152,7 @@ static bool plot_medians(const struct results *all, const char *directory)
     static struct result_cell cell;
     struct plot_point points[LINES][EPSILONS];
     struct plot_line lines[LINES];
-    const struct plot_reference references[] = {
-        {PUBLISHED_PLAIN, "no noise, published", true, false}};
+    const struct plot_reference reference = {PUBLISHED_PLAIN, "no noise, published"};
     const struct plot plot = {
         .title = "Submissions until the first success\n"
                  "median of 20 trials, with quartiles; whiskers at the top: no success",
@@ -161,7 +160,7 @@ static bool plot_medians(const struct results *all, const char *directory)
         .y_label = "submissions",
         .y_low = 500,
         .y_high = 1.15 * TRIAL_MOST,
-        .references = references,
+        .references = &reference,
         .reference_count = 1,
         .log_x = true,
         .log_y = true,

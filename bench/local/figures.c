@@ -27,7 +27,7 @@ struct panel {
     struct plot plot;
     struct plot_point points[MOST_LINES][RESULT_SETTINGS];
     struct plot_line lines[MOST_LINES];
-    struct plot_reference references[MOST_LINES];
+    struct plot_reference references[PLOT_REFERENCES];
     double ticks[MOST_TICKS];
 };
 
@@ -122,7 +122,7 @@ static struct plot plot_of(const struct figure *figure)
 {
     static const char *const titles[] = {"return of the last policy: mean, with 95 % interval",
                                          "share of seeds that solve it on the way",
-                                         "episodes until solved: median, with quartiles"};
+                                         "episodes until solved: median, quartiles (top: never)"};
     static const char *const labels[] = {"return", "share", "episodes"};
     struct plot plot = {.title = titles[figure->quantity],
                         .x_label = axis_label(figure),
@@ -169,13 +169,12 @@ static void put_references(const struct results *all, const struct figure *figur
     size_t *count = &out->plot.reference_count;
     out->plot.references = out->references;
     if (figure->quantity == RETURNS)
-        out->references[(*count)++] =
-            (struct plot_reference){LEARNER_SOLVED, "solved", !figure->against_noise, false};
+        out->references[(*count)++] = (struct plot_reference){LEARNER_SOLVED, "solved"};
     for (unsigned a = 0; figure->quantity == TIMES && a < 3; a++) {
         results_cell(all, name_of(figure), learners[a].name, 0.0, &cell);
         double median = cell.count > 0 ? sample_quartiles_of(cell.time, cell.count).median : NAN;
         if (isfinite(median))
-            out->references[(*count)++] = (struct plot_reference){median, names[a], a == 0, a == 0};
+            out->references[(*count)++] = (struct plot_reference){median, names[a]};
     }
 }
 

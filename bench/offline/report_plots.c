@@ -14,8 +14,7 @@
 
 static const char *const algorithms[ALGORITHMS] = {"cql", "bcq"};
 static const char *const titles[ALGORITHMS] = {"CQL", "BCQ"};
-static const struct plot_reference references[] = {{1, "not private", false, false},
-                                                   {0, "random play", false, false}};
+static const struct plot_reference references[] = {{1, "not private"}, {0, "random play"}};
 
 /* A panel and what it points to. */
 struct panel {
@@ -23,6 +22,7 @@ struct panel {
     struct plot_point points[PLOT_LINES][SHOWN_EPSILONS];
     struct plot_line lines[PLOT_LINES];
     struct plot_unpaid unpaid[CELLS];
+    double ticks[SHOWN_EPSILONS];
 };
 
 /* Seeds of the cells of a picture. */
@@ -105,6 +105,21 @@ static void put_axis(struct panel *p)
     p->plot.y_high = high + room;
 }
 
+/* Ticks at the values of ε that were run or published. */
+static void put_ticks(struct panel *p)
+{
+    for (int i = 0; i < SHOWN_EPSILONS; i++) {
+        bool known = false;
+        for (size_t l = 0; l < p->plot.line_count; l++) {
+            known = known || isfinite(p->points[l][i].y);
+            for (size_t u = 0; u < p->plot.unpaid_count; u++)
+                known = known || p->unpaid[u].x == p->points[l][i].x;
+        }
+        if (known)
+            p->ticks[p->plot.x_tick_count++] = shown_epsilons[i];
+    }
+}
+
 /* False: there is no private run. */
 static bool make_panel(struct panel *p, const struct results *all, uint32_t experts,
                        const char *world, int algorithm, struct seeds *seeds)
@@ -114,8 +129,7 @@ static bool make_panel(struct panel *p, const struct results *all, uint32_t expe
                                  .y_label = "fraction",
                                  .x_low = 1.8,
                                  .x_high = 12.5,
-                                 .x_ticks = shown_epsilons,
-                                 .x_tick_count = SHOWN_EPSILONS,
+                                 .x_ticks = p->ticks,
                                  .references = references,
                                  .reference_count = 2,
                                  .unpaid = p->unpaid,
@@ -126,6 +140,7 @@ static bool make_panel(struct panel *p, const struct results *all, uint32_t expe
     add_theirs(p, world, algorithms[algorithm], false);
     add_theirs(p, world, algorithms[algorithm], true);
     put_axis(p);
+    put_ticks(p);
     return any;
 }
 

@@ -91,12 +91,19 @@ struct sweep_panel {
     struct plot_point points[METHODS][WIDEST];
     struct plot_line lines[METHODS];
     unsigned count;
+    unsigned least, most; /* seeds of a point; 0: no point yet */
 };
 
 static void sweep_add_line(struct sweep_panel *panel, const char *label,
                            const struct sweep_row *row, double shift)
 {
     struct plot_point *to = panel->points[panel->count];
+    for (unsigned i = 0; i < row->count; i++) {
+        unsigned seeds = row->cells[i].count;
+        if (seeds > 0 && (panel->least == 0 || seeds < panel->least))
+            panel->least = seeds;
+        panel->most = seeds > panel->most ? seeds : panel->most;
+    }
     if (sweep_points(row, shift, to) > 0)
         panel->lines[panel->count++] =
             (struct plot_line){.label = label, .points = to, .count = row->count};
@@ -121,11 +128,14 @@ static bool sweep_write_plot(const char *directory, const char *kind, const char
                              const char *x_label, const double *ticks, size_t tick_count,
                              const struct sweep_panel *panels, unsigned count)
 {
-    char path[4096], title[128];
+    char path[4096], title[128], range[32] = "";
     struct plot plots[PLOT_PANELS];
-    static const struct plot_reference plain = {1, "not private", false, true};
+    static const struct plot_reference plain = {1, "not private"};
     double width = ticks[tick_count - 1] - ticks[0];
+    unsigned least = panels[0].least, most = panels[0].most;
     for (unsigned i = 0; i < count; i++) {
+        least = panels[i].least < least ? panels[i].least : least;
+        most = panels[i].most > most ? panels[i].most : most;
         plots[i] = (struct plot){.title = panels[i].title,
                                  .x_label = x_label,
                                  .y_label = "fraction of the non-private return",
@@ -140,7 +150,10 @@ static bool sweep_write_plot(const char *directory, const char *kind, const char
         sweep_put_axis(&panels[i], &plots[i]);
     }
     snprintf(path, sizeof path, "%s/offline-%s-%s.svg", directory, kind, world);
-    snprintf(title, sizeof title, "%s, %s\nMeans over seeds with 95 %% intervals", world, x_label);
+    if (least < most)
+        snprintf(range, sizeof range, "%u to ", least);
+    snprintf(title, sizeof title, "%s, %s\nmean of %s%u seeds, with 95 %% interval", world, x_label,
+             range, most);
     if (plot_write_panels(path, title, plots, count))
         return true;
     fprintf(stderr, "%s: cannot be written\n", path);

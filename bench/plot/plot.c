@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/plot/place.h"
+
 static const char *const colors[PLOT_LINES] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                "#555555"};
 
@@ -170,6 +172,25 @@ static void write_ticks(FILE *out, const double *at, size_t count)
     fputs(")\n", out);
 }
 
+static void write_references(FILE *out, const struct plot *plot)
+{
+    static const char *const align[PLACES] = {"0.03, first %.9g left", "0.5, first %.9g center",
+                                              "0.97, first %.9g right"};
+    struct place places[PLOT_REFERENCES];
+    place_labels(plot, places);
+    for (size_t i = 0; i < plot->reference_count; i++) {
+        const struct plot_reference *r = &plot->references[i];
+        write_quoted(out, "said =", r->label);
+        fprintf(out,
+                "set arrow from graph 0, first %.9g to graph 1, first %.9g nohead dashtype 3 "
+                "linewidth 1.2 linecolor rgb '#333333'\n",
+                r->y, r->y);
+        fputs("set label said at graph ", out);
+        fprintf(out, align[places[i].at], r->y);
+        fprintf(out, " offset 0, %s font ',10' boxed front\n", places[i].above ? "0.6" : "-0.6");
+    }
+}
+
 /* Sets what belongs to one panel alone. */
 static void write_axes(FILE *out, const struct plot *plot)
 {
@@ -185,16 +206,7 @@ static void write_axes(FILE *out, const struct plot *plot)
         fprintf(out, "set xrange [%.9g:%.9g]\n", plot->x_low, plot->x_high);
     if (plot->x_tick_count > 0)
         write_ticks(out, plot->x_ticks, plot->x_tick_count);
-    for (size_t i = 0; i < plot->reference_count; i++) {
-        const struct plot_reference *r = &plot->references[i];
-        write_quoted(out, "said =", r->label);
-        fprintf(out,
-                "set arrow from graph 0, first %.9g to graph 1, first %.9g nohead dashtype 3 "
-                "linewidth 1.2 linecolor rgb '#333333'\n"
-                "set label said at graph %s, first %.9g %s offset 0, %s font ',10'\n",
-                r->y, r->y, r->left ? "0.02" : "0.98", r->y, r->left ? "left" : "right",
-                r->above ? "0.6" : "-0.6");
-    }
+    write_references(out, plot);
     for (size_t i = 0; i < plot->unpaid_count; i++)
         fprintf(out,
                 "set label at first %.9g, graph 0.04 point pointtype 2 pointsize " MARK_SIZE
@@ -268,7 +280,8 @@ static FILE *open_gnuplot(const char *path, size_t height)
     fprintf(out,
             "set terminal svg size %d,%zu noenhanced font 'sans-serif,12' background 'white'\n"
             "set grid linecolor rgb '#dddddd'\nset lmargin 9\nset rmargin 3\n"
-            "set xlabel offset 0, 0.4\nset title offset 0, -0.5\n",
+            "set xlabel offset 0, 0.4\nset title offset 0, -0.5\n"
+            "set style textbox opaque noborder fillcolor rgb '#ffffff' margins 0.3, 0.2\n",
             WIDTH, height);
     write_quoted(out, "set output", path);
     return out;
@@ -278,7 +291,8 @@ bool plot_write_panels(const char *path, const char *title, const struct plot *p
 {
     size_t top = title_height(title), height = top + TEXT_HEIGHT / 2;
     for (size_t i = 0; i < count; i++) {
-        if (panels[i].line_count > PLOT_LINES || !has_points(&panels[i]))
+        if (panels[i].line_count > PLOT_LINES || panels[i].reference_count > PLOT_REFERENCES ||
+            !has_points(&panels[i]))
             return false;
         height += panel_height(&panels[i]);
     }

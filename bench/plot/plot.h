@@ -25,12 +25,13 @@ struct plot_line {
  * up to this many; a panel has no more lines. */
 #define PLOT_LINES 5
 
-/* A dotted line across the panel, with its LABEL below its right end, or its left one, or above. */
+/* A dotted line across the panel. Its LABEL (ASCII) stands where it hides least, on white. */
 struct plot_reference {
     double y;
     const char *label;
-    bool left, above;
 };
+
+#define PLOT_REFERENCES 3 /* a panel has no more */
 
 /* A cross at the bottom, in the colour of a line, where no budget pays for a point of it. */
 struct plot_unpaid {
@@ -55,7 +56,7 @@ struct plot {
 
 /* Writes PLOT to PATH. What follows the first line of its title is its caption: seeds, and what
  * bands and whiskers are. False: gnuplot is missing or could not write it, there are too many
- * lines, or no point can be shown. */
+ * lines or references, or no point can be shown. */
 bool plot_write(const char *path, const struct plot *plot);
 
 #define PLOT_PANELS 4

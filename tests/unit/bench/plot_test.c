@@ -128,3 +128,61 @@ Test(plot, a_panel_has_five_lines_at_most)
     plot.line_count++;
     cr_expect_not(plot_write("unused.svg", &plot));
 }
+
+/* The commands for a panel from 0 to 1 with these references and a line from Y to Y. */
+static const char *references_of(const double y[2], const struct plot_reference *references,
+                                 size_t count)
+{
+    const struct plot_point points[] = {{0, y[0], NAN, NAN}, {1, y[1], NAN, NAN}};
+    const struct plot_line line = {.label = "one", .points = points, .count = 2};
+    const struct plot plot = {.title = "t",
+                              .x_label = "x",
+                              .y_label = "y",
+                              .y_high = 1,
+                              .x_high = 1,
+                              .references = references,
+                              .reference_count = count,
+                              .lines = &line,
+                              .line_count = 1};
+    return commands_of(&plot);
+}
+
+Test(plot, a_label_stands_where_no_line_is)
+{
+    const struct plot_reference middle = {0.5, "level"};
+    const char *commands = references_of((double[]){0.9, 0.9}, &middle, 1);
+    cr_expect(strstr(commands, "set label said at graph 0.97, first 0.5 right offset 0, -0.6"),
+              "%s", commands);
+    commands = references_of((double[]){0.45, 0.45}, &middle, 1);
+    cr_expect(strstr(commands, "graph 0.97, first 0.5 right offset 0, 0.6"), "%s", commands);
+}
+
+Test(plot, labels_stay_inside_and_apart)
+{
+    const struct plot_reference low = {0.02, "random play"};
+    const char *commands = references_of((double[]){0.9, 0.9}, &low, 1);
+    cr_expect(strstr(commands, "graph 0.97, first 0.02 right offset 0, 0.6"), "%s", commands);
+    const struct plot_reference near[] = {{0.5, "first"}, {0.4, "second"}, {0.4, "third"}};
+    commands = references_of((double[]){0.9, 0.9}, near, 3);
+    cr_expect(strstr(commands, "graph 0.97, first 0.5 right offset 0, -0.6"), "%s", commands);
+    cr_expect(strstr(commands, "graph 0.97, first 0.4 right offset 0, -0.6"), "%s", commands);
+    cr_expect(strstr(commands, "graph 0.5, first 0.4 center offset 0, -0.6"), "%s", commands);
+}
+
+Test(plot, a_panel_has_three_references_at_most)
+{
+    const struct plot_point point = {1, 1, NAN, NAN};
+    const struct plot_line line = {.label = "line", .points = &point, .count = 1};
+    const struct plot_reference references[PLOT_REFERENCES + 1] = {
+        {1, "a"}, {1, "b"}, {1, "c"}, {1, "d"}};
+    struct plot plot = {.title = "t",
+                        .x_label = "x",
+                        .y_label = "y",
+                        .lines = &line,
+                        .line_count = 1,
+                        .references = references,
+                        .reference_count = PLOT_REFERENCES};
+    cr_expect(strstr(commands_of(&plot), "boxed front"));
+    plot.reference_count++;
+    cr_expect_not(plot_write("unused.svg", &plot));
+}
