@@ -66,6 +66,9 @@ static const int PERMITTED[] = {
     SYS_pipe2,
     SYS_eventfd2,
     SYS_ppoll,
+    SYS_epoll_create1,
+    SYS_epoll_ctl,
+    SYS_epoll_pwait,
     SYS_pselect6,
     SYS_dup,
     /* memory */
@@ -119,6 +122,7 @@ static const int PERMITTED[] = {
     SYS_rename,
     SYS_readlink,
     SYS_poll,
+    SYS_epoll_wait,
     SYS_select,
     SYS_time,
 #endif

@@ -24,6 +24,7 @@
 
 struct guest {
     struct guest *older, *newer;
+    void *host;
     int handle;
     uint64_t address, client; /* 0: not known */
     int64_t deadline_us;      /* NEVER: none */
@@ -216,6 +217,7 @@ struct guest *guests_enter(struct guests *guests, int handle, const struct socka
 {
     struct guest *guest = memory_new(1, sizeof *guest);
     guest->handle = handle;
+    guest->host = guests->settings.host;
     guest->address = guests->settings.addresses ? address_number(address) : 0;
     guest->sends_head = true;
     guest->deadline_us = clock_now_us() + SECONDS(guests->settings.head_timeout_s);
@@ -297,4 +299,9 @@ void guests_answered(struct guests *guests, struct guest *guest)
 uint64_t guest_address(const struct guest *guest)
 {
     return guest->address;
+}
+
+void *guest_host(const struct guest *guest)
+{
+    return guest->host;
 }

@@ -30,6 +30,7 @@ struct guests_settings {
     unsigned answer_timeout_s;
     uint64_t least_rate;                /* bytes a second at which an answer must be taken */
     struct shares *addresses, *clients; /* addresses NULL: they have no limit */
+    void *host;                         /* what guest_host gives */
 };
 
 enum guest_welcome {
@@ -64,5 +65,8 @@ void guests_answered(struct guests *guests, struct guest *guest);
 
 /* The number of the connection's address, as its shares know it; 0: it has no limit. */
 uint64_t guest_address(const struct guest *guest);
+
+/* The host of its settings. Any thread, while the connection is open. */
+void *guest_host(const struct guest *guest);
 
 #endif

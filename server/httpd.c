@@ -4,11 +4,13 @@
 
 #include <assert.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <sodium.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "memory/memory.h"
@@ -90,6 +92,57 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
     return strlen(text);
 }
 
+/* ---- the thread */
+
+/* Milliseconds for which the library wants nothing, unless something happens; -1: for ever. */
+static int patience_ms(struct httpd *httpd)
+{
+    MHD_UNSIGNED_LONG_LONG due_ms;
+    if (MHD_get_timeout(httpd->daemon, &due_ms) != MHD_YES)
+        return -1;
+    return due_ms < INT32_MAX ? (int)due_ms : INT32_MAX;
+}
+
+/* Refuses new connections from now on. */
+static void stop_listening(struct httpd *httpd)
+{
+    MHD_socket listening = MHD_quiesce_daemon(httpd->daemon);
+    if (listening != MHD_INVALID_SOCKET)
+        close(listening);
+    httpd->listens = false;
+}
+
+/* Waits for the library's epoll, then has the library look at it without waiting. The library's own
+ * thread would wait by itself, but version 0.9.75 makes a mistake there: where exactly as many
+ * events have come as it takes at once (128), it waits for more before it serves them, perhaps for
+ * ever. */
+static void *httpd_run(void *context)
+{
+    struct httpd *httpd = context;
+    int events = MHD_get_daemon_info(httpd->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    struct pollfd watched[] = {{.fd = events, .events = POLLIN},
+                               {.fd = httpd->wake, .events = POLLIN}};
+    eventfd_t count;
+    while (!atomic_load(&httpd->stopping)) {
+        int wait_ms = patience_ms(httpd);
+        if (wait_ms != 0 && poll(watched, 2, wait_ms) > 0 && watched[1].revents != 0) {
+            eventfd_read(httpd->wake, &count);
+            atomic_store(&httpd->woken, false);
+        }
+        if (httpd->listens && atomic_load(&httpd->draining))
+            stop_listening(httpd);
+        MHD_run(httpd->daemon);
+    }
+    return NULL;
+}
+
+static bool start_thread(struct httpd *httpd)
+{
+    httpd->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    httpd->listens = true;
+    return httpd->wake >= 0 && pthread_create(&httpd->thread, NULL, httpd_run, httpd) == 0;
+}
+
 /* ---- life */
 
 /* At least 1. */
@@ -129,6 +182,7 @@ static bool start_guests(struct httpd *httpd)
         .least_rate = settings->pace.least_rate,
         .addresses = settings->connections_per_ip > 0 ? &httpd->addresses : NULL,
         .clients = &httpd->clients,
+        .host = httpd,
     };
     httpd->guests = guests_start(&guests);
     return httpd->guests != NULL;
@@ -139,6 +193,7 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
 {
     struct httpd *httpd = memory_new(1, sizeof *httpd);
     httpd->settings = *settings;
+    httpd->wake = -1;
     init_shares(httpd);
     if (!start_guests(httpd)) {
         snprintf(error, error_size, "no more threads can be started");
@@ -162,9 +217,7 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)settings->tls_cert},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)settings->tls_key},
         {MHD_OPTION_END, 0, NULL}};
-    /* Not epoll: with 400 idle connections a query costs half with it, but libmicrohttpd 0.9.75
-     * then loses some of 256 connections that are resumed together. */
-    unsigned flags = MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME;
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
     httpd->daemon = MHD_start_daemon(
         flags | (tls ? MHD_USE_TLS : 0), 0, NULL, NULL, httpd_on_request, httpd,
         MHD_OPTION_LISTEN_SOCKET, listen_socket, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
@@ -184,21 +237,28 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
         httpd_free(httpd);
         return NULL;
     }
-    return httpd;
+    if (start_thread(httpd))
+        return httpd;
+    snprintf(error, error_size, "no more threads can be started");
+    MHD_quiesce_daemon(httpd->daemon);
+    MHD_stop_daemon(httpd->daemon);
+    httpd_free(httpd);
+    return NULL;
 }
 
 void httpd_drain(struct httpd *httpd)
 {
     atomic_store(&httpd->draining, true);
-    MHD_socket listening = MHD_quiesce_daemon(httpd->daemon);
-    if (listening != MHD_INVALID_SOCKET)
-        close(listening);
+    httpd_wake(httpd);
 }
 
 void httpd_stop(struct httpd *httpd)
 {
     if (!httpd)
         return;
+    atomic_store(&httpd->stopping, true);
+    httpd_wake(httpd);
+    pthread_join(httpd->thread, NULL);
     MHD_stop_daemon(httpd->daemon);
     request_log_end(&httpd->log);
 }
@@ -210,6 +270,8 @@ void httpd_free(struct httpd *httpd)
     guests_stop(httpd->guests);
     shares_clear(&httpd->clients);
     shares_clear(&httpd->addresses);
+    if (httpd->wake >= 0)
+        close(httpd->wake);
     free(httpd->admitted);
     free(httpd);
 }

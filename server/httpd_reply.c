@@ -2,6 +2,7 @@
 #include "server/httpd_reply.h"
 
 #include <assert.h>
+#include <sys/eventfd.h>
 
 #include "server/clock.h"
 
@@ -13,9 +14,18 @@ void httpd_suspend(void *connection)
     MHD_suspend_connection(connection);
 }
 
+void httpd_wake(struct httpd *httpd)
+{
+    if (!atomic_exchange(&httpd->woken, true))
+        eventfd_write(httpd->wake, 1);
+}
+
+/* The library wakes only a thread of its own. */
 void httpd_resume(void *connection)
 {
+    struct httpd *httpd = guest_host(httpd_guest(connection));
     MHD_resume_connection(connection);
+    httpd_wake(httpd);
 }
 
 struct guest *httpd_guest(struct MHD_Connection *connection)

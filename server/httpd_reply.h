@@ -3,6 +3,7 @@
 #define TACET_SERVER_HTTPD_REPLY_H
 
 #include <microhttpd.h>
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "server/exchange.h"
@@ -15,7 +16,11 @@ struct httpd {
     struct MHD_Daemon *daemon;
     struct admitted *admitted;
     bool parses_in_place; /* the library, as head_check.h describes */
-    atomic_bool draining;
+    pthread_t thread;
+    int wake;          /* an eventfd: ends the thread's wait; -1: there is none */
+    atomic_bool woken; /* it was written to, and the thread has not seen it yet */
+    bool listens;      /* the thread's own: new connections are taken */
+    atomic_bool draining, stopping;
     struct exchange_account account;
     struct shares clients, addresses;
     struct guests *guests;
@@ -29,6 +34,9 @@ void httpd_suspend(void *connection);
 
 /* Resumes an MHD_Connection. */
 void httpd_resume(void *connection);
+
+/* Ends the wait of the socket thread. Any thread. */
+void httpd_wake(struct httpd *httpd);
 
 /* Whose connection it is. */
 struct guest *httpd_guest(struct MHD_Connection *connection);
