@@ -102,7 +102,8 @@ static void add_common_headers(struct call *call)
         reply_header_text(reply, "Vary", "Origin");
         if (reply->header_count < API_REPLY_HEADERS) {
             reply_header_text(reply, "Access-Control-Expose-Headers",
-                              "Location, ETag, Request-Id, Retry-After, Idempotency-Replayed");
+                              "Location, ETag, Request-Id, Retry-After, Idempotency-Replayed, "
+                              "RateLimit, RateLimit-Policy");
         }
     }
 }

@@ -46,6 +46,10 @@ static const struct flag SETTINGS[] = {
      "connections of one address at most; 0 is no limit of its own", ENV},
     {"connections-per-client", AS_COUNT(connections_per_client, 1, 60000), "256", "SOCKETS",
      "connections over which one client's token came at most", ENV},
+    {"client-rate", AS_COUNT(client_rate, 0, 1000000), "5000", "REQUESTS",
+     "requests a second of one client at most; 0 is no limit", ENV},
+    {"address-rate", AS_COUNT(address_rate, 0, 1000000), "1000", "REQUESTS",
+     "requests a second of one address at most that carry no valid token; 0 is no limit", ENV},
     {"header-timeout", AS_COUNT(head_timeout_s, 1, 3600), "15", "SECONDS",
      "time for the whole head of a request, from when a connection is opened or may be silent no "
      "longer",

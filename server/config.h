@@ -29,6 +29,8 @@ struct config {
     uint64_t connections;
     uint64_t connections_per_ip;
     uint64_t connections_per_client;
+    uint64_t client_rate;
+    uint64_t address_rate;
     uint64_t head_timeout_s;
     uint64_t idle_timeout_s;
     uint64_t body_timeout_s;

@@ -14,16 +14,18 @@
 #include "api/api.h"
 #include "memory/buffer.h"
 #include "server/body_pipe.h"
+#include "server/rates.h"
 #include "server/shares.h"
 
 #define EXCHANGE_HEADER_BYTES 8192 /* names and values of one request */
 #define EXCHANGE_URI_BYTES    8192
 
-enum exchange_stage {                /* only the socket thread looks at it */
-                      STAGE_NEW,     /* the headers were not looked at yet */
-                      STAGE_BODY,    /* collecting the body in memory */
-                      STAGE_DISCARD, /* the reply is known; the rest of the body is thrown away
-                                        first */
+enum exchange_stage {                  /* only the socket thread looks at it */
+                      STAGE_NEW,       /* the headers were not looked at yet */
+                      STAGE_BODY,      /* collecting the body in memory */
+                      STAGE_DISCARD,   /* the reply is known; the rest of the body is thrown away
+                                          first */
+                      STAGE_OVER_RATE, /* suspended for a moment; it is refused afterwards */
                       STAGE_HELD,   /* stream: suspended behind its headers until somebody wants the
                                        body */
                       STAGE_STREAM, /* stream: the body flows through the pipe */
@@ -71,8 +73,10 @@ struct exchange {
     bool headers_lost; /* they were too many */
     bool counted;      /* among the requests in flight */
     bool must_close;
-    bool unread;  /* must_close, and a body was not read */
-    bool streams; /* holds one of its client's event streams */
+    bool unread;               /* must_close, and a body was not read */
+    unsigned left;             /* in the bucket of rates */
+    const struct rates *rates; /* in which it was counted; NULL: none */
+    bool streams;              /* holds one of its client's event streams */
     uint64_t received;
     uint64_t announced; /* Content-Length; UINT64_MAX for chunks, whose sum is not known */
     int64_t started_us; /* of the monotonic clock; moved on by the time we held it up */

@@ -15,6 +15,7 @@
 
 #include "memory/memory.h"
 #include "server/exchange.h"
+#include "server/httpd_hold.h"
 #include "server/httpd_reply.h"
 #include "server/request_log.h"
 
@@ -94,13 +95,16 @@ static size_t keep_escapes(void *context, struct MHD_Connection *connection, cha
 
 /* ---- the thread */
 
-/* Milliseconds for which the library wants nothing, unless something happens; -1: for ever. */
+/* Milliseconds until there is something to do although nothing happens; -1: for ever. */
 static int patience_ms(struct httpd *httpd)
 {
+    int held_ms = httpd_hold_ms(httpd);
     MHD_UNSIGNED_LONG_LONG due_ms;
     if (MHD_get_timeout(httpd->daemon, &due_ms) != MHD_YES)
-        return -1;
-    return due_ms < INT32_MAX ? (int)due_ms : INT32_MAX;
+        return held_ms;
+    if (due_ms > INT32_MAX)
+        due_ms = INT32_MAX;
+    return held_ms >= 0 && held_ms < (int)due_ms ? held_ms : (int)due_ms;
 }
 
 /* Refuses new connections from now on. */
@@ -131,6 +135,7 @@ static void *httpd_run(void *context)
         }
         if (httpd->listens && atomic_load(&httpd->draining))
             stop_listening(httpd);
+        httpd_hold_end(httpd, !httpd->listens);
         MHD_run(httpd->daemon);
     }
     return NULL;
@@ -195,6 +200,8 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
     httpd->settings = *settings;
     httpd->wake = -1;
     init_shares(httpd);
+    rates_init(&httpd->client_rates, "client", settings->client_rate);
+    rates_init(&httpd->address_rates, "address", settings->address_rate);
     if (!start_guests(httpd)) {
         snprintf(error, error_size, "no more threads can be started");
         httpd_free(httpd);
@@ -259,6 +266,7 @@ void httpd_stop(struct httpd *httpd)
     atomic_store(&httpd->stopping, true);
     httpd_wake(httpd);
     pthread_join(httpd->thread, NULL);
+    httpd_hold_end(httpd, true);
     MHD_stop_daemon(httpd->daemon);
     request_log_end(&httpd->log);
 }

@@ -28,13 +28,14 @@ struct httpd_settings {
     unsigned connections;           /* open at most */
     unsigned connections_per_ip;    /* 0: an address has no limits of its own */
     unsigned connections_per_client;
-    unsigned head_timeout_s;     /* for the head of a request */
-    unsigned idle_timeout_s;     /* a silent connection is closed */
-    struct exchange_pace pace;   /* of bodies; answers are sent at the same one */
-    uint64_t max_buffered_bytes; /* bodies in memory, all requests together */
-    uint64_t max_body_bytes;     /* the largest body that is held in memory */
-    unsigned event_streams;      /* at once */
-    bool access_log;             /* a log line for every request, not only for refusals */
+    unsigned client_rate, address_rate; /* requests a second; 0: any number */
+    unsigned head_timeout_s;            /* for the head of a request */
+    unsigned idle_timeout_s;            /* a silent connection is closed */
+    struct exchange_pace pace;          /* of bodies; answers are sent at the same one */
+    uint64_t max_buffered_bytes;        /* bodies in memory, all requests together */
+    uint64_t max_body_bytes;            /* the largest body that is held in memory */
+    unsigned event_streams;             /* at once */
+    bool access_log;                    /* a log line for every request, not only for refusals */
 };
 
 /* Starts the thread on LISTEN_SOCKET, which it takes. NULL: the socket is still the caller's, and

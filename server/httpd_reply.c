@@ -113,6 +113,19 @@ static void note_reply(struct httpd *httpd, const struct exchange *exchange)
     request_log_reply(&httpd->log, exchange, now_us);
 }
 
+static void add_rate_headers(struct MHD_Response *response, const struct exchange *exchange)
+{
+    char text[RATES_HEADER_BYTES];
+    if (!exchange->rates)
+        return;
+    rates_header(exchange->rates, exchange->left, text);
+    MHD_add_response_header(response, "RateLimit", text);
+    if (exchange->reply.status != 429)
+        return;
+    rates_policy_header(exchange->rates, text);
+    MHD_add_response_header(response, "RateLimit-Policy", text);
+}
+
 enum MHD_Result httpd_send_reply(struct httpd *httpd, struct exchange *exchange)
 {
     struct api_reply *reply = &exchange->reply;
@@ -134,6 +147,7 @@ enum MHD_Result httpd_send_reply(struct httpd *httpd, struct exchange *exchange)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, reply->content_type);
     for (unsigned i = 0; i < reply->header_count; i++)
         MHD_add_response_header(response, reply->headers[i].name, reply->headers[i].value);
+    add_rate_headers(response, exchange);
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (httpd->settings.tls_cert)
         MHD_add_response_header(response, "Strict-Transport-Security", HSTS);

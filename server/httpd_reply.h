@@ -9,7 +9,13 @@
 #include "server/exchange.h"
 #include "server/guests.h"
 #include "server/httpd.h"
+#include "server/rates.h"
 #include "server/request_log.h"
+
+struct httpd_held { /* httpd_hold.h */
+    struct exchange *oldest, *newest;
+    unsigned count;
+};
 
 struct httpd {
     struct httpd_settings settings;
@@ -24,6 +30,8 @@ struct httpd {
     struct exchange_account account;
     struct shares clients, addresses;
     struct guests *guests;
+    struct rates client_rates, address_rates; /* the thread's own, as what is held */
+    struct httpd_held held;
     atomic_uint_fast64_t requests; /* how many there were, for their ids */
     unsigned char request_key[16]; /* of the hash that makes them */
     struct request_log log;        /* the socket thread's, until httpd_stop has ended it */

@@ -6,6 +6,7 @@
  *   NEW -> BODY -> WAITING -> reply          a lane works on a complete body
  *   NEW -> HELD -> STREAM -> WAITING -> ...  an upload: suspended until its body is wanted
  *   any -> DISCARD -> reply                  the answer is known before the body is over
+ *   NEW -> OVER_RATE -> DISCARD -> reply     too many requests a second: 429 after a moment
  *
  * This version of the library can answer only before the body or after it. So an early answer
  * (too large, not allowed, overloaded) goes out at once when the client waits for "100 Continue" or
@@ -13,8 +14,7 @@
  * no memory and lets every client see its answer.
  *
  * A connection is suspended before another thread can see its exchange, and after it is resumed
- * that thread touches nothing of the connection. Poll, not epoll: epoll with suspended connections
- * stalled at 256 of them. */
+ * that thread touches nothing of the connection. */
 #include <assert.h>
 #include <sodium.h>
 #include <stdatomic.h>
@@ -24,7 +24,7 @@
 
 #include "server/clock.h"
 #include "server/head_check.h"
-#include "server/httpd_reply.h"
+#include "server/httpd_hold.h"
 
 #define DISCARD_BYTES ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
 
@@ -69,6 +69,40 @@ static const char OWN_OVERLOAD[] =
 static void note_overload(struct httpd *httpd)
 {
     metrics_add(httpd->settings.metrics, METRICS_OVERLOADED, 1);
+}
+
+/* A known client may ask again over the same connection, unless too many are held. */
+static enum MHD_Result refuse_over_rate(struct httpd *httpd, struct exchange *exchange)
+{
+    if (exchange->client == 0)
+        return refuse_now(httpd, exchange, "rate-limited",
+                          "This address makes more requests a second without a valid token than "
+                          "one may.");
+    bool held = exchange->stage == STAGE_OVER_RATE;
+    return (held ? httpd_refuse : refuse_now)(
+        httpd, exchange, "rate-limited", "This client makes more requests a second than one may.");
+}
+
+/* False: the request is over its rate, and *out_result is what becomes of it. */
+static bool within_rate(struct httpd *httpd, struct exchange *exchange, enum MHD_Result *out_result)
+{
+    if (httpd_within_rate(httpd, exchange))
+        return true;
+    note_overload(httpd);
+    *out_result = MHD_YES;
+    if (!httpd_hold(httpd, exchange))
+        *out_result = refuse_over_rate(httpd, exchange);
+    return false;
+}
+
+/* As refuse_now, for one who is not known. */
+static enum MHD_Result refuse_stranger(struct httpd *httpd, struct exchange *exchange,
+                                       const char *slug, const char *detail)
+{
+    enum MHD_Result result;
+    if (within_rate(httpd, exchange, &result))
+        return refuse_now(httpd, exchange, slug, detail);
+    return result;
 }
 
 /* ---- headers */
@@ -147,8 +181,13 @@ static enum MHD_Result admit_request(struct httpd *httpd, struct exchange *excha
 {
     bool has_body = exchange->announced != 0;
     struct httpd_settings *settings = &httpd->settings;
-    switch (api_admit(settings->app, settings->db, httpd->admitted, &exchange->request,
-                      &exchange->client, &exchange->reply)) {
+    enum MHD_Result result;
+    enum api_admission admission =
+        api_admit(settings->app, settings->db, httpd->admitted, &exchange->request,
+                  &exchange->client, &exchange->reply);
+    if (!within_rate(httpd, exchange, &result))
+        return result;
+    switch (admission) {
     case API_REFUSED: break;
     case API_PUBLIC:
         exchange->route.lane = API_LANE_INLINE;
@@ -194,9 +233,10 @@ static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *excha
     exchange->address = guest_address(guest);
     exchange->stage = STAGE_BODY;
     if (!take_head(httpd, exchange, method, version))
-        return refuse_now(httpd, exchange, "bad-request",
-                          "The head of the request is not HTTP/1.1 as RFC 9112 writes it, or does "
-                          "not say where the body ends.");
+        return refuse_stranger(
+            httpd, exchange, "bad-request",
+            "The head of the request is not HTTP/1.1 as RFC 9112 writes it, or does "
+            "not say where the body ends.");
     if (welcome == GUEST_SHARE_FULL)
         return refuse_now(httpd, exchange, "rate-limited",
                           "This address has as many connections as one may.");
@@ -205,9 +245,9 @@ static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *excha
     if (atomic_load(&httpd->draining))
         return refuse_now(httpd, exchange, "shutting-down", "The server is shutting down.");
     if (strlen(request->path) + strlen(request->query) > EXCHANGE_URI_BYTES)
-        return refuse_now(httpd, exchange, "uri-too-long", "The address is over 8 KiB.");
+        return refuse_stranger(httpd, exchange, "uri-too-long", "The address is over 8 KiB.");
     if (exchange->headers_lost)
-        return refuse_now(httpd, exchange, "headers-too-large", "The headers are over 8 KiB.");
+        return refuse_stranger(httpd, exchange, "headers-too-large", "The headers are over 8 KiB.");
     enum MHD_Result result = admit_request(httpd, exchange);
     if (!exchange->answered && exchange->stage == STAGE_BODY &&
         exchange->route.lane == API_LANE_STREAM)
@@ -350,6 +390,7 @@ enum MHD_Result httpd_on_request(void *context, struct MHD_Connection *connectio
     switch (exchange->stage) {
     case STAGE_NEW: return begin_request(httpd, exchange, connection, method, version);
     case STAGE_HELD: return after_hold(httpd, exchange);
+    case STAGE_OVER_RATE: return refuse_over_rate(httpd, exchange);
     case STAGE_WAITING: return httpd_send_reply(httpd, exchange);
     case STAGE_BODY:
     case STAGE_DISCARD:

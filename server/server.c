@@ -335,6 +335,8 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
         .connections = (unsigned)config->connections,
         .connections_per_ip = (unsigned)config->connections_per_ip,
         .connections_per_client = (unsigned)config->connections_per_client,
+        .client_rate = (unsigned)config->client_rate,
+        .address_rate = (unsigned)config->address_rate,
         .head_timeout_s = (unsigned)config->head_timeout_s,
         .idle_timeout_s = (unsigned)config->idle_timeout_s,
         .pace = {config->body_timeout_s, config->least_rate, config->body_deadline_s,
