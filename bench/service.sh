@@ -5,7 +5,7 @@ server=
 
 serve() { # waits until it listens; sets server and base
     rm -f "$work/port"
-    "$bin/tacet" serve --data "$work/data" --listen 127.0.0.1:0 --port-file "$work/port" >/dev/null 2>"$work/log" &
+    "$bin/tacet" serve --data "$work/data" --listen 127.0.0.1:0 --port-file "$work/port" --client-rate 0 >/dev/null 2>"$work/log" &
     server=$!
     for _ in $(seq 6000); do [ -s "$work/port" ] && break; sleep 0.1; done
     [ -s "$work/port" ] || { cat "$work/log" >&2; exit 1; }

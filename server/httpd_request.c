@@ -1,4 +1,4 @@
-/* A request from its head to its reply. libmicrohttpd has one poll thread.
+/* A request from its head to its reply, on the one thread that runs libmicrohttpd.
  *
  * DESIGN. The library calls on_request again and again for one request: once with the headers, for
  * each piece of the body, at its end, and after each resume. exchange->stage says where we are.
