@@ -146,8 +146,11 @@ struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count
     while (!lane->first && !lane->stopping)
         pthread_cond_wait(&lane->arrived, &lane->lock);
     for (; lane->first && weight < most; count++) {
+        unsigned next = weight_of(lane, lane->first->oldest);
+        if (count > 0 && next >= most)
+            break;
         *end = take_one(lane);
-        weight += weight_of(lane, *end);
+        weight += next;
         end = &(*end)->next;
     }
     pthread_mutex_unlock(&lane->lock);

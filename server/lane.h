@@ -54,7 +54,8 @@ void lane_push(struct lane *lane, struct exchange *exchange);
 
 /* Blocks until an exchange may be taken. Returns a list of at most MOST, which ends when their
  * weights reach MOST, and their number in *out_count: of every caller its oldest, then of every
- * caller its next, and so on. NULL when the lane is stopping and nothing may be taken. */
+ * caller its next, and so on. One that weighs MOST by itself comes alone, so that who waits for
+ * another does not wait for it too. NULL when the lane is stopping and nothing may be taken. */
 struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count);
 
 /* Frees the places of LIST, which lane_take gave. */

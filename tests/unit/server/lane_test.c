@@ -170,6 +170,26 @@ Test(lane, a_large_body_weighs_as_much_as_many_small_ones)
     empty_lane(&lane);
 }
 
+/* Small ones that were there before it go first, without it. */
+Test(lane, what_fills_a_commit_by_itself_comes_alone)
+{
+    static struct exchange greedy[2], polite[2];
+    struct lane lane;
+    unsigned count;
+    lane_init(&lane, (struct lane_limits){.places = 20, .each = 10, .light = 100});
+    greedy[0].body.size = greedy[1].body.size = 200; /* weighs as much as three */
+    queue_up(&lane, polite, 1, POLITE);
+    queue_up(&lane, greedy, 2, GREEDY);
+    queue_up(&lane, &polite[1], 1, POLITE);
+    struct exchange *const order[] = {&polite[0], &greedy[0], &polite[1], &greedy[1]};
+    for (int i = 0; i < 4; i++) {
+        struct exchange *list = lane_take(&lane, 3, &count);
+        cr_expect(count == 1 && list == order[i], "turn %d", i);
+        lane_release(&lane, list);
+    }
+    empty_lane(&lane);
+}
+
 /* A caller is forgotten with its last place, and many do not meet. */
 Test(lane, many_callers_come_and_go)
 {
