@@ -42,14 +42,26 @@ enum db_status digests_begin(struct db *db, char error[DB_ERROR_SIZE])
     return status;
 }
 
+enum db_status digests_begin_notes(struct db *db, char error[DB_ERROR_SIZE])
+{
+    enum db_status status = note_key(db);
+    (void)error;
+    if (status == DB_OK)
+        status = db_run(db,
+                        "INSERT INTO meta (name, value) VALUES ('answers-from', '0') "
+                        "ON CONFLICT DO NOTHING",
+                        NULL, 0, NULL, NULL);
+    return status == DB_OK ? digest_all(db, &answers_note_table) : status;
+}
+
 static enum db_status copy_key_name(void *context, const struct db_row *row)
 {
     return db_row_copy(row, 0, context, KEY_NAME_SIZE) ? DB_OK : DB_FAILED;
 }
 
-static enum db_status bind_key(struct db *db, void *context)
+enum db_status digests_key_fits(struct db *db, char error[DB_ERROR_SIZE])
 {
-    char ours[KEY_NAME_SIZE], noted[KEY_NAME_SIZE] = "", *error = context;
+    char ours[KEY_NAME_SIZE], noted[KEY_NAME_SIZE] = "";
     static const char find[] = "SELECT value FROM meta WHERE name = 'digest-key'";
     enum db_status status = db_one(db, find, NULL, 0, copy_key_name, noted);
     digest_key_name(db, ours);
@@ -61,11 +73,18 @@ static enum db_status bind_key(struct db *db, void *context)
                  "was kept with it");
         return DB_FAILED;
     }
+    return status;
+}
+
+static enum db_status bind_key(struct db *db, void *context)
+{
+    char *error = context;
+    enum db_status status = digests_key_fits(db, error);
     if (status != DB_NONE)
         return status;
     status = db_one(db, "SELECT 1 FROM clients LIMIT 1", NULL, 0, listing_ignore, NULL);
     if (status == DB_NONE)
-        return note_key(db);
+        return digests_begin_notes(db, error);
     if (status == DB_OK)
         snprintf(error, DB_ERROR_SIZE, "the database does not say which signing.key it has");
     return DB_FAILED;

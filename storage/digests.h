@@ -13,14 +13,22 @@ extern const struct table q_releases_table;             /* q_releases.c */
 extern const struct table q_sealed_table;               /* the secret of a Q-release */
 extern const struct table aggregation_parameters_table; /* aggregations.c */
 
-/* All of them, and answers_table; ends in NULL. */
+/* All of them, and answers_table, but answers_note_table; ends in NULL. */
 extern const struct table *const digests_tables[];
 
 /* Gives every row a digest, and the database its key: the upgrade from the version without. */
 enum db_status digests_begin(struct db *db, char error[DB_ERROR_SIZE]);
 
-/* Notes in a database without clients which key its digests have. DB_FAILED: another key, or the
- * note is gone; ERROR says so. */
+/* Makes the notes of a database, where they are missing, and gives them digests: the upgrade from
+ * the version without. */
+enum db_status digests_begin_notes(struct db *db, char error[DB_ERROR_SIZE]);
+
+/* Reads which key the digests of DB have. DB_NONE: it does not say. DB_FAILED: another key, and
+ * ERROR says so. */
+enum db_status digests_key_fits(struct db *db, char error[DB_ERROR_SIZE]);
+
+/* Makes the notes of a database without clients. DB_FAILED: it has another key, or its notes are
+ * gone; ERROR says so. */
 enum db_status digests_bind(struct db *db, char error[DB_ERROR_SIZE]);
 
 #endif

@@ -10,13 +10,28 @@
 
 #define ROWS_VERSION    12 /* entries and answers become rows */
 #define DIGESTS_VERSION 17 /* rows have digests */
+#define NOTES_VERSION   20 /* notes have digests */
+
+/* Reads all pages but those of uploads before the first one is written, and the key's name where
+ * there is one. What rows say is checked by the steps that rewrite them, and after the upgrade. */
+static enum db_status upgrade_check(struct db *db, char error[DB_ERROR_SIZE])
+{
+    static const char *const but[] = {"upload_chunks", NULL};
+    enum db_status status = db_check(db, but);
+    if (status == DB_OK)
+        return db_optional(digests_key_fits(db, error));
+    snprintf(error, DB_ERROR_SIZE, "nothing was upgraded: %.220s", db_last_error(db));
+    return status;
+}
 
 enum db_status storage_upgrade(struct db *db, char error[DB_ERROR_SIZE])
 {
     static const struct migrate_step steps[] = {
+        {0, upgrade_check},
         {ROWS_VERSION, ledger_upgrade},
         {ROWS_VERSION, answers_upgrade},
         {DIGESTS_VERSION, digests_begin},
+        {NOTES_VERSION, digests_begin_notes},
     };
     enum db_status status = migrate(db, steps, sizeof steps / sizeof *steps, error);
     return status == DB_OK ? digests_bind(db, error) : status;

@@ -5,8 +5,9 @@
 #include "storage/db/db.h"
 
 /* Brings the database of DB to the schema of this program: migrate (migrate.h) with the steps that
- * SQL cannot do. Not DB_OK: ERROR holds a sentence, and every version that was not applied whole
- * has left no trace. */
+ * SQL cannot do. Before it changes anything it reads all tables and indexes, but the bytes of
+ * uploads, and the name of the key. Not DB_OK: ERROR holds a sentence, and every version that was
+ * not applied whole has left no trace. */
 enum db_status storage_upgrade(struct db *db, char error[DB_ERROR_SIZE]);
 
 /* Reads what ledger_verify and answers_verify do not: every other table with its indexes, but the

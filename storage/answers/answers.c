@@ -107,12 +107,41 @@ struct prune_work {
     int64_t rowids[PRUNED_AT_ONCE];
 };
 
+struct answers_note {
+    char name[16], value[24];
+};
+
+static const struct column note_columns[] = {
+    COLUMN(answers_note, name, TEXT),
+    COLUMN(answers_note, value, TEXT),
+};
+
+const struct table answers_note_table =
+    TABLE_DIGESTED("meta", answers_note, note_columns, TABLE_ALL(note_columns), "digest", 1, 0);
+
 enum db_status answers_kept_from(struct db *db, int64_t *out_ms)
 {
-    *out_ms = 0;
-    return db_optional(db_one(db,
-                              "SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'answers-from'",
-                              NULL, 0, listing_integer, out_ms));
+    struct answers_note note = {.value = "0"};
+    enum db_status status =
+        table_find(db, &answers_note_table, "WHERE name = 'answers-from'", NULL, 0, &note);
+    *out_ms = strtoll(note.value, NULL, 10);
+    return db_owed(status);
+}
+
+/* Notes a later time. One that is damaged is not replaced. */
+static enum db_status note_from(struct db *db, int64_t from_ms)
+{
+    struct answers_note note = {.name = "answers-from"};
+    unsigned char digest[DIGEST_SIZE];
+    int64_t noted_ms;
+    enum db_status status = answers_kept_from(db, &noted_ms);
+    if (status != DB_OK || noted_ms >= from_ms)
+        return status;
+    snprintf(note.value, sizeof note.value, "%lld", (long long)from_ms);
+    table_digest(db, &answers_note_table, &note, digest);
+    return db_owed(db_change(
+        db, "UPDATE meta SET value = $2, digest = $3 WHERE name = $1",
+        DB_VALUES(db_text(note.name), db_text(note.value), db_bytes(digest, sizeof digest))));
 }
 
 /* Rows that were stored while keys had to name a time are seen after all of them are over. The
@@ -154,14 +183,7 @@ static enum db_status find_old(struct db *db, void *context)
 static enum db_status remove_old(struct db *db, void *context)
 {
     const struct prune_work *work = context;
-    char from[24];
-    snprintf(from, sizeof from, "%lld", (long long)work->sweep->from_ms);
-    enum db_status status =
-        db_optional(db_change(db,
-                              "INSERT INTO meta (name, value) VALUES ('answers-from', $1) "
-                              "ON CONFLICT (name) DO UPDATE SET value = excluded.value "
-                              "WHERE CAST(excluded.value AS INTEGER) > CAST(meta.value AS INTEGER)",
-                              DB_VALUES(db_text(from))));
+    enum db_status status = note_from(db, work->sweep->from_ms);
     for (unsigned i = 0; i < work->count && status == DB_OK; i++) {
         unsigned first = i;
         while (i + 1 < work->count && work->rowids[i + 1] == work->rowids[i] + 1)

@@ -43,8 +43,11 @@ enum db_status answers_find_since(struct db *db, const char *client, const char 
 
 /* ---- removal */
 
+extern const struct table answers_note_table; /* meta, where the time below is noted */
+
 /* Reads the time before which answers may have been removed; 0: none was. A key that names an
- * earlier time must not be answered any more. */
+ * earlier time must not be answered any more. DB_FAILED: or the note is damaged or gone, and
+ * db_last_error says so. */
 enum db_status answers_kept_from(struct db *db, int64_t *out_ms);
 
 #define ANSWERS_EARLY_MS INT64_C(3600000) /* a key may name a time so far ahead of the clock */

@@ -10,6 +10,7 @@ struct migration {
     int64_t target;
     const struct migrate_step *steps;
     unsigned count;
+    bool begun; /* the first version is at hand */
     char *error;
 };
 
@@ -55,6 +56,11 @@ static enum db_status apply_next(struct db *db, void *context)
     if (m->version >= m->target || (!is_empty && m->version < schema->oldest))
         return DB_NONE;
     int64_t next = is_empty ? m->target : m->version + 1;
+    if (!is_empty && !m->begun)
+        status = run_steps(db, m, 0);
+    if (status != DB_OK)
+        return status;
+    m->begun = true;
     status =
         run_statements(db, is_empty ? schema->tables : schema->steps[m->version - schema->oldest]);
     if (status == DB_OK && !is_empty)

@@ -4,7 +4,8 @@
 
 #include "storage/db/db.h"
 
-/* Work in C that belongs to VERSION and runs behind its statements, in their transaction. Not
+/* Work in C that belongs to VERSION and runs behind its statements, in their transaction. Work of
+ * version 0 runs before the first of them that a database needs which has tables already. Not
  * DB_OK: ERROR may hold a sentence, and the version is not applied. */
 struct migrate_step {
     int version;

@@ -67,7 +67,10 @@ static const char q_releases_end_once[] =
     " BEGIN SELECT RAISE(ABORT, 'a release never changes, and ends once'); END";
 
 static const char *const tables[] = {
-    "CREATE TABLE meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    "CREATE TABLE meta ("
+    " name TEXT NOT NULL PRIMARY KEY,"
+    " value TEXT NOT NULL,"
+    " digest BLOB NOT NULL DEFAULT x'') STRICT",
 
     "CREATE TABLE clients ("
     " id TEXT NOT NULL PRIMARY KEY,"
@@ -460,8 +463,14 @@ static const char *const with_removal[] = {
     "DROP TRIGGER answers_stay", answers_stay, answers_from_grows, answers_from_stays, NULL,
 };
 
-static const char *const *const steps[] = {to_rows,           without_blocks, with_coverage,
-                                           with_descriptions, with_random,    with_digests,
-                                           with_fixed_rows,   with_removal,   NULL};
+/* Notes get digests, from storage/digests.c behind this statement. */
+static const char *const with_notes[] = {
+    "ALTER TABLE meta ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    NULL,
+};
+
+static const char *const *const steps[] = {
+    to_rows,      without_blocks,  with_coverage, with_descriptions, with_random,
+    with_digests, with_fixed_rows, with_removal,  with_notes,        NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

@@ -21,7 +21,7 @@
 #define DAY_MS    (24 * HOUR_MS)
 #define BEGIN_MS  INT64_C(1800000000000) /* 2027-01-15 08:00 */
 #define STATE     "{\"state\":[0.01,-0.02,0.03,0.04]}"
-#define KEY_BYTES 40
+#define KEY_BYTES 48
 
 static struct fixture *f;
 static _Atomic int64_t clock_ms;

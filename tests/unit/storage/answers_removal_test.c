@@ -241,6 +241,45 @@ Test(removal, a_damaged_row_stops_it, .init = open_store, .fini = close_store)
     cr_expect_eq(count_answers(), 2);
 }
 
+/* A time that fell back would let keys of removed answers be answered again. */
+Test(removal, a_damaged_note_of_the_time_is_an_error_and_is_never_replaced, .init = open_store,
+     .fini = close_store)
+{
+    static const char *const damages[] = {
+        "UPDATE meta SET value = '1795478400001' WHERE name = 'answers-from'",
+        "UPDATE meta SET value = '179547840000' WHERE name = 'answers-from'",
+        "UPDATE meta SET digest = zeroblob(16) WHERE name = 'answers-from'",
+        "UPDATE meta SET digest = x'' WHERE name = 'answers-from'",
+        "DELETE FROM meta WHERE name = 'answers-from'",
+    };
+    int64_t ms;
+    put("2026-11-20-a", TODAY - 4 * DAY_MS);
+    struct answers_sweep sweep = sweep_of(TODAY);
+    prune_all(&sweep);
+    cr_assert_eq(kept_from(), TODAY);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER answers_from_grows"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER answers_from_stays"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "CREATE TABLE kept AS SELECT * FROM meta"), DB_OK);
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+        put("2026-11-24-b", TODAY);
+        cr_assert_eq(fixture_sql(f.db, damages[i]), DB_OK);
+        cr_expect_eq(answers_kept_from(f.db, &ms), DB_FAILED, "%s", damages[i]);
+        if (i < 4)
+            cr_expect_str_eq(db_damage(f.db), "meta answers-from");
+        struct answers_sweep later = sweep_of(TODAY + 2 * DAY_MS);
+        cr_expect_eq(answers_prune(f.db, &later), DB_FAILED);
+        cr_expect(is_there("2026-11-24-b"));
+        cr_assert_eq(fixture_sql(f.db, "DELETE FROM meta"), DB_OK);
+        cr_assert_eq(fixture_sql(f.db, "INSERT INTO meta SELECT * FROM kept"), DB_OK);
+        cr_expect_eq(kept_from(), TODAY);
+        struct answers_sweep again = sweep_of(TODAY + 2 * DAY_MS + (int64_t)i);
+        prune_all(&again);
+        cr_expect_eq(count_answers(), 0);
+        cr_assert_eq(fixture_sql(f.db, "DELETE FROM meta"), DB_OK);
+        cr_assert_eq(fixture_sql(f.db, "INSERT INTO meta SELECT * FROM kept"), DB_OK);
+    }
+}
+
 /* ---- failures and kills: what is gone was noted before as over */
 
 static const char *const mixed[] = {"2026-11-20-a", "2026-11-23-b", "c", "2026-11-22-d"};

@@ -66,8 +66,9 @@ Test(head, never_falls, .init = open_durable, .fini = close_durable)
     for (int i = 0; i < 6; i++) {
         cr_assert_eq(fixture_debit(i % 2 ? other : f.db, account.id, 1, 0, NULL), DB_OK);
         cr_expect_eq(db_noted_entries(f.db), 2 + i);
-        cr_assert_eq(fixture_sql(i % 2 ? f.db : other, "INSERT INTO meta VALUES ('x', 'y')"),
-                     DB_OK);
+        cr_assert_eq(
+            fixture_sql(i % 2 ? f.db : other, "INSERT INTO meta (name, value) VALUES ('x', 'y')"),
+            DB_OK);
         cr_assert_eq(fixture_sql(f.db, "DELETE FROM meta WHERE name = 'x'"), DB_OK);
         cr_expect_eq(db_noted_entries(other), 2 + i);
     }

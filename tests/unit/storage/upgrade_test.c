@@ -537,6 +537,97 @@ Test(upgrade, a_damaged_directory_is_left_as_it_is)
     }
 }
 
+static char *read_whole(const char *path, size_t *out_size)
+{
+    FILE *file = fopen(path, "rb");
+    cr_assert_not_null(file);
+    fseek(file, 0, SEEK_END);
+    *out_size = (size_t)ftell(file);
+    rewind(file);
+    char *bytes = malloc(*out_size + 1);
+    cr_assert_eq(fread(bytes, 1, *out_size, file), *out_size);
+    fclose(file);
+    return bytes;
+}
+
+/* Upgrades the closed file of F and closes it again. */
+static enum db_status upgrade_closed(struct fixture *f, unsigned char key_byte,
+                                     char error[DB_ERROR_SIZE])
+{
+    unsigned char key[DB_KEY_SIZE];
+    memset(key, key_byte, sizeof key);
+    struct db_settings settings = {.location = f->path, .not_durable = true, .digest_key = key};
+    f->store = db_store_new(&db_driver_sqlite, &settings);
+    f->db = fixture_connect(f);
+    enum db_status status = storage_upgrade(f->db, error);
+    db_close(f->db);
+    db_store_free(f->store);
+    return status;
+}
+
+static void close_file(struct fixture *f)
+{
+    db_close(f->db);
+    db_store_free(f->store);
+}
+
+/* Damage in an index, which no step of an upgrade reads. */
+Test(upgrade, a_damaged_page_is_found_before_anything_is_written)
+{
+    struct fixture f;
+    char error[DB_ERROR_SIZE] = "";
+    size_t size, again_size;
+    old_open_golden(&f);
+    cr_assert_eq(fixture_sql(f.db, "INSERT INTO clients VALUES ('cli_zzzz', '', '', x'', 77, 0)"),
+                 DB_OK);
+    int64_t page = count_of(f.db, "SELECT (rootpage - 1) * (SELECT page_size FROM "
+                                  "pragma_page_size) FROM sqlite_schema WHERE name = "
+                                  "'clients_by_time'");
+    close_file(&f);
+    FILE *file = fopen(f.path, "r+b");
+    cr_assert_not_null(file);
+    fseek(file, (long)page + 3, SEEK_SET); /* the page's count of cells, and what follows */
+    static const unsigned char none[5];
+    cr_assert_eq(fwrite(none, sizeof none, 1, file), 1);
+    fclose(file);
+    char *before = read_whole(f.path, &size);
+    cr_expect_eq(upgrade_closed(&f, 0, error), DB_FAILED);
+    cr_expect_not_null(strstr(error, "nothing was upgraded"), "%s", error);
+    char *after = read_whole(f.path, &again_size);
+    cr_assert_eq(again_size, size);
+    cr_expect_eq(memcmp(before, after, size), 0);
+    free(before);
+    free(after);
+    f.store = db_store_new(&db_driver_sqlite, &(struct db_settings){.location = f.path});
+    f.db = fixture_connect(&f);
+    cr_expect_eq(count_of(f.db, "SELECT max(version) FROM schema_versions"), OLD_VERSION);
+    fixture_close(&f);
+}
+
+/* The newest step writes digests, which only the right key may do. */
+Test(upgrade, another_key_is_found_before_anything_is_written)
+{
+    struct fixture f;
+    char error[DB_ERROR_SIZE] = "";
+    fixture_open(&f, &db_driver_sqlite);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER answers_from_stays"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DELETE FROM meta WHERE name = 'answers-from'"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "ALTER TABLE meta DROP COLUMN digest"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DELETE FROM schema_versions"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "INSERT INTO schema_versions VALUES (19)"), DB_OK);
+    close_file(&f);
+    cr_expect_eq(upgrade_closed(&f, 1, error), DB_FAILED);
+    cr_expect_not_null(strstr(error, "another signing.key"), "%s", error);
+    f.store = db_store_new(&db_driver_sqlite, &(struct db_settings){.location = f.path});
+    f.db = fixture_connect(&f);
+    cr_expect_eq(count_of(f.db, "SELECT max(version) FROM schema_versions"), 19);
+    upgrade(f.db); /* the right one goes on */
+    int64_t ms = -1;
+    cr_expect_eq(answers_kept_from(f.db, &ms), DB_OK, "%s", db_last_error(f.db));
+    cr_expect_eq(ms, 0);
+    fixture_close(&f);
+}
+
 /* ---- the tables of an upgraded directory, and directories that are too old */
 
 static enum db_status keep_text(void *context, const struct db_row *row)
