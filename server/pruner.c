@@ -3,13 +3,16 @@
 #include "server/pruner.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/api.h"
 #include "memory/memory.h"
 #include "server/clock.h"
 #include "server/database.h"
 #include "server/log.h"
+#include "storage/answers/answers.h"
 #include "storage/db/db.h"
 
 #define IDLE_MS 10000
@@ -25,18 +28,29 @@ struct pruner {
     struct app *app;
     struct db *db;
     struct pruner_clocks clocks;
+    char told[PRUNER_TOLD]; /* the last failure that the log has */
 };
 
 bool pruner_trusts(struct pruner_clocks *clocks, int64_t wall_ms, int64_t steady_ms,
                    bool *out_leapt)
 {
-    int64_t ahead = wall_ms - clocks->wall_ms - (steady_ms - clocks->steady_ms);
+    bool first = clocks->steady_ms == 0; /* the service may have been off for a day */
+    int64_t passed = first ? DAY_MS - HOUR_MS : steady_ms - clocks->steady_ms;
+    int64_t ahead = wall_ms - clocks->wall_ms - passed;
     *out_leapt = clocks->wall_ms > 0 && ahead > HOUR_MS;
     if (*out_leapt)
         clocks->wait_until_ms = steady_ms + DAY_MS;
     clocks->wall_ms = wall_ms;
     clocks->steady_ms = steady_ms;
     return steady_ms >= clocks->wait_until_ms;
+}
+
+bool pruner_tells(char told[PRUNER_TOLD], const char *why)
+{
+    if (strncmp(told, why, PRUNER_TOLD - 1) == 0)
+        return false;
+    snprintf(told, PRUNER_TOLD, "%s", why);
+    return why[0] != '\0';
 }
 
 /* Removes some answers. True when there are more. */
@@ -46,12 +60,17 @@ static bool prune_once(struct pruner *pruner)
     bool trusts = pruner_trusts(&pruner->clocks, clock_now_ms(), clock_now_us() / 1000, &leapt);
     if (leapt)
         log_event(LOG_LEVEL_WARN, "clock-leapt",
-                  "note=\"the clock went ahead by more than an hour: no answer is removed for a "
-                  "day\"");
+                  "note=\"the clock is far ahead of its last look, or of what was stored last: "
+                  "nothing is removed for a day\"");
     if (!trusts)
         return false;
+    const char *why = "";
     if (!api_prune(pruner->app, pruner->db, &more))
-        log_event(LOG_LEVEL_WARN, "prune-failed", "why=\"%s\"", db_last_error(pruner->db));
+        why = db_last_error(pruner->db);
+    if (pruner_tells(pruner->told, why))
+        log_event(LOG_LEVEL_WARN, "prune-failed", "why=\"%s\"", why);
+    else
+        (void)db_damage(pruner->db); /* the log has it */
     database_heed(pruner->db);
     return more;
 }
@@ -86,6 +105,7 @@ struct pruner *pruner_start(struct app *app, struct db *db)
     struct pruner *pruner = memory_new(1, sizeof *pruner);
     pruner->app = app;
     pruner->db = db;
+    (void)answers_newest(db, &pruner->clocks.wall_ms);
     pthread_mutex_init(&pruner->lock, NULL);
     clock_condition_init(&pruner->changed);
     if (pthread_create(&pruner->thread, NULL, pruner_run, pruner) == 0)

@@ -11,15 +11,23 @@ struct pruner;
 
 /* What a removal believes of the clock: what is removed cannot come back. */
 struct pruner_clocks {
-    int64_t wall_ms, steady_ms; /* at the last look; 0 before the first */
-    int64_t wait_until_ms;      /* of the steady clock */
+    int64_t wall_ms;       /* at the last look; before the first, when something was stored last */
+    int64_t steady_ms;     /* at the last look; 0 before the first */
+    int64_t wait_until_ms; /* of the steady clock */
 };
 
-/* True when removals may go by the wall clock, which shows WALL_MS. After it went ahead of the
- * steady clock by more than an hour they wait for a day, in which it can be put right. *OUT_LEAPT:
- * it did since the last look. */
+/* True when removals may go by the wall clock, which shows WALL_MS. They wait for a day, in which
+ * it can be put right, after it went ahead of the steady clock by more than an hour, or when it is
+ * at the first look more than a day ahead of what was stored last. *OUT_LEAPT: it did since the
+ * last look. */
 bool pruner_trusts(struct pruner_clocks *clocks, int64_t wall_ms, int64_t steady_ms,
                    bool *out_leapt);
+
+#define PRUNER_TOLD 256 /* bytes of an error */
+
+/* True when WHY is to be logged: it is not what TOLD holds, which it becomes. "" is never logged.
+ */
+bool pruner_tells(char told[PRUNER_TOLD], const char *why);
 
 /* Starts the thread. APP and DB, a connection for it alone, outlive it. NULL: no thread can be
  * started. */

@@ -144,6 +144,13 @@ static enum db_status note_from(struct db *db, int64_t from_ms)
         DB_VALUES(db_text(note.name), db_text(note.value), db_bytes(digest, sizeof digest))));
 }
 
+enum db_status answers_newest(struct db *db, int64_t *out_ms)
+{
+    *out_ms = 0;
+    return db_optional(db_one(db, "SELECT created_ms FROM answers ORDER BY rowid DESC LIMIT 1",
+                              NULL, 0, listing_integer, out_ms));
+}
+
 /* Rows that were stored while keys had to name a time are seen after all of them are over. The
  * others stay: their keys name no time, or one that a wrong clock allowed. */
 static bool see_placed(void *context, const void *row)
@@ -166,23 +173,15 @@ static bool see_placed(void *context, const void *row)
 static enum db_status find_old(struct db *db, void *context)
 {
     struct prune_work *work = context;
-    int64_t last = 0;
-    enum db_status status =
-        table_list(db, &placed_table, "WHERE rowid > $1 ORDER BY rowid LIMIT $2",
-                   DB_VALUES(db_integer(work->seen), db_integer(PRUNED_AT_ONCE)), see_placed, work);
-    if (status != DB_OK || work->rows > 0 || work->ended)
-        return status;
-    /* When the newest rows are removed, places are used again. */
-    status =
-        db_one(db, "SELECT coalesce(max(rowid), 0) FROM answers", NULL, 0, listing_integer, &last);
-    if (last < work->seen)
-        work->seen = 0;
-    return status;
+    return table_list(db, &placed_table, "WHERE rowid > $1 ORDER BY rowid LIMIT $2",
+                      DB_VALUES(db_integer(work->seen), db_integer(PRUNED_AT_ONCE)), see_placed,
+                      work);
 }
 
 static enum db_status remove_old(struct db *db, void *context)
 {
-    const struct prune_work *work = context;
+    struct prune_work *work = context;
+    int64_t last = 0;
     enum db_status status = note_from(db, work->sweep->from_ms);
     for (unsigned i = 0; i < work->count && status == DB_OK; i++) {
         unsigned first = i;
@@ -192,6 +191,11 @@ static enum db_status remove_old(struct db *db, void *context)
             db_change(db, "DELETE FROM answers WHERE rowid BETWEEN $1 AND $2",
                       DB_VALUES(db_integer(work->rowids[first]), db_integer(work->rowids[i]))));
     }
+    if (status == DB_OK)
+        status = db_one(db, "SELECT coalesce(max(rowid), 0) FROM answers", NULL, 0, listing_integer,
+                        &last);
+    if (last < work->seen) /* the places of the newest rows are used again */
+        work->seen = last;
     return status;
 }
 

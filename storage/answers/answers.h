@@ -50,6 +50,9 @@ extern const struct table answers_note_table; /* meta, where the time below is n
  * db_last_error says so. */
 enum db_status answers_kept_from(struct db *db, int64_t *out_ms);
 
+/* Reads when the newest answer was stored; 0: there is none. */
+enum db_status answers_newest(struct db *db, int64_t *out_ms);
+
 #define ANSWERS_EARLY_MS INT64_C(3600000) /* a key may name a time so far ahead of the clock */
 
 struct answers_sweep {
