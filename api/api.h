@@ -24,9 +24,10 @@ struct app *api_open(const struct api_settings *settings);
 /* Frees APP; its secret key is wiped. NULL is fine. */
 void api_close(struct app *app);
 
-/* Removes some of the answers that are older than settings say; does nothing where answers are kept
- * for ever. *out_more: there is more to do at once. DB is a connection outside of any transaction;
- * one thread at a time. False: db_last_error says why nothing was removed. */
+/* Removes some of the answers, and folds some of the ledger's debits, that are older than settings
+ * say; does nothing with what is kept for ever. *out_more: there is more to do at once. DB is a
+ * connection outside of any transaction; one thread at a time. False: db_last_error says why one of
+ * both was not done. */
 bool api_prune(struct app *app, struct db *db, bool *out_more);
 
 /* ---- one request */

@@ -81,6 +81,10 @@ static const struct flag SETTINGS[] = {
      "a teacher's answers are kept so long, and their keys, which must name their time, are then "
      "refused (docs/operating.md); 0 keeps answers for ever",
      ENV},
+    {"keep-entries", AS_COUNT(keep_entries_days, 0, 36500), "0", "DAYS",
+     "debits of the ledger that are older are added up, and no longer stand one by one "
+     "(docs/operating.md); 0 keeps them for ever",
+     ENV},
     {"world", AS_LIST(worlds, FLAG_LIST_MAX), "", "NAME=COMMAND",
      "a world that is a program (docs/worlds.md); may be repeated, and the variable holds one a "
      "line",

@@ -53,7 +53,7 @@ bool pruner_tells(char told[PRUNER_TOLD], const char *why)
     return why[0] != '\0';
 }
 
-/* Removes some answers. True when there are more. */
+/* Removes some answers and folds some debits. True when there are more. */
 static bool prune_once(struct pruner *pruner)
 {
     bool more = false, leapt = false;

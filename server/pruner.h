@@ -1,4 +1,5 @@
-/* Removes answers whose time is over (--keep-answers), on a thread of its own. */
+/* Removes answers whose time is over (--keep-answers), and folds such debits of the ledger
+ * (--keep-entries), on a thread of its own. */
 #ifndef TACET_SERVER_PRUNER_H
 #define TACET_SERVER_PRUNER_H
 

@@ -196,6 +196,7 @@ static bool open_app(struct server *server, struct server_trouble trouble)
         .max_states_per_query = (uint32_t)config->max_states_per_query,
         .max_experts_per_dataset = (uint32_t)config->max_experts_per_dataset,
         .keep_answers_days = (uint32_t)config->keep_answers_days,
+        .keep_entries_days = (uint32_t)config->keep_entries_days,
         .answers_from_ms = server->answers_from_ms,
         .cors_origins = config->cors_origins,
         .version = TACET_VERSION,
@@ -303,13 +304,14 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
         return false;
     server->helpers = helpers_start(helper_count(workers));
     server->runner = runner_start(app, many, workers, server->helpers, server->metrics);
-    if (config->keep_answers_days > 0) {
+    bool prunes = config->keep_answers_days > 0 || config->keep_entries_days > 0;
+    if (prunes) {
         if (!connect_many(server, single, 1, trouble))
             return false;
         server->pruner = pruner_start(app, single[0]);
     }
     bool started = server->events && server->pool && server->plans && server->uploads &&
-                   server->runner && (server->pruner || config->keep_answers_days == 0);
+                   server->runner && (server->pruner || !prunes);
     if (!started)
         snprintf(trouble.text, trouble.size, "no more threads can be started");
     return started;

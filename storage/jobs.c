@@ -45,7 +45,7 @@ static const struct column job_columns[] = {
     COLUMN(job_row, started_ms, INTEGER),
     COLUMN(job_row, finished_ms, INTEGER),
     COLUMN(job_row, attempts, INTEGER),
-    COLUMN(job_row, shown_return, REAL),
+    {"coalesce(shown_return, 0)", COLUMN_REAL, offsetof(struct job_row, shown_return), 0, NULL},
     {"shown_return IS NOT NULL", COLUMN_FLAG, offsetof(struct job_row, has_shown_return), 0, NULL},
 };
 

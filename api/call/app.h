@@ -26,9 +26,9 @@ struct app {
     struct shelf *q_releases;
     struct teacher_noise *noise;
     struct passes *passes;
-    /* Earlier answers may be gone. Only grows; raised by api_prune, which alone has the other. */
+    /* Earlier answers may be gone. Only grows; raised by api_prune, which alone has the others. */
     _Atomic int64_t answers_from_ms;
-    int64_t answers_seen;                      /* the last row of answers that it has seen */
+    int64_t answers_seen, entries_seen;        /* the last rows that it has seen */
     char page_tags[PAGE_FILES][PAGE_TAG_SIZE]; /* ETags of the embedded files */
 };
 

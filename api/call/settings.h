@@ -18,6 +18,7 @@ struct api_settings {
     uint32_t max_states_per_query;    /* default 1024 */
     uint32_t max_experts_per_dataset; /* default 100000 */
     uint32_t keep_answers_days;       /* 0: for ever */
+    uint32_t keep_entries_days;       /* 0: for ever */
     int64_t answers_from_ms;          /* what answers_kept_from says of the database */
     const char *cors_origins;         /* comma-separated allow-list, "" for none */
     const char *version;

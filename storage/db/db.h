@@ -177,6 +177,9 @@ enum db_status db_check(struct db *db, const char *const *but);
 /* What the last failure on this connection was, for the log; "" when there was none. */
 const char *db_last_error(const struct db *db);
 
+/* Gives DB_FAILED, and db_last_error says WHERE and WHAT: a caller found stored rows damaged. */
+enum db_status db_fail(struct db *db, const char *where, const char *what);
+
 /* The row whose digest did not hold (digest.h) since the last call, by its table and key, for the
  * log; "" when there was none. The text lives until the next such row. */
 const char *db_damage(struct db *db);

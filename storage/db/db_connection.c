@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,12 @@ enum db_status db_check(struct db *db, const char *const *but)
 const char *db_last_error(const struct db *db)
 {
     return db->fault.text;
+}
+
+enum db_status db_fail(struct db *db, const char *where, const char *what)
+{
+    snprintf(db->fault.text, sizeof db->fault.text, "%.80s: %.160s", where, what);
+    return DB_FAILED;
 }
 
 const char *db_damage(struct db *db)

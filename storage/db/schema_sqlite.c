@@ -26,12 +26,29 @@ static const char create_entries[] =
     " hash BLOB NOT NULL,"
     " PRIMARY KEY (account, sequence)) STRICT";
 
+/* Debits become folds, or go when the fold that counts them stands: the number of the first entry
+ * that it counts is behind the first 41 bytes of its event (ledger_fold.h). */
+static const char index_folds[] = "CREATE INDEX ledger_folds ON ledger_entries (account, sequence)"
+                                  " WHERE kind = 'folded'";
 static const char entries_stay[] =
     "CREATE TRIGGER ledger_entries_stay BEFORE DELETE ON ledger_entries"
+    " WHEN OLD.kind NOT IN ('debit', 'folded') OR coalesce("
+    "(SELECT CAST(substr(event, 42) AS INTEGER) FROM ledger_entries WHERE kind = 'folded'"
+    " AND account = OLD.account AND sequence > OLD.sequence ORDER BY sequence LIMIT 1)"
+    " > OLD.sequence, 1)"
     " BEGIN SELECT RAISE(ABORT, 'entries of the ledger are never removed'); END";
 static const char entries_fixed[] =
     "CREATE TRIGGER ledger_entries_fixed BEFORE UPDATE ON ledger_entries"
+    " WHEN OLD.kind <> 'debit' OR NEW.kind <> 'folded' OR NEW.account <> OLD.account"
+    " OR NEW.sequence <> OLD.sequence OR NEW.time_ms <> OLD.time_ms OR NEW.hash <> OLD.hash"
+    " OR NEW.spent_units < OLD.spent_units OR NEW.spent_delta < OLD.spent_delta"
     " BEGIN SELECT RAISE(ABORT, 'entries of the ledger never change'); END";
+/* An account's row that fell back would number new entries like old ones, which may be folded. */
+static const char entries_follow[] =
+    "CREATE TRIGGER ledger_entries_follow BEFORE INSERT ON ledger_entries"
+    " WHEN EXISTS (SELECT 1 FROM ledger_entries WHERE kind = 'folded' AND account = NEW.account"
+    " AND sequence >= NEW.sequence)"
+    " BEGIN SELECT RAISE(ABORT, 'an entry of this number was folded'); END";
 
 static const char create_descriptions[] =
     "CREATE TABLE dataset_descriptions ("
@@ -133,8 +150,10 @@ static const char *const tables[] = {
     " digest BLOB NOT NULL DEFAULT x'',"
     " PRIMARY KEY (client, key)) STRICT",
 
+    index_folds,
     entries_stay,
     entries_fixed,
+    entries_follow,
     "CREATE TRIGGER ledger_accounts_stay BEFORE DELETE ON ledger_accounts"
     " BEGIN SELECT RAISE(ABORT, 'accounts of the ledger are never removed'); END",
     "CREATE TRIGGER ledger_holds_stay BEFORE DELETE ON ledger_holds"
@@ -469,8 +488,19 @@ static const char *const with_notes[] = {
     NULL,
 };
 
+/* Old debits may be folded. */
+static const char *const with_folds[] = {
+    "DROP TRIGGER ledger_entries_stay",
+    "DROP TRIGGER ledger_entries_fixed",
+    index_folds,
+    entries_stay,
+    entries_fixed,
+    entries_follow,
+    NULL,
+};
+
 static const char *const *const steps[] = {
-    to_rows,      without_blocks,  with_coverage, with_descriptions, with_random,
-    with_digests, with_fixed_rows, with_removal,  with_notes,        NULL};
+    to_rows,         without_blocks, with_coverage, with_descriptions, with_random, with_digests,
+    with_fixed_rows, with_removal,   with_notes,    with_folds,        NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

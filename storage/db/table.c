@@ -38,12 +38,10 @@ static bool take_bytes(const void *bytes, size_t size, bool owned, char **out)
     return *out;
 }
 
-/* True when VALUE is of the type that COLUMN has in the schema, or NULL. On a damaged page it may
- * be of another. */
+/* True when VALUE is of the type that COLUMN has in the schema. On a damaged page it may be of
+ * another, or NULL, which no column is. */
 static bool value_fits(const struct column *column, const struct db_value *value)
 {
-    if (value->type == DB_NULL)
-        return true;
     switch (column->kind) {
     case COLUMN_INTEGER:
     case COLUMN_COUNT:

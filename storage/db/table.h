@@ -6,7 +6,7 @@
 #include "storage/db/db.h"
 
 enum column_kind {
-    COLUMN_TEXT,    /* char[SIZE], with its NUL; NULL reads as "" */
+    COLUMN_TEXT,    /* char[SIZE], with its NUL */
     COLUMN_POINTER, /* char *: a text of any length. table_find allocates it, table_list lends it */
     COLUMN_BYTES,   /* unsigned char[SIZE]: exactly that many bytes */
     COLUMN_BLOB,    /* char * that ends in a NUL, with its size_t at offset SIZE; otherwise like

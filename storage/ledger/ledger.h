@@ -160,10 +160,11 @@ enum ledger_entry_kind {
     LEDGER_ENTRY_LIMIT,
     LEDGER_ENTRY_DEBIT,
     LEDGER_ENTRY_HOLD,
-    LEDGER_ENTRY_SETTLE
+    LEDGER_ENTRY_SETTLE,
+    LEDGER_ENTRY_FOLDED /* many debits (ledger_fold.h) */
 };
 
-/* "open", "limit", "debit", "hold" or "settle". */
+/* "open", "limit", "debit", "hold", "settle" or "folded". */
 const char *ledger_entry_kind_name(enum ledger_entry_kind kind);
 
 /* Finds the kind NAME of a ledger entry. False: there is none. */
@@ -172,7 +173,7 @@ bool ledger_entry_kind_find(const char *name, enum ledger_entry_kind *out);
 /* One entry; the six effects are signed and add up to the account's balances. */
 struct ledger_entry {
     const char *account; /* texts are borrowed, for the callback */
-    int64_t sequence;    /* 1, 2, ... without gaps */
+    int64_t sequence;    /* 1, 2, ... without gaps; of a fold, the last that it counts */
     int64_t time_ms;
     enum ledger_entry_kind kind;
     int64_t limit_units, spent_units, held_units;
@@ -190,7 +191,8 @@ enum db_status ledger_has_debits(struct db *db, const char *account, bool *out);
 
 typedef bool ledger_entry_fn(void *context, const struct ledger_entry *entry);
 
-/* Shows at most LIMIT entries of ACCOUNT from after SEQUENCE (0: the first), in order. */
+/* Shows the entries of ACCOUNT from after SEQUENCE (0: the first), in order, at least LIMIT if
+ * there are so many. A fold that counts SEQUENCE is shown too. */
 enum db_status ledger_entries(struct db *db, const char *account, int64_t sequence, unsigned limit,
                               ledger_entry_fn *each, void *context);
 

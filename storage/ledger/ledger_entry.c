@@ -7,11 +7,17 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "storage/ledger/ledger_fold.h"
 #include "storage/ledger/ledger_post.h"
 
 static const char *const kind_names[] = {
-    [LEDGER_ENTRY_OPEN] = "open", [LEDGER_ENTRY_LIMIT] = "limit",   [LEDGER_ENTRY_DEBIT] = "debit",
-    [LEDGER_ENTRY_HOLD] = "hold", [LEDGER_ENTRY_SETTLE] = "settle", NULL,
+    [LEDGER_ENTRY_OPEN] = "open",
+    [LEDGER_ENTRY_LIMIT] = "limit",
+    [LEDGER_ENTRY_DEBIT] = "debit",
+    [LEDGER_ENTRY_HOLD] = "hold",
+    [LEDGER_ENTRY_SETTLE] = "settle",
+    [LEDGER_ENTRY_FOLDED] = "folded",
+    NULL,
 };
 
 static const struct column entry_columns[] = {
@@ -38,7 +44,7 @@ const struct table ledger_entries_table =
 
 const char *ledger_entry_kind_name(enum ledger_entry_kind kind)
 {
-    assert((unsigned)kind <= LEDGER_ENTRY_SETTLE);
+    assert((unsigned)kind <= LEDGER_ENTRY_FOLDED);
     return kind_names[kind];
 }
 
@@ -247,7 +253,10 @@ static bool show_entry(void *context, const void *row)
 {
     struct entry_list *list = context;
     struct ledger_entry entry = *(const struct ledger_entry *)row;
+    struct ledger_fold fold;
     memcpy(entry.previous_hash, list->previous_hash, LEDGER_HASH_SIZE);
+    if (ledger_fold_read(&entry, &fold)) /* the entry before it may have been folded meanwhile */
+        memcpy(entry.previous_hash, fold.previous_hash, LEDGER_HASH_SIZE);
     memcpy(list->previous_hash, entry.hash, LEDGER_HASH_SIZE);
     return entry.sequence == list->after || list->each(list->context, &entry);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/ledger/ledger_fold.h"
 #include "storage/ledger/ledger_post.h"
 
 struct audit {
@@ -33,19 +34,29 @@ static void report_fault(struct audit *audit, const char *account, int64_t seque
     fault->sequence = sequence;
 }
 
-/* Before the sums of the account move. */
-static void audit_place(struct audit *audit, struct ledger_entry *entry)
+/* The hash of a fold is that of an entry that is gone. What it follows is known. */
+static bool follows_head(const struct audit *audit, struct ledger_entry *entry,
+                         const struct ledger_fold *fold)
+{
+    unsigned char hash[LEDGER_HASH_SIZE];
+    if (fold)
+        return memcmp(fold->previous_hash, audit->sums.head, LEDGER_HASH_SIZE) == 0;
+    memcpy(entry->previous_hash, audit->sums.head, LEDGER_HASH_SIZE);
+    ledger_entry_hash(entry, hash);
+    return memcmp(entry->hash, hash, LEDGER_HASH_SIZE) == 0;
+}
+
+/* Before the sums of the account move. FOLD: what ENTRY counts, NULL if it is no fold. */
+static void audit_place(struct audit *audit, struct ledger_entry *entry,
+                        const struct ledger_fold *fold)
 {
     const struct ledger_account *sums = &audit->sums;
-    unsigned char hash[LEDGER_HASH_SIZE];
-    if (audit->chained && entry->sequence != sums->entries + 1) {
+    if (audit->chained && (fold ? fold->first : entry->sequence) != sums->entries + 1) {
         report_fault(audit, sums->id, entry->sequence,
                      "an entry before this one is missing, or is there twice");
         audit->chained = false;
     }
-    memcpy(entry->previous_hash, sums->head, LEDGER_HASH_SIZE);
-    ledger_entry_hash(entry, hash);
-    if (audit->chained && memcmp(entry->hash, hash, LEDGER_HASH_SIZE) != 0)
+    if (audit->chained && !follows_head(audit, entry, fold))
         report_fault(audit, sums->id, entry->sequence,
                      "its hash is not that of what it says behind the entry before it");
     if ((entry->kind == LEDGER_ENTRY_OPEN) != (entry->sequence == 1))
@@ -100,11 +111,19 @@ static enum db_status audit_entry(void *context, const struct db_row *row)
         audit->entries++;
         return DB_OK;
     }
+    struct ledger_fold fold = {.first = entry.sequence};
+    bool is_fold = entry.kind == LEDGER_ENTRY_FOLDED;
+    if (is_fold && !ledger_fold_holds(audit->db, &entry, &fold)) {
+        report_fault(audit, sums->id, entry.sequence, "the fold is not as it was stored");
+        fold.first = entry.sequence;
+    }
+    int64_t count = is_fold ? entry.sequence - fold.first + 1 : 1;
     sum_entry(audit, 1, &entry);
     sum_hold(audit, &entry);
-    audit_place(audit, &entry);
-    audit->report->entries++;
-    sums->entries++;
+    audit_place(audit, &entry, is_fold ? &fold : NULL);
+    audit->report->entries += count;
+    audit->report->folded += is_fold ? count : 0;
+    sums->entries += count;
     if (!ledger_apply(sums, &entry))
         report_fault(audit, sums->id, entry.sequence, "breaks 0 <= spent + held <= limit");
     if (entry.kind == LEDGER_ENTRY_OPEN || entry.kind == LEDGER_ENTRY_LIMIT) {

@@ -14,6 +14,7 @@ struct ledger_fault {
 
 struct ledger_report {
     int64_t accounts, entries, open_holds;
+    int64_t folded;      /* of the entries, those that folds count */
     int64_t fault_count; /* 0: the ledger is whole */
     unsigned described;
     struct ledger_fault faults[LEDGER_FAULTS_MAX];
@@ -23,9 +24,9 @@ struct ledger_report {
 };
 
 /* Reads the whole ledger once, in one view, in constant memory: sequences have no gaps, hashes
- * chain, effects add up to the balances, 0 <= spent + held <= limit after every entry, open holds
- * add up to what is held, and no entry belongs to no account. DB_OK with the report filled;
- * some hundred thousand entries a second. */
+ * chain, folds (ledger_fold.h) have their digests, effects add up to the balances, 0 <= spent +
+ * held <= limit after every entry, open holds add up to what is held, and no entry belongs to no
+ * account. DB_OK with the report filled; some hundred thousand entries a second. */
 enum db_status ledger_verify(struct db *db, struct ledger_report *out);
 
 #endif

@@ -371,6 +371,46 @@ Test(retention, a_year_takes_the_room_of_its_days, .timeout = 120)
     cr_expect_leq(number("SELECT page_count FROM pragma_page_count"), pages + grown);
 }
 
+static void keep_both(struct api_settings *settings)
+{
+    keep_days(settings);
+    settings->keep_entries_days = DAYS;
+}
+
+/* Every question is paid: the ledger keeps the entries of its days, and one fold for each account,
+ * while balances, heads and the count of entries are those of all of them. */
+Test(retention, a_year_of_paid_questions_takes_the_room_of_its_days, .timeout = 120)
+{
+    enum { YEAR = 365, PER_DAY = 8, SETTLED = 2 * DAYS + 2 };
+    char key[KEY_BYTES], path[96];
+    fixture_restart(f, keep_both);
+    strcpy(path, teacher_of(1000, ""));
+    int64_t pages = 0, others = number(ENTRIES) + 1; /* the student's account is to be opened */
+    for (int day = 0; day < YEAR; day++) {
+        atomic_store(&clock_ms, BEGIN_MS + day * DAY_MS);
+        for (unsigned n = 0; n < PER_DAY; n++) {
+            write_year_key(day, n, key);
+            expect_status(ask(path, key, STATE), 200);
+        }
+        int64_t spent = number(SPENT);
+        prune();
+        cr_assert_eq(number(SPENT), spent);
+        int64_t kept = day < DAYS ? day + 1 : DAYS + 1;
+        int64_t folds = day > DAYS ? 2 : 0;
+        cr_assert_eq(number(ENTRIES), others + 2 * PER_DAY * kept + folds, "day %d", day);
+        if (day % 73 == 0)
+            fixture_restart(f, keep_both);
+        if (day == SETTLED)
+            pages = number("SELECT page_count FROM pragma_page_count");
+        fixture_forget(f);
+    }
+    cr_expect_eq(number("SELECT max(entries) FROM ledger_accounts"), 1 + YEAR * PER_DAY);
+    cr_expect_leq(number("SELECT page_count FROM pragma_page_count"), pages + 4);
+    struct response *verdict = fixture_post(f, "steward", "/v1/ledger:verify", NULL);
+    expect_status(verdict, 200);
+    cr_expect_eq(response_number(verdict, "/folded"), 2 * PER_DAY * (YEAR - DAYS - 1));
+}
+
 /* ---- at the same time */
 
 #define ASKERS 2

@@ -1,7 +1,6 @@
 /* Answers go when their time is over, and never before: dates in keys, the guards in the database,
  * every failing call, and kills between any two calls. */
 #include <criterion/criterion.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -322,37 +321,6 @@ Test(removal, is_whole_or_not_at_all_through_every_failing_call, .init = open_fa
     cr_expect_gt(failing, 6);
 }
 
-/* The process is killed at its call number KILLED_AT of begin, run or commit. */
-static unsigned killed_at, calls;
-
-static void count_call(void)
-{
-    if (++calls == killed_at)
-        raise(SIGKILL);
-}
-
-static enum db_status kill_begin(void *connection, bool will_write, struct db_fault *fault)
-{
-    count_call();
-    return db_driver_sqlite.begin(connection, will_write, fault);
-}
-
-static enum db_status kill_commit(void *connection, struct db_fault *fault)
-{
-    count_call();
-    enum db_status status = db_driver_sqlite.commit(connection, fault);
-    count_call();
-    return status;
-}
-
-static enum db_status kill_run(void *connection, const char *sql, const struct db_value *values,
-                               unsigned count, db_row_fn *each, void *context,
-                               struct db_fault *fault)
-{
-    count_call();
-    return db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
-}
-
 /* Prunes in another process, which is killed at call N. True: it ended before that. */
 static bool prune_until_killed(unsigned n)
 {
@@ -360,17 +328,12 @@ static bool prune_until_killed(unsigned n)
     pid_t child = fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
-        struct db_driver driver = db_driver_sqlite;
-        driver.begin = kill_begin;
-        driver.commit = kill_commit;
-        driver.run = kill_run;
         struct db_settings settings = {.location = f.path};
-        struct db_store *store = db_store_new(&driver, &settings);
+        struct db_store *store = db_store_new(&failing_driver, &settings);
         struct db *db = NULL;
         char error[DB_ERROR_SIZE];
         struct answers_sweep sweep = sweep_of(TODAY);
-        killed_at = n;
-        calls = 0;
+        failing_kill(n);
         if (db_open(store, &db, error) != DB_OK || answers_prune(db, &sweep) != DB_OK)
             _exit(1);
         _exit(0);

@@ -2,6 +2,7 @@
  * says. */
 #include "tests/unit/storage/failing_driver.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 static struct {
     unsigned left; /* calls until the failure; 0: not armed */
     enum db_status status;
-    bool ends_transaction, fired;
+    bool ends_transaction, kills, fired;
 } plan;
 
 void failing_arm(unsigned n, enum db_status status, bool ends_transaction)
@@ -19,6 +20,12 @@ void failing_arm(unsigned n, enum db_status status, bool ends_transaction)
     plan.status = status;
     plan.ends_transaction = ends_transaction;
     plan.fired = false;
+}
+
+void failing_kill(unsigned n)
+{
+    failing_arm(n, DB_FAILED, false);
+    plan.kills = true;
 }
 
 bool failing_fired(void)
@@ -31,6 +38,8 @@ static bool fails_now(struct db_fault *fault)
     if (plan.left == 0 || --plan.left != 0)
         return false;
     plan.fired = true;
+    if (plan.kills)
+        raise(SIGKILL);
     snprintf(fault->text, sizeof fault->text, "made to fail");
     return true;
 }
@@ -59,7 +68,10 @@ static enum db_status failing_commit(void *connection, struct db_fault *fault)
         db_driver_sqlite.rollback(connection);
         return plan.status;
     }
-    return db_driver_sqlite.commit(connection, fault);
+    enum db_status status = db_driver_sqlite.commit(connection, fault);
+    if (plan.kills && fails_now(fault))
+        return DB_FAILED;
+    return status;
 }
 
 static void failing_rollback(void *connection)

@@ -11,6 +11,10 @@ extern const struct db_driver failing_driver;
  */
 void failing_arm(unsigned n, enum db_status status, bool ends_transaction);
 
+/* The process is killed at the N-th call from now on, or right behind it if it is a commit that has
+ * ended by then. */
+void failing_kill(unsigned n);
+
 /* Whether the armed failure has happened. */
 bool failing_fired(void);
 

@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "storage/db/listing.h"
 #include "storage/db/migrate.h"
+#include "storage/ledger/ledger_fold.h"
 #include "storage/ledger/ledger_verify.h"
 #include "tests/unit/storage/failing_driver.h"
 #include "tests/unit/storage/fixture.h"
@@ -43,6 +45,8 @@ struct model {
         int64_t units[2];
     } holds[HOLDS];
     unsigned hold_count;
+    int64_t clock_ms; /* of the calls */
+    struct ledger_sweep sweep;
 };
 
 static void open_accounts(struct model *model, struct db *db)
@@ -50,12 +54,13 @@ static void open_accounts(struct model *model, struct db *db)
     memset(model, 0, sizeof *model);
     for (unsigned i = 0; i < ACCOUNTS; i++) {
         char name[16];
-        snprintf(name, sizeof name, "ds_%u", i);
-        struct ledger_account a = fixture_account(db, LEDGER_DATASET, name, NULL, 1000, 0);
+        snprintf(name, sizeof name, "tch_%u", i);
+        struct ledger_account a = fixture_account(db, LEDGER_TEACHER, name, NULL, 1000, 0);
         memcpy(model->accounts[i].id, a.id, ID_SIZE);
         model->accounts[i].limit = 1000;
         model->accounts[i].entries = 1;
     }
+    model->clock_ms = 2000;
 }
 
 static void compare(const struct model *model, struct db *db)
@@ -69,6 +74,15 @@ static void compare(const struct model *model, struct db *db)
         cr_assert_eq(a.entries, model->accounts[i].entries);
         cr_assert_leq(a.spent_units + a.held_units, a.limit_units);
     }
+}
+
+static int64_t count_folds(struct db *db)
+{
+    int64_t count = -1;
+    cr_assert_eq(db_one(db, "SELECT count(*) FROM ledger_entries WHERE kind = 'folded'", NULL, 0,
+                        listing_integer, &count),
+                 DB_OK);
+    return count;
 }
 
 /* One random call, what it gave, and what the model says it should have given. */
@@ -180,13 +194,15 @@ static enum db_status run_step(struct db *db, void *context)
                                      .epsilon = 1,
                                      .limit_units = step->units[0],
                                      .client = "cli_a",
-                                     .event = "{}"};
+                                     .event = "{}",
+                                     .now_ms = call->model->clock_ms};
         return ledger_set_limit(db, &limit, &step->verdict, NULL);
     }
     struct ledger_charge charge = {.count = step->count,
                                    .client = "cli_a",
                                    .resource = step->kind == DEBIT ? "qry_a" : step->name,
-                                   .event = "{}"};
+                                   .event = "{}",
+                                   .now_ms = call->model->clock_ms};
     for (unsigned i = 0; i < step->count; i++) {
         charge.prices[i].account = call->model->accounts[step->accounts[i]].id;
         charge.prices[i].units = step->units[i];
@@ -204,6 +220,7 @@ static enum db_status take_step(struct model *model, struct db *db, uint64_t *ra
     struct step step;
     struct call call = {model, &step};
     draw_step(&step, model, random);
+    model->clock_ms += (int64_t)fixture_random(random, 3);
     enum ledger_verdict expected = predict(model, &step);
     enum db_status status = db_transact(db, run_step, &call);
     if (status != DB_OK)
@@ -213,6 +230,17 @@ static enum db_status take_step(struct model *model, struct db *db, uint64_t *ra
     if (expected == LEDGER_OK)
         apply(model, &step);
     return DB_OK;
+}
+
+/* Folds what is older than a time that is drawn; sometimes as after a restart. */
+static enum db_status fold_some(struct model *model, struct db *db, uint64_t *random)
+{
+    struct ledger_sweep *sweep = &model->sweep;
+    if (fixture_random(random, 4) == 0)
+        sweep->seen = 0;
+    sweep->from_ms = model->clock_ms - (int64_t)fixture_random(random, 40);
+    sweep->now_ms = model->clock_ms;
+    return ledger_fold(db, sweep);
 }
 
 Test(ledger_model, long_random_sequences_agree, .init = open_sqlite, .fini = close_store)
@@ -225,8 +253,11 @@ Test(ledger_model, long_random_sequences_agree, .init = open_sqlite, .fini = clo
         bool drop = batch && fixture_random(&random, 4) == 0;
         before = model;
         cr_assert(!batch || db_begin_batch(f.db, true) == DB_OK);
-        for (int i = 0; i < 20; i++)
+        for (int i = 0; i < 20; i++) {
             cr_assert_eq(take_step(&model, f.db, &random), DB_OK, "%s", db_last_error(f.db));
+            if (fixture_random(&random, 8) == 0)
+                cr_assert_eq(fold_some(&model, f.db, &random), DB_OK, "%s", db_last_error(f.db));
+        }
         if (drop) {
             db_rollback_batch(f.db);
             model = before;
@@ -234,9 +265,10 @@ Test(ledger_model, long_random_sequences_agree, .init = open_sqlite, .fini = clo
             cr_assert(!batch || db_commit_batch(f.db) == DB_OK);
         }
         compare(&model, f.db);
+        fixture_audit(f.db);
     }
     cr_assert_gt(model.hold_count, 20);
-    fixture_audit(f.db);
+    cr_assert_gt(count_folds(f.db), 10);
     fixture_reopen(&f);
     compare(&model, f.db);
 }
@@ -250,7 +282,7 @@ static enum db_status some_steps(struct model *model, struct db *db, uint64_t *r
     enum db_status status = DB_OK;
     for (int i = 0; i < 6 && status == DB_OK; i++)
         status = take_step(model, db, random);
-    return status;
+    return status == DB_OK ? fold_some(model, db, random) : status;
 }
 
 /* The steps in one batch, run again when the batch was lost with DB_RETRY. The model keeps what the
@@ -353,10 +385,23 @@ static void *race(void *context)
     return NULL;
 }
 
-static void race_connections(struct racer racers[THREADS], const char *account, int64_t limit)
+/* Folds all that there is until the limit is reached. */
+static void *race_folds(void *context)
 {
-    pthread_t threads[THREADS];
+    struct racer *racer = context;
+    struct ledger_sweep sweep = {.from_ms = INT64_MAX, .now_ms = INT64_MAX};
+    for (int i = 0; i < TRIES && !racer->failed; i++)
+        racer->failed = ledger_fold(racer->db, &sweep) != DB_OK;
+    return NULL;
+}
+
+static void race_connections(struct racer racers[THREADS], struct racer *folder,
+                             const char *account, int64_t limit)
+{
+    pthread_t threads[THREADS], fold_thread;
     int64_t paid = 0;
+    if (folder)
+        cr_assert_eq(pthread_create(&fold_thread, NULL, race_folds, folder), 0);
     for (unsigned i = 0; i < THREADS; i++) {
         racers[i].account = account;
         cr_assert_eq(pthread_create(&threads[i], NULL, race, &racers[i]), 0);
@@ -365,6 +410,11 @@ static void race_connections(struct racer racers[THREADS], const char *account, 
         pthread_join(threads[i], NULL);
         cr_assert_not(racers[i].failed, "%s", db_last_error(racers[i].db));
         paid += racers[i].paid;
+    }
+    if (folder) {
+        pthread_join(fold_thread, NULL);
+        cr_assert_not(folder->failed, "%s", db_last_error(folder->db));
+        cr_assert_gt(count_folds(f.db), 0);
     }
     struct ledger_account after;
     cr_assert_eq(ledger_find(f.db, account, &after), DB_OK);
@@ -378,9 +428,11 @@ Test(ledger_model, racing_threads_never_pass_the_limit, .init = open_sqlite, .fi
     struct ledger_account a = fixture_account(f.db, LEDGER_TEACHER, "tch_a", NULL, 1000, 0);
     for (unsigned i = 0; i < THREADS; i++)
         racers[i].db = fixture_connect(&f);
-    race_connections(racers, a.id, 1000);
+    struct racer folder = {.db = fixture_connect(&f)};
+    race_connections(racers, &folder, a.id, 1000);
     for (unsigned i = 0; i < THREADS; i++)
         db_close(racers[i].db);
+    db_close(folder.db);
 }
 
 /* Two stores over one file have no common gate, like two processes. */
@@ -395,7 +447,7 @@ Test(ledger_model, racing_stores_never_pass_the_limit, .init = open_sqlite, .fin
         stores[i] = db_store_new(&db_driver_sqlite, &settings);
         cr_assert_eq(db_open(stores[i], &racers[i].db, error), DB_OK, "%s", error);
     }
-    race_connections(racers, a.id, 1000);
+    race_connections(racers, NULL, a.id, 1000);
     for (unsigned i = 0; i < THREADS; i++) {
         db_close(racers[i].db);
         db_store_free(stores[i]);

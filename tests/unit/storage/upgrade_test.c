@@ -613,6 +613,8 @@ Test(upgrade, another_key_is_found_before_anything_is_written)
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER answers_from_stays"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DELETE FROM meta WHERE name = 'answers-from'"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "ALTER TABLE meta DROP COLUMN digest"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER ledger_entries_follow"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP INDEX ledger_folds"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DELETE FROM schema_versions"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "INSERT INTO schema_versions VALUES (19)"), DB_OK);
     close_file(&f);
