@@ -2,9 +2,10 @@
  * transaction that is committed without waiting for the disk. One thread; the figure bounds what
  * the committer can answer in a second.
  *
- *   bench_query [queries [to a transaction [days that answers are kept]]]
+ *   bench_query [queries [to a transaction [days that answers are kept [and entries]]]]
  *
- * With days, keys name a time, a second passes with each query, and as many answers are removed.
+ * With days, keys name a time, a second passes with each query, and as many answers are removed, or
+ * entries folded.
  *
  * Counted instead of timed (valgrind --tool=callgrind), the difference of two runs is the same on
  * any machine: instructions of 8,000 queries less those of 4,000, divided by 4,000. */
@@ -162,6 +163,7 @@ int main(int argc, char **argv)
     unsigned long batch = argc > 2 ? strtoul(argv[2], NULL, 10) : BATCH;
     unsigned days = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
     need(batch > 0, "a number of queries to a transaction");
+    unsigned entries_days = argc > 4 ? (unsigned)strtoul(argv[4], NULL, 10) : 0;
     if (argc > 3)
         own_clock_ms = 1800000000000;
     char directory[] = "/tmp/tacet-bench-XXXXXX", location[64], error[DB_ERROR_SIZE], path[96];
@@ -179,6 +181,7 @@ int main(int argc, char **argv)
                                .max_states_per_query = 1024,
                                .max_experts_per_dataset = 1000,
                                .keep_answers_days = days,
+                               .keep_entries_days = entries_days,
                                .cors_origins = "",
                                .version = "bench"};
     struct app *app = api_open(&api);

@@ -41,6 +41,7 @@ struct config {
     uint64_t max_body_bytes;
     uint64_t max_upload_bytes;
     uint64_t max_policy_bytes;
+    uint64_t client_disk_bytes; /* 0: no limit */
     uint64_t max_buffered_bytes;
     uint64_t max_states_per_query;
     uint64_t max_experts_per_dataset;

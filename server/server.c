@@ -193,6 +193,7 @@ static bool open_app(struct server *server, struct server_trouble trouble)
         .max_body_bytes = config->max_body_bytes,
         .max_upload_bytes = config->max_upload_bytes,
         .max_policy_bytes = config->max_policy_bytes,
+        .client_disk_bytes = config->client_disk_bytes,
         .max_states_per_query = (uint32_t)config->max_states_per_query,
         .max_experts_per_dataset = (uint32_t)config->max_experts_per_dataset,
         .keep_answers_days = (uint32_t)config->keep_answers_days,

@@ -145,6 +145,11 @@ static enum db_status put_policy(struct db *db, void *context)
         return status;
     memcpy(row.dataset, p->dataset, strlen(p->dataset));
     table_digest(db, &expert_policies_table, &row, digest);
+    status = db_owed(db_change(
+        db, "UPDATE experts SET stored_bytes = $3 WHERE dataset = $1 AND number = $2",
+        DB_VALUES(db_text(p->dataset), db_integer(row.number), db_integer((int64_t)p->size))));
+    if (status != DB_OK)
+        return status;
     return db_run(db,
                   "INSERT INTO expert_policies (dataset, number, bytes, stored_ms, digest) "
                   "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (dataset, number) "

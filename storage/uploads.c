@@ -44,14 +44,42 @@ enum db_status uploads_begin(struct db *db, const char *dataset, const char *cli
     return db_transact(db, begin_upload, &work);
 }
 
+struct chunk_work {
+    const char *upload;
+    uint32_t sequence;
+    const void *bytes;
+    size_t size;
+};
+
+static enum db_status add_chunk(struct db *db, void *context)
+{
+    const struct chunk_work *work = context;
+    enum db_status status = db_change(
+        db, "UPDATE uploads SET stored_bytes = stored_bytes + $2 WHERE id = $1 AND place = 0",
+        DB_VALUES(db_text(work->upload), db_integer((int64_t)work->size)));
+    if (status != DB_OK)
+        return status;
+    return db_run(db, "INSERT INTO upload_chunks (upload, sequence, bytes) VALUES ($1, $2, $3)",
+                  DB_VALUES(db_text(work->upload), db_integer(work->sequence),
+                            db_bytes(work->bytes, work->size)),
+                  NULL, NULL);
+}
+
 enum db_status uploads_chunk(struct db *db, const char *upload, uint32_t sequence,
                              const void *bytes, size_t size)
 {
     assert(size <= UPLOAD_CHUNK_MAX);
-    return db_change(db,
-                     "INSERT INTO upload_chunks (upload, sequence, bytes) "
-                     "SELECT id, $2, $3 FROM uploads WHERE id = $1 AND place = 0",
-                     DB_VALUES(db_text(upload), db_integer(sequence), db_bytes(bytes, size)));
+    return db_transact(db, add_chunk, &(struct chunk_work){upload, sequence, bytes, size});
+}
+
+enum db_status uploads_size(struct db *db, const char *client, int64_t *out_bytes)
+{
+    *out_bytes = 0;
+    return db_one(db,
+                  "SELECT (SELECT coalesce(sum(stored_bytes), 0) FROM uploads WHERE client = $1) + "
+                  "(SELECT coalesce(sum(stored_bytes), 0) FROM experts WHERE owner = $1 AND "
+                  "stored_bytes > 0)",
+                  DB_VALUES(db_text(client)), listing_integer, out_bytes);
 }
 
 /* ---- committing */

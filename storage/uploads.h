@@ -21,6 +21,9 @@ enum db_status uploads_begin(struct db *db, const char *dataset, const char *cli
 enum db_status uploads_chunk(struct db *db, const char *upload, uint32_t sequence,
                              const void *bytes, size_t size);
 
+/* The bytes that CLIENT has in uploads, also staged ones, and in experts' policies. */
+enum db_status uploads_size(struct db *db, const char *client, int64_t *out_bytes);
+
 /* What the upload turned out to hold. EXPERTS[i] is the name of the expert that its chunks call i;
  * names are distinct. */
 struct upload_summary {

@@ -15,6 +15,7 @@ struct api_settings {
     uint64_t max_body_bytes;          /* of a JSON request; default 1 MiB */
     uint64_t max_upload_bytes;        /* of an upload as sent; default 4 GiB */
     uint64_t max_policy_bytes;        /* of an uploaded network; default 16 MiB */
+    uint64_t client_disk_bytes;       /* of all uploads and networks of a client; 0: no limit */
     uint32_t max_states_per_query;    /* default 1024 */
     uint32_t max_experts_per_dataset; /* default 100000 */
     uint32_t keep_answers_days;       /* 0: for ever */

@@ -14,6 +14,7 @@
 #include "storage/jobs.h"
 #include "storage/ledger/ledger.h"
 #include "storage/policies.h"
+#include "storage/uploads.h"
 
 const char *const dataset_sensitivities[] = {"private", "public", NULL};
 
@@ -123,6 +124,23 @@ enum problem dataset_of_call(struct call *call, struct dataset_row *out)
     if (call_is(call, ROLE_STEWARD))
         return dataset_of_owner(call, id, out);
     return dataset_find(call, id, out);
+}
+
+enum problem dataset_check_disk(struct call *call, size_t size)
+{
+    uint64_t most = call->app->settings.client_disk_bytes;
+    int64_t used = 0;
+    if (most == 0)
+        return PROBLEM_NONE;
+    enum db_status status = uploads_size(call->db, call->caller.id, &used);
+    if (status != DB_OK)
+        return call_db(call, status);
+    if (size <= most && (uint64_t)used <= most - size)
+        return PROBLEM_NONE;
+    return call_problem(call, PROBLEM_CLIENT_DISK_FULL,
+                        "You store %lld bytes of uploads and experts' policies on this server, and "
+                        "may store %llu. This would be more. Nothing of it was stored.",
+                        (long long)used, (unsigned long long)most);
 }
 
 /* ---- showing */

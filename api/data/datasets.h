@@ -78,6 +78,10 @@ extern const char dataset_uncovered_note[];
 /* Finds the dataset {id} if the caller may see it; PROBLEM_NOT_FOUND otherwise. */
 enum problem dataset_of_call(struct call *call, struct dataset_row *out);
 
+/* Refuses SIZE further bytes of the caller's where they would not fit in what one client may
+ * store. */
+enum problem dataset_check_disk(struct call *call, size_t size);
+
 /* The problem that VERDICT, which is not DATASET_OK, means for the caller. SEALED is the sentence
  * for a sealed dataset. */
 enum problem dataset_refused(struct call *call, enum dataset_verdict verdict, const char *sealed);

@@ -35,8 +35,13 @@ enum problem api_experts_put_policy(struct call *call)
                                       .max_experts = call->app->settings.max_experts_per_dataset,
                                       .now_ms = call->now_ms};
     enum dataset_verdict verdict = DATASET_UNKNOWN;
-    enum db_status status = datasets_put_policy(call->db, &put, &verdict);
+    enum db_status status = DB_OK;
+    problem = dataset_check_disk(call, size);
+    if (problem == PROBLEM_NONE)
+        status = datasets_put_policy(call->db, &put, &verdict);
     free(bytes);
+    if (problem != PROBLEM_NONE)
+        return problem;
     if (status != DB_OK)
         return call_db(call, status);
     if (verdict == DATASET_EXPERTS_LIMIT)

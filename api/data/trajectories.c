@@ -170,6 +170,9 @@ static enum problem upload_flush(struct upload *upload)
     if (upload->used == 0)
         return PROBLEM_NONE;
     struct call *call = upload->call;
+    enum problem problem = dataset_check_disk(call, upload->used);
+    if (problem != PROBLEM_NONE)
+        return problem;
     enum db_status status =
         uploads_chunk(call->db, upload->id, upload->chunks, upload->chunk, upload->used);
     upload->chunks++;
@@ -263,6 +266,7 @@ enum problem api_trajectories_prepare(struct call *call)
             PROBLEM_NONE ||
         (problem = check_type(call, upload->description, &table)) != PROBLEM_NONE ||
         (problem = upload_check_encoding(call, &encoding)) != PROBLEM_NONE ||
+        (problem = dataset_check_disk(call, 1)) != PROBLEM_NONE ||
         (problem = upload_begin(upload)) != PROBLEM_NONE)
         return problem;
     call_defer(call, upload_end, upload);

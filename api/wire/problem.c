@@ -42,6 +42,11 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
         {"body-too-large", 413, "The body is too large",
          "The body, as sent or decompressed, is larger than this server allows. Nothing of it was "
          "stored. Split an upload into several; each of them is stored whole or not at all."},
+    [PROBLEM_CLIENT_DISK_FULL] =
+        {"client-disk-full", 413, "The client's share of the disk is full",
+         "Each client may store so many bytes of uploads and experts' policies on this server, of "
+         "all datasets together. The upload would exceed them. Nothing of it was stored. Delete a "
+         "dataset, or ask the operator for a larger share (--client-disk)."},
     [PROBLEM_UNSUPPORTED_MEDIA_TYPE] =
         {"unsupported-media-type", 415, "The format of the body is not supported",
          "JSON endpoints take Content-Type: application/json. Uploads take application/x-ndjson or "

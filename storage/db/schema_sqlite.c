@@ -44,11 +44,11 @@ static const char entries_fixed[] =
     " OR NEW.spent_units < OLD.spent_units OR NEW.spent_delta < OLD.spent_delta"
     " BEGIN SELECT RAISE(ABORT, 'entries of the ledger never change'); END";
 /* An account's row that fell back would number new entries like old ones, which may be folded. */
-static const char entries_follow[] =
-    "CREATE TRIGGER ledger_entries_follow BEFORE INSERT ON ledger_entries"
-    " WHEN EXISTS (SELECT 1 FROM ledger_entries WHERE kind = 'folded' AND account = NEW.account"
-    " AND sequence >= NEW.sequence)"
-    " BEGIN SELECT RAISE(ABORT, 'an entry of this number was folded'); END";
+static const char accounts_follow[] =
+    "CREATE TRIGGER ledger_accounts_follow BEFORE UPDATE ON ledger_accounts"
+    " WHEN EXISTS (SELECT 1 FROM ledger_entries WHERE kind = 'folded' AND account = OLD.id"
+    " AND sequence > OLD.entries)"
+    " BEGIN SELECT RAISE(ABORT, 'the account has more entries than its row says'); END";
 
 static const char create_descriptions[] =
     "CREATE TABLE dataset_descriptions ("
@@ -82,6 +82,12 @@ static const char q_releases_end_once[] =
     "CREATE TRIGGER q_releases_end_once BEFORE UPDATE ON q_releases WHEN OLD.ended_ms <> 0"
     " OR NEW.ended_ms = 0 OR NEW.terms <> OLD.terms OR length(NEW.sealed) <> 0"
     " BEGIN SELECT RAISE(ABORT, 'a release never changes, and ends once'); END";
+
+/* What a client stores is a sum over one index. */
+static const char uploads_by_client[] =
+    "CREATE INDEX uploads_by_client ON uploads (client, stored_bytes)";
+static const char experts_by_owner[] =
+    "CREATE INDEX experts_by_owner ON experts (owner, stored_bytes) WHERE stored_bytes > 0";
 
 static const char *const tables[] = {
     "CREATE TABLE meta ("
@@ -153,7 +159,7 @@ static const char *const tables[] = {
     index_folds,
     entries_stay,
     entries_fixed,
-    entries_follow,
+    accounts_follow,
     "CREATE TRIGGER ledger_accounts_stay BEFORE DELETE ON ledger_accounts"
     " BEGIN SELECT RAISE(ABORT, 'accounts of the ledger are never removed'); END",
     "CREATE TRIGGER ledger_holds_stay BEFORE DELETE ON ledger_holds"
@@ -197,8 +203,10 @@ static const char *const tables[] = {
     " number INTEGER NOT NULL,"
     " name TEXT NOT NULL,"
     " owner TEXT NOT NULL,"
+    " stored_bytes INTEGER NOT NULL DEFAULT 0," /* of its policy */
     " PRIMARY KEY (dataset, number),"
     " UNIQUE (dataset, owner, name)) STRICT, WITHOUT ROWID",
+    experts_by_owner,
 
     "CREATE TABLE expert_policies ("
     " dataset TEXT NOT NULL,"
@@ -217,7 +225,9 @@ static const char *const tables[] = {
     " place INTEGER NOT NULL,"
     " chunks INTEGER NOT NULL,"
     " created_ms INTEGER NOT NULL,"
-    " experts BLOB NOT NULL) STRICT",
+    " experts BLOB NOT NULL,"
+    " stored_bytes INTEGER NOT NULL DEFAULT 0) STRICT",
+    uploads_by_client,
     "CREATE INDEX uploads_in_order ON uploads (dataset, place)",
     "CREATE INDEX uploads_unfinished ON uploads (id) WHERE place <= 0",
 
@@ -495,12 +505,25 @@ static const char *const with_folds[] = {
     index_folds,
     entries_stay,
     entries_fixed,
-    entries_follow,
+    accounts_follow,
+    NULL,
+};
+
+/* Uploads and experts' policies say how many bytes they are. */
+static const char *const with_sizes[] = {
+    "ALTER TABLE uploads ADD COLUMN stored_bytes INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE experts ADD COLUMN stored_bytes INTEGER NOT NULL DEFAULT 0",
+    "UPDATE uploads SET stored_bytes = (SELECT coalesce(sum(length(c.bytes)), 0)"
+    " FROM upload_chunks AS c WHERE c.upload = uploads.id)",
+    "UPDATE experts SET stored_bytes = coalesce((SELECT length(p.bytes) FROM expert_policies AS p"
+    " WHERE p.dataset = experts.dataset AND p.number = experts.number), 0)",
+    uploads_by_client,
+    experts_by_owner,
     NULL,
 };
 
 static const char *const *const steps[] = {
     to_rows,         without_blocks, with_coverage, with_descriptions, with_random, with_digests,
-    with_fixed_rows, with_removal,   with_notes,    with_folds,        NULL};
+    with_fixed_rows, with_removal,   with_notes,    with_folds,        with_sizes,  NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

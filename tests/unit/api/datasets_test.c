@@ -5,6 +5,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "storage/db/listing.h"
+#include "storage/uploads.h"
 #include "tests/unit/api/domain.h"
 
 #define GOOD                                                                                       \
@@ -300,5 +302,69 @@ Test(datasets, take_an_experts_policy_of_the_right_shape)
                                domain_path("/v1/datasets/%s/experts/a%%20b/policy", id),
                                NETWORK("[0,1]")),
                    "not-found");
+    fixture_close(f);
+}
+
+/* ---- a client's share of the disk */
+
+#define SHARE 4000
+
+static void share_disk(struct api_settings *settings)
+{
+    settings->client_disk_bytes = SHARE;
+}
+
+static int64_t stored_by(struct fixture *f, const char *role)
+{
+    int64_t bytes = -1;
+    cr_assert_eq(uploads_size(fixture_db(f), fixture_client(f, role), &bytes), DB_OK);
+    return bytes;
+}
+
+static int64_t chunk_bytes(struct fixture *f)
+{
+    int64_t bytes = -1;
+    cr_assert_eq(db_one(fixture_db(f), "SELECT coalesce(sum(length(bytes)), 0) FROM upload_chunks",
+                        NULL, 0, listing_integer, &bytes),
+                 DB_OK);
+    return bytes;
+}
+
+Test(datasets, of_one_client_take_its_share_of_the_disk_and_no_more)
+{
+    struct fixture *f = fixture_open_with(share_disk);
+    const char *id = domain_dataset(f, "private"), *other = domain_dataset(f, "private");
+    const char *network = domain_path("/v1/datasets/%s/experts/e1/policy", other);
+    char *large = domain_lines(1, 400), *small = domain_lines(1, 2);
+    expect_status(domain_upload(f, "contributor", id, small, 0, NULL), 201);
+    expect_status(fixture_put(f, "contributor", network, NETWORK("[0,1]")), 204);
+    int64_t used = stored_by(f, "contributor"), chunks = chunk_bytes(f);
+    cr_assert(used > chunks && chunks > 0, "networks count too");
+    struct response *refused = domain_upload(f, "contributor", other, large, 0, NULL);
+    expect_problem(refused, "client-disk-full");
+    cr_expect_eq(refused->status, 413);
+    cr_expect_not_null(strstr(refused->body, domain_path("store %lld bytes", (long long)used)));
+    cr_expect_not_null(strstr(refused->body, "may store 4000"));
+    cr_expect_eq(stored_by(f, "contributor"), used);
+    cr_expect_eq(chunk_bytes(f), chunks, "nothing of it was kept");
+    struct response *told = domain_upload(f, "contributor", other, small, 0, NULL);
+    for (int i = 0; told->status == 201; i++) { /* up to the last byte that fits */
+        cr_assert_lt(i, SHARE / 40);
+        used = stored_by(f, "contributor");
+        told = domain_upload(f, "contributor", other, small, 0, NULL);
+    }
+    expect_problem(told, "client-disk-full");
+    cr_expect_leq(stored_by(f, "contributor"), SHARE);
+    expect_problem(fixture_put(f, "contributor", network, NETWORK("[0,2]")), "client-disk-full");
+    expect_status(domain_upload(f, NULL, id, small, 0, NULL), 201); /* another client */
+    expect_status(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", other)), 204);
+    bool more = true;
+    while (more)
+        cr_assert_eq(uploads_purge(fixture_db(f), &more), DB_OK);
+    cr_expect_lt(stored_by(f, "contributor"), used);
+    expect_status(domain_upload(f, "contributor", id, small, 0, NULL), 201);
+    cr_expect_eq(stored_by(f, "contributor") + stored_by(f, "steward"), chunk_bytes(f));
+    free(large);
+    free(small);
     fixture_close(f);
 }

@@ -244,8 +244,6 @@ Test(ledger_fold, the_database_itself_refuses_another_way)
         "UPDATE ledger_entries SET kind = 'folded', spent_units = 0 WHERE kind = 'debit'",
         "UPDATE ledger_entries SET kind = 'folded', hash = zeroblob(32) WHERE kind = 'debit'",
         "UPDATE ledger_entries SET kind = 'folded', sequence = 99 WHERE kind = 'debit'",
-        "INSERT INTO ledger_entries SELECT account, 3, time_ms, 'debit', 0, 0, 0, 0, 0, 0, 0, 0, "
-        "client, resource, event, hash FROM ledger_entries WHERE kind = 'folded'",
     };
     spend(teacher.id, 1000, 4);
     spend(teacher.id, 5000, 1);
@@ -274,6 +272,8 @@ Test(ledger_fold, an_older_row_of_an_account_cannot_be_charged)
         for (int i = 0; i < 3; i++)
             cr_expect_neq(try_debit(teacher.id, 9000 + i), DB_OK, "folded %d", folded);
         cr_expect_gt(verify().fault_count, 0, "a start finds it");
+        if (folded) /* it does not let the right row in, either */
+            cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER ledger_accounts_follow"), DB_OK);
         cr_assert_eq(fixture_sql(f.db, "UPDATE ledger_accounts SET (entries, head, spent_units, "
                                        "spent_delta) = (SELECT entries, head, spent_units, "
                                        "spent_delta FROM new WHERE id = ledger_accounts.id)"),
@@ -334,7 +334,6 @@ Test(ledger_fold, that_changed_is_found)
     fold_before(2008);
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER ledger_entries_fixed"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER ledger_entries_stay"), DB_OK);
-    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER ledger_entries_follow"), DB_OK);
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
         snprintf(sql, sizeof sql, "UPDATE ledger_entries SET %s WHERE account = '%s' AND %s",
                  damages[i], teacher.id, "kind = 'folded'");
