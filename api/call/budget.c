@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "algos/privacy/answers/filter.h"
-#include "api/call/call.h"
 #include "api/json/json_text.h"
 
 static bool is_renyi(const struct ledger_account *account)
@@ -45,6 +44,46 @@ static double delta_of(const struct ledger_account *account, int64_t units, int6
     return own;
 }
 
+struct budget_sum budget_added_sum(const struct ledger_account *account, int64_t units,
+                                   int64_t delta_units)
+{
+    int64_t used = account->spent_units + account->held_units;
+    return (struct budget_sum){.epsilon = budget_epsilon_added(account, used, units),
+                               .delta = delta_of(account, units, delta_units)};
+}
+
+/* X rounded up to seven digits. */
+static double round_up(double x)
+{
+    if (!(x > 0))
+        return x;
+    double scale = pow(10, 6 - floor(log10(x)));
+    return ceil(x * scale) / scale;
+}
+
+struct budget_sum budget_least(double order, int64_t units, int64_t delta_units, double delta)
+{
+    struct budget_sum least = {.epsilon = round_up(filter_epsilon(order, units, delta)),
+                               .delta = fmax(delta, round_up(ledger_delta_value(delta_units)))};
+    struct filter filter;
+    for (int i = 0; i < 10; i++) { /* the limit of that epsilon may be rounded below UNITS */
+        if (filter_open(&filter, order, least.epsilon, least.delta) && filter.limit_units >= units)
+            break;
+        least.epsilon = round_up(fmax(least.epsilon, 1e-9) * (1 + 1e-6));
+    }
+    return least;
+}
+
+struct budget_sum budget_limit_for(const struct ledger_account *account, int64_t units,
+                                   int64_t delta_units)
+{
+    struct budget_sum least =
+        budget_least(account->renyi_order, account->spent_units + account->held_units + units,
+                     account->spent_delta + account->held_delta + delta_units, account->delta);
+    least.epsilon = fmax(least.epsilon, account->epsilon);
+    return least;
+}
+
 struct budget_sum budget_spent_sum(const struct ledger_account *account)
 {
     return (struct budget_sum){
@@ -59,7 +98,7 @@ json_t *budget_spent(const struct ledger_account *account)
     return budget_amount(sum.epsilon, sum.delta);
 }
 
-static json_t *budget_reserved(const struct ledger_account *account)
+json_t *budget_reserved(const struct ledger_account *account)
 {
     return budget_amount(budget_epsilon_added(account, account->spent_units, account->held_units),
                          delta_of(account, account->held_units, account->held_delta));
@@ -107,63 +146,4 @@ json_t *budget_json(const struct ledger_account *account)
     if (is_renyi(account))
         json_object_set_new(budget, "order", json_number(account->renyi_order));
     return budget;
-}
-
-static void add_violation(struct call *call, const struct ledger_part *part)
-{
-    const struct ledger_account *account = &part->account;
-    int64_t used = account->spent_units + account->held_units;
-    double more = budget_epsilon_added(account, used, part->requested_units);
-    double delta = delta_of(account, part->requested_units, part->requested_delta);
-    call_violated(call,
-                  json_pack("{s:s, s:o, s:o, s:o, s:o}", "account", account->id, "limit",
-                            budget_limit(account), "spent", budget_spent(account), "reserved",
-                            budget_reserved(account), "requested", budget_amount(more, delta)));
-}
-
-/* Makes the refusal with one sentence about the first account that cannot pay: what it has left and
- * what was requested. */
-static enum problem say_exhausted(struct call *call, const struct ledger_outcome *outcome)
-{
-    for (unsigned i = 0; i < outcome->count; i++) {
-        const struct ledger_part *part = &outcome->parts[i];
-        const struct ledger_account *account = &part->account;
-        if (part->violated) {
-            int64_t used = account->spent_units + account->held_units;
-            return call_problem(
-                call, PROBLEM_BUDGET_EXHAUSTED,
-                "The account %s has epsilon %.6g and delta %.6g left; this would cost epsilon "
-                "%.6g and delta %.6g. Nothing was charged.",
-                account->id, remaining_epsilon(account), remaining_delta(account),
-                budget_epsilon_added(account, used, part->requested_units),
-                delta_of(account, part->requested_units, part->requested_delta));
-        }
-    }
-    return call_problem(call, PROBLEM_BUDGET_EXHAUSTED,
-                        "The budget cannot pay. Nothing was charged.");
-}
-
-enum problem budget_refused(struct call *call, const struct ledger_outcome *outcome)
-{
-    for (unsigned i = 0; i < outcome->count; i++)
-        if (outcome->parts[i].violated)
-            add_violation(call, &outcome->parts[i]);
-    switch (outcome->verdict) {
-    case LEDGER_EXHAUSTED: return say_exhausted(call, outcome);
-    case LEDGER_RESERVED:
-        return call_problem(call, PROBLEM_BUDGET_RESERVED,
-                            "Jobs hold the budget that the accounts listed in violated would need. "
-                            "Nothing was charged.");
-    case LEDGER_NO_ACCOUNT:
-        return call_problem(call, PROBLEM_NO_BUDGET, "There is no account that could pay.");
-    case LEDGER_TOO_LOW:
-        return call_problem(call, PROBLEM_CONFLICT,
-                            "The limit cannot be below what is spent and reserved.");
-    case LEDGER_NO_HOLD:
-    case LEDGER_HOLD_TAKEN:
-    case LEDGER_OVER_HOLD:
-        return call_problem(call, PROBLEM_CONFLICT, "What was reserved has been settled already.");
-    case LEDGER_OK: break;
-    }
-    return call_problem(call, PROBLEM_INTERNAL_ERROR, "The ledger gave no verdict.");
 }

@@ -11,10 +11,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-#include "api/wire/problem.h"
 #include "storage/ledger/ledger.h"
-
-struct call;
 
 /* The epsilon of UNITS, the total that is spent of ACCOUNT; 0 for 0. */
 double budget_epsilon(const struct ledger_account *account, int64_t units);
@@ -29,6 +26,19 @@ struct budget_sum {
     double epsilon, delta;
 };
 
+/* What UNITS and DELTA_UNITS add to what is spent and held of ACCOUNT, as numbers. */
+struct budget_sum budget_added_sum(const struct ledger_account *account, int64_t units,
+                                   int64_t delta_units);
+
+/* The least limit, to seven digits, of an account of ORDER (0: basic) that pays for UNITS and
+ * DELTA_UNITS. Its delta is at least DELTA. */
+struct budget_sum budget_least(double order, int64_t units, int64_t delta_units, double delta);
+
+/* The least limit of ACCOUNT, not below the present one, with which it could pay for UNITS and
+ * DELTA_UNITS beside what is spent and held. */
+struct budget_sum budget_limit_for(const struct ledger_account *account, int64_t units,
+                                   int64_t delta_units);
+
 /* What is spent of ACCOUNT, as numbers. */
 struct budget_sum budget_spent_sum(const struct ledger_account *account);
 
@@ -38,15 +48,14 @@ struct budget_sum budget_remaining_sum(const struct ledger_account *account);
 /* What is spent of ACCOUNT, {"epsilon","delta"}. New reference. */
 json_t *budget_spent(const struct ledger_account *account);
 
+/* What jobs hold of ACCOUNT, {"epsilon","delta"}. New reference. */
+json_t *budget_reserved(const struct ledger_account *account);
+
 /* What remains of ACCOUNT, {"epsilon","delta"}. New reference. */
 json_t *budget_remaining(const struct ledger_account *account);
 
 /* {"account","unit","limit","spent","reserved","remaining","accounting"[,"order"]}. New reference.
  */
 json_t *budget_json(const struct ledger_account *account);
-
-/* The refusal that a verdict other than LEDGER_OK stands for: 403 budget-exhausted or 409
- * budget-reserved with "violated", 403 no-budget, 409 conflict. */
-enum problem budget_refused(struct call *call, const struct ledger_outcome *outcome);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/call/budget.h"
+#include "api/call/refusal.h"
 #include "api/data/dataset_budget.h"
 #include "api/data/datasets.h"
 #include "api/json/json_text.h"
@@ -56,7 +57,7 @@ static enum problem compose_spend(struct call *call, const struct ledger_account
     if (status != DB_OK)
         return call_db(call, status);
     if (outcome.verdict != LEDGER_OK)
-        return budget_refused(call, &outcome);
+        return refusal_make(call, &outcome, NULL);
     return PROBLEM_NONE;
 }
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/call/budget.h"
 #include "api/call/budget_price.h"
 #include "api/call/page.h"
+#include "api/call/refusal.h"
 #include "api/jobs/ask/job_advice.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
@@ -67,7 +67,7 @@ static enum problem hold_on(struct call *call, const struct ledger_account *acco
     if (status != DB_OK)
         return call_db(call, status);
     if (outcome.verdict != LEDGER_OK)
-        return budget_refused(call, &outcome);
+        return refusal_make(call, &outcome, NULL);
     return PROBLEM_NONE;
 }
 
@@ -268,7 +268,7 @@ static enum problem release_hold(struct call *call, const struct job_row *job)
     if (status != DB_OK)
         return call_db(call, status);
     if (outcome.verdict != LEDGER_OK)
-        return budget_refused(call, &outcome);
+        return refusal_make(call, &outcome, NULL);
     return PROBLEM_NONE;
 }
 

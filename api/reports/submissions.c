@@ -15,6 +15,7 @@
 #include "api/call/accept.h"
 #include "api/call/budget.h"
 #include "api/call/fields.h"
+#include "api/call/refusal.h"
 #include "api/json/json_text.h"
 #include "api/reports/aggregations.h"
 #include "storage/ledger/ledger.h"
@@ -199,7 +200,8 @@ static enum problem submission_pay(struct submission *s, struct ledger_account *
     if (status != DB_OK)
         return call_db(call, status);
     if (outcome.verdict != LEDGER_OK)
-        return budget_refused(call, &outcome);
+        return refusal_make(call, &outcome,
+                            &(struct refusal_pieces){"reports", 1, s->a.row.price_units, 0});
     *out = outcome.parts[0].account;
     return PROBLEM_NONE;
 }

@@ -15,6 +15,7 @@
 #include "api/call/app.h"
 #include "api/call/budget.h"
 #include "api/call/fields.h"
+#include "api/call/refusal.h"
 #include "api/json/json_text.h"
 #include "api/teachers/queries.h"
 #include "api/teachers/query_prepare.h"
@@ -201,6 +202,7 @@ static enum problem check_cost(struct query *query)
     double cost =
         budget_epsilon_added(&account, account.spent_units, query->cost.of[PAYER_CLIENT].units);
     if (cost > query->max_epsilon) {
+        call_problem_member(call, "least", json_pack("{s:o}", "max_epsilon", json_number(cost)));
         return call_problem(call, PROBLEM_COST_ABOVE_MAXIMUM,
                             "It would cost epsilon %g; max_epsilon is %g. Nothing was charged.",
                             cost, query->max_epsilon);
@@ -276,6 +278,14 @@ static const char *query_event(const struct query *query)
                         query->count, leaf);
 }
 
+/* Refuses, and says how many states would be paid. */
+static enum problem refuse_query(const struct query *query, const struct ledger_outcome *outcome)
+{
+    const struct refusal_pieces pieces = {"states", query->count, query->cost.units / query->count,
+                                          query->cost.delta_units / query->count};
+    return refusal_make(query->call, outcome, &pieces);
+}
+
 /* Debits all accounts. Where one is spent, the teacher's word decides: a refusal, or RANDOM. */
 static enum problem query_pay(struct query *query)
 {
@@ -302,7 +312,7 @@ static enum problem query_pay(struct query *query)
     if (query->random)
         query->cost = (struct teacher_prices){0}; /* ledger_debit has changed nothing */
     else if (outcome.verdict != LEDGER_OK)
-        return budget_refused(call, &outcome);
+        return refuse_query(query, &outcome);
     query->account = outcome.parts[0].account;
     return PROBLEM_NONE;
 }

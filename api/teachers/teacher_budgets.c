@@ -6,6 +6,7 @@
 
 #include "api/call/budget.h"
 #include "api/call/fields.h"
+#include "api/call/refusal.h"
 #include "api/json/json_text.h"
 #include "api/teachers/teachers.h"
 #include "storage/clients.h"
@@ -69,10 +70,8 @@ enum problem teacher_standing_of_call(struct call *call, const struct teacher_ro
                                       struct teacher_client_row *out)
 {
     enum db_status status = teacher_client_standing(call, teacher, out);
-    if (status == DB_NONE) {
-        return call_problem(call, PROBLEM_NO_BUDGET,
-                            "This teacher answers only clients that were granted a budget.");
-    }
+    if (status == DB_NONE)
+        return refusal_no_account(call, teacher->id);
     return call_db(call, status);
 }
 
@@ -154,7 +153,7 @@ static enum problem budget_change(struct call *call, const struct teacher_client
         return call_db(call, status);
     if (outcome.verdict == LEDGER_OK)
         return reply_budget(call, 200, &account, revision);
-    return budget_refused(call, &outcome);
+    return refusal_make(call, &outcome, NULL);
 }
 
 static enum problem grant_new(struct call *call, const struct teacher_row *teacher,

@@ -88,6 +88,36 @@ static const char uploads_by_client[] =
     "CREATE INDEX uploads_by_client ON uploads (client, stored_bytes)";
 static const char experts_by_owner[] =
     "CREATE INDEX experts_by_owner ON experts (owner, stored_bytes) WHERE stored_bytes > 0";
+static const char create_requests[] = "CREATE TABLE budget_requests ("
+                                      " id TEXT NOT NULL PRIMARY KEY,"
+                                      " client TEXT NOT NULL,"
+                                      " teacher TEXT NOT NULL REFERENCES teachers (id),"
+                                      " owner TEXT NOT NULL,"
+                                      " epsilon REAL NOT NULL,"
+                                      " delta REAL NOT NULL,"
+                                      " reason TEXT NOT NULL,"
+                                      " state TEXT NOT NULL,"
+                                      " given_epsilon REAL NOT NULL,"
+                                      " given_delta REAL NOT NULL,"
+                                      " answer TEXT NOT NULL,"
+                                      " created_ms INTEGER NOT NULL,"
+                                      " decided_ms INTEGER NOT NULL) STRICT";
+static const char requests_by_client[] =
+    "CREATE INDEX budget_requests_by_client ON budget_requests (client, created_ms, id)";
+static const char requests_by_owner[] =
+    "CREATE INDEX budget_requests_by_owner ON budget_requests (owner, created_ms, id)";
+static const char requests_open[] =
+    "CREATE INDEX budget_requests_open ON budget_requests (client) WHERE state = 'open'";
+static const char requests_stay[] =
+    "CREATE TRIGGER budget_requests_stay BEFORE DELETE ON budget_requests"
+    " BEGIN SELECT RAISE(ABORT, 'a request for a budget is never removed'); END";
+static const char requests_end_once[] =
+    "CREATE TRIGGER budget_requests_end_once BEFORE UPDATE ON budget_requests"
+    " WHEN OLD.state <> 'open'"
+    " BEGIN SELECT RAISE(ABORT, 'a request for a budget is decided once'); END";
+static const char teachers_by_account[] =
+    "CREATE INDEX teachers_by_account ON teachers (dataset_account, created_ms)"
+    " WHERE dataset_account <> ''";
 
 static const char *const tables[] = {
     "CREATE TABLE meta ("
@@ -422,6 +452,15 @@ static const char *const tables[] = {
     "CREATE TRIGGER q_releases_stay BEFORE DELETE ON q_releases"
     " BEGIN SELECT RAISE(ABORT, 'what was released is never forgotten'); END",
     q_releases_end_once,
+
+    /* ---- what clients asked their stewards for */
+    create_requests,
+    requests_by_client,
+    requests_by_owner,
+    requests_open,
+    requests_stay,
+    requests_end_once,
+    teachers_by_account,
     NULL,
 };
 
@@ -522,8 +561,15 @@ static const char *const with_sizes[] = {
     NULL,
 };
 
+/* Clients may ask for larger budgets. */
+static const char *const with_requests[] = {
+    create_requests, requests_by_client, requests_by_owner,   requests_open,
+    requests_stay,   requests_end_once,  teachers_by_account, NULL,
+};
+
 static const char *const *const steps[] = {
-    to_rows,         without_blocks, with_coverage, with_descriptions, with_random, with_digests,
-    with_fixed_rows, with_removal,   with_notes,    with_folds,        with_sizes,  NULL};
+    to_rows,      without_blocks,  with_coverage, with_descriptions, with_random,
+    with_digests, with_fixed_rows, with_removal,  with_notes,        with_folds,
+    with_sizes,   with_requests,   NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

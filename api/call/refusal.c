@@ -1,0 +1,321 @@
+/* Refusals that help. */
+#include "api/call/refusal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/call/budget.h"
+#include "api/call/call.h"
+#include "api/json/json_text.h"
+#include "storage/datasets.h"
+#include "storage/ledger/ledger_spenders.h"
+#include "storage/policies.h"
+#include "storage/teachers.h"
+
+#define SPENDERS_SHOWN 20
+
+static bool is_owner(const struct call *call, const struct ledger_account *account)
+{
+    return strcmp(call->caller.id, account->owner) == 0;
+}
+
+static bool is_teachers(const struct ledger_account *account)
+{
+    return strncmp(account->resource, "tch_", 4) == 0;
+}
+
+/* ---- one account */
+
+/* Sets OUT to the name of the dataset, or of the teacher's policy; "" where there is none. */
+static enum db_status resource_name(struct call *call, const struct ledger_account *account,
+                                    char out[NAME_SIZE])
+{
+    struct dataset_row dataset;
+    struct teacher_row teacher;
+    struct policy_row policy;
+    enum db_status status = DB_NONE;
+    out[0] = '\0';
+    if (account->kind == LEDGER_DATASET) {
+        status = datasets_find(call->db, account->resource, &dataset);
+        if (status == DB_OK)
+            snprintf(out, NAME_SIZE, "%s", dataset.name);
+    } else if (is_teachers(account)) {
+        status = teachers_find(call->db, account->resource, &teacher);
+        if (status == DB_OK)
+            status = policies_find(call->db, teacher.policy, &policy);
+        if (status == DB_OK)
+            snprintf(out, NAME_SIZE, "%s", policy.name);
+    }
+    return db_optional(status);
+}
+
+struct spenders {
+    const struct ledger_account *account;
+    json_t *list;
+};
+
+static bool add_spender(void *context, const struct ledger_spender *spender)
+{
+    const struct spenders *spenders = context;
+    struct ledger_account part = *spenders->account;
+    part.spent_units = spender->spent_units;
+    part.spent_delta = spender->spent_delta;
+    json_array_append_new(spenders->list, json_pack("{s:s, s:o}", "client", spender->client,
+                                                    "spent", budget_spent(&part)));
+    return true;
+}
+
+/* Sets *OUT to the list of who spent from ACCOUNT: null for a client that does not own it, and
+ * where there are too many entries. */
+static enum db_status spent_by(struct call *call, const struct ledger_account *account,
+                               json_t **out)
+{
+    struct spenders spenders = {account, json_array()};
+    enum db_status status = DB_NONE;
+    if (strcmp(account->client, call->caller.id) == 0) {
+        const struct ledger_spender own = {.spent_units = account->spent_units,
+                                           .spent_delta = account->spent_delta};
+        struct ledger_spender self = own;
+        memcpy(self.client, account->client, sizeof self.client);
+        status = add_spender(&spenders, &self) ? DB_OK : DB_FAILED;
+    } else if (is_owner(call, account)) {
+        status = ledger_spenders(call->db, account, SPENDERS_SHOWN, add_spender, &spenders);
+    }
+    *out = spenders.list;
+    if (status == DB_OK)
+        return DB_OK;
+    json_decref(spenders.list);
+    *out = json_null();
+    return db_optional(status);
+}
+
+static json_t *missing_json(struct budget_sum needed, struct budget_sum left)
+{
+    return budget_amount(fmax(0, needed.epsilon - left.epsilon),
+                         fmax(0, needed.delta - left.delta));
+}
+
+/* Adds PART to the member "accounts" of OUT. */
+static enum db_status add_account(struct call *call, const struct ledger_part *part, json_t *out)
+{
+    const struct ledger_account *account = &part->account;
+    struct budget_sum needed =
+                          budget_added_sum(account, part->requested_units, part->requested_delta),
+                      left = budget_remaining_sum(account);
+    char name[NAME_SIZE] = "";
+    json_t *by = NULL;
+    enum db_status status = DB_OK;
+    if (is_owner(call, account))
+        status = resource_name(call, account, name);
+    if (status == DB_OK)
+        status = spent_by(call, account, &by);
+    if (status != DB_OK)
+        return status;
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id", account->id, "kind",
+                  ledger_kind_name(account->kind), "resource", account->resource, "name",
+                  json_text_or_null(name), "needed", budget_amount(needed.epsilon, needed.delta),
+                  "available", budget_amount(left.epsilon, left.delta), "held",
+                  budget_reserved(account), "missing", missing_json(needed, left), "spent_by", by);
+    json_array_append_new(out, json);
+    return DB_OK;
+}
+
+/* ---- what would be paid */
+
+/* How often EACH fits into LEFT beside FIXED. */
+static int64_t fits_into(int64_t left, int64_t fixed, int64_t each, int64_t most)
+{
+    if (each <= 0)
+        return left >= fixed ? most : 0;
+    int64_t count = left >= fixed ? (left - fixed) / each : 0;
+    return count < most ? count : most;
+}
+
+int64_t refusal_largest(const struct ledger_outcome *outcome, const struct refusal_pieces *pieces)
+{
+    int64_t most = pieces->count;
+    for (unsigned i = 0; i < outcome->count; i++) {
+        const struct ledger_part *part = &outcome->parts[i];
+        const struct ledger_account *a = &part->account;
+        int64_t units = pieces->units * pieces->count, delta = pieces->delta_units * pieces->count;
+        most = fits_into(a->limit_units - a->spent_units - a->held_units,
+                         part->requested_units - units, pieces->units, most);
+        most = fits_into(a->limit_delta - a->spent_delta - a->held_delta,
+                         part->requested_delta - delta, pieces->delta_units, most);
+    }
+    return most;
+}
+
+/* The largest request: a number of pieces, or the least that remains of any account. */
+static json_t *largest_json(const struct ledger_outcome *outcome,
+                            const struct refusal_pieces *pieces)
+{
+    if (pieces)
+        return json_pack("{s:I}", pieces->name, (json_int_t)refusal_largest(outcome, pieces));
+    struct budget_sum least = {INFINITY, INFINITY};
+    for (unsigned i = 0; i < outcome->count; i++) {
+        struct budget_sum left = budget_remaining_sum(&outcome->parts[i].account);
+        least.epsilon = fmin(least.epsilon, left.epsilon);
+        least.delta = fmin(least.delta, left.delta);
+    }
+    return budget_amount(least.epsilon, least.delta);
+}
+
+/* ---- asking for more */
+
+/* The request that a student sends so that PART can be paid; the steward's own is a grant. */
+static json_t *ask_json(const struct call *call, const struct ledger_part *part)
+{
+    struct budget_sum limit =
+        budget_limit_for(&part->account, part->requested_units, part->requested_delta);
+    const char *teacher = part->account.resource;
+    if (is_owner(call, &part->account))
+        return json_pack("{s:s, s:o, s:o}", "method", "PUT", "href",
+                         json_sprintf("/v1/teachers/%s/budgets/%s", teacher, part->account.client),
+                         "body", budget_amount(limit.epsilon, limit.delta));
+    json_t *body = budget_amount(limit.epsilon, limit.delta);
+    json_object_set_new(body, "teacher", json_string(teacher));
+    return json_pack("{s:s, s:s, s:o}", "method", "POST", "href", "/v1/budget-requests", "body",
+                     body);
+}
+
+/* True when PART's limit can be raised: it is a client's, at a teacher. */
+static bool can_be_raised(const struct ledger_part *part)
+{
+    return part->account.kind == LEDGER_CLIENT && is_teachers(&part->account);
+}
+
+/* Sets *OUT_FIRST to the first account that cannot pay. True when more can be asked for: that
+ * account can be raised, and no other one is in the way. */
+static bool find_raisable(const struct ledger_outcome *outcome,
+                          const struct ledger_part **out_first)
+{
+    bool raisable = true;
+    *out_first = NULL;
+    for (unsigned i = 0; i < outcome->count; i++) {
+        const struct ledger_part *part = &outcome->parts[i];
+        if (!part->violated)
+            continue;
+        if (!*out_first)
+            *out_first = part;
+        raisable = raisable && can_be_raised(part);
+    }
+    return *out_first && raisable;
+}
+
+/* ---- the problem */
+
+static void add_violation(struct call *call, const struct ledger_part *part)
+{
+    const struct ledger_account *account = &part->account;
+    struct budget_sum more =
+        budget_added_sum(account, part->requested_units, part->requested_delta);
+    call_violated(call, json_pack("{s:s, s:o, s:o, s:o, s:o}", "account", account->id, "limit",
+                                  budget_amount(account->epsilon, account->delta), "spent",
+                                  budget_spent(account), "reserved", budget_reserved(account),
+                                  "requested", budget_amount(more.epsilon, more.delta)));
+}
+
+/* The end of the sentence: what would be paid, and how to get more. */
+static const char *what_helps(struct call *call, const struct ledger_outcome *outcome,
+                              const struct refusal_pieces *pieces, bool raisable)
+{
+    const char *more = "the limits of datasets, teachers and agents cannot be raised";
+    if (raisable)
+        more = "more can be asked for (see ask)";
+    if (!pieces)
+        return arena_format(&call->arena, "See largest for what would be paid now; %s.", more);
+    return arena_format(&call->arena, "Now %lld %s would be paid; %s.",
+                        (long long)refusal_largest(outcome, pieces), pieces->name, more);
+}
+
+/* One sentence about FIRST, the first account that cannot pay, and one about what helps. */
+static enum problem say_refusal(struct call *call, const struct ledger_outcome *outcome,
+                                const struct ledger_part *first, const char *helps)
+{
+    if (outcome->verdict == LEDGER_RESERVED) {
+        return call_problem(call, PROBLEM_BUDGET_RESERVED,
+                            "Jobs hold the budget that the accounts listed in violated would need. "
+                            "Nothing was charged. %s",
+                            helps);
+    }
+    if (!first)
+        return call_problem(call, PROBLEM_BUDGET_EXHAUSTED,
+                            "The budget cannot pay. Nothing was charged.");
+    struct budget_sum left = budget_remaining_sum(&first->account),
+                      needed = budget_added_sum(&first->account, first->requested_units,
+                                                first->requested_delta);
+    return call_problem(call, PROBLEM_BUDGET_EXHAUSTED,
+                        "The account %s has epsilon %.6g and delta %.6g left; this would cost "
+                        "epsilon %.6g and delta %.6g. Nothing was charged. %s",
+                        first->account.id, left.epsilon, left.delta, needed.epsilon, needed.delta,
+                        helps);
+}
+
+static enum problem refuse_unpaid(struct call *call, const struct ledger_outcome *outcome,
+                                  const struct refusal_pieces *pieces)
+{
+    const struct ledger_part *first = NULL;
+    bool raisable = find_raisable(outcome, &first);
+    json_t *accounts = call_own(call, json_array()), *ask = json_null();
+    for (unsigned i = 0; i < outcome->count; i++) {
+        if (!outcome->parts[i].violated)
+            continue;
+        enum db_status status = add_account(call, &outcome->parts[i], accounts);
+        if (status != DB_OK)
+            return call_db(call, status);
+        add_violation(call, &outcome->parts[i]);
+    }
+    if (raisable)
+        ask = ask_json(call, first);
+    call_problem_member(call, "accounts", json_incref(accounts));
+    call_problem_member(call, "largest", largest_json(outcome, pieces));
+    call_problem_member(call, "ask", ask);
+    return say_refusal(call, outcome, first, what_helps(call, outcome, pieces, raisable));
+}
+
+enum problem refusal_make(struct call *call, const struct ledger_outcome *outcome,
+                          const struct refusal_pieces *pieces)
+{
+    switch (outcome->verdict) {
+    case LEDGER_EXHAUSTED:
+    case LEDGER_RESERVED: return refuse_unpaid(call, outcome, pieces);
+    case LEDGER_NO_ACCOUNT:
+        return call_problem(call, PROBLEM_NO_BUDGET, "There is no account that could pay.");
+    case LEDGER_TOO_LOW:
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "The limit cannot be below what is spent and reserved.");
+    case LEDGER_NO_HOLD:
+    case LEDGER_HOLD_TAKEN:
+    case LEDGER_OVER_HOLD:
+        return call_problem(call, PROBLEM_CONFLICT, "What was reserved has been settled already.");
+    case LEDGER_OK: break;
+    }
+    return call_problem(call, PROBLEM_INTERNAL_ERROR, "The ledger gave no verdict.");
+}
+
+enum problem refusal_no_account(struct call *call, const char *teacher)
+{
+    json_t *href = json_sprintf("/v1/teachers/%s/budgets/%s", teacher, call->caller.id);
+    json_t *ask = json_pack("{s:s, s:o}", "method", "PUT", "href", href);
+    if (!call_is(call, ROLE_STEWARD)) {
+        json_decref(ask);
+        ask = json_pack("{s:s, s:s, s:{s:s}}", "method", "POST", "href", "/v1/budget-requests",
+                        "body", "teacher", teacher);
+    }
+    call_problem_member(call, "accounts", json_array());
+    call_problem_member(call, "largest", json_pack("{s:i}", "states", 0));
+    call_problem_member(call, "ask", ask);
+    return call_problem(call, PROBLEM_NO_BUDGET,
+                        "This teacher answers only clients that were granted a budget.");
+}
+
+void refusal_least(struct call *call, double epsilon, double delta)
+{
+    json_t *least = json_pack("{s:o}", "epsilon", json_number(epsilon));
+    if (delta > 0)
+        json_object_set_new(least, "delta", json_number(delta));
+    call_problem_member(call, "least", least);
+}

@@ -1,0 +1,115 @@
+/* Requests for larger budgets. */
+#include "storage/budget_requests.h"
+
+#include <string.h>
+
+#include "storage/db/listing.h"
+#include "storage/db/table.h"
+
+static const char *const state_names[] = {"open", "approved", "declined", NULL};
+
+static const struct column request_columns[] = {
+    COLUMN(budget_request_row, id, TEXT),
+    COLUMN(budget_request_row, client, TEXT),
+    COLUMN(budget_request_row, teacher, TEXT),
+    COLUMN(budget_request_row, owner, TEXT),
+    COLUMN(budget_request_row, epsilon, REAL),
+    COLUMN(budget_request_row, delta, REAL),
+    COLUMN(budget_request_row, reason, TEXT),
+    {"state", COLUMN_WORD, offsetof(struct budget_request_row, state),
+     sizeof(enum budget_request_state), state_names},
+    COLUMN(budget_request_row, given_epsilon, REAL),
+    COLUMN(budget_request_row, given_delta, REAL),
+    COLUMN(budget_request_row, answer, TEXT),
+    COLUMN(budget_request_row, created_ms, INTEGER),
+    COLUMN(budget_request_row, decided_ms, INTEGER),
+};
+
+static const struct table requests_table =
+    TABLE("budget_requests", budget_request_row, request_columns, TABLE_ALL(request_columns));
+
+const char *budget_request_state_name(enum budget_request_state state)
+{
+    return state_names[state];
+}
+
+bool budget_request_state_find(const char *name, enum budget_request_state *out)
+{
+    for (unsigned i = 0; state_names[i]; i++) {
+        if (strcmp(state_names[i], name) == 0) {
+            *out = (enum budget_request_state)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum db_status budget_requests_insert(struct db *db, const struct budget_request_row *request)
+{
+    return table_insert(db, &requests_table, request, NULL, 0);
+}
+
+enum db_status budget_requests_find(struct db *db, const char *id, struct budget_request_row *out)
+{
+    return table_find(db, &requests_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+}
+
+struct request_counts {
+    int64_t all, at_teacher;
+};
+
+static enum db_status read_counts(void *context, const struct db_row *row)
+{
+    struct request_counts *counts = context;
+    counts->all = db_row_integer(row, 0);
+    counts->at_teacher = db_row_integer(row, 1);
+    return DB_OK;
+}
+
+enum db_status budget_requests_count(struct db *db, const char *client, const char *teacher,
+                                     int64_t *out_all, int64_t *out_at_teacher)
+{
+    struct request_counts counts = {0};
+    enum db_status status =
+        db_one(db,
+               "SELECT count(*), coalesce(sum(teacher = $2), 0) FROM budget_requests "
+               "WHERE client = $1 AND state = 'open'",
+               DB_VALUES(db_text(client), db_text(teacher)), read_counts, &counts);
+    *out_all = counts.all;
+    *out_at_teacher = counts.at_teacher;
+    return db_owed(status);
+}
+
+TABLE_SHOW(show_request, budget_request_row);
+
+#define PAGE_OF_REQUESTS LISTING_PAGE("budget_requests", "$4", "$5")
+
+enum db_status budget_requests_list(struct db *db, const char *client, const char *owner,
+                                    const enum budget_request_state *state, const char *after,
+                                    unsigned limit, budget_request_fn *each, void *context)
+{
+    struct show_request list = {each, context};
+    const char *word = state ? state_names[*state] : NULL;
+    struct db_value values[] = {db_text_or_empty(client), db_text_or_empty(owner),
+                                db_text_or_empty(word), db_text_or_empty(after), db_integer(limit)};
+    /* Clients and stewards have an index each. */
+    const char *tail = "WHERE ($1 = '' OR client = $1) AND ($2 = '' OR owner = $2) "
+                       "AND ($3 = '' OR state = $3) AND" PAGE_OF_REQUESTS;
+    if (client)
+        tail = "WHERE client = $1 AND ($2 = '' OR owner = $2) "
+               "AND ($3 = '' OR state = $3) AND" PAGE_OF_REQUESTS;
+    else if (owner)
+        tail = "WHERE owner = $2 AND ($1 = '' OR client = $1) "
+               "AND ($3 = '' OR state = $3) AND" PAGE_OF_REQUESTS;
+    return table_list(db, &requests_table, tail, values, 5, show_request, &list);
+}
+
+enum db_status budget_requests_decide(struct db *db, const struct budget_request_row *decided)
+{
+    return db_change(db,
+                     "UPDATE budget_requests SET state = $2, given_epsilon = $3, given_delta = $4, "
+                     "answer = $5, decided_ms = $6 WHERE id = $1 AND state = 'open'",
+                     DB_VALUES(db_text(decided->id), db_text(state_names[decided->state]),
+                               db_real(decided->given_epsilon), db_real(decided->given_delta),
+                               db_text(decided->answer), db_integer(decided->decided_ms)));
+}
