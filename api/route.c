@@ -12,6 +12,7 @@
 #include "api/policies/policies.h"
 #include "api/releases/q_releases.h"
 #include "api/reports/aggregations.h"
+#include "api/teachers/budget_requests.h"
 #include "api/teachers/inference.h"
 #include "api/teachers/queries.h"
 #include "api/teachers/teachers.h"
@@ -90,6 +91,13 @@ static const struct route routes[] = {
     QUERIES_ROUTE,
     {"POST", "/v1/teachers/{id}/queries:estimate", PLAN, ROLE_STUDENT | ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_queries_estimate, "Says what n queries cost on a fresh account."},
     ROLLOUTS_ROUTE,
+
+    /* budget_requests.h */
+    {"POST", "/v1/budget-requests", BATCH, ROLE_STUDENT, 0, BODY_JSON, "", NULL, api_budget_requests_create, "Asks the steward of a teacher for a larger budget."},
+    {"GET", "/v1/budget-requests", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "status " PAGED, NULL, api_budget_requests_list, "Lists requests for budgets: a student's own, or those that a steward decides."},
+    {"GET", "/v1/budget-requests/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_budget_requests_get, "Shows a request for a budget."},
+    {"POST", "/v1/budget-requests/{id}:approve", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_budget_requests_approve, "Raises the client's limit, to what was asked for or less."},
+    {"POST", "/v1/budget-requests/{id}:decline", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_budget_requests_decline, "Declines a request for a budget."},
 
     /* inference.h */
     {"GET", "/v2", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_inference_server, "Open Inference Protocol: what this server is."},

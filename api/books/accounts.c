@@ -75,30 +75,36 @@ enum problem api_accounts_get(struct call *call)
     return call_reply_json(call, 200, account_json(&account));
 }
 
+/* Takes the text NAME out of EVENT: why a limit was set, and which request asked for it, are stored
+ * in the event and shown as members of the entry. */
+static json_t *take_text(json_t *event, const char *name)
+{
+    json_t *text = json_incref(json_object_get(event, name));
+    if (!json_is_string(text)) {
+        json_decref(text);
+        return json_null();
+    }
+    json_object_del(event, name);
+    return text;
+}
+
 static json_t *entry_json(const struct ledger_entry *entry)
 {
     json_t *event = json_text_stored(entry->event);
     if (!event)
         event = json_text_or_null(entry->event);
-    /* The reason for a budget is stored in the event and shown as a member of its own. */
-    json_t *reason = json_incref(json_object_get(event, "reason"));
-    if (json_is_string(reason)) {
-        json_object_del(event, "reason");
-    } else {
-        json_decref(reason);
-        reason = json_null();
-    }
+    json_t *reason = take_text(event, "reason"), *request = take_text(event, "request");
     json_t *effects =
         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)entry->limit_units,
                   "spent", (json_int_t)entry->spent_units, "held", (json_int_t)entry->held_units,
                   "limit_delta", (json_int_t)entry->limit_delta, "spent_delta",
                   (json_int_t)entry->spent_delta, "held_delta", (json_int_t)entry->held_delta);
-    return json_pack("{s:s, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "account",
+    return json_pack("{s:s, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "account",
                      entry->account, "sequence", (json_int_t)entry->sequence, "time",
                      json_time(entry->time_ms), "kind", ledger_entry_kind_name(entry->kind),
                      "units", effects, "client", json_text_or_null(entry->client), "resource",
-                     json_text_or_null(entry->resource), "reason", reason, "event", event,
-                     "previous_hash", hash_json(entry->previous_hash), "hash",
+                     json_text_or_null(entry->resource), "reason", reason, "request", request,
+                     "event", event, "previous_hash", hash_json(entry->previous_hash), "hash",
                      hash_json(entry->hash));
 }
 

@@ -67,6 +67,19 @@ int64_t teacher_answers_in(double order, double epsilon, double delta,
     return count;
 }
 
+enum db_status teacher_answer_price(struct db *db, const struct teacher_row *teacher,
+                                    struct filter_price *out)
+{
+    struct policy_row policy; /* whose number of actions the price needs */
+    struct teacher made;
+    enum db_status status = policies_find(db, teacher->policy, &policy);
+    if (status == DB_OK && !(teacher_of_row(teacher, policy.action_count, &made) &&
+                             teacher_price(&made, teacher->concentration, teacher->renyi_order,
+                                           teacher->delta_share, out)))
+        return DB_FAILED;
+    return db_owed(status);
+}
+
 struct filter_price teacher_account_left(const struct ledger_account *account)
 {
     return (struct filter_price){account->limit_units - account->spent_units - account->held_units,

@@ -45,6 +45,10 @@ enum db_status teacher_may_ask(struct db *db, const struct teacher_row *teacher,
 bool teacher_account(const struct teacher_row *teacher, double epsilon, double delta,
                      struct filter *out);
 
+/* Sets *OUT to the price of one answer of TEACHER at its own concentration. */
+enum db_status teacher_answer_price(struct db *db, const struct teacher_row *teacher,
+                                    struct filter_price *out);
+
 /* The number of answers at PRICE that a new account of (EPSILON, DELTA) at ORDER (0: basic) pays
  * for. */
 int64_t teacher_answers_in(double order, double epsilon, double delta,

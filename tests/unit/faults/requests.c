@@ -23,6 +23,18 @@ static const char *made_job(struct play *p)
         fixture_post(p->f, "steward", "/v1/jobs", domain_private_job(p->dataset, 1, 20)));
 }
 
+/* A request for a budget, of a student who has none open. */
+static const char *made_request(struct play *p)
+{
+    const struct ask ask = {
+        .path = "/v1/budget-requests",
+        .token = fixture_new_token(p->f, "student"),
+        .body = domain_path("{\"teacher\":\"%s\",\"epsilon\":1e6,\"delta\":4e-5,\"reason\":"
+                            "\"r\"}",
+                            p->teacher)};
+    return made_id(fixture_ask(p->f, &ask));
+}
+
 /* Runs whatever is queued. */
 static void run_jobs(struct play *p)
 {
@@ -77,6 +89,8 @@ static const char *fresh_id(struct play *p, const struct route *route)
                          "{\"environment\":\"cartpole\",\"epsilon\":5,\"seed\":3,\"buffer\":1}"));
     if (begins(pattern, "/v1/q-releases/"))
         return release_q(p);
+    if (begins(pattern, "/v1/budget-requests/"))
+        return made_request(p);
     cr_assert(begins(pattern, "/v1/datasets/"), "%s: say what it uses up", pattern);
     const char *id = domain_path("%s", domain_dataset(p->f, "private"));
     domain_fill(p->f, id, 5);
@@ -85,7 +99,8 @@ static const char *fresh_id(struct play *p, const struct route *route)
 
 static bool uses_up(const struct route *route)
 {
-    static const char *const patterns[] = {":seal",        ":cancel",       ":close",   ":compose",
+    static const char *const patterns[] = {":seal",        ":cancel",       ":close",
+                                           ":compose",     ":approve",      ":decline",
                                            "/submissions", "/trajectories", "/experts/"};
     bool found = strcmp(route->method, "DELETE") == 0;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
@@ -143,9 +158,12 @@ struct ask requests_ask(struct play *p, const struct things *things, const struc
         path = new_budget(p);
     if (strcmp(route->method, "GET") != 0)
         body = play_body(p, route, path);
+    const char *token = play_token(p, caller_of(route));
+    if (strcmp(route->pattern, "/v1/budget-requests") == 0 && body[0] != '\0')
+        token = fixture_new_token(p->f, "student"); /* who has no request open */
     return (struct ask){.method = route->method,
                         .path = domain_path("%s", path),
-                        .token = play_token(p, caller_of(route)),
+                        .token = domain_path("%s", token),
                         .key = strcmp(route->method, "POST") == 0 ? domain_path("fault-%u", ++keys)
                                                                   : NULL,
                         .body = body[0] != '\0' ? body : NULL,

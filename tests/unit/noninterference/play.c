@@ -39,15 +39,15 @@ static const char *made_id(const struct response *r)
 /* ---- paths */
 
 /* What stands for {id} below a collection, and for other {names}. */
-static const char *const collections[][2] = {{"clients", "cli_"},      {"accounts", "acc_"},
-                                             {"certificates", "crt_"}, {"datasets", "ds_"},
-                                             {"jobs", "job_"},         {"policies", "pol_"},
-                                             {"teachers", "tch_"},     {"q-releases", "qre_"},
-                                             {"aggregations", "agg_"}, {"models", "tch_"}};
+static const char *const collections[][2] = {
+    {"clients", "cli_"},  {"accounts", "acc_"},       {"certificates", "crt_"},
+    {"datasets", "ds_"},  {"jobs", "job_"},           {"policies", "pol_"},
+    {"teachers", "tch_"}, {"q-releases", "qre_"},     {"aggregations", "agg_"},
+    {"models", "tch_"},   {"budget-requests", "brq_"}};
 
 static const char *const queries[][2] = {
-    {"format", "json"},     {"format", "safetensors"}, {"format", "onnx"},  {"page_size", "1000"},
-    {"page_token", "none"}, {"state", "succeeded"},    {"algorithm", "cql"}};
+    {"format", "json"},     {"format", "safetensors"}, {"format", "onnx"},   {"page_size", "1000"},
+    {"page_token", "none"}, {"state", "succeeded"},    {"algorithm", "cql"}, {"status", "open"}};
 
 /* The prefix of the identifiers that PATTERN's {id} stands for; NULL: it has no {id}. */
 static const char *id_prefix(const char *pattern)
@@ -199,6 +199,11 @@ const char *play_body(struct play *p, const struct route *route, const char *pat
         {"/v1/policies/{id}/actions", domain_path("{\"states\":[[0,0,0,0],%s]}", state)},
         {"/v1/teachers", domain_teacher(p->policy, 1e6, 1e6)},
         {"/v1/teachers/{id}/budgets/{client}", "{\"epsilon\":1e6,\"delta\":1e-5}"},
+        {"/v1/budget-requests",
+         domain_path("{\"teacher\":\"%s\",\"epsilon\":1e6,\"delta\":4e-5,\"reason\":\"r\"}",
+                     p->teacher)},
+        {"/v1/budget-requests/{id}:approve", "{\"reason\":\"yes\"}"},
+        {"/v1/budget-requests/{id}:decline", "{\"reason\":\"no\"}"},
         {"/v1/teachers/{id}/queries", domain_path("{\"states\":[[0,0,0,0],%s]}", state)},
         {"/v1/teachers/{id}/queries:estimate", "{\"count\":10}"},
         {"/v1/teachers/{id}/rollouts", ""},
@@ -392,6 +397,16 @@ static void make_dataset(struct play *p, const char *sensitivity, unsigned exper
              domain_path("/v1/datasets/%s:seal", out), NULL, NULL);
 }
 
+/* The student asks for a larger budget. The identifier of the request. */
+static const char *ask_budget(struct play *p, const char *delta)
+{
+    return made_id(play_ask(p, CALLER_STUDENT, "POST", "/v1/budget-requests", "/v1/budget-requests",
+                            domain_path("{\"teacher\":\"%s\",\"epsilon\":1e6,\"delta\":%s,"
+                                        "\"reason\":\"r\"}",
+                                        p->teacher, delta),
+                            NULL));
+}
+
 struct play *play_open(const struct secret *secret, unsigned *answered,
                        struct fixture *(*open)(void))
 {
@@ -423,6 +438,11 @@ struct play *play_open(const struct secret *secret, unsigned *answered,
                                        fixture_client(p->f, "student")),
                            "{\"epsilon\":1e6,\"delta\":1e-5}", NULL),
                   201);
+    expect_status(play_ask(p, CALLER_OWNER, "POST", "/v1/budget-requests/{id}:approve",
+                           domain_path("/v1/budget-requests/%s:approve", ask_budget(p, "2e-5")),
+                           "{}", NULL),
+                  200);
+    ask_budget(p, "3e-5");
     play_spent(p);
     for (int i = 0; i < 2; i++) /* one to be closed, one to report to */
         made_id(play_ask(p, CALLER_OWNER, "POST", "/v1/aggregations", "/v1/aggregations",

@@ -1,0 +1,114 @@
+/* Limits of clients at teachers. */
+#include "api/teachers/grant.h"
+
+#include <stdlib.h>
+
+#include "api/call/budget.h"
+#include "api/call/refusal.h"
+#include "api/json/json_text.h"
+#include "api/teachers/teachers.h"
+#include "storage/clients.h"
+
+/* Says with which limit TEACHER could be asked once. */
+static void say_least(struct call *call, const struct teacher_row *teacher, double delta)
+{
+    struct filter_price price;
+    if (teacher_answer_price(call->db, teacher, &price) != DB_OK)
+        return; /* the fault is told all the same */
+    struct budget_sum least =
+        budget_least(teacher->renyi_order, price.units, price.delta_units, delta);
+    refusal_least(call, least.epsilon, least.delta);
+}
+
+bool grant_check(struct call *call, const struct teacher_row *teacher, struct grant *grant)
+{
+    if (grant->delta >= 1) {
+        call_invalid(call, "/delta", "must be below 1");
+        return false;
+    }
+    if (!teacher_account(teacher, grant->epsilon, grant->delta, &grant->limits)) {
+        call_invalid(call, "/epsilon",
+                     "is too small at this delta: at the teacher's order %g it could not pay for "
+                     "any question",
+                     teacher->renyi_order);
+        say_least(call, teacher, grant->delta);
+        return false;
+    }
+    if (grant->limits.limit_delta < teacher->delta_share) {
+        call_invalid(call, "/delta", "must be at least %g, which each answer spends",
+                     ledger_delta_value(teacher->delta_share));
+        say_least(call, teacher, grant->delta);
+        return false;
+    }
+    return true;
+}
+
+const char *grant_event(struct call *call, const char *reason, const char *request)
+{
+    size_t size;
+    json_t *json = json_pack("{s:s}", "type", "NoOpDpEvent");
+    if (reason)
+        json_object_set_new(json, "reason", json_string(reason));
+    if (request)
+        json_object_set_new(json, "request", json_string(request));
+    char *text = json_text_write(json, false, &size), *event = arena_copy(&call->arena, text, size);
+    json_decref(json);
+    free(text);
+    return event;
+}
+
+enum db_status grant_open(struct call *call, const struct teacher_row *teacher, const char *client,
+                          const struct grant *grant, struct ledger_account *out)
+{
+    const struct ledger_opening opening = {.kind = LEDGER_CLIENT,
+                                           .resource = teacher->id,
+                                           .client = client,
+                                           .owner = teacher->owner,
+                                           .unit = teacher->adjacency,
+                                           .renyi_order = teacher->renyi_order,
+                                           .epsilon = grant->epsilon,
+                                           .delta = grant->delta,
+                                           .limit_units = grant->limits.limit_units,
+                                           .limit_delta = grant->limits.limit_delta,
+                                           .event = grant->event,
+                                           .now_ms = call->now_ms};
+    enum db_status status = ledger_open_account(call->db, &opening, out);
+    if (status == DB_OK)
+        status = teachers_client_insert(call->db, teacher->id, client, out->id, call->now_ms);
+    /* This transaction has looked for both rows before, so neither can exist. */
+    if (status == DB_NONE)
+        return DB_FAILED;
+    return status;
+}
+
+enum db_status grant_change(struct call *call, const struct teacher_client_row *standing,
+                            int64_t expected, const struct grant *grant,
+                            enum ledger_verdict *out_verdict, struct ledger_account *out,
+                            int64_t *out_revision)
+{
+    enum db_status status = teachers_client_revise(call->db, standing->teacher, standing->client,
+                                                   expected, out_revision);
+    if (status != DB_OK)
+        return status;
+    const struct ledger_limit limit = {.account = standing->account,
+                                       .epsilon = grant->epsilon,
+                                       .delta = grant->delta,
+                                       .limit_units = grant->limits.limit_units,
+                                       .limit_delta = grant->limits.limit_delta,
+                                       .client = call->caller.id,
+                                       .event = grant->event,
+                                       .now_ms = call->now_ms};
+    return db_owed(ledger_set_limit(call->db, &limit, out_verdict, out));
+}
+
+enum problem grant_find_client(struct call *call, const char *id)
+{
+    struct client_row client;
+    enum db_status status = clients_find(call->db, id, &client);
+    if (status != DB_OK && status != DB_NONE)
+        return call_db(call, status);
+    if (status == DB_NONE || client.revoked_ms != 0 ||
+        !(role_find(client.role) & (ROLE_STUDENT | ROLE_STEWARD)))
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such student.");
+    return PROBLEM_NONE;
+}

@@ -1,0 +1,43 @@
+/* A limit for a client of a teacher, as its steward gives it: granted outright, by the teacher's
+ * default, or because the client asked for it. */
+#ifndef TACET_API_TEACHERS_GRANT_H
+#define TACET_API_TEACHERS_GRANT_H
+
+#include "algos/privacy/answers/filter.h"
+#include "api/call/call.h"
+#include "storage/ledger/ledger.h"
+#include "storage/teachers.h"
+
+#define GRANT_EPSILON_MAX 1e6
+
+struct grant {
+    double epsilon, delta;
+    struct filter limits; /* in the teacher's units: grant_check */
+    const char *event;    /* of the ledger's entry: grant_event */
+};
+
+/* Checks the grant's epsilon and delta at TEACHER and sets its limits. False: the faults are in the
+ * call, at "/epsilon" or "/delta", and the least that would do beside them. */
+bool grant_check(struct call *call, const struct teacher_row *teacher, struct grant *grant);
+
+/* The event of a ledger entry, with the REASON for the limit and the REQUEST that asked for it
+ * (NULL: none). The hashes of the entries cover both. In the call's arena. */
+const char *grant_event(struct call *call, const char *reason, const char *request);
+
+/* Opens the account of CLIENT, which has none, and its standing with revision 1. */
+enum db_status grant_open(struct call *call, const struct teacher_row *teacher, const char *client,
+                          const struct grant *grant, struct ledger_account *out);
+
+/* Changes the limit of STANDING, up or down, if its revision is EXPECTED: *OUT_REVISION is the next
+ * one. DB_NONE: its revision is another, and nothing has changed. DB_OK: or the verdict TOO_LOW,
+ * and then the transaction must be rolled back. */
+enum db_status grant_change(struct call *call, const struct teacher_client_row *standing,
+                            int64_t expected, const struct grant *grant,
+                            enum ledger_verdict *out_verdict, struct ledger_account *out,
+                            int64_t *out_revision);
+
+/* Finds the client ID that may have a budget at a teacher: a student or a steward who is not
+ * revoked. Another one is not found. */
+enum problem grant_find_client(struct call *call, const char *id);
+
+#endif
