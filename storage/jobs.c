@@ -87,6 +87,15 @@ enum db_status jobs_find(struct db *db, const char *id, struct job_row *out)
     return table_find(db, &jobs_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
 
+enum db_status jobs_find_newest(struct db *db, const char *dataset, const char *account,
+                                struct job_row *out)
+{
+    return table_find(db, &jobs_table,
+                      "WHERE id = (SELECT id FROM jobs WHERE dataset = $1 AND account = $2 "
+                      "ORDER BY created_ms DESC, id DESC LIMIT 1)",
+                      DB_VALUES(db_text(dataset), db_text(account)), out);
+}
+
 TABLE_SHOW(show_job, job_row);
 
 enum db_status jobs_list(struct db *db, const struct job_filter *filter, const char *after,

@@ -43,8 +43,8 @@ struct job_row {
     bool has_evaluation;
     double mean_return, std_return;
     int64_t episodes;
-    char problem_slug[JOB_WORD_SIZE]; /* "" unless failed */
-    char problem_detail[JOB_DETAIL_SIZE];
+    char problem_slug[JOB_WORD_SIZE];            /* "" unless failed */
+    char problem_detail[JOB_DETAIL_SIZE];        /* of a cancelled job: why it pays what it pays */
     char findings[JOB_FINDINGS_SIZE];            /* of its caller's form; "" for none */
     double epsilon_spent;                        /* once it is over */
     int64_t created_ms, started_ms, finished_ms; /* 0: not yet */
@@ -64,6 +64,10 @@ enum db_status jobs_submit(struct db *db, const struct job_row *job);
 
 /* Finds a job; free with job_done. DB_NONE: unknown. */
 enum db_status jobs_find(struct db *db, const char *id, struct job_row *out);
+
+/* Finds the newest job on DATASET that ACCOUNT pays for; free with job_done. DB_NONE: none. */
+enum db_status jobs_find_newest(struct db *db, const char *dataset, const char *account,
+                                struct job_row *out);
 
 struct job_filter {
     const char *owner, *algorithm, *dataset; /* NULL: any */
@@ -142,7 +146,8 @@ struct job_end {
     bool has_evaluation;
     double mean_return, std_return;
     int64_t episodes;
-    const char *problem_slug, *problem_detail; /* NULL unless failed */
+    const char *problem_slug, *problem_detail; /* NULL unless failed; the detail of a cancelled job
+                                                  says why it pays what it pays */
     const char *findings;                      /* below JOB_FINDINGS_SIZE bytes; NULL for none */
     double epsilon_spent;
     int64_t now_ms;

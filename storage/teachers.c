@@ -51,6 +51,14 @@ enum db_status teachers_find(struct db *db, const char *id, struct teacher_row *
     return table_find(db, &teachers_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
 
+enum db_status teachers_find_newest(struct db *db, const char *account, struct teacher_row *out)
+{
+    return table_find(db, &teachers_table,
+                      "WHERE dataset_account = $1 AND dataset_account <> '' "
+                      "ORDER BY created_ms DESC, id DESC LIMIT 1",
+                      DB_VALUES(db_text(account)), out);
+}
+
 static const struct table certificate_table = CERTIFICATE_TABLE("teachers");
 
 enum db_status teachers_certificate(struct db *db, const char *id, char out_certificate[ID_SIZE],

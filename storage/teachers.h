@@ -43,6 +43,9 @@ enum db_status teachers_certificate(struct db *db, const char *id, char out_cert
 /* One lookup by primary key. DB_NONE: unknown. */
 enum db_status teachers_find(struct db *db, const char *id, struct teacher_row *out);
 
+/* Finds the newest teacher whose answers the dataset's ACCOUNT pays for. DB_NONE: none. */
+enum db_status teachers_find_newest(struct db *db, const char *account, struct teacher_row *out);
+
 typedef bool teacher_fn(void *context, const struct teacher_row *teacher);
 
 /* Shows at most LIMIT teachers in order of creation, from after the teacher AFTER (NULL: the

@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/books/buys.h"
 #include "api/call/budget.h"
 #include "api/call/page.h"
+#include "api/data/datasets.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 #include "storage/ledger/ledger_verify.h"
@@ -66,13 +68,40 @@ static enum problem find_account(struct call *call, struct ledger_account *out)
     return call_problem(call, PROBLEM_NOT_FOUND, "There is no such account.");
 }
 
+/* Answers with BUDGET (taken) and what the rest of ACCOUNT buys. */
+static enum problem reply_with_buys(struct call *call, const struct ledger_account *account,
+                                    json_t *budget)
+{
+    enum db_status status = buys_add(call, account, call_own(call, budget));
+    if (status != DB_OK)
+        return call_db(call, status);
+    return call_reply_json(call, 200, json_incref(budget));
+}
+
 enum problem api_accounts_get(struct call *call)
 {
     struct ledger_account account;
     enum problem problem = find_account(call, &account);
     if (problem != PROBLEM_NONE)
         return problem;
-    return call_reply_json(call, 200, account_json(&account));
+    return reply_with_buys(call, &account, account_json(&account));
+}
+
+enum problem api_datasets_budget(struct call *call)
+{
+    struct dataset_row row;
+    enum problem problem = dataset_of_call(call, &row);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    if (row.account[0] == '\0') {
+        return call_problem(call, PROBLEM_NOT_FOUND,
+                            "This dataset is public and was made without a budget.");
+    }
+    struct ledger_account account;
+    enum db_status status = ledger_find(call->db, row.account, &account);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return reply_with_buys(call, &account, budget_json(&account));
 }
 
 /* Takes the text NAME out of EVENT: why a limit was set, and which request asked for it, are stored

@@ -11,6 +11,9 @@ enum problem api_accounts_list(struct call *call);
 /* GET /v1/ledger/accounts/{id} */
 enum problem api_accounts_get(struct call *call);
 
+/* GET /v1/datasets/{id}/budget */
+enum problem api_datasets_budget(struct call *call);
+
 /* GET /v1/ledger/accounts/{id}/entries */
 enum problem api_accounts_entries(struct call *call);
 

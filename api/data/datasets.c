@@ -6,13 +6,11 @@
 #include <string.h>
 
 #include "api/call/app.h"
-#include "api/call/budget.h"
 #include "api/call/page.h"
 #include "api/data/exposure.h"
 #include "api/json/json_text.h"
 #include "memory/shelf.h"
 #include "storage/jobs.h"
-#include "storage/ledger/ledger.h"
 #include "storage/policies.h"
 #include "storage/uploads.h"
 
@@ -190,23 +188,6 @@ enum problem api_datasets_get(struct call *call)
     if (exposed)
         json_object_set_new(json, "exposure", exposure_json(&exposure));
     return call_reply_json(call, 200, json);
-}
-
-enum problem api_datasets_budget(struct call *call)
-{
-    struct dataset_row row;
-    enum problem problem = dataset_of_call(call, &row);
-    if (problem != PROBLEM_NONE)
-        return problem;
-    if (row.account[0] == '\0') {
-        return call_problem(call, PROBLEM_NOT_FOUND,
-                            "This dataset is public and was made without a budget.");
-    }
-    struct ledger_account account;
-    enum db_status status = ledger_find(call->db, row.account, &account);
-    if (status != DB_OK)
-        return call_db(call, status);
-    return call_reply_json(call, 200, budget_json(&account));
 }
 
 /* ---- ending */

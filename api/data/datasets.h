@@ -26,9 +26,6 @@ enum problem api_datasets_seal(struct call *call);
  * left of one that adds epsilons. */
 enum problem api_datasets_compose(struct call *call);
 
-/* GET /v1/datasets/{id}/budget */
-enum problem api_datasets_budget(struct call *call);
-
 /* PUT /v1/datasets/{id}/experts/{expert}/policy (experts.c): an expert's network, new or in place
  * of another. */
 enum problem api_experts_put_policy(struct call *call);

@@ -155,6 +155,9 @@ enum problem api_jobs_estimate(struct call *call)
                   "cost", cost, "plan", plan, "accounts", accounts, "running_time",
                   time_json(&time), "running_time_unknown", json_text_or_null(time.unknown),
                   "parameters", job_plan_parameters(&wish->plan), "asking", asking);
+    const struct ledger_account none = {.epsilon = 0};
+    job_leaves_show(wish->feasible && private && !sharded ? &account : &none, &wish->plan, json);
+    json_object_set_new(json, "least", job_least_json(wish));
     show_cover(wish, json);
     show_advice(wish, json);
     return call_reply_json(call, 200, json);

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "algos/offline/schedule.h"
 #include "api/call/budget.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
@@ -70,6 +71,29 @@ static json_t *job_privacy_json(const struct job_row *job, const struct job_plan
     return json_pack("{s:s, s:o, s:o, s:o}", "unit", job_plan_unit(plan), "requested",
                      budget_amount(plan->request.epsilon, plan->request.delta), "reserved",
                      budget_amount(held, held_delta), "spent", budget_amount(spent, spent_delta));
+}
+
+/* What a job that is over has paid from its dataset's account; null without one. A cancelled job of
+ * which no noisy step ran pays no delta. */
+static json_t *paid_json(const struct job_row *job, const struct job_plan *plan)
+{
+    if (!job_is_over(job) || job->account[0] == '\0')
+        return json_null();
+    const struct schedule schedule = {plan->request.seed, plan->request.plain_share};
+    double delta = 0;
+    if (job->epsilon_spent > 0 || schedule_noisy_steps(&schedule, (uint64_t)job->step) > 0)
+        delta = ledger_delta_value(job->hold_delta);
+    return budget_amount(job->epsilon_spent, delta);
+}
+
+/* Why a cancelled job has paid that; null for other jobs, and of earlier versions. */
+static json_t *why_json(const struct job_row *job)
+{
+    if (job->state != JOB_CANCELLED || job->account[0] == '\0')
+        return json_null();
+    if (job->started_ms == 0)
+        return json_string("It was cancelled in the queue: no step had run, so it pays nothing.");
+    return json_text_or_null(job->problem_detail);
 }
 
 static json_t *evaluation_json(const struct job_row *job)
@@ -148,6 +172,7 @@ static json_t *findings_json(const struct job_row *job)
 static void show_plan(const struct job_row *job, const struct job_plan *plan, json_t *out)
 {
     json_object_set_new(out, "privacy", job_privacy_json(job, plan));
+    json_object_set_new(out, "paid", paid_json(job, plan));
     json_object_set_new(out, "parameters", job_plan_parameters(plan));
     json_object_set_new(out, "sweep", job_sweep_json(plan));
     if (plan->policy[0] != '\0') /* what is played */
@@ -185,6 +210,8 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         "shards", "teacher", "choose");
     json_object_set_new(json, "features", json_null());
     json_object_set_new(json, "rehearse", json_null());
+    json_object_set_new(json, "paid", json_null());
+    json_object_set_new(json, "why", why_json(job));
     if (job_plan_read(job->plan, &plan)) {
         show_plan(job, &plan, json);
         job_plan_clear(&plan);

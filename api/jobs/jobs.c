@@ -22,7 +22,10 @@ enum problem api_jobs_prepare(struct call *call)
 {
     struct job_wish *wish = arena_array(&call->arena, 1, sizeof *wish);
     call->plan = wish;
-    return job_wish_read(call, wish);
+    enum problem problem = job_wish_read(call, wish);
+    if (problem == PROBLEM_NONE && !wish->feasible)
+        wish->least_epsilon = job_least_epsilon(wish);
+    return problem;
 }
 
 /* Checks the dataset again within this transaction, because PREPARE read it before. */
@@ -122,6 +125,19 @@ static enum problem submit_job(struct call *call, const struct job_wish *wish, s
     return call_reply_json(call, 202, job_json(job, place, call->now_ms));
 }
 
+/* Refuses what cannot be planned, and names the least epsilon with which it could be. */
+static enum problem refuse_infeasible(struct call *call, const struct job_wish *wish)
+{
+    call_problem_member(call, "least", job_least_json(wish));
+    if (wish->least_epsilon > 0) {
+        return call_problem(call, PROBLEM_INFEASIBLE,
+                            "It cannot be planned: %s. With epsilon %.4g and the same delta it "
+                            "can.",
+                            wish->why_not, wish->least_epsilon);
+    }
+    return call_problem(call, PROBLEM_INFEASIBLE, "It cannot be planned: %s.", wish->why_not);
+}
+
 /* Refuses a release with more noise than signal, and names the parameter to change. */
 static enum problem refuse_drowned(struct call *call, const struct job_plan *plan)
 {
@@ -158,7 +174,7 @@ enum problem api_jobs_create(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     if (!wish->feasible)
-        return call_problem(call, PROBLEM_INFEASIBLE, "It cannot be planned: %s.", wish->why_not);
+        return refuse_infeasible(call, wish);
     if (job_plan_drowns(&wish->plan))
         return refuse_drowned(call, &wish->plan);
     struct job_advice advice;

@@ -7,6 +7,9 @@
 
 #include "api/call/call.h"
 #include "storage/jobs.h"
+#include "storage/ledger/ledger.h"
+
+struct job_plan;
 
 /* Plans a POST /v1/jobs or :estimate. */
 enum problem api_jobs_prepare(struct call *call);
@@ -34,6 +37,12 @@ enum problem api_jobs_cancel(struct call *call);
 
 /* GET /v1/jobs/{id}/events. */
 enum problem api_jobs_events(struct call *call);
+
+/* Adds to the estimate OUT what remains of ACCOUNT (all zero: none pays) once PLAN is
+ * paid, "leaves", and a "warning" where the rest could buy nothing; null each where there is none.
+ * (job_leaves.c) */
+void job_leaves_show(const struct ledger_account *account, const struct job_plan *plan,
+                     json_t *out);
 
 /* Finds the job {id} if the caller owns it. *OUT is valid for the life of the call. */
 enum problem job_of_call(struct call *call, struct job_row **out);

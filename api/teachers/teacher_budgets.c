@@ -44,8 +44,14 @@ enum problem teacher_standing_of_call(struct call *call, const struct teacher_ro
 static enum problem reply_budget(struct call *call, int http_status,
                                  const struct ledger_account *account, int64_t revision)
 {
+    int64_t answers = -1;
+    enum db_status status = db_optional(teacher_buys(call->db, account, &answers));
+    if (status != DB_OK)
+        return call_db(call, status);
+    json_t *budget = budget_json(account);
+    json_object_set_new(budget, "buys", buys_json(-1, answers, -1));
     call_header(call, "ETag", "\"%lld\"", (long long)revision);
-    return call_reply_json(call, http_status, budget_json(account));
+    return call_reply_json(call, http_status, budget);
 }
 
 /* True when If-Match is "*", or a list of entity tags (RFC 9110, section 13.1.1) with that of

@@ -57,6 +57,18 @@ int64_t teacher_answers_in(double order, double epsilon, double delta,
 /* What ACCOUNT can still pay: its limit without what is spent and held. */
 struct filter_price teacher_account_left(const struct ledger_account *account);
 
+/* How often EACH, which is not 0, fits into LEFT. */
+int64_t price_fits(const struct filter_price *left, const struct filter_price *each);
+
+/* Sets *OUT to the answers that ACCOUNT can still pay, at the price of one at full concentration:
+ * of its teacher, or for a dataset's account of the newest teacher that it pays for. The other
+ * accounts that would pay are not looked at. DB_NONE: there is no such teacher. (teacher_buys.c) */
+enum db_status teacher_buys(struct db *db, const struct ledger_account *account, int64_t *out);
+
+/* The member "buys" of a budget: what remains in things that people want, null for what does not
+ * apply (negative). New reference. */
+json_t *buys_json(int64_t jobs, int64_t answers, int64_t labels);
+
 /* The caller's standing with TEACHER. Its account is opened under the default budget when it has
  * none and there is such a budget; otherwise the problem is no-budget. Inside a transaction. */
 enum problem teacher_standing_of_call(struct call *call, const struct teacher_row *teacher,

@@ -9,13 +9,25 @@
 struct job_wish {
     struct job_plan plan;
     struct dataset_row dataset;
-    bool feasible;       /* a plan was found */
-    const char *why_not; /* when it was not: a static sentence */
+    bool feasible;        /* a plan was found */
+    const char *why_not;  /* when it was not: a static sentence */
+    double least_epsilon; /* then an epsilon with which there is one, from job_least_epsilon; 0:
+                             unknown */
 };
 
 /* Reads the body of a POST /v1/jobs or :estimate and plans the job, which takes a while. The
  * dataset must be the caller's and have experts. An infeasible plan is not a problem here. */
 enum problem job_wish_read(struct call *call, struct job_wish *out);
+
+/* ---- what would be enough (job_least.c) */
+
+/* The least epsilon (to about a hundredth) with which WISH, which is infeasible, could be planned
+ * at the same delta; 0: not found within the work that planning may take, or an epsilon is not what
+ * it lacks. Makes some plans. */
+double job_least_epsilon(const struct job_wish *wish);
+
+/* {"epsilon","delta"} of wish->least_epsilon, or null. New reference. */
+json_t *job_least_json(const struct job_wish *wish);
 
 /* ---- how long a job will take, before it is run (job_time.c) */
 

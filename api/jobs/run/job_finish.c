@@ -36,6 +36,7 @@ struct finish {
     bool whole;                 /* whether these are all that was reserved */
     uint64_t steps;             /* noisy ones, that they pay for */
     bool before;                /* whether they pay for a first stage */
+    char why[JOB_DETAIL_SIZE];  /* of a cancelled job: why it pays that; "": it has no price */
     char *event;
     char *findings;                 /* NULL: none */
     char *asked;                    /* of a job that asks a teacher: findings, before a judge's */
@@ -75,6 +76,36 @@ static void set_price(struct finish *finish)
         /* Few steps may be (0, delta)-private with a delta that is not 0. */
         if (noisy == 0 && privacy->before.times == 0)
             finish->delta_units = 0;
+    }
+}
+
+/* Says for the record why a cancelled job pays what set_price found. */
+static void explain_price(struct finish *finish)
+{
+    const struct job_run *run = finish->run;
+    const struct dp_sgd_plan *privacy = &run->plan.plan.privacy;
+    const char *stage = privacy->before.times > 0 ? ", with the whole first stage," : "";
+    const char *why = "What it has done may have cost as much as its whole price, so it pays that.";
+    if (run->job.account[0] == '\0' || finish->ending->state != JOB_CANCELLED)
+        return;
+    if (finish->ending->policy || run->release)
+        why = "Its training was complete when it was cancelled, so it pays its whole price.";
+    else if (run->resumed)
+        why =
+            "It had been resumed after a stop. What ran before may have run twice, so it pays its "
+            "whole price.";
+    else if (!run->trained || (finish->units == 0 && finish->delta_units == 0))
+        why = "No noisy step had run, so it pays nothing.";
+    else if (run->plan.try_count > 0)
+        why = "A sweep that is cancelled pays its whole price.";
+    snprintf(finish->why, sizeof finish->why, "%s", why);
+    if (run->trained && finish->steps > 0 && finish->units < run->job.hold_units) {
+        snprintf(finish->why, sizeof finish->why,
+                 "%llu of its %llu noisy steps had run. They%s cost epsilon %.6g at its delta of "
+                 "%.3g. The rest of the epsilon %.6g that was reserved is free again.",
+                 (unsigned long long)finish->steps, (unsigned long long)privacy->steps, stage,
+                 ledger_units_value(finish->units), ledger_delta_value(finish->delta_units),
+                 ledger_units_value(run->job.hold_units));
     }
 }
 
@@ -207,6 +238,8 @@ static struct job_end end_of(const struct finish *finish)
         end.problem_slug = problem_info(ending->problem)->slug;
         end.problem_detail = ending->detail;
     }
+    if (finish->why[0] != '\0')
+        end.problem_detail = finish->why;
     if (finish->asked)
         end.epsilon_spent = finish->spent.epsilon;
     return end;
@@ -295,6 +328,7 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
         }
     }
     set_price(&finish);
+    explain_price(&finish);
     finish.event = job_plan_event(&run->plan, finish.steps, finish.before);
     if (has_findings(&finish))
         prepare_findings(&finish);

@@ -15,6 +15,9 @@ Test(job_stop, give_back_all_when_cancelled_in_the_queue)
     struct response *job = fixture_post(f, "steward", cancel, NULL);
     expect_status(job, 200);
     cr_assert_str_eq(response_text(job, "/state"), "cancelled");
+    cr_assert_eq(response_number(job, "/paid/epsilon"), 0);
+    cr_assert_eq(response_number(job, "/paid/delta"), 0);
+    cr_assert_not_null(strstr(response_text(job, "/why"), "in the queue"));
     struct response *after = domain_budget(f, id);
     cr_assert_eq(response_number(after, "/reserved/epsilon"), 0);
     cr_assert_eq(response_number(after, "/spent/epsilon"), 0);
@@ -47,6 +50,10 @@ Test(job_stop, pay_for_executed_steps_when_cancelled)
     double spent = response_number(job, "/privacy/spent/epsilon");
     cr_assert(spent > 0 && spent < reserved, "%g of %g", spent, reserved);
     cr_assert_float_eq(response_number(domain_budget(f, id), "/spent/epsilon"), spent, 1e-12);
+    cr_assert_eq(response_number(job, "/paid/epsilon"), spent);
+    cr_assert_eq(response_number(job, "/paid/delta"),
+                 response_number(domain_budget(f, id), "/spent/delta"));
+    cr_assert_not_null(strstr(response_text(job, "/why"), "noisy steps had run"));
     cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
     domain_expect_whole_ledger(f);
     fixture_close(f);
@@ -123,6 +130,8 @@ Test(job_stop, pay_all_when_cancelled_after_a_pause)
     job = domain_job(f, made);
     cr_assert_str_eq(response_text(job, "/state"), "cancelled");
     cr_assert_float_eq(response_number(job, "/privacy/spent/epsilon"), reserved, 1e-12);
+    cr_assert_float_eq(response_number(job, "/paid/epsilon"), reserved, 1e-12);
+    cr_assert_not_null(strstr(response_text(job, "/why"), "resumed after a stop"));
     cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
     domain_expect_whole_ledger(f);
     fixture_close(f);
