@@ -106,7 +106,7 @@ enum problem api_datasets_budget(struct call *call)
 
 /* Takes the text NAME out of EVENT: why a limit was set, and which request asked for it, are stored
  * in the event and shown as members of the entry. */
-static json_t *take_text(json_t *event, const char *name)
+static json_t *take_event_text(json_t *event, const char *name)
 {
     json_t *text = json_incref(json_object_get(event, name));
     if (!json_is_string(text)) {
@@ -122,7 +122,7 @@ static json_t *entry_json(const struct ledger_entry *entry)
     json_t *event = json_text_stored(entry->event);
     if (!event)
         event = json_text_or_null(entry->event);
-    json_t *reason = take_text(event, "reason"), *request = take_text(event, "request");
+    json_t *reason = take_event_text(event, "reason"), *request = take_event_text(event, "request");
     json_t *effects =
         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)entry->limit_units,
                   "spent", (json_int_t)entry->spent_units, "held", (json_int_t)entry->held_units,

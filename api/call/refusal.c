@@ -97,7 +97,8 @@ static json_t *missing_json(struct budget_sum needed, struct budget_sum left)
 }
 
 /* Adds PART to the member "accounts" of OUT. */
-static enum db_status add_account(struct call *call, const struct ledger_part *part, json_t *out)
+static enum db_status add_short_account(struct call *call, const struct ledger_part *part,
+                                        json_t *out)
 {
     const struct ledger_account *account = &part->account;
     struct budget_sum needed =
@@ -263,7 +264,7 @@ static enum problem refuse_unpaid(struct call *call, const struct ledger_outcome
     for (unsigned i = 0; i < outcome->count; i++) {
         if (!outcome->parts[i].violated)
             continue;
-        enum db_status status = add_account(call, &outcome->parts[i], accounts);
+        enum db_status status = add_short_account(call, &outcome->parts[i], accounts);
         if (status != DB_OK)
             return call_db(call, status);
         add_violation(call, &outcome->parts[i]);
