@@ -103,7 +103,7 @@ static void add_common_headers(struct call *call)
         if (reply->header_count < API_REPLY_HEADERS) {
             reply_header_text(reply, "Access-Control-Expose-Headers",
                               "Location, ETag, Request-Id, Retry-After, Idempotency-Replayed, "
-                              "RateLimit, RateLimit-Policy");
+                              "RateLimit, RateLimit-Policy, Tacet-Price, Tacet-Remaining");
         }
     }
 }

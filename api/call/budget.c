@@ -27,6 +27,8 @@ double budget_epsilon(const struct ledger_account *account, int64_t units)
 
 double budget_epsilon_added(const struct ledger_account *account, int64_t before, int64_t units)
 {
+    if (!is_renyi(account)) /* integers add up, so that no difference of roundings is shown */
+        return budget_epsilon(account, units);
     return fmax(0, budget_epsilon(account, before + units) - budget_epsilon(account, before));
 }
 

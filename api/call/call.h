@@ -107,8 +107,8 @@ enum problem call_reply_empty(struct call *call, int status);
 /* A stream of server-sent events; EVENTS.free is called by whoever owns the reply. */
 enum problem call_reply_events(struct call *call, struct api_events events);
 
-/* Adds a header to the answer, good or bad. NAME is static text; a value longer than 231 bytes is
- * our bug. At most four per call of a handler. */
+/* Adds a header to the answer, good or bad. NAME is static text; a value of API_HEADER_SIZE bytes
+ * is our bug. At most four per call of a handler. */
 void call_header(struct call *call, const char *name, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/call/charged.h"
 #include "api/call/reply.h"
 #include "api/call/retention.h"
 #include "storage/answers/answers.h"
@@ -104,11 +105,48 @@ static const char *static_type(const char *type)
     return *type == '\0' ? NULL : "application/octet-stream";
 }
 
+/* The headers that are stored with an answer, in their order: one line each, empty where there is
+ * none, and none at the end. Earlier versions stored the first alone. */
+static const char *const kept_headers[] = {"Location", CHARGED_PRICE, CHARGED_REMAINING};
+
+static void give_headers(struct call *call, char *lines)
+{
+    char *line = lines;
+    for (size_t i = 0; line && i < sizeof kept_headers / sizeof *kept_headers; i++) {
+        char *end = strchr(line, '\n');
+        if (end)
+            *end++ = '\0';
+        if (*line != '\0')
+            reply_header_text(call->reply, kept_headers[i], line);
+        line = end;
+    }
+}
+
+/* Writes the reply's headers that are kept as lines into OUT. */
+static void take_headers(const struct api_reply *reply, char out[ANSWER_HEADERS_SIZE])
+{
+    size_t size = 0, end = 0; /* END: behind the last line that is not empty */
+    for (size_t i = 0; i < sizeof kept_headers / sizeof *kept_headers; i++) {
+        const char *value = reply_header_value(reply, kept_headers[i]);
+        if (i > 0)
+            out[size++] = '\n';
+        if (!value)
+            continue;
+        size_t length = strlen(value);
+        memcpy(out + size, value, length);
+        size += length;
+        end = size;
+    }
+    out[end] = '\0';
+}
+
+_Static_assert(ANSWER_HEADERS_SIZE >= sizeof kept_headers / sizeof *kept_headers * API_HEADER_SIZE,
+               "the headers of any reply fit");
+
 static enum problem reply_stored(struct call *call, struct answer_row *answer)
 {
     call_header(call, "Idempotency-Replayed", "true");
-    if (answer->location[0] != '\0')
-        call_header(call, "Location", "%s", answer->location);
+    give_headers(call, answer->headers);
     if (answer->body_size == 0) {
         answer_done(answer);
         return call_reply_empty(call, answer->status);
@@ -145,7 +183,6 @@ enum problem idempotency_replay(struct call *call, const char *key, bool *out_re
 enum problem idempotency_store(struct call *call, const char *key)
 {
     const struct api_reply *reply = call->reply;
-    const char *location = reply_header_value(reply, "Location");
     const char *body = reply->static_body ? reply->static_body : reply->body;
     size_t size = reply->body_size;
     if (call->stored_body) {
@@ -160,8 +197,7 @@ enum problem idempotency_store(struct call *call, const char *key)
     hash_call(call, answer.fingerprint);
     if (reply->content_type)
         snprintf(answer.content_type, sizeof answer.content_type, "%s", reply->content_type);
-    if (location)
-        snprintf(answer.location, sizeof answer.location, "%s", location);
+    take_headers(reply, answer.headers);
     enum db_status status = answers_store(call->db, call->caller.id, key, &answer);
     if (status == DB_NONE) /* this transaction looked for the key before and found none */
         return call_db(call, DB_RETRY);

@@ -37,7 +37,8 @@ struct api_request {
     const struct route *route; /* from api_route; NULL: api_serve finds it */
 };
 
-#define API_REPLY_HEADERS 8
+#define API_REPLY_HEADERS 10
+#define API_HEADER_SIZE   400 /* bytes of a value, its NUL included */
 
 /* Server-sent events: NEXT writes at most SIZE bytes of events that are due; 0: nothing now, ask
  * again in a second; -1: the stream is over. FREE ends it. Called from one thread at a time with
@@ -56,7 +57,7 @@ struct api_reply {
     size_t body_size;
     struct {
         const char *name; /* static text */
-        char value[232];
+        char value[API_HEADER_SIZE];
     } headers[API_REPLY_HEADERS];
     unsigned header_count;
     struct api_events events; /* next != NULL: an event stream instead of a body */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/call/budget_price.h"
+#include "api/call/charged.h"
 #include "api/call/page.h"
 #include "api/call/refusal.h"
 #include "api/jobs/ask/job_advice.h"
@@ -52,7 +53,8 @@ static enum problem check_dataset_now(struct call *call, const struct job_wish *
 
 /* Reserves the price of a plan and its EVENT on ACCOUNT, in the account's unit. */
 static enum problem hold_on(struct call *call, const struct ledger_account *account,
-                            const struct dp_sgd_plan *privacy, const char *event, const char *job)
+                            const struct dp_sgd_plan *privacy, const char *event, const char *job,
+                            struct ledger_outcome *out_held)
 {
     const struct budget_plan plan = {privacy->epsilon, privacy->delta, event};
     struct ledger_charge charge = {.count = 1,
@@ -60,23 +62,24 @@ static enum problem hold_on(struct call *call, const struct ledger_account *acco
                                    .resource = job,
                                    .event = event,
                                    .now_ms = call->now_ms};
-    struct ledger_outcome outcome;
     if (!budget_plan_price(account, &plan, &charge.prices[0]))
         return call_problem(call, PROBLEM_INFEASIBLE,
                             "The dataset's account counts Renyi divergence of order %g, at which "
                             "this plan has no finite price: use more noise.",
                             account->renyi_order);
-    enum db_status status = ledger_hold(call->db, &charge, &outcome);
+    enum db_status status = ledger_hold(call->db, &charge, out_held);
     if (status != DB_OK)
         return call_db(call, status);
-    if (outcome.verdict != LEDGER_OK)
-        return refusal_make(call, &outcome, NULL);
+    if (out_held->verdict != LEDGER_OK)
+        return refusal_make(call, out_held, NULL);
     return PROBLEM_NONE;
 }
 
 /* Reserves the price of JOB on the dataset's account, where it has one. A job that plays in a world
- * has no account to debit; its price is stored with it for views. A rehearsal has no price. */
-static enum problem hold_price(struct call *call, const struct job_wish *wish, struct job_row *job)
+ * has no account to debit; its price is stored with it for views. A rehearsal has no price.
+ * *OUT_HELD stays as it is where nothing is held. */
+static enum problem hold_price(struct call *call, const struct job_wish *wish, struct job_row *job,
+                               struct ledger_outcome *out_held)
 {
     const struct dp_sgd_plan *privacy = &wish->plan.plan.privacy;
     bool plays = wish->dataset.id[0] == '\0';
@@ -95,7 +98,7 @@ static enum problem hold_price(struct call *call, const struct job_wish *wish, s
     if (status != DB_OK)
         return call_db(call, status);
     char *event = job_plan_event(&wish->plan, privacy->steps, true);
-    enum problem problem = hold_on(call, &account, privacy, event, job->id);
+    enum problem problem = hold_on(call, &account, privacy, event, job->id, out_held);
     free(event);
     return problem;
 }
@@ -183,6 +186,7 @@ enum problem api_jobs_create(struct call *call)
     struct job_row job = {.total_steps = (int64_t)wish->plan.plan.total_steps,
                           .state = JOB_QUEUED,
                           .created_ms = call->now_ms};
+    struct ledger_outcome held = {.count = 0};
     id_new("job_", job.id);
     memcpy(job.owner, call->caller.id, ID_SIZE);
     if (wish->plan.rehearsal.runs == 0) /* which names no dataset, so that no worker reads one */
@@ -194,9 +198,11 @@ enum problem api_jobs_create(struct call *call)
              algorithm_mechanism_name(wish->plan.request.mechanism));
     problem = note_uncovered(call, wish);
     if (problem == PROBLEM_NONE)
-        problem = hold_price(call, wish, &job);
+        problem = hold_price(call, wish, &job, &held);
     if (problem == PROBLEM_NONE)
         problem = submit_job(call, wish, &job);
+    if (problem == PROBLEM_NONE)
+        charged_show(call, &held, true);
     job_done(&job);
     return problem;
 }

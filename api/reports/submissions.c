@@ -14,6 +14,7 @@
 #include "algos/privacy/local/local_report.h"
 #include "api/call/accept.h"
 #include "api/call/budget.h"
+#include "api/call/charged.h"
 #include "api/call/fields.h"
 #include "api/call/refusal.h"
 #include "api/json/json_text.h"
@@ -179,30 +180,29 @@ static enum db_status agent_account(struct submission *s, struct ledger_account 
     return status;
 }
 
-static enum problem submission_pay(struct submission *s, struct ledger_account *out)
+static enum problem submission_pay(struct submission *s, struct ledger_outcome *out)
 {
     struct call *call = s->call;
-    enum db_status status = agent_account(s, out);
+    struct ledger_account account;
+    enum db_status status = agent_account(s, &account);
     if (status != DB_OK)
         return call_db(call, status);
     char epsilon[32], event[EVENT_SIZE];
     json_text_number(ledger_units_value(s->a.row.price_units), epsilon);
     snprintf(event, sizeof event, "{\"type\":\"EpsilonDeltaDpEvent\",\"epsilon\":%s,\"delta\":0}",
              epsilon);
-    const struct ledger_charge charge = {.prices = {{out->id, s->a.row.price_units, 0}},
+    const struct ledger_charge charge = {.prices = {{account.id, s->a.row.price_units, 0}},
                                          .count = 1,
                                          .client = call->caller.id,
                                          .resource = s->a.row.id,
                                          .event = event,
                                          .now_ms = call->now_ms};
-    struct ledger_outcome outcome;
-    status = ledger_debit(call->db, &charge, &outcome);
+    status = ledger_debit(call->db, &charge, out);
     if (status != DB_OK)
         return call_db(call, status);
-    if (outcome.verdict != LEDGER_OK)
-        return refusal_make(call, &outcome,
+    if (out->verdict != LEDGER_OK)
+        return refusal_make(call, out,
                             &(struct refusal_pieces){"reports", 1, s->a.row.price_units, 0});
-    *out = outcome.parts[0].account;
     return PROBLEM_NONE;
 }
 
@@ -254,10 +254,10 @@ enum problem api_aggregations_submit(struct call *call)
 {
     struct submission *s = arena_array(&call->arena, 1, sizeof *s);
     s->call = call;
-    struct ledger_account account;
+    struct ledger_outcome paid;
     enum problem problem = aggregation_of_call(call, &s->a);
     if (problem != PROBLEM_NONE || (problem = submission_check(s)) != PROBLEM_NONE ||
-        (problem = submission_pay(s, &account)) != PROBLEM_NONE)
+        (problem = submission_pay(s, &paid)) != PROBLEM_NONE)
         return problem;
     int64_t number = 0;
     enum db_status status = aggregations_accept(call->db, &s->a.row, call->caller.id, s->bytes,
@@ -269,10 +269,12 @@ enum problem api_aggregations_submit(struct call *call)
             status = DB_RETRY;
         return call_db(call, status);
     }
+    const struct ledger_account *account = &paid.parts[0].account;
+    charged_show(call, &paid, false);
     return call_reply_json(
         call, 202,
         json_pack("{s:b, s:I, s:I, s:I, s:o, s:o}", "accepted", 1, "report", (json_int_t)number,
                   "version", (json_int_t)s->a.row.version, "reports_left",
                   (json_int_t)(s->a.row.submissions_per_agent - number), "spent",
-                  budget_spent(&account), "remaining", budget_remaining(&account)));
+                  budget_spent(account), "remaining", budget_remaining(account)));
 }

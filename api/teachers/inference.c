@@ -271,5 +271,6 @@ enum problem api_inference_infer(struct call *call)
     if (problem != PROBLEM_NONE || (problem = query_admit(query)) != PROBLEM_NONE ||
         (problem = query_settle(query, &answer)) != PROBLEM_NONE)
         return problem;
+    query_reply_charge(call, &answer);
     return call_reply_json(call, 200, inference_message(query, &answer, id));
 }

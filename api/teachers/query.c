@@ -314,6 +314,11 @@ static enum problem query_pay(struct query *query)
     else if (outcome.verdict != LEDGER_OK)
         return refuse_query(query, &outcome);
     query->account = outcome.parts[0].account;
+    if (!query->random && strcmp(query->teacher->row.owner, call->caller.id) == 0) {
+        struct ledger_outcome *paid = arena_alloc(&call->arena, sizeof *paid);
+        *paid = outcome;
+        query->paid = paid;
+    }
     return PROBLEM_NONE;
 }
 
@@ -428,7 +433,8 @@ enum problem query_settle(struct query *query, struct query_answer *out)
                                  .expert = t->row.shards > 0,
                                  .unresolved = is_unresolved(query),
                                  .account = &query->account,
-                                 .cost = query->cost.of[PAYER_CLIENT]};
+                                 .cost = query->cost.of[PAYER_CLIENT],
+                                 .paid = query->paid};
     set_noise(query, out);
     return PROBLEM_NONE;
 }

@@ -23,6 +23,8 @@ struct query {
     struct teacher_prices cost;    /* of all states together, for each payer */
     char id[ID_SIZE];              /* query_settle gives it, and the client's account */
     struct ledger_account account;
+    const struct ledger_outcome *paid; /* what every account paid, where the caller owns the
+                                          teacher; else NULL */
 };
 
 /* A teacher's answer. */
@@ -39,6 +41,7 @@ struct query_answer {
     bool unresolved; /* a state has a number in which no neighbour differs */
     const struct ledger_account *account; /* the client's, after the debit */
     struct filter_price cost;             /* of the debit */
+    const struct ledger_outcome *paid;    /* as in the query */
 };
 
 /* Makes a query in the call's arena and borrows the teacher that {id} names, until the call ends.
@@ -66,6 +69,10 @@ enum problem query_admit(struct query *query);
 enum problem query_settle(struct query *query, struct query_answer *out);
 
 /* ---- the answer as JSON (query_reply.c) */
+
+/* Adds the headers of an answer that was paid (charged.h): for the client's account, and for the
+ * teacher's and the dataset's where the caller owns them. */
+void query_reply_charge(struct call *call, const struct query_answer *answer);
 
 /* {"query", "probabilities", "concentration" or "sigma", "error_radius", "cost", "spent",
  * "remaining", "protects", "does_not_protect"}, and "at_floor" or "random" where it is, as text of

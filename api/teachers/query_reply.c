@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/call/budget.h"
+#include "api/call/charged.h"
 #include "api/json/json_text.h"
 #include "api/teachers/query.h"
 #include "memory/buffer.h"
@@ -74,7 +75,8 @@ static void put_probabilities(struct buffer *text, const struct query_answer *an
     }
 }
 
-static void put_cost(struct buffer *text, const struct query_answer *answer)
+/* What the client's account paid. The conversion of Renyi divergence to epsilon uses delta once. */
+static struct budget_sum cost_of(const struct query_answer *answer)
 {
     const struct ledger_account *account = answer->account;
     int64_t before = account->spent_units - answer->cost.units;
@@ -82,14 +84,17 @@ static void put_cost(struct buffer *text, const struct query_answer *answer)
         .epsilon = budget_epsilon_added(account, before, answer->cost.units),
         .delta = ledger_delta_value(answer->cost.delta_units),
     };
-    if (account->renyi_order == 0) {
-        put_amount(text, "cost", sum);
+    if (account->renyi_order > 0)
+        sum.delta = before <= 0 && answer->cost.units > 0 ? account->delta : 0;
+    return sum;
+}
+
+static void put_cost(struct buffer *text, const struct query_answer *answer)
+{
+    const struct ledger_account *account = answer->account;
+    put_amount(text, "cost", cost_of(answer));
+    if (account->renyi_order == 0)
         return;
-    }
-    sum.delta = 0;
-    if (before <= 0 && answer->cost.units > 0) /* the conversion to epsilon uses delta once */
-        sum.delta = account->delta;
-    put_amount(text, "cost", sum);
     text->size--; /* the brace: two more members follow */
     put_number(text, ",\"divergence\":", ledger_units_value(answer->cost.units));
     put_number(text, ",\"order\":", account->renyi_order);
@@ -119,4 +124,16 @@ char *query_reply_text(const struct query_answer *answer, size_t *out_size)
     put_name(&text, ",\"does_not_protect\":\"", query_reply_exposes(answer));
     buffer_add_text(&text, "}");
     return buffer_take(&text, out_size);
+}
+
+void query_reply_charge(struct call *call, const struct query_answer *answer)
+{
+    if (answer->paid) {
+        charged_show(call, answer->paid, false);
+        return;
+    }
+    if (answer->cost.units == 0 && answer->cost.delta_units == 0)
+        return; /* a free answer */
+    charged_show_one(call, answer->account->id, cost_of(answer),
+                     budget_remaining_sum(answer->account));
 }

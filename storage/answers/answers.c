@@ -28,7 +28,8 @@ struct named_answer {
 #define ANSWER_COLUMNS                                                                             \
     COLUMN(named_answer, client, TEXT), COLUMN(named_answer, key, TEXT),                           \
         ANSWER(fingerprint, BYTES), ANSWER(status, COUNT), ANSWER(content_type, TEXT),             \
-        ANSWER(location, TEXT),                                                                    \
+        {"location", COLUMN_TEXT, offsetof(struct named_answer, answer.headers),                   \
+         ANSWER_HEADERS_SIZE, NULL},                                                               \
         {"body", COLUMN_BLOB, offsetof(struct named_answer, answer.body),                          \
          offsetof(struct named_answer, answer.body_size), NULL},                                   \
         ANSWER(created_ms, INTEGER)

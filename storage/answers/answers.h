@@ -13,7 +13,8 @@
 
 #define ANSWER_FINGERPRINT_SIZE 32
 
-#define ANSWER_KEY_SIZE         256 /* bytes of a key with its NUL */
+#define ANSWER_KEY_SIZE         256  /* bytes of a key with its NUL */
+#define ANSWER_HEADERS_SIZE     1200 /* bytes of an answer's headers with their NUL */
 
 extern const struct table answers_table; /* each row under a digest */
 
@@ -21,8 +22,9 @@ struct answer_row {
     unsigned char fingerprint[ANSWER_FINGERPRINT_SIZE]; /* of the request; made by the caller */
     int status;
     char content_type[80];
-    char location[240]; /* "" for none */
-    char *body;         /* malloc'ed by answers_find, ends in a NUL that is not counted */
+    /* Values of headers, one to a line: the Location, and what its caller adds. "": none. */
+    char headers[ANSWER_HEADERS_SIZE];
+    char *body; /* malloc'ed by answers_find, ends in a NUL that is not counted */
     size_t body_size;
     int64_t created_ms;
 };

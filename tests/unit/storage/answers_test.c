@@ -41,7 +41,7 @@ static void make(struct wanted *wanted, int64_t n)
     snprintf(wanted->key, sizeof wanted->key, "key-%lld", (long long)n);
     snprintf(wanted->body, sizeof wanted->body, "{\"answer\":%lld}", (long long)n);
     snprintf(wanted->row.content_type, sizeof wanted->row.content_type, "application/json");
-    snprintf(wanted->row.location, sizeof wanted->row.location, n % 2 ? "" : "/v1/x/%lld",
+    snprintf(wanted->row.headers, sizeof wanted->row.headers, n % 2 ? "" : "/v1/x/%lld",
              (long long)n);
     memset(wanted->row.fingerprint, (int)(n % 251), sizeof wanted->row.fingerprint);
     wanted->row.body = wanted->body;
@@ -63,7 +63,7 @@ static void check(struct db *db, int64_t n, bool there)
     cr_assert_eq(found.status, w.row.status);
     cr_assert_eq(found.created_ms, w.row.created_ms);
     cr_assert_str_eq(found.content_type, w.row.content_type);
-    cr_assert_str_eq(found.location, w.row.location);
+    cr_assert_str_eq(found.headers, w.row.headers);
     cr_assert_arr_eq(found.fingerprint, w.row.fingerprint, sizeof found.fingerprint);
     cr_assert_eq(found.body_size, w.row.body_size);
     cr_assert_str_eq(found.body, w.body);

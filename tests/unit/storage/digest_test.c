@@ -27,7 +27,7 @@ static enum db_status store_answer(struct db *db, void *context)
 {
     struct answer_row answer = {.status = 200,
                                 .content_type = "application/json",
-                                .location = "/v1/x",
+                                .headers = "/v1/x",
                                 .body = (char[]){"{\"actions\":[1,2,3]}"},
                                 .body_size = 19,
                                 .created_ms = 1234};

@@ -409,7 +409,7 @@ Test(ledger, one_key_has_one_answer, .init = open_store, .fini = close_store)
 {
     struct answer_row answer = {.status = 201,
                                 .content_type = "application/json",
-                                .location = "/v1/x",
+                                .headers = "/v1/x",
                                 .body = (char[]){"{\"a\":1}"},
                                 .body_size = 7,
                                 .created_ms = 3},
@@ -422,7 +422,7 @@ Test(ledger, one_key_has_one_answer, .init = open_store, .fini = close_store)
     cr_assert_eq(answers_find(f.db, "cli_a", "key-1", &found), DB_OK);
     cr_assert_eq(found.status, 201);
     cr_assert_str_eq(found.content_type, "application/json");
-    cr_assert_str_eq(found.location, "/v1/x");
+    cr_assert_str_eq(found.headers, "/v1/x");
     cr_assert_eq(found.body_size, 7);
     cr_assert_str_eq(found.body, "{\"a\":1}");
     cr_assert_arr_eq(found.fingerprint, answer.fingerprint, ANSWER_FINGERPRINT_SIZE);

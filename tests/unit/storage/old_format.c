@@ -202,7 +202,7 @@ unsigned char *old_block(const struct old_answer *answers, unsigned count, size_
         const struct answer_row *row = &a->row;
         add_little(&block,
                    8 + 2 + ANSWER_FINGERPRINT_SIZE + 4 * 2 + strlen(a->client) + strlen(a->key) +
-                       strlen(row->content_type) + strlen(row->location) + row->body_size,
+                       strlen(row->content_type) + strlen(row->headers) + row->body_size,
                    4);
         add_little(&block, (uint64_t)row->created_ms, 8);
         add_little(&block, (uint64_t)row->status, 2);
@@ -210,7 +210,7 @@ unsigned char *old_block(const struct old_answer *answers, unsigned count, size_
         add_sized(&block, a->client);
         add_sized(&block, a->key);
         add_sized(&block, row->content_type);
-        add_sized(&block, row->location);
+        add_sized(&block, row->headers);
         buffer_add(&block, row->body, row->body_size);
     }
     unsigned char *bytes = (unsigned char *)buffer_take(&block, out_size);

@@ -329,7 +329,7 @@ static void make_answer(struct old_answer *answer, unsigned n, char key[24], cha
                                       .created_ms = 7000 + n};
     memset(answer->row.fingerprint, (int)(n % 251), ANSWER_FINGERPRINT_SIZE);
     if (n % 5 == 0)
-        snprintf(answer->row.location, sizeof answer->row.location, "/v1/x/%u", n);
+        snprintf(answer->row.headers, sizeof answer->row.headers, "/v1/x/%u", n);
 }
 
 static void fill_answers(struct db *db)
@@ -387,7 +387,7 @@ static void check_large(struct db *db, unsigned char heads[ACCOUNTS][LEDGER_HASH
         cr_assert_eq(answers_find(db, wanted.client, key, &found), DB_OK);
         cr_assert_eq(found.status, wanted.row.status);
         cr_assert_eq(found.created_ms, wanted.row.created_ms);
-        cr_assert_str_eq(found.location, wanted.row.location);
+        cr_assert_str_eq(found.headers, wanted.row.headers);
         cr_assert_str_eq(found.content_type, wanted.row.content_type);
         cr_assert_str_eq(found.body, body);
         cr_assert_arr_eq(found.fingerprint, wanted.row.fingerprint, ANSWER_FINGERPRINT_SIZE);
