@@ -1,6 +1,9 @@
 /* The rest of a dataset's budget in jobs and labels. */
 #include "api/books/buys.h"
 
+#include <stdlib.h>
+
+#include "api/call/budget_price.h"
 #include "api/jobs/ask/job_plan.h"
 #include "api/teachers/teachers.h"
 #include "storage/jobs.h"
@@ -18,6 +21,26 @@ static uint32_t job_labels(const struct job_row *job)
     return labels;
 }
 
+/* Sets *OUT to what a job like JOB costs ACCOUNT, in its unit. */
+static bool job_price(const struct ledger_account *account, const struct job_row *job,
+                      struct filter_price *out)
+{
+    struct job_plan plan;
+    struct ledger_price price;
+    *out = (struct filter_price){job->hold_units, job->hold_delta};
+    if (account->renyi_order == 0)
+        return true;
+    if (!job_plan_read(job->plan, &plan))
+        return false;
+    char *event = job_plan_event(&plan, plan.plan.privacy.steps, true);
+    bool counted = budget_plan_price(account, &(struct budget_plan){.event = event}, &price);
+    free(event);
+    job_plan_clear(&plan);
+    if (counted)
+        *out = (struct filter_price){price.units, price.delta_units};
+    return counted;
+}
+
 /* Sets *OUT_JOBS and *OUT_LABELS where there was a job; DB_NONE: there was none. */
 static enum db_status buys_jobs(struct call *call, const struct ledger_account *account,
                                 int64_t *out_jobs, int64_t *out_labels)
@@ -26,10 +49,10 @@ static enum db_status buys_jobs(struct call *call, const struct ledger_account *
     enum db_status status = jobs_find_newest(call->db, account->resource, account->id, &job);
     if (status != DB_OK)
         return status;
-    const struct filter_price each = {job.hold_units, job.hold_delta},
-                              left = teacher_account_left(account);
+    struct filter_price each;
+    const struct filter_price left = teacher_account_left(account);
     int64_t labels = job_labels(&job);
-    if (each.units > 0 || each.delta_units > 0)
+    if (job_price(account, &job, &each) && (each.units > 0 || each.delta_units > 0))
         *out_jobs = price_fits(&left, &each);
     if (labels > 0 && *out_jobs >= 0 && !ledger_units_times(*out_jobs, labels, out_labels))
         *out_labels = LEDGER_UNITS_MAX;

@@ -140,16 +140,18 @@ int64_t refusal_largest(const struct ledger_outcome *outcome, const struct refus
     for (unsigned i = 0; i < outcome->count; i++) {
         const struct ledger_part *part = &outcome->parts[i];
         const struct ledger_account *a = &part->account;
-        int64_t units = pieces->units * pieces->count, delta = pieces->delta_units * pieces->count;
+        const struct refusal_piece *piece = &pieces->on[i];
+        int64_t units = piece->units * pieces->count, delta = piece->delta_units * pieces->count;
         most = fits_into(a->limit_units - a->spent_units - a->held_units,
-                         part->requested_units - units, pieces->units, most);
+                         part->requested_units - units, piece->units, most);
         most = fits_into(a->limit_delta - a->spent_delta - a->held_delta,
-                         part->requested_delta - delta, pieces->delta_units, most);
+                         part->requested_delta - delta, piece->delta_units, most);
     }
     return most;
 }
 
-/* The largest request: a number of pieces, or the least that remains of any account. */
+/* The largest request: a number of pieces, the least that remains of any account, or of an account
+ * that counts Renyi divergence what remains of that. */
 static json_t *largest_json(const struct ledger_outcome *outcome,
                             const struct refusal_pieces *pieces)
 {
@@ -157,6 +159,13 @@ static json_t *largest_json(const struct ledger_outcome *outcome,
         return json_pack("{s:I}", pieces->name, (json_int_t)refusal_largest(outcome, pieces));
     struct budget_sum least = {INFINITY, INFINITY};
     for (unsigned i = 0; i < outcome->count; i++) {
+        const struct ledger_account *a = &outcome->parts[i].account;
+        if (a->renyi_order > 1)
+            return json_pack(
+                "{s:o, s:o, s:o}", "divergence",
+                json_number(ledger_units_value(a->limit_units - a->spent_units - a->held_units)),
+                "order", json_number(a->renyi_order), "delta",
+                json_number(ledger_delta_value(a->limit_delta - a->spent_delta - a->held_delta)));
         struct budget_sum left = budget_remaining_sum(&outcome->parts[i].account);
         least.epsilon = fmin(least.epsilon, left.epsilon);
         least.delta = fmin(least.delta, left.delta);

@@ -13,11 +13,15 @@
 
 struct call;
 
-/* What a request consists of: COUNT equal pieces, each with this price on every account. An account
- * may have to pay something beside the pieces, whatever their number is. */
+/* What a request consists of: COUNT equal pieces, each with its price on every account, in the order
+ * of the outcome's parts. An account may have to pay something beside the pieces, whatever their
+ * number is. */
 struct refusal_pieces {
     const char *name; /* "states" */
-    int64_t count, units, delta_units;
+    int64_t count;
+    struct refusal_piece {
+        int64_t units, delta_units;
+    } on[LEDGER_CHARGE_MAX];
 };
 
 /* The refusal that a verdict other than LEDGER_OK stands for: 403 budget-exhausted or 409

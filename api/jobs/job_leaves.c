@@ -5,8 +5,10 @@
  * it empties one of them although the other would pay for more, and is told a delta for the same
  * epsilon that empties both at once. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "api/call/budget.h"
+#include "api/call/budget_price.h"
 #include "api/jobs/ask/job_plan.h"
 #include "api/jobs/jobs.h"
 #include "api/json/json_text.h"
@@ -72,15 +74,21 @@ void job_leaves_show(const struct ledger_account *account, const struct job_plan
     json_t *warning = NULL, *leaves = NULL;
     l.left_units = account->limit_units - account->spent_units - account->held_units;
     l.left_delta = account->limit_delta - account->spent_delta - account->held_delta;
-    if (account->id[0] != '\0' && ledger_units_up(privacy->epsilon, &l.units) &&
-        ledger_delta_up(privacy->delta, &l.delta_units) && l.units <= l.left_units &&
-        l.delta_units <= l.left_delta) {
+    struct ledger_price price = {0};
+    char *event = job_plan_event(plan, privacy->steps, true);
+    const struct budget_plan whole = {privacy->epsilon, privacy->delta, event};
+    bool counted = account->id[0] != '\0' && budget_plan_price(account, &whole, &price);
+    free(event);
+    l.units = price.units;
+    l.delta_units = price.delta_units;
+    if (counted && l.units <= l.left_units && l.delta_units <= l.left_delta) {
         l.after_units = l.left_units - l.units;
         l.after_delta = l.left_delta - l.delta_units;
         then.held_units += l.units;
         then.held_delta += l.delta_units;
         leaves = budget_remaining(&then);
-        warning = leaves_warning(&l);
+        if (account->renyi_order == 0)
+            warning = leaves_warning(&l);
     }
     json_object_set_new(out, "leaves", leaves ? leaves : json_null());
     json_object_set_new(out, "warning", warning ? warning : json_null());

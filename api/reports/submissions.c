@@ -202,7 +202,7 @@ static enum problem submission_pay(struct submission *s, struct ledger_outcome *
         return call_db(call, status);
     if (out->verdict != LEDGER_OK)
         return refusal_make(call, out,
-                            &(struct refusal_pieces){"reports", 1, s->a.row.price_units, 0});
+                            &(struct refusal_pieces){"reports", 1, {{s->a.row.price_units, 0}}});
     return PROBLEM_NONE;
 }
 

@@ -12,9 +12,10 @@
 /* Says with which limit TEACHER could be asked once. */
 static void say_least(struct call *call, const struct teacher_row *teacher, double delta)
 {
-    struct filter_price price;
-    if (teacher_answer_price(call->db, teacher, &price) != DB_OK)
+    struct teacher_prices prices;
+    if (teacher_answer_prices(call->db, teacher, &prices) != DB_OK)
         return; /* the fault is told all the same */
+    const struct filter_price price = prices.of[PAYER_CLIENT];
     struct budget_sum least =
         budget_least(teacher->renyi_order, price.units, price.delta_units, delta);
     refusal_least(call, least.epsilon, least.delta);

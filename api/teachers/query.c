@@ -281,8 +281,10 @@ static const char *query_event(const struct query *query)
 /* Refuses, and says how many states would be paid. */
 static enum problem refuse_query(const struct query *query, const struct ledger_outcome *outcome)
 {
-    const struct refusal_pieces pieces = {"states", query->count, query->cost.units / query->count,
-                                          query->cost.delta_units / query->count};
+    struct refusal_pieces pieces = {.name = "states", .count = query->count};
+    for (int i = 0; i < TEACHER_PAYERS; i++) /* the order of the charge */
+        pieces.on[i] = (struct refusal_piece){query->cost.of[i].units / query->count,
+                                              query->cost.of[i].delta_units / query->count};
     return refusal_make(query->call, outcome, &pieces);
 }
 

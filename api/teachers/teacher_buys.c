@@ -31,18 +31,22 @@ static enum db_status take_first(struct db *db, const struct teacher_row *teache
 enum db_status teacher_buys(struct db *db, const struct ledger_account *account, int64_t *out)
 {
     struct teacher_row teacher;
-    struct filter_price each, left = teacher_account_left(account);
+    static const enum teacher_payer payers[] = {[LEDGER_DATASET] = PAYER_DATASET,
+                                                [LEDGER_TEACHER] = PAYER_TEACHER,
+                                                [LEDGER_CLIENT] = PAYER_CLIENT};
+    struct filter_price left = teacher_account_left(account);
+    struct teacher_prices prices;
     enum db_status status;
     if (account->kind == LEDGER_DATASET)
         status = teachers_find_newest(db, account->id, &teacher);
     else
         status = teachers_find(db, account->resource, &teacher);
     if (status == DB_OK)
-        status = teacher_answer_price(db, &teacher, &each);
+        status = teacher_answer_prices(db, &teacher, &prices);
     if (status == DB_OK && account->kind == LEDGER_DATASET)
         status = take_first(db, &teacher, &left);
     if (status == DB_OK)
-        *out = price_fits(&left, &each);
+        *out = price_fits(&left, &prices.of[payers[account->kind]]);
     return status;
 }
 

@@ -67,15 +67,18 @@ int64_t teacher_answers_in(double order, double epsilon, double delta,
     return count;
 }
 
-enum db_status teacher_answer_price(struct db *db, const struct teacher_row *teacher,
-                                    struct filter_price *out)
+enum db_status teacher_answer_prices(struct db *db, const struct teacher_row *teacher,
+                                     struct teacher_prices *out)
 {
     struct policy_row policy; /* whose number of actions the price needs */
     struct teacher made;
+    double order[TEACHER_PAYERS];
     enum db_status status = policies_find(db, teacher->policy, &policy);
-    if (status == DB_OK && !(teacher_of_row(teacher, policy.action_count, &made) &&
-                             teacher_price(&made, teacher->concentration, teacher->renyi_order,
-                                           teacher->delta_share, out)))
+    if (status == DB_OK)
+        status = teacher_orders_find(db, teacher, order);
+    if (status == DB_OK &&
+        !(teacher_of_row(teacher, policy.action_count, &made) &&
+          teacher_prices_at(&made, teacher, order, teacher->concentration, 1, out)))
         return DB_FAILED;
     return db_owed(status);
 }

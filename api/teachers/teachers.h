@@ -7,6 +7,7 @@
 
 #include "algos/privacy/answers/filter.h"
 #include "api/call/call.h"
+#include "api/teachers/teacher_payers.h"
 #include "storage/ledger/ledger.h"
 #include "storage/teachers.h"
 
@@ -45,9 +46,9 @@ enum db_status teacher_may_ask(struct db *db, const struct teacher_row *teacher,
 bool teacher_account(const struct teacher_row *teacher, double epsilon, double delta,
                      struct filter *out);
 
-/* Sets *OUT to the price of one answer of TEACHER at its own concentration. */
-enum db_status teacher_answer_price(struct db *db, const struct teacher_row *teacher,
-                                    struct filter_price *out);
+/* Sets *OUT to the price of one answer of TEACHER at its own concentration, for each payer. */
+enum db_status teacher_answer_prices(struct db *db, const struct teacher_row *teacher,
+                                     struct teacher_prices *out);
 
 /* The number of answers at PRICE that a new account of (EPSILON, DELTA) at ORDER (0: basic) pays
  * for. */

@@ -35,8 +35,8 @@ static const struct column run_columns[] = {
 static const struct table runs_table =
     TABLE_DIGESTED("ledger_folds", run, run_columns, 0, "digest", 2, 0);
 
-static void write_event(const struct ledger_fold *fold, int64_t last, const char *digest,
-                        char out[EVENT_SIZE])
+static void fold_write_event(const struct ledger_fold *fold, int64_t last, const char *digest,
+                             char out[EVENT_SIZE])
 {
     char hash[2 * LEDGER_HASH_SIZE + 1];
     sodium_bin2hex(hash, sizeof hash, fold->previous_hash, LEDGER_HASH_SIZE);
@@ -48,8 +48,8 @@ static void write_event(const struct ledger_fold *fold, int64_t last, const char
 }
 
 /* Reads the fold of ENTRY with its digest: what it reads is written again, and must be the same. */
-static bool read_event(const struct ledger_entry *entry, struct ledger_fold *out,
-                       char digest[2 * DIGEST_SIZE + 1])
+static bool fold_read_event(const struct ledger_entry *entry, struct ledger_fold *out,
+                            char digest[2 * DIGEST_SIZE + 1])
 {
     char hash[2 * LEDGER_HASH_SIZE + 1], again[EVENT_SIZE];
     long long first, count, first_ms;
@@ -64,14 +64,14 @@ static bool read_event(const struct ledger_entry *entry, struct ledger_fold *out
     if (first < 2 || first > entry->sequence ||
         sodium_hex2bin(out->previous_hash, LEDGER_HASH_SIZE, hash, strlen(hash), NULL, NULL, NULL))
         return false;
-    write_event(out, entry->sequence, digest, again);
+    fold_write_event(out, entry->sequence, digest, again);
     return strcmp(again, entry->event) == 0;
 }
 
 bool ledger_fold_read(const struct ledger_entry *entry, struct ledger_fold *out)
 {
     char digest[2 * DIGEST_SIZE + 1];
-    return read_event(entry, out, digest);
+    return fold_read_event(entry, out, digest);
 }
 
 static void digest_run(const struct db *db, const struct run *run, char out[2 * DIGEST_SIZE + 1])
@@ -85,7 +85,7 @@ static bool read_run(const struct db *db, const struct ledger_entry *entry, stru
                      struct run *run)
 {
     char digest[2 * DIGEST_SIZE + 1], wanted[2 * DIGEST_SIZE + 1];
-    if (!read_event(entry, out, digest) || strlen(entry->account) >= ID_SIZE)
+    if (!fold_read_event(entry, out, digest) || strlen(entry->account) >= ID_SIZE)
         return false;
     *run = (struct run){.first = out->first,
                         .first_ms = out->first_ms,
@@ -130,7 +130,7 @@ static bool stop_at(struct fold_work *work, const struct ledger_entry *entry, co
 }
 
 /* Begins a run before ENTRY: with the fold before it, or with nothing. */
-static bool begin_run(struct fold_work *work, const struct ledger_entry *entry)
+static bool fold_begin(struct fold_work *work, const struct ledger_entry *entry)
 {
     struct run *run = &work->runs[work->count];
     struct ledger_entry before = {.account = NULL};
@@ -175,7 +175,7 @@ static bool add_to_run(struct fold_work *work, struct ledger_entry *entry)
     return true;
 }
 
-static bool see_debit(void *context, const void *row)
+static bool fold_see_debit(void *context, const void *row)
 {
     struct fold_work *work = context;
     struct ledger_entry entry = *(const struct ledger_entry *)row;
@@ -184,7 +184,7 @@ static bool see_debit(void *context, const void *row)
         return true;
     bool follows =
         run && entry.sequence == run->last + 1 && strcmp(entry.account, run->account) == 0;
-    return (follows || begin_run(work, &entry)) && add_to_run(work, &entry);
+    return (follows || fold_begin(work, &entry)) && add_to_run(work, &entry);
 }
 
 /* A row of any time that is over, or of a clock that was ahead, belongs to the chunk. */
@@ -211,7 +211,7 @@ static enum db_status find_runs(struct db *db, void *context)
                             "(SELECT id FROM ledger_accounts WHERE kind = 'dataset') "
                             "ORDER BY account, sequence",
                             DB_VALUES(db_integer(work->sweep->seen), db_integer(work->last)),
-                            see_debit, work);
+                            fold_see_debit, work);
     return status == DB_OK ? work->status : status;
 }
 
@@ -223,7 +223,7 @@ static enum db_status fold_run(struct db *db, const struct run *run)
     char digest[2 * DIGEST_SIZE + 1], event[EVENT_SIZE];
     memcpy(fold.previous_hash, run->previous_hash, LEDGER_HASH_SIZE);
     digest_run(db, run, digest);
-    write_event(&fold, run->last, digest, event);
+    fold_write_event(&fold, run->last, digest, event);
     enum db_status status = db_owed(db_change(
         db,
         "UPDATE ledger_entries SET kind = 'folded', spent_units = $3, spent_delta = $4, "

@@ -104,7 +104,10 @@ Test(composed_budget, pays_for_several_times_as_many_jobs)
     const char *adding = dataset_with("\"epsilon\":5,\"delta\":1e-5"),
                *composing = dataset_with("\"epsilon\":5,\"delta\":1e-5" RENYI);
     cr_expect_eq(jobs_accepted(adding, 0.5, 60), 10u);
-    unsigned accepted = jobs_accepted(composing, 0.5, 100);
+    cr_expect_eq(jobs_accepted(composing, 0.5, 1), 1u);
+    double told = response_number(domain_budget(f, composing), "/buys/jobs_like_the_last");
+    unsigned accepted = 1 + jobs_accepted(composing, 0.5, 100);
+    cr_expect_eq(told, accepted - 1, "the budget says how many more it pays for");
     struct ledger_account account = account_of(composing);
     cr_expect(accepted >= 40 && accepted < 100, "%u", accepted);
     cr_expect_eq(account.held_units / accepted * accepted, account.held_units,

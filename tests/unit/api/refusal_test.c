@@ -57,7 +57,7 @@ Test(refusal, counts_the_pieces_that_every_account_can_pay)
         {{100, 26}, {100, 103}, 1},  {{100, 107}, {100, 3}, 0},
         {{100, 6}, {100, 103}, 0},   {{0, 0}, {0, 0}, 0},
     };
-    const struct refusal_pieces pieces = {"states", 9, 10, 10};
+    const struct refusal_pieces pieces = {"states", 9, {{10, 10}, {10, 10}}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ledger_outcome outcome = {.verdict = LEDGER_EXHAUSTED, .count = 2};
         for (unsigned a = 0; a < 2; a++) {
