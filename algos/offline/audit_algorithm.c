@@ -97,6 +97,7 @@ static struct one_run_settings one_run_settings_of(const struct algorithm_reques
         .noise_multiplier = algorithm_number(request, P_NOISE_MULTIPLIER),
         .delta = algorithm_number(request, P_DELTA),
         .seed = request->seed,
+        .work = request->work,
     };
 }
 
@@ -197,6 +198,7 @@ static struct membership_settings audit_settings(const struct algorithm_request 
         .delta = algorithm_number(request, P_DELTA),
         .in_float = algorithm_number(request, P_ARITHMETIC) <= 0.0,
         .seed = request->seed,
+        .work = request->work,
     };
 }
 

@@ -165,7 +165,8 @@ static enum algorithm_status attack_prepare(struct membership_attack *attack,
                                                  .state_dim = DIM,
                                                  .action_count = ACTIONS,
                                                  .nominal_experts = settings->experts,
-                                                 .seed = settings->seed};
+                                                 .seed = settings->seed,
+                                                 .work = settings->work};
     set_parameters(attack, settings);
     enum algorithm_status status =
         attack->algorithm->plan(&attack->request, &attack->plan, message);

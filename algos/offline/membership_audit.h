@@ -16,12 +16,13 @@
 
 struct membership_settings {
     const struct algorithm *algorithm; /* offline, with MECHANISM_DPSGD */
-    uint32_t experts;        /* each joins a step with probability 1 / experts; 1 .. 1000 */
-    uint32_t steps;          /* 1 .. 1000 */
-    double noise_multiplier; /* 0.05 .. 1e6 */
-    double delta;            /* 1e-50 .. 0.5 */
-    uint64_t seed;           /* of the first weights */
-    bool in_float;           /* attacks trainings in float; else exact ones */
+    uint32_t experts;         /* each joins a step with probability 1 / experts; 1 .. 1000 */
+    uint32_t steps;           /* 1 .. 1000 */
+    double noise_multiplier;  /* 0.05 .. 1e6 */
+    double delta;             /* 1e-50 .. 0.5 */
+    uint64_t seed;            /* of the first weights */
+    struct dp_sgd_work *work; /* what planning may take; NULL: any work. Borrowed */
+    bool in_float;            /* attacks trainings in float; else exact ones */
 };
 
 /* Deliberate faults, which show that the audit finds faults. Each is a plan that differs from the

@@ -255,7 +255,8 @@ static enum algorithm_status one_run_prepare(const struct one_run_settings *sett
                                                  .state_dim = inputs ? settings->canaries : 1,
                                                  .action_count = inputs ? 2 : settings->canaries,
                                                  .nominal_experts = settings->canaries,
-                                                 .seed = settings->seed};
+                                                 .seed = settings->seed,
+                                                 .work = settings->work};
     one_run_parameters(attack);
     return settings->algorithm->plan(&attack->request, &attack->plan, message);
 }

@@ -23,13 +23,14 @@ enum one_run_canary {
 struct one_run_settings {
     const struct algorithm *algorithm; /* offline, with MECHANISM_DPSGD */
     enum one_run_canary canary;
-    bool exact;              /* the trainer's arithmetic */
-    uint32_t canaries;       /* 20 .. 4000; also the nominal number of experts */
-    uint32_t batch_size;     /* 1 .. canaries */
-    uint32_t steps;          /* 1 .. 1000000 */
-    double noise_multiplier; /* 0.05 .. 1e6 */
-    double delta;            /* 1e-50 .. 0.5 */
-    uint64_t seed;           /* of the first weights */
+    bool exact;               /* the trainer's arithmetic */
+    uint32_t canaries;        /* 20 .. 4000; also the nominal number of experts */
+    uint32_t batch_size;      /* 1 .. canaries */
+    uint32_t steps;           /* 1 .. 1000000 */
+    double noise_multiplier;  /* 0.05 .. 1e6 */
+    double delta;             /* 1e-50 .. 0.5 */
+    uint64_t seed;            /* of the first weights */
+    struct dp_sgd_work *work; /* what planning may take; NULL: any work. Borrowed */
 };
 
 struct one_run_attack;

@@ -8,6 +8,7 @@
 
 #include "algos/privacy/laws/mechanism.h"
 #include "algos/privacy/math/interval.h"
+#include "algos/privacy/math/work.h"
 
 enum accountant_status {
     ACCOUNTANT_OK,
@@ -30,17 +31,24 @@ enum accountant_worth {
 struct accountant_question {
     bool for_delta;
     double at;
+    struct work *work; /* what accountant_renyi may take; NULL: it has no end. Borrowed */
 };
 
 struct accountant {
     const char
         *name; /* "pld", "exact", "renyi", "gdp", "optimal_composition", "basic", "advanced" */
     enum accountant_worth worth;
-    /* Answers a QUESTION that accountant_epsilon or accountant_delta has checked. */
+    /* Answers a QUESTION that accountant_answer has checked. */
     enum accountant_status (*figure)(const struct composition *composition,
                                      const struct accountant_question *question,
                                      struct privacy_interval *out);
 };
+
+/* Answers QUESTION about COMPOSITION. */
+enum accountant_status accountant_answer(const struct accountant *accountant,
+                                         const struct composition *composition,
+                                         const struct accountant_question *question,
+                                         struct privacy_interval *out);
 
 /* Bounds the epsilon of COMPOSITION at DELTA. */
 enum accountant_status accountant_epsilon(const struct accountant *accountant,

@@ -16,21 +16,28 @@
 #include "algos/privacy/laws/renyi.h"
 #include "algos/privacy/math/minimum.h"
 
-#define ROUND_UP (1.0 + 1e-9)
+#define ROUND_UP    (1.0 + 1e-9)
+#define PRICE_STEPS 5e6 /* of work for a price at one order: some 15 ms */
 
 struct plan {
     const struct composition *composition;
     bool for_delta;
     double at; /* epsilon, or ln of the delta that finite losses may have */
+    struct work *work;
 };
 
-/* The divergence of ORDER of one run, rounded up; INFINITY where there is none. */
-static double divergence_of(const struct mechanism *mechanism, double order)
+/* The divergence of ORDER of one run, rounded up; INFINITY where there is none, or none without
+ * more WORK. */
+static double divergence_of(const struct mechanism *mechanism, double order, struct work *work)
 {
     switch (mechanism->kind) {
-    case MECHANISM_SUBSAMPLED_GAUSSIAN:
-        return renyi_subsampled_gaussian(mechanism->gaussian.sampling_rate,
-                                         mechanism->gaussian.noise_multiplier, order);
+    case MECHANISM_SUBSAMPLED_GAUSSIAN: {
+        double rate = mechanism->gaussian.sampling_rate,
+               noise = mechanism->gaussian.noise_multiplier;
+        if (!work_take(work, renyi_subsampled_gaussian_steps(rate, noise, order)))
+            return INFINITY;
+        return renyi_subsampled_gaussian(rate, noise, order);
+    }
     case MECHANISM_DIRICHLET: {
         struct dirichlet dirichlet = {.actions = mechanism->dirichlet.actions,
                                       .concentration = mechanism->dirichlet.concentration,
@@ -50,13 +57,15 @@ static double divergence_of(const struct mechanism *mechanism, double order)
     return c * greatest < 19.0 ? value : value + 1e-13 / c;
 }
 
-/* The divergence of ORDER of the whole plan, rounded up. */
-static double plan_divergence(const struct composition *composition, double order)
+/* The divergence of ORDER of the whole plan, rounded up; INFINITY also where WORK does not suffice.
+ */
+static double plan_divergence(const struct composition *composition, double order,
+                              struct work *work)
 {
     double sum = 0;
-    for (size_t i = 0; i < composition->count; i++)
+    for (size_t i = 0; i < composition->count && isfinite(sum); i++)
         sum += (double)composition->part[i].times *
-               divergence_of(&composition->part[i].mechanism, order);
+               divergence_of(&composition->part[i].mechanism, order, work);
     return sum * ROUND_UP;
 }
 
@@ -64,7 +73,8 @@ static double bound_at(const void *context, double log_c)
 {
     const struct plan *plan = context;
     double c = (1.0 + exp(log_c)) - 1.0; /* that the order 1 + c is exact */
-    double k = c * plan_divergence(plan->composition, 1.0 + c) + c * log(c) - (1.0 + c) * log1p(c);
+    double k = c * plan_divergence(plan->composition, 1.0 + c, plan->work) + c * log(c) -
+               (1.0 + c) * log1p(c);
     double spent = plan->for_delta ? c * plan->at : plan->at;
     double bound = k - spent + 1e-14 * (1.0 + fabs(k) + fabs(spent));
     return plan->for_delta ? bound : bound / c;
@@ -84,7 +94,8 @@ static double plan_infinite_mass(const struct composition *composition)
 bool accountant_renyi_price(const struct composition *composition, double order,
                             struct renyi_price *out)
 {
-    *out = (struct renyi_price){.divergence = plan_divergence(composition, order),
+    struct work work = {PRICE_STEPS};
+    *out = (struct renyi_price){.divergence = plan_divergence(composition, order, &work),
                                 .delta = plan_infinite_mass(composition)};
     return isfinite(out->divergence) && out->delta < 1.0;
 }
@@ -111,13 +122,14 @@ static double best_bound(const struct plan *plan)
     return value;
 }
 
-static enum accountant_status renyi_epsilon(const struct composition *composition, double delta,
+static enum accountant_status renyi_epsilon(const struct composition *composition,
+                                            const struct accountant_question *question,
                                             struct privacy_interval *out)
 {
-    double finite = delta - plan_infinite_mass(composition);
+    double finite = question->at - plan_infinite_mass(composition);
     if (!(finite > 0.0))
         return ACCOUNTANT_OUT_OF_REACH;
-    struct plan plan = {composition, false, log(finite)};
+    struct plan plan = {composition, false, log(finite), question->work};
     double bound = fmin(best_bound(&plan), greatest_loss(composition));
     if (!isfinite(bound))
         return ACCOUNTANT_OUT_OF_REACH;
@@ -125,12 +137,14 @@ static enum accountant_status renyi_epsilon(const struct composition *compositio
     return ACCOUNTANT_OK;
 }
 
-static enum accountant_status renyi_delta(const struct composition *composition, double at,
+static enum accountant_status renyi_delta(const struct composition *composition,
+                                          const struct accountant_question *question,
                                           struct privacy_interval *out)
 {
+    double at = question->at;
     if (isinf(at))
         return ACCOUNTANT_OUT_OF_REACH;
-    struct plan plan = {composition, true, at};
+    struct plan plan = {composition, true, at, question->work};
     double finite = 0.0;
     if (at < greatest_loss(composition))
         finite = exp(fmin(0.0, best_bound(&plan))) * (1.0 + 1e-12);
@@ -142,9 +156,9 @@ static enum accountant_status renyi_figure(const struct composition *composition
                                            const struct accountant_question *question,
                                            struct privacy_interval *out)
 {
-    if (question->for_delta)
-        return renyi_delta(composition, question->at, out);
-    return renyi_epsilon(composition, question->at, out);
+    enum accountant_status status = question->for_delta ? renyi_delta(composition, question, out)
+                                                        : renyi_epsilon(composition, question, out);
+    return question->work && question->work->left <= 0.0 ? ACCOUNTANT_TOO_MUCH_WORK : status;
 }
 
 const struct accountant accountant_renyi = {"renyi", ACCOUNTANT_CERTIFIED, renyi_figure};

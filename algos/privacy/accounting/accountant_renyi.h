@@ -11,7 +11,8 @@ struct renyi_price {
     double delta; /* the probability that some (epsilon, delta) part has an outcome without one */
 };
 
-/* The price of COMPOSITION at ORDER > 1. False: it has no finite one at this order. */
+/* The price of COMPOSITION at ORDER > 1. False: it has no finite one at this order, or it would
+ * take more than some 15 ms to compute. */
 bool accountant_renyi_price(const struct composition *composition, double order,
                             struct renyi_price *out);
 

@@ -22,10 +22,13 @@ static bool is_sensible(const struct privacy_question *question, double upper)
 static enum accountant_status ask_accountant(const struct accountant *accountant,
                                              const struct composition *composition,
                                              const struct privacy_question *question,
+                                             enum privacy_effort effort,
                                              struct privacy_interval *out)
 {
-    return question->for_delta ? accountant_delta(accountant, composition, question->at, out)
-                               : accountant_epsilon(accountant, composition, question->at, out);
+    struct work work = {PRIVACY_QUICK_STEPS};
+    const struct accountant_question asked = {question->for_delta, question->at,
+                                              effort == PRIVACY_QUICK ? &work : NULL};
+    return accountant_answer(accountant, composition, &asked, out);
 }
 
 static enum accountant_status ask_pld(const struct composition *composition,
@@ -56,10 +59,10 @@ const struct accountant *privacy_report_accountant(const struct composition *com
 }
 
 static double upper_of(const struct accountant *accountant, const struct composition *composition,
-                       const struct privacy_question *question)
+                       const struct privacy_question *question, enum privacy_effort effort)
 {
     struct privacy_interval figure;
-    bool good = ask_accountant(accountant, composition, question, &figure) == ACCOUNTANT_OK;
+    bool good = ask_accountant(accountant, composition, question, effort, &figure) == ACCOUNTANT_OK;
     return good && isfinite(figure.upper) ? figure.upper : (double)NAN;
 }
 
@@ -71,9 +74,9 @@ enum accountant_status privacy_report_make(const struct composition *composition
     struct privacy_report report = {.accountant = accountant->name, .renyi = NAN, .exact = NAN};
     struct privacy_interval *figure = &report.figure;
     bool full = effort == PRIVACY_FULL, by_pld = accountant == &accountant_pld;
-    enum accountant_status status = by_pld
-                                        ? ask_pld(composition, question, effort, figure)
-                                        : ask_accountant(accountant, composition, question, figure);
+    enum accountant_status status =
+        by_pld ? ask_pld(composition, question, effort, figure)
+               : ask_accountant(accountant, composition, question, effort, figure);
     if (status != ACCOUNTANT_OK)
         return status;
     if (!isfinite(figure->upper))
@@ -81,9 +84,9 @@ enum accountant_status privacy_report_make(const struct composition *composition
     if (full || (composition->count <= QUICK_PARTS && is_sensible(question, figure->upper))) {
         if (accountant == &accountant_renyi)
             figure->lower = fmin(dirichlet_pair_figure(composition, question), figure->upper);
-        report.renyi = upper_of(&accountant_renyi, composition, question);
+        report.renyi = upper_of(&accountant_renyi, composition, question, effort);
         if (full || !question->for_delta)
-            report.exact = upper_of(&accountant_exact, composition, question);
+            report.exact = upper_of(&accountant_exact, composition, question, effort);
     }
     *out = report;
     return ACCOUNTANT_OK;

@@ -12,7 +12,8 @@ struct privacy_question {
     double at;
 };
 
-/* What a PRIVACY_QUICK report by privacy-loss distributions may take: about a second (work.h). */
+/* What each figure of a PRIVACY_QUICK report by privacy-loss distributions or Renyi divergences may
+ * take: about a second (work.h). */
 #define PRIVACY_QUICK_STEPS 5e8
 
 /* How long a report may take. */

@@ -12,9 +12,10 @@
 #include <math.h>
 #include <stdbool.h>
 
-#define TAIL       12.0   /* standard deviations on either side of the integrand's bulk */
-#define MAX_POINTS 200000 /* beyond, the noise is so small that no budget pays for it */
-#define ROUND_UP   (1.0 + 1e-9)
+#define TAIL          12.0   /* standard deviations on either side of the integrand's bulk */
+#define MAX_POINTS    200000 /* beyond, the noise is so small that no budget pays for it */
+#define STEPS_A_POINT 40     /* of some 3 ns: several exponentials and logarithms, twice */
+#define ROUND_UP      (1.0 + 1e-9)
 
 /* ln(1 - 1/order) - (ln delta + ln order) / (order - 1) */
 static double renyi_conversion(double order, double delta)
@@ -57,13 +58,21 @@ static void bulk_of(double q, double s, double power, double *out_low, double *o
     *out_high = fmax(high, least);
 }
 
+/* The trapezoids from *OUT_LOW to *OUT_HIGH, of width *OUT_STEP; 0: too many. */
+static double trapezoids_of(double q, double s, double power, double *out_low, double *out_high,
+                            double *out_step)
+{
+    *out_step = fmin(0.1, 0.2 * s);
+    bulk_of(q, s, power, out_low, out_high);
+    double points = ceil((*out_high - *out_low) / *out_step);
+    return points < MAX_POINTS ? points : 0.0;
+}
+
 /* ln E exp(power * l), by trapezoids; INFINITY when out of reach. */
 static double mixture_log_moment(double q, double s, double power)
 {
-    double low, high, step = fmin(0.1, 0.2 * s);
-    bulk_of(q, s, power, &low, &high);
-    double points = ceil((high - low) / step);
-    if (!(points < MAX_POINTS))
+    double low, high, step, points = trapezoids_of(q, s, power, &low, &high, &step);
+    if (points <= 0.0)
         return INFINITY;
     /* The integrand in logarithms decides whether the compensated sum is safe from overflow. */
     double top = -INFINITY, reach = 0;
@@ -97,4 +106,13 @@ double renyi_subsampled_gaussian(double sampling_rate, double noise_multiplier, 
     double remove = mixture_log_moment(q, s, order), add = mixture_log_moment(q, s, -(order - 1.0));
     double divergence = fmax(remove, add) / (order - 1.0);
     return fmax(divergence, 0.0) * ROUND_UP + 1e-15 / (order - 1.0);
+}
+
+double renyi_subsampled_gaussian_steps(double sampling_rate, double noise_multiplier, double order)
+{
+    double q = sampling_rate, s = noise_multiplier, low, high, step;
+    if (q >= 1.0)
+        return 0.0;
+    return STEPS_A_POINT * (trapezoids_of(q, s, order, &low, &high, &step) +
+                            trapezoids_of(q, s, -(order - 1.0), &low, &high, &step));
 }

@@ -16,4 +16,7 @@ double renyi_budget(double order, double epsilon, double delta);
  * directions, the worse (Mironov, Talwar, Zhang 2019). Rounded up; INFINITY where it overflows. */
 double renyi_subsampled_gaussian(double sampling_rate, double noise_multiplier, double order);
 
+/* What computing it takes, in the steps of math/work.h. */
+double renyi_subsampled_gaussian_steps(double sampling_rate, double noise_multiplier, double order);
+
 #endif

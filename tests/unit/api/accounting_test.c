@@ -205,6 +205,37 @@ Test(accounting, ends_its_work)
     fixture_close(f);
 }
 
+/* COUNT subsampled Gaussians with little noise beside a Dirichlet answer: orders are searched. */
+static struct response *compose_beside_dirichlet(struct fixture *f, unsigned count, double noise)
+{
+    char events[4000] = "[{\"type\":\"DirichletDpEvent\",\"actions\":2,\"concentration\":20,"
+                        "\"min_probability\":0.1,\"sensitivity\":0.01}";
+    for (unsigned i = 0; i < count; i++) {
+        size_t size = strlen(events);
+        snprintf(events + size, sizeof events - size, ",%s",
+                 steps(1e-3, noise * (1 + 0.01 * i), 1));
+    }
+    return compose(f, domain_path("%s]", events), "\"delta\":1e-5");
+}
+
+static bool takes_too_much(const struct response *r)
+{
+    return r->status == 422 && strstr(r->body, "steps to account for");
+}
+
+/* The dearest took a minute. */
+Test(accounting, ends_its_work_with_renyi_divergences)
+{
+    struct fixture *f = fixture_open();
+    unsigned permitted = 0;
+    expect_status(compose_beside_dirichlet(f, 15, 1.0), 200);
+    while (permitted < 15 && !takes_too_much(compose_beside_dirichlet(f, permitted + 1, 0.02)))
+        permitted++;
+    cr_expect(permitted > 0 && permitted < 15, "%u", permitted);
+    cr_expect(takes_too_much(compose_beside_dirichlet(f, 15, 0.02)));
+    fixture_close(f);
+}
+
 /* ---- the ledger's own events */
 
 /* The event of entry INDEX of ACCOUNT, as text. */

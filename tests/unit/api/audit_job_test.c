@@ -46,6 +46,22 @@ Test(audit_job, gives_findings_and_no_policy)
     AUDIT(",\"parameters\":{\"method\":\"one_run\",\"canaries\":400,\"batch_size\":100,"           \
           "\"steps\":8,\"delta\":1e-5,\"noise_multiplier\":2" rest "}")
 
+/* With little noise its price took half a minute to find, without a limit. */
+Test(audit_job, is_priced_within_the_work_of_a_plan)
+{
+    struct fixture *f = fixture_open();
+    static const char body[] = AUDIT(",\"parameters\":{\"method\":\"one_run\",\"canaries\":4000,"
+                                     "\"batch_size\":1,\"steps\":1000000,\"delta\":1e-9,"
+                                     "\"noise_multiplier\":%g}");
+    struct response *r = fixture_post(f, "steward", "/v1/jobs:estimate", domain_path(body, 1.0));
+    cr_expect(json_is_true(response_at(r, "/feasible")), "%s", r->body);
+    r = fixture_post(f, "steward", "/v1/jobs:estimate", domain_path(body, 0.3));
+    cr_expect(json_is_false(response_at(r, "/feasible")), "%s", r->body);
+    cr_expect_not_null(strstr(response_text(r, "/reason"), "more work to account for"), "%s",
+                       r->body);
+    fixture_close(f);
+}
+
 Test(audit_job, counts_right_guesses_about_many_canaries)
 {
     struct fixture *f = fixture_open();
