@@ -67,12 +67,13 @@ bool ram_copy(const char *from, const char *to)
 {
     struct stat info;
     const struct ram_file *source = ram_at(from);
+    if (!source)
+        return true; /* not a file of SQLite's */
     if (stat(to, &info) != 0)
         return false;
     struct ram_file *target = ram_add(info.st_ino);
-    ram_resize(target, source ? source->size : 0);
-    if (source)
-        memcpy(target->bytes, source->bytes, source->size);
+    ram_resize(target, source->size);
+    memcpy(target->bytes, source->bytes, source->size);
     return true;
 }
 

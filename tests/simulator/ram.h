@@ -10,7 +10,8 @@
 /* From now on every file that SQLite opens is held in memory. */
 void ram_use(void);
 
-/* Gives the file at TO what the file at FROM holds in memory. False: there is no file at TO. */
+/* Gives the file at TO what the file at FROM holds in memory, if it does. False: no file is at TO.
+ */
 bool ram_copy(const char *from, const char *to);
 
 /* Forgets what the file at PATH holds, if there is one. It is removed next. */
