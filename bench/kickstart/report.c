@@ -101,11 +101,12 @@ static void put_returns(struct panel *p, const struct result *r)
     p->plot.x_high = 1.02 * (double)r->transitions / 1000.0; /* the last mark is inside */
 }
 
-/* False: no student but the un-helped has been run. */
+/* False: no student has been run but those that stand in several panels to compare with. */
 static bool make_panel(const struct results *all, const char *world, const struct picture *picture,
                        int index, struct panel *p, struct seeds *seeds)
 {
     const char *const *names = picture->panels[index].variants;
+    bool any = false;
     *p = (struct panel){.plot = {.title = picture->panels[index].title,
                                  .x_label = "thousand transitions played",
                                  .y_label = "return",
@@ -121,13 +122,14 @@ static bool make_panel(const struct results *all, const char *world, const struc
                                          .band = true,
                                          .dashed = v == 0};
         p->plot.line_count++;
+        any = any || (strcmp(names[v], "alone") != 0 && strcmp(names[v], "exact") != 0);
         put_returns(p, s.one);
         if (v > 0 && s.count < seeds->least)
             seeds->least = s.count;
         if (v > 0 && s.count > seeds->most)
             seeds->most = s.count;
     }
-    return p->plot.line_count > 1;
+    return any;
 }
 
 /* False: it could not be written. A world that has not run enough for it has no such picture. */
