@@ -50,7 +50,7 @@ void call_reset(struct call *call)
     forget_problem(call);
     api_reply_clear(call->reply);
     call->stored_body = NULL;
-    call->answered = false;
+    call->answered = call->charged_by_body = false;
 }
 
 void call_end(struct call *call)

@@ -48,7 +48,8 @@ struct call {
     unsigned error_count;
     const char *stored_body; /* see call_store_instead; arena */
     size_t stored_size;
-    int db_failure; /* the db_status behind a problem, so that the transaction is run again */
+    int db_failure;       /* the db_status behind a problem, so that the transaction is run again */
+    bool charged_by_body; /* the reply's price headers are copied from its body: charged.h */
     bool answered;
     /* Running hash of a streamed body (idempotency.c): libsodium's state of 384 bytes. */
     _Alignas(64) unsigned char body_hash[384];

@@ -12,6 +12,7 @@
 
 #include "api/call/app.h"
 #include "api/call/budget.h"
+#include "api/call/charged.h"
 #include "api/call/fields.h"
 #include "api/call/health.h"
 #include "api/json/json_text.h"
@@ -268,9 +269,13 @@ enum problem api_inference_infer(struct call *call)
     struct query_answer answer;
     const char *id = NULL;
     enum problem problem = inference_start(call, &query, &id);
-    if (problem != PROBLEM_NONE || (problem = query_admit(query)) != PROBLEM_NONE ||
+    if (problem != PROBLEM_NONE)
+        return problem;
+    query->keeps_paid = true;
+    if ((problem = query_admit(query)) != PROBLEM_NONE ||
         (problem = query_settle(query, &answer)) != PROBLEM_NONE)
         return problem;
-    query_reply_charge(call, &answer);
+    if (answer.paid)
+        charged_show(call, answer.paid, false);
     return call_reply_json(call, 200, inference_message(query, &answer, id));
 }

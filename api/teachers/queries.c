@@ -77,7 +77,8 @@ static enum problem queries_answer(struct query *query)
         return problem;
     size_t size = 0;
     char *text = query_reply_text(&given, &size);
-    query_reply_charge(query->call, &given);
+    if (text)
+        query_reply_charge(query->call, &given, text);
     return call_reply_bytes(query->call, 200, "application/json", text, size);
 }
 

@@ -23,8 +23,9 @@ struct query {
     struct teacher_prices cost;    /* of all states together, for each payer */
     char id[ID_SIZE];              /* query_settle gives it, and the client's account */
     struct ledger_account account;
+    bool keeps_paid; /* fill PAID, because the answer's text has no amounts to copy */
     const struct ledger_outcome *paid; /* what every account paid, where the caller owns the
-                                          teacher; else NULL */
+                                          teacher, or it is kept; else NULL */
 };
 
 /* A teacher's answer. */
@@ -42,6 +43,7 @@ struct query_answer {
     const struct ledger_account *account; /* the client's, after the debit */
     struct filter_price cost;             /* of the debit */
     const struct ledger_outcome *paid;    /* as in the query */
+    size_t cost_at, remaining_at;         /* query_reply_text sets them: where the amounts stand */
 };
 
 /* Makes a query in the call's arena and borrows the teacher that {id} names, until the call ends.
@@ -70,14 +72,14 @@ enum problem query_settle(struct query *query, struct query_answer *out);
 
 /* ---- the answer as JSON (query_reply.c) */
 
-/* Adds the headers of an answer that was paid (charged.h): for the client's account, and for the
- * teacher's and the dataset's where the caller owns them. */
-void query_reply_charge(struct call *call, const struct query_answer *answer);
-
 /* {"query", "probabilities", "concentration" or "sigma", "error_radius", "cost", "spent",
  * "remaining", "protects", "does_not_protect"}, and "at_floor" or "random" where it is, as text of
  * *OUT_SIZE bytes that the caller frees. NULL: there is no memory for so many states. */
-char *query_reply_text(const struct query_answer *answer, size_t *out_size);
+char *query_reply_text(struct query_answer *answer, size_t *out_size);
+
+/* Adds the headers of an answer that was paid (charged.h): for the client's account, and for the
+ * teacher's and the dataset's where the caller owns them. TEXT is from query_reply_text. */
+void query_reply_charge(struct call *call, const struct query_answer *answer, const char *text);
 
 /* The text for what an answer protects. */
 const char *query_reply_protects(const struct query_answer *answer);

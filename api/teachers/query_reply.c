@@ -75,8 +75,7 @@ static void put_probabilities(struct buffer *text, const struct query_answer *an
     }
 }
 
-/* What the client's account paid. The conversion of Renyi divergence to epsilon uses delta once. */
-static struct budget_sum cost_of(const struct query_answer *answer)
+static void put_cost(struct buffer *text, const struct query_answer *answer)
 {
     const struct ledger_account *account = answer->account;
     int64_t before = account->spent_units - answer->cost.units;
@@ -84,24 +83,21 @@ static struct budget_sum cost_of(const struct query_answer *answer)
         .epsilon = budget_epsilon_added(account, before, answer->cost.units),
         .delta = ledger_delta_value(answer->cost.delta_units),
     };
-    if (account->renyi_order > 0)
-        sum.delta = before <= 0 && answer->cost.units > 0 ? account->delta : 0;
-    return sum;
-}
-
-static void put_cost(struct buffer *text, const struct query_answer *answer)
-{
-    const struct ledger_account *account = answer->account;
-    put_amount(text, "cost", cost_of(answer));
-    if (account->renyi_order == 0)
+    if (account->renyi_order == 0) {
+        put_amount(text, "cost", sum);
         return;
+    }
+    sum.delta = 0;
+    if (before <= 0 && answer->cost.units > 0) /* the conversion to epsilon uses delta once */
+        sum.delta = account->delta;
+    put_amount(text, "cost", sum);
     text->size--; /* the brace: two more members follow */
     put_number(text, ",\"divergence\":", ledger_units_value(answer->cost.units));
     put_number(text, ",\"order\":", account->renyi_order);
     buffer_add_text(text, "}");
 }
 
-char *query_reply_text(const struct query_answer *answer, size_t *out_size)
+char *query_reply_text(struct query_answer *answer, size_t *out_size)
 {
     struct buffer text = {.lid = SIZE_MAX / 4};
     double level;
@@ -113,8 +109,10 @@ char *query_reply_text(const struct query_answer *answer, size_t *out_size)
     put_name(&text, answer->batch ? "],\"" : ",\"", setting);
     put_number(&text, ":", level);
     put_number(&text, ",\"error_radius\":", answer->error_radius);
+    answer->cost_at = text.size + strlen(",\"cost\":");
     put_cost(&text, answer);
     put_amount(&text, "spent", budget_spent_sum(answer->account));
+    answer->remaining_at = text.size + strlen(",\"remaining\":");
     put_amount(&text, "remaining", budget_remaining_sum(answer->account));
     if (answer->floor)
         buffer_add_text(&text, ",\"at_floor\":\"uniform\"");
@@ -126,14 +124,10 @@ char *query_reply_text(const struct query_answer *answer, size_t *out_size)
     return buffer_take(&text, out_size);
 }
 
-void query_reply_charge(struct call *call, const struct query_answer *answer)
+void query_reply_charge(struct call *call, const struct query_answer *answer, const char *text)
 {
-    if (answer->paid) {
+    if (answer->paid)
         charged_show(call, answer->paid, false);
-        return;
-    }
-    if (answer->cost.units == 0 && answer->cost.delta_units == 0)
-        return; /* a free answer */
-    charged_show_one(call, answer->account->id, cost_of(answer),
-                     budget_remaining_sum(answer->account));
+    else
+        charged_show_amounts(call, text + answer->cost_at, text + answer->remaining_at);
 }
