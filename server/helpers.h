@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define HELPER_SLICE_NS 200000
-#define HELPER_NICENESS 19 /* of threads that train */
+#define HELPER_NICENESS 10 /* of threads that train */
 
 struct helpers;
 

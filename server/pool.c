@@ -8,7 +8,7 @@
 #include "server/database.h"
 #include "server/helpers.h"
 
-#define POOL_NICENESS 15
+#define POOL_NICENESS 5
 
 struct pool_thread {
     pthread_t thread;

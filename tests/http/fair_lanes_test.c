@@ -173,9 +173,9 @@ Test(fair_lanes, who_computes_stands_behind_who_answers, .timeout = 60)
     struct server_process server;
     server_open(&server, "--pool-threads", "3", "--planners", "2", "--uploads", "5", "--workers",
                 "64", NULL);
-    while (threads_behind(&server, 15) < 10 || threads_behind(&server, 19) < 64)
+    while (threads_behind(&server, 5) < 10 || threads_behind(&server, 10) < 64)
         usleep(1000); /* each does so itself, when it begins */
-    cr_expect_eq(threads_behind(&server, 15), 10);
+    cr_expect_eq(threads_behind(&server, 5), 10);
     /* Kernels that know no slices say 0, of this test's process too. */
     uint64_t own = slice_of(0), others = slice_of(server.pid);
     cr_expect_eq(others, own == 0 ? 0 : 200000, "%" PRIu64 " %" PRIu64, own, others);
