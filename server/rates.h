@@ -32,11 +32,11 @@ void rates_init(struct rates *rates, const char *name, unsigned most);
  * *out_left is what it holds then. Owner 0 is nobody, who may ask at any rate. */
 bool rates_take(struct rates *rates, uint64_t owner, int64_t now_us, unsigned *out_left);
 
-/* The header RateLimit, as draft-ietf-httpapi-ratelimit-headers-10 writes it: LEFT requests are
- * left, and the bucket is full in a second at the latest. */
+/* The value of the header RateLimit, as draft-ietf-httpapi-ratelimit-headers-10 writes it: LEFT
+ * requests are left, and the bucket is full in a second at the latest. */
 void rates_header(const struct rates *rates, unsigned left, char out[RATES_HEADER_BYTES]);
 
-/* The header RateLimit-Policy, likewise. */
+/* The value of the header RateLimit-Policy of the same draft. */
 void rates_policy_header(const struct rates *rates, char out[RATES_HEADER_BYTES]);
 
 #endif
