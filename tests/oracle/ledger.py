@@ -171,7 +171,8 @@ def check_entry(entry, account, client, is_first):
 
 
 def check(accounts, entries):
-    """A verdict on each entry, in order."""
+    """A verdict on each entry, in order. A fold has no event that could be priced."""
+    entries = [entry for entry in entries if entry["kind"] != "folded"]
     teachers = {entry["resource"]: accounts[entry["account"]] for entry in entries
                 if entry["kind"] == "debit" and accounts[entry["account"]]["kind"] == "teacher"}
     clients = {entry["resource"]: accounts[entry["account"]] for entry in entries
