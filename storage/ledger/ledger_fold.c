@@ -240,7 +240,7 @@ static enum db_status fold_run(struct db *db, const struct run *run)
 static enum db_status fold_runs(struct db *db, void *context)
 {
     const struct fold_work *work = context;
-    enum db_status status = DB_OK;
+    enum db_status status = ledger_batch_write(db); /* an account's row is never behind its folds */
     for (unsigned i = 0; i < work->count && status == DB_OK; i++)
         status = fold_run(db, &work->runs[i]);
     return status;
