@@ -114,6 +114,22 @@ $(OUT)/test_crash: $(CRASH_OBJ) $(HTTP_KIT) $(TEST_RUNNER)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
 
+# Every endpoint of a server whose system calls fail: the requests of test_faults over HTTP.
+SYSTEM_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/system/*.c) tests/unit/api/fixture_forms.c tests/unit/api/domain.c \
+  tests/unit/faults/requests.c $(patsubst %,tests/unit/noninterference/%.c,ask chance masks play spent transcript) \
+  tests/http/server_process.c tests/http/http_client.c)
+
+$(OUT)/test_system: $(SYSTEM_OBJ) $(call unit_lib,api) $(TEST_RUNNER)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(SYSTEM_OBJ) $(TEST_RUNNER) \
+	  -Wl,--start-group $(call unit_lib,api) -Wl,--end-group -Wl,--wrap=api_job_turn $(TEST_LIBS) $(LDLIBS)
+
+# System calls that fail: loaded into a server as the failing disk is.
+$(OUT)/failing_system.so: tests/failing_system.c tests/failing_system.h
+	@mkdir -p $(@D)
+	$(call say,CC ,$<)
+	$(Q)$(CC) -std=c17 $(WARNINGS) -D_GNU_SOURCE -I. -O2 -g -fPIC -shared -pthread -o $@ $<
+
 # A disk that fails: loaded into a server before its libraries, so no sanitizer has a part in it.
 $(OUT)/failing_disk.so: tests/failing_disk.c
 	@mkdir -p $(@D)
@@ -139,11 +155,12 @@ $(OUT)/test_fuzz: tests/tests.mk
 	@printf '#!/bin/sh\nexec scripts/fuzz-run $(BUILD)/fuzz %d %d\n' $(FUZZ_SECONDS) 2 > $@
 	@chmod +x $@
 
+# Sanitizers stand in for the same functions of libc as test_system.
 # No room that these link starts a thread, so ThreadSanitizer could find nothing in them, at thirty times their time.
 ONE_THREAD := statistical noninterference faults simulator oracle
-TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(filter-out $(if $(filter tsan,$(VARIANT)),$(ONE_THREAD)),$(UNIT_TESTS) simulator statistical http crash $(if $(filter release,$(VARIANT)),fuzz) oracle))
+TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(filter-out $(if $(filter tsan,$(VARIANT)),$(ONE_THREAD)) $(if $(filter asan tsan,$(VARIANT)),system),$(UNIT_TESTS) simulator statistical http crash system $(if $(filter release,$(VARIANT)),fuzz) oracle))
 
-test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/tacet $(OUT)/tacet-import-hdf5
+test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/failing_system.so $(OUT)/tacet $(OUT)/tacet-import-hdf5
 
 # What the compiler and the linker were asked for is there.
 .PHONY: hardening

@@ -127,6 +127,9 @@ struct http_answer http_do(struct http_client *client, const struct http_call *c
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, call->patience_ms);
+    /* On an old connection the library would ask twice where no answer comes. */
+    curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, call->patience_ms > 0 ? 1L : 0L);
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYPEER, 0L);
     curl_easy_setopt(curl, CURLOPT_SSL_VERIFYHOST, 0L);
     if (call->body != NULL)

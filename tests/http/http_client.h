@@ -25,7 +25,8 @@ struct http_call {
     const char *key;          /* Idempotency-Key; NULL: none */
     const char *header;       /* one more header line; NULL: none */
     bool chunked;
-    bool no_expect; /* send the body without waiting for "100 Continue" */
+    bool no_expect;   /* send the body without waiting for "100 Continue" */
+    long patience_ms; /* then no answer came, on a new connection; 0: waits for ever */
 };
 
 struct http_answer {

@@ -74,8 +74,8 @@ struct job_run {
     bool stopping;       /* the server wants to stop: save and pause */
     bool cancelled;      /* the caller wants it to end */
     bool storage_failed; /* the database does not answer as it should */
-    bool waiting; /* the disk is full or busy, or what a user made large does not fit into memory:
-                     to be tried again when the lease has run out */
+    bool waiting; /* the disk is full or busy, what a user made large does not fit into memory, or
+                     the system gives no randomness: to be tried again when the lease has run out */
 };
 
 /* How a job ended, before it is stored. */

@@ -31,9 +31,6 @@ static void explain_failure(const struct job_run *run, enum algorithm_status sta
     case ALGORITHM_BAD_CHECKPOINT:
         job_ending_fail(ending, PROBLEM_DATA_UNREADABLE, "The job's checkpoint is damaged.");
         break;
-    case ALGORITHM_NO_RANDOMNESS:
-        job_ending_fail(ending, PROBLEM_TRAINING_FAILED, "The system gave no randomness.");
-        break;
     default:
         job_ending_fail(ending, PROBLEM_TRAINING_FAILED,
                         may_tell ? message : "The training could not go on with these settings.");
@@ -167,7 +164,8 @@ bool job_train(struct job_run *run, struct job_ending *ending)
         ending->policy = policy; /* freed with the ending, whatever becomes of it */
         return kind->complete(run, policy, ending);
     }
-    run->waiting = run->waiting || status == ALGORITHM_NO_MEMORY;
+    run->waiting = run->waiting || status == ALGORITHM_NO_MEMORY ||
+                   status == ALGORITHM_NO_RANDOMNESS; /* both may be there later */
     run->cancelled = run->cancelled || status == ALGORITHM_CANCELLED;
     if (status == ALGORITHM_PAUSED || run->waiting)
         return false;

@@ -1,0 +1,125 @@
+/* System calls that fail when they are told to: preloaded into a server (LD_PRELOAD), it stands
+ * between the program, with its libraries, and libc.
+ *
+ * $FAILING_SYSTEM is the path of a file that holds a struct failing_system. It is shared memory of
+ * the server and of who gives the orders, so that an order is no system call itself. */
+#include "tests/failing_system.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static struct failing_system *orders;
+
+/* Straight to the system, because the names of libc are this file's. */
+__attribute__((constructor)) static void system_begin(void)
+{
+    const char *path = getenv("FAILING_SYSTEM");
+    long file = path ? syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC) : -1;
+    if (file < 0)
+        return;
+    void *map = (void *)syscall(SYS_mmap, NULL, sizeof *orders, PROT_READ | PROT_WRITE, MAP_SHARED,
+                                file, 0);
+    syscall(SYS_close, file);
+    if (map != MAP_FAILED)
+        orders = map;
+}
+
+/* True: this call of NAME fails, and errno says why. */
+static bool system_fails(enum failing_call name)
+{
+    if (!orders || atomic_load(&orders->call) != (int)name)
+        return false;
+    if (atomic_fetch_sub(&orders->left, 1) > 0)
+        return false;
+    bool first = atomic_fetch_add(&orders->failures, 1) == 0;
+    if (!first && !atomic_load(&orders->stays)) {
+        atomic_fetch_sub(&orders->failures, 1);
+        return false;
+    }
+    errno = atomic_load(&orders->error);
+    return true;
+}
+
+/* A cast by way of an integer: C knows no pointers to functions in void *. */
+#define REAL(type, name) ((type)(uintptr_t)dlsym(RTLD_NEXT, name))
+
+/* The function NAME of libc, which fails as CALL with BAD. */
+#define STAND_IN(type, name, parameters, arguments, call, bad)                                     \
+    type name parameters                                                                           \
+    {                                                                                              \
+        typedef type real_fn parameters;                                                           \
+        static real_fn *real;                                                                      \
+        if (!real)                                                                                 \
+            real = REAL(real_fn *, #name);                                                         \
+        return system_fails(call) ? bad : real arguments;                                          \
+    }
+
+STAND_IN(int, fsync, (int fd), (fd), FAILING_SYNC, -1)
+STAND_IN(int, fdatasync, (int fd), (fd), FAILING_SYNC, -1)
+STAND_IN(ssize_t, pwrite, (int fd, const void *b, size_t n, off_t at), (fd, b, n, at),
+         FAILING_PWRITE, -1)
+STAND_IN(ssize_t, pwrite64, (int fd, const void *b, size_t n, off_t at), (fd, b, n, at),
+         FAILING_PWRITE, -1)
+STAND_IN(ssize_t, write, (int fd, const void *b, size_t n), (fd, b, n), FAILING_WRITE, -1)
+STAND_IN(ssize_t, pread, (int fd, void *b, size_t n, off_t at), (fd, b, n, at), FAILING_READ, -1)
+STAND_IN(ssize_t, pread64, (int fd, void *b, size_t n, off_t at), (fd, b, n, at), FAILING_READ, -1)
+STAND_IN(ssize_t, read, (int fd, void *b, size_t n), (fd, b, n), FAILING_READ, -1)
+STAND_IN(int, ftruncate, (int fd, off_t size), (fd, size), FAILING_TRUNCATE, -1)
+STAND_IN(int, ftruncate64, (int fd, off_t size), (fd, size), FAILING_TRUNCATE, -1)
+STAND_IN(void *, mmap, (void *to, size_t n, int may, int flags, int fd, off_t at),
+         (to, n, may, flags, fd, at), FAILING_MAP, MAP_FAILED)
+STAND_IN(void *, mmap64, (void *to, size_t n, int may, int flags, int fd, off_t at),
+         (to, n, may, flags, fd, at), FAILING_MAP, MAP_FAILED)
+STAND_IN(ssize_t, getrandom, (void *b, size_t n, unsigned flags), (b, n, flags), FAILING_RANDOM, -1)
+STAND_IN(int, eventfd, (unsigned value, int flags), (value, flags), FAILING_PIPE, -1)
+STAND_IN(int, pipe2, (int ends[2], int flags), (ends, flags), FAILING_PIPE, -1)
+STAND_IN(ssize_t, send, (int fd, const void *b, size_t n, int flags), (fd, b, n, flags),
+         FAILING_SEND, -1)
+STAND_IN(ssize_t, sendmsg, (int fd, const struct msghdr *message, int flags), (fd, message, flags),
+         FAILING_SEND, -1)
+STAND_IN(ssize_t, writev, (int fd, const struct iovec *parts, int n), (fd, parts, n), FAILING_SEND,
+         -1)
+STAND_IN(ssize_t, recv, (int fd, void *b, size_t n, int flags), (fd, b, n, flags), FAILING_RECEIVE,
+         -1)
+STAND_IN(int, accept4, (int fd, struct sockaddr *from, socklen_t *size, int flags),
+         (fd, from, size, flags), FAILING_ACCEPT, -1)
+STAND_IN(int, poll, (struct pollfd * fds, nfds_t n, int ms), (fds, n, ms), FAILING_WAIT, -1)
+STAND_IN(int, epoll_wait, (int fd, struct epoll_event *events, int n, int ms), (fd, events, n, ms),
+         FAILING_WAIT, -1)
+
+int pthread_create(pthread_t *out, const pthread_attr_t *how, void *(*run)(void *), void *with)
+{
+    typedef int real_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    real_fn *real = REAL(real_fn *, "pthread_create");
+    return system_fails(FAILING_THREAD) ? errno : real(out, how, run, with);
+}
+
+/* The mode is there with O_CREAT and O_TMPFILE alone, but may be read always. */
+#define STAND_IN_OPEN(name)                                                                        \
+    int name(const char *path, int flags, ...)                                                     \
+    {                                                                                              \
+        typedef int real_fn(const char *, int, ...);                                               \
+        real_fn *real = REAL(real_fn *, #name);                                                    \
+        va_list rest;                                                                              \
+        va_start(rest, flags);                                                                     \
+        int mode = va_arg(rest, int);                                                              \
+        va_end(rest);                                                                              \
+        return system_fails(FAILING_OPEN) ? -1 : real(path, flags, mode);                          \
+    }
+
+STAND_IN_OPEN(open)
+STAND_IN_OPEN(open64)

@@ -1,0 +1,25 @@
+/* The fixture of the api's tests (tests/unit/api/fixture.h) on a real server, whose system calls
+ * can be made to fail. Time passes by itself; fixture_advance and fixture_set_clock do nothing. */
+#ifndef TACET_TESTS_SYSTEM_FIXTURE_HTTP_H
+#define TACET_TESTS_SYSTEM_FIXTURE_HTTP_H
+
+#include "tests/failing_system.h"
+#include "tests/unit/api/fixture.h"
+
+/* Starts a server. One at a time. */
+struct fixture *fixture_open_http(void);
+
+/* The N-th of the CALLs from now on fails with ERROR, and all later ones if it STAYS so. */
+void fixture_fail(enum failing_call call, int error, bool stays, unsigned n);
+
+/* True: a call has failed, and later ones may. */
+bool fixture_has_failed(void);
+
+/* Nothing fails from now on: how many calls have. */
+unsigned fixture_failed(void);
+
+/* True, if the server has ended since; then it runs again. WAIT: it may be about to end. *OUT_CODE:
+ * its exit code, or 1000 plus a signal. */
+bool fixture_revive(struct fixture *fixture, bool wait, int *out_code);
+
+#endif

@@ -1,0 +1,259 @@
+/* A real server, whose n-th system call of a sort fails, once or from then on, while it serves a
+ * request to each endpoint: the answer is right, or honest, or the process ends without one. The
+ * same call with the same key then goes through and is charged once, and no job is lost. After a
+ * sync that failed there is no good answer. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/match.h"
+#include "tests/system/fixture_http.h"
+#include "tests/unit/faults/requests.h"
+
+TestSuite(system_faults, .timeout = 7200);
+
+static const struct {
+    const char *name;
+    enum failing_call call;
+    int error;
+} sorts[] = {
+    {"sync", FAILING_SYNC, EIO},         {"pwrite", FAILING_PWRITE, ENOSPC},
+    {"write", FAILING_WRITE, ENOSPC},    {"read", FAILING_READ, EIO},
+    {"open", FAILING_OPEN, EMFILE},      {"truncate", FAILING_TRUNCATE, EIO},
+    {"map", FAILING_MAP, ENOMEM},        {"random", FAILING_RANDOM, EAGAIN},
+    {"pipe", FAILING_PIPE, EMFILE},      {"send", FAILING_SEND, ENOBUFS},
+    {"receive", FAILING_RECEIVE, EIO},   {"accept", FAILING_ACCEPT, EMFILE},
+    {"wait", FAILING_WAIT, EINTR},       {"thread", FAILING_THREAD, EAGAIN},
+    {"pwrite EIO", FAILING_PWRITE, EIO},
+};
+
+enum { SORTS = sizeof sorts / sizeof sorts[0], CALLS_MOST = 300, ROWS = 4 };
+
+struct scene {
+    struct play *p;
+    struct things things;
+    unsigned failures, ends;
+};
+
+static bool is_good(const struct response *r)
+{
+    return r->status >= 200 && r->status < 300;
+}
+
+/* The entries of all accounts, when all jobs have ended. */
+static double entries_now(struct play *p)
+{
+    double sum = 0;
+    char next[128] = "";
+    (void)domain_turn(p->f, "w", NULL, NULL);
+    do {
+        struct response *r =
+            fixture_get(p->f, "auditor", domain_path("/v1/ledger/accounts?page_size=1000%s", next));
+        cr_assert_eq(r->status, 200, "%d %s", r->status, r->body);
+        for (size_t i = 0; i < json_array_size(response_at(r, "/items")); i++) {
+            json_t *item = json_array_get(response_at(r, "/items"), i);
+            sum += json_number_value(json_object_get(item, "entries"));
+        }
+        snprintf(next, sizeof next, "&page_token=%s", response_text(r, "/next_page_token"));
+    } while (next[12] != '\0');
+    return sum;
+}
+
+/* What a job that is cancelled costs depends on how far it had come; it may have ended. */
+static bool is_race(const struct route *route)
+{
+    return strcmp(route->pattern, "/v1/jobs/{id}:cancel") == 0;
+}
+
+/* An upload whose client went away is under way until the server sees that, and takes a place. */
+static struct response *ask_again(struct play *p, const struct ask *ask)
+{
+    struct response *r = fixture_ask(p->f, ask);
+    while (r->status == 429) {
+        nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        r = fixture_ask(p->f, ask);
+    }
+    return r;
+}
+
+/* One request during which the N-th call fails. False: it makes fewer. */
+static bool fail_at(struct scene *s, const struct route *route, unsigned sort, bool stays,
+                    unsigned n, double price)
+{
+    struct play *p = s->p;
+    const char *where = domain_path("%s %s, %s %s at %u", route->method, route->pattern,
+                                    sorts[sort].name, stays ? "for good" : "once", n);
+    const struct ask ask = requests_ask(p, &s->things, route);
+    double before = is_race(route) ? 0 : entries_now(p); /* it waits for the job to end */
+    int code = 0;
+    fixture_fail(sorts[sort].call, sorts[sort].error, stays, n);
+    struct response *r = fixture_ask(p->f, &ask);
+    bool failed = fixture_failed() > 0;
+    bool synced = !failed || sorts[sort].call != FAILING_SYNC;
+    bool ended = failed && fixture_revive(p->f, r->status == 0 || !synced, &code);
+    s->failures += failed;
+    s->ends += ended;
+    cr_expect(!ended || code == 1 || code == 1006, "%s: the process ended with %d", where, code);
+    cr_expect(r->status == 0 || is_good(r) || r->status >= 500 || r->status == 429 ||
+                  is_race(route),
+              "%s: %d %s", where, r->status, r->body);
+    cr_expect(synced || ended || r->status == 0, "%s: %d after a sync that failed", where,
+              r->status);
+    double charged = entries_now(p) - before;
+    bool may_be_charged = is_good(r) || r->status == 0;
+    if (!is_race(route))
+        cr_expect((charged == price && may_be_charged) || (charged == 0 && !is_good(r)),
+                  "%s: %d, charged %g", where, r->status, charged);
+    struct response *again = ask_again(p, &ask);
+    bool gone = strcmp(route->method, "DELETE") == 0 &&
+                (again->status == 404 || again->status == 409); /* it had taken effect */
+    bool once = !ask.key && is_good(r);                         /* and the thing may be used up */
+    cr_expect(is_good(again) || gone || once || is_race(route), "%s, then: %d %s", where,
+              again->status, again->body);
+    if (!once && !is_race(route))
+        cr_expect_eq(entries_now(p) - before, price, "%s: charged otherwise", where);
+    fixture_forget(p->f);
+    return failed;
+}
+
+/* Every sort of call in ROUTE's request; a SAMPLE: one of each. */
+static void fail_route(struct scene *s, const struct route *route, bool sample)
+{
+    struct play *p = s->p;
+    static unsigned turn;
+    const struct ask ask = requests_ask(p, &s->things, route);
+    double before = is_race(route) ? 0 : entries_now(p);
+    struct response *r = fixture_ask(p->f, &ask);
+    double price = entries_now(p) - before;
+    cr_assert(is_good(r) || is_race(route), "%s %s: %d %s", route->method, route->pattern,
+              r->status, r->body);
+    for (unsigned sort = 0; sort < SORTS; sort++) {
+        unsigned n = sample ? turn++ % 3 : 0;
+        for (int stays = 0; stays < 2; stays++)
+            while (fail_at(s, route, sort, stays, n, price) && !sample && n < CALLS_MOST)
+                n++;
+    }
+}
+
+static struct scene open_scene(void)
+{
+    static const struct secret someone = {.name = "someone",
+                                          .steps = 10,
+                                          .first = 0.02,
+                                          .further = 0.03,
+                                          .reward = 1,
+                                          .weight = 0.3,
+                                          .question = 0.01,
+                                          .gradient = 0.5,
+                                          .unprotected_pulse_ms = 1100,
+                                          .public_epsilon = 1e6};
+    static unsigned answered[256];
+    struct scene s = {.p = play_open(&someone, answered, fixture_open_http)};
+    s.things = requests_things(s.p);
+    return s;
+}
+
+/* The routes whose number leaves ROW; without TACET_FAULTS=all a sample of those that spend. */
+static void fail_row(unsigned row)
+{
+    unsigned count;
+    bool all = getenv("TACET_FAULTS") != NULL;
+    const struct route *routes = route_all(&count);
+    struct scene s = open_scene();
+    for (unsigned i = row; i < count; i += ROWS) {
+        bool inner = routes[i].lane == API_LANE_INLINE && routes[i].roles == ROLE_NONE;
+        if (!inner && (all || (i / ROWS) % 6 == 0 || strstr(routes[i].pattern, "/queries")))
+            fail_route(&s, &routes[i], !all);
+    }
+    struct response *r = fixture_post(s.p->f, "auditor", "/v1/ledger:verify", NULL);
+    cr_expect(json_is_true(response_at(r, "/ok")), "%s", r->body);
+    fprintf(stderr, "%u failing system calls, %u ends of the process, in row %u of endpoints\n",
+            s.failures, s.ends, row);
+    cr_expect_gt(s.failures, 0);
+    fixture_close(s.p->f);
+}
+
+/* ---- jobs */
+
+/* Waits until a call has failed or the job at PATH is over. */
+static void wait_for_failure(struct play *p, const char *path)
+{
+    bool over = false;
+    while (!over && !fixture_has_failed()) {
+        struct response *r =
+            fixture_ask(p->f, &(struct ask){.path = path, .token = play_token(p, CALLER_OWNER)});
+        const char *state = response_text(r, "/state");
+        over = strcmp(state, "succeeded") == 0 || strcmp(state, "failed") == 0;
+        fixture_forget(p->f);
+    }
+}
+
+/* The N-th call of SORT fails while a job of that BODY runs: it succeeds, and is paid for once. */
+static void fail_job(struct scene *s, const char *body, unsigned sort, bool stays, unsigned n,
+                     double price)
+{
+    struct play *p = s->p;
+    const char *where =
+        domain_path("%s %s at %u", sorts[sort].name, stays ? "for good" : "once", n);
+    double before = entries_now(p);
+    int code = 0;
+    struct response *made = fixture_post(p->f, "steward", "/v1/jobs", body);
+    cr_assert_eq(made->status, 202, "%s", made->body);
+    const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
+    fixture_fail(sorts[sort].call, sorts[sort].error, stays, n);
+    wait_for_failure(p, path);
+    bool failed = fixture_failed() > 0;
+    bool ended = failed && fixture_revive(p->f, true, &code);
+    s->failures += failed;
+    s->ends += ended;
+    double charged = entries_now(p) - before;
+    struct response *job = fixture_get(p->f, "steward", path);
+    cr_expect_str_eq(response_text(job, "/state"), "succeeded", "%s: %s", where, job->body);
+    cr_expect_eq(charged, price, "%s: charged %g", where, charged);
+    fixture_forget(p->f);
+}
+
+Test(system_faults, cost_no_job)
+{
+    struct scene s = open_scene();
+    char body[1024];
+    bool all = getenv("TACET_FAULTS") != NULL;
+    snprintf(body, sizeof body, "%s", domain_private_job(s.p->dataset, 1, 200));
+    double before = entries_now(s.p);
+    fixture_post(s.p->f, "steward", "/v1/jobs", body);
+    double price = entries_now(s.p) - before;
+    for (unsigned sort = 0; sort < SORTS; sort++) {
+        bool sample = sorts[sort].call == FAILING_SYNC || sorts[sort].call == FAILING_MAP ||
+                      sorts[sort].call == FAILING_RANDOM;
+        unsigned most = sample ? 1 : 0;
+        for (unsigned n = 0; n < (all ? 200 : most); n += 1 + n / 2)
+            fail_job(&s, body, sort, (sort + n) % 2, n, price);
+    }
+    fprintf(stderr, "%u failing system calls, %u ends of the process, while jobs ran\n", s.failures,
+            s.ends);
+    cr_expect_gt(s.failures, 0);
+    fixture_close(s.p->f);
+}
+
+Test(system_faults, leave_every_endpoint_right_0)
+{
+    fail_row(0);
+}
+
+Test(system_faults, leave_every_endpoint_right_1)
+{
+    fail_row(1);
+}
+
+Test(system_faults, leave_every_endpoint_right_2)
+{
+    fail_row(2);
+}
+
+Test(system_faults, leave_every_endpoint_right_3)
+{
+    fail_row(3);
+}
