@@ -102,21 +102,21 @@ unsigned fixture_failed(void)
 }
 
 /* A server that gave no answer may need some milliseconds more to end. */
-static bool has_ended(pid_t pid, bool wait)
+static bool has_ended(pid_t pid, unsigned wait_ms)
 {
     siginfo_t info = {0};
-    for (int i = 0; i < (wait ? 20 : 1); i++) {
+    for (unsigned i = 0; i <= wait_ms / 10; i++) {
         cr_assert_eq(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT), 0);
         if (info.si_pid == pid)
             return true;
-        nanosleep(&(struct timespec){.tv_nsec = wait ? 10000000 : 0}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = wait_ms > 0 ? 10000000 : 0}, NULL);
     }
     return false;
 }
 
-bool fixture_revive(struct fixture *f, bool wait, int *out_code)
+bool fixture_revive(struct fixture *f, unsigned wait_ms, int *out_code)
 {
-    if (!has_ended(f->server.pid, wait))
+    if (!has_ended(f->server.pid, wait_ms))
         return false;
     *out_code = server_end(&f->server, 0);
     server_start(&f->server);

@@ -18,8 +18,8 @@ bool fixture_has_failed(void);
 /* Nothing fails from now on: how many calls have. */
 unsigned fixture_failed(void);
 
-/* True, if the server has ended since; then it runs again. WAIT: it may be about to end. *OUT_CODE:
+/* True, if the server has ended since; then it runs again. It has WAIT_MS for its end. *OUT_CODE:
  * its exit code, or 1000 plus a signal. */
-bool fixture_revive(struct fixture *fixture, bool wait, int *out_code);
+bool fixture_revive(struct fixture *fixture, unsigned wait_ms, int *out_code);
 
 #endif

@@ -92,8 +92,9 @@ static bool fail_at(struct scene *s, const struct route *route, unsigned sort, b
     fixture_fail(sorts[sort].call, sorts[sort].error, stays, n);
     struct response *r = fixture_ask(p->f, &ask);
     bool failed = fixture_failed() > 0;
+    unsigned wait_ms = r->status == 0 ? 200 : 0;
     bool synced = !failed || sorts[sort].call != FAILING_SYNC;
-    bool ended = failed && fixture_revive(p->f, r->status == 0 || !synced, &code);
+    bool ended = failed && fixture_revive(p->f, synced ? wait_ms : 20000, &code);
     s->failures += failed;
     s->ends += ended;
     cr_expect(!ended || code == 1 || code == 1006, "%s: the process ended with %d", where, code);
@@ -206,7 +207,7 @@ static void fail_job(struct scene *s, const char *body, unsigned sort, bool stay
     fixture_fail(sorts[sort].call, sorts[sort].error, stays, n);
     wait_for_failure(p, path);
     bool failed = fixture_failed() > 0;
-    bool ended = failed && fixture_revive(p->f, true, &code);
+    bool ended = failed && fixture_revive(p->f, 200, &code);
     s->failures += failed;
     s->ends += ended;
     double charged = entries_now(p) - before;
