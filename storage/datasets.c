@@ -5,6 +5,7 @@
 
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
+#include "storage/teachers.h"
 
 static const char *const state_names[] = {
     [DATASET_OPEN] = "open",
@@ -123,10 +124,7 @@ enum db_status datasets_set_account(struct db *db, const char *id, const char *a
                                       DB_VALUES(db_text(id), db_text(account)));
     if (status != DB_OK)
         return status;
-    return db_run(db,
-                  "UPDATE teachers SET dataset_account = $2, first_units = 0, first_delta = 0 "
-                  "WHERE dataset = $1 AND dataset_account <> ''",
-                  DB_VALUES(db_text(id), db_text(account)), NULL, NULL);
+    return teachers_set_payer(db, id, account);
 }
 
 /* ---- changes of state */

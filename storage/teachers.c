@@ -1,6 +1,9 @@
 /* Teachers and their clients. */
 #include "storage/teachers.h"
 
+#include <assert.h>
+#include <stdio.h>
+
 #include "storage/certificate_text.h"
 #include "storage/db/listing.h"
 #include "storage/digests.h"
@@ -83,6 +86,37 @@ enum db_status teachers_list(struct db *db, const char *owner, const char *clien
                       DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client),
                                 db_text_or_empty(after), db_integer(limit)),
                       show_teacher, &list);
+}
+
+/* Writes the payer of ROW, which has another one in the table, and its new digest. */
+static enum db_status write_payer(struct db *db, const struct teacher_row *row)
+{
+    unsigned char digest[DIGEST_SIZE];
+    table_digest(db, &teachers_table, row, digest);
+    return db_change(db,
+                     "UPDATE teachers SET dataset_account = $2, first_units = $3, "
+                     "first_delta = $4, digest = $5 WHERE id = $1",
+                     DB_VALUES(db_text(row->id), db_text(row->dataset_account),
+                               db_integer(row->first_units), db_integer(row->first_delta),
+                               db_bytes(digest, sizeof digest)));
+}
+
+enum db_status teachers_set_payer(struct db *db, const char *dataset, const char *account)
+{
+    assert(db_in_transaction(db));
+    enum db_status status = DB_OK;
+    while (status == DB_OK) {
+        struct teacher_row row;
+        status = table_find(db, &teachers_table,
+                            "WHERE dataset = $1 AND dataset_account NOT IN ('', $2) LIMIT 1",
+                            DB_VALUES(db_text(dataset), db_text(account)), &row);
+        if (status != DB_OK)
+            return db_optional(status);
+        snprintf(row.dataset_account, sizeof row.dataset_account, "%s", account);
+        row.first_units = row.first_delta = 0;
+        status = write_payer(db, &row);
+    }
+    return status;
 }
 
 /* ---- clients of a teacher */

@@ -63,6 +63,10 @@ struct teacher_client_row {
     int64_t revision;      /* 1, 2, ...: of the grant, for If-Match */
 };
 
+/* Lets ACCOUNT pay for the teachers of DATASET whose answers its account pays for, from now on; the
+ * first answer then costs what all others do. In the caller's transaction. */
+enum db_status teachers_set_payer(struct db *db, const char *dataset, const char *account);
+
 /* DB_NONE: the client has no account with this teacher yet. */
 enum db_status teachers_client_find(struct db *db, const char *teacher, const char *client,
                                     struct teacher_client_row *out);

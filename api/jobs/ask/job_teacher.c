@@ -156,6 +156,7 @@ bool job_teacher_parse(const json_t *json, struct job_plan *out)
 struct purse {
     struct ledger_account account[TEACHER_PAYERS];
     int64_t units[TEACHER_PAYERS], delta_units[TEACHER_PAYERS]; /* left */
+    double order[TEACHER_PAYERS];
     unsigned count;
 };
 
@@ -226,6 +227,8 @@ static enum db_status purse_fill(struct call *call, const struct teacher_row *ro
 {
     struct ledger_account account;
     enum db_status status = find_payer(call, row, client, &account, out_rollout);
+    if (status == DB_OK)
+        status = teacher_orders_find(call->db, row, purse->order);
     if (status == DB_OK) {
         put_account(purse, &account);
         status = ledger_find(call->db, row->account, &account);
@@ -241,8 +244,9 @@ static enum db_status purse_fill(struct call *call, const struct teacher_row *ro
 }
 
 /* Computes the price of one roll-out's answers. False: the job asks nothing more. */
-static bool price_of(const struct shelved_teacher *t, const struct algorithm_request *request,
-                     int64_t begun, uint64_t rollout, struct teacher_prices *out)
+static bool price_of(const struct shelved_teacher *t, const double order[TEACHER_PAYERS],
+                     const struct algorithm_request *request, int64_t begun, uint64_t rollout,
+                     struct teacher_prices *out)
 {
     double wish = 0;
     bool floor = false;
@@ -251,8 +255,8 @@ static bool price_of(const struct shelved_teacher *t, const struct algorithm_req
         return false;
     if (wish > 0 && wish < k)
         k = wish;
-    return teacher_prices_at(&t->teacher, &t->row, t->order, k,
-                             (int64_t)kickstart_questions(request), out);
+    return teacher_prices_at(&t->teacher, &t->row, order, k, (int64_t)kickstart_questions(request),
+                             out);
 }
 
 static uint64_t count_paid(const struct shelved_teacher *t, const struct job_plan *plan,
@@ -261,7 +265,8 @@ static uint64_t count_paid(const struct shelved_teacher *t, const struct job_pla
     uint64_t total = kickstart_rollouts(&plan->request, &plan->plan), paid = 0;
     struct teacher_prices price = {0};
     while (paid < total && paid < ROLLOUTS_PRICED) {
-        if (!price_of(t, &plan->request, begun, paid, &price) || purse_pay(purse, &price, 1) == 0)
+        if (!price_of(t, purse->order, &plan->request, begun, paid, &price) ||
+            purse_pay(purse, &price, 1) == 0)
             return paid;
         paid++;
     }

@@ -321,6 +321,36 @@ Test(digest, a_row_in_anothers_place_is_an_error, .init = open_full, .fini = clo
     cr_expect_eq(policies_find(f.db, "pol_a", &policy), DB_FAILED);
 }
 
+static enum db_status give_new_payer(struct db *db, void *context)
+{
+    (void)context;
+    return datasets_set_account(db, "ds_a", "acc_new");
+}
+
+Test(digest, a_teacher_whose_dataset_has_a_new_account_gets_a_new_digest, .init = open_full,
+     .fini = close_full)
+{
+    struct teacher_row teacher;
+    cr_assert_eq(teachers_find(f.db, "tch_a", &teacher), DB_OK);
+    snprintf(teacher.id, sizeof teacher.id, "tch_b");
+    snprintf(teacher.dataset, sizeof teacher.dataset, "ds_a");
+    snprintf(teacher.dataset_account, sizeof teacher.dataset_account, "acc_a");
+    teacher.first_units = 7;
+    teacher.first_delta = 8;
+    cr_assert_eq(teachers_insert(f.db, &teacher, ""), DB_OK);
+    snprintf(teacher.id, sizeof teacher.id, "tch_c");
+    cr_assert_eq(teachers_insert(f.db, &teacher, ""), DB_OK);
+    cr_assert_eq(db_transact(f.db, give_new_payer, NULL), DB_OK);
+    static const char *const paid[] = {"tch_b", "tch_c"};
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert_eq(teachers_find(f.db, paid[i], &teacher), DB_OK, "%s", db_damage(f.db));
+        cr_expect_str_eq(teacher.dataset_account, "acc_new");
+        cr_expect(teacher.first_units == 0 && teacher.first_delta == 0);
+    }
+    cr_assert_eq(teachers_find(f.db, "tch_a", &teacher), DB_OK);
+    cr_expect_str_eq(teacher.dataset_account, "");
+}
+
 Test(digest, what_is_erased_is_erased_and_not_damaged, .init = open_full, .fini = close_full)
 {
     void *bytes;
