@@ -321,13 +321,13 @@ def pld_epsilon(runs, delta):
 
 
 def pure_epsilon(runs):
-    """Epsilon at delta 0: the sum of the greatest losses."""
+    """Epsilon where outputs with an infinite loss use up all of delta: the sum of the greatest
+    other losses."""
     total = 0
     for leaf, times in runs.items():
         if leaf[0] not in ("pair", "laplace", "response"):
             return inf
-        loss, _, fails = losses(leaf, False)
-        total += times * (inf if fails > 0 else loss.max())
+        total += times * losses(leaf, False)[0].max()
     return total
 
 
@@ -376,8 +376,11 @@ def epsilon(event, delta):
     runs = leaves(event)
     if not runs:
         return 0, 0
-    if delta == 0:
+    own = infinite_mass(event)
+    if abs(delta - own) <= 1e-12 * own:
         return pure_epsilon(runs), pure_epsilon(runs)
+    if delta < own:
+        return inf, inf
     if not any(leaf[0] == "dirichlet" for leaf in runs):
         figure = pld_epsilon(runs, delta)
         return max(0, figure.value - figure.error), figure.value + figure.error

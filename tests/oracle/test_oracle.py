@@ -111,6 +111,8 @@ def pairs_meet_their_finite_sum():
             finite += 2 * exp(e) * (1 - exp(x)) / (1 + exp(e)) ** 2
         expect(repeated(2, pair(e, d)), 1 - (1 - d) ** 2 * (1 - finite), x)
     assert epsilon(repeated(3, pair(0.25, 0)), 0) == (0.75, 0.75)
+    assert epsilon(pair(e, d), d) == (e, e) and epsilon(pair(e, d), 0) == (inf, inf)
+    assert epsilon(pair(e, d), d * (1 - 1e-9)) == (inf, inf)
 
 
 def divergences_meet_their_closed_forms():
