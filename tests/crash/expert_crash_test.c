@@ -1,8 +1,8 @@
 /* kill -9 at random moments under 64 clients who ask a thousand networks: their sums are done ahead
  * of the transaction that pays, and dying between the two must cost nothing and lose nothing.
  *
- * After each restart what crash_test.c demands, and that the dataset's account has paid what the
- * teacher's has and its opening. CRASH_ROUNDS (10) may be set. */
+ * After each restart what crash_test.c demands, and that the dataset's account has paid for as
+ * many answers as the teacher's, and its opening. CRASH_ROUNDS (10) may be set. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
@@ -46,8 +46,10 @@ Test(expert_crash, three_accounts_agree_whenever_it_is_killed)
         http_client_move(scene.client, &server);
         crowd_expect_kept(&crowd, fresh, &random);
         crowd_settle_unknown(&crowd);
+        int64_t cap = shards_spent(&scene, teacher.account);
+        cr_assert_eq(cap % teacher.cap_price, 0);
         cr_assert_eq(shards_spent(&scene, teacher.dataset_account),
-                     shards_spent(&scene, teacher.account) + teacher.opening);
+                     cap / teacher.cap_price * teacher.price + teacher.opening);
     }
     /* A slow machine's crowd may not have come to the end of any budget between the kills. */
     for (unsigned more = 0; crowd.refused == 0 && more < ROUNDS_TO_THE_END; more++) {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/http/scene.h"
+#include "tests/http/shards_scene.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STEPS 400
@@ -71,7 +71,7 @@ static void train(const char *dataset, char out_policy[64])
 
 struct taught {
     char id[64], queries[128], account[64], dataset_account[64];
-    int64_t opening; /* units that the dataset pays before the first answer */
+    int64_t price, cap_price, opening; /* as of struct shards_teacher */
 };
 
 static void make_teacher(const char *policy, const char *rest, struct taught *out)
@@ -86,7 +86,9 @@ static void make_teacher(const char *policy, const char *rest, struct taught *ou
     double first = json_number_value(json_object_get(json_object_get(cost, "first"), "epsilon")),
            further =
                json_number_value(json_object_get(json_object_get(cost, "further"), "epsilon"));
+    out->price = json_integer_value(json_object_get(made.json, "renyi_units_per_query"));
     out->opening = llround((first - further) * 1e9);
+    out->cap_price = shards_cap_price(&scene, http_text(&made, "id"));
     snprintf(out->id, sizeof out->id, "%s", http_text(&made, "id"));
     snprintf(out->account, sizeof out->account, "%s", http_text(&made, "account"));
     snprintf(out->dataset_account, sizeof out->dataset_account, "%s",
@@ -210,6 +212,7 @@ Test(expert_teacher, from_training_through_kills_to_silence)
     cr_expect_gt(ask_to_refusal(1, first.queries, refused), 0);
     cr_expect_str_eq(refused, first.account);
     cr_expect_eq(ask_to_refusal(2, first.queries, refused), 0);
+    int of_first = answer_count;
 
     /* A second teacher with more than its dataset has left: that is what ends it. */
     make_teacher(policy,
@@ -224,8 +227,11 @@ Test(expert_teacher, from_training_through_kills_to_silence)
     int64_t spent = spent_of(first.dataset_account, "spent");
     expect_replays();
     cr_expect_eq(spent_of(first.dataset_account, "spent"), spent, "a replay was charged");
-    cr_expect_eq(spent, spent_of(first.account, "spent") + first.opening +
-                            spent_of(second.account, "spent") + second.opening);
+    int of_second = answer_count - of_first;
+    cr_expect_eq(spent, of_first * first.price + first.opening + of_second * second.price +
+                            second.opening);
+    cr_expect_eq(spent_of(first.account, "spent"), of_first * first.cap_price);
+    cr_expect_eq(spent_of(second.account, "spent"), of_second * second.cap_price);
     cr_expect_eq(spent_of(first.dataset_account, "spent_delta"), INT64_C(2000000000000));
     cr_expect_leq(spent, spent_of(first.dataset_account, "limit"));
     desk_expect_whole_ledger(&desk);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-static struct http_answer as_steward(struct scene *scene, const char *method, long status,
+static struct http_answer as_steward(const struct scene *scene, const char *method, long status,
                                      const char *path, const char *body, const char *key)
 {
     const struct http_call call = {
@@ -41,6 +41,18 @@ static double epsilon_of(const json_t *cost, const char *which)
     return json_number_value(json_object_get(json_object_get(cost, which), "epsilon"));
 }
 
+int64_t shards_cap_price(const struct scene *scene, const char *teacher)
+{
+    char path[96];
+    snprintf(path, sizeof path, "/v1/teachers/%s/certificate", teacher);
+    struct http_answer signed_text = as_steward(scene, "GET", 200, path, NULL, NULL);
+    const json_t *answer = json_object_get(json_object_get(signed_text.json, "privacy"), "answer");
+    int64_t units = llround(json_number_value(json_object_get(answer, "divergence")) * 1e9);
+    http_answer_clear(&signed_text);
+    cr_assert_gt(units, 0);
+    return units;
+}
+
 void shards_teach(struct scene *scene, const struct shards_wish *wish, struct shards_teacher *out)
 {
     char policy[64], body[500];
@@ -52,6 +64,7 @@ void shards_teach(struct scene *scene, const struct shards_wish *wish, struct sh
     struct http_answer made = as_steward(scene, "POST", 201, "/v1/teachers", body, NULL);
     const json_t *cost = json_object_get(made.json, "dataset_cost");
     out->price = json_integer_value(json_object_get(made.json, "renyi_units_per_query"));
+    out->cap_price = shards_cap_price(scene, http_text(&made, "id"));
     out->opening = llround((epsilon_of(cost, "first") - epsilon_of(cost, "further")) * 1e9);
     snprintf(out->id, sizeof out->id, "%s", http_text(&made, "id"));
     snprintf(out->account, sizeof out->account, "%s", http_text(&made, "account"));

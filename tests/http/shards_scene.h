@@ -14,12 +14,16 @@ struct shards_wish {
 
 struct shards_teacher {
     char id[64], account[64], dataset_account[64];
-    int64_t price;   /* units of one answer, on all three accounts */
-    int64_t opening; /* units that the dataset pays before the first answer */
+    int64_t price;     /* units of one answer, on the client's and the dataset's account */
+    int64_t cap_price; /* on the teacher's account, which counts at an order of its own */
+    int64_t opening;   /* units that the dataset pays before the first answer */
 };
 
 /* Trains and waits; the server has a worker. */
 void shards_teach(struct scene *scene, const struct shards_wish *wish, struct shards_teacher *out);
+
+/* The units that one answer of TEACHER costs its own account, as its certificate says. */
+int64_t shards_cap_price(const struct scene *scene, const char *teacher);
 
 /* What ACCOUNT has spent, in units, which is no more than its limit; nothing is held. */
 int64_t shards_spent(struct scene *scene, const char *account);

@@ -24,7 +24,7 @@ static unsigned payments_of(const struct life *life, const struct asked *asked,
     const struct scene_teacher *teacher = &life->scene->teachers[asked->which];
     struct model_amount price = teacher->price[asked->count];
     out[0] = (struct model_payment){teacher->client_account[asked->person], price};
-    out[1] = (struct model_payment){teacher->account, price};
+    out[1] = (struct model_payment){teacher->account, teacher->cap_price[asked->count]};
     if (teacher->dataset_account < 0)
         return 2;
     if (life->model.accounts[teacher->account].spent.units == 0) {

@@ -24,7 +24,9 @@ struct scene_teacher {
     char id[ID_SIZE];
     bool random;                                                  /* what a spent one does */
     int account, dataset_account, client_account[SCENE_STUDENTS]; /* in the model; -1: none */
-    struct model_amount price[SCENE_COUNTS + 1];                  /* by the number of states */
+    struct model_amount price[SCENE_COUNTS + 1]; /* by the number of states, for the client and the
+                                                    dataset */
+    struct model_amount cap_price[SCENE_COUNTS + 1]; /* for the teacher's account */
     struct model_amount first; /* what the dataset pays besides with its first answer */
     struct model_amount budget[SCENE_BUDGETS];
 };
