@@ -13,9 +13,9 @@
 
 struct call;
 
-/* What a request consists of: COUNT equal pieces, each with its price on every account, in the order
- * of the outcome's parts. An account may have to pay something beside the pieces, whatever their
- * number is. */
+/* What a request consists of: COUNT equal pieces, each with its price on every account, in the
+ * order of the outcome's parts. An account may have to pay something beside the pieces, whatever
+ * their number is. */
 struct refusal_pieces {
     const char *name; /* "states" */
     int64_t count;

@@ -26,9 +26,13 @@ bool teacher_prices_at(const struct teacher *teacher, const struct teacher_row *
                        struct teacher_prices *out)
 {
     struct teacher_prices one;
-    for (int i = 0; i < TEACHER_PAYERS; i++)
-        if (!teacher_price(teacher, concentration, order[i], row->delta_share, &one.of[i]))
+    for (int i = 0; i < TEACHER_PAYERS; i++) {
+        if (teacher_price(teacher, concentration, order[i], row->delta_share, &one.of[i]))
+            continue;
+        if (i != PAYER_DATASET)
             return false;
+        one.of[i] = (struct filter_price){LEDGER_UNITS_MAX, 0}; /* which no account can pay */
+    }
     return teacher_prices_times(&one, count, out);
 }
 

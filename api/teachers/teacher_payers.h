@@ -22,8 +22,8 @@ struct teacher_prices {
 enum db_status teacher_orders_find(struct db *db, const struct teacher_row *row,
                                    double out[TEACHER_PAYERS]);
 
-/* Computes the price of COUNT answers at CONCENTRATION for each payer. False: some payer has no
- * finite price. */
+/* Computes the price of COUNT answers at CONCENTRATION for each payer. False: a client or the
+ * teacher has no finite price. A dataset without one cannot pay: the price is LEDGER_UNITS_MAX. */
 bool teacher_prices_at(const struct teacher *teacher, const struct teacher_row *row,
                        const double order[TEACHER_PAYERS], double concentration, int64_t count,
                        struct teacher_prices *out);

@@ -297,7 +297,7 @@ Test(accounting, reads_the_events_of_answers)
         double charged = response_number(spent, "/spent/epsilon");
         cr_expect(response_number(cost, "/epsilon") <= charged * (1 + 1e-9), "%s of %g", cost->body,
                   charged);
-        cr_expect(response_number(cost, "/epsilon_lower") > 0.1 * charged, "%s of %g", cost->body,
+        cr_expect(response_number(cost, "/epsilon_lower") > 0.05 * charged, "%s of %g", cost->body,
                   charged);
         fixture_close(f);
     }
