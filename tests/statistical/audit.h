@@ -53,6 +53,8 @@ enum audit_name {
     AUDIT_ONE_RUN, /* one_run_test.c, play_test.c */
     AUDIT_EVENTS,  /* events_test.c */
     AUDIT_RANGES,  /* ranges_test.c */
+    AUDIT_FILTER,
+    AUDIT_FILTER_SHARED,
     AUDIT_COUNT
 };
 
