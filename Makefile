@@ -86,6 +86,7 @@ help:
 	@echo 'make bench      speed, next to the limits of this machine'
 	@echo 'make bench-ledger bench-shards bench-memory ensemble curves   more measurements (docs/performance.md)'
 	@echo 'make time-leaks what times of answers, uploads and jobs tell of neighbouring inputs'
+	@echo 'make reproduce-budgets   how many jobs a budget pays for, beside plans fixed in advance'
 	@echo 'make reproduce-gp    Q-learning with functional noise, claimed and true epsilons; resumable'
 	@echo 'make reproduce-offline   private offline learning compared with published figures; resumable'
 	@echo 'make reproduce-local     local and on-line privacy compared with published figures; resumable'

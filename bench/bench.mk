@@ -196,6 +196,21 @@ judge-table: libraries
 	@for run in "ward 2" "ward 3" "fund 11" "factory 11"; do $(BENCH_OUT)/judge_table $$run || exit 1; done > docs/results/judge.tsv
 	@$(BENCH_OUT)/judge_table --report < docs/results/judge.tsv > docs/results/judge-tables.md
 
+# How many jobs an account pays for: when epsilons are added, when divergences are, and of a plan fixed in advance.
+# docs/results/budgets.md; minutes of CPU time.
+BUDGETS_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/budgets/*.c)) $(PLOT_OBJECTS)
+$(BENCH_OUT)/reproduce_budgets: $(BUDGETS_OBJECTS) $(BENCH_ROOMS)
+	$(call say,LD ,$@)
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $(BUDGETS_OBJECTS) -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
+
+BUDGETS ?= 1000
+.PHONY: reproduce-budgets
+reproduce-budgets: libraries
+	@scripts/install-deps plot
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/reproduce_budgets
+	@mkdir -p docs/results
+	@$(BENCH_OUT)/reproduce_budgets docs/results $(BUDGETS)
+
 .PHONY: bench-programs
 bench-programs: $(BENCH_PROGRAMS) $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/bare_sync $(BENCH_OUT)/ndjson $(BENCH_OUT)/tacet
 
