@@ -59,7 +59,7 @@ static const struct route routes[] = {
     /* Not in a batch: that would be on disk only after the call's deferred functions have run. */
     {"DELETE", "/v1/datasets/{id}", POOL, ROLE_STEWARD, ROUTE_UNTIMED, BODY_NONE, "", NULL, api_datasets_delete, "Deletes the data; the ledger stays."},
     {"POST", "/v1/datasets/{id}:seal", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_NONE, "", NULL, api_datasets_seal, "Fixes the data, so that jobs may use them."},
-    {"POST", "/v1/datasets/{id}:compose", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_datasets_compose, "Lets what is left of the budget add up by Renyi divergence."},
+    {"POST", "/v1/datasets/{id}:compose", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_JSON, "", NULL, api_datasets_compose, "Lets what is left of the budget add up by Renyi divergence."},
     {"GET", "/v1/datasets/{id}/budget", BATCH, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_datasets_budget, "Shows what is spent and what remains."},
     {"POST", "/v1/datasets/{id}/trajectories", STREAM, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_UNTIMED, BODY_STREAM, "", api_trajectories_prepare, api_trajectories_upload, "Uploads trajectories, all or nothing."},
     {"PUT", "/v1/datasets/{id}/experts/{expert}/policy", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_POLICY_BODY | ROUTE_UNTIMED, BODY_JSON, "", NULL, api_experts_put_policy, "Gives an expert's own policy."},
