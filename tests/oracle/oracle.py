@@ -387,8 +387,12 @@ def epsilon(event, delta):
     figures = [pld_epsilon(as_gammas(runs, i), delta) for i in range(6)]
     least = max(0, *(f.value - f.error for f in figures))
 
+    finite = delta - infinite_mass(event)  # what losses that are finite may leave
+    if finite <= 0:
+        return least, inf
+
     def by_renyi(t):  # of order 1 + t (Canonne, Kamath and Steinke 2020)
         most = sum(times * most_divergence(leaf, 1 + t) for leaf, times in runs.items())
-        return most + log1p(-1 / (1 + t)) - log(delta * (1 + t)) / t
+        return most + log1p(-1 / (1 + t)) - log(finite * (1 + t)) / t
     highest = min([1e4] + [16 * leaf[2] - 1 for leaf in runs if leaf[0] == "gaussian" and leaf[1] < 1])
     return least, max(0, min(map(by_renyi, np.geomspace(1e-2, highest, 140))))
