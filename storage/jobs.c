@@ -87,13 +87,12 @@ enum db_status jobs_find(struct db *db, const char *id, struct job_row *out)
     return table_find(db, &jobs_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
 
-enum db_status jobs_find_newest(struct db *db, const char *dataset, const char *account,
-                                struct job_row *out)
+enum db_status jobs_find_newest(struct db *db, const char *account, struct job_row *out)
 {
     return table_find(db, &jobs_table,
-                      "WHERE id = (SELECT id FROM jobs WHERE dataset = $1 AND account = $2 "
+                      "WHERE id = (SELECT id FROM jobs WHERE account = $1 "
                       "ORDER BY created_ms DESC, id DESC LIMIT 1)",
-                      DB_VALUES(db_text(dataset), db_text(account)), out);
+                      DB_VALUES(db_text(account)), out);
 }
 
 TABLE_SHOW(show_job, job_row);
@@ -132,8 +131,7 @@ enum db_status jobs_cost_on(struct db *db, const char *account, double *out_epsi
         db_one(db,
                "SELECT coalesce(sum(CASE WHEN state IN ('queued', 'running') THEN hold_units * 1e-9"
                " ELSE epsilon_spent END), 0.0), "
-               "coalesce(sum(CASE WHEN state IN ('queued', 'running') OR epsilon_spent > 0"
-               " THEN hold_delta * 1e-18 ELSE 0.0 END), 0.0) FROM jobs WHERE account = $1",
+               "coalesce(sum(hold_delta * 1e-18), 0.0) FROM jobs WHERE account = $1",
                DB_VALUES(db_text(account)), see_cost, cost);
     *out_epsilon = cost[0];
     *out_delta = cost[1];

@@ -65,9 +65,8 @@ enum db_status jobs_submit(struct db *db, const struct job_row *job);
 /* Finds a job; free with job_done. DB_NONE: unknown. */
 enum db_status jobs_find(struct db *db, const char *id, struct job_row *out);
 
-/* Finds the newest job on DATASET that ACCOUNT pays for; free with job_done. DB_NONE: none. */
-enum db_status jobs_find_newest(struct db *db, const char *dataset, const char *account,
-                                struct job_row *out);
+/* Finds the newest job that ACCOUNT pays for; free with job_done. DB_NONE: none. */
+enum db_status jobs_find_newest(struct db *db, const char *account, struct job_row *out);
 
 struct job_filter {
     const char *owner, *algorithm, *dataset; /* NULL: any */
@@ -81,7 +80,8 @@ enum db_status jobs_list(struct db *db, const struct job_filter *filter, const c
                          unsigned limit, job_fn *each, void *context);
 
 /* Adds up the epsilons and deltas of all jobs on ACCOUNT: what each has paid, or holds until it
- * ends. */
+ * ends. A job's whole delta is counted also where it paid less of it: few steps may cost delta and
+ * no epsilon. */
 enum db_status jobs_cost_on(struct db *db, const char *account, double *out_epsilon,
                             double *out_delta);
 

@@ -46,7 +46,7 @@ static enum db_status buys_jobs(struct call *call, const struct ledger_account *
                                 int64_t *out_jobs, int64_t *out_labels)
 {
     struct job_row job;
-    enum db_status status = jobs_find_newest(call->db, account->resource, account->id, &job);
+    enum db_status status = jobs_find_newest(call->db, account->id, &job);
     if (status != DB_OK)
         return status;
     struct filter_price each;

@@ -143,22 +143,29 @@ enum problem query_admit(struct query *query)
     return query_set_price(query);
 }
 
-/* Computes the cost of all states for each payer. False: it is too large to be counted. */
-static bool query_count_price(struct query *query)
+/* Computes the cost of all states for each payer, or says that it is too large to be counted. */
+static enum problem query_count_price(struct query *query)
 {
+    struct call *call = query->call;
     const struct shelved_teacher *t = query->teacher;
     struct ledger_account account;
     double order[TEACHER_PAYERS];
-    if (query->concentration == t->row.concentration && !has_new_payer(query))
-        return teacher_prices_times(&t->price, query->count, &query->cost);
+    bool counted;
     memcpy(order, t->order, sizeof order);
     if (has_new_payer(query)) {
-        if (ledger_find(query->call->db, query->dataset_account, &account) != DB_OK)
-            return false;
+        enum db_status status = ledger_find(call->db, query->dataset_account, &account);
+        if (status != DB_OK)
+            return call_db(call, db_owed(status));
         order[PAYER_DATASET] = account.renyi_order;
     }
-    return teacher_prices_at(&t->teacher, &t->row, order, query->concentration, query->count,
-                             &query->cost);
+    if (query->concentration == t->row.concentration && !has_new_payer(query))
+        counted = teacher_prices_times(&t->price, query->count, &query->cost);
+    else
+        counted = teacher_prices_at(&t->teacher, &t->row, order, query->concentration, query->count,
+                                    &query->cost);
+    if (!counted)
+        return call_invalid(call, "", "has a price that is too large to be counted");
+    return PROBLEM_NONE;
 }
 
 enum problem query_set_price(struct query *query)
@@ -182,9 +189,7 @@ enum problem query_set_price(struct query *query)
     query->concentration = most;
     if (wished > 0)
         query->concentration = wished;
-    if (!query_count_price(query))
-        return call_invalid(call, "", "has a price that is too large to be counted");
-    return PROBLEM_NONE;
+    return query_count_price(query);
 }
 
 /* ---- paying */

@@ -41,6 +41,9 @@ bool teacher_prices_times(const struct teacher_prices *prices, int64_t count,
 {
     for (int i = 0; i < TEACHER_PAYERS; i++) {
         const struct filter_price *one = &prices->of[i];
+        out->of[i] = *one;
+        if (i == PAYER_DATASET && one->units == LEDGER_UNITS_MAX)
+            continue; /* a dataset that cannot pay for one answer pays for no number of them */
         if (!ledger_units_times(one->units, count, &out->of[i].units) ||
             !ledger_units_times(one->delta_units, count, &out->of[i].delta_units))
             return false;

@@ -7,6 +7,7 @@
 
 #include "algos/privacy/answers/filter.h"
 #include "algos/privacy/laws/renyi.h"
+#include "api/teachers/teacher_payers.h"
 #include "storage/ledger/ledger.h"
 #include "tests/unit/api/domain.h"
 
@@ -239,6 +240,21 @@ Test(composed_budget, every_payer_counts_at_its_own_order)
     cr_expect_eq(response_number(teacher, "/dataset_cost/order"), data.renyi_order);
 }
 
+/* A dataset whose order has no finite price for an answer refuses one state and two alike. */
+Test(composed_budget, a_dataset_without_a_price_cannot_pay)
+{
+    struct teacher teacher = {
+        .mechanism = &teacher_dirichlet, .actions = 2, .dirichlet = {2, 20, 0.1, 0.01}};
+    struct teacher_row row = {.concentration = 20};
+    const double order[TEACHER_PAYERS] = {5, 4, 1e9};
+    struct teacher_prices one, two;
+    cr_assert(teacher_prices_at(&teacher, &row, order, 20, 1, &one));
+    cr_assert(teacher_prices_at(&teacher, &row, order, 20, 2, &two));
+    cr_expect_eq(one.of[PAYER_DATASET].units, LEDGER_UNITS_MAX);
+    cr_expect_eq(two.of[PAYER_DATASET].units, LEDGER_UNITS_MAX);
+    cr_expect_eq(two.of[PAYER_CLIENT].units, 2 * one.of[PAYER_CLIENT].units);
+}
+
 /* ---- from adding to composing */
 
 static struct response *compose(const char *dataset, const char *body)
@@ -262,6 +278,8 @@ Test(composed_budget, what_is_left_is_composed_and_nothing_is_given_back)
     cr_expect_float_eq(new.epsilon, (double)(before.limit_units - before.spent_units) * 1e-9, 1e-9);
     cr_expect_float_eq(new.delta, 1e-5 - 1e-6, 1e-18);
     cr_expect_gt(jobs_accepted(dataset, 1, 20), 15u);
+    cr_expect(json_is_integer(response_at(domain_budget(f, dataset), "/buys/jobs_like_the_last")),
+              "a budget that was converted knows the last job");
     expect_problem(compose(dataset, "{}"), "conflict");
 }
 
