@@ -187,11 +187,11 @@ def check(accounts, entries):
             if teacher is None:
                 verdicts.append(Verdict(entry, amounts(entry)[0] * UNIT, 0, 0, "pays for an unknown teacher"))
                 continue
-        is_first = teacher is not None and teacher["account"] not in seen
-        if teacher:
-            seen.add(teacher["account"])
-            if account["accounting"] == "basic":
-                client = clients.get(entry["resource"], teacher)
+        is_first = False
+        if teacher and account["accounting"] == "basic":
+            is_first = (teacher["account"], account["account"]) not in seen
+            seen.add((teacher["account"], account["account"]))
+            client = clients.get(entry["resource"], teacher)
         verdicts.append(check_entry(entry, account, client, is_first))
     return verdicts
 

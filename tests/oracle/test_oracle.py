@@ -166,6 +166,11 @@ def changed_answers_are_found():
     assert of(25000000, int(once)) == ["charges too little", ""]
     assert of(25000000, 25000000, 0)[0].startswith("cannot be priced")
     assert of(25000000, int(once) + 25000001, sigma=9.99) == ["charges too little"] * 2
+    composed_later = {"account": "a later one", "kind": "dataset", "accounting": "renyi", "order": 5.0}
+    assert problems(people + [composed_later],  # a converted dataset's accounts, in the order of their names
+                    [entry("debit", 25000001, 0, gaussian(10), "a later one"),
+                     entry("debit", int(once) + 25000001, 10**13, gaussian(10)),
+                     entry("debit", 25000000, 0, gaussian(10), "teacher")]) == [""] * 3
 
 
 def changed_divergences_are_found():
