@@ -61,7 +61,7 @@ static enum problem find_account(struct call *call, struct ledger_account *out)
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
     const char *me = call->caller.id;
-    bool may = status == DB_OK && (call_is(call, ROLE_AUDITOR) || strcmp(out->owner, me) == 0 ||
+    bool may = status == DB_OK && (call_is(call, ROLE_AUDITOR) || call_owns(call, out->owner) ||
                                    strcmp(out->client, me) == 0);
     if (may)
         return PROBLEM_NONE;

@@ -99,6 +99,11 @@ bool call_is(const struct call *call, unsigned roles)
     return (call->caller.role & roles) != 0;
 }
 
+bool call_owns(const struct call *call, const char *owner)
+{
+    return strcmp(call->caller.id, owner) == 0;
+}
+
 /* ---- memory */
 
 void call_defer(struct call *call, void (*free_it)(void *what), void *what)

@@ -74,6 +74,10 @@ long call_read(struct call *call, unsigned char *buffer, size_t size);
 /* True when the caller's role is one of ROLES. */
 bool call_is(const struct call *call, unsigned roles);
 
+/* True when what belongs to OWNER (the column "owner" of a dataset, policy, teacher, job, release,
+ * aggregation or account) is the caller's. */
+bool call_owns(const struct call *call, const char *owner);
+
 /* ---- memory */
 
 /* Runs FREE_IT(WHAT) when the call ends, newest first, whatever its outcome; the connection is

@@ -39,7 +39,7 @@ static enum problem teacher_certificate_of_id(struct call *call, const char *wan
 {
     char id[ID_SIZE] = "", owner[ID_SIZE] = "", *text = NULL;
     enum db_status status = teachers_certificate(call->db, wanted, id, owner, &text);
-    bool may = call_is(call, ROLE_AUDITOR | ROLE_STUDENT) || strcmp(owner, call->caller.id) == 0;
+    bool may = call_is(call, ROLE_AUDITOR | ROLE_STUDENT) || call_owns(call, owner);
     return certificate_show(call, status, may && strcmp(id, wanted) == 0, id, text);
 }
 
@@ -65,7 +65,6 @@ enum problem api_certificates_get(struct call *call)
         return release_certificate(call, wanted);
     if (status == DB_OK)
         status = policies_find(call->db, certificate.policy, &policy);
-    bool may = call_is(call, ROLE_AUDITOR) || policy.released ||
-               strcmp(certificate.owner, call->caller.id) == 0;
+    bool may = call_is(call, ROLE_AUDITOR) || policy.released || call_owns(call, certificate.owner);
     return certificate_show(call, status, may, certificate.id, certificate.text);
 }

@@ -59,7 +59,7 @@ void charged_show(struct call *call, const struct ledger_outcome *outcome, bool 
         const struct ledger_account *account = &outcome->parts[i].account;
         bool own = strcmp(account->client, call->caller.id) == 0;
         const char *name = own ? "" : account->id;
-        bool seen = own || strcmp(account->owner, call->caller.id) == 0;
+        bool seen = own || call_owns(call, account->owner);
         if (!seen || price_size + ITEM_SIZE > sizeof price ||
             remaining_size + ITEM_SIZE > sizeof remaining)
             continue;

@@ -15,11 +15,6 @@
 
 #define SPENDERS_SHOWN 20
 
-static bool is_owner(const struct call *call, const struct ledger_account *account)
-{
-    return strcmp(call->caller.id, account->owner) == 0;
-}
-
 static bool is_teachers(const struct ledger_account *account)
 {
     return strncmp(account->resource, "tch_", 4) == 0;
@@ -79,7 +74,7 @@ static enum db_status spent_by(struct call *call, const struct ledger_account *a
         struct ledger_spender self = own;
         memcpy(self.client, account->client, sizeof self.client);
         status = add_spender(&spenders, &self) ? DB_OK : DB_FAILED;
-    } else if (is_owner(call, account)) {
+    } else if (call_owns(call, account->owner)) {
         status = ledger_spenders(call->db, account, SPENDERS_SHOWN, add_spender, &spenders);
     }
     *out = spenders.list;
@@ -107,7 +102,7 @@ static enum db_status add_short_account(struct call *call, const struct ledger_p
     char name[NAME_SIZE] = "";
     json_t *by = NULL;
     enum db_status status = DB_OK;
-    if (is_owner(call, account))
+    if (call_owns(call, account->owner))
         status = resource_name(call, account, name);
     if (status == DB_OK)
         status = spent_by(call, account, &by);
@@ -181,7 +176,7 @@ static json_t *ask_json(const struct call *call, const struct ledger_part *part)
     struct budget_sum limit =
         budget_limit_for(&part->account, part->requested_units, part->requested_delta);
     const char *teacher = part->account.resource;
-    if (is_owner(call, &part->account))
+    if (call_owns(call, part->account.owner))
         return json_pack("{s:s, s:o, s:o}", "method", "PUT", "href",
                          json_sprintf("/v1/teachers/%s/budgets/%s", teacher, part->account.client),
                          "body", budget_amount(limit.epsilon, limit.delta));

@@ -111,7 +111,7 @@ static enum problem dataset_find(struct call *call, const char *id, struct datas
 enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_row *out)
 {
     enum problem problem = dataset_find(call, id, out);
-    if (problem == PROBLEM_NONE && strcmp(out->owner, call->caller.id) != 0)
+    if (problem == PROBLEM_NONE && !call_owns(call, out->owner))
         return unknown_dataset(call);
     return problem;
 }

@@ -221,7 +221,7 @@ enum problem job_of_call(struct call *call, struct job_row **out)
     enum db_status status = jobs_find(call->db, call_parameter(call, "id"), job);
     if (status == DB_OK)
         call_defer(call, free_job, job);
-    if (status == DB_NONE || (status == DB_OK && strcmp(job->owner, call->caller.id) != 0))
+    if (status == DB_NONE || (status == DB_OK && !call_owns(call, job->owner)))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");
     return call_db(call, status);
 }

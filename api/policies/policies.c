@@ -25,7 +25,7 @@ static const char imported[] = "imported";
 enum problem policy_of_owner(struct call *call, const char *id, struct policy_row *out)
 {
     enum db_status status = policies_find(call->db, id, out);
-    if (status == DB_NONE || (status == DB_OK && strcmp(out->owner, call->caller.id) != 0))
+    if (status == DB_NONE || (status == DB_OK && !call_owns(call, out->owner)))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
     return call_db(call, status);
 }
@@ -258,8 +258,7 @@ enum problem api_policies_certificate(struct call *call)
     const char *id = call_parameter(call, "id");
     struct policy_row row;
     enum db_status status = policies_find(call->db, id, &row);
-    bool may =
-        status == DB_OK && (call_is(call, ROLE_AUDITOR) || strcmp(row.owner, call->caller.id) == 0);
+    bool may = status == DB_OK && (call_is(call, ROLE_AUDITOR) || call_owns(call, row.owner));
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
     if (!may)

@@ -88,7 +88,7 @@ enum problem q_release_of_owner(struct call *call, const char *id)
 {
     struct q_release_row row = {0};
     enum db_status status = q_releases_find(call->db, id, &row);
-    bool answers = status == DB_OK && row.ended_ms == 0 && strcmp(row.owner, call->caller.id) == 0;
+    bool answers = status == DB_OK && row.ended_ms == 0 && call_owns(call, row.owner);
     q_release_row_done(&row);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
@@ -109,7 +109,7 @@ static enum problem release_of_call(struct call *call, struct q_release_row **ou
         return call_db(call, status);
     }
     call_defer(call, free_row, row);
-    bool owner = strcmp(row->owner, call->caller.id) == 0;
+    bool owner = call_owns(call, row->owner);
     if (!owner && (call_is(call, ROLE_STEWARD) || row->ended_ms != 0))
         return release_unknown(call);
     *out = row;

@@ -109,8 +109,7 @@ enum problem aggregation_of_call(struct call *call, struct aggregation *out)
     double numbers[AGGREGATION_SCHEME_NUMBERS];
     enum db_status status =
         aggregations_find(call->db, call_parameter(call, "id"), &out->row, numbers, sizeof numbers);
-    bool may = status == DB_OK &&
-               (!call_is(call, ROLE_STEWARD) || strcmp(out->row.owner, call->caller.id) == 0);
+    bool may = status == DB_OK && (!call_is(call, ROLE_STEWARD) || call_owns(call, out->row.owner));
     if (status == DB_NONE || (status == DB_OK && !may))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such aggregation.");
     if (status == DB_OK && !open_row(out, numbers))

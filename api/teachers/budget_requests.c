@@ -166,8 +166,10 @@ static enum problem request_of_call(struct call *call, struct budget_request_row
     enum db_status status = budget_requests_find(call->db, call_parameter(call, "id"), out);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    const char *whose = call_is(call, ROLE_STEWARD) ? out->owner : out->client;
-    if (status == DB_NONE || strcmp(whose, call->caller.id) != 0)
+    bool own = status == DB_OK &&
+               (call_is(call, ROLE_STEWARD) ? call_owns(call, out->owner)
+                                            : strcmp(out->client, call->caller.id) == 0);
+    if (!own)
         return call_problem(call, PROBLEM_NOT_FOUND, NO_SUCH);
     return PROBLEM_NONE;
 }

@@ -321,7 +321,7 @@ static enum problem query_pay(struct query *query)
     else if (outcome.verdict != LEDGER_OK)
         return refuse_query(query, &outcome);
     query->account = outcome.parts[0].account;
-    bool owner = strcmp(query->teacher->row.owner, call->caller.id) == 0;
+    bool owner = call_owns(call, query->teacher->row.owner);
     if (!query->random && (owner || query->keeps_paid)) {
         struct ledger_outcome *paid = arena_alloc(&call->arena, sizeof *paid);
         *paid = outcome;

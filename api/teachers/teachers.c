@@ -40,7 +40,7 @@ enum problem teacher_admit(struct call *call, enum db_status status, const struc
 {
     bool may = false;
     if (status == DB_OK && call_is(call, ROLE_STEWARD))
-        may = strcmp(row->owner, call->caller.id) == 0;
+        may = call_owns(call, row->owner);
     else if (status == DB_OK)
         status = teacher_may_ask(call->db, row, call->caller.id, &may);
     if (status == DB_NONE || (status == DB_OK && !may))
@@ -227,7 +227,7 @@ static json_t *teacher_row_json(struct call *call, const struct teacher_row *row
         !teacher_of_row(row, policy.action_count, &teacher) ||
         !teacher_prices_at(&teacher, row, order, row->concentration, 1, &prices))
         return NULL;
-    bool owner = strcmp(row->owner, call->caller.id) == 0;
+    bool owner = call_owns(call, row->owner);
     bool secret = row->shards == 0 && policy_is_secret(&policy);
     return teacher_json(row, &prices, order, owner, secret);
 }

@@ -97,7 +97,7 @@ enum problem job_audit_fit(struct call *call, const char *id, struct job_plan *p
     enum db_status status = jobs_find(call->db, id, &job);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    if (status == DB_NONE || strcmp(job.owner, call->caller.id) != 0) {
+    if (status == DB_NONE || !call_owns(call, job.owner)) {
         job_done(&job);
         call_invalid(call, "/audit", "is not known");
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");

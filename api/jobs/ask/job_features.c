@@ -88,7 +88,7 @@ static enum problem features_find(struct call *call, const char *id,
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
     enum problem problem;
-    if (status == DB_NONE || strcmp(job.owner, call->caller.id) != 0) {
+    if (status == DB_NONE || !call_owns(call, job.owner)) {
         call_invalid(call, "/features", "is not known");
         problem = call_problem(call, PROBLEM_NOT_FOUND, "There is no such job.");
     } else {

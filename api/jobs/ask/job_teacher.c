@@ -94,7 +94,7 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
     enum db_status status = teacher_shelf_borrow(call->app, call->db, teacher, &t);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    bool own = status == DB_OK && strcmp(t->row.owner, call->caller.id) == 0;
+    bool own = status == DB_OK && call_owns(call, t->row.owner);
     enum problem problem = PROBLEM_NONE;
     if (!own)
         problem = call_invalid(call, "/teacher", "is not known");
