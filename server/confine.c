@@ -7,8 +7,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "server/confine_calls.h"
-#include "server/confine_files.h"
 #include "server/log.h"
 
 #ifdef __has_feature

@@ -14,4 +14,18 @@ void confine_from_start(bool wanted);
  * to refuse is left; the log says what is on. */
 void confine_process(const char *directory, bool wanted);
 
+/* ---- its two halves, for confine_process */
+
+/* From now on this thread and those that it starts may open, make and remove files beneath
+ * DIRECTORY, and none elsewhere; bind and connect no TCP port where the system knows how to refuse
+ * that; and signal no process outside. What is open stays usable. The caller has given up new
+ * privileges (PR_SET_NO_NEW_PRIVS). *OUT_VERSION receives the system's version of this. Returns 0,
+ * or the error number for which nothing has changed. */
+int confine_files(const char *directory, int *out_version);
+
+/* From now on this process and the threads that it starts can make no call but those of the table.
+ * To any other the system answers ENOSYS. The caller has given up new privileges
+ * (PR_SET_NO_NEW_PRIVS). Returns 0, or the error number for which nothing has changed. */
+int confine_calls(void);
+
 #endif

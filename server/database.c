@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "memory/memory.h"
+#include "server/clock.h"
 #include "server/data_dir.h"
 #include "server/log.h"
 #include "storage/answers/answers.h"
@@ -169,6 +170,33 @@ bool database_sweep(struct db *db, char *error, size_t error_size)
     snprintf(error, error_size, "%s of a former run cannot be swept (%d): %s", what, (int)status,
              db_last_error(db));
     return false;
+}
+
+bool database_make_ready(struct database *database, int64_t *out_answers_from_ms, char *error,
+                         size_t error_size)
+{
+    unsigned long long entries = 0, answers = 0;
+    int64_t begun = clock_now_us();
+    struct db *db = database_connect(database, error, error_size);
+    if (!db || !database_sweep(db, error, error_size) ||
+        !database_verify_ledger(db, &entries, error, error_size))
+        return false;
+    int64_t between = clock_now_us();
+    if (!database_verify_answers(db, &answers, error, error_size))
+        return false;
+    if (answers_kept_from(db, out_answers_from_ms) != DB_OK) {
+        snprintf(error, error_size, "the database cannot be read: %s", db_last_error(db));
+        return false;
+    }
+    if (*out_answers_from_ms > clock_now_ms())
+        log_event(LOG_LEVEL_WARN, "clock-behind",
+                  "note=\"the clock is behind the time before which answers were removed: keys of "
+                  "the present are refused\"");
+    log_event(LOG_LEVEL_INFO, "ledger-verified", "entries=%llu ms=%" PRId64, entries,
+              (between - begun) / 1000);
+    log_event(LOG_LEVEL_INFO, "answers-verified", "answers=%llu ms=%" PRId64, answers,
+              (clock_now_us() - between) / 1000);
+    return true;
 }
 
 void database_heed(struct db *db)

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct db;
 struct database;
@@ -37,6 +38,12 @@ bool database_verify_answers(struct db *db, unsigned long long *out_answers, cha
 /* Removes what a crash left behind: half-received uploads, and leases of a process that has ended.
  * Only the holder of the directory's lock may call it. */
 bool database_sweep(struct db *db, char *error, size_t error_size);
+
+/* All of the above on a connection of its own, before the first client: sweeps, verifies the ledger
+ * and the answers, and logs what it took. Sets *out_answers_from_ms to what answers_kept_from says.
+ * False: ERROR says why the service must not start. */
+bool database_make_ready(struct database *database, int64_t *out_answers_from_ms, char *error,
+                         size_t error_size);
 
 /* Logs the row that DB's last work found damaged. Ends the process at once when it is unknown
  * whether DB's last commit is on disk: no client gets an answer, and the next start reads what was

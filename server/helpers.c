@@ -90,6 +90,20 @@ static void *helper_run(void *context)
     return NULL;
 }
 
+unsigned helpers_cores(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (cores < 1)
+        return 1;
+    return cores > HELPERS_CORES_MAX ? HELPERS_CORES_MAX : (unsigned)cores;
+}
+
+unsigned helpers_beside(unsigned workers)
+{
+    unsigned cores = helpers_cores();
+    return cores > workers ? cores - workers : 0;
+}
+
 struct helpers *helpers_start(unsigned count)
 {
     struct helpers *helpers = memory_new(1, sizeof *helpers + count * sizeof helpers->threads[0]);

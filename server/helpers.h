@@ -6,10 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HELPER_SLICE_NS 200000
-#define HELPER_NICENESS 10 /* of threads that train */
+#define HELPER_SLICE_NS   200000
+#define HELPER_NICENESS   10 /* of threads that train */
+
+#define HELPERS_CORES_MAX 64
 
 struct helpers;
+
+/* The processor's cores, at most HELPERS_CORES_MAX. */
+unsigned helpers_cores(void);
+
+/* The number of helpers beside so many workers: one for each core without a worker. */
+unsigned helpers_beside(unsigned workers);
 
 /* Starts COUNT threads (0: none, all work is the caller's), or as many as the system gives. */
 struct helpers *helpers_start(unsigned count);

@@ -2,7 +2,6 @@
 #include "server/server.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
 #include <sodium.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -28,10 +27,8 @@
 #include "server/pool.h"
 #include "server/pruner.h"
 #include "server/runner.h"
-#include "storage/answers/answers.h"
 #include "storage/db/db.h"
 
-#define THREADS_MAX   64
 #define SPARE_BYTES   ((unsigned long long)16 * 1024 * 1024)
 #define PEM_BYTES_MAX ((size_t)1024 * 1024)
 #define LIGHT_BYTES   512 /* of a question with ten states, which takes as long as two with one */
@@ -96,16 +93,11 @@ static void raise_descriptor_limit(void)
     }
 }
 
-static void warn_of_rights(const struct config *config)
+static void warn_of_root(void)
 {
-    struct stat status;
     if (geteuid() == 0)
         log_event(LOG_LEVEL_WARN, "running-as-root",
                   "note=\"the server needs no rights of root: give it a user of its own\"");
-    if (config->tls_key[0] != '\0' && stat(config->tls_key, &status) == 0 &&
-        (status.st_mode & (S_IWGRP | S_IRWXO)) != 0)
-        log_event(LOG_LEVEL_WARN, "tls-key-open", "note=\"others may read %.500s: chmod 600\"",
-                  config->tls_key);
 }
 
 /* The text is in locked memory, which sodium_free wipes. No library's buffer sees it. */
@@ -152,36 +144,17 @@ static bool read_tls(struct server *server, struct server_trouble trouble)
 
 static bool open_database(struct server *server, struct server_trouble trouble)
 {
-    unsigned long long entries = 0, answers = 0;
-    int64_t begun = clock_now_us();
-    bool is_new = database_is_new(server->config->data);
-    if (is_new && !data_dir_make_signing_seed(server->config->data, trouble.text, trouble.size))
+    const char *directory = server->config->data;
+    bool is_new = database_is_new(directory);
+    if (is_new && !data_dir_make_signing_seed(directory, trouble.text, trouble.size))
         return false;
-    server->database = database_open(server->config->data, trouble.text, trouble.size);
-    if (!server->database)
+    server->database = database_open(directory, trouble.text, trouble.size);
+    if (!server->database || !database_make_ready(server->database, &server->answers_from_ms,
+                                                  trouble.text, trouble.size))
         return false;
-    struct db *db = database_connect(server->database, trouble.text, trouble.size);
-    if (!db || !database_sweep(db, trouble.text, trouble.size) ||
-        !database_verify_ledger(db, &entries, trouble.text, trouble.size))
-        return false;
-    int64_t between = clock_now_us();
-    if (!database_verify_answers(db, &answers, trouble.text, trouble.size))
-        return false;
-    if (answers_kept_from(db, &server->answers_from_ms) != DB_OK) {
-        snprintf(trouble.text, trouble.size, "the database cannot be read: %s", db_last_error(db));
-        return false;
-    }
-    if (server->answers_from_ms > clock_now_ms())
-        log_event(LOG_LEVEL_WARN, "clock-behind",
-                  "note=\"the clock is behind the time before which answers were removed: keys of "
-                  "the present are refused\"");
     if (is_new)
         log_event(LOG_LEVEL_INFO, "new-service", "note=\"%.500s is new: an empty service\"",
-                  server->config->data);
-    log_event(LOG_LEVEL_INFO, "ledger-verified", "entries=%llu ms=%" PRId64, entries,
-              (between - begun) / 1000);
-    log_event(LOG_LEVEL_INFO, "answers-verified", "answers=%llu ms=%" PRId64, answers,
-              (clock_now_us() - between) / 1000);
+                  directory);
     return true;
 }
 
@@ -236,28 +209,12 @@ static bool connect_many(struct server *server, struct db **out, unsigned count,
     return true;
 }
 
-/* At most THREADS_MAX. */
-static unsigned core_count(void)
-{
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (cores < 1)
-        return 1;
-    return cores > THREADS_MAX ? THREADS_MAX : (unsigned)cores;
-}
-
 static unsigned worker_count(const struct config *config)
 {
+    unsigned cores = helpers_cores();
     if (config->workers > 0)
         return (unsigned)config->workers;
-    unsigned cores = core_count();
     return cores > 1 ? cores - 1 : 1;
-}
-
-/* The number of helpers: one for each core without a worker. */
-static unsigned helper_count(unsigned workers)
-{
-    unsigned cores = core_count();
-    return cores > workers ? cores - workers : 0;
 }
 
 /* Limits of a lane of so many PLACES and THREADS. A single caller gets half of the places, rounded
@@ -280,7 +237,7 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     unsigned uploads = (unsigned)config->uploads;
     unsigned workers = worker_count(config);
     struct lane_limits batch = fair_limits(queue, queue);
-    struct db *single[3], *many[THREADS_MAX];
+    struct db *single[3], *many[HELPERS_CORES_MAX];
     if (!connect_many(server, single, 3, trouble))
         return false;
     server->door = single[2];
@@ -303,7 +260,7 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     server->uploads = pool_start(app, many, uploads, fair_limits(uploads, uploads));
     if (!connect_many(server, many, workers, trouble))
         return false;
-    server->helpers = helpers_start(helper_count(workers));
+    server->helpers = helpers_start(helpers_beside(workers));
     server->runner = runner_start(app, many, workers, server->helpers, server->metrics);
     bool prunes = config->keep_answers_days > 0 || config->keep_entries_days > 0;
     if (prunes) {
@@ -374,7 +331,7 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     atomic_init(&server->draining, false);
     raise_descriptor_limit();
     helpers_answer_soon();
-    warn_of_rights(config);
+    warn_of_root();
     confine_from_start(config->confine);
     /* Steps that may fail and leave no trace come before the directory is made. */
     if (!read_tls(server, trouble) ||

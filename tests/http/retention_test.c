@@ -1,5 +1,5 @@
 /* A server that keeps answers for a time: keys with their date, over restarts and a kill, and the
- * program's own student. Time itself passes in tests/unit/api/retention_test.c. */
+ * program's own student. Time itself passes in tests/unit/api/retention_year_test.c. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>

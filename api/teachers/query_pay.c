@@ -1,0 +1,147 @@
+/* What a question costs its accounts: the debit, its event in the ledger, and the refusal. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/call/budget.h"
+#include "api/call/refusal.h"
+#include "api/json/json_text.h"
+#include "api/teachers/query.h"
+
+/* Refuses a query that would cost more than the caller's max_epsilon. Nothing has changed yet. */
+static enum problem check_cost(struct query *query)
+{
+    struct call *call = query->call;
+    struct ledger_account account;
+    if (query->max_epsilon <= 0)
+        return PROBLEM_NONE;
+    enum db_status status = ledger_find(call->db, query->standing.account, &account);
+    if (status != DB_OK)
+        return call_db(call, status);
+    double cost =
+        budget_epsilon_added(&account, account.spent_units, query->cost.of[PAYER_CLIENT].units);
+    if (cost > query->max_epsilon) {
+        call_problem_member(call, "least", json_pack("{s:o}", "max_epsilon", json_number(cost)));
+        return call_problem(call, PROBLEM_COST_ABOVE_MAXIMUM,
+                            "It would cost epsilon %g; max_epsilon is %g. Nothing was charged.",
+                            cost, query->max_epsilon);
+    }
+    return PROBLEM_NONE;
+}
+
+static struct ledger_price payer_price(const char *account, const struct filter_price *price)
+{
+    return (struct ledger_price){account, price->units, price->delta_units};
+}
+
+/* What the dataset's account pays: the price of the query. With the teacher's first answer it also
+ * pays for the conversion of Renyi divergence to epsilon (docs/proofs/shards.md).
+ */
+static enum db_status dataset_price(const struct query *query, struct ledger_price *out)
+{
+    const struct teacher_row *row = &query->teacher->row;
+    struct ledger_account cap;
+    *out = payer_price(query->dataset_account, &query->cost.of[PAYER_DATASET]);
+    enum db_status status = ledger_find(query->call->db, row->account, &cap);
+    if (status == DB_OK && cap.spent_units == 0 && !query_has_new_payer(query)) {
+        /* Each is at most LEDGER_UNITS_MAX, which no account can pay. */
+        out->units += row->first_units;
+        if (out->units > LEDGER_UNITS_MAX)
+            out->units = LEDGER_UNITS_MAX;
+        out->delta_units += row->first_delta;
+        if (out->delta_units > LEDGER_UNITS_MAX)
+            out->delta_units = LEDGER_UNITS_MAX;
+    }
+    return status;
+}
+
+#define NUMBER    32
+#define LEAF_SIZE 240
+
+/* Writes into OUT the ledger event for one answer of a Gaussian teacher. The noise multiplier is
+ * rounded down, so the recorded cost is never too low. */
+static void write_gaussian(const struct shelved_teacher *teacher, char out[LEAF_SIZE])
+{
+    char multiplier[NUMBER];
+    json_text_number(nextafter(1 / gaussian_simplex_mu(&teacher->teacher.gaussian), 0), multiplier);
+    snprintf(out, LEAF_SIZE, "{\"type\":\"GaussianDpEvent\",\"noise_multiplier\":%s}", multiplier);
+}
+
+static void write_dirichlet(const struct shelved_teacher *teacher, double concentration,
+                            char out[LEAF_SIZE])
+{
+    const struct dirichlet *d = &teacher->teacher.dirichlet;
+    char number[3][NUMBER];
+    json_text_number(concentration, number[0]);
+    json_text_number(d->min_probability, number[1]);
+    json_text_number(d->sensitivity, number[2]);
+    snprintf(out, LEAF_SIZE,
+             "{\"type\":\"DirichletDpEvent\",\"actions\":%u,\"concentration\":%s,"
+             "\"min_probability\":%s,\"sensitivity\":%s}",
+             d->actions, number[0], number[1], number[2]);
+}
+
+/* The event of QUERY for its ledger entry (event_json.h), as POST /v1/accounting:compose reads it.
+ * The text is written without a tree of JSON. */
+static const char *query_event(const struct query *query)
+{
+    struct arena *arena = &query->call->arena;
+    char leaf[LEAF_SIZE];
+    if (query->teacher->row.sigma > 0)
+        write_gaussian(query->teacher, leaf);
+    else
+        write_dirichlet(query->teacher, query->concentration, leaf);
+    if (query->count == 1)
+        return arena_copy(arena, leaf, strlen(leaf));
+    return arena_format(arena, "{\"type\":\"SelfComposedDpEvent\",\"count\":%u,\"event\":%s}",
+                        query->count, leaf);
+}
+
+/* Refuses, and says how many states would be paid. */
+static enum problem refuse_query(const struct query *query, const struct ledger_outcome *outcome)
+{
+    struct refusal_pieces pieces = {.name = "states", .count = query->count};
+    for (int i = 0; i < TEACHER_PAYERS; i++) /* the order of the charge */
+        pieces.on[i] = (struct refusal_piece){query->cost.of[i].units / query->count,
+                                              query->cost.of[i].delta_units / query->count};
+    return refusal_make(query->call, outcome, &pieces);
+}
+
+enum problem query_pay(struct query *query)
+{
+    struct call *call = query->call;
+    const struct filter_price *cost = query->cost.of;
+    struct ledger_charge charge = {
+        .prices = {payer_price(query->standing.account, &cost[PAYER_CLIENT]),
+                   payer_price(query->teacher->row.account, &cost[PAYER_TEACHER])},
+        .count = 2,
+        .client = call->caller.id,
+        .resource = query->id,
+        .event = query_event(query),
+        .now_ms = call->now_ms};
+    struct ledger_outcome outcome;
+    enum db_status status = DB_OK;
+    enum problem problem = check_cost(query);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    if (query->dataset_account[0] != '\0')
+        status = dataset_price(query, &charge.prices[charge.count++]);
+    if (status == DB_OK)
+        status = ledger_debit(call->db, &charge, &outcome);
+    if (status != DB_OK)
+        return call_db(call, status);
+    query->random = outcome.verdict == LEDGER_EXHAUSTED &&
+                    strcmp(query->teacher->row.when_spent, "random") == 0;
+    if (query->random)
+        query->cost = (struct teacher_prices){0}; /* ledger_debit has changed nothing */
+    else if (outcome.verdict != LEDGER_OK)
+        return refuse_query(query, &outcome);
+    query->account = outcome.parts[0].account;
+    bool owner = call_owns(call, query->teacher->row.owner);
+    if (!query->random && (owner || query->keeps_paid)) {
+        struct ledger_outcome *paid = arena_alloc(&call->arena, sizeof *paid);
+        *paid = outcome;
+        query->paid = paid;
+    }
+    return PROBLEM_NONE;
+}
