@@ -46,6 +46,31 @@ static int crowd_hear(int handles[CROWD], int status, const char *const *headers
     return count;
 }
 
+/* TOKEN asks COUNT times and is answered each time. LEFT is how its header RateLimit begins; NULL:
+ * it is not looked at. */
+static void expect_answers(struct http_client *client, const char *token, int count,
+                           const char *left)
+{
+    const struct http_call call = {.method = "GET", .path = "/v1/teachers", .token = token};
+    for (int i = 0; i < count; i++) {
+        struct http_answer answer = http_expect(client, 200, &call);
+        const char *header = http_header(&answer, "RateLimit");
+        cr_expect(!left || (header && strncmp(header, left, strlen(left)) == 0), "%s",
+                  answer.headers);
+        http_answer_clear(&answer);
+    }
+}
+
+/* Most of the crowd is refused, with HEADERS; ends the test's server. */
+static void expect_refusals(struct http_client *client, int handles[CROWD],
+                            const char *const *headers)
+{
+    int refused = crowd_hear(handles, 429, headers);
+    cr_expect_gt(refused, CROWD / 2, "%d were told to come again", refused);
+    http_client_free(client);
+    server_close(&server);
+}
+
 /* The greedy one asks all at once, more than it may; the others ask as much as they may. */
 Test(rates, one_greedy_client_of_64_is_told_to_wait_and_the_others_are_not)
 {
@@ -59,18 +84,9 @@ Test(rates, one_greedy_client_of_64_is_told_to_wait_and_the_others_are_not)
     struct http_client *client = http_client_new(&server);
     for (int i = 1; i < CLIENTS; i++) {
         server_token(&server, "student", polite);
-        const struct http_call call = {.method = "GET", .path = "/v1/teachers", .token = polite};
-        for (int asked = 0; asked < ASKED; asked++) {
-            struct http_answer answer = http_expect(client, 200, &call);
-            const char *left = http_header(&answer, "RateLimit");
-            cr_expect(left && strncmp(left, "\"client\";r=", 11) == 0, "%s", answer.headers);
-            http_answer_clear(&answer);
-        }
+        expect_answers(client, polite, ASKED, "\"client\";r=");
     }
-    int refused = crowd_hear(handles, 429, headers);
-    cr_expect_gt(refused, CROWD / 2, "%d were told to come again", refused);
-    http_client_free(client);
-    server_close(&server);
+    expect_refusals(client, handles, headers);
 }
 
 Test(rates, who_has_no_valid_token_is_limited_by_address_and_who_has_one_there_is_not)
@@ -84,15 +100,8 @@ Test(rates, who_has_no_valid_token_is_limited_by_address_and_who_has_one_there_i
     server_token(&server, "student", known);
     crowd_send(handles, "tct_nobody");
     struct http_client *client = http_client_new(&server);
-    for (int i = 0; i < CROWD; i++) {
-        const struct http_call call = {.method = "GET", .path = "/v1/teachers", .token = known};
-        struct http_answer answer = http_expect(client, 200, &call);
-        http_answer_clear(&answer);
-    }
-    int refused = crowd_hear(handles, 429, headers);
-    cr_expect_gt(refused, CROWD / 2, "%d were told to come again", refused);
-    http_client_free(client);
-    server_close(&server);
+    expect_answers(client, known, CROWD, NULL);
+    expect_refusals(client, handles, headers);
 }
 
 /* A call over the rate did nothing: under its key it can be made again. And a server that ends does
