@@ -100,11 +100,9 @@ static void add_common_headers(struct call *call)
     if (fits && cors_allows(call->app->settings.cors_origins, origin)) {
         reply_header_text(reply, "Access-Control-Allow-Origin", origin);
         reply_header_text(reply, "Vary", "Origin");
-        if (reply->header_count < API_REPLY_HEADERS) {
-            reply_header_text(reply, "Access-Control-Expose-Headers",
-                              "Location, ETag, Request-Id, Retry-After, Idempotency-Replayed, "
-                              "RateLimit, RateLimit-Policy, Tacet-Price, Tacet-Remaining");
-        }
+        reply_header_text(reply, "Access-Control-Expose-Headers",
+                          "Location, ETag, Request-Id, Retry-After, Idempotency-Replayed, "
+                          "RateLimit, RateLimit-Policy, Tacet-Price, Tacet-Remaining");
     }
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/wire/problem.h"
-#include "tests/unit/api/fixture.h"
+#include "tests/unit/api/domain.h"
 
 TestSuite(serve_forms);
 
@@ -57,6 +57,34 @@ Test(serve_forms, cors_is_for_the_listed_origins)
     r = fixture_ask(f, &ask);
     cr_expect(response_header(r, "Access-Control-Allow-Origin") == NULL);
     cr_expect(response_header(r, "Access-Control-Allow-Headers") == NULL);
+    fixture_close(f);
+}
+
+/* A header too many would be an abort, so there is room for two more than the fullest answer. */
+Test(serve_forms, the_answer_with_most_headers_has_room_for_more)
+{
+    struct fixture *f = fixture_open_with(allow_origins);
+    struct ask ask = {.path = "/v1/jobs",
+                      .token = fixture_token(f, "steward"),
+                      .key = "job-1",
+                      .body = domain_private_job(domain_sealed(f, "private", 4), 10, 2),
+                      .headers = {{"Origin", "https://a.example"}}};
+    expect_status(fixture_ask(f, &ask), 202);
+    struct response *again = fixture_ask(f, &ask);
+    expect_status(again, 202);
+    static const char *const carried[] = {"Location",
+                                          "Idempotency-Replayed",
+                                          "Tacet-Price",
+                                          "Request-Id",
+                                          "Tacet-Remaining",
+                                          "Access-Control-Allow-Origin",
+                                          "Cache-Control",
+                                          "Vary",
+                                          "Access-Control-Expose-Headers"};
+    for (size_t i = 0; i < sizeof carried / sizeof carried[0]; i++)
+        cr_expect(response_header(again, carried[i]), "%s", carried[i]);
+    cr_expect_leq(again->reply.header_count + 2, API_REPLY_HEADERS, "%u",
+                  again->reply.header_count);
     fixture_close(f);
 }
 
