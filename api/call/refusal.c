@@ -304,15 +304,9 @@ enum problem refusal_make(struct call *call, const struct ledger_outcome *outcom
 enum problem refusal_no_account(struct call *call, const char *teacher)
 {
     json_t *href = json_sprintf("/v1/teachers/%s/budgets/%s", teacher, call->caller.id);
-    json_t *ask = json_pack("{s:s, s:o}", "method", "PUT", "href", href);
-    if (!call_is(call, ROLE_STEWARD)) {
-        json_decref(ask);
-        ask = json_pack("{s:s, s:s, s:{s:s}}", "method", "POST", "href", "/v1/budget-requests",
-                        "body", "teacher", teacher);
-    }
     call_problem_member(call, "accounts", json_array());
     call_problem_member(call, "largest", json_pack("{s:i}", "states", 0));
-    call_problem_member(call, "ask", ask);
+    call_problem_member(call, "ask", json_pack("{s:s, s:o}", "method", "PUT", "href", href));
     return call_problem(call, PROBLEM_NO_BUDGET,
                         "This teacher answers only clients that were granted a budget.");
 }

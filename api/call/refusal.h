@@ -31,7 +31,8 @@ struct refusal_pieces {
 enum problem refusal_make(struct call *call, const struct ledger_outcome *outcome,
                           const struct refusal_pieces *pieces);
 
-/* 403 no-budget of a caller whom the teacher TEACHER gives no account. */
+/* 403 no-budget of a steward who asks its own teacher TEACHER and has no account there. A student
+ * without one does not come so far: to it there is no such teacher (teacher_admit). */
 enum problem refusal_no_account(struct call *call, const char *teacher);
 
 /* How many of PIECES, at most their count, all accounts of OUTCOME could pay now. */

@@ -411,7 +411,11 @@ Test(teachers, grant_and_change_budgets_by_revision)
     }
     expect_problem(fixture_post(f, "student", domain_path("/v1/teachers/%s/rollouts", id), NULL),
                    "not-found");
-    expect_problem(fixture_post(f, "steward", queries(id), STATE), "no-budget"); /* its own */
+    struct response *own = fixture_post(f, "steward", queries(id), STATE); /* its own */
+    expect_problem(own, "no-budget");
+    cr_expect_str_eq(response_text(own, "/ask/method"), "PUT");
+    cr_expect_str_eq(response_text(own, "/ask/href"),
+                     domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, "steward")));
     expect_problem(fixture_get(f, "student", domain_path("/v1/teachers/%s", id)), "not-found");
     const char *path = domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, "student"));
     struct ask ask = {.method = "PUT",
