@@ -37,7 +37,7 @@ struct api_request {
     const struct route *route; /* from api_route; NULL: api_serve finds it */
 };
 
-#define API_REPLY_HEADERS 12 /* the fullest is a repeated job with CORS: 9 */
+#define API_REPLY_HEADERS 12  /* the fullest is a repeated job with CORS: 9 */
 #define API_HEADER_SIZE   400 /* bytes of a value, its NUL included */
 
 /* Server-sent events: NEXT writes at most SIZE bytes of events that are due; 0: nothing now, ask

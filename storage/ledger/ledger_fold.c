@@ -117,19 +117,25 @@ struct fold_work {
     int64_t last; /* row of the chunk */
     unsigned rows, count;
     struct run runs[FOLDED_AT_ONCE];
+    char left[ID_SIZE]; /* the account of which nothing more is folded */
+    char where[64];     /* the first damaged entry, and what is wrong with it */
+    const char *damage; /* NULL: none */
     enum db_status status;
 };
 
-/* Remembers that ENTRY is damaged, and ends the list. */
-static bool stop_at(struct fold_work *work, const struct ledger_entry *entry, const char *what)
+/* Remembers that ENTRY is damaged: nothing more of its account is folded. */
+static void leave_account(struct fold_work *work, const struct ledger_entry *entry,
+                          const char *damage)
 {
-    char where[64];
-    snprintf(where, sizeof where, "%.31s, entry %lld", entry->account, (long long)entry->sequence);
-    work->status = db_fail(work->db, where, what);
-    return false;
+    snprintf(work->left, sizeof work->left, "%s", entry->account);
+    if (work->damage)
+        return;
+    work->damage = damage;
+    snprintf(work->where, sizeof work->where, "%.31s, entry %lld", entry->account,
+             (long long)entry->sequence);
 }
 
-/* Begins a run before ENTRY: with the fold before it, or with nothing. */
+/* Begins a run before ENTRY: with the fold before it, or with nothing. False: it cannot. */
 static bool fold_begin(struct fold_work *work, const struct ledger_entry *entry)
 {
     struct run *run = &work->runs[work->count];
@@ -139,13 +145,16 @@ static bool fold_begin(struct fold_work *work, const struct ledger_entry *entry)
         table_find(work->db, &ledger_entries_table, "WHERE account = $1 AND sequence = $2",
                    DB_VALUES(db_text(entry->account), db_integer(entry->sequence - 1)), &before);
     if (status == DB_NONE)
-        return stop_at(work, entry, "the entry before it is missing");
-    work->status = status;
+        leave_account(work, entry, "the entry before it is missing");
+    else
+        work->status = status;
     if (status != DB_OK)
         return false;
     bool good = true;
     if (before.kind == LEDGER_ENTRY_FOLDED) {
-        good = read_run(work->db, &before, &fold, run) || stop_at(work, &before, "it has changed");
+        good = read_run(work->db, &before, &fold, run);
+        if (!good)
+            leave_account(work, &before, "it has changed");
     } else {
         *run = (struct run){
             .first = entry->sequence, .first_ms = entry->time_ms, .last = entry->sequence - 1};
@@ -159,7 +168,7 @@ static bool fold_begin(struct fold_work *work, const struct ledger_entry *entry)
 }
 
 /* ENTRY is the last one that will ever be seen of it, so its hash is checked. */
-static bool add_to_run(struct fold_work *work, struct ledger_entry *entry)
+static void add_to_run(struct fold_work *work, struct ledger_entry *entry)
 {
     struct run *run = &work->runs[work->count - 1];
     unsigned char hash[LEDGER_HASH_SIZE];
@@ -167,12 +176,14 @@ static bool add_to_run(struct fold_work *work, struct ledger_entry *entry)
     ledger_entry_hash(entry, hash);
     if (memcmp(hash, entry->hash, LEDGER_HASH_SIZE) != 0 ||
         __builtin_add_overflow(run->spent_units, entry->spent_units, &run->spent_units) ||
-        __builtin_add_overflow(run->spent_delta, entry->spent_delta, &run->spent_delta))
-        return stop_at(work, entry, "its hash is not that of what it says");
+        __builtin_add_overflow(run->spent_delta, entry->spent_delta, &run->spent_delta)) {
+        work->count--;
+        leave_account(work, entry, "its hash is not that of what it says");
+        return;
+    }
     run->last = entry->sequence;
     run->last_ms = entry->time_ms;
     memcpy(run->hash, entry->hash, LEDGER_HASH_SIZE);
-    return true;
 }
 
 static bool fold_see_debit(void *context, const void *row)
@@ -180,11 +191,14 @@ static bool fold_see_debit(void *context, const void *row)
     struct fold_work *work = context;
     struct ledger_entry entry = *(const struct ledger_entry *)row;
     const struct run *run = work->count > 0 ? &work->runs[work->count - 1] : NULL;
-    if (entry.kind != LEDGER_ENTRY_DEBIT || entry.time_ms >= work->sweep->from_ms)
+    if (entry.kind != LEDGER_ENTRY_DEBIT || entry.time_ms >= work->sweep->from_ms ||
+        strcmp(entry.account, work->left) == 0)
         return true;
     bool follows =
         run && entry.sequence == run->last + 1 && strcmp(entry.account, run->account) == 0;
-    return (follows || fold_begin(work, &entry)) && add_to_run(work, &entry);
+    if (follows || fold_begin(work, &entry))
+        add_to_run(work, &entry);
+    return work->status == DB_OK;
 }
 
 /* A row of any time that is over, or of a clock that was ahead, belongs to the chunk. */
@@ -259,6 +273,8 @@ enum db_status ledger_fold(struct db *db, struct ledger_sweep *sweep)
         sweep->more = work->rows == FOLDED_AT_ONCE;
         sweep->seen = work->last;
     }
+    if (status == DB_OK && work->damage)
+        status = db_fail(db, work->where, work->damage);
     free(work);
     return status;
 }

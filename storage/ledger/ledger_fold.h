@@ -37,8 +37,10 @@ struct ledger_sweep {
 };
 
 /* Folds some debits, in one transaction and in the order in which they were stored. No balance and
- * no hold changes. DB_FAILED: or an entry is not what its hash says, and db_last_error names it.
- * One thread at a time. */
+ * no hold changes. DB_FAILED: or an entry is not what its hash says. Then db_last_error names it,
+ * the debits that these rows have of its account stay, and all others are folded. One thread at a
+ * time.
+ */
 enum db_status ledger_fold(struct db *db, struct ledger_sweep *sweep);
 
 #endif
