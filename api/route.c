@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "api/books/accounting.h"
 #include "api/books/accounts.h"
+#include "api/books/client_tokens.h"
 #include "api/books/clients.h"
 #include "api/call/certificates.h"
 #include "api/call/health.h"
@@ -29,10 +30,14 @@
  * would spread every row over five lines. */
 /* clang-format off */
 static const struct route routes[] = {
-    /* clients.h */
+    /* clients.h, client_tokens.h */
     {"POST", "/v1/clients", BATCH, ROLE_ADMIN, 0, BODY_JSON, "", NULL, api_clients_create, "Makes a client and shows its token once."},
     {"GET", "/v1/clients", BATCH, ROLE_ADMIN, 0, BODY_NONE, PAGED, NULL, api_clients_list, "Lists clients, never their tokens."},
-    {"DELETE", "/v1/clients/{id}", BATCH, ROLE_ADMIN, 0, BODY_NONE, "", NULL, api_clients_revoke, "Revokes a client's token."},
+    {"GET", "/v1/clients/{id}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_clients_get, "Shows the caller itself (me); an admin sees every client."},
+    {"DELETE", "/v1/clients/{id}", BATCH, ROLE_ADMIN, 0, BODY_NONE, "", NULL, api_clients_revoke, "Revokes a client with all its tokens."},
+    {"POST", "/v1/clients/{id}:rotate", BATCH, ROLE_ANY, 0, BODY_JSON, "", NULL, api_client_tokens_rotate, "Gives a client a new token; the older ones end after a while."},
+    {"GET", "/v1/clients/{id}/tokens", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_client_tokens_list, "Lists a client's tokens, never their secrets."},
+    {"DELETE", "/v1/clients/{id}/tokens/{token}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_client_tokens_end, "Ends one token of a client."},
 
     /* environments.h */
     {"GET", "/v1/environments", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_environments_list, "Lists the simulated worlds and their parameters."},

@@ -1,4 +1,4 @@
-/* Clients and their secrets' hashes. */
+/* Clients. */
 #include "storage/clients.h"
 
 #include "storage/db/listing.h"
@@ -8,7 +8,6 @@ static const struct column client_columns[] = {
     COLUMN(client_row, id, TEXT),
     COLUMN(client_row, name, TEXT),
     COLUMN(client_row, role, TEXT),
-    COLUMN(client_row, secret_hash, BYTES),
     COLUMN(client_row, created_ms, INTEGER),
     COLUMN(client_row, revoked_ms, INTEGER),
 };

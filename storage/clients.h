@@ -1,5 +1,5 @@
 /* Who may call: one row per client. Rows are never removed, because entries of the ledger name
- * them. */
+ * them. What a client shows to prove who it is stands in client_tokens.h. */
 #ifndef TACET_STORAGE_CLIENTS_H
 #define TACET_STORAGE_CLIENTS_H
 
@@ -7,13 +7,11 @@
 #include "storage/db/id.h"
 
 #define CLIENT_ROLE_SIZE 24
-#define CLIENT_HASH_SIZE 32
 
 struct client_row {
     char id[ID_SIZE]; /* cli_ */
     char name[NAME_SIZE];
     char role[CLIENT_ROLE_SIZE];
-    unsigned char secret_hash[CLIENT_HASH_SIZE]; /* of the token's secret; made by the caller */
     int64_t created_ms;
     int64_t revoked_ms; /* 0: may still call */
 };

@@ -1,4 +1,4 @@
-/* Making a client. */
+/* Making clients and tokens. */
 #include "api/books/client_create.h"
 
 #include <sodium.h>
@@ -8,20 +8,63 @@
 #include "api/call/app.h"
 #include "api/call/auth.h"
 
-enum db_status client_create(struct db *db, const char *name, const char *role, int64_t now_ms,
-                             struct client_row *out, char token[TOKEN_SIZE])
+#define DAY_MS 86400000
+
+static enum db_status make_token(struct db *db, const char *client, const struct token_terms *terms,
+                                 int64_t now_ms, struct client_token *out, char token[TOKEN_SIZE])
+{
+    *out = (struct client_token){.scopes = terms->scopes, .created_ms = now_ms};
+    out->expires_ms = terms->days != 0 ? now_ms + terms->days * DAY_MS : 0;
+    snprintf(out->client, sizeof out->client, "%s", client);
+    auth_token_new(client, token, out->secret_hash);
+    return client_tokens_insert(db, out);
+}
+
+enum db_status client_create(struct db *db, const char *name, const char *role,
+                             const struct token_terms *terms, int64_t now_ms,
+                             struct client_row *out, struct client_token *out_token,
+                             char token[TOKEN_SIZE])
 {
     memset(out, 0, sizeof *out);
     id_new("cli_", out->id);
     snprintf(out->name, sizeof out->name, "%s", name);
     snprintf(out->role, sizeof out->role, "%s", role);
     out->created_ms = now_ms;
-    auth_token_new(out->id, token, out->secret_hash);
-    return clients_insert(db, out);
+    enum db_status status = clients_insert(db, out);
+    return status == DB_OK ? make_token(db, out->id, terms, now_ms, out_token, token) : status;
+}
+
+enum db_status client_rotate(struct db *db, const struct token_rotation *rotation,
+                             struct client_token *out_token, char token[TOKEN_SIZE])
+{
+    int64_t now_ms = rotation->now_ms, count = 0;
+    enum db_status status = client_tokens_count(db, rotation->client, now_ms, &count);
+    if (status == DB_OK && count >= CLIENT_TOKENS_MOST)
+        return DB_NONE;
+    if (status == DB_OK)
+        status = make_token(db, rotation->client, &rotation->terms, now_ms, out_token, token);
+    if (status != DB_OK)
+        return status;
+    return client_tokens_end_older(db, rotation->client, out_token->number, rotation->replaced,
+                                   now_ms + rotation->overlap_s * 1000);
+}
+
+/* ---- from the command line */
+
+/* Wipes TOKEN unless STATUS is DB_OK. NULL, or what went wrong. */
+static const char *say_outcome(enum db_status status, char token[TOKEN_SIZE])
+{
+    if (status == DB_OK)
+        return NULL;
+    sodium_memzero(token, TOKEN_SIZE);
+    if (status == DB_FULL)
+        return "the disk is full or read-only";
+    return "the database failed";
 }
 
 struct creation {
     const char *name, *role;
+    const struct token_terms *terms;
     int64_t now_ms;
     char *token;
 };
@@ -30,24 +73,67 @@ static enum db_status create_work(struct db *db, void *context)
 {
     struct creation *creation = context;
     struct client_row client;
-    return client_create(db, creation->name, creation->role, creation->now_ms, &client,
-                         creation->token);
+    struct client_token made;
+    return client_create(db, creation->name, creation->role, creation->terms, creation->now_ms,
+                         &client, &made, creation->token);
 }
 
-const char *api_client_create(struct app *app, struct db *db, const char *name, const char *role,
-                              char token[160])
+const char *api_client_create_with(struct app *app, struct db *db, const char *name,
+                                   const char *role, const struct token_terms *terms,
+                                   char token[TOKEN_SIZE])
 {
     size_t length = strlen(name);
     if (length < 1 || length > CLIENT_NAME_MAX_BYTES)
         return "the name must be 1 to 100 bytes long";
     if (role_find(role) == ROLE_NONE)
         return "the role must be admin, steward, contributor, student, agent or auditor";
-    struct creation creation = {name, role, app->settings.now_ms(), token};
-    enum db_status status = db_transact(db, create_work, &creation);
-    if (status == DB_OK)
-        return NULL;
-    sodium_memzero(token, TOKEN_SIZE);
-    if (status == DB_FULL)
-        return "the disk is full or read-only";
-    return "the database failed";
+    struct creation creation = {name, role, terms, app->settings.now_ms(), token};
+    return say_outcome(db_transact(db, create_work, &creation), token);
+}
+
+const char *api_client_create(struct app *app, struct db *db, const char *name, const char *role,
+                              char token[TOKEN_SIZE])
+{
+    static const struct token_terms all = {.scopes = SCOPE_ALL};
+    return api_client_create_with(app, db, name, role, &all, token);
+}
+
+struct replacement {
+    struct token_rotation *rotation;
+    const char *wrong;
+    char *token;
+};
+
+static enum db_status rotate_work(struct db *db, void *context)
+{
+    struct replacement *replacement = context;
+    struct token_rotation *rotation = replacement->rotation;
+    struct client_row client;
+    struct client_token token;
+    enum db_status status = clients_find(db, rotation->client, &client);
+    replacement->wrong = NULL;
+    if (status == DB_NONE || (status == DB_OK && client.revoked_ms != 0))
+        replacement->wrong =
+            status == DB_NONE ? "there is no such client" : "the client is revoked";
+    if (status != DB_OK || replacement->wrong)
+        return status == DB_OK ? DB_NONE : status;
+    struct token_rotation now = *rotation;
+    if (now.terms.scopes == 0) {
+        status = client_tokens_find(db, now.client, 0, &token);
+        now.terms.scopes = status == DB_OK ? token.scopes : SCOPE_ALL;
+    }
+    if (status == DB_OK || status == DB_NONE)
+        status = client_rotate(db, &now, &token, replacement->token);
+    if (status == DB_NONE)
+        replacement->wrong = "the client has 10 tokens that work; delete one first";
+    return status;
+}
+
+const char *api_client_rotate(struct app *app, struct db *db, struct token_rotation *rotation,
+                              char token[TOKEN_SIZE])
+{
+    struct replacement replacement = {rotation, NULL, token};
+    rotation->now_ms = app->settings.now_ms();
+    const char *wrong = say_outcome(db_transact(db, rotate_work, &replacement), token);
+    return replacement.wrong ? replacement.wrong : wrong;
 }

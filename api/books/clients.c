@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "api/books/client_create.h"
+#include "api/books/client_tokens.h"
 #include "api/call/app.h"
 #include "api/call/auth.h"
 #include "api/call/fields.h"
 #include "api/call/page.h"
 #include "api/call/pass.h"
 #include "api/json/json_text.h"
-#include "storage/clients.h"
 
 static json_t *client_json(const struct client_row *client)
 {
@@ -22,11 +22,12 @@ static json_t *client_json(const struct client_row *client)
                      json_time(client->revoked_ms));
 }
 
-/* The client's JSON with the member "token", null when TOKEN is NULL. */
-static json_t *new_client_json(const struct client_row *client, const char *token)
+json_t *clients_new_json(const struct client_row *client, const struct client_token *made,
+                         const char *token)
 {
     json_t *json = client_json(client);
     json_object_set_new(json, "token", json_text_or_null(token));
+    json_object_set_new(json, "credential", client_token_json(made));
     return json;
 }
 
@@ -36,20 +37,27 @@ enum problem api_clients_create(struct call *call)
                                         "agent", "auditor", NULL};
     const char *name = NULL;
     int role = 0;
-    const struct field fields[] = {field_text("name", &name, 1, CLIENT_NAME_MAX_BYTES),
-                                   field_choice("role", &role, roles)};
-    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]))
-        return PROBLEM_VALIDATION;
+    json_t *scopes = NULL;
+    struct token_terms terms = {.scopes = call->caller.scopes};
+    const struct field fields[] = {
+        field_text("name", &name, 1, CLIENT_NAME_MAX_BYTES), field_choice("role", &role, roles),
+        field_optional(field_array("scopes", &scopes, 1, 3)),
+        field_optional(field_integer("expires_in_days", &terms.days, 1, TOKEN_DAYS_MOST))};
+    bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
+    enum problem problem = client_scopes_read(call, scopes, &terms.scopes);
+    if (!good || problem != PROBLEM_NONE)
+        return good ? problem : PROBLEM_VALIDATION;
     struct client_row client;
+    struct client_token made;
     char token[TOKEN_SIZE];
     enum db_status status =
-        client_create(call->db, name, roles[role], call->now_ms, &client, token);
+        client_create(call->db, name, roles[role], &terms, call->now_ms, &client, &made, token);
     if (status != DB_OK)
         return call_db(call, status);
     /* The token is not kept anywhere, so a repeat of the call cannot show it again. */
-    call_store_instead(call, new_client_json(&client, NULL));
+    call_store_instead(call, clients_new_json(&client, &made, NULL));
     call_header(call, "Location", "/v1/clients/%s", client.id);
-    enum problem problem = call_reply_json(call, 201, new_client_json(&client, token));
+    problem = call_reply_json(call, 201, clients_new_json(&client, &made, token));
     sodium_memzero(token, sizeof token);
     return problem;
 }
@@ -66,6 +74,48 @@ enum problem api_clients_list(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     return page_end(&page, clients_list(call->db, page.after, page.limit, add_client, &page));
+}
+
+/* What the caller has shown, or null. */
+static enum db_status caller_credential(struct call *call, json_t **out)
+{
+    struct client_token token;
+    *out = NULL;
+    enum db_status status =
+        client_tokens_find(call->db, call->caller.id, call->caller.token, &token);
+    if (status == DB_OK)
+        *out = client_token_json(&token);
+    return status;
+}
+
+enum problem api_clients_get(struct call *call)
+{
+    struct client_row client;
+    json_t *credential = NULL;
+    enum problem problem = clients_named(call, &client);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    if (strcmp(client.id, call->caller.id) == 0) {
+        enum db_status status = caller_credential(call, &credential);
+        if (status != DB_OK)
+            return call_db(call, status);
+    }
+    json_t *json = client_json(&client);
+    json_object_set_new(json, "credential", credential ? credential : json_null());
+    return call_reply_json(call, 200, json);
+}
+
+enum problem clients_named(struct call *call, struct client_row *out)
+{
+    const char *id = call_parameter(call, "id");
+    if (strcmp(id, "me") == 0)
+        id = call->caller.id;
+    enum db_status status = DB_NONE;
+    if (strcmp(id, call->caller.id) == 0 || call_is(call, ROLE_ADMIN))
+        status = clients_find(call->db, id, out);
+    if (status == DB_NONE)
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such client.");
+    return call_db(call, status);
 }
 
 enum problem api_clients_revoke(struct call *call)

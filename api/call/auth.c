@@ -1,8 +1,9 @@
 /* Bearer tokens.
  *
  * The secret is 256 bits from the operating system, so a plain BLAKE2b of it is enough: there is
- * nothing to guess that a slow hash would slow down. A wrong secret and an unknown client take the
- * same way and give the same answer. */
+ * nothing to guess that a slow hash would slow down. For the same reason the hash may be looked up
+ * in an index: what the time of a search tells of a hash tells nothing of the secret. A wrong
+ * secret, an unknown client and a token that has ended give the same answer. */
 #include "api/call/auth.h"
 
 #include <sodium.h>
@@ -11,7 +12,7 @@
 #include <strings.h>
 
 #include "api/call/pass.h"
-#include "storage/clients.h"
+#include "storage/client_tokens.h"
 
 #define SECRET_BYTES 32
 #define SECRET_HEX   (2 * SECRET_BYTES)
@@ -84,37 +85,55 @@ static enum problem refuse_role(struct call *call, const char *role)
                         role, list);
 }
 
-static enum problem admit_client(struct call *call, const char *id, const struct client_row *client)
+static enum problem refuse_scope(struct call *call)
 {
-    snprintf(call->caller.id, sizeof call->caller.id, "%s", id);
-    call->caller.role = role_find(client->role);
-    return call_is(call, call->route->roles) ? PROBLEM_NONE : refuse_role(call, client->role);
+    const char *scope = scope_name(route_scope(call->route));
+    call_header(call, "WWW-Authenticate",
+                "Bearer realm=\"tacet\", error=\"insufficient_scope\", scope=\"%s\"", scope);
+    return call_problem(call, PROBLEM_INSUFFICIENT_SCOPE,
+                        "This needs the scope %s, which the token does not have.", scope);
+}
+
+bool auth_may(const struct caller *caller, const struct route *route)
+{
+    return (caller->role & route->roles) != 0 && (caller->scopes & route_scope(route)) != 0;
+}
+
+static enum problem admit_caller(struct call *call)
+{
+    if (auth_may(&call->caller, call->route))
+        return PROBLEM_NONE;
+    return call_is(call, call->route->roles) ? refuse_scope(call)
+                                             : refuse_role(call, role_name(call->caller.role));
 }
 
 enum problem auth_check(struct call *call)
 {
     const char *header = call_request_header(call, "Authorization");
-    struct client_row client;
+    struct client_bearer bearer;
     if (call->pass) {
         call->caller = call->pass->caller;
-        return call_is(call, call->route->roles) ? PROBLEM_NONE
-                                                 : refuse_role(call, role_name(call->caller.role));
+        return admit_caller(call);
     }
     char id[sizeof call->caller.id];
     const char *secret = read_bearer(header, id, sizeof id);
     if (!secret)
         return refuse_token(call, is_bearer(header));
-    enum db_status status = clients_find(call->db, id, &client);
+    unsigned char hash[TOKEN_SECRET_HASH];
+    hash_secret(secret, hash);
+    enum db_status status = client_tokens_bearer(call->db, id, hash, &bearer);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
     if (status == DB_NONE)
-        memset(&client, 0, sizeof client);
-    unsigned char hash[TOKEN_SECRET_HASH];
-    hash_secret(secret, hash);
-    bool same = sodium_memcmp(hash, client.secret_hash, sizeof hash) == 0;
-    if (status == DB_NONE || !same || client.revoked_ms != 0 || role_find(client.role) == ROLE_NONE)
         return refuse_token(call, true);
-    return admit_client(call, id, &client);
+    int64_t ends_ms = client_token_end(bearer.expires_ms, bearer.revoked_ms);
+    enum role role = role_find(bearer.role);
+    if (bearer.client_revoked_ms != 0 || call->now_ms >= ends_ms || role == ROLE_NONE)
+        return refuse_token(call, true);
+    call->caller = (struct caller){
+        .role = role, .scopes = bearer.scopes, .token = bearer.number, .ends_ms = ends_ms};
+    memcpy(call->caller.id, id, sizeof id);
+    return admit_caller(call);
 }
 
 enum problem auth_known(struct call *call, const char *id)
@@ -125,5 +144,8 @@ enum problem auth_known(struct call *call, const char *id)
         return call_db(call, status);
     if (status == DB_NONE || client.revoked_ms != 0 || role_find(client.role) == ROLE_NONE)
         return call_problem(call, PROBLEM_UNAUTHORIZED, "The client is not valid any more.");
-    return admit_client(call, id, &client);
+    call->caller =
+        (struct caller){.role = role_find(client.role), .scopes = SCOPE_ALL, .ends_ms = INT64_MAX};
+    memcpy(call->caller.id, client.id, sizeof call->caller.id);
+    return admit_caller(call);
 }

@@ -15,10 +15,13 @@
 void auth_token_new(const char *client_id, char token[TOKEN_SIZE],
                     unsigned char hash[TOKEN_SECRET_HASH]);
 
-/* Reads the Authorization header, fills call->caller and checks that the route admits its role.
- * PROBLEM_NONE, PROBLEM_UNAUTHORIZED (with WWW-Authenticate), PROBLEM_FORBIDDEN, or what the
- * database gave. */
+/* Reads the Authorization header, fills call->caller and checks that the route admits its role and
+ * the token's scopes. PROBLEM_NONE, PROBLEM_UNAUTHORIZED (with WWW-Authenticate),
+ * PROBLEM_FORBIDDEN, PROBLEM_INSUFFICIENT_SCOPE, or what the database gave. */
 enum problem auth_check(struct call *call);
+
+/* True when CALLER's role and scopes include ROUTE. */
+bool auth_may(const struct caller *caller, const struct route *route);
 
 /* As auth_check, but without a token: the service itself vouches for CLIENT. */
 enum problem auth_known(struct call *call, const char *client);

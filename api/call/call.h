@@ -20,8 +20,11 @@ struct call_deferred;
 struct pass;
 
 struct caller {
-    char id[32];    /* "cli_..."; "" on a public route */
-    enum role role; /* one role */
+    char id[32];     /* "cli_..."; "" on a public route */
+    enum role role;  /* one role */
+    unsigned scopes; /* of enum scope */
+    int64_t token;   /* the number of the client's token; 0: it showed something else */
+    int64_t ends_ms; /* the caller is not known any more from this time on */
 };
 
 struct call {

@@ -107,7 +107,7 @@ const struct pass *pass_take(struct app *app, const struct api_request *request,
     struct pass_place *place = place_of(passes, key);
     pthread_mutex_lock(&passes->lock);
     int64_t age = now_ms - place->made_ms;
-    if (place->pass.thing && age >= 0 && age < LIVES_MS &&
+    if (place->pass.thing && age >= 0 && age < LIVES_MS && now_ms < place->pass.caller.ends_ms &&
         sodium_memcmp(place->key, key, sizeof key) == 0)
         return &place->pass;
     pthread_mutex_unlock(&passes->lock);

@@ -1,8 +1,9 @@
 /* Passes: a caller who was checked a moment ago, and asked a thing whose answer is a function of
  * that thing alone, may ask it again for a second without the database. Such a question draws,
  * debits and stores nothing; the database would only tell who asks and whether the thing still
- * answers. The database is asked again after that second, and after any client was revoked or any
- * thing ended on this server. Another server on the same database notices either within a second.
+ * answers. The database is asked again after that second, when the caller's token expires, and
+ * after any token or client was revoked or any thing ended on this server. Another server on the
+ * same database notices either within a second.
  *
  * The committer's thread makes passes, and it revokes clients and ends things. The socket's thread
  * uses passes. */
@@ -37,7 +38,7 @@ const struct pass *pass_take(struct app *app, const struct api_request *request,
 /* Ends what pass_take began. */
 void pass_return(struct app *app);
 
-/* Ends all passes: a client was revoked, or a thing has ended. */
+/* Ends all passes: a token or a client was revoked, or a thing has ended. */
 void pass_end_all(struct app *app);
 
 #endif

@@ -17,6 +17,33 @@ bool route_writes(const struct route *route)
     return strcmp(route->method, "GET") != 0 && !(route->flags & ROUTE_READS);
 }
 
+enum scope route_scope(const struct route *route)
+{
+    if (route->flags & (ROUTE_KEY_REQUIRED | ROUTE_KEY_OR_ID))
+        return SCOPE_SPEND;
+    return route_writes(route) ? SCOPE_WRITE : SCOPE_READ;
+}
+
+static const char *const SCOPES[] = {"read", "write", "spend"};
+
+#define SCOPE_COUNT (sizeof SCOPES / sizeof SCOPES[0])
+
+unsigned scope_find(const char *name)
+{
+    for (size_t i = 0; i < SCOPE_COUNT; i++)
+        if (strcmp(SCOPES[i], name) == 0)
+            return 1U << i;
+    return 0;
+}
+
+const char *scope_name(unsigned scope)
+{
+    for (size_t i = 0; i < SCOPE_COUNT; i++)
+        if (scope == 1U << i)
+            return SCOPES[i];
+    return "";
+}
+
 enum role role_find(const char *name)
 {
     for (size_t i = 0; i < ROLE_COUNT; i++)

@@ -24,6 +24,14 @@ enum role {
     ROLE_NONE = 0, /* public: no token is asked for */
 };
 
+/* What a token may do of that which its client's role may. The bits are stored. */
+enum scope {
+    SCOPE_READ = 1,  /* calls that change nothing */
+    SCOPE_WRITE = 2, /* calls that change something and cannot spend */
+    SCOPE_SPEND = 4, /* calls that can spend: those with a key */
+    SCOPE_ALL = 7,
+};
+
 enum route_flag {
     ROUTE_KEY_REQUIRED = 1, /* a call that can spend: 400 without an Idempotency-Key */
     ROUTE_READS = 2, /* a POST that changes nothing: no writing transaction, no stored answer */
@@ -79,6 +87,15 @@ struct route_match {
 
 /* True when the route changes something: neither GET nor a ROUTE_READS. */
 bool route_writes(const struct route *route);
+
+/* The scope that a call of ROUTE needs. */
+enum scope route_scope(const struct route *route);
+
+/* The scope NAME ("spend"); 0 for no scope. */
+unsigned scope_find(const char *name);
+
+/* The name of one scope; "" for another number. */
+const char *scope_name(unsigned scope);
 
 /* The role NAME of a client ("steward"); ROLE_NONE for no role. */
 enum role role_find(const char *name);

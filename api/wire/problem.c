@@ -22,11 +22,18 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
     [PROBLEM_UNAUTHORIZED] =
         {"unauthorized", 401, "A valid token is needed",
          "Send Authorization: Bearer tct_..., the token that was shown once when the client was "
-         "made. The token is missing, wrong or has been revoked; an administrator can make a new "
-         "client."},
+         "made or its token was rotated. The token is missing or wrong, has expired, or has been "
+         "revoked; an administrator can give the client a new one: POST "
+         "/v1/clients/{id}:rotate."},
     [PROBLEM_FORBIDDEN] = {"forbidden", 403, "This role may not do that",
                            "The token is good, but its role does not include this endpoint. The "
                            "documentation at /docs lists the roles of each."},
+    [PROBLEM_INSUFFICIENT_SCOPE] =
+        {"insufficient-scope", 403, "The token's scopes do not include this",
+         "The token is good, and its client's role may do this, but the token was made for less. "
+         "The scopes are read (calls that change nothing), spend (calls that can spend) and write "
+         "(all other changes). WWW-Authenticate names the one that is missing (RFC 6750). No token "
+         "can give itself or another one a scope that it lacks."},
     [PROBLEM_NOT_FOUND] = {"not-found", 404, "Not found",
                            "No resource has this path or id, or the caller may not know of it."},
     [PROBLEM_METHOD_NOT_ALLOWED] = {"method-not-allowed", 405, "This path does not take the method",

@@ -115,6 +115,23 @@ static const char requests_end_once[] =
     "CREATE TRIGGER budget_requests_end_once BEFORE UPDATE ON budget_requests"
     " WHEN OLD.state <> 'open'"
     " BEGIN SELECT RAISE(ABORT, 'a request for a budget is decided once'); END";
+static const char create_tokens[] = "CREATE TABLE client_tokens ("
+                                    " client TEXT NOT NULL REFERENCES clients (id),"
+                                    " number INTEGER NOT NULL," /* 1, 2, ... of the client */
+                                    " secret_hash BLOB NOT NULL,"
+                                    " scopes INTEGER NOT NULL," /* bits of enum scope */
+                                    " created_ms INTEGER NOT NULL,"
+                                    " expires_ms INTEGER NOT NULL," /* 0: never */
+                                    " revoked_ms INTEGER NOT NULL," /* 0: no; may lie ahead */
+                                    " PRIMARY KEY (client, secret_hash)) STRICT, WITHOUT ROWID";
+static const char tokens_by_number[] =
+    "CREATE UNIQUE INDEX client_tokens_by_number ON client_tokens (client, number)";
+static const char tokens_only_end[] =
+    "CREATE TRIGGER client_tokens_only_end BEFORE UPDATE ON client_tokens"
+    " WHEN NEW.scopes <> OLD.scopes OR NEW.expires_ms <> OLD.expires_ms"
+    " OR NEW.secret_hash <> OLD.secret_hash OR NEW.client <> OLD.client"
+    " OR NEW.revoked_ms = 0 OR (OLD.revoked_ms <> 0 AND NEW.revoked_ms > OLD.revoked_ms)"
+    " BEGIN SELECT RAISE(ABORT, 'a token never changes, and only ends earlier'); END";
 static const char teachers_by_account[] =
     "CREATE INDEX teachers_by_account ON teachers (dataset_account, created_ms)"
     " WHERE dataset_account <> ''";
@@ -129,10 +146,12 @@ static const char *const tables[] = {
     " id TEXT NOT NULL PRIMARY KEY,"
     " name TEXT NOT NULL,"
     " role TEXT NOT NULL,"
-    " secret_hash BLOB NOT NULL,"
     " created_ms INTEGER NOT NULL,"
     " revoked_ms INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID",
     "CREATE INDEX clients_by_time ON clients (created_ms, id)",
+    create_tokens,
+    tokens_by_number,
+    tokens_only_end,
 
     /* ---- the ledger */
     "CREATE TABLE ledger_accounts ("
@@ -567,9 +586,23 @@ static const char *const with_requests[] = {
     requests_stay,   requests_end_once,  teachers_by_account, NULL,
 };
 
-static const char *const *const steps[] = {
-    to_rows,      without_blocks,  with_coverage, with_descriptions, with_random,
-    with_digests, with_fixed_rows, with_removal,  with_notes,        with_folds,
-    with_sizes,   with_requests,   NULL};
+/* Clients may have several tokens. The one that a client has had may do everything (7: all scopes)
+ * and does not expire. */
+static const char *const to_tokens[] = {
+    create_tokens,
+    tokens_by_number,
+    tokens_only_end,
+    "INSERT INTO client_tokens SELECT id, 1, secret_hash, 7, created_ms, 0, 0 FROM clients",
+    "ALTER TABLE clients DROP COLUMN secret_hash",
+    NULL,
+};
+
+static const char *const *const steps[] = {to_rows,         without_blocks,
+                                           with_coverage,   with_descriptions,
+                                           with_random,     with_digests,
+                                           with_fixed_rows, with_removal,
+                                           with_notes,      with_folds,
+                                           with_sizes,      with_requests,
+                                           to_tokens,       NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

@@ -16,6 +16,12 @@ static const struct {
 } COMMANDS[] = {
     {"tacet serve", {"serve"}, "--workers", "65", "is not an integer from 0 to 64", "--worker"},
     {"tacet client create", {"client", "create"}, "--role", "king", "", "--rol"},
+    {"tacet client rotate",
+     {"client", "rotate"},
+     "--overlap-seconds",
+     "-1",
+     "is not an integer from 0 to 2592000",
+     "--overlap"},
     {"tacet student", {"student"}, "--lambda", "-1", "is not a number of at least 0", "--lamda"},
     {"tacet agent", {"agent"}, "--agents", "x", "is not an integer from 1 to 1000000", "--agent"},
     {"tacet experts", {"experts"}, "--select", "best", "is not top or moments", "--selct"},

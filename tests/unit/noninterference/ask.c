@@ -159,7 +159,7 @@ void play_repeat(struct play *p)
                                                              .content_type = call->type});
         digest_body(r, digest);
         bool same = r->status == call->status && memcmp(digest, call->digest, sizeof digest) == 0;
-        bool token = strcmp(call->pattern, "/v1/clients") == 0; /* is not kept */
+        bool token = strncmp(call->pattern, "/v1/clients", 11) == 0; /* is not kept */
         cr_expect(same || token || r->status >= 400, "%s: another answer under the same key: %s",
                   call->path, r->body);
         transcript_block(p->t, domain_path("POST %s", call->pattern), caller_names[call->caller],

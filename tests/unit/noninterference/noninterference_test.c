@@ -43,7 +43,7 @@ static struct secret neighbour_without(void)
 
 /* ---- runs */
 
-enum scope { SCOPE_ALL, SCOPE_DATA, SCOPE_REQUESTS, SCOPE_EXTREMES };
+enum reach { REACH_ALL, REACH_DATA, REACH_REQUESTS, REACH_EXTREMES };
 
 struct run {
     const char *name; /* of its secret */
@@ -53,15 +53,15 @@ struct run {
     size_t tally_count;
 };
 
-static struct run run_with(const struct secret *secret, enum scope scope)
+static struct run run_with(const struct secret *secret, enum reach scope)
 {
     struct run run = {.name = secret->name};
     struct play *p = play_open(secret, run.answered, fixture_open);
-    if (scope == SCOPE_ALL || scope == SCOPE_DATA)
-        kinds_play(p, scope == SCOPE_DATA, &run.tally, &run.tally_count);
-    if (scope == SCOPE_ALL || scope == SCOPE_REQUESTS)
+    if (scope == REACH_ALL || scope == REACH_DATA)
+        kinds_play(p, scope == REACH_DATA, &run.tally, &run.tally_count);
+    if (scope == REACH_ALL || scope == REACH_REQUESTS)
         play_meddle(p);
-    if (scope == SCOPE_EXTREMES)
+    if (scope == REACH_EXTREMES)
         extremes_play(p);
     run.t = play_close(p);
     return run;
@@ -74,7 +74,7 @@ static void run_clear(struct run *run)
 }
 
 /* The differences between a run with SECRET and ONE. */
-static size_t differences(const struct run *one, const struct secret *secret, enum scope scope,
+static size_t differences(const struct run *one, const struct secret *secret, enum reach scope,
                           FILE *out)
 {
     struct run two = run_with(secret, scope);
@@ -86,7 +86,7 @@ static size_t differences(const struct run *one, const struct secret *secret, en
     return found;
 }
 
-static void expect_alike(const struct secret *secrets, size_t count, enum scope scope)
+static void expect_alike(const struct secret *secrets, size_t count, enum reach scope)
 {
     struct run one = run_with(&ordinary, scope);
     for (size_t i = 0; i < count; i++)
@@ -159,8 +159,8 @@ static void expect_masks(const struct run *run)
 Test(noninterference, of_an_expert_who_is_there_or_not)
 {
     const struct secret without = neighbour_without();
-    struct run one = run_with(&ordinary, SCOPE_ALL);
-    cr_expect_eq(differences(&one, &without, SCOPE_ALL, stderr), 0);
+    struct run one = run_with(&ordinary, REACH_ALL);
+    cr_expect_eq(differences(&one, &without, REACH_ALL, stderr), 0);
     expect_routes(&one);
     expect_kinds(&one);
     expect_masks(&one);
@@ -183,7 +183,7 @@ Test(noninterference, of_extreme_data)
     stays.truncated = true;
     network.weight = 3e38;
     const struct secret secrets[] = {one, rewards, states, stays, network};
-    expect_alike(secrets, sizeof secrets / sizeof secrets[0], SCOPE_DATA);
+    expect_alike(secrets, sizeof secrets / sizeof secrets[0], REACH_DATA);
 }
 
 Test(noninterference, of_settings_at_the_ends_of_their_ranges)
@@ -191,8 +191,8 @@ Test(noninterference, of_settings_at_the_ends_of_their_ranges)
     struct secret without = neighbour_without(), huge = neighbour_called("huge numbers");
     huge.first = huge.reward = huge.weight = 3e38;
     huge.further = -3e38;
-    struct run one = run_with(&without, SCOPE_EXTREMES);
-    cr_expect_eq(differences(&one, &huge, SCOPE_EXTREMES, stderr), 0);
+    struct run one = run_with(&without, REACH_EXTREMES);
+    cr_expect_eq(differences(&one, &huge, REACH_EXTREMES, stderr), 0);
     run_clear(&one);
 }
 
@@ -202,22 +202,22 @@ Test(noninterference, of_what_is_asked_and_reported)
                                neighbour_called("another gradient")};
     secrets[0].question = 0.019;
     secrets[1].gradient = -1e30;
-    expect_alike(secrets, sizeof secrets / sizeof secrets[0], SCOPE_REQUESTS);
+    expect_alike(secrets, sizeof secrets / sizeof secrets[0], REACH_REQUESTS);
 }
 
 /* ---- that a difference would be seen */
 
 Test(noninterference, is_none_between_two_runs_on_one_input)
 {
-    expect_alike(&ordinary, 1, SCOPE_REQUESTS);
+    expect_alike(&ordinary, 1, REACH_REQUESTS);
 }
 
 Test(noninterference, finds_another_public_setting)
 {
     struct secret other = neighbour_called("another limit");
-    struct run one = run_with(&ordinary, SCOPE_REQUESTS);
+    struct run one = run_with(&ordinary, REACH_REQUESTS);
     other.public_epsilon = 999999;
-    cr_expect_gt(differences(&one, &other, SCOPE_REQUESTS, NULL), 0);
+    cr_expect_gt(differences(&one, &other, REACH_REQUESTS, NULL), 0);
     run_clear(&one);
 }
 
@@ -225,7 +225,7 @@ Test(noninterference, finds_a_count_of_transitions_in_a_name)
 {
     struct secret one = ordinary, two = neighbour_without();
     one.planted = two.planted = true;
-    struct run first = run_with(&one, SCOPE_REQUESTS);
-    cr_expect_gt(differences(&first, &two, SCOPE_REQUESTS, NULL), 0);
+    struct run first = run_with(&one, REACH_REQUESTS);
+    cr_expect_gt(differences(&first, &two, REACH_REQUESTS, NULL), 0);
     run_clear(&first);
 }

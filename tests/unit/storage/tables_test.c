@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "storage/clients.h"
+#include "storage/client_tokens.h"
 #include "storage/policies.h"
 #include "storage/teachers.h"
 #include "tests/unit/storage/failing_driver.h"
@@ -28,7 +28,6 @@ static void insert_client(const char *id, int64_t created_ms)
 {
     struct client_row client = {.name = "Ada", .role = "student", .created_ms = created_ms};
     snprintf(client.id, sizeof client.id, "%s", id);
-    memset(client.secret_hash, 9, sizeof client.secret_hash);
     cr_assert_eq(clients_insert(f.db, &client), DB_OK, "%s", db_last_error(f.db));
     cr_assert_eq(clients_insert(f.db, &client), DB_NONE);
 }
@@ -50,7 +49,6 @@ Test(clients, live_and_are_revoked, .init = open_store, .fini = close_store)
     cr_assert_eq(clients_find(f.db, "cli_a", &client), DB_OK);
     cr_assert_str_eq(client.name, "Ada");
     cr_assert_str_eq(client.role, "student");
-    cr_assert_eq(client.secret_hash[31], 9);
     cr_assert_eq(client.revoked_ms, 0);
     cr_assert_eq(clients_find(f.db, "cli_x", &client), DB_NONE);
     cr_assert_eq(clients_revoke(f.db, "cli_x", 5), DB_NONE);
@@ -64,6 +62,75 @@ Test(clients, live_and_are_revoked, .init = open_store, .fini = close_store)
     cr_assert_str_eq(text, "cli_c,cli_a,cli_b,");
     cr_assert_eq(clients_list(f.db, "cli_x", 2, see_client, text), DB_OK);
     cr_assert_str_eq(text, "cli_c,cli_a,cli_b,");
+}
+
+/* ---- tokens */
+
+static bool see_token(void *context, const struct client_token *token)
+{
+    char *out = context;
+    sprintf(out + strlen(out), "%d:%d ", (int)token->number, (int)token->revoked_ms);
+    return true;
+}
+
+static void insert_token(const char *client, unsigned char secret, uint32_t scopes,
+                         int64_t created_ms)
+{
+    struct client_token token = {.scopes = scopes, .created_ms = created_ms, .expires_ms = 0};
+    snprintf(token.client, sizeof token.client, "%s", client);
+    memset(token.secret_hash, secret, sizeof token.secret_hash);
+    cr_assert_eq(client_tokens_insert(f.db, &token), DB_OK, "%s", db_last_error(f.db));
+}
+
+Test(clients, have_tokens_that_end, .init = open_store, .fini = close_store)
+{
+    unsigned char hash[CLIENT_HASH_SIZE];
+    struct client_bearer bearer;
+    char text[200] = "";
+    int64_t count = 0;
+    insert_client("cli_a", 1);
+    insert_client("cli_b", 1);
+    insert_token("cli_a", 1, 7, 10);
+    insert_token("cli_a", 2, 1, 20);
+    insert_token("cli_a", 3, 7, 30);
+    insert_token("cli_b", 4, 7, 30);
+    memset(hash, 2, sizeof hash);
+    cr_assert_eq(client_tokens_bearer(f.db, "cli_a", hash, &bearer), DB_OK);
+    cr_expect_eq(bearer.number, 2);
+    cr_expect_eq(bearer.scopes, 1);
+    cr_expect_str_eq(bearer.role, "student");
+    cr_expect_eq(client_tokens_bearer(f.db, "cli_b", hash, &bearer), DB_NONE);
+    cr_expect_eq(client_tokens_bearer(f.db, "cli_x", hash, &bearer), DB_NONE);
+
+    cr_assert_eq(client_tokens_end_older(f.db, "cli_a", 3, 1, 100), DB_OK);
+    cr_assert_eq(client_tokens_end_older(f.db, "cli_a", 3, 7, 50), DB_OK);
+    cr_assert_eq(client_tokens_end_older(f.db, "cli_a", 3, 7, 70), DB_OK);
+    cr_assert_eq(client_tokens_list(f.db, "cli_a", see_token, text), DB_OK);
+    cr_expect_str_eq(text, "1:50 2:50 3:0 ");
+    cr_assert_eq(client_tokens_count(f.db, "cli_a", 49, &count), DB_OK);
+    cr_expect_eq(count, 3);
+    cr_assert_eq(client_tokens_count(f.db, "cli_a", 50, &count), DB_OK);
+    cr_expect_eq(count, 1);
+    cr_expect_eq(client_tokens_end(f.db, "cli_a", 4, 60), DB_NONE);
+    cr_expect_eq(client_tokens_end(f.db, "cli_a", 3, 60), DB_OK);
+    cr_expect_eq(fixture_sql(f.db, "UPDATE client_tokens SET revoked_ms = 0"), DB_FAILED);
+    cr_expect_eq(fixture_sql(f.db, "UPDATE client_tokens SET revoked_ms = 90"), DB_FAILED);
+    cr_expect_eq(fixture_sql(f.db, "UPDATE client_tokens SET scopes = 3"), DB_FAILED);
+}
+
+Test(clients, forget_tokens_that_ended_long_ago, .init = open_store, .fini = close_store)
+{
+    char text[1000] = "";
+    insert_client("cli_a", 1);
+    insert_token("cli_a", 0, 7, 1);
+    for (unsigned char i = 1; i <= 60; i++) {
+        insert_token("cli_a", i, 7, i);
+        if (i > 1) /* token 2, of the first turn, goes on */
+            cr_assert_eq(client_tokens_end(f.db, "cli_a", i + 1, i), DB_OK);
+    }
+    insert_token("cli_a", 77, 7, 100);
+    cr_assert_eq(client_tokens_list(f.db, "cli_a", see_token, text), DB_OK);
+    cr_expect(strncmp(text, "1:0 2:0 13:12 ", 14) == 0, "%s", text);
 }
 
 /* ---- policies */

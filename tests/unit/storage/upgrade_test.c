@@ -115,6 +115,12 @@ Test(upgrade, the_old_programs_own_file_says_the_same_afterwards)
     cr_assert_gt(answers, 100);
     cr_assert_eq(count_of(f.db, "SELECT count(*) FROM jobs WHERE state = 'succeeded'"), 1);
     cr_assert_gt(count_of(f.db, "SELECT count(*) FROM teachers"), 0);
+    cr_assert_gt(count_of(f.db, "SELECT count(*) FROM client_tokens"), 0);
+    cr_assert_eq(count_of(f.db, "SELECT count(*) FROM clients AS c LEFT JOIN client_tokens AS t"
+                                " ON t.client = c.id AND number = 1 AND scopes = 7"
+                                " AND expires_ms = 0 AND length(secret_hash) = 32"
+                                " WHERE t.client IS NULL"),
+                 0);
     cr_assert_eq(count_of(f.db, "SELECT count(*) FROM teachers WHERE when_spent <> 'refuse'"), 0);
     cr_assert_eq(q_releases_list(f.db, NULL, NULL, 9, see_release, &releases), DB_OK);
     cr_assert_eq(releases, 1);
