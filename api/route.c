@@ -82,6 +82,7 @@ static const struct route routes[] = {
     {"POST", "/v1/policies", POOL, ROLE_STEWARD, ROUTE_POLICY_BODY, BODY_JSON, "", NULL, api_policies_import, "Imports a network as a teacher's policy."},
     {"GET", "/v1/policies", BATCH, ROLE_STEWARD, 0, BODY_NONE, PAGED, NULL, api_policies_list, "Lists policies."},
     {"GET", "/v1/policies/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_get, "Shows a policy."},
+    {"DELETE", "/v1/policies/{id}", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_delete, "Erases the weights of a policy that nothing uses; its certificate stays."},
     {"GET", "/v1/policies/{id}/weights", POOL, ROLE_STEWARD, ROUTE_ANY_ACCEPT, BODY_NONE, "format", NULL, api_policies_weights, "Downloads a released network."},
     {"POST", "/v1/policies/{id}/actions", POOL, ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_policies_actions, "Asks a released policy for actions; free."},
     {"GET", "/v1/policies/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_policies_certificate, "Shows the signed certificate of a policy."},
@@ -90,6 +91,9 @@ static const struct route routes[] = {
     {"POST", "/v1/teachers", PLAN, ROLE_STEWARD, 0, BODY_JSON, "", api_teachers_prepare, api_teachers_create, "Puts a policy behind a noisy mechanism and a budget."},
     {"GET", "/v1/teachers", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, PAGED, NULL, api_teachers_list, "Lists teachers."},
     {"GET", "/v1/teachers/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_teachers_get, "Shows a teacher."},
+    /* Not in a batch, as the deletion of a dataset. */
+    {"POST", "/v1/teachers/{id}:close", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_teachers_close, "Closes a teacher for ever; what is left of its budgets is never spent."},
+    {"DELETE", "/v1/teachers/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_teachers_delete, "Deletes a closed teacher; ledger and certificate stay."},
     {"GET", "/v1/teachers/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_teachers_certificate, "Shows the signed certificate of a teacher."},
     {"PUT", "/v1/teachers/{id}/budgets/{client}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_teachers_put_budget, "Grants or changes a client's budget."},
     {"GET", "/v1/teachers/{id}/budgets/{client}", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, "", NULL, api_teachers_get_budget, "Shows a client's budget."},

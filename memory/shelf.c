@@ -130,6 +130,7 @@ static struct shelf_entry *shelf_add(struct shelf *shelf, struct shelf_entry *fr
     }
     fresh->loans = 1;
     fresh->kept = !shelf_was_dropped(shelf, fresh->opened.group) &&
+                  !shelf_was_dropped(shelf, fresh->name) &&
                   shelf_make_room(shelf, fresh->opened.bytes, gone);
     if (fresh->kept) {
         shelf->kept++;
@@ -188,7 +189,8 @@ void shelf_drop(struct shelf *shelf, const char *group)
         memcpy(shelf->dropped[shelf->dropped_count++ % DROPPED_MAX], group, length + 1);
     struct shelf_entry **at = &shelf->entries;
     while (*at) {
-        bool moved = strcmp((*at)->opened.group, group) == 0 && shelf_release(shelf, at, &gone);
+        bool named = strcmp((*at)->opened.group, group) == 0 || strcmp((*at)->name, group) == 0;
+        bool moved = named && shelf_release(shelf, at, &gone);
         if (!moved)
             at = &(*at)->next;
     }

@@ -148,6 +148,14 @@ enum db_status jobs_use_dataset(struct db *db, const char *dataset, bool *out_us
     return db_optional(status);
 }
 
+enum db_status jobs_find_using(struct db *db, const char *id, char out_job[ID_SIZE])
+{
+    return db_one(db,
+                  "SELECT id FROM jobs WHERE state IN ('queued', 'running') "
+                  "AND (instr(plan, $1) > 0 OR instr(request, $1) > 0) LIMIT 1",
+                  DB_VALUES(db_text(id)), listing_id, out_job);
+}
+
 enum db_status jobs_queue_place(struct db *db, const char *id, int64_t *out_place)
 {
     return db_one(db,

@@ -88,6 +88,9 @@ enum db_status jobs_cost_on(struct db *db, const char *account, double *out_epsi
 /* True when a queued or running job uses DATASET. */
 enum db_status jobs_use_dataset(struct db *db, const char *dataset, bool *out_used);
 
+/* Finds a queued or running job whose request or plan names ID. DB_NONE: there is none. */
+enum db_status jobs_find_using(struct db *db, const char *id, char out_job[ID_SIZE]);
+
 /* The position of a queued job: 1 is the next to be claimed, 0 is a job that is not queued.
  * DB_NONE: unknown. */
 enum db_status jobs_queue_place(struct db *db, const char *id, int64_t *out_place);

@@ -79,22 +79,26 @@ enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, s
     return blob_find(db, &policy_bytes_table, "WHERE id = $1", id, out_bytes, out_size);
 }
 
+enum db_status policies_erase(struct db *db, const char *id)
+{
+    unsigned char digest[DIGEST_SIZE];
+    blob_digest(db, &policy_bytes_table, id, "", 0, digest);
+    return db_change(db, "UPDATE policies SET bytes = x'', bytes_digest = $2 WHERE id = $1",
+                     DB_VALUES(db_text(id), db_bytes(digest, sizeof digest)));
+}
+
 static enum db_status erase_bytes(struct db *db, void *context)
 {
     const char *dataset = context;
     char id[ID_SIZE] = "";
-    unsigned char digest[DIGEST_SIZE];
     enum db_status status = DB_OK;
     while (status == DB_OK) {
         status = db_one(db,
                         "SELECT id FROM policies WHERE dataset = $1 AND released = 0 "
                         "AND dataset <> '' AND id > $2 ORDER BY id LIMIT 1",
                         DB_VALUES(db_text(dataset), db_text(id)), listing_id, id);
-        if (status != DB_OK)
-            continue;
-        blob_digest(db, &policy_bytes_table, id, "", 0, digest);
-        status = db_change(db, "UPDATE policies SET bytes = x'', bytes_digest = $2 WHERE id = $1",
-                           DB_VALUES(db_text(id), db_bytes(digest, sizeof digest)));
+        if (status == DB_OK)
+            status = policies_erase(db, id);
     }
     return db_optional(status);
 }
@@ -112,7 +116,9 @@ enum db_status policies_list(struct db *db, const char *owner, const char *after
     struct show_policy list = {each, context};
     return table_list(
         db, &policies_table,
-        "WHERE ($1 = '' OR owner = $1) AND" LISTING_PAGE("policies", "$2", "$3"),
+        "WHERE ($1 = '' OR owner = $1) AND NOT EXISTS (SELECT 1 FROM endings e "
+        "WHERE e.resource = policies.id AND e.deleted_ms > 0) AND" LISTING_PAGE("policies", "$2",
+                                                                                "$3"),
         DB_VALUES(db_text_or_empty(owner), db_text_or_empty(after), db_integer(limit)), show_policy,
         &list);
 }

@@ -34,6 +34,9 @@ enum db_status policies_find(struct db *db, const char *id, struct policy_row *o
 /* Reads the bytes; malloc'ed, of size 0 when they were erased. DB_NONE: unknown. */
 enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, size_t *out_size);
 
+/* Erases the bytes of the policy ID. DB_NONE: unknown. */
+enum db_status policies_erase(struct db *db, const char *id);
+
 /* Erases the bytes of all ensembles and policies that were trained on DATASET and are not released.
  */
 enum db_status policies_erase_secrets(struct db *db, const char *dataset);
@@ -41,7 +44,7 @@ enum db_status policies_erase_secrets(struct db *db, const char *dataset);
 typedef bool policy_fn(void *context, const struct policy_row *policy);
 
 /* Shows at most LIMIT policies in order of creation, from after the policy AFTER (NULL: the first),
- * of OWNER (NULL: of any). EACH may stop by false. */
+ * of OWNER (NULL: of any), none that is deleted. EACH may stop by false. */
 enum db_status policies_list(struct db *db, const char *owner, const char *after, unsigned limit,
                              policy_fn *each, void *context);
 

@@ -72,6 +72,14 @@ enum db_status teachers_certificate(struct db *db, const char *id, char out_cert
                                  out_certificate, out_owner, out_text);
 }
 
+enum db_status teachers_find_open(struct db *db, const char *policy, char out_id[ID_SIZE])
+{
+    return db_one(db,
+                  "SELECT id FROM teachers WHERE policy = $1 AND NOT EXISTS "
+                  "(SELECT 1 FROM endings e WHERE e.resource = teachers.id) LIMIT 1",
+                  DB_VALUES(db_text(policy)), listing_id, out_id);
+}
+
 TABLE_SHOW(show_teacher, teacher_row);
 
 enum db_status teachers_list(struct db *db, const char *owner, const char *client,
@@ -82,6 +90,8 @@ enum db_status teachers_list(struct db *db, const char *owner, const char *clien
                       "WHERE ($1 = '' OR owner = $1) AND ($2 = '' OR has_client_budget = 1 "
                       "OR EXISTS (SELECT 1 FROM teacher_clients c "
                       "WHERE c.teacher = teachers.id AND c.client = $2)) "
+                      "AND NOT EXISTS (SELECT 1 FROM endings e "
+                      "WHERE e.resource = teachers.id AND e.deleted_ms > 0) "
                       "AND" LISTING_PAGE("teachers", "$3", "$4"),
                       DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client),
                                 db_text_or_empty(after), db_integer(limit)),

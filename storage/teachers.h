@@ -46,11 +46,14 @@ enum db_status teachers_find(struct db *db, const char *id, struct teacher_row *
 /* Finds the newest teacher whose answers the dataset's ACCOUNT pays for. DB_NONE: none. */
 enum db_status teachers_find_newest(struct db *db, const char *account, struct teacher_row *out);
 
+/* Finds a teacher of POLICY that is not closed. DB_NONE: there is none. */
+enum db_status teachers_find_open(struct db *db, const char *policy, char out_id[ID_SIZE]);
+
 typedef bool teacher_fn(void *context, const struct teacher_row *teacher);
 
 /* Shows at most LIMIT teachers in order of creation, from after the teacher AFTER (NULL: the
  * first): those of OWNER (NULL: of any) that CLIENT may ask (NULL: whether or not), by its own
- * account or by the default budget. EACH may stop by false. */
+ * account or by the default budget; none that is deleted. EACH may stop by false. */
 enum db_status teachers_list(struct db *db, const char *owner, const char *client,
                              const char *after, unsigned limit, teacher_fn *each, void *context);
 

@@ -12,6 +12,7 @@
 #include "api/call/reply.h"
 #include "api/call/retention.h"
 #include "storage/answers/answers.h"
+#include "storage/endings.h"
 
 #define KEY_MAX           255
 #define FINGERPRINT_BYTES ANSWER_FINGERPRINT_SIZE
@@ -166,6 +167,21 @@ static enum problem reply_stored(struct call *call, struct answer_row *answer)
                             answer->body_size);
 }
 
+/* Refuses to give the answers of a teacher that is deleted: questions are what keys with a date are
+ * for. They stay stored, so that no key is ever drawn for twice. */
+static enum problem check_given(struct call *call)
+{
+    bool deleted = false;
+    if (!(call->route->flags & ROUTE_DATED_KEY))
+        return PROBLEM_NONE;
+    enum db_status status = endings_deleted(call->db, call_parameter(call, "id"), &deleted);
+    if (status == DB_OK && deleted)
+        return call_problem(call, PROBLEM_CLOSED,
+                            "The teacher was deleted. It answers no more, and its stored answers "
+                            "are not given any more. Nothing was charged.");
+    return call_db(call, status);
+}
+
 enum problem idempotency_replay(struct call *call, const char *key, bool *out_replayed)
 {
     struct answer_row answer;
@@ -186,6 +202,10 @@ enum problem idempotency_replay(struct call *call, const char *key, bool *out_re
             call, PROBLEM_IDEMPOTENCY_KEY_REUSED,
             "This client has used the key for another call, whose answer is "
             "stored; a new call needs a fresh key. Nothing was charged for this one.");
+    }
+    if ((problem = check_given(call)) != PROBLEM_NONE) {
+        answer_done(&answer);
+        return problem;
     }
     *out_replayed = true;
     return reply_stored(call, &answer);

@@ -15,6 +15,7 @@
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_request.h"
 #include "api/json/json_text.h"
+#include "storage/endings.h"
 #include "storage/ledger/ledger.h"
 
 /* ---- asking */
@@ -170,10 +171,22 @@ static enum problem refuse_hopeless(struct call *call, const struct job_advice *
                         job_advice_sentence(call, advice, &enough));
 }
 
+/* Refuses a policy that was deleted since the request was read. */
+static enum problem check_policy_now(struct call *call, const struct job_wish *wish)
+{
+    bool deleted = false;
+    enum db_status status = endings_deleted(call->db, wish->plan.policy, &deleted);
+    if (status == DB_OK && deleted)
+        return call_invalid(call, "/policy", "is not known");
+    return call_db(call, status);
+}
+
 enum problem api_jobs_create(struct call *call)
 {
     const struct job_wish *wish = call->plan;
     enum problem problem = check_dataset_now(call, wish);
+    if (problem == PROBLEM_NONE)
+        problem = check_policy_now(call, wish);
     if (problem != PROBLEM_NONE)
         return problem;
     if (!wish->feasible)

@@ -17,6 +17,7 @@
 #include "api/policies/network_export.h"
 #include "api/policies/network_json.h"
 #include "api/worlds/worlds.h"
+#include "storage/endings.h"
 
 static const char imported[] = "imported";
 
@@ -24,8 +25,11 @@ static const char imported[] = "imported";
 
 enum problem policy_of_owner(struct call *call, const char *id, struct policy_row *out)
 {
+    bool deleted = false;
     enum db_status status = policies_find(call->db, id, out);
-    if (status == DB_NONE || (status == DB_OK && !call_owns(call, out->owner)))
+    if (status == DB_OK)
+        status = endings_deleted(call->db, out->id, &deleted);
+    if (status == DB_NONE || (status == DB_OK && (deleted || !call_owns(call, out->owner))))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
     return call_db(call, status);
 }

@@ -16,6 +16,9 @@ enum problem api_policies_list(struct call *call);
 /* GET /v1/policies/{id} */
 enum problem api_policies_get(struct call *call);
 
+/* DELETE /v1/policies/{id} */
+enum problem api_policies_delete(struct call *call);
+
 /* GET /v1/policies/{id}/weights */
 enum problem api_policies_weights(struct call *call);
 
@@ -25,7 +28,7 @@ enum problem api_policies_actions(struct call *call);
 /* GET /v1/policies/{id}/certificate */
 enum problem api_policies_certificate(struct call *call);
 
-/* Finds policy ID if the caller owns it; PROBLEM_NOT_FOUND otherwise. */
+/* Finds policy ID if the caller owns it and it is not deleted; PROBLEM_NOT_FOUND otherwise. */
 enum problem policy_of_owner(struct call *call, const char *id, struct policy_row *out);
 
 /* True when the policy was trained without privacy on private data. Nothing computed from its

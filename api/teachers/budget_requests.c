@@ -135,6 +135,8 @@ static enum problem request_read(struct call *call, struct budget_request_row *o
     if (problem == PROBLEM_NONE)
         problem = teacher_admit(call, teachers_find(call->db, out->teacher, &teacher), &teacher);
     if (problem == PROBLEM_NONE)
+        problem = teacher_check_open(call, teacher.id);
+    if (problem == PROBLEM_NONE)
         problem = compare_present(call, &teacher, out);
     if (problem != PROBLEM_NONE)
         return problem;
@@ -326,6 +328,8 @@ enum problem api_budget_requests_approve(struct call *call)
         problem = read_given(call, &row, &grant, &answer);
     if (problem == PROBLEM_NONE)
         problem = call_db(call, db_owed(teachers_find(call->db, row.teacher, &teacher)));
+    if (problem == PROBLEM_NONE)
+        problem = teacher_check_open(call, row.teacher);
     if (problem == PROBLEM_NONE)
         problem = grant_find_client(call, row.client);
     if (problem == PROBLEM_NONE && !grant_check(call, &teacher, &grant))

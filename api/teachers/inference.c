@@ -52,6 +52,8 @@ enum problem api_inference_model_ready(struct call *call)
 {
     struct teacher_row row;
     enum problem problem = teacher_of_call(call, &row);
+    if (problem == PROBLEM_NONE)
+        problem = teacher_check_open(call, row.id);
     if (problem != PROBLEM_NONE)
         return problem;
     return call_reply_json(call, 200, json_pack("{s:s, s:b}", "name", row.id, "ready", 1));

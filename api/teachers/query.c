@@ -20,6 +20,7 @@
 #include "api/teachers/teachers.h"
 #include "memory/shelf.h"
 #include "storage/datasets.h"
+#include "storage/endings.h"
 
 /* Most multiply-adds of one query: a few milliseconds, during which every call of its commit may
  * wait. */
@@ -36,8 +37,16 @@ static void query_give_back(void *context)
 static enum problem find_teacher(struct query *query)
 {
     struct call *call = query->call;
-    enum db_status status =
-        teacher_shelf_borrow(call->app, call->db, call_parameter(call, "id"), &query->teacher);
+    const char *id = call_parameter(call, "id");
+    struct teacher_row row;
+    struct ending ending;
+    enum db_status status = endings_find(call->db, id, &ending);
+    if (status == DB_OK) { /* the policy may be gone: nothing is opened */
+        enum problem problem = teacher_of_call(call, &row);
+        return problem != PROBLEM_NONE ? problem : teacher_check_open(call, id);
+    }
+    if (status == DB_NONE)
+        status = teacher_shelf_borrow(call->app, call->db, id, &query->teacher);
     if (status != DB_OK)
         return teacher_admit(call, status, NULL);
     call_defer(call, query_give_back, query);

@@ -36,7 +36,7 @@ enum problem api_rollouts_begin(struct call *call)
     struct teacher_row row;
     struct teacher_client_row standing;
     enum problem problem = teacher_of_call(call, &row);
-    if (problem != PROBLEM_NONE ||
+    if (problem != PROBLEM_NONE || (problem = teacher_check_open(call, row.id)) != PROBLEM_NONE ||
         (problem = teacher_standing_of_call(call, &row, &standing)) != PROBLEM_NONE)
         return problem;
     int64_t rollout = 0;

@@ -137,7 +137,8 @@ enum problem api_teachers_put_budget(struct call *call)
     struct grant grant;
     const char *client = call_parameter(call, "client");
     enum problem problem = teacher_of_call(call, &teacher);
-    if (problem != PROBLEM_NONE || (problem = grant_find_client(call, client)) != PROBLEM_NONE)
+    if (problem != PROBLEM_NONE || (problem = grant_find_client(call, client)) != PROBLEM_NONE ||
+        (problem = teacher_check_open(call, teacher.id)) != PROBLEM_NONE)
         return problem;
     if (!read_grant(call, &teacher, &grant))
         return PROBLEM_VALIDATION;

@@ -13,6 +13,7 @@
 #include "api/policies/policies.h"
 #include "api/teachers/teacher_new.h"
 #include "api/teachers/teacher_shelf.h"
+#include "storage/endings.h"
 #include "storage/policies.h"
 
 /* ---- who may see what */
@@ -132,9 +133,10 @@ static json_t *teacher_json(const struct teacher_row *row, const struct teacher_
         teacher_cost_json(row, price), "queries_in_client_budget", "client_budget", "account",
         "protects", teacher_protects(row), "does_not_protect", teacher_exposes(row, secret),
         "created_at", json_time(row->created_ms));
-    json_t *more = json_pack("{s:s, s:o, s:n, s:n, s:o}", "when_spent", row->when_spent, "dataset",
-                             json_text_or_null(row->dataset), "dataset_account", "dataset_cost",
-                             "certificate", json_text_or_null(row->certificate));
+    json_t *more =
+        json_pack("{s:s, s:n, s:s, s:o, s:n, s:n, s:o}", "state", "open", "closed_at", "when_spent",
+                  row->when_spent, "dataset", json_text_or_null(row->dataset), "dataset_account",
+                  "dataset_cost", "certificate", json_text_or_null(row->certificate));
     json_object_update_new(json, more);
     if (row->renyi_order > 0) {
         json_object_set_new(json, "order", json_number(row->renyi_order));
@@ -182,6 +184,12 @@ enum problem api_teachers_create(struct call *call)
 {
     const struct teacher_wish *wish = call->plan;
     struct teacher_row row = wish->row;
+    bool deleted = false; /* since the request was read */
+    enum db_status status = endings_deleted(call->db, row.policy, &deleted);
+    if (status == DB_OK && deleted)
+        return call_invalid(call, "/policy", "is not known");
+    if (status != DB_OK)
+        return call_db(call, status);
     id_new("tch_", row.id);
     row.created_ms = call->now_ms;
     struct filter limits;
@@ -201,7 +209,7 @@ enum problem api_teachers_create(struct call *call)
                                            .event = "{\"type\":\"NoOpDpEvent\"}",
                                            .now_ms = call->now_ms};
     struct ledger_account account;
-    enum db_status status = ledger_open_account(call->db, &opening, &account);
+    status = ledger_open_account(call->db, &opening, &account);
     if (status == DB_OK) {
         memcpy(row.account, account.id, ID_SIZE);
         status = teacher_insert(call, &row, wish, &account);
@@ -216,9 +224,10 @@ enum problem api_teachers_create(struct call *call)
 /* ---- showing */
 
 /* The price needs the number of actions, which is the policy's. */
-static json_t *teacher_row_json(struct call *call, const struct teacher_row *row)
+json_t *teacher_row_json(struct call *call, const struct teacher_row *row)
 {
     struct policy_row policy;
+    struct ending ending;
     struct teacher teacher;
     double order[TEACHER_PAYERS];
     struct teacher_prices prices;
@@ -229,7 +238,15 @@ static json_t *teacher_row_json(struct call *call, const struct teacher_row *row
         return NULL;
     bool owner = call_owns(call, row->owner);
     bool secret = row->shards == 0 && policy_is_secret(&policy);
-    return teacher_json(row, &prices, order, owner, secret);
+    enum db_status status = endings_find(call->db, row->id, &ending);
+    if (status != DB_OK && status != DB_NONE)
+        return NULL;
+    json_t *json = teacher_json(row, &prices, order, owner, secret);
+    if (status == DB_OK) {
+        json_object_set_new(json, "state", json_string("closed"));
+        json_object_set_new(json, "closed_at", json_time(ending.closed_ms));
+    }
+    return json;
 }
 
 static bool teacher_list_one(void *context, const struct teacher_row *row)
@@ -254,7 +271,7 @@ enum problem api_teachers_list(struct call *call)
 enum problem api_teachers_get(struct call *call)
 {
     struct teacher_row row;
-    enum problem problem = teacher_of_call(call, &row);
+    enum problem problem = teacher_shown(call, &row);
     if (problem != PROBLEM_NONE)
         return problem;
     return call_reply_json(call, 200, teacher_row_json(call, &row));

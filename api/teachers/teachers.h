@@ -26,6 +26,12 @@ enum problem api_teachers_get(struct call *call);
 /* GET /v1/teachers/{id}/certificate */
 enum problem api_teachers_certificate(struct call *call);
 
+/* POST /v1/teachers/{id}:close */
+enum problem api_teachers_close(struct call *call);
+
+/* DELETE /v1/teachers/{id} */
+enum problem api_teachers_delete(struct call *call);
+
 /* PUT /v1/teachers/{id}/budgets/{client} */
 enum problem api_teachers_put_budget(struct call *call);
 
@@ -34,6 +40,15 @@ enum problem api_teachers_get_budget(struct call *call);
 
 /* Finds the teacher {id} if the caller may see it: its steward, and students that may ask it. */
 enum problem teacher_of_call(struct call *call, struct teacher_row *out);
+
+/* As teacher_of_call, which finds deleted teachers too; to this one they are gone. */
+enum problem teacher_shown(struct call *call, struct teacher_row *out);
+
+/* 410 closed when the teacher was closed, deleted or not. The caller may know of it. */
+enum problem teacher_check_open(struct call *call, const char *teacher);
+
+/* ROW as the caller may see it; NULL: it cannot be read. New reference. */
+json_t *teacher_row_json(struct call *call, const struct teacher_row *row);
 
 /* The result of teacher_of_call for a teacher whose reading gave STATUS and ROW. */
 enum problem teacher_admit(struct call *call, enum db_status status, const struct teacher_row *row);

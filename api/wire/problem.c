@@ -132,6 +132,11 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
          "The key names a time from which this server keeps no answers any more. It cannot tell "
          "whether the key was used, and so never answers it again. If it was, it was charged then, "
          "and the ledger shows it. Nothing was charged now."},
+    [PROBLEM_CLOSED] =
+        {"closed", 410, "The teacher is closed",
+         "Its steward has closed it for ever. What was not spent of its budgets is never spent. An "
+         "answer that is stored is given again under its key, until the teacher is deleted. "
+         "Nothing was charged."},
     [PROBLEM_BUDGET_EXHAUSTED] =
         {"budget-exhausted", 403, "The privacy budget cannot pay for this",
          "The call would raise the spent privacy loss above the limit of each account listed in "

@@ -136,6 +136,21 @@ static const char teachers_by_account[] =
     "CREATE INDEX teachers_by_account ON teachers (dataset_account, created_ms)"
     " WHERE dataset_account <> ''";
 
+/* How teachers and policies end: once, and never back. */
+static const char create_endings[] = "CREATE TABLE endings ("
+                                     " resource TEXT NOT NULL PRIMARY KEY,"
+                                     " client TEXT NOT NULL,"
+                                     " closed_ms INTEGER NOT NULL,"
+                                     " deleted_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID";
+static const char endings_stay[] =
+    "CREATE TRIGGER endings_stay BEFORE DELETE ON endings"
+    " BEGIN SELECT RAISE(ABORT, 'what ended does not begin again'); END";
+static const char endings_fixed[] =
+    "CREATE TRIGGER endings_fixed BEFORE UPDATE ON endings WHEN OLD.deleted_ms <> 0"
+    " OR NEW.resource <> OLD.resource OR NEW.client <> OLD.client OR NEW.closed_ms <> OLD.closed_ms"
+    " BEGIN SELECT RAISE(ABORT, 'what ended does not begin again'); END";
+static const char teachers_by_policy[] = "CREATE INDEX teachers_by_policy ON teachers (policy)";
+
 static const char *const tables[] = {
     "CREATE TABLE meta ("
     " name TEXT NOT NULL PRIMARY KEY,"
@@ -480,6 +495,12 @@ static const char *const tables[] = {
     requests_stay,
     requests_end_once,
     teachers_by_account,
+
+    /* ---- what ended */
+    create_endings,
+    endings_stay,
+    endings_fixed,
+    teachers_by_policy,
     NULL,
 };
 
@@ -597,12 +618,14 @@ static const char *const to_tokens[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {to_rows,         without_blocks,
-                                           with_coverage,   with_descriptions,
-                                           with_random,     with_digests,
-                                           with_fixed_rows, with_removal,
-                                           with_notes,      with_folds,
-                                           with_sizes,      with_requests,
-                                           to_tokens,       NULL};
+/* Teachers and policies may end. */
+static const char *const to_names[] = {
+    create_endings, endings_stay, endings_fixed, teachers_by_policy, NULL,
+};
+
+static const char *const *const steps[] = {
+    to_rows,      without_blocks,  with_coverage, with_descriptions, with_random,
+    with_digests, with_fixed_rows, with_removal,  with_notes,        with_folds,
+    with_sizes,   with_requests,   to_tokens,     to_names,          NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

@@ -14,6 +14,7 @@
 #include "api/teachers/query.h"
 #include "api/teachers/teachers.h"
 #include "storage/clients.h"
+#include "storage/endings.h"
 #include "storage/policies.h"
 
 /* False: the faults are in the call. */
@@ -91,7 +92,12 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
         return PROBLEM_VALIDATION;
     if (!teacher)
         return PROBLEM_NONE;
-    enum db_status status = teacher_shelf_borrow(call->app, call->db, teacher, &t);
+    struct ending ending;
+    enum db_status status = endings_find(call->db, teacher, &ending);
+    if (status == DB_OK)
+        return call_invalid(call, "/teacher", "is not known, or closed");
+    if (status == DB_NONE)
+        status = teacher_shelf_borrow(call->app, call->db, teacher, &t);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
     bool own = status == DB_OK && call_owns(call, t->row.owner);

@@ -162,7 +162,8 @@ static enum algorithm_status reply_refused(struct job_run *run, const struct api
     switch (reply->status) {
     case 401: /* the payer was revoked */
     case 403: /* no budget, or it is spent */
-    case 404: /* the teacher is not the payer's any more */ out->silent = true; return ALGORITHM_OK;
+    case 404: /* the teacher is not the payer's any more */
+    case 410: /* it is closed */ out->silent = true; return ALGORITHM_OK;
     case 409: /* held by another job, or the same call is under way */
         out->silent = reply_has_slug(reply, "budget-reserved");
         if (out->silent)

@@ -163,7 +163,7 @@ Test(openapi, says_where_a_key_is_needed)
         cr_expect_eq(needed, (r->flags & ROUTE_KEY_REQUIRED) != 0, "%s", r->pattern);
         cr_expect_eq(key != NULL, works, "%s %s", r->method, r->pattern);
         yaml_node_t *responses = member(operation(r), "responses");
-        cr_expect_eq(member(responses, "410") != NULL, works, "%s %s", r->method, r->pattern);
+        cr_expect(!works || member(responses, "410") != NULL, "%s %s", r->method, r->pattern);
         cr_expect(!works || member(responses, "400") != NULL, "%s %s", r->method, r->pattern);
     }
 }

@@ -85,7 +85,18 @@ struct things requests_things(struct play *p)
     return things;
 }
 
-/* A dataset, a job, a client, a collection that the next request may use up. */
+static const char *made_teacher(struct play *p, bool closed)
+{
+    const char *id =
+        made_id(fixture_post(p->f, "steward", "/v1/teachers", domain_teacher(p->policy, 8, 2)));
+    if (closed)
+        expect_status(fixture_post(p->f, "steward", domain_path("/v1/teachers/%s:close", id), NULL),
+                      200);
+    return id;
+}
+
+/* A dataset, a job, a client, a policy, a teacher, a collection that the next request may use up.
+ */
 static const char *fresh_id(struct play *p, const struct route *route)
 {
     const char *pattern = route->pattern;
@@ -102,6 +113,10 @@ static const char *fresh_id(struct play *p, const struct route *route)
         return release_q(p);
     if (begins(pattern, "/v1/budget-requests/"))
         return made_request(p);
+    if (begins(pattern, "/v1/policies/"))
+        return domain_path("%s", domain_policy(p->f));
+    if (begins(pattern, "/v1/teachers/"))
+        return made_teacher(p, strcmp(route->method, "DELETE") == 0);
     cr_assert(begins(pattern, "/v1/datasets/"), "%s: say what it uses up", pattern);
     const char *id = domain_path("%s", domain_dataset(p->f, "private"));
     domain_fill(p->f, id, 5);

@@ -137,6 +137,20 @@ Test(shelf, a_dropped_group_goes_with_its_last_loan_and_is_not_kept_again)
     cr_expect_eq(closed, 4);
 }
 
+Test(shelf, a_thing_is_dropped_by_its_own_name_and_is_not_kept_again)
+{
+    struct shelf *shelf = shelf_of(10, 1000);
+    touch(shelf, "a1");
+    touch(shelf, "a2");
+    shelf_drop(shelf, "a1");
+    cr_expect_eq(closed, 1);
+    touch(shelf, "a1");
+    cr_expect_eq(closed, 2, "it was opened for one loan");
+    touch(shelf, "a2");
+    cr_expect_eq(opened, 3);
+    shelf_free(shelf);
+}
+
 /* Opens NAME as another thread would that is faster, then for its own caller. */
 static bool box_open_late(void *context, const char *name, struct shelf_opened *out)
 {

@@ -210,6 +210,7 @@ const char *play_body(struct play *p, const struct route *route, const char *pat
         {"/v1/teachers/{id}/queries", domain_path("{\"states\":[[0,0,0,0],%s]}", state)},
         {"/v1/teachers/{id}/queries:estimate", "{\"count\":10}"},
         {"/v1/teachers/{id}/rollouts", ""},
+        {"/v1/teachers/{id}:close", ""},
         {"/v2/models/{id}/infer",
          domain_path("{\"inputs\":[{\"name\":\"state\",\"datatype\":\"FP32\",\"shape\":[1,4],"
                      "\"data\":%s}]}",

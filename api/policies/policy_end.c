@@ -1,0 +1,44 @@
+/* Deleting policies: the weights are erased, and the certificate and what was spent stay. */
+#include <string.h>
+
+#include "api/policies/policies.h"
+#include "storage/endings.h"
+#include "storage/jobs.h"
+#include "storage/teachers.h"
+
+/* Refuses while something uses the policy ID, and says what. */
+static enum problem check_unused(struct call *call, const char *id)
+{
+    char user[ID_SIZE];
+    const char *kind = "teacher", *helps = "close it first";
+    enum db_status status = teachers_find_open(call->db, id, user);
+    if (status == DB_NONE) {
+        kind = "job";
+        helps = "wait for its end, or cancel it";
+        status = jobs_find_using(call->db, id, user);
+    }
+    if (status != DB_OK)
+        return call_db(call, db_optional(status));
+    call_problem_member(call, "used_by", json_pack("{s:s}", kind, user));
+    return call_problem(call, PROBLEM_CONFLICT, "The %s %s uses the policy: %s.", kind, user,
+                        helps);
+}
+
+enum problem api_policies_delete(struct call *call)
+{
+    struct policy_row row;
+    struct ending ending = {.deleted_ms = call->now_ms};
+    enum problem problem = policy_of_owner(call, call_parameter(call, "id"), &row);
+    if (problem == PROBLEM_NONE)
+        problem = check_unused(call, row.id);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    memcpy(ending.resource, row.id, ID_SIZE);
+    memcpy(ending.client, call->caller.id, ID_SIZE);
+    enum db_status status = endings_delete(call->db, &ending);
+    if (status == DB_OK)
+        status = policies_erase(call->db, row.id);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return call_reply_empty(call, 204);
+}
