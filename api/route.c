@@ -80,12 +80,18 @@ static const struct route routes[] = {
 
     /* policies.h */
     {"POST", "/v1/policies", POOL, ROLE_STEWARD, ROUTE_POLICY_BODY, BODY_JSON, "", NULL, api_policies_import, "Imports a network as a teacher's policy."},
-    {"GET", "/v1/policies", BATCH, ROLE_STEWARD, 0, BODY_NONE, PAGED, NULL, api_policies_list, "Lists policies."},
-    {"GET", "/v1/policies/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_get, "Shows a policy."},
+    {"GET", "/v1/policies", BATCH, ROLE_ANY, 0, BODY_NONE, PAGED, NULL, api_policies_list, "Lists policies."},
+    {"GET", "/v1/policies/{id}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_policies_get, "Shows a policy."},
     {"DELETE", "/v1/policies/{id}", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_delete, "Erases the weights of a policy that nothing uses; its certificate stays."},
-    {"GET", "/v1/policies/{id}/weights", POOL, ROLE_STEWARD, ROUTE_ANY_ACCEPT, BODY_NONE, "format", NULL, api_policies_weights, "Downloads a released network."},
-    {"POST", "/v1/policies/{id}/actions", POOL, ROLE_STEWARD, ROUTE_READS, BODY_JSON, "", NULL, api_policies_actions, "Asks a released policy for actions; free."},
-    {"GET", "/v1/policies/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_policies_certificate, "Shows the signed certificate of a policy."},
+    {"GET", "/v1/policies/{id}/weights", POOL, ROLE_ANY, ROUTE_ANY_ACCEPT, BODY_NONE, "format", NULL, api_policies_weights, "Downloads a released network."},
+    {"POST", "/v1/policies/{id}/actions", POOL, ROLE_ANY, ROUTE_READS, BODY_JSON, "", NULL, api_policies_actions, "Asks a released policy for actions; free."},
+    {"GET", "/v1/policies/{id}/certificate", BATCH, ROLE_ANY, ROUTE_PAGE, BODY_NONE, "", NULL, api_policies_certificate, "Shows the signed certificate of a policy."},
+    {"POST", "/v1/policies/{id}/grants", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_policy_grants_create, "Lets a client, or every client, read a released policy."},
+    {"GET", "/v1/policies/{id}/grants", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policy_grants_list, "Lists who may read a policy."},
+    {"DELETE", "/v1/policies/{id}/grants/{client}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policy_grants_delete, "Takes back a grant of a policy."},
+    {"PUT", "/v1/policies/{id}/names/{name}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_name, "Gives a policy a version's name for ever, or moves an alias to it."},
+    {"GET", "/v1/policy-names", BATCH, ROLE_STEWARD, 0, BODY_NONE, PAGED, NULL, api_policy_names_list, "Lists the names of policies."},
+    {"GET", "/v1/policy-names/{name}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policy_names_get, "Shows what a name names, and every move of it."},
 
     /* teachers.h, queries.h */
     {"POST", "/v1/teachers", PLAN, ROLE_STEWARD, 0, BODY_JSON, "", api_teachers_prepare, api_teachers_create, "Puts a policy behind a noisy mechanism and a budget."},

@@ -102,7 +102,8 @@ static void add_common_headers(struct call *call)
         reply_header_text(reply, "Vary", "Origin");
         reply_header_text(reply, "Access-Control-Expose-Headers",
                           "Location, ETag, Request-Id, Retry-After, Idempotency-Replayed, "
-                          "RateLimit, RateLimit-Policy, Tacet-Price, Tacet-Remaining");
+                          "RateLimit, RateLimit-Policy, Tacet-Price, Tacet-Remaining, "
+                          "Content-Location");
     }
 }
 

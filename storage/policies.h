@@ -44,8 +44,8 @@ enum db_status policies_erase_secrets(struct db *db, const char *dataset);
 typedef bool policy_fn(void *context, const struct policy_row *policy);
 
 /* Shows at most LIMIT policies in order of creation, from after the policy AFTER (NULL: the first),
- * of OWNER (NULL: of any), none that is deleted. EACH may stop by false. */
-enum db_status policies_list(struct db *db, const char *owner, const char *after, unsigned limit,
+ * that the client READER owns or may read, none that is deleted. EACH may stop by false. */
+enum db_status policies_list(struct db *db, const char *reader, const char *after, unsigned limit,
                              policy_fn *each, void *context);
 
 struct certificate_row {

@@ -17,22 +17,11 @@
 #include "api/policies/network_export.h"
 #include "api/policies/network_json.h"
 #include "api/worlds/worlds.h"
-#include "storage/endings.h"
+#include "storage/policy_names.h"
 
 static const char imported[] = "imported";
 
-/* ---- finding */
-
-enum problem policy_of_owner(struct call *call, const char *id, struct policy_row *out)
-{
-    bool deleted = false;
-    enum db_status status = policies_find(call->db, id, out);
-    if (status == DB_OK)
-        status = endings_deleted(call->db, out->id, &deleted);
-    if (status == DB_NONE || (status == DB_OK && (deleted || !call_owns(call, out->owner))))
-        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
-    return call_db(call, status);
-}
+/* ---- reading */
 
 bool policy_is_secret(const struct policy_row *row)
 {
@@ -102,10 +91,11 @@ static void free_policy(void *policy)
     policy_free(policy);
 }
 
-/* Loads the network of {id} if it may leave. *OUT is valid for the life of the call. */
+/* Loads the network of {id} if the caller may read it and it may leave. *OUT is valid for the life
+ * of the call. */
 static enum problem policy_open(struct call *call, struct policy_row *row, struct policy **out)
 {
-    enum problem problem = policy_of_owner(call, call_parameter(call, "id"), row);
+    enum problem problem = policy_of_reader(call, call_parameter(call, "id"), row);
     if (problem != PROBLEM_NONE || (problem = policy_may_leave(call, row)) != PROBLEM_NONE)
         return problem;
     enum db_status status = policy_load(call->app, call->db, row, out);
@@ -115,21 +105,55 @@ static enum problem policy_open(struct call *call, struct policy_row *row, struc
     return PROBLEM_NONE;
 }
 
-/* ---- importing */
+/* ---- as JSON */
 
-static json_t *policy_json(const struct policy_row *row)
+/* OWNED: the caller owns it, and sees what it was trained on. */
+static json_t *policy_json(const struct policy_row *row, bool owned)
 {
+    const char *dataset = owned ? row->dataset : "", *job = owned ? row->job : "";
     json_t *json = json_pack(
-        "{s:s, s:s, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o, s:o, s:n}", "id", row->id, "name",
+        "{s:s, s:s, s:o, s:I, s:I, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:n}", "id", row->id, "name",
         row->name, "environment", json_text_or_null(row->environment), "state_dim",
         (json_int_t)row->state_dim, "action_count", (json_int_t)row->action_count, "mechanism",
-        json_text_or_null(row->mechanism), "released", (int)row->released, "dataset",
-        json_text_or_null(row->dataset), "job", json_text_or_null(row->job), "certificate",
+        json_text_or_null(row->mechanism), "released", (int)row->released, "owned", (int)owned,
+        "dataset", json_text_or_null(dataset), "job", json_text_or_null(job), "certificate",
         json_text_or_null(row->certificate), "created_at", json_time(row->created_ms), "shards");
     if (row->shards > 0)
         json_object_set_new(json, "shards", json_integer(row->shards));
     return json;
 }
+
+/* "owner", "granted" or "public": who may read it. */
+struct readers {
+    const char *visibility;
+};
+
+static bool see_reader(void *context, const struct policy_grant *grant)
+{
+    struct readers *readers = context;
+    bool everybody = strcmp(grant->client, POLICY_PUBLIC) == 0;
+    readers->visibility = everybody ? "public" : "granted";
+    return !everybody;
+}
+
+/* The policy with its names and readers; NULL: they cannot be read. */
+static json_t *policy_whole_json(struct call *call, const struct policy_row *row)
+{
+    struct readers readers = {"owner"};
+    json_t *names = NULL;
+    enum db_status status = policy_names_json(call->db, row->id, &names);
+    call_own(call, names);
+    if (status == DB_OK)
+        status = policy_grants_list(call->db, row->id, see_reader, &readers);
+    if (status != DB_OK)
+        return NULL;
+    json_t *json = policy_json(row, call_owns(call, row->owner));
+    json_object_set(json, "names", names);
+    json_object_set_new(json, "visibility", json_string(readers.visibility));
+    return json;
+}
+
+/* ---- importing */
 
 static enum problem store_import(struct call *call, const struct policy_row *row,
                                  const struct policy *policy)
@@ -143,7 +167,7 @@ static enum problem store_import(struct call *call, const struct policy_row *row
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/policies/%s", row->id);
-    return call_reply_json(call, 201, policy_json(row));
+    return call_reply_json(call, 201, policy_whole_json(call, row));
 }
 
 enum problem api_policies_import(struct call *call)
@@ -180,7 +204,8 @@ enum problem api_policies_import(struct call *call)
 
 static bool policy_list_one(void *context, const struct policy_row *row)
 {
-    return page_add(context, policy_json(row), row->id);
+    struct page *page = context;
+    return page_add(page, policy_whole_json(page->call, row), row->id);
 }
 
 enum problem api_policies_list(struct call *call)
@@ -196,10 +221,10 @@ enum problem api_policies_list(struct call *call)
 enum problem api_policies_get(struct call *call)
 {
     struct policy_row row;
-    enum problem problem = policy_of_owner(call, call_parameter(call, "id"), &row);
+    enum problem problem = policy_of_reader(call, call_parameter(call, "id"), &row);
     if (problem != PROBLEM_NONE)
         return problem;
-    return call_reply_json(call, 200, policy_json(&row));
+    return call_reply_json(call, 200, policy_whole_json(call, &row));
 }
 
 /* ---- what may leave */
@@ -257,18 +282,32 @@ enum problem api_policies_actions(struct call *call)
                            json_pack("{s:O, s:O}", "actions", actions, "values", values));
 }
 
-enum problem api_policies_certificate(struct call *call)
+/* Finds {id} for its certificate, which stays when the policy is deleted, and which auditors see.
+ */
+static enum problem find_certified(struct call *call, struct policy_row *row)
 {
     const char *id = call_parameter(call, "id");
-    struct policy_row row;
-    enum db_status status = policies_find(call->db, id, &row);
-    bool may = status == DB_OK && (call_is(call, ROLE_AUDITOR) || call_owns(call, row.owner));
+    if (strchr(id, '@'))
+        return policy_of_reader(call, id, row);
+    enum db_status status = policies_find(call->db, id, row);
+    bool may = status == DB_OK && (call_is(call, ROLE_AUDITOR) || call_owns(call, row->owner));
+    if (status == DB_OK && !may)
+        status = policy_grants_allow(call->db, row->id, call->caller.id, &may);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
     if (!may)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
+    return PROBLEM_NONE;
+}
+
+enum problem api_policies_certificate(struct call *call)
+{
+    struct policy_row row;
+    enum problem problem = find_certified(call, &row);
+    if (problem != PROBLEM_NONE)
+        return problem;
     struct certificate_row certificate = {.text = NULL};
-    status = certificates_find(call->db, row.id, &certificate);
+    enum db_status status = certificates_find(call->db, row.id, &certificate);
     if (status == DB_NONE) {
         return call_problem(call, PROBLEM_NOT_FOUND,
                             "The policy has no certificate: nothing is guaranteed about it.");

@@ -1,5 +1,6 @@
-/* Policies: trained or imported networks, and the rule for releasing them. Only its owner sees a
- * policy. Its weights and actions leave when it is released, or when its owner imported it. */
+/* Policies: trained or imported networks, and the rule for releasing them. Its owner sees a policy,
+ * and whoever was granted a released one. Its weights and actions leave when it is released, or
+ * when its owner imported it. Where a policy's id is taken, so is a name, treatment@current. */
 #ifndef TACET_API_POLICIES_POLICIES_H
 #define TACET_API_POLICIES_POLICIES_H
 
@@ -28,7 +29,33 @@ enum problem api_policies_actions(struct call *call);
 /* GET /v1/policies/{id}/certificate */
 enum problem api_policies_certificate(struct call *call);
 
-/* Finds policy ID if the caller owns it and it is not deleted; PROBLEM_NOT_FOUND otherwise. */
+/* PUT /v1/policies/{id}/names/{name} */
+enum problem api_policies_name(struct call *call);
+
+/* GET /v1/policy-names */
+enum problem api_policy_names_list(struct call *call);
+
+/* GET /v1/policy-names/{name} */
+enum problem api_policy_names_get(struct call *call);
+
+/* POST /v1/policies/{id}/grants */
+enum problem api_policy_grants_create(struct call *call);
+
+/* GET /v1/policies/{id}/grants */
+enum problem api_policy_grants_list(struct call *call);
+
+/* DELETE /v1/policies/{id}/grants/{client} */
+enum problem api_policy_grants_delete(struct call *call);
+
+/* Sets *OUT to the array of the names that POLICY has now. New reference, whatever is returned. */
+enum db_status policy_names_json(struct db *db, const char *policy, json_t **out);
+
+/* Finds the policy of that id or name if the caller owns it, or may read it, and it is not deleted;
+ * PROBLEM_NOT_FOUND otherwise. A name is the caller's own, or else one of which the caller may read
+ * the policy; PROBLEM_CONFLICT when it may read several. A GET then says which policy it was. */
+enum problem policy_of_reader(struct call *call, const char *id, struct policy_row *out);
+
+/* The same for its owner alone. */
 enum problem policy_of_owner(struct call *call, const char *id, struct policy_row *out);
 
 /* True when the policy was trained without privacy on private data. Nothing computed from its

@@ -4,18 +4,41 @@
 #include "api/policies/policies.h"
 #include "storage/endings.h"
 #include "storage/jobs.h"
+#include "storage/policy_names.h"
 #include "storage/teachers.h"
+
+static bool see_alias(void *context, const struct policy_name_row *row)
+{
+    char *out = context;
+    if (policy_name_is_version(row->name))
+        return true;
+    memcpy(out, row->name, POLICY_NAME_SIZE);
+    return false;
+}
+
+/* Sets OUT to an alias that names POLICY now; a version names it for ever. DB_NONE: none does. */
+static enum db_status find_alias(struct db *db, const char *policy, char out[POLICY_NAME_SIZE])
+{
+    out[0] = '\0';
+    enum db_status status = policy_names_of(db, policy, see_alias, out);
+    return status == DB_OK && out[0] == '\0' ? DB_NONE : status;
+}
 
 /* Refuses while something uses the policy ID, and says what. */
 static enum problem check_unused(struct call *call, const char *id)
 {
-    char user[ID_SIZE];
+    char user[POLICY_NAME_SIZE];
     const char *kind = "teacher", *helps = "close it first";
     enum db_status status = teachers_find_open(call->db, id, user);
     if (status == DB_NONE) {
         kind = "job";
         helps = "wait for its end, or cancel it";
         status = jobs_find_using(call->db, id, user);
+    }
+    if (status == DB_NONE) {
+        kind = "alias";
+        helps = "move it first";
+        status = find_alias(call->db, id, user);
     }
     if (status != DB_OK)
         return call_db(call, db_optional(status));

@@ -6,6 +6,7 @@
 #include "api/call/budget.h"
 #include "api/call/fields.h"
 #include "api/call/refusal.h"
+#include "api/call/revision.h"
 #include "api/teachers/grant.h"
 #include "api/teachers/teachers.h"
 
@@ -50,54 +51,23 @@ static enum problem reply_budget(struct call *call, int http_status,
         return call_db(call, status);
     json_t *budget = budget_json(account);
     json_object_set_new(budget, "buys", buys_json(-1, answers, -1));
-    call_header(call, "ETag", "\"%lld\"", (long long)revision);
+    revision_show(call, revision);
     return call_reply_json(call, http_status, budget);
-}
-
-/* True when If-Match is "*", or a list of entity tags (RFC 9110, section 13.1.1) with that of
- * REVISION. A weak tag matches nothing. */
-static bool revision_matches(const char *header, int64_t revision)
-{
-    char tag[32];
-    size_t size = (size_t)snprintf(tag, sizeof tag, "\"%lld\"", (long long)revision);
-    bool found = strcmp(header, "*") == 0;
-    for (const char *at = header; !found && *at;) {
-        at += strspn(at, " \t,");
-        size_t length = strncmp(at, "W/", 2) == 0 ? 2 : 0;
-        const char *end = at[length] == '"' ? strchr(at + length + 1, '"') : NULL;
-        if (!end)
-            return false;
-        length = (size_t)(end + 1 - at);
-        found = length == size && memcmp(at, tag, size) == 0;
-        at += length;
-        if (*at && !strchr(" \t,", *at))
-            return false;
-    }
-    return found;
 }
 
 static enum problem budget_change(struct call *call, const struct teacher_client_row *standing,
                                   const struct grant *grant)
 {
-    const char *match = call_request_header(call, "If-Match");
-    if (!match) {
-        return call_problem(call, PROBLEM_PRECONDITION_REQUIRED,
-                            "The client has a budget: send its ETag as If-Match to change it.");
-    }
-    int64_t expected = 0, revision = 0; /* no budget has revision 0 */
-    if (revision_matches(match, standing->revision))
-        expected = standing->revision;
+    int64_t revision = 0;
+    enum problem problem = revision_check(call, "budget", standing->revision);
+    if (problem != PROBLEM_NONE)
+        return problem;
     struct ledger_outcome outcome = {.verdict = LEDGER_OK};
     struct ledger_account account;
-    enum db_status status =
-        grant_change(call, standing, expected, grant, &outcome.verdict, &account, &revision);
-    if (status == DB_NONE) {
-        return call_problem(call, PROBLEM_PRECONDITION_FAILED,
-                            "The budget has changed since: its ETag is \"%lld\".",
-                            (long long)standing->revision);
-    }
-    if (status != DB_OK)
-        return call_db(call, status);
+    enum db_status status = grant_change(call, standing, standing->revision, grant,
+                                         &outcome.verdict, &account, &revision);
+    if (status != DB_OK) /* this transaction has read the revision */
+        return call_db(call, db_owed(status));
     if (outcome.verdict == LEDGER_OK)
         return reply_budget(call, 200, &account, revision);
     return refusal_make(call, &outcome, NULL);

@@ -151,6 +151,37 @@ static const char endings_fixed[] =
     " BEGIN SELECT RAISE(ABORT, 'what ended does not begin again'); END";
 static const char teachers_by_policy[] = "CREATE INDEX teachers_by_policy ON teachers (policy)";
 
+/* Names of policies: the newest revision holds, and none is changed or removed. */
+static const char create_policy_names[] = "CREATE TABLE policy_names ("
+                                          " owner TEXT NOT NULL,"
+                                          " name TEXT NOT NULL,"
+                                          " revision INTEGER NOT NULL,"
+                                          " policy TEXT NOT NULL REFERENCES policies (id),"
+                                          " client TEXT NOT NULL,"
+                                          " moved_ms INTEGER NOT NULL,"
+                                          " PRIMARY KEY (name, owner, revision)) STRICT,"
+                                          " WITHOUT ROWID";
+static const char names_by_policy[] =
+    "CREATE INDEX policy_names_by_policy ON policy_names (policy)";
+static const char names_by_owner[] =
+    "CREATE INDEX policy_names_by_owner ON policy_names (owner, name, revision)";
+static const char names_stay[] =
+    "CREATE TRIGGER policy_names_stay BEFORE DELETE ON policy_names"
+    " BEGIN SELECT RAISE(ABORT, 'what a name meant is never forgotten'); END";
+static const char names_fixed[] =
+    "CREATE TRIGGER policy_names_fixed BEFORE UPDATE ON policy_names"
+    " BEGIN SELECT RAISE(ABORT, 'what a name meant is never forgotten'); END";
+static const char versions_fixed[] =
+    "CREATE TRIGGER policy_versions_fixed BEFORE INSERT ON policy_names WHEN NEW.revision > 1"
+    " AND substr(NEW.name, instr(NEW.name, '@') + 1, 1) BETWEEN '0' AND '9'"
+    " BEGIN SELECT RAISE(ABORT, 'a version is never moved'); END";
+static const char create_grants[] = "CREATE TABLE policy_grants ("
+                                    " policy TEXT NOT NULL REFERENCES policies (id),"
+                                    " client TEXT NOT NULL,"
+                                    " granted_by TEXT NOT NULL,"
+                                    " granted_ms INTEGER NOT NULL,"
+                                    " PRIMARY KEY (policy, client)) STRICT, WITHOUT ROWID";
+
 static const char *const tables[] = {
     "CREATE TABLE meta ("
     " name TEXT NOT NULL PRIMARY KEY,"
@@ -501,6 +532,15 @@ static const char *const tables[] = {
     endings_stay,
     endings_fixed,
     teachers_by_policy,
+
+    /* ---- what policies are called, and who may read them */
+    create_policy_names,
+    names_by_policy,
+    names_by_owner,
+    names_stay,
+    names_fixed,
+    versions_fixed,
+    create_grants,
     NULL,
 };
 
@@ -618,9 +658,11 @@ static const char *const to_tokens[] = {
     NULL,
 };
 
-/* Teachers and policies may end. */
+/* Teachers and policies may end; policies may have names and readers. */
 static const char *const to_names[] = {
-    create_endings, endings_stay, endings_fixed, teachers_by_policy, NULL,
+    create_endings,      endings_stay,    endings_fixed,  teachers_by_policy,
+    create_policy_names, names_by_policy, names_by_owner, names_stay,
+    names_fixed,         versions_fixed,  create_grants,  NULL,
 };
 
 static const char *const *const steps[] = {

@@ -50,7 +50,7 @@ Test(policies, are_imported_for_their_owner)
     expect_problem(fixture_ask(f, &ask), "not-found");
     ask.path = domain_path("/v1/policies/%s/weights", id);
     expect_problem(fixture_ask(f, &ask), "not-found");
-    expect_problem(fixture_get(f, "student", domain_path("/v1/policies/%s", id)), "forbidden");
+    expect_problem(fixture_get(f, "student", domain_path("/v1/policies/%s", id)), "not-found");
     expect_problem(
         fixture_get(f, "steward", domain_path("/v1/policies/%s/weights?format=pickle", id)),
         "validation");

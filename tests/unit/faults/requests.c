@@ -134,6 +134,19 @@ static bool uses_up(const struct route *route)
     return found;
 }
 
+/* POLICY is granted to the student alone, or to nobody. */
+static void renew_grant(struct play *p, const char *policy, bool granted)
+{
+    const char *student = fixture_client(p->f, "student");
+    const char *grants = domain_path("/v1/policies/%s/grants", policy);
+    fixture_delete(p->f, "steward", domain_path("%s/public", grants));
+    fixture_delete(p->f, "steward", domain_path("%s/%s", grants, student));
+    if (granted)
+        expect_status(
+            fixture_post(p->f, "steward", grants, domain_path("{\"client\":\"%s\"}", student)),
+            201);
+}
+
 static const char *id_for(struct play *p, const struct things *things, const struct route *route)
 {
     const struct {
@@ -148,6 +161,10 @@ static const char *id_for(struct play *p, const struct things *things, const str
                 {"/v1/q-releases/", things->q_release}};
     if (!strstr(route->pattern, "{id}"))
         return "";
+    if (strstr(route->pattern, "/grants")) {
+        renew_grant(p, things->policy, strcmp(route->method, "DELETE") == 0);
+        return things->policy;
+    }
     if (uses_up(route))
         return fresh_id(p, route);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)

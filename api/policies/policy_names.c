@@ -1,0 +1,226 @@
+/* Names of policies: versions that stay and aliases that move; a name in the place of an id. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/call/page.h"
+#include "api/call/revision.h"
+#include "api/json/json_text.h"
+#include "api/policies/policies.h"
+#include "storage/endings.h"
+#include "storage/policy_names.h"
+
+/* ---- a name in the place of an id */
+
+/* The policies that a name names to its owners, of which the caller may read one. */
+struct name_search {
+    struct call *call;
+    struct policy_row *row;
+    unsigned found;
+    enum db_status status;
+};
+
+/* Sets *OUT to whether the caller may read the policy ROW. */
+static enum db_status may_read(struct call *call, const struct policy_row *row, bool *out)
+{
+    bool deleted = false;
+    *out = call_owns(call, row->owner);
+    enum db_status status = endings_deleted(call->db, row->id, &deleted);
+    if (status == DB_OK && !deleted && !*out)
+        return policy_grants_allow(call->db, row->id, call->caller.id, out);
+    *out = *out && !deleted;
+    return status;
+}
+
+static bool see_named(void *context, const struct policy_name_row *name)
+{
+    struct name_search *search = context;
+    struct policy_row row;
+    bool may = false;
+    search->status = policies_find(search->call->db, name->policy, &row);
+    if (search->status == DB_OK)
+        search->status = may_read(search->call, &row, &may);
+    if (search->status != DB_OK || !may)
+        return search->status == DB_OK;
+    if (search->found++ == 0 || call_owns(search->call, name->owner))
+        *search->row = row;
+    if (!call_owns(search->call, name->owner))
+        return true;
+    search->found = 1; /* one's own name comes first */
+    return false;
+}
+
+static enum problem find_named(struct call *call, const char *name, struct policy_row *out)
+{
+    struct name_search search = {.call = call, .row = out};
+    enum db_status status = policy_names_everywhere(call->db, name, see_named, &search);
+    if (status == DB_OK)
+        status = search.status;
+    if (status == DB_OK && search.found == 0)
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
+    if (status == DB_OK && search.found > 1)
+        return call_problem(
+            call, PROBLEM_CONFLICT,
+            "Several stewards have granted you a policy of this name: give its id.");
+    return call_db(call, status);
+}
+
+/* Says which policy a name stood for: the path of this call with the id in its place. */
+static void show_place(struct call *call, const char *id)
+{
+    static const char base[] = "/v1/policies/{id}";
+    const char *pattern = call->route->pattern;
+    if (strcmp(call->route->method, "GET") == 0 && strncmp(pattern, base, sizeof base - 1) == 0)
+        call_header(call, "Content-Location", "/v1/policies/%s%s", id, pattern + sizeof base - 1);
+}
+
+enum problem policy_of_reader(struct call *call, const char *id, struct policy_row *out)
+{
+    bool may = false;
+    if (strchr(id, '@')) {
+        enum problem problem = find_named(call, id, out);
+        if (problem == PROBLEM_NONE)
+            show_place(call, out->id);
+        return problem;
+    }
+    enum db_status status = policies_find(call->db, id, out);
+    if (status == DB_OK)
+        status = may_read(call, out, &may);
+    if (status == DB_NONE || (status == DB_OK && !may))
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
+    return call_db(call, status);
+}
+
+enum problem policy_of_owner(struct call *call, const char *id, struct policy_row *out)
+{
+    enum problem problem = policy_of_reader(call, id, out);
+    if (problem == PROBLEM_NONE && !call_owns(call, out->owner))
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
+    return problem;
+}
+
+/* ---- as JSON */
+
+static json_t *name_json(const struct policy_name_row *row)
+{
+    return json_pack("{s:s, s:s, s:I, s:o, s:s}", "name", row->name, "policy", row->policy,
+                     "revision", (json_int_t)row->revision, "moved_at", json_time(row->moved_ms),
+                     "moved_by", row->client);
+}
+
+static bool add_name(void *context, const struct policy_name_row *row)
+{
+    json_array_append_new(context, json_string(row->name));
+    return true;
+}
+
+enum db_status policy_names_json(struct db *db, const char *policy, json_t **out)
+{
+    *out = json_array();
+    return policy_names_of(db, policy, add_name, *out);
+}
+
+struct moves {
+    json_t *list;
+    char from[ID_SIZE];
+};
+
+static bool add_move(void *context, const struct policy_name_row *row)
+{
+    struct moves *moves = context;
+    json_array_append_new(moves->list,
+                          json_pack("{s:o, s:s, s:o, s:s}", "at", json_time(row->moved_ms), "by",
+                                    row->client, "from", json_text_or_null(moves->from), "to",
+                                    row->policy));
+    memcpy(moves->from, row->policy, ID_SIZE);
+    return true;
+}
+
+/* ---- giving names */
+
+/* Fills ROW with the present meaning of NAME to the caller; revision 0: it has none. */
+static enum problem find_own_name(struct call *call, const char *name, struct policy_name_row *row)
+{
+    *row = (struct policy_name_row){.revision = 0};
+    if (!policy_name_valid(name))
+        return call_problem(call, PROBLEM_NOT_FOUND,
+                            "A name is like treatment@2 or treatment@current: lower-case letters, "
+                            "digits and \"._-\".");
+    return call_db(call, db_optional(policy_names_find(call->db, call->caller.id, name, row)));
+}
+
+/* Refuses to change what NOW says, but for an alias whose revision the caller has read. */
+static enum problem check_move(struct call *call, const struct policy_name_row *now)
+{
+    if (policy_name_is_version(now->name))
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "%s names the policy %s for ever: a version is never moved.", now->name,
+                            now->policy);
+    return revision_check(call, "alias", now->revision);
+}
+
+static enum problem reply_name(struct call *call, int status, const struct policy_name_row *row)
+{
+    revision_show(call, row->revision);
+    return call_reply_json(call, status, name_json(row));
+}
+
+enum problem api_policies_name(struct call *call)
+{
+    const char *name = call_parameter(call, "name");
+    struct policy_row policy;
+    struct policy_name_row now;
+    enum problem problem = policy_of_owner(call, call_parameter(call, "id"), &policy);
+    if (problem == PROBLEM_NONE)
+        problem = find_own_name(call, name, &now);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    if (now.revision > 0 && strcmp(now.policy, policy.id) == 0)
+        return reply_name(call, 200, &now);
+    if (now.revision > 0 && (problem = check_move(call, &now)) != PROBLEM_NONE)
+        return problem;
+    struct policy_name_row next = {.revision = now.revision + 1, .moved_ms = call->now_ms};
+    memcpy(next.owner, call->caller.id, ID_SIZE);
+    memcpy(next.policy, policy.id, ID_SIZE);
+    memcpy(next.client, call->caller.id, ID_SIZE);
+    snprintf(next.name, sizeof next.name, "%s", name);
+    enum db_status status = policy_names_move(call->db, &next);
+    if (status != DB_OK) /* this transaction has looked for the revision before */
+        return call_db(call, db_owed(status));
+    return reply_name(call, next.revision == 1 ? 201 : 200, &next);
+}
+
+/* ---- showing names */
+
+static bool name_list_one(void *page, const struct policy_name_row *row)
+{
+    return page_add(page, name_json(row), row->name);
+}
+
+enum problem api_policy_names_list(struct call *call)
+{
+    struct page page;
+    enum problem problem = page_read(call, &page);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return page_end(&page, policy_names_list(call->db, call->caller.id, page.after, page.limit,
+                                             name_list_one, &page));
+}
+
+enum problem api_policy_names_get(struct call *call)
+{
+    struct policy_name_row row;
+    struct moves moves = {.list = call_own(call, json_array())};
+    enum problem problem = find_own_name(call, call_parameter(call, "name"), &row);
+    if (problem == PROBLEM_NONE && row.revision == 0)
+        problem = call_problem(call, PROBLEM_NOT_FOUND, "There is no such name.");
+    if (problem != PROBLEM_NONE)
+        return problem;
+    enum db_status status =
+        policy_names_moves(call->db, call->caller.id, row.name, add_move, &moves);
+    if (status != DB_OK)
+        return call_db(call, status);
+    json_t *json = name_json(&row);
+    json_object_set(json, "moves", moves.list);
+    revision_show(call, row.revision);
+    return call_reply_json(call, 200, json);
+}

@@ -1,0 +1,138 @@
+/* Names of policies are rows that are only added; the newest of a name holds. */
+#include "storage/policy_names.h"
+
+#include <string.h>
+
+#include "storage/db/listing.h"
+#include "storage/db/table.h"
+
+#define LETTERS "abcdefghijklmnopqrstuvwxyz0123456789"
+
+static const struct column name_columns[] = {
+    COLUMN(policy_name_row, owner, TEXT),       COLUMN(policy_name_row, name, TEXT),
+    COLUMN(policy_name_row, revision, INTEGER), COLUMN(policy_name_row, policy, TEXT),
+    COLUMN(policy_name_row, client, TEXT),      COLUMN(policy_name_row, moved_ms, INTEGER),
+};
+
+static const struct table names_table =
+    TABLE("policy_names", policy_name_row, name_columns, TABLE_ALL(name_columns));
+
+/* The rows that hold. */
+#define NEWEST                                                                                     \
+    " revision = (SELECT max(n.revision) FROM policy_names n"                                      \
+    " WHERE n.owner = policy_names.owner AND n.name = policy_names.name)"
+
+/* The length of the part of NAME that may stand at its beginning; 0: none. */
+static size_t name_part(const char *name)
+{
+    if (!*name || !strchr(LETTERS, *name))
+        return 0;
+    return strspn(name, LETTERS "._-");
+}
+
+bool policy_name_valid(const char *name)
+{
+    size_t first = name_part(name);
+    if (first == 0 || name[first] != '@' || strlen(name) >= POLICY_NAME_SIZE)
+        return false;
+    size_t second = name_part(name + first + 1);
+    return second > 0 && name[first + 1 + second] == '\0';
+}
+
+bool policy_name_is_version(const char *name)
+{
+    char first = strchr(name, '@')[1];
+    return first >= '0' && first <= '9';
+}
+
+enum db_status policy_names_find(struct db *db, const char *owner, const char *name,
+                                 struct policy_name_row *out)
+{
+    return table_find(db, &names_table,
+                      "WHERE owner = $1 AND name = $2 ORDER BY revision DESC LIMIT 1",
+                      DB_VALUES(db_text(owner), db_text(name)), out);
+}
+
+enum db_status policy_names_move(struct db *db, const struct policy_name_row *row)
+{
+    return table_insert(db, &names_table, row, NULL, 0);
+}
+
+TABLE_SHOW(show_name, policy_name_row);
+
+enum db_status policy_names_list(struct db *db, const char *owner, const char *after,
+                                 unsigned limit, policy_name_fn *each, void *context)
+{
+    struct show_name list = {each, context};
+    return table_list(
+        db, &names_table, "WHERE owner = $1 AND name > $2 AND" NEWEST " ORDER BY name LIMIT $3",
+        DB_VALUES(db_text(owner), db_text_or_empty(after), db_integer(limit)), show_name, &list);
+}
+
+enum db_status policy_names_everywhere(struct db *db, const char *name, policy_name_fn *each,
+                                       void *context)
+{
+    struct show_name list = {each, context};
+    return table_list(db, &names_table, "WHERE name = $1 AND" NEWEST " ORDER BY owner",
+                      DB_VALUES(db_text(name)), show_name, &list);
+}
+
+enum db_status policy_names_moves(struct db *db, const char *owner, const char *name,
+                                  policy_name_fn *each, void *context)
+{
+    struct show_name list = {each, context};
+    return table_list(db, &names_table, "WHERE owner = $1 AND name = $2 ORDER BY revision",
+                      DB_VALUES(db_text(owner), db_text(name)), show_name, &list);
+}
+
+enum db_status policy_names_of(struct db *db, const char *policy, policy_name_fn *each,
+                               void *context)
+{
+    struct show_name list = {each, context};
+    return table_list(db, &names_table, "WHERE policy = $1 AND" NEWEST " ORDER BY name",
+                      DB_VALUES(db_text(policy)), show_name, &list);
+}
+
+/* ---- grants */
+
+static const struct column grant_columns[] = {
+    COLUMN(policy_grant, policy, TEXT),
+    COLUMN(policy_grant, client, TEXT),
+    COLUMN(policy_grant, granted_by, TEXT),
+    COLUMN(policy_grant, granted_ms, INTEGER),
+};
+
+static const struct table grants_table =
+    TABLE("policy_grants", policy_grant, grant_columns, TABLE_ALL(grant_columns));
+
+enum db_status policy_grants_insert(struct db *db, const struct policy_grant *grant)
+{
+    return table_insert(db, &grants_table, grant, NULL, 0);
+}
+
+enum db_status policy_grants_delete(struct db *db, const char *policy, const char *client)
+{
+    return db_change(db, "DELETE FROM policy_grants WHERE policy = $1 AND client = $2",
+                     DB_VALUES(db_text(policy), db_text(client)));
+}
+
+enum db_status policy_grants_allow(struct db *db, const char *policy, const char *client, bool *out)
+{
+    enum db_status status =
+        db_one(db,
+               "SELECT 1 FROM policy_grants WHERE policy = $1 "
+               "AND client IN ($2, '" POLICY_PUBLIC "') LIMIT 1",
+               DB_VALUES(db_text(policy), db_text(client)), listing_ignore, NULL);
+    *out = status == DB_OK;
+    return db_optional(status);
+}
+
+TABLE_SHOW(show_grant, policy_grant);
+
+enum db_status policy_grants_list(struct db *db, const char *policy, policy_grant_fn *each,
+                                  void *context)
+{
+    struct show_grant list = {each, context};
+    return table_list(db, &grants_table, "WHERE policy = $1 ORDER BY client",
+                      DB_VALUES(db_text(policy)), show_grant, &list);
+}

@@ -1,0 +1,81 @@
+/* Names of policies, treatment@2 and treatment@current, and who may read released ones.
+ *
+ * A name belongs to its owner. Behind the @ a version begins with a digit and names one policy for
+ * ever; any other is an alias, which its owner moves. Each move is a row that stays. */
+#ifndef TACET_STORAGE_POLICY_NAMES_H
+#define TACET_STORAGE_POLICY_NAMES_H
+
+#include "storage/db/db.h"
+#include "storage/db/id.h"
+
+#define POLICY_NAME_SIZE 112 /* bytes, with the NUL */
+
+struct policy_name_row {
+    char owner[ID_SIZE];
+    char name[POLICY_NAME_SIZE];
+    int64_t revision; /* 1, 2, ...: the newest holds */
+    char policy[ID_SIZE];
+    char client[ID_SIZE]; /* who moved it */
+    int64_t moved_ms;
+};
+
+/* True when NAME has the form of a name: lower-case letters, digits and "._-" on both sides of one
+ * @, beginning with a letter or digit. */
+bool policy_name_valid(const char *name);
+
+/* True when the valid NAME is a version's. */
+bool policy_name_is_version(const char *name);
+
+/* What OWNER's NAME names now. DB_NONE: nothing. */
+enum db_status policy_names_find(struct db *db, const char *owner, const char *name,
+                                 struct policy_name_row *out);
+
+/* Stores one more revision of a name. DB_NONE: it has this revision. */
+enum db_status policy_names_move(struct db *db, const struct policy_name_row *row);
+
+typedef bool policy_name_fn(void *context, const struct policy_name_row *row);
+
+/* Shows what the names of OWNER name now, in order, from after the name AFTER (NULL: the first). */
+enum db_status policy_names_list(struct db *db, const char *owner, const char *after,
+                                 unsigned limit, policy_name_fn *each, void *context);
+
+/* Shows what NAME names now to each of its owners. */
+enum db_status policy_names_everywhere(struct db *db, const char *name, policy_name_fn *each,
+                                       void *context);
+
+/* Shows all revisions of a name, oldest first. */
+enum db_status policy_names_moves(struct db *db, const char *owner, const char *name,
+                                  policy_name_fn *each, void *context);
+
+/* Shows the names that POLICY has now. */
+enum db_status policy_names_of(struct db *db, const char *policy, policy_name_fn *each,
+                               void *context);
+
+/* ---- who may read a released policy */
+
+#define POLICY_PUBLIC "public" /* in the place of a client: every client */
+
+struct policy_grant {
+    char policy[ID_SIZE];
+    char client[ID_SIZE];
+    char granted_by[ID_SIZE];
+    int64_t granted_ms;
+};
+
+/* DB_NONE: it is granted already. */
+enum db_status policy_grants_insert(struct db *db, const struct policy_grant *grant);
+
+/* DB_NONE: there is no such grant. */
+enum db_status policy_grants_delete(struct db *db, const char *policy, const char *client);
+
+/* Sets *OUT to whether CLIENT, or every client, may read POLICY. */
+enum db_status policy_grants_allow(struct db *db, const char *policy, const char *client,
+                                   bool *out);
+
+typedef bool policy_grant_fn(void *context, const struct policy_grant *grant);
+
+/* Shows all grants of POLICY, in the order of their clients. */
+enum db_status policy_grants_list(struct db *db, const char *policy, policy_grant_fn *each,
+                                  void *context);
+
+#endif

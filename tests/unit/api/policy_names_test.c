@@ -1,0 +1,200 @@
+/* Names of policies stay or move, each move is kept, and a name stands where an id may; released
+ * policies are read by whom their owner lets. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/unit/api/domain.h"
+
+static struct fixture *f;
+static char first[64], second[64]; /* policies of the steward, the first of them released */
+
+static void open_policies(void)
+{
+    f = fixture_open();
+    struct response *job = domain_run(f, domain_plain_job(domain_sealed(f, "public", 4), 4));
+    strcpy(first, response_text(job, "/policy"));
+    strcpy(second, domain_policy(f));
+}
+
+static void close_policies(void)
+{
+    fixture_close(f);
+}
+
+TestSuite(policy_names, .init = open_policies, .fini = close_policies);
+
+static const char *of(const char *id, const char *rest)
+{
+    return domain_path("/v1/policies/%s%s", id, rest);
+}
+
+static struct response *give(const char *policy, const char *name, const char *match)
+{
+    struct ask ask = {.method = "PUT",
+                      .path = domain_path("/v1/policies/%s/names/%s", policy, name),
+                      .token = fixture_token(f, "steward")};
+    if (match) {
+        ask.headers[0][0] = "If-Match";
+        ask.headers[0][1] = match;
+    }
+    return fixture_ask(f, &ask);
+}
+
+static struct response *get_as(const char *token, const char *path)
+{
+    return fixture_ask(f, &(struct ask){.path = path, .token = token});
+}
+
+Test(policy_names, a_version_stays_and_an_alias_moves_and_every_move_is_kept)
+{
+    expect_status(give(first, "treatment@1", NULL), 201);
+    expect_status(give(first, "treatment@1", NULL), 200);
+    expect_problem(give(second, "treatment@1", "\"1\""), "conflict");
+    expect_status(give(second, "treatment@2", NULL), 201);
+    struct response *alias = give(first, "treatment@current", NULL);
+    expect_status(alias, 201);
+    cr_expect_str_eq(response_header(alias, "ETag"), "\"1\"");
+    expect_problem(give(second, "treatment@current", NULL), "precondition-required");
+    expect_problem(give(second, "treatment@current", "\"2\""), "precondition-failed");
+    struct response *moved = give("treatment@2", "treatment@current", "\"1\"");
+    expect_status(moved, 200);
+    cr_expect_str_eq(response_text(moved, "/policy"), second);
+    expect_problem(give(first, "treatment@current", "\"1\""), "precondition-failed");
+    struct response *shown = fixture_get(f, "steward", "/v1/policy-names/treatment@current");
+    expect_status(shown, 200);
+    cr_expect_str_eq(response_header(shown, "ETag"), "\"2\"");
+    cr_expect_eq(json_array_size(response_at(shown, "/moves")), 2);
+    cr_expect_str_eq(response_text(shown, "/moves/1/from"), first);
+    cr_expect_str_eq(response_text(shown, "/moves/1/to"), second);
+    cr_expect_str_eq(response_text(shown, "/moves/1/by"), fixture_client(f, "steward"));
+    struct response *list = fixture_get(f, "steward", "/v1/policy-names");
+    cr_expect_eq(json_array_size(response_at(list, "/items")), 3);
+    cr_expect_str_eq(response_text(list, "/items/0/name"), "treatment@1");
+    struct response *policy = fixture_get(f, "steward", of(second, ""));
+    cr_expect_eq(json_array_size(response_at(policy, "/names")), 2);
+}
+
+Test(policy_names, a_name_stands_where_an_id_may)
+{
+    expect_status(give(first, "treatment@current", NULL), 201);
+    struct response *shown = fixture_get(f, "steward", of("treatment@current", ""));
+    expect_status(shown, 200);
+    cr_expect_str_eq(response_text(shown, "/id"), first);
+    cr_expect_str_eq(response_header(shown, "Content-Location"), of(first, ""));
+    struct response *weights =
+        fixture_get(f, "steward", of("treatment@current", "/weights?format=json"));
+    expect_status(weights, 200);
+    cr_expect_str_eq(response_header(weights, "Content-Location"), of(first, "/weights"));
+    expect_status(
+        fixture_post(f, "steward", of("treatment@current", "/actions"), "{\"states\":[[0,0,0,0]]}"),
+        200);
+    struct response *teacher =
+        fixture_post(f, "steward", "/v1/teachers", domain_teacher("treatment@current", 8, 2));
+    expect_status(teacher, 201);
+    cr_expect_str_eq(response_text(teacher, "/policy"), first);
+    struct response *job =
+        fixture_post(f, "steward", "/v1/jobs",
+                     "{\"algorithm\":\"evaluate\",\"policy\":\"treatment@current\",\"evaluate\":{"
+                     "\"environment\":\"cartpole\",\"episodes\":2,\"max_episode_steps\":5}}");
+    expect_status(job, 202);
+    expect_status(give(second, "treatment@current", "\"1\""), 200); /* the job keeps its policy */
+    cr_expect_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    cr_expect_str_eq(response_text(domain_job(f, job), "/state"), "succeeded");
+    static const char *const malformed[] = {"Treatment@1", "a@", "@a", "a", "a@b@c", "a@b%20c"};
+    for (size_t i = 0; i < sizeof malformed / sizeof malformed[0]; i++)
+        expect_problem(give(first, malformed[i], NULL), "not-found");
+}
+
+Test(policy_names, a_name_is_its_owners_alone)
+{
+    const char *other = fixture_new_token(f, "steward");
+    expect_status(give(first, "treatment@1", NULL), 201);
+    expect_problem(get_as(other, of("treatment@1", "")), "not-found");
+    expect_problem(get_as(other, "/v1/policy-names/treatment@1"), "not-found");
+    cr_expect_eq(json_array_size(response_at(get_as(other, "/v1/policy-names"), "/items")), 0);
+    struct ask ask = {.method = "PUT", .path = of(first, "/names/mine@1"), .token = other};
+    expect_problem(fixture_ask(f, &ask), "not-found");
+}
+
+Test(policy_names, an_alias_keeps_its_policy_from_being_deleted_and_a_version_does_not)
+{
+    expect_status(give(second, "treatment@1", NULL), 201);
+    expect_status(give(second, "treatment@current", NULL), 201);
+    struct response *refused = fixture_delete(f, "steward", of(second, ""));
+    expect_problem(refused, "conflict");
+    cr_expect_str_eq(response_text(refused, "/used_by/alias"), "treatment@current");
+    expect_status(give(first, "treatment@current", "\"1\""), 200);
+    expect_status(fixture_delete(f, "steward", of(second, "")), 204);
+    expect_problem(fixture_get(f, "steward", of("treatment@1", "")), "not-found");
+    expect_problem(give(first, "treatment@1", NULL), "conflict"); /* it meant another */
+}
+
+/* ---- readers */
+
+static struct response *grant(const char *policy, const char *body)
+{
+    return fixture_post(f, "steward", of(policy, "/grants"), body);
+}
+
+static void expect_reads(const char *token, bool reads)
+{
+    static const char *const views[] = {"", "/weights?format=json"};
+    for (size_t i = 0; i < 2; i++) {
+        struct response *told = get_as(token, of(first, views[i]));
+        cr_expect_eq(told->status, reads ? 200 : 404, "%s: %s", views[i], told->body);
+        struct response *named = get_as(token, of("treatment@current", views[i]));
+        cr_expect_eq(named->status, reads ? 200 : 404, "%s: %s", views[i], named->body);
+    }
+    struct ask ask = {
+        .path = of(first, "/actions"), .token = token, .body = "{\"states\":[[0,0,0,0]]}"};
+    cr_expect_eq(fixture_ask(f, &ask)->status, reads ? 200 : 404);
+    cr_expect_eq(json_array_size(response_at(get_as(token, "/v1/policies"), "/items")),
+                 reads ? 1 : 0);
+}
+
+Test(policy_names, a_released_policy_is_read_by_whom_it_is_granted)
+{
+    const char *student = fixture_token(f, "student"), *other = fixture_new_token(f, "student");
+    const char *to_student = domain_path("{\"client\":\"%s\"}", fixture_client(f, "student"));
+    expect_status(give(first, "treatment@current", NULL), 201);
+    expect_reads(student, false);
+    struct response *made = grant(first, to_student);
+    expect_status(made, 201);
+    expect_problem(grant(first, to_student), "conflict");
+    expect_reads(student, true);
+    expect_reads(other, false);
+    struct response *shown = get_as(student, of(first, ""));
+    cr_expect(json_is_null(response_at(shown, "/dataset")), "%s", shown->body);
+    cr_expect(json_is_null(response_at(shown, "/job")));
+    cr_expect(json_is_false(response_at(shown, "/owned")));
+    cr_expect_str_eq(response_text(shown, "/visibility"), "granted");
+    expect_problem(fixture_delete(f, "student", of(first, "")), "forbidden");
+    expect_status(fixture_delete(f, "steward", response_header(made, "Location")), 204);
+    expect_reads(student, false);
+}
+
+Test(policy_names, a_public_policy_is_read_by_every_token_and_by_none_without)
+{
+    expect_status(give(first, "treatment@current", NULL), 201);
+    expect_status(grant(first, "{\"public\":true}"), 201);
+    static const char *const roles[] = {"student", "contributor", "agent", "auditor", "admin"};
+    for (size_t i = 0; i < sizeof roles / sizeof roles[0]; i++)
+        expect_reads(fixture_token(f, roles[i]), true);
+    expect_problem(get_as(NULL, of(first, "")), "unauthorized");
+    struct response *grants = fixture_get(f, "steward", of(first, "/grants"));
+    cr_expect_str_eq(response_text(grants, "/items/0/client"), "public");
+    cr_expect_str_eq(response_text(fixture_get(f, "steward", of(first, "")), "/visibility"),
+                     "public");
+    expect_status(fixture_delete(f, "steward", of(first, "/grants/public")), 204);
+    expect_reads(fixture_token(f, "student"), false);
+}
+
+Test(policy_names, what_is_not_released_is_granted_to_nobody)
+{
+    struct response *job = domain_run(f, domain_unprotected_job(domain_sealed(f, "private", 4), 4));
+    expect_problem(grant(response_text(job, "/policy"), "{\"public\":true}"), "not-released");
+    expect_problem(grant(second, "{\"public\":true}"), "not-released"); /* imported */
+    expect_invalid(grant(first, "{\"client\":\"cli_nobody\"}"), "/client");
+    expect_invalid(grant(first, "{}"), "");
+}
