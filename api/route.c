@@ -4,6 +4,7 @@
 #include "api/books/accounts.h"
 #include "api/books/client_tokens.h"
 #include "api/books/clients.h"
+#include "api/books/limits.h"
 #include "api/call/certificates.h"
 #include "api/call/health.h"
 #include "api/data/datasets.h"
@@ -48,8 +49,15 @@ static const struct route routes[] = {
     /* accounts.h */
     {"GET", "/v1/ledger/accounts", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AGENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, PAGED, NULL, api_accounts_list, "Lists budgets: a steward's own, a student's or agent's own, or all for an auditor."},
     {"GET", "/v1/ledger/accounts/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AGENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_accounts_get, "Shows one budget."},
+    {"PATCH", "/v1/ledger/accounts/{id}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_accounts_patch, "Changes the limit of an account, with a reason."},
     {"GET", "/v1/ledger/accounts/{id}/entries", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AGENT | ROLE_AUDITOR, 0, BODY_NONE, PAGED, NULL, api_accounts_entries, "Lists the entries of an account in their order."},
     {"POST", "/v1/ledger:verify", POOL, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_READS, BODY_NONE, "", NULL, api_ledger_verify, "Recomputes every balance and every hash from the entries."},
+
+    /* limits.h */
+    {"GET", "/v1/limit-changes", BATCH, ROLE_STEWARD | ROLE_AUDITOR, 0, BODY_NONE, "status " PAGED, NULL, api_limit_changes_list, "Lists changes of limits that two stewards decide."},
+    {"GET", "/v1/limit-changes/{id}", BATCH, ROLE_STEWARD | ROLE_AUDITOR, 0, BODY_NONE, "", NULL, api_limit_changes_get, "Shows a change of a limit."},
+    {"POST", "/v1/limit-changes/{id}:approve", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_limit_changes_approve, "Makes the change, as the second steward."},
+    {"POST", "/v1/limit-changes/{id}:decline", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_limit_changes_decline, "Declines the change, or takes it back."},
 
     /* accounting.h */
     {"POST", "/v1/accounting:compose", PLAN, ROLE_ANY, ROUTE_READS, BODY_JSON, "", NULL, api_accounting_compose, "Says what a tree of events costs; stores nothing."},

@@ -132,9 +132,10 @@ enum db_status teachers_set_payer(struct db *db, const char *dataset, const char
 /* ---- clients of a teacher */
 
 static const struct column standing_columns[] = {
-    COLUMN(teacher_client_row, teacher, TEXT),     COLUMN(teacher_client_row, client, TEXT),
-    COLUMN(teacher_client_row, account, TEXT),     COLUMN(teacher_client_row, rollout, INTEGER),
-    COLUMN(teacher_client_row, revision, INTEGER),
+    COLUMN(teacher_client_row, teacher, TEXT),
+    COLUMN(teacher_client_row, client, TEXT),
+    COLUMN(teacher_client_row, account, TEXT),
+    COLUMN(teacher_client_row, rollout, INTEGER),
 };
 
 static const struct table standings_table =
@@ -165,14 +166,4 @@ enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, 
                          "WHERE teacher = $1 AND client = $2 RETURNING rollout",
                          DB_VALUES(db_text(teacher), db_text(client)), listing_integer,
                          out_rollout);
-}
-
-enum db_status teachers_client_revise(struct db *db, const char *teacher, const char *client,
-                                      int64_t expected, int64_t *out_revision)
-{
-    return db_change_one(db,
-                         "UPDATE teacher_clients SET revision = revision + 1 WHERE teacher = $1 "
-                         "AND client = $2 AND revision = $3 RETURNING revision",
-                         DB_VALUES(db_text(teacher), db_text(client), db_integer(expected)),
-                         listing_integer, out_revision);
 }

@@ -63,7 +63,6 @@ struct teacher_client_row {
     char teacher[ID_SIZE], client[ID_SIZE];
     char account[ID_SIZE]; /* what the client spends from */
     int64_t rollout;       /* 0, 1, ...: the vanishing schedule's position */
-    int64_t revision;      /* 1, 2, ...: of the grant, for If-Match */
 };
 
 /* Lets ACCOUNT pay for the teachers of DATASET whose answers its account pays for, from now on; the
@@ -73,15 +72,11 @@ enum db_status teachers_set_payer(struct db *db, const char *dataset, const char
 /* DB_NONE: the client has no account with this teacher yet. */
 enum db_status teachers_client_find(struct db *db, const char *teacher, const char *client,
                                     struct teacher_client_row *out);
-/* Gives CLIENT an account, roll-out 0 and revision 1. DB_NONE: it has one. */
+/* Gives CLIENT an account, roll-out 0. DB_NONE: it has one. */
 enum db_status teachers_client_insert(struct db *db, const char *teacher, const char *client,
                                       const char *account, int64_t now_ms);
 /* Next roll-out; *OUT_ROLLOUT is its number. DB_NONE: no account. */
 enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, const char *client,
                                             int64_t *out_rollout);
-/* Counts one change of the grant if its revision is still EXPECTED; *OUT_REVISION is the new one.
- * DB_NONE: it is not, or there is none. The caller changes the limit in the same transaction. */
-enum db_status teachers_client_revise(struct db *db, const char *teacher, const char *client,
-                                      int64_t expected, int64_t *out_revision);
 
 #endif

@@ -8,10 +8,12 @@
 #include "api/books/buys.h"
 #include "api/call/budget.h"
 #include "api/call/page.h"
+#include "api/call/revision.h"
 #include "api/data/datasets.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 #include "storage/ledger/ledger_verify.h"
+#include "storage/limit_changes.h"
 
 static json_t *hash_json(const unsigned char hash[LEDGER_HASH_SIZE])
 {
@@ -20,7 +22,7 @@ static json_t *hash_json(const unsigned char hash[LEDGER_HASH_SIZE])
     return json_string(hex);
 }
 
-static json_t *account_json(const struct ledger_account *account)
+json_t *account_json(const struct ledger_account *account)
 {
     json_t *units = json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)account->limit_units, "spent",
@@ -54,10 +56,9 @@ enum problem api_accounts_list(struct call *call)
         &page, ledger_list(call->db, owner, client, page.after, page.limit, add_account, &page));
 }
 
-/* Finds the account {id} if the caller may know of it: its owner, its client, an auditor. */
-static enum problem find_account(struct call *call, struct ledger_account *out)
+enum problem account_of_call(struct call *call, const char *id, struct ledger_account *out)
 {
-    enum db_status status = ledger_find(call->db, call_parameter(call, "id"), out);
+    enum db_status status = ledger_find(call->db, id, out);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
     const char *me = call->caller.id;
@@ -68,23 +69,29 @@ static enum problem find_account(struct call *call, struct ledger_account *out)
     return call_problem(call, PROBLEM_NOT_FOUND, "There is no such account.");
 }
 
-/* Answers with BUDGET (taken) and what the rest of ACCOUNT buys. */
-static enum problem reply_with_buys(struct call *call, const struct ledger_account *account,
-                                    json_t *budget)
+enum problem account_reply(struct call *call, const struct ledger_account *account, json_t *budget)
 {
+    struct ledger_limits limits;
+    int64_t approvals = 1;
     enum db_status status = buys_add(call, account, call_own(call, budget));
+    if (status == DB_OK)
+        status = db_owed(ledger_limits(call->db, account->id, &limits));
+    if (status == DB_OK)
+        status = limit_approvals(call->db, account->id, &approvals);
     if (status != DB_OK)
         return call_db(call, status);
+    json_object_set_new(budget, "approvals", json_integer(approvals));
+    revision_show(call, limits.revision);
     return call_reply_json(call, 200, json_incref(budget));
 }
 
 enum problem api_accounts_get(struct call *call)
 {
     struct ledger_account account;
-    enum problem problem = find_account(call, &account);
+    enum problem problem = account_of_call(call, call_parameter(call, "id"), &account);
     if (problem != PROBLEM_NONE)
         return problem;
-    return reply_with_buys(call, &account, account_json(&account));
+    return account_reply(call, &account, account_json(&account));
 }
 
 enum problem api_datasets_budget(struct call *call)
@@ -101,11 +108,11 @@ enum problem api_datasets_budget(struct call *call)
     enum db_status status = ledger_find(call->db, row.account, &account);
     if (status != DB_OK)
         return call_db(call, status);
-    return reply_with_buys(call, &account, budget_json(&account));
+    return account_reply(call, &account, budget_json(&account));
 }
 
-/* Takes the text NAME out of EVENT: why a limit was set, and which request asked for it, are stored
- * in the event and shown as members of the entry. */
+/* Takes the text NAME out of EVENT: why a limit was set, which request or proposal asked for it,
+ * and who approved it, are stored in the event and shown as members of the entry. */
 static json_t *take_event_text(json_t *event, const char *name)
 {
     json_t *text = json_incref(json_object_get(event, name));
@@ -123,18 +130,20 @@ static json_t *entry_json(const struct ledger_entry *entry)
     if (!event)
         event = json_text_or_null(entry->event);
     json_t *reason = take_event_text(event, "reason"), *request = take_event_text(event, "request");
+    json_t *change = take_event_text(event, "change"),
+           *approver = take_event_text(event, "approved_by");
     json_t *effects =
         json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)entry->limit_units,
                   "spent", (json_int_t)entry->spent_units, "held", (json_int_t)entry->held_units,
                   "limit_delta", (json_int_t)entry->limit_delta, "spent_delta",
                   (json_int_t)entry->spent_delta, "held_delta", (json_int_t)entry->held_delta);
-    return json_pack("{s:s, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "account",
-                     entry->account, "sequence", (json_int_t)entry->sequence, "time",
+    return json_pack("{s:s, s:I, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                     "account", entry->account, "sequence", (json_int_t)entry->sequence, "time",
                      json_time(entry->time_ms), "kind", ledger_entry_kind_name(entry->kind),
                      "units", effects, "client", json_text_or_null(entry->client), "resource",
                      json_text_or_null(entry->resource), "reason", reason, "request", request,
-                     "event", event, "previous_hash", hash_json(entry->previous_hash), "hash",
-                     hash_json(entry->hash));
+                     "change", change, "approved_by", approver, "event", event, "previous_hash",
+                     hash_json(entry->previous_hash), "hash", hash_json(entry->hash));
 }
 
 static bool add_entry(void *page, const struct ledger_entry *entry)
@@ -154,7 +163,7 @@ enum problem api_accounts_entries(struct call *call)
         return problem;
     if (!page_after_number(&page, &after))
         return PROBLEM_VALIDATION;
-    if ((problem = find_account(call, &account)) != PROBLEM_NONE)
+    if ((problem = account_of_call(call, call_parameter(call, "id"), &account)) != PROBLEM_NONE)
         return problem;
     return page_end(&page,
                     ledger_entries(call->db, account.id, after, page.limit, add_entry, &page));

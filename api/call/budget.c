@@ -76,12 +76,78 @@ struct budget_sum budget_least(double order, int64_t units, int64_t delta_units,
     return least;
 }
 
+/* What a limit of DELTA sets aside: the part of the present one, so that the split of delta does
+ * not move with what is spent. */
+static int64_t aside_of(const struct ledger_account *account, double delta)
+{
+    if (delta == account->delta)
+        return account->limit_delta;
+    return (int64_t)floor((double)account->limit_delta * (delta / account->delta));
+}
+
+bool budget_limit_units(const struct ledger_account *account, double epsilon, double delta,
+                        int64_t *out_units, int64_t *out_delta)
+{
+    struct filter filter = {.limit_units = 0};
+    bool good = epsilon > 0 && delta > 0 && delta < 1;
+    if (good && !is_renyi(account))
+        good = ledger_units_down(epsilon, &filter.limit_units) &&
+               ledger_delta_down(delta, &filter.limit_delta);
+    else if (good && account->limit_delta > 0)
+        good = filter_open_aside(&filter, account->renyi_order, epsilon, delta,
+                                 aside_of(account, delta));
+    else if (good)
+        good = filter_open(&filter, account->renyi_order, epsilon, delta);
+    if (!good || filter.limit_units < 1)
+        return false;
+    *out_units = filter.limit_units;
+    *out_delta = filter.limit_delta;
+    return true;
+}
+
+/* The least limit of an account that sets a part of delta aside. */
+static struct budget_sum least_beside_aside(const struct ledger_account *account, int64_t units,
+                                            int64_t delta_units, double delta)
+{
+    double part = (double)delta_units / (double)account->limit_delta;
+    struct budget_sum least = {.delta = fmax(delta, round_up(account->delta * part))};
+    double converts = least.delta - ledger_delta_value(aside_of(account, least.delta));
+    least.epsilon = round_up(filter_epsilon(account->renyi_order, units, converts));
+    for (int i = 0; i < 10; i++) { /* both may be rounded below what is needed */
+        int64_t has = 0, has_delta = 0;
+        bool good = budget_limit_units(account, least.epsilon, least.delta, &has, &has_delta);
+        if (good && has >= units && has_delta >= delta_units)
+            break;
+        if (good && has_delta < delta_units)
+            least.delta = round_up(least.delta * (1 + 1e-6));
+        if (!good || has < units)
+            least.epsilon = round_up(fmax(least.epsilon, 1e-9) * (1 + 1e-6));
+    }
+    return least;
+}
+
+static struct budget_sum least_limit(const struct ledger_account *account, int64_t units,
+                                     int64_t delta_units, double delta)
+{
+    if (units < 1)
+        units = 1;
+    if (is_renyi(account) && account->limit_delta > 0)
+        return least_beside_aside(account, units, delta_units, delta);
+    return budget_least(account->renyi_order, units, delta_units, delta);
+}
+
+struct budget_sum budget_least_limit(const struct ledger_account *account, double delta)
+{
+    return least_limit(account, account->spent_units + account->held_units,
+                       account->spent_delta + account->held_delta, delta);
+}
+
 struct budget_sum budget_limit_for(const struct ledger_account *account, int64_t units,
                                    int64_t delta_units)
 {
     struct budget_sum least =
-        budget_least(account->renyi_order, account->spent_units + account->held_units + units,
-                     account->spent_delta + account->held_delta + delta_units, account->delta);
+        least_limit(account, account->spent_units + account->held_units + units,
+                    account->spent_delta + account->held_delta + delta_units, account->delta);
     least.epsilon = fmax(least.epsilon, account->epsilon);
     return least;
 }

@@ -170,12 +170,16 @@ static json_t *largest_json(const struct ledger_outcome *outcome,
 
 /* ---- asking for more */
 
-/* The request that a student sends so that PART can be paid; the steward's own is a grant. */
+/* The request that a student sends so that PART can be paid; the owner sets the limit. */
 static json_t *ask_json(const struct call *call, const struct ledger_part *part)
 {
     struct budget_sum limit =
         budget_limit_for(&part->account, part->requested_units, part->requested_delta);
     const char *teacher = part->account.resource;
+    if (part->account.kind != LEDGER_CLIENT)
+        return json_pack("{s:s, s:o, s:{s:o}}", "method", "PATCH", "href",
+                         json_sprintf("/v1/ledger/accounts/%s", part->account.id), "body", "limit",
+                         budget_amount(limit.epsilon, limit.delta));
     if (call_owns(call, part->account.owner))
         return json_pack("{s:s, s:o, s:o}", "method", "PUT", "href",
                          json_sprintf("/v1/teachers/%s/budgets/%s", teacher, part->account.client),
@@ -186,15 +190,19 @@ static json_t *ask_json(const struct call *call, const struct ledger_part *part)
                      body);
 }
 
-/* True when PART's limit can be raised: it is a client's, at a teacher. */
-static bool can_be_raised(const struct ledger_part *part)
+/* True when the caller can have PART's limit raised: it is a client's, at a teacher, or the
+ * caller's own dataset's or teacher's. */
+static bool can_be_raised(const struct call *call, const struct ledger_part *part)
 {
-    return part->account.kind == LEDGER_CLIENT && is_teachers(&part->account);
+    const struct ledger_account *account = &part->account;
+    if (account->kind == LEDGER_CLIENT)
+        return is_teachers(account);
+    return call_owns(call, account->owner);
 }
 
 /* Sets *OUT_FIRST to the first account that cannot pay. True when more can be asked for: that
  * account can be raised, and no other one is in the way. */
-static bool find_raisable(const struct ledger_outcome *outcome,
+static bool find_raisable(const struct call *call, const struct ledger_outcome *outcome,
                           const struct ledger_part **out_first)
 {
     bool raisable = true;
@@ -205,7 +213,7 @@ static bool find_raisable(const struct ledger_outcome *outcome,
             continue;
         if (!*out_first)
             *out_first = part;
-        raisable = raisable && can_be_raised(part);
+        raisable = raisable && can_be_raised(call, part);
     }
     return *out_first && raisable;
 }
@@ -227,7 +235,7 @@ static void add_violation(struct call *call, const struct ledger_part *part)
 static const char *what_helps(struct call *call, const struct ledger_outcome *outcome,
                               const struct refusal_pieces *pieces, bool raisable)
 {
-    const char *more = "the limits of datasets, teachers and agents cannot be raised";
+    const char *more = "only the owner of an account can raise its limit, and an agent's stays";
     if (raisable)
         more = "more can be asked for (see ask)";
     if (!pieces)
@@ -263,7 +271,7 @@ static enum problem refuse_unpaid(struct call *call, const struct ledger_outcome
                                   const struct refusal_pieces *pieces)
 {
     const struct ledger_part *first = NULL;
-    bool raisable = find_raisable(outcome, &first);
+    bool raisable = find_raisable(call, outcome, &first);
     json_t *accounts = call_own(call, json_array()), *ask = json_null();
     for (unsigned i = 0; i < outcome->count; i++) {
         if (!outcome->parts[i].violated)
@@ -292,6 +300,8 @@ enum problem refusal_make(struct call *call, const struct ledger_outcome *outcom
     case LEDGER_TOO_LOW:
         return call_problem(call, PROBLEM_CONFLICT,
                             "The limit cannot be below what is spent and reserved.");
+    case LEDGER_STALE:
+        return call_problem(call, PROBLEM_PRECONDITION_FAILED, "The limit has changed since.");
     case LEDGER_NO_HOLD:
     case LEDGER_HOLD_TAKEN:
     case LEDGER_OVER_HOLD:

@@ -11,6 +11,7 @@
 #include "api/data/datasets.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
+#include "storage/limit_changes.h"
 
 /* Finds the dataset's account, which must add epsilons and hold nothing. */
 static enum problem compose_find(struct call *call, const struct dataset_row *row,
@@ -80,7 +81,12 @@ enum problem api_datasets_compose(struct call *call)
         problem = dataset_budget_open(call, &rest, old.id, &row);
     if (problem != PROBLEM_NONE)
         return problem;
+    int64_t approvals;
     enum db_status status = datasets_set_account(call->db, row.id, row.account);
+    if (status == DB_OK)
+        status = limit_approvals(call->db, old.id, &approvals);
+    if (status == DB_OK && approvals > 1)
+        status = limit_approvals_set(call->db, row.account, approvals);
     if (status == DB_OK)
         status = ledger_find(call->db, row.account, &new);
     if (status != DB_OK)

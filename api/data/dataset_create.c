@@ -10,6 +10,7 @@
 #include "api/data/datasets.h"
 #include "api/data/description.h"
 #include "api/worlds/worlds.h"
+#include "storage/limit_changes.h"
 
 #define STATE_DIM_MAX     DESCRIPTION_DIM_MAX
 #define ACTIONS_MAX       DESCRIPTION_ACTIONS_MAX
@@ -18,7 +19,7 @@
 
 struct dataset_wish {
     const char *name, *environment;
-    int64_t state_dim, action_count, max_episode_steps, nominal_experts;
+    int64_t state_dim, action_count, max_episode_steps, nominal_experts, approvals;
     double discount, min_action_probability;
     json_t *budget, *described;
     const struct description *description; /* NULL: not described, or not readable */
@@ -118,6 +119,7 @@ static bool dataset_read_wish(struct call *call, struct dataset_wish *wish)
         field_optional(field_choice("sensitivity", &wish->sensitivity, dataset_sensitivities)),
         field_optional(field_integer("nominal_experts", &wish->nominal_experts, 1, 1000000000)),
         field_optional(field_object("budget", &wish->budget)),
+        field_optional(field_integer("approvals", &wish->approvals, 1, LIMIT_APPROVALS_MAX)),
         field_optional(field_object("description", &wish->described)),
     };
     bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
@@ -131,6 +133,8 @@ static bool dataset_read_wish(struct call *call, struct dataset_wish *wish)
             dataset_budget_read(call, wish->budget, "/budget", &wish->account);
         else if (wish->sensitivity == 0)
             call_invalid(call, "/budget", "is required unless sensitivity is \"public\"");
+        if (wish->approvals > 0 && !wish->budget)
+            call_invalid(call, "/approvals", "has a meaning only with a budget");
     }
     return call_error_count(call) == 0;
 }
@@ -171,6 +175,8 @@ enum problem api_datasets_create(struct call *call)
     enum problem problem = PROBLEM_NONE;
     if (wish.budget)
         problem = dataset_budget_open(call, &wish.account, row.id, &row);
+    if (problem == PROBLEM_NONE && wish.approvals > 1)
+        problem = call_db(call, limit_approvals_set(call->db, row.account, wish.approvals));
     if (problem != PROBLEM_NONE)
         return problem;
     enum db_status status = dataset_insert(call, &row, wish.description);

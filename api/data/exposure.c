@@ -38,25 +38,35 @@ static enum db_status less_by_adding(struct db *db, const struct ledger_account 
 enum db_status exposure_of(struct db *db, const struct ledger_account *account,
                            struct exposure *out)
 {
-    *out = (struct exposure){{account->epsilon, account->delta}, paid_and_held(account)};
+    struct ledger_limits limits;
+    enum db_status status = db_owed(ledger_limits(db, account->id, &limits));
+    if (status != DB_OK)
+        return status;
+    *out = (struct exposure){{account->epsilon, account->delta},
+                             {limits.greatest_epsilon, limits.greatest_delta},
+                             paid_and_held(account)};
     if (account->renyi_order == 0)
         return DB_OK;
-    enum db_status status = less_by_adding(db, account, &out->released);
+    status = less_by_adding(db, account, &out->released);
     if (status != DB_OK || strncmp(account->resource, "acc_", 4) != 0)
         return status;
     struct ledger_account old;
     status = ledger_find(db, account->resource, &old);
     if (status != DB_OK)
         return db_owed(status);
-    const struct budget_sum before = {old.epsilon - account->epsilon, old.delta - account->delta};
-    out->limit = (struct budget_sum){old.epsilon, old.delta};
+    /* The old account paid what it had left for this one, whose limit began with that. */
+    const struct budget_sum before = {old.epsilon - limits.first_epsilon,
+                                      old.delta - limits.first_delta};
+    out->limit = sum_of(out->limit, before);
+    out->greatest = sum_of(out->greatest, before);
     out->released = sum_of(out->released, before);
     return DB_OK;
 }
 
 json_t *exposure_json(const struct exposure *exposure)
 {
-    return json_pack("{s:o, s:o}", "limit",
-                     budget_amount(exposure->limit.epsilon, exposure->limit.delta), "released",
-                     budget_amount(exposure->released.epsilon, exposure->released.delta));
+    return json_pack(
+        "{s:o, s:o, s:o}", "limit", budget_amount(exposure->limit.epsilon, exposure->limit.delta),
+        "greatest_limit", budget_amount(exposure->greatest.epsilon, exposure->greatest.delta),
+        "released", budget_amount(exposure->released.epsilon, exposure->released.delta));
 }

@@ -8,7 +8,8 @@
 #include "storage/db/db.h"
 
 struct exposure {
-    struct budget_sum limit;    /* never passed, whatever is asked for and when */
+    struct budget_sum limit;    /* never passed as long as it is not raised */
+    struct budget_sum greatest; /* limit that ever stood: what an expert was promised */
     struct budget_sum released; /* by everything that was paid or is held so far: the epsilon and
                                    delta of these releases as a plan fixed in advance */
 };
@@ -18,7 +19,7 @@ struct exposure {
 enum db_status exposure_of(struct db *db, const struct ledger_account *account,
                            struct exposure *out);
 
-/* {"limit":{"epsilon","delta"},"released":{"epsilon","delta"}}. New reference. */
+/* {"limit","greatest_limit","released"}, each {"epsilon","delta"}. New reference. */
 json_t *exposure_json(const struct exposure *exposure);
 
 #endif

@@ -275,7 +275,6 @@ static enum problem raise_limit(struct call *call, const struct budget_request_r
 {
     struct ledger_account account;
     struct ledger_outcome outcome = {.verdict = LEDGER_OK};
-    int64_t revision = 0;
     enum db_status status = db_owed(ledger_find(call->db, standing->account, &account));
     if (status != DB_OK)
         return call_db(call, status);
@@ -284,10 +283,9 @@ static enum problem raise_limit(struct call *call, const struct budget_request_r
     enum problem problem = check_raises(call, row, &now, grant);
     if (problem != PROBLEM_NONE)
         return problem;
-    status = grant_change(call, standing, standing->revision, grant, &outcome.verdict, &account,
-                          &revision);
+    status = grant_change(call, standing, grant, &outcome.verdict, &account);
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_RETRY : status);
+        return call_db(call, status);
     return outcome.verdict == LEDGER_OK ? PROBLEM_NONE : refusal_make(call, &outcome, NULL);
 }
 

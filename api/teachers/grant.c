@@ -83,14 +83,9 @@ enum db_status grant_open(struct call *call, const struct teacher_row *teacher, 
 }
 
 enum db_status grant_change(struct call *call, const struct teacher_client_row *standing,
-                            int64_t expected, const struct grant *grant,
-                            enum ledger_verdict *out_verdict, struct ledger_account *out,
-                            int64_t *out_revision)
+                            const struct grant *grant, enum ledger_verdict *out_verdict,
+                            struct ledger_account *out)
 {
-    enum db_status status = teachers_client_revise(call->db, standing->teacher, standing->client,
-                                                   expected, out_revision);
-    if (status != DB_OK)
-        return status;
     const struct ledger_limit limit = {.account = standing->account,
                                        .epsilon = grant->epsilon,
                                        .delta = grant->delta,

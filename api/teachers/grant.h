@@ -24,17 +24,14 @@ bool grant_check(struct call *call, const struct teacher_row *teacher, struct gr
  * (NULL: none). The hashes of the entries cover both. In the call's arena. */
 const char *grant_event(struct call *call, const char *reason, const char *request);
 
-/* Opens the account of CLIENT, which has none, and its standing with revision 1. */
+/* Opens the account of CLIENT, which has none, and its standing. */
 enum db_status grant_open(struct call *call, const struct teacher_row *teacher, const char *client,
                           const struct grant *grant, struct ledger_account *out);
 
-/* Changes the limit of STANDING, up or down, if its revision is EXPECTED: *OUT_REVISION is the next
- * one. DB_NONE: its revision is another, and nothing has changed. DB_OK: or the verdict TOO_LOW,
- * and then the transaction must be rolled back. */
+/* Changes the limit of STANDING, up or down. Verdicts: OK, TOO_LOW. */
 enum db_status grant_change(struct call *call, const struct teacher_client_row *standing,
-                            int64_t expected, const struct grant *grant,
-                            enum ledger_verdict *out_verdict, struct ledger_account *out,
-                            int64_t *out_revision);
+                            const struct grant *grant, enum ledger_verdict *out_verdict,
+                            struct ledger_account *out);
 
 /* Finds the client ID that may have a budget at a teacher: a student or a steward who is not
  * revoked. Another one is not found. */

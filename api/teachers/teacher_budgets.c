@@ -1,6 +1,5 @@
 /* Budgets of clients at a teacher: granted and changed by its steward, or opened by the first query
  * under the teacher's default. */
-#include <stdio.h>
 #include <string.h>
 
 #include "api/call/budget.h"
@@ -43,33 +42,38 @@ enum problem teacher_standing_of_call(struct call *call, const struct teacher_ro
 /* ---- granting */
 
 static enum problem reply_budget(struct call *call, int http_status,
-                                 const struct ledger_account *account, int64_t revision)
+                                 const struct ledger_account *account)
 {
     int64_t answers = -1;
+    struct ledger_limits limits;
     enum db_status status = db_optional(teacher_buys(call->db, account, &answers));
+    if (status == DB_OK)
+        status = db_owed(ledger_limits(call->db, account->id, &limits));
     if (status != DB_OK)
         return call_db(call, status);
     json_t *budget = budget_json(account);
     json_object_set_new(budget, "buys", buys_json(-1, answers, -1));
-    revision_show(call, revision);
+    revision_show(call, limits.revision);
     return call_reply_json(call, http_status, budget);
 }
 
 static enum problem budget_change(struct call *call, const struct teacher_client_row *standing,
-                                  const struct grant *grant)
+                                  struct grant *grant)
 {
-    int64_t revision = 0;
-    enum problem problem = revision_check(call, "budget", standing->revision);
-    if (problem != PROBLEM_NONE)
-        return problem;
+    struct ledger_limits limits;
     struct ledger_outcome outcome = {.verdict = LEDGER_OK};
     struct ledger_account account;
-    enum db_status status = grant_change(call, standing, standing->revision, grant,
-                                         &outcome.verdict, &account, &revision);
-    if (status != DB_OK) /* this transaction has read the revision */
-        return call_db(call, db_owed(status));
+    enum db_status status = db_owed(ledger_limits(call->db, standing->account, &limits));
+    if (status != DB_OK)
+        return call_db(call, status);
+    enum problem problem = revision_check(call, "budget", limits.revision);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    status = grant_change(call, standing, grant, &outcome.verdict, &account);
+    if (status != DB_OK)
+        return call_db(call, status);
     if (outcome.verdict == LEDGER_OK)
-        return reply_budget(call, 200, &account, revision);
+        return reply_budget(call, 200, &account);
     return refusal_make(call, &outcome, NULL);
 }
 
@@ -82,7 +86,7 @@ static enum problem grant_new(struct call *call, const struct teacher_row *teach
     enum db_status status = grant_open(call, teacher, client, grant, &account);
     if (status != DB_OK)
         return call_db(call, status);
-    return reply_budget(call, 201, &account, 1);
+    return reply_budget(call, 201, &account);
 }
 
 static bool read_grant(struct call *call, const struct teacher_row *teacher, struct grant *out)
@@ -143,5 +147,5 @@ enum problem api_teachers_get_budget(struct call *call)
         status = ledger_find(call->db, standing.account, &account);
     if (status != DB_OK)
         return call_db(call, status);
-    return reply_budget(call, 200, &account, standing.revision);
+    return reply_budget(call, 200, &account);
 }

@@ -155,7 +155,8 @@ static json_t *teacher_warnings_json(const struct teacher_row *row, const struct
     }
     return JSON_TEXTS(unaccounted, dataset, uncovered, random,
                       "epsilon is that of all answers together, to all clients, as if they were "
-                      "one; a client's own account counts what that client sees.");
+                      "one, within the limit that stood when this was issued; a client's own "
+                      "account counts what that client sees.");
 }
 
 static json_t *teacher_binds_json(const struct app *app, const struct teacher_row *row,
@@ -191,6 +192,10 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row,
         digest_json(account->head), "binds", teacher_binds_json(app, row, wish), "issued_at",
         json_time(row->created_ms));
     json_object_set_new(json, "when_spent", json_string(row->when_spent));
+    json_object_set_new(json, "limit_may_change",
+                        json_string("The owner may raise or lower the limit. Then the greatest "
+                                    "limit that ever stood is the guarantee: the account's entries "
+                                    "\"open\" and \"limit\" list them all, with who and why."));
     json_object_set_new(json, "dataset_covered", dataset_covered_json(dataset));
     json_object_set_new(json, "expert_means", dataset_means_json(dataset));
     char *text = certificate_sign(app, json);

@@ -36,6 +36,7 @@ struct teacher_wish {
     bool secret;           /* the policy is secret and nothing accounts for it: policy_is_secret */
     bool basic;            /* accounts by basic composition */
     double epsilon, delta; /* the cap over all clients */
+    int64_t approvals;     /* stewards that a change of the cap takes; 0: not sent */
     double order[TEACHER_PAYERS];              /* at which each payer counts */
     struct teacher_prices price;               /* of one answer at the full concentration */
     struct dataset_row dataset;                /* that its policy was trained on; all zero: none */

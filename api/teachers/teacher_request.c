@@ -16,6 +16,7 @@
 #include "api/teachers/teacher_shelf.h"
 #include "api/teachers/teachers.h"
 #include "storage/datasets.h"
+#include "storage/limit_changes.h"
 
 #define EPSILON_MAX 1e6
 /* Bounds for a teacher of a secret policy. With less noise, or with a radius so small that any
@@ -132,6 +133,7 @@ static bool teacher_read_members(struct call *call, struct members *members,
         field_object("budget", &members->budget),
         field_optional(field_object("client_budget", &members->client_budget)),
         field_optional(field_text("i_understand", &members->understood, 1, 31)),
+        field_optional(field_integer("approvals", &out->approvals, 1, LIMIT_APPROVALS_MAX)),
     };
     fields_read(call, call->body, "", fields, sizeof fields / sizeof *fields);
     out->basic = members->accounting == 1;

@@ -14,6 +14,7 @@
 #include "api/teachers/teacher_new.h"
 #include "api/teachers/teacher_shelf.h"
 #include "storage/endings.h"
+#include "storage/limit_changes.h"
 #include "storage/policies.h"
 
 /* ---- who may see what */
@@ -212,8 +213,11 @@ enum problem api_teachers_create(struct call *call)
     status = ledger_open_account(call->db, &opening, &account);
     if (status == DB_OK) {
         memcpy(row.account, account.id, ID_SIZE);
-        status = teacher_insert(call, &row, wish, &account);
+        if (wish->approvals > 1)
+            status = limit_approvals_set(call->db, account.id, wish->approvals);
     }
+    if (status == DB_OK)
+        status = teacher_insert(call, &row, wish, &account);
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/teachers/%s", row.id);

@@ -30,6 +30,9 @@ static const char create_entries[] =
  * that it counts is behind the first 41 bytes of its event (ledger_fold.h). */
 static const char index_folds[] = "CREATE INDEX ledger_folds ON ledger_entries (account, sequence)"
                                   " WHERE kind = 'folded'";
+static const char index_limits[] =
+    "CREATE INDEX ledger_limits ON ledger_entries (account, sequence)"
+    " WHERE kind IN ('open', 'limit')";
 static const char entries_stay[] =
     "CREATE TRIGGER ledger_entries_stay BEFORE DELETE ON ledger_entries"
     " WHEN OLD.kind NOT IN ('debit', 'folded') OR coalesce("
@@ -132,6 +135,35 @@ static const char tokens_only_end[] =
     " OR NEW.secret_hash <> OLD.secret_hash OR NEW.client <> OLD.client"
     " OR NEW.revoked_ms = 0 OR (OLD.revoked_ms <> 0 AND NEW.revoked_ms > OLD.revoked_ms)"
     " BEGIN SELECT RAISE(ABORT, 'a token never changes, and only ends earlier'); END";
+static const char create_approvals[] =
+    "CREATE TABLE ledger_approvals ("
+    " account TEXT NOT NULL PRIMARY KEY REFERENCES ledger_accounts (id),"
+    " approvals INTEGER NOT NULL) STRICT";
+static const char create_changes[] = "CREATE TABLE limit_changes ("
+                                     " id TEXT NOT NULL PRIMARY KEY,"
+                                     " account TEXT NOT NULL REFERENCES ledger_accounts (id),"
+                                     " revision INTEGER NOT NULL,"
+                                     " epsilon REAL NOT NULL,"
+                                     " delta REAL NOT NULL,"
+                                     " approvals INTEGER NOT NULL,"
+                                     " reason TEXT NOT NULL,"
+                                     " proposer TEXT NOT NULL,"
+                                     " state TEXT NOT NULL,"
+                                     " decider TEXT NOT NULL,"
+                                     " answer TEXT NOT NULL,"
+                                     " created_ms INTEGER NOT NULL,"
+                                     " decided_ms INTEGER NOT NULL) STRICT";
+static const char changes_open[] =
+    "CREATE UNIQUE INDEX limit_changes_open ON limit_changes (account) WHERE state = 'open'";
+static const char changes_by_time[] =
+    "CREATE INDEX limit_changes_by_time ON limit_changes (created_ms, id)";
+static const char changes_stay[] =
+    "CREATE TRIGGER limit_changes_stay BEFORE DELETE ON limit_changes"
+    " BEGIN SELECT RAISE(ABORT, 'a proposed limit is never removed'); END";
+static const char changes_end_once[] =
+    "CREATE TRIGGER limit_changes_end_once BEFORE UPDATE ON limit_changes"
+    " WHEN OLD.state <> 'open'"
+    " BEGIN SELECT RAISE(ABORT, 'a proposed limit is decided once'); END";
 static const char teachers_by_account[] =
     "CREATE INDEX teachers_by_account ON teachers (dataset_account, created_ms)"
     " WHERE dataset_account <> ''";
@@ -443,7 +475,6 @@ static const char *const tables[] = {
     " client TEXT NOT NULL,"
     " account TEXT NOT NULL REFERENCES ledger_accounts (id),"
     " rollout INTEGER NOT NULL DEFAULT 0,"
-    " revision INTEGER NOT NULL DEFAULT 1,"
     " created_ms INTEGER NOT NULL,"
     " PRIMARY KEY (teacher, client)) STRICT, WITHOUT ROWID",
 
@@ -541,6 +572,14 @@ static const char *const tables[] = {
     names_fixed,
     versions_fixed,
     create_grants,
+    /* ---- limits */
+    index_limits,
+    create_approvals,
+    create_changes,
+    changes_open,
+    changes_by_time,
+    changes_stay,
+    changes_end_once,
     NULL,
 };
 
@@ -665,9 +704,23 @@ static const char *const to_names[] = {
     names_fixed,         versions_fixed,  create_grants,  NULL,
 };
 
+/* Limits change, with approvals. A client's revision is counted from the ledger's entries. */
+static const char *const to_limits[] = {
+    index_limits,
+    create_approvals,
+    create_changes,
+    changes_open,
+    changes_by_time,
+    changes_stay,
+    changes_end_once,
+    "ALTER TABLE teacher_clients DROP COLUMN revision",
+    NULL,
+};
+
 static const char *const *const steps[] = {
-    to_rows,      without_blocks,  with_coverage, with_descriptions, with_random,
-    with_digests, with_fixed_rows, with_removal,  with_notes,        with_folds,
-    with_sizes,   with_requests,   to_tokens,     to_names,          NULL};
+    to_rows,     without_blocks, with_coverage,   with_descriptions,
+    with_random, with_digests,   with_fixed_rows, with_removal,
+    with_notes,  with_folds,     with_sizes,      with_requests,
+    to_tokens,   to_names,       to_limits,       NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

@@ -86,6 +86,7 @@ enum ledger_verdict {
     LEDGER_HOLD_TAKEN, /* a hold with this name exists, or existed */
     LEDGER_OVER_HOLD,  /* more than was held */
     LEDGER_TOO_LOW,    /* the new limit is below what is spent and held */
+    LEDGER_STALE,      /* the limit was changed meanwhile */
 };
 
 struct ledger_price {
@@ -138,9 +139,22 @@ enum db_status ledger_held(struct db *db, const char *hold, const char *account,
 enum db_status ledger_settle(struct db *db, const struct ledger_charge *charge,
                              struct ledger_outcome *out);
 
+/* ---- limits (ledger_limit.c) */
+
+/* The limits that an account has had. */
+struct ledger_limits {
+    int64_t revision;                        /* how many: 1 for an account as it was opened */
+    double greatest_epsilon, greatest_delta; /* that ever stood; each for itself */
+    double first_epsilon, first_delta;       /* with which it was opened */
+};
+
+/* Reads the limits that ACCOUNT has had, as declared. DB_NONE: it is unknown. */
+enum db_status ledger_limits(struct db *db, const char *account, struct ledger_limits *out);
+
 /* A new limit. Texts are borrowed. */
 struct ledger_limit {
     const char *account;
+    int64_t revision;      /* that it changes: ledger_limits; 0: whichever it is */
     double epsilon, delta; /* as declared */
     int64_t limit_units, limit_delta;
     const char *client; /* who changed it */
@@ -149,7 +163,7 @@ struct ledger_limit {
 };
 
 /* Changes the limit, up or down but never below spent + held, with an entry "limit". Verdicts: OK,
- * TOO_LOW, NO_ACCOUNT; *OUT (may be NULL) receives the account as it then stands. */
+ * STALE, TOO_LOW, NO_ACCOUNT; *OUT (may be NULL) receives the account as it then stands. */
 enum db_status ledger_set_limit(struct db *db, const struct ledger_limit *limit,
                                 enum ledger_verdict *out_verdict, struct ledger_account *out);
 

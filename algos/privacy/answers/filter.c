@@ -44,14 +44,23 @@ bool filter_open(struct filter *out, double order, double epsilon, double delta)
 bool filter_open_shared(struct filter *out, double order, double epsilon, double delta,
                         double delta_share)
 {
-    if (!is_order(order) || !(delta_share > 0.0 && delta_share < 1.0) || !(delta < 1.0))
+    if (!(delta_share > 0.0 && delta_share < 1.0) || !(delta < 1.0))
         return false;
-    double aside = floor(delta * delta_share * 1e18);
+    return filter_open_aside(out, order, epsilon, delta,
+                             whole_units(floor(delta * delta_share * 1e18)));
+}
+
+bool filter_open_aside(struct filter *out, double order, double epsilon, double delta,
+                       int64_t aside_units)
+{
+    double aside = (double)aside_units;
+    if (!is_order(order) || aside_units < 0 || !(delta < 1.0) || !(aside * 1e-18 < delta))
+        return false;
     /* What is set aside and what is converted are together at most DELTA. */
     double rest = nextafter(delta - aside * 1e-18, 0.0) * (1.0 - MARGIN);
     if (!filter_open(out, order, epsilon, rest))
         return false;
-    out->limit_delta = whole_units(aside);
+    out->limit_delta = aside_units;
     return true;
 }
 

@@ -64,6 +64,10 @@ bool filter_open(struct filter *out, double order, double epsilon, double delta)
 bool filter_open_shared(struct filter *out, double order, double epsilon, double delta,
                         double delta_share);
 
+/* The same, with ASIDE_UNITS (of 1e-18, below DELTA) set aside. */
+bool filter_open_aside(struct filter *out, double order, double epsilon, double delta,
+                       int64_t aside_units);
+
 struct filter_price {
     int64_t units, delta_units;
 };

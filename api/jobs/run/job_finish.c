@@ -269,23 +269,23 @@ static enum db_status finish_work(struct db *db, void *context)
     return db_owed(status);
 }
 
-/* Sets the guarantee that the certificate of a student's policy states: the limit of the payer's
- * account, which is a filter. What the account has spent is less, but no theorem covers it where
- * answers decided how much was asked. Without an answer it is 0. */
+/* Sets the guarantee that the certificate of a student's policy states: the greatest limit that the
+ * payer's account, which is a filter, has had so far. What the account has spent is less, but no
+ * theorem covers it where answers decided how much was asked. Without an answer it is 0. */
 static enum db_status set_guarantee(struct finish *finish)
 {
     struct job_run *run = finish->run;
     struct dp_sgd_plan *privacy = &run->plan.plan.privacy;
     struct teacher_client_row standing;
-    struct ledger_account account = {.epsilon = 0};
+    struct ledger_limits limits = {.greatest_epsilon = 0};
     enum db_status status = DB_OK;
     if (finish->spent.account_epsilon > 0) {
         status = teachers_client_find(run->db, run->plan.teacher, run->plan.payer, &standing);
         if (status == DB_OK)
-            status = ledger_find(run->db, standing.account, &account);
+            status = ledger_limits(run->db, standing.account, &limits);
     }
-    privacy->epsilon = privacy->epsilon_renyi = account.epsilon;
-    privacy->delta = account.delta;
+    privacy->epsilon = privacy->epsilon_renyi = limits.greatest_epsilon;
+    privacy->delta = limits.greatest_delta;
     return db_owed(status);
 }
 

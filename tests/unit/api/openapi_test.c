@@ -77,7 +77,7 @@ static yaml_node_t *paths(void)
 static yaml_node_t *operation(const struct route *route)
 {
     static const char *const names[][2] = {
-        {"GET", "get"}, {"POST", "post"}, {"PUT", "put"}, {"DELETE", "delete"}};
+        {"GET", "get"}, {"POST", "post"}, {"PUT", "put"}, {"PATCH", "patch"}, {"DELETE", "delete"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(names[i][0], route->method) == 0)
             return member(member(paths(), route->pattern), names[i][1]);

@@ -113,6 +113,8 @@ static const char *fresh_id(struct play *p, const struct route *route)
         return release_q(p);
     if (begins(pattern, "/v1/budget-requests/"))
         return made_request(p);
+    if (begins(pattern, "/v1/limit-changes/"))
+        return play_limit_change(p);
     if (begins(pattern, "/v1/policies/"))
         return domain_path("%s", domain_policy(p->f));
     if (begins(pattern, "/v1/teachers/"))
@@ -203,11 +205,12 @@ struct ask requests_ask(struct play *p, const struct things *things, const struc
         body = play_body(p, route, path);
     if (strcmp(route->pattern, "/v1/budget-requests") == 0)
         close_requests(p);
-    return (struct ask){.method = route->method,
-                        .path = domain_path("%s", path),
-                        .token = play_token(p, caller_of(route)),
-                        .key = strcmp(route->method, "POST") == 0 ? domain_path("fault-%u", ++keys)
-                                                                  : NULL,
-                        .body = body[0] != '\0' ? body : NULL,
-                        .content_type = route->body == BODY_STREAM ? "application/x-ndjson" : NULL};
+    return (struct ask){
+        .method = route->method,
+        .path = domain_path("%s", path),
+        .token = play_token(p, caller_of(route)),
+        .key = strcmp(route->method, "POST") == 0 ? domain_path("fault-%u", ++keys) : NULL,
+        .body = body[0] != '\0' ? body : NULL,
+        .content_type = route->body == BODY_STREAM ? "application/x-ndjson" : NULL,
+        .headers = {{strcmp(route->method, "PATCH") == 0 ? "If-Match" : NULL, "*"}}};
 }

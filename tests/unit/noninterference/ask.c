@@ -125,7 +125,8 @@ struct response *play_ask(struct play *p, int caller, const char *method, const 
                             .token = play_token(p, caller),
                             .key = strcmp(method, "POST") == 0 ? key : NULL,
                             .body = body,
-                            .content_type = type};
+                            .content_type = type,
+                            .headers = {{strcmp(method, "PATCH") == 0 ? "If-Match" : NULL, "*"}}};
     struct response *r = fixture_ask(p->f, &ask);
     transcript_block(p->t, request, caller_names[caller], path);
     write_reply(p, r);

@@ -39,11 +39,18 @@ static const char *made_id(const struct response *r)
 /* ---- paths */
 
 /* What stands for {id} below a collection, and for other {names}. */
-static const char *const collections[][2] = {
-    {"clients", "cli_"},  {"accounts", "acc_"},       {"certificates", "crt_"},
-    {"datasets", "ds_"},  {"jobs", "job_"},           {"policies", "pol_"},
-    {"teachers", "tch_"}, {"q-releases", "qre_"},     {"aggregations", "agg_"},
-    {"models", "tch_"},   {"budget-requests", "brq_"}};
+static const char *const collections[][2] = {{"clients", "cli_"},
+                                             {"accounts", "acc_"},
+                                             {"certificates", "crt_"},
+                                             {"datasets", "ds_"},
+                                             {"jobs", "job_"},
+                                             {"policies", "pol_"},
+                                             {"teachers", "tch_"},
+                                             {"q-releases", "qre_"},
+                                             {"aggregations", "agg_"},
+                                             {"models", "tch_"},
+                                             {"budget-requests", "brq_"},
+                                             {"limit-changes", "lch_"}};
 
 static const char *const queries[][2] = {
     {"format", "json"},     {"format", "safetensors"}, {"format", "onnx"},   {"page_size", "1000"},
@@ -180,6 +187,9 @@ const char *play_body(struct play *p, const struct route *route, const char *pat
         {"/v1/clients", "{\"name\":\"n\",\"role\":\"agent\"}"},
         {"/v1/clients/{id}:rotate", "{\"overlap_seconds\":2592000}"},
         {"/v1/ledger:verify", ""},
+        {"/v1/ledger/accounts/{id}", "{\"approvals\":1,\"reason\":\"r\"}"},
+        {"/v1/limit-changes/{id}:approve", "{}"},
+        {"/v1/limit-changes/{id}:decline", "{\"reason\":\"no\"}"},
         {"/v1/accounting:compose",
          "{\"events\":[{\"type\":\"GaussianDpEvent\",\"noise_multiplier\":3}],\"delta\":1e-5}"},
         {"/v1/datasets", "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":"
@@ -415,6 +425,28 @@ static const char *ask_budget(struct play *p, const char *delta)
                             NULL));
 }
 
+static enum db_status change_proposer(struct db *db, void *context)
+{
+    (void)context;
+    return db_run(db, "UPDATE limit_changes SET proposer = 'cli_another' WHERE state = 'open'",
+                  NULL, 0, NULL, NULL);
+}
+
+const char *play_limit_change(struct play *p)
+{
+    static const char body[] = "{\"name\":\"l\",\"environment\":\"cartpole\",\"approvals\":2,"
+                               "\"budget\":{\"epsilon\":1,\"delta\":1e-5}}";
+    struct response *made =
+        play_ask(p, CALLER_OWNER, "POST", "/v1/datasets", "/v1/datasets", body, NULL);
+    const char *account = domain_path("%s", response_text(made, "/account"));
+    const char *id =
+        made_id(play_ask(p, CALLER_OWNER, "PATCH", "/v1/ledger/accounts/{id}",
+                         domain_path("/v1/ledger/accounts/%s", account),
+                         "{\"limit\":{\"epsilon\":2,\"delta\":1e-5},\"reason\":\"r\"}", NULL));
+    cr_assert_eq(db_transact(fixture_db(p->f), change_proposer, NULL), DB_OK);
+    return id;
+}
+
 struct play *play_open(const struct secret *secret, unsigned *answered,
                        struct fixture *(*open)(void))
 {
@@ -451,6 +483,11 @@ struct play *play_open(const struct secret *secret, unsigned *answered,
                            "{}", NULL),
                   200);
     ask_budget(p, "3e-5");
+    expect_status(play_ask(p, CALLER_OWNER, "POST", "/v1/limit-changes/{id}:approve",
+                           domain_path("/v1/limit-changes/%s:approve", play_limit_change(p)), "{}",
+                           NULL),
+                  200);
+    play_limit_change(p);
     play_spent(p);
     for (int i = 0; i < 2; i++) /* one to be closed, one to report to */
         made_id(play_ask(p, CALLER_OWNER, "POST", "/v1/aggregations", "/v1/aggregations",

@@ -106,4 +106,8 @@ void play_look(struct play *play);
  * repeats each call that was answered well, under its key. */
 void play_meddle(struct play *play);
 
+/* Makes a dataset whose limit takes two stewards, and a change of it that another one has proposed.
+ * Returns the change's identifier. */
+const char *play_limit_change(struct play *p);
+
 #endif

@@ -1,0 +1,99 @@
+/* Changes of limits that wait. */
+#include "storage/limit_changes.h"
+
+#include <string.h>
+
+#include "storage/db/listing.h"
+#include "storage/db/table.h"
+
+static const char *const state_names[] = {"open", "approved", "declined", NULL};
+
+static const struct column change_columns[] = {
+    COLUMN(limit_change_row, id, TEXT),
+    COLUMN(limit_change_row, account, TEXT),
+    COLUMN(limit_change_row, revision, INTEGER),
+    COLUMN(limit_change_row, epsilon, REAL),
+    COLUMN(limit_change_row, delta, REAL),
+    COLUMN(limit_change_row, approvals, INTEGER),
+    COLUMN(limit_change_row, reason, TEXT),
+    COLUMN(limit_change_row, proposer, TEXT),
+    {"state", COLUMN_WORD, offsetof(struct limit_change_row, state),
+     sizeof(enum limit_change_state), state_names},
+    COLUMN(limit_change_row, decider, TEXT),
+    COLUMN(limit_change_row, answer, TEXT),
+    COLUMN(limit_change_row, created_ms, INTEGER),
+    COLUMN(limit_change_row, decided_ms, INTEGER),
+};
+
+static const struct table changes_table =
+    TABLE("limit_changes", limit_change_row, change_columns, TABLE_ALL(change_columns));
+
+const char *limit_change_state_name(enum limit_change_state state)
+{
+    return state_names[state];
+}
+
+bool limit_change_state_find(const char *name, enum limit_change_state *out)
+{
+    for (unsigned i = 0; state_names[i]; i++) {
+        if (strcmp(state_names[i], name) == 0) {
+            *out = (enum limit_change_state)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+enum db_status limit_changes_insert(struct db *db, const struct limit_change_row *change)
+{
+    return table_insert(db, &changes_table, change, NULL, 0);
+}
+
+enum db_status limit_changes_find(struct db *db, const char *id, struct limit_change_row *out)
+{
+    return table_find(db, &changes_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+}
+
+TABLE_SHOW(show_change, limit_change_row);
+
+enum db_status limit_changes_list(struct db *db, const char *owner,
+                                  const enum limit_change_state *state, const char *after,
+                                  unsigned limit, limit_change_fn *each, void *context)
+{
+    struct show_change list = {each, context};
+    return table_list(db, &changes_table,
+                      "WHERE ($1 = '' OR account IN (SELECT id FROM ledger_accounts "
+                      "WHERE owner = $1)) AND ($2 = '' OR state = $2) "
+                      "AND" LISTING_PAGE("limit_changes", "$3", "$4"),
+                      DB_VALUES(db_text_or_empty(owner),
+                                db_text_or_empty(state ? state_names[*state] : NULL),
+                                db_text_or_empty(after), db_integer(limit)),
+                      show_change, &list);
+}
+
+enum db_status limit_changes_decide(struct db *db, const struct limit_change_row *decided)
+{
+    return db_change(db,
+                     "UPDATE limit_changes SET state = $2, decider = $3, answer = $4, "
+                     "decided_ms = $5 WHERE id = $1 AND state = 'open'",
+                     DB_VALUES(db_text(decided->id), db_text(state_names[decided->state]),
+                               db_text(decided->decider), db_text(decided->answer),
+                               db_integer(decided->decided_ms)));
+}
+
+/* ---- approvals */
+
+enum db_status limit_approvals(struct db *db, const char *account, int64_t *out)
+{
+    *out = 1;
+    return db_optional(db_one(db, "SELECT approvals FROM ledger_approvals WHERE account = $1",
+                              DB_VALUES(db_text(account)), listing_integer, out));
+}
+
+enum db_status limit_approvals_set(struct db *db, const char *account, int64_t approvals)
+{
+    return db_owed(db_change(db,
+                             "INSERT INTO ledger_approvals (account, approvals) VALUES ($1, $2) "
+                             "ON CONFLICT (account) DO UPDATE SET approvals = $2",
+                             DB_VALUES(db_text(account), db_integer(approvals))));
+}
