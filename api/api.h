@@ -52,13 +52,14 @@ struct admitted; /* of admitted.h: one thread's memory of callers; api_admitted_
 
 enum api_admission {
     API_ADMITTED, /* the caller is known and has a role that may do this */
+    API_NEWCOMER, /* the same, and serving the request stores the caller: it writes */
     API_PUBLIC,   /* no token is asked for; served inline, without a body */
     API_REFUSED,  /* *reply says why */
 };
 
 /* Decides at the headers whether REQUEST, whose route was looked up, may send its body: route,
  * method, token and role. *out_client is a number that stands for the caller as long as ADMITTED
- * lives, 0 unless API_ADMITTED. DB is this thread's connection; only read. */
+ * lives, 0 if it is not admitted. DB is this thread's connection; only read. */
 enum api_admission api_admit(struct app *app, struct db *db, struct admitted *admitted,
                              const struct api_request *request, uint64_t *out_client,
                              struct api_reply *reply);

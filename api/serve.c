@@ -156,7 +156,9 @@ enum api_admission api_admit(struct app *app, struct db *db, struct admitted *ad
                   ? call_problem(&call, PROBLEM_BAD_REQUEST, "The path has a broken escape.")
                   : admitted_check(admitted, &call, out_client);
     admission = problem == PROBLEM_NONE ? API_ADMITTED : API_REFUSED;
-    if (admission == API_ADMITTED)
+    if (admission == API_ADMITTED && call.newcomer)
+        admission = API_NEWCOMER;
+    if (admission != API_REFUSED)
         goto cleanup;
     call_answer_problem(&call, problem);
     add_common_headers(&call);

@@ -26,6 +26,24 @@ static const struct flag SETTINGS[] = {
      ENV},
     {"tls-priorities", AS_TEXT(tls_priorities), "NORMAL:%SERVER_PRECEDENCE", "LIST",
      "versions and ciphers as GnuTLS writes them; TLS 1.0 and 1.1 are left out of any list", ENV},
+    {"oidc-issuer", AS_ANY_TEXT(oidc_issuer), "", "URL",
+     "tokens (JWT) of this issuer are good, too (docs/operating.md); needs oidc-audience and "
+     "oidc-jwks",
+     ENV},
+    {"oidc-audience", AS_ANY_TEXT(oidc_audience), "", "NAME",
+     "the audience that the issuer's tokens must name", ENV},
+    {"oidc-jwks", AS_ANY_TEXT(oidc_jwks), "", "FILE|URL",
+     "the issuer's public keys: a file, read again when it changes, or https://..., fetched every "
+     "five minutes",
+     ENV},
+    {"oidc-roles-claim", AS_TEXT(oidc_roles_claim), "roles", "NAME",
+     "the claim with the caller's roles; dots lead into objects (realm_access.roles)", ENV},
+    {"oidc-role-map", AS_LIST(oidc_role_map, FLAG_LIST_MAX), "", "THEIRS=OURS",
+     "a role of the issuer that means one of this service; with one or more, no other counts; may "
+     "be repeated, and the variable holds one a line",
+     ENV},
+    {"oidc-admin", AS_ON_OFF(oidc_admin), "off", "[on|off]", "the issuer may name administrators",
+     ENV},
     {"workers", AS_COUNT(workers, 0, 64), "0", "THREADS",
      "threads that run jobs; 0 is one less than the cores, at least 1", ENV},
     {"pool-threads", AS_COUNT(pool_threads, 1, 64), "8", "THREADS",
@@ -132,8 +150,15 @@ bool config_read(struct config *config, int argc, char **argv, struct flags_foun
     *config = (struct config){0};
     if (!flags_read(&config_flags, argc, argv, config, found))
         return false;
-    bool good = found->help || (config->tls_cert[0] != '\0') == (config->tls_key[0] != '\0');
-    if (!good)
-        snprintf(found->error, sizeof found->error, "--tls-cert and --tls-key go together");
-    return good;
+    if (found->help)
+        return true;
+    bool issuer = config->oidc_issuer[0] != '\0', audience = config->oidc_audience[0] != '\0';
+    const char *wrong = NULL;
+    if ((config->tls_cert[0] != '\0') != (config->tls_key[0] != '\0'))
+        wrong = "--tls-cert and --tls-key go together";
+    else if (issuer != audience || issuer != (config->oidc_jwks[0] != '\0'))
+        wrong = "--oidc-issuer, --oidc-audience and --oidc-jwks go together";
+    if (wrong)
+        snprintf(found->error, sizeof found->error, "%s", wrong);
+    return !wrong;
 }

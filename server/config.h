@@ -14,6 +14,12 @@ struct config {
     const char *tls_cert;
     const char *tls_key;
     const char *tls_priorities;
+    const char *oidc_issuer; /* "": own tokens alone */
+    const char *oidc_audience;
+    const char *oidc_jwks;
+    const char *oidc_roles_claim;
+    struct flag_list oidc_role_map; /* THEIRS=OURS; TACET_OIDC_ROLE_MAP has one in each line */
+    bool oidc_admin;
     const char *cors_origins;
     int log_level; /* enum log_level */
     bool access_log;

@@ -14,7 +14,7 @@ void confine_from_start(bool wanted);
  * to refuse is left; the log says what is on. */
 void confine_process(const char *directory, bool wanted);
 
-/* ---- its two halves, for confine_process */
+/* ---- its parts */
 
 /* From now on this thread and those that it starts may open, make and remove files beneath
  * DIRECTORY, and none elsewhere; bind and connect no TCP port where the system knows how to refuse
@@ -22,6 +22,10 @@ void confine_process(const char *directory, bool wanted);
  * privileges (PR_SET_NO_NEW_PRIVS). *OUT_VERSION receives the system's version of this. Returns 0,
  * or the error number for which nothing has changed. */
 int confine_files(const char *directory, int *out_version);
+
+/* From now on this thread may read files, and neither write, make, remove nor run any. Otherwise as
+ * confine_files. */
+int confine_writes(void);
 
 /* From now on this process and the threads that it starts can make no call but those of the table.
  * To any other the system answers ENOSYS. The caller has given up new privileges

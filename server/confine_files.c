@@ -28,6 +28,7 @@
     (UINT64_C(1) << 1 | UINT64_C(1) << 2 | UINT64_C(1) << 3 | UINT64_C(1) << 5 | UINT64_C(1) << 8)
 
 #define READ_FILE (UINT64_C(1) << 2)
+#define READ_ANY  (READ_FILE | UINT64_C(1) << 3)
 
 /* What libraries look at late: how many cores there are, whether memory is given back, and SQLite's
  * seed for the names of its temporary files. */
@@ -96,6 +97,24 @@ int confine_files(const char *directory, int *out_version)
     if (!files_permit(set, directory, rules.files & (BENEATH | TRUNCATE)) ||
         syscall(SYS_landlock_restrict_self, set, 0) != 0)
         error = errno;
+    close(set);
+    return error;
+}
+
+int confine_writes(void)
+{
+    long version = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
+    if (version < 1)
+        return version < 0 ? errno : ENOTSUP;
+    size_t size = 0;
+    struct files_rules rules = files_rules_of((int)version, &size);
+    rules.files &= ~READ_ANY;
+    rules.network = 0; /* it may connect */
+    rules.scoped = 0;
+    int set = (int)syscall(SYS_landlock_create_ruleset, &rules, size, 0);
+    if (set < 0)
+        return errno;
+    int error = syscall(SYS_landlock_restrict_self, set, 0) == 0 ? 0 : errno;
     close(set);
     return error;
 }

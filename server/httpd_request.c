@@ -195,6 +195,7 @@ static enum MHD_Result admit_request(struct httpd *httpd, struct exchange *excha
             return MHD_YES;
         api_serve(settings->app, NULL, &exchange->request, &exchange->reply);
         break;
+    case API_NEWCOMER: exchange->route.writes = true; __attribute__((fallthrough));
     case API_ADMITTED:
         if (guests_known(httpd->guests, httpd_guest(exchange->connection), exchange->client) !=
             GUEST_WELCOME)

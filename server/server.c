@@ -21,6 +21,7 @@
 #include "server/events.h"
 #include "server/helpers.h"
 #include "server/httpd.h"
+#include "server/issuer.h"
 #include "server/listen.h"
 #include "server/log.h"
 #include "server/metrics.h"
@@ -42,6 +43,7 @@ struct server {
     char *tls_cert, *tls_key;
     struct database *database;
     struct metrics *metrics;
+    struct issuer *issuer; /* NULL: own tokens alone */
     struct app *app;
     struct committer *committer;
     struct pool *pool, *plans, *uploads;
@@ -175,6 +177,7 @@ static bool open_app(struct server *server, struct server_trouble trouble)
         .cors_origins = config->cors_origins,
         .version = TACET_VERSION,
         .worlds = server->worlds,
+        .identity = issuer_identity(server->issuer),
         .metrics = metrics_write,
         .metrics_context = server->metrics,
         .ready = server_ready,
@@ -333,8 +336,9 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     helpers_answer_soon();
     warn_of_root();
     confine_from_start(config->confine);
+    server->issuer = issuer_open(config, error, error_size);
     /* Steps that may fail and leave no trace come before the directory is made. */
-    if (!read_tls(server, trouble) ||
+    if (error[0] != '\0' || !read_tls(server, trouble) ||
         !listen_open(config->listen, &server->listening, error, error_size) ||
         !data_dir_make(config->data, error, error_size) ||
         !data_dir_lock(config->data, server->locks, error, error_size) ||
@@ -343,7 +347,9 @@ struct server *server_start(const struct config *config, const struct worlds *wo
         goto cleanup;
     /* What is not beneath the data directory is open now; threads and clients come after this. */
     confine_process(config->data, config->confine);
-    if (start_lanes(server, trouble) && start_httpd(server, trouble))
+    if (server->issuer && !issuer_follow(server->issuer))
+        snprintf(error, error_size, "no more threads can be started");
+    else if (start_lanes(server, trouble) && start_httpd(server, trouble))
         return server;
 cleanup:
     server_stop(server);
@@ -385,6 +391,7 @@ void server_stop(struct server *server)
     httpd_free(server->httpd);
     if (server->app)
         api_close(server->app);
+    issuer_close(server->issuer);
     database_close(server->database);
     metrics_free(server->metrics);
     sodium_free(server->tls_key);

@@ -35,6 +35,8 @@ ALSO_bench := bench/advise/compare.c bench/advise/results.c bench/offline/result
   $(patsubst %,bench/gp/%.c,baselines private_returns smooth_gaussian line methods functional_noise gaussian_path_table gaussian_bridge)
 ALSO_algos := bench/gp/functional_noise.c bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
 ALSO_privacy := bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c bench/kickstart/published.c
+# An issuer of tokens.
+ALSO_api := tests/http/jwt_kit.c
 # What it borrows: a whole service without a socket.
 ALSO_noninterference := $(patsubst %,tests/unit/api/%.c,fixture fixture_forms domain)
 # And of this one: the requests that every endpoint takes, and every kind of job.
@@ -108,7 +110,7 @@ CRASH_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/crash/*.c))
 
 $(OUT)/test_http: $(HTTP_OBJ) $(TEST_RUNNER) | $(OUT)/example_world
 	$(call say,LD ,$@)
-	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lz -lm
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lcrypto -lz -lm
 
 $(OUT)/test_crash: $(CRASH_OBJ) $(HTTP_KIT) $(TEST_RUNNER)
 	$(call say,LD ,$@)

@@ -32,9 +32,10 @@ static json_t *scopes_json(uint32_t scopes)
 json_t *client_token_json(const struct client_token *token)
 {
     int64_t ends_ms = client_token_end(token->expires_ms, token->revoked_ms);
-    return json_pack("{s:I, s:o, s:o, s:o}", "number", (json_int_t)token->number, "scopes",
-                     scopes_json(token->scopes), "created_at", json_time(token->created_ms),
-                     "expires_at", json_time(ends_ms == INT64_MAX ? 0 : ends_ms));
+    json_t *number = token->number != 0 ? json_integer(token->number) : json_null();
+    return json_pack("{s:o, s:o, s:o, s:o}", "number", number, "scopes", scopes_json(token->scopes),
+                     "created_at", json_time(token->created_ms), "expires_at",
+                     json_time(ends_ms == INT64_MAX ? 0 : ends_ms));
 }
 
 static bool add_token(void *list, const struct client_token *token)
@@ -126,6 +127,9 @@ enum problem api_client_tokens_rotate(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     bool by_itself = strcmp(client.id, call->caller.id) == 0;
+    if (by_itself && call->caller.token == 0)
+        return call_problem(call, PROBLEM_FORBIDDEN,
+                            "Only a token of this service can be rotated by itself.");
     if (client.revoked_ms != 0)
         return call_problem(call, PROBLEM_CONFLICT, "The client is revoked.");
     enum db_status status =

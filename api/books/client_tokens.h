@@ -15,7 +15,7 @@ enum problem api_client_tokens_list(struct call *call);
 /* DELETE /v1/clients/{id}/tokens/{token} */
 enum problem api_client_tokens_end(struct call *call);
 
-/* What may be shown of TOKEN: its number, scopes and times. */
+/* What may be shown of TOKEN: its number (null for 0), scopes and times. */
 json_t *client_token_json(const struct client_token *token);
 
 /* Reads the member "scopes" of a body, the array LIST, into *OUT, which stays as it is with LIST

@@ -76,15 +76,17 @@ enum problem api_clients_list(struct call *call)
     return page_end(&page, clients_list(call->db, page.after, page.limit, add_client, &page));
 }
 
-/* What the caller has shown, or null. */
+/* What the caller has shown: one of its tokens, or something that is not stored. */
 static enum db_status caller_credential(struct call *call, json_t **out)
 {
-    struct client_token token;
-    *out = NULL;
-    enum db_status status =
-        client_tokens_find(call->db, call->caller.id, call->caller.token, &token);
-    if (status == DB_OK)
-        *out = client_token_json(&token);
+    const struct caller *caller = &call->caller;
+    struct client_token token = {.scopes = caller->scopes};
+    enum db_status status = DB_OK;
+    if (caller->token != 0)
+        status = client_tokens_find(call->db, caller->id, caller->token, &token);
+    else if (caller->ends_ms != INT64_MAX)
+        token.expires_ms = caller->ends_ms;
+    *out = status == DB_OK ? client_token_json(&token) : NULL;
     return status;
 }
 

@@ -53,6 +53,10 @@ enum problem admitted_check(struct admitted *admitted, struct call *call, uint64
         enum problem problem = auth_check(call);
         if (problem != PROBLEM_NONE)
             return problem;
+        if (call->newcomer) {
+            *out_client = client_number(admitted, &call->caller);
+            return PROBLEM_NONE;
+        }
         memcpy(place->hash, hash, sizeof hash);
         place->caller = call->caller;
         place->number = client_number(admitted, &call->caller);

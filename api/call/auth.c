@@ -11,6 +11,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/call/app.h"
+#include "api/call/outsider.h"
 #include "api/call/pass.h"
 #include "storage/client_tokens.h"
 
@@ -43,13 +45,17 @@ static bool is_bearer(const char *header)
     return header && strncasecmp(header, "Bearer ", 7) == 0;
 }
 
-static enum problem refuse_token(struct call *call, bool had_token)
+enum problem auth_refuse(struct call *call, const char *why)
 {
     call_header(call, "WWW-Authenticate", "Bearer realm=\"tacet\"%s",
-                had_token ? ", error=\"invalid_token\"" : "");
-    if (had_token)
-        return call_problem(call, PROBLEM_UNAUTHORIZED, "The token is not valid.");
-    return call_problem(call, PROBLEM_UNAUTHORIZED, "Send Authorization: Bearer tct_...");
+                why ? ", error=\"invalid_token\"" : "");
+    return call_problem(call, PROBLEM_UNAUTHORIZED, "%s",
+                        why ? why : "Send Authorization: Bearer tct_...");
+}
+
+static enum problem refuse_token(struct call *call, bool had_token)
+{
+    return auth_refuse(call, had_token ? "The token is not valid." : NULL);
 }
 
 /* Splits "Bearer tct_<id>_<secret>" into ID ("cli_...") and the secret; NULL when it is not one. */
@@ -117,6 +123,11 @@ enum problem auth_check(struct call *call)
     }
     char id[sizeof call->caller.id];
     const char *secret = read_bearer(header, id, sizeof id);
+    const char *token = is_bearer(header) ? header + 7 + strspn(header + 7, " ") : "";
+    if (!secret && call->app->settings.identity && strchr(token, '.')) {
+        enum problem problem = outsider_check(call, token);
+        return problem == PROBLEM_NONE ? admit_caller(call) : problem;
+    }
     if (!secret)
         return refuse_token(call, is_bearer(header));
     unsigned char hash[TOKEN_SECRET_HASH];

@@ -20,6 +20,9 @@ void auth_token_new(const char *client_id, char token[TOKEN_SIZE],
  * PROBLEM_FORBIDDEN, PROBLEM_INSUFFICIENT_SCOPE, or what the database gave. */
 enum problem auth_check(struct call *call);
 
+/* Refuses with 401. WHY is a sentence about the token; NULL: there was none. */
+enum problem auth_refuse(struct call *call, const char *why);
+
 /* True when CALLER's role and scopes include ROUTE. */
 bool auth_may(const struct caller *caller, const struct route *route);
 

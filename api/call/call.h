@@ -17,6 +17,7 @@
 #include "storage/db/db.h"
 
 struct call_deferred;
+struct identity_caller;
 struct pass;
 
 struct caller {
@@ -33,6 +34,8 @@ struct call {
     const struct api_request *request;
     const struct route *route;
     struct caller caller;
+    /* The caller has no row yet: outsider_enroll makes it. In the arena; NULL: it has one. */
+    const struct identity_caller *newcomer;
     bool by_job;             /* a job of ours asks, and its keys are its own */
     const struct pass *pass; /* the caller is known by it, and there is no db; else NULL */
     int64_t now_ms;

@@ -15,6 +15,7 @@
 #include "api/call/auth.h"
 #include "api/call/fields.h"
 #include "api/call/idempotency.h"
+#include "api/call/outsider.h"
 #include "api/call/uri.h"
 #include "api/json/json_text.h"
 
@@ -105,7 +106,8 @@ static enum problem check_caller(struct call *call, const char *client)
 {
     if (call->route->roles == ROLE_NONE)
         return PROBLEM_NONE;
-    return client ? auth_known(call, client) : auth_check(call);
+    enum problem problem = client ? auth_known(call, client) : auth_check(call);
+    return problem == PROBLEM_NONE && call->newcomer ? outsider_enroll(call) : problem;
 }
 
 /* ---- the form */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct worlds;
+struct identity;
 
 /* The settings that the server gives the api once. Texts are borrowed for the life of the app. */
 struct api_settings {
@@ -24,6 +25,7 @@ struct api_settings {
     const char *cors_origins;         /* comma-separated allow-list, "" for none */
     const char *version;
     const struct worlds *worlds; /* of worlds.h; outlives the app. NULL: those built in alone */
+    struct identity *identity;   /* of identity.h; outlives the app. NULL: own tokens alone */
     /* Writes Prometheus text of the server's own counters to BUFFER; NULL for none. */
     size_t (*metrics)(void *context, char *buffer, size_t size);
     void *metrics_context;

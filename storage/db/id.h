@@ -3,6 +3,7 @@
 #define TACET_STORAGE_DB_ID_H
 
 #define ID_SIZE   32  /* bytes of any id, its NUL included */
+#define ID_RANDOM 20  /* characters behind the prefix, of 5 bits each */
 #define NAME_SIZE 201 /* bytes of a short text: names of at most 200 bytes */
 
 /* Kinds in use: cli_ clients, ds_ datasets, upl_ uploads, job_ jobs, pol_ policies, tch_ teachers,
@@ -12,5 +13,8 @@
 /* PREFIX (with its underscore, at most 8 bytes) and 20 characters of Crockford's base 32, drawn
  * from the system's generator (libsodium, which the program has initialised). */
 void id_new(const char *prefix, char out[ID_SIZE]);
+
+/* The same without drawing: of each byte of BITS the lowest five bits. */
+void id_from(const char *prefix, const unsigned char bits[ID_RANDOM], char out[ID_SIZE]);
 
 #endif

@@ -71,7 +71,7 @@ static size_t feed(char *out, size_t one, size_t count, void *context)
 
 static struct curl_slist *add_header(struct curl_slist *list, const char *name, const char *value)
 {
-    char line[512];
+    char line[4096];
     snprintf(line, sizeof line, "%s: %s", name, value);
     struct curl_slist *longer = curl_slist_append(list, line);
     cr_assert_not_null(longer);
@@ -81,7 +81,7 @@ static struct curl_slist *add_header(struct curl_slist *list, const char *name, 
 static struct curl_slist *headers_of(const struct http_call *call)
 {
     struct curl_slist *list = NULL;
-    char bearer[256];
+    char bearer[2048];
     if (call->token != NULL) {
         snprintf(bearer, sizeof bearer, "Bearer %s", call->token);
         list = add_header(list, "Authorization", bearer);
