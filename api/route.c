@@ -5,6 +5,7 @@
 #include "api/books/client_tokens.h"
 #include "api/books/clients.h"
 #include "api/books/limits.h"
+#include "api/books/projects.h"
 #include "api/call/certificates.h"
 #include "api/call/health.h"
 #include "api/data/datasets.h"
@@ -26,6 +27,7 @@
 #define INLINE API_LANE_INLINE
 
 #define PAGED  "page_size page_token"
+#define OWNED  "project " PAGED
 
 /* Columns: method, pattern, lane, roles, flags, body, query, prepare, handle, summary. clang-format
  * would spread every row over five lines. */
@@ -40,6 +42,15 @@ static const struct route routes[] = {
     {"GET", "/v1/clients/{id}/tokens", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_client_tokens_list, "Lists a client's tokens, never their secrets."},
     {"DELETE", "/v1/clients/{id}/tokens/{token}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_client_tokens_end, "Ends one token of a client."},
 
+    /* projects.h */
+    {"GET", "/v1/projects", BATCH, ROLE_ANY, 0, BODY_NONE, PAGED, NULL, api_projects_list, "Lists the caller's projects, or all for an admin or auditor."},
+    {"GET", "/v1/projects/{id}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_projects_get, "Shows a project, and to its stewards its members."},
+    {"PATCH", "/v1/projects/{id}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_projects_change, "Renames a project, opens it or closes it."},
+    {"PUT", "/v1/projects/{id}/members/{client}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_projects_put_member, "Makes a client a member, or changes its role."},
+    {"DELETE", "/v1/projects/{id}/members/{client}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_projects_remove_member, "Removes a member."},
+    {"POST", "/v1/projects/{id}:transfer", POOL, ROLE_ADMIN | ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_projects_transfer, "Hands a project to another steward, with an entry in each of its accounts."},
+    {"POST", "/v1/projects", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_projects_create, "Makes a project, to which data, budgets and teachers can belong."},
+
     /* environments.h */
     {"GET", "/v1/environments", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_environments_list, "Lists the simulated worlds and their parameters."},
 
@@ -47,7 +58,7 @@ static const struct route routes[] = {
     {"GET", "/v1/algorithms", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_algorithms_list, "Lists the learning algorithms and their parameters."},
 
     /* accounts.h */
-    {"GET", "/v1/ledger/accounts", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AGENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, PAGED, NULL, api_accounts_list, "Lists budgets: a steward's own, a student's or agent's own, or all for an auditor."},
+    {"GET", "/v1/ledger/accounts", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AGENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, OWNED, NULL, api_accounts_list, "Lists budgets: a steward's own, a student's or agent's own, or all for an auditor."},
     {"GET", "/v1/ledger/accounts/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AGENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_accounts_get, "Shows one budget."},
     {"PATCH", "/v1/ledger/accounts/{id}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_accounts_patch, "Changes the limit of an account, with a reason."},
     {"GET", "/v1/ledger/accounts/{id}/entries", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AGENT | ROLE_AUDITOR, 0, BODY_NONE, PAGED, NULL, api_accounts_entries, "Lists the entries of an account in their order."},
@@ -67,7 +78,7 @@ static const struct route routes[] = {
 
     /* datasets.h, trajectories.h, experts.h */
     {"POST", "/v1/datasets", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_datasets_create, "Declares a dataset and its budget."},
-    {"GET", "/v1/datasets", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, PAGED, NULL, api_datasets_list, "Lists datasets."},
+    {"GET", "/v1/datasets", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, OWNED, NULL, api_datasets_list, "Lists datasets."},
     {"GET", "/v1/datasets/{id}", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, "", NULL, api_datasets_get, "Shows a dataset; its counts to its steward only."},
     /* Not in a batch: that would be on disk only after the call's deferred functions have run. */
     {"DELETE", "/v1/datasets/{id}", POOL, ROLE_STEWARD, ROUTE_UNTIMED, BODY_NONE, "", NULL, api_datasets_delete, "Deletes the data; the ledger stays."},
@@ -81,14 +92,14 @@ static const struct route routes[] = {
     {"POST", "/v1/jobs", PLAN, ROLE_STEWARD, ROUTE_KEY_REQUIRED | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_create, "Reserves the price and queues a training job."},
     {"POST", "/v1/jobs:estimate", PLAN, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_estimate, "Says what a job would cost; spends nothing."},
     {"POST", "/v1/jobs:advise", PLAN, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_advise_prepare, api_jobs_advise, "Says which job to ask for and what it is likely to be worth; spends nothing."},
-    {"GET", "/v1/jobs", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "state algorithm " PAGED, NULL, api_jobs_list, "Lists jobs, newest first."},
+    {"GET", "/v1/jobs", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "state algorithm " OWNED, NULL, api_jobs_list, "Lists jobs, newest first."},
     {"GET", "/v1/jobs/{id}", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "", NULL, api_jobs_get, "Shows a job and its progress."},
     {"GET", "/v1/jobs/{id}/events", BATCH, ROLE_STEWARD, ROUTE_ANY_ACCEPT | ROUTE_UNTIMED, BODY_NONE, "", NULL, api_jobs_events, "Follows a job by server-sent events."},
     {"POST", "/v1/jobs/{id}:cancel", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_jobs_cancel, "Cancels a job."},
 
     /* policies.h */
     {"POST", "/v1/policies", POOL, ROLE_STEWARD, ROUTE_POLICY_BODY, BODY_JSON, "", NULL, api_policies_import, "Imports a network as a teacher's policy."},
-    {"GET", "/v1/policies", BATCH, ROLE_ANY, 0, BODY_NONE, PAGED, NULL, api_policies_list, "Lists policies."},
+    {"GET", "/v1/policies", BATCH, ROLE_ANY, 0, BODY_NONE, OWNED, NULL, api_policies_list, "Lists policies."},
     {"GET", "/v1/policies/{id}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_policies_get, "Shows a policy."},
     {"DELETE", "/v1/policies/{id}", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_delete, "Erases the weights of a policy that nothing uses; its certificate stays."},
     {"GET", "/v1/policies/{id}/weights", POOL, ROLE_ANY, ROUTE_ANY_ACCEPT, BODY_NONE, "format", NULL, api_policies_weights, "Downloads a released network."},
@@ -103,7 +114,7 @@ static const struct route routes[] = {
 
     /* teachers.h, queries.h */
     {"POST", "/v1/teachers", PLAN, ROLE_STEWARD, 0, BODY_JSON, "", api_teachers_prepare, api_teachers_create, "Puts a policy behind a noisy mechanism and a budget."},
-    {"GET", "/v1/teachers", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, PAGED, NULL, api_teachers_list, "Lists teachers."},
+    {"GET", "/v1/teachers", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, OWNED, NULL, api_teachers_list, "Lists teachers."},
     {"GET", "/v1/teachers/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_teachers_get, "Shows a teacher."},
     /* Not in a batch, as the deletion of a dataset. */
     {"POST", "/v1/teachers/{id}:close", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_teachers_close, "Closes a teacher for ever; what is left of its budgets is never spent."},
@@ -117,7 +128,7 @@ static const struct route routes[] = {
 
     /* budget_requests.h */
     {"POST", "/v1/budget-requests", BATCH, ROLE_STUDENT, 0, BODY_JSON, "", NULL, api_budget_requests_create, "Asks the steward of a teacher for a larger budget."},
-    {"GET", "/v1/budget-requests", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "status " PAGED, NULL, api_budget_requests_list, "Lists requests for budgets: a student's own, or those that a steward decides."},
+    {"GET", "/v1/budget-requests", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "status " OWNED, NULL, api_budget_requests_list, "Lists requests for budgets: a student's own, or those that a steward decides."},
     {"GET", "/v1/budget-requests/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_budget_requests_get, "Shows a request for a budget."},
     {"POST", "/v1/budget-requests/{id}:approve", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_budget_requests_approve, "Raises the client's limit, to what was asked for or less."},
     {"POST", "/v1/budget-requests/{id}:decline", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_budget_requests_decline, "Declines a request for a budget."},
@@ -131,7 +142,7 @@ static const struct route routes[] = {
     {"POST", "/v2/models/{id}/infer", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_OR_ID | ROUTE_DATED_KEY | ROUTE_HEAVY, BODY_JSON, "", api_inference_prepare, api_inference_infer, "Open Inference Protocol: asks a teacher and pays for it."},
 
     /* q_releases.h */
-    {"GET", "/v1/q-releases", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, PAGED, NULL, api_q_releases_list, "Lists released Q-functions."},
+    {"GET", "/v1/q-releases", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, OWNED, NULL, api_q_releases_list, "Lists released Q-functions."},
     {"GET", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_q_releases_get, "Shows the terms of a released Q-function."},
     {"DELETE", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_q_releases_end, "Erases the key of a release: it answers no more."},
     {"GET", "/v1/q-releases/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, 0, BODY_NONE, "", NULL, api_q_releases_certificate, "Shows the signed certificate of a release."},
@@ -141,7 +152,7 @@ static const struct route routes[] = {
 
     /* aggregations.h */
     {"POST", "/v1/aggregations", PLAN, ROLE_STEWARD, 0, BODY_JSON, "", api_aggregations_prepare, api_aggregations_create, "Begins a collection of locally private reports."},
-    {"GET", "/v1/aggregations", BATCH, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, PAGED, NULL, api_aggregations_list, "Lists aggregations."},
+    {"GET", "/v1/aggregations", BATCH, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, OWNED, NULL, api_aggregations_list, "Lists aggregations."},
     {"GET", "/v1/aggregations/{id}", BATCH, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, "", NULL, api_aggregations_get, "Shows an aggregation."},
     {"POST", "/v1/aggregations/{id}:close", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_aggregations_close, "Ends an aggregation; its parameters stay."},
     {"GET", "/v1/aggregations/{id}/parameters", BATCH, ROLE_STEWARD | ROLE_AGENT, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_aggregations_parameters, "Gives the present parameters, and an agent the seed of its next report."},

@@ -93,12 +93,14 @@ enum db_status budget_requests_list(struct db *db, const char *client, const cha
     struct db_value values[] = {db_text_or_empty(client), db_text_or_empty(owner),
                                 db_text_or_empty(word), db_text_or_empty(after), db_integer(limit)};
     /* Clients and stewards have an index each. */
-    const char *tail = "WHERE ($1 = '' OR client = $1) AND ($2 = '' OR owner = $2) "
-                       "AND ($3 = '' OR state = $3) AND" PAGE_OF_REQUESTS;
+    const char *tail = "WHERE ($1 = '' OR client = $1) AND ($2 = '' OR" OWNER_AMONG(
+        "$2") ") "
+              "AND ($3 = '' OR state = $3) AND" PAGE_OF_REQUESTS;
     if (client)
-        tail = "WHERE client = $1 AND ($2 = '' OR owner = $2) "
-               "AND ($3 = '' OR state = $3) AND" PAGE_OF_REQUESTS;
-    else if (owner)
+        tail = "WHERE client = $1 AND ($2 = '' OR" OWNER_AMONG(
+            "$2") ") "
+                  "AND ($3 = '' OR state = $3) AND" PAGE_OF_REQUESTS;
+    else if (owner && !strchr(owner, ' '))
         tail = "WHERE owner = $2 AND ($1 = '' OR client = $1) "
                "AND ($3 = '' OR state = $3) AND" PAGE_OF_REQUESTS;
     return table_list(db, &requests_table, tail, values, 5, show_request, &list);

@@ -1,8 +1,11 @@
 /* Clients. */
 #include "storage/clients.h"
 
+#include <string.h>
+
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
+#include "storage/projects.h"
 
 static const struct column client_columns[] = {
     COLUMN(client_row, id, TEXT),
@@ -15,9 +18,33 @@ static const struct column client_columns[] = {
 static const struct table clients_table =
     TABLE("clients", client_row, client_columns, TABLE_ALL(client_columns));
 
+/* A steward has a project of its own, which bears its id and name. */
+static enum db_status give_project(struct db *db, const struct client_row *client)
+{
+    struct project_row project = {.created_ms = client->created_ms};
+    struct project_member_row member = {.role = PROJECT_OWNER, .added_ms = client->created_ms};
+    memcpy(project.id, client->id, ID_SIZE);
+    memcpy(project.name, client->name, NAME_SIZE);
+    memcpy(member.project, client->id, ID_SIZE);
+    memcpy(member.client, client->id, ID_SIZE);
+    memcpy(member.added_by, client->id, ID_SIZE);
+    enum db_status status = projects_insert(db, &project);
+    return status == DB_OK ? projects_member_put(db, &member) : status;
+}
+
+static enum db_status insert_client(struct db *db, void *context)
+{
+    const struct client_row *client = context;
+    enum db_status status = table_insert(db, &clients_table, client, NULL, 0);
+    if (status == DB_OK && strcmp(client->role, "steward") == 0)
+        status = db_owed(give_project(db, client));
+    return status;
+}
+
 enum db_status clients_insert(struct db *db, const struct client_row *client)
 {
-    return table_insert(db, &clients_table, client, NULL, 0);
+    struct client_row row = *client;
+    return db_transact(db, insert_client, &row);
 }
 
 enum db_status clients_find(struct db *db, const char *id, struct client_row *out)

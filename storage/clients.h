@@ -16,7 +16,8 @@ struct client_row {
     int64_t revoked_ms; /* 0: may still call */
 };
 
-/* Stores CLIENT (its id from id_new). DB_NONE when the id exists. */
+/* Stores CLIENT (its id from id_new), a steward with a project of its own that has its id.
+ * DB_NONE when the id exists. */
 enum db_status clients_insert(struct db *db, const struct client_row *client);
 
 /* Finds a client by its id, revoked or not. DB_NONE: unknown. */

@@ -5,6 +5,7 @@
 
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
+#include "storage/projects.h"
 #include "storage/teachers.h"
 
 static const char *const state_names[] = {
@@ -105,15 +106,17 @@ enum db_status datasets_find_open(struct db *db, const char *id, struct dataset_
 
 TABLE_SHOW(show_dataset, dataset_row);
 
-enum db_status datasets_list(struct db *db, const char *owner, const char *after, unsigned limit,
-                             dataset_fn *each, void *context)
+enum db_status datasets_list(struct db *db, const char *owner, const char *client,
+                             const char *after, unsigned limit, dataset_fn *each, void *context)
 {
     struct show_dataset list = {each, context};
     return table_list(
         db, &datasets_table,
-        "WHERE state <> 'deleted' AND ($1 = '' OR owner = $1) "
-        "AND" LISTING_PAGE("datasets", "$2", "$3"),
-        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(after), db_integer(limit)),
+        "WHERE state <> 'deleted' AND ($1 = '' OR" OWNER_AMONG(
+            "$1") ") "
+                  "AND" PROJECTS_ADMIT("$2") "AND" LISTING_PAGE("datasets", "$3", "$4"),
+        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client), db_text_or_empty(after),
+                  db_integer(limit)),
         show_dataset, &list);
 }
 

@@ -103,11 +103,12 @@ enum db_status jobs_list(struct db *db, const struct job_filter *filter, const c
     struct show_job list = {each, context};
     return table_list(
         db, &jobs_table,
-        "WHERE ($1 = '' OR owner = $1) AND ($2 = '' OR algorithm = $2) "
-        "AND ($3 = '' OR dataset = $3) AND ($4 = '' OR state = $4) "
-        "AND ($5 = '' OR (created_ms, id) < "
-        "(SELECT created_ms, id FROM jobs WHERE id = $5)) "
-        "ORDER BY created_ms DESC, id DESC LIMIT $6",
+        "WHERE ($1 = '' OR" OWNER_AMONG(
+            "$1") ") AND ($2 = '' OR algorithm = $2) "
+                  "AND ($3 = '' OR dataset = $3) AND ($4 = '' OR state = $4) "
+                  "AND ($5 = '' OR (created_ms, id) < "
+                  "(SELECT created_ms, id FROM jobs WHERE id = $5)) "
+                  "ORDER BY created_ms DESC, id DESC LIMIT $6",
         DB_VALUES(db_text_or_empty(filter->owner), db_text_or_empty(filter->algorithm),
                   db_text_or_empty(filter->dataset),
                   db_text_or_empty(!filter->state ? NULL : job_state_name(*filter->state)),

@@ -69,8 +69,9 @@ enum db_status jobs_find(struct db *db, const char *id, struct job_row *out);
 enum db_status jobs_find_newest(struct db *db, const char *account, struct job_row *out);
 
 struct job_filter {
-    const char *owner, *algorithm, *dataset; /* NULL: any */
-    const enum job_state *state;             /* NULL: any */
+    const char *owner;               /* or several, separated by spaces; NULL: any */
+    const char *algorithm, *dataset; /* NULL: any */
+    const enum job_state *state;     /* NULL: any */
 };
 typedef bool job_fn(void *context, const struct job_row *job);
 

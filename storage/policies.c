@@ -111,17 +111,21 @@ enum db_status policies_erase_secrets(struct db *db, const char *dataset)
 
 TABLE_SHOW(show_policy, policy_row);
 
-enum db_status policies_list(struct db *db, const char *reader, const char *after, unsigned limit,
-                             policy_fn *each, void *context)
+enum db_status policies_list(struct db *db, const char *owner, const char *reader,
+                             const char *after, unsigned limit, policy_fn *each, void *context)
 {
     struct show_policy list = {each, context};
     return table_list(
         db, &policies_table,
-        "WHERE (owner = $1 OR id IN (SELECT policy FROM policy_grants "
-        "WHERE client IN ($1, '" POLICY_PUBLIC "'))) AND NOT EXISTS (SELECT 1 FROM endings e "
-        "WHERE e.resource = policies.id AND e.deleted_ms > 0) AND" LISTING_PAGE("policies", "$2",
-                                                                                "$3"),
-        DB_VALUES(db_text(reader), db_text_or_empty(after), db_integer(limit)), show_policy, &list);
+        "WHERE (($1 <> '' AND" OWNER_AMONG(
+            "$1") ") OR id IN (SELECT policy FROM policy_grants "
+                  "WHERE client IN ($2, '" POLICY_PUBLIC
+                  "'))) AND NOT EXISTS (SELECT 1 FROM endings e "
+                  "WHERE e.resource = policies.id AND e.deleted_ms > 0) AND" LISTING_PAGE(
+                      "policies", "$3", "$4"),
+        DB_VALUES(db_text_or_empty(owner), db_text(reader), db_text_or_empty(after),
+                  db_integer(limit)),
+        show_policy, &list);
 }
 
 enum db_status certificates_find(struct db *db, const char *certificate_or_policy,

@@ -49,7 +49,8 @@ enum db_status policy_names_find(struct db *db, const char *owner, const char *n
                                  struct policy_name_row *out)
 {
     return table_find(db, &names_table,
-                      "WHERE owner = $1 AND name = $2 ORDER BY revision DESC LIMIT 1",
+                      "WHERE" OWNER_AMONG("$1") "AND name = $2 AND" NEWEST
+                                                " ORDER BY owner LIMIT 1",
                       DB_VALUES(db_text(owner), db_text(name)), out);
 }
 
@@ -60,13 +61,15 @@ enum db_status policy_names_move(struct db *db, const struct policy_name_row *ro
 
 TABLE_SHOW(show_name, policy_name_row);
 
-enum db_status policy_names_list(struct db *db, const char *owner, const char *after,
+enum db_status policy_names_list(struct db *db, const char *owners, const char *after,
                                  unsigned limit, policy_name_fn *each, void *context)
 {
     struct show_name list = {each, context};
-    return table_list(
-        db, &names_table, "WHERE owner = $1 AND name > $2 AND" NEWEST " ORDER BY name LIMIT $3",
-        DB_VALUES(db_text(owner), db_text_or_empty(after), db_integer(limit)), show_name, &list);
+    return table_list(db, &names_table,
+                      "WHERE" OWNER_AMONG("$1") "AND name || ' ' || owner > $2 AND" NEWEST
+                                                " ORDER BY name, owner LIMIT $3",
+                      DB_VALUES(db_text(owners), db_text_or_empty(after), db_integer(limit)),
+                      show_name, &list);
 }
 
 enum db_status policy_names_everywhere(struct db *db, const char *name, policy_name_fn *each,

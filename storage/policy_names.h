@@ -35,8 +35,9 @@ enum db_status policy_names_move(struct db *db, const struct policy_name_row *ro
 
 typedef bool policy_name_fn(void *context, const struct policy_name_row *row);
 
-/* Shows what the names of OWNER name now, in order, from after the name AFTER (NULL: the first). */
-enum db_status policy_names_list(struct db *db, const char *owner, const char *after,
+/* Shows what the names of OWNERS, separated by spaces, name now, in order, from after the one of
+ * which AFTER is "name owner" (NULL: the first). */
+enum db_status policy_names_list(struct db *db, const char *owners, const char *after,
                                  unsigned limit, policy_name_fn *each, void *context);
 
 /* Shows what NAME names now to each of its owners. */

@@ -7,6 +7,7 @@
 #include "storage/certificate_text.h"
 #include "storage/db/listing.h"
 #include "storage/digests.h"
+#include "storage/projects.h"
 
 static const struct column teacher_columns[] = {
     COLUMN(teacher_row, id, TEXT),
@@ -86,16 +87,19 @@ enum db_status teachers_list(struct db *db, const char *owner, const char *clien
                              const char *after, unsigned limit, teacher_fn *each, void *context)
 {
     struct show_teacher list = {each, context};
-    return table_list(db, &teachers_table,
-                      "WHERE ($1 = '' OR owner = $1) AND ($2 = '' OR has_client_budget = 1 "
-                      "OR EXISTS (SELECT 1 FROM teacher_clients c "
-                      "WHERE c.teacher = teachers.id AND c.client = $2)) "
-                      "AND NOT EXISTS (SELECT 1 FROM endings e "
-                      "WHERE e.resource = teachers.id AND e.deleted_ms > 0) "
-                      "AND" LISTING_PAGE("teachers", "$3", "$4"),
-                      DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client),
-                                db_text_or_empty(after), db_integer(limit)),
-                      show_teacher, &list);
+    return table_list(
+        db, &teachers_table,
+        "WHERE ($1 = '' OR" OWNER_AMONG(
+            "$1") ") AND ($2 = '' "
+                  "OR (has_client_budget = 1 AND" PROJECTS_ADMIT(
+                      "$2") ") OR EXISTS (SELECT 1 FROM teacher_clients c "
+                            "WHERE c.teacher = teachers.id AND c.client = $2)) "
+                            "AND NOT EXISTS (SELECT 1 FROM endings e WHERE e.resource = "
+                            "teachers.id AND e.deleted_ms > 0) AND" LISTING_PAGE("teachers", "$3",
+                                                                                 "$4"),
+        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client), db_text_or_empty(after),
+                  db_integer(limit)),
+        show_teacher, &list);
 }
 
 /* Writes the payer of ROW, which has another one in the table, and its new digest. */

@@ -52,8 +52,9 @@ enum db_status teachers_find_open(struct db *db, const char *policy, char out_id
 typedef bool teacher_fn(void *context, const struct teacher_row *teacher);
 
 /* Shows at most LIMIT teachers in order of creation, from after the teacher AFTER (NULL: the
- * first): those of OWNER (NULL: of any) that CLIENT may ask (NULL: whether or not), by its own
- * account or by the default budget; none that is deleted. EACH may stop by false. */
+ * first): those of OWNER, or of several that are separated by spaces (NULL: of any), that CLIENT
+ * may ask (NULL: whether or not), by its own account or by the default budget; none that is
+ * deleted. EACH may stop by false. */
 enum db_status teachers_list(struct db *db, const char *owner, const char *client,
                              const char *after, unsigned limit, teacher_fn *each, void *context);
 

@@ -8,6 +8,7 @@
 #include "api/books/buys.h"
 #include "api/call/budget.h"
 #include "api/call/page.h"
+#include "api/call/project.h"
 #include "api/call/revision.h"
 #include "api/data/datasets.h"
 #include "api/json/json_text.h"
@@ -22,7 +23,7 @@ static json_t *hash_json(const unsigned char hash[LEDGER_HASH_SIZE])
     return json_string(hex);
 }
 
-json_t *account_json(const struct ledger_account *account)
+json_t *account_json(struct call *call, const struct ledger_account *account)
 {
     json_t *units = json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I}", "limit", (json_int_t)account->limit_units, "spent",
@@ -36,12 +37,13 @@ json_t *account_json(const struct ledger_account *account)
                   "units", units, "created_at", json_time(account->created_ms));
     json_t *whole = budget_json(account);
     json_object_update_new(whole, more);
-    return whole;
+    return project_add(call, whole, account->owner);
 }
 
-static bool add_account(void *page, const struct ledger_account *account)
+static bool add_account(void *context, const struct ledger_account *account)
 {
-    return page_add(page, account_json(account), account->id);
+    struct page *page = context;
+    return page_add(page, account_json(page->call, account), account->id);
 }
 
 enum problem api_accounts_list(struct call *call)
@@ -50,10 +52,9 @@ enum problem api_accounts_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    const char *owner = call_is(call, ROLE_STEWARD) ? call->caller.id : NULL;
     const char *client = call_is(call, ROLE_STUDENT | ROLE_AGENT) ? call->caller.id : NULL;
-    return page_end(
-        &page, ledger_list(call->db, owner, client, page.after, page.limit, add_account, &page));
+    return page_end(&page, ledger_list(call->db, page_owner(&page), client, page.after, page.limit,
+                                       add_account, &page));
 }
 
 enum problem account_of_call(struct call *call, const char *id, struct ledger_account *out)
@@ -91,7 +92,7 @@ enum problem api_accounts_get(struct call *call)
     enum problem problem = account_of_call(call, call_parameter(call, "id"), &account);
     if (problem != PROBLEM_NONE)
         return problem;
-    return account_reply(call, &account, account_json(&account));
+    return account_reply(call, &account, account_json(call, &account));
 }
 
 enum problem api_datasets_budget(struct call *call)

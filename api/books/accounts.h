@@ -25,7 +25,7 @@ enum problem api_ledger_verify(struct call *call);
 enum problem account_of_call(struct call *call, const char *id, struct ledger_account *out);
 
 /* An account with its balances in the ledger's units. New reference. */
-json_t *account_json(const struct ledger_account *account);
+json_t *account_json(struct call *call, const struct ledger_account *account);
 
 /* Answers with BUDGET (taken), what the rest of ACCOUNT buys, how many stewards a change of its
  * limit takes, and the ETag of that limit. */

@@ -114,7 +114,7 @@ enum problem api_accounts_patch(struct call *call)
     problem = limit_apply(call, &set, &set.account);
     if (problem != PROBLEM_NONE)
         return problem;
-    return account_reply(call, &set.account, account_json(&set.account));
+    return account_reply(call, &set.account, account_json(call, &set.account));
 }
 
 /* ---- seeing */

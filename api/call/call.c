@@ -101,7 +101,14 @@ bool call_is(const struct call *call, unsigned roles)
 
 bool call_owns(const struct call *call, const char *owner)
 {
-    return strcmp(call->caller.id, owner) == 0;
+    for (struct call_project *project = call->projects; project; project = project->next) {
+        if (strcmp(project->id, owner) != 0)
+            continue;
+        if (!project->views || !route_writes(call->route))
+            return true;
+        project->refused = true;
+    }
+    return false;
 }
 
 /* ---- memory */

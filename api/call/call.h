@@ -19,6 +19,15 @@
 struct call_deferred;
 struct identity_caller;
 struct pass;
+struct project_row;
+
+/* A project of the calling steward. */
+struct call_project {
+    struct call_project *next;
+    const char *id, *name;
+    bool views;   /* it is a viewer there */
+    bool refused; /* and was kept from changing something */
+};
 
 struct caller {
     char id[32];     /* "cli_..."; "" on a public route */
@@ -36,8 +45,9 @@ struct call {
     struct caller caller;
     /* The caller has no row yet: outsider_enroll makes it. In the arena; NULL: it has one. */
     const struct identity_caller *newcomer;
-    bool by_job;             /* a job of ours asks, and its keys are its own */
-    const struct pass *pass; /* the caller is known by it, and there is no db; else NULL */
+    bool by_job;                   /* a job of ours asks, and its keys are its own */
+    const struct pass *pass;       /* the caller is known by it, and there is no db; else NULL */
+    struct call_project *projects; /* of a steward, in order of creation (project.h) */
     int64_t now_ms;
     json_t *body; /* BODY_JSON: the parsed body (any JSON type), borrowed; else NULL */
     void *plan;   /* what PREPARE left for HANDLE */
@@ -80,8 +90,8 @@ long call_read(struct call *call, unsigned char *buffer, size_t size);
 /* True when the caller's role is one of ROLES. */
 bool call_is(const struct call *call, unsigned roles);
 
-/* True when what belongs to OWNER (the column "owner" of a dataset, policy, teacher, job, release,
- * aggregation or account) is the caller's. */
+/* True when the caller is a steward of the project OWNER (the column "owner" of a dataset, policy,
+ * teacher, job, release, aggregation or account), or a viewer and the route changes nothing. */
 bool call_owns(const struct call *call, const char *owner);
 
 /* ---- memory */

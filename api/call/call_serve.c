@@ -16,6 +16,7 @@
 #include "api/call/fields.h"
 #include "api/call/idempotency.h"
 #include "api/call/outsider.h"
+#include "api/call/project.h"
 #include "api/call/uri.h"
 #include "api/json/json_text.h"
 
@@ -107,7 +108,9 @@ static enum problem check_caller(struct call *call, const char *client)
     if (call->route->roles == ROLE_NONE)
         return PROBLEM_NONE;
     enum problem problem = client ? auth_known(call, client) : auth_check(call);
-    return problem == PROBLEM_NONE && call->newcomer ? outsider_enroll(call) : problem;
+    if (problem == PROBLEM_NONE && call->newcomer)
+        problem = outsider_enroll(call);
+    return problem == PROBLEM_NONE ? project_read_all(call) : problem;
 }
 
 /* ---- the form */
@@ -212,5 +215,5 @@ enum problem call_serve(struct call *call, const char *client)
                             "This endpoint answers application/json.");
     }
     problem = check_form(call, &key);
-    return problem == PROBLEM_NONE ? run_call(call, key) : problem;
+    return problem == PROBLEM_NONE ? project_judge(call, run_call(call, key)) : problem;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/call/project.h"
 #include "storage/policies.h"
 #include "storage/q_releases.h"
 #include "storage/teachers.h"
@@ -39,8 +40,8 @@ static enum problem teacher_certificate_of_id(struct call *call, const char *wan
 {
     char id[ID_SIZE] = "", owner[ID_SIZE] = "", *text = NULL;
     enum db_status status = teachers_certificate(call->db, wanted, id, owner, &text);
-    bool may = call_is(call, ROLE_AUDITOR | ROLE_STUDENT) || call_owns(call, owner);
-    return certificate_show(call, status, may && strcmp(id, wanted) == 0, id, text);
+    bool may = call_is(call, ROLE_AUDITOR | ROLE_STUDENT | ROLE_STEWARD) && strcmp(id, wanted) == 0;
+    return certificate_show(call, project_shows(call, status, owner), may, id, text);
 }
 
 /* Shows the certificate of a released Q-function to everyone, because it is public. */
@@ -52,7 +53,7 @@ static enum problem release_certificate(struct call *call, const char *wanted)
         free(text);
         return teacher_certificate_of_id(call, wanted);
     }
-    return certificate_show(call, status, true, id, text);
+    return certificate_show(call, project_publishes(call, status, owner), true, id, text);
 }
 
 enum problem api_certificates_get(struct call *call)
@@ -66,5 +67,6 @@ enum problem api_certificates_get(struct call *call)
     if (status == DB_OK)
         status = policies_find(call->db, certificate.policy, &policy);
     bool may = call_is(call, ROLE_AUDITOR) || policy.released || call_owns(call, certificate.owner);
+    status = project_publishes(call, status, certificate.owner);
     return certificate_show(call, status, may, certificate.id, certificate.text);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/call/project.h"
 #include "api/json/utf8.h"
 
 #define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
@@ -112,7 +113,13 @@ enum problem page_end(struct page *page, enum db_status status)
 
 const char *page_owner(const struct page *page)
 {
+    const char *wanted = call_query(page->call, "project");
     if (!call_is(page->call, ROLE_STEWARD))
-        return NULL;
-    return page->call->caller.id;
+        return wanted;
+    return project_list(page->call, wanted);
+}
+
+const char *page_guest(const struct page *page)
+{
+    return call_is(page->call, ROLE_STEWARD) ? NULL : page->call->caller.id;
 }

@@ -19,7 +19,7 @@
 
 #define PAGE_SIZE_DEFAULT 50
 #define PAGE_SIZE_MAX     1000
-#define PAGE_CURSOR_SIZE  64 /* bytes of a cursor, its NUL included */
+#define PAGE_CURSOR_SIZE  160 /* bytes of a cursor, its NUL included */
 
 struct page {
     struct call *call;
@@ -48,7 +48,12 @@ bool page_add(struct page *page, json_t *item, const char *cursor);
  * STATUS stands for. */
 enum problem page_end(struct page *page, enum db_status status);
 
-/* Whose things the list shows: those of the calling steward, or NULL, all of them. */
+/* Whose things the list shows: ids of projects, separated by spaces, or NULL, those of all. A
+ * steward sees what belongs to its projects. Where ?project= is given it is that one alone, if the
+ * caller may see it. */
 const char *page_owner(const struct page *page);
+
+/* The caller as one who finds only what projects show to it; NULL for a steward. */
+const char *page_guest(const struct page *page);
 
 #endif

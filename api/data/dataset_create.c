@@ -6,6 +6,7 @@
 #include "algos/data/trajectory.h"
 #include "api/call/app.h"
 #include "api/call/fields.h"
+#include "api/call/project.h"
 #include "api/data/dataset_budget.h"
 #include "api/data/datasets.h"
 #include "api/data/description.h"
@@ -18,7 +19,7 @@
 #define RECORD_SIZE_MAX   (8U << 20) /* of the longest trajectory that a dataset may declare */
 
 struct dataset_wish {
-    const char *name, *environment;
+    const char *name, *environment, *project;
     int64_t state_dim, action_count, max_episode_steps, nominal_experts, approvals;
     double discount, min_action_probability;
     json_t *budget, *described;
@@ -120,6 +121,7 @@ static bool dataset_read_wish(struct call *call, struct dataset_wish *wish)
         field_optional(field_integer("nominal_experts", &wish->nominal_experts, 1, 1000000000)),
         field_optional(field_object("budget", &wish->budget)),
         field_optional(field_integer("approvals", &wish->approvals, 1, LIMIT_APPROVALS_MAX)),
+        PROJECT_FIELD(&wish->project),
         field_optional(field_object("description", &wish->described)),
     };
     bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
@@ -166,14 +168,13 @@ enum problem api_datasets_create(struct call *call)
                               .state = DATASET_OPEN,
                               .created_ms = call->now_ms};
     id_new("ds_", row.id);
-    memcpy(row.owner, call->caller.id, ID_SIZE);
     snprintf(row.name, sizeof row.name, "%s", wish.name);
     if (wish.environment)
         snprintf(row.environment, sizeof row.environment, "%s", wish.environment);
     if (wish.description)
         snprintf(row.expert_means, sizeof row.expert_means, "%s", wish.description->expert);
-    enum problem problem = PROBLEM_NONE;
-    if (wish.budget)
+    enum problem problem = project_of_new(call, wish.project, row.owner);
+    if (problem == PROBLEM_NONE && wish.budget)
         problem = dataset_budget_open(call, &wish.account, row.id, &row);
     if (problem == PROBLEM_NONE && wish.approvals > 1)
         problem = call_db(call, limit_approvals_set(call->db, row.account, wish.approvals));
@@ -185,5 +186,5 @@ enum problem api_datasets_create(struct call *call)
     call_header(call, "Location", "/v1/datasets/%s", row.id);
     json_t *json = dataset_json(&row, true);
     dataset_json_describe(json, wish.description);
-    return call_reply_json(call, 201, json);
+    return call_reply_json(call, 201, project_add(call, json, row.owner));
 }

@@ -7,6 +7,7 @@
 
 #include "api/call/app.h"
 #include "api/call/page.h"
+#include "api/call/project.h"
 #include "api/data/exposure.h"
 #include "api/json/json_text.h"
 #include "memory/shelf.h"
@@ -100,28 +101,18 @@ enum problem dataset_refused(struct call *call, enum dataset_verdict verdict, co
     return unknown_dataset(call);
 }
 
-static enum problem dataset_find(struct call *call, const char *id, struct dataset_row *out)
-{
-    enum db_status status = datasets_find(call->db, id, out);
-    if (status == DB_NONE || (status == DB_OK && out->state == DATASET_DELETED))
-        return unknown_dataset(call);
-    return call_db(call, status);
-}
-
 enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_row *out)
 {
-    enum problem problem = dataset_find(call, id, out);
-    if (problem == PROBLEM_NONE && !call_owns(call, out->owner))
-        return unknown_dataset(call);
-    return problem;
+    enum db_status status = datasets_find(call->db, id, out);
+    if (status == DB_OK && out->state == DATASET_DELETED)
+        status = DB_NONE;
+    status = project_shows(call, status, out->owner);
+    return status == DB_NONE ? unknown_dataset(call) : call_db(call, status);
 }
 
 enum problem dataset_of_call(struct call *call, struct dataset_row *out)
 {
-    const char *id = call_parameter(call, "id");
-    if (call_is(call, ROLE_STEWARD))
-        return dataset_of_owner(call, id, out);
-    return dataset_find(call, id, out);
+    return dataset_of_owner(call, call_parameter(call, "id"), out);
 }
 
 enum problem dataset_check_disk(struct call *call, size_t size)
@@ -146,7 +137,8 @@ enum problem dataset_check_disk(struct call *call, size_t size)
 static bool dataset_list_one(void *context, const struct dataset_row *row)
 {
     struct page *page = context;
-    return page_add(page, dataset_json(row, call_is(page->call, ROLE_STEWARD)), row->id);
+    json_t *json = dataset_json(row, call_is(page->call, ROLE_STEWARD));
+    return page_add(page, project_add(page->call, json, row->owner), row->id);
 }
 
 enum problem api_datasets_list(struct call *call)
@@ -155,8 +147,8 @@ enum problem api_datasets_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, datasets_list(call->db, page_owner(&page), page.after, page.limit,
-                                         dataset_list_one, &page));
+    return page_end(&page, datasets_list(call->db, page_owner(&page), page_guest(&page), page.after,
+                                         page.limit, dataset_list_one, &page));
 }
 
 static enum problem dataset_find_exposure(struct call *call, const struct dataset_row *row,
@@ -187,7 +179,7 @@ enum problem api_datasets_get(struct call *call)
     dataset_json_describe(json, description);
     if (exposed)
         json_object_set_new(json, "exposure", exposure_json(&exposure));
-    return call_reply_json(call, 200, json);
+    return call_reply_json(call, 200, project_add(call, json, row.owner));
 }
 
 /* ---- ending */
@@ -209,7 +201,7 @@ enum problem api_datasets_seal(struct call *call)
     if (verdict != DATASET_OK)
         return dataset_refused(call, verdict, "The dataset is sealed already.");
     row.state = DATASET_SEALED;
-    return call_reply_json(call, 200, dataset_json(&row, true));
+    return call_reply_json(call, 200, project_add(call, dataset_json(&row, true), row.owner));
 }
 
 struct dataset_silencing {

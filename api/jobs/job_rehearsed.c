@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "algos/offline/offline.h"
+#include "api/call/project.h"
 #include "api/jobs/ask/job_plan.h"
 #include "api/json/json_text.h"
 #include "storage/jobs.h"
@@ -79,7 +80,7 @@ enum problem job_rehearsed_find(struct call *call, const struct advice_ranked *r
                                 unsigned count, json_t *out[ADVICE_RANKED_MAX])
 {
     const enum job_state over = JOB_SUCCEEDED;
-    const struct job_filter filter = {.owner = call->caller.id, .state = &over};
+    const struct job_filter filter = {.owner = project_list(call, NULL), .state = &over};
     struct rehearsed_search search = {call, ranked, count, out};
     memset(out, 0, ADVICE_RANKED_MAX * sizeof *out);
     enum db_status status = jobs_list(call->db, &filter, NULL, NEWEST, rehearsed_look, &search);

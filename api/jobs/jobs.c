@@ -9,6 +9,7 @@
 #include "api/call/budget_price.h"
 #include "api/call/charged.h"
 #include "api/call/page.h"
+#include "api/call/project.h"
 #include "api/call/refusal.h"
 #include "api/jobs/ask/job_advice.h"
 #include "api/jobs/ask/job_kind.h"
@@ -126,7 +127,8 @@ static enum problem submit_job(struct call *call, const struct job_wish *wish, s
         return call_db(call, status);
     call_header(call, "Location", "/v1/jobs/%s", job->id);
     call_header(call, "Retry-After", "1");
-    return call_reply_json(call, 202, job_json(job, place, call->now_ms));
+    return call_reply_json(call, 202,
+                           project_add(call, job_json(job, place, call->now_ms), job->owner));
 }
 
 /* Refuses what cannot be planned, and names the least epsilon with which it could be. */
@@ -201,7 +203,7 @@ enum problem api_jobs_create(struct call *call)
                           .created_ms = call->now_ms};
     struct ledger_outcome held = {.count = 0};
     id_new("job_", job.id);
-    memcpy(job.owner, call->caller.id, ID_SIZE);
+    memcpy(job.owner, wish->plan.project, ID_SIZE);
     if (wish->plan.rehearsal.runs == 0) /* which names no dataset, so that no worker reads one */
         memcpy(job.dataset, wish->dataset.id, ID_SIZE);
     assert(!job_plan_is_public(&wish->plan) || job.dataset[0] == '\0');
@@ -247,7 +249,8 @@ static enum problem reply_job(struct call *call, const struct job_row *job)
         return call_db(call, status);
     if (!job_is_over(job))
         call_header(call, "Retry-After", "1");
-    return call_reply_json(call, 200, job_json(job, place, call->now_ms));
+    return call_reply_json(call, 200,
+                           project_add(call, job_json(job, place, call->now_ms), job->owner));
 }
 
 enum problem api_jobs_get(struct call *call)
@@ -265,7 +268,8 @@ static bool list_one(void *context, const struct job_row *job)
     int64_t place = 0;
     if (job->state == JOB_QUEUED)
         (void)jobs_queue_place(page->call->db, job->id, &place); /* 0 when it cannot be told */
-    return page_add(page, job_json(job, place, page->call->now_ms), job->id);
+    json_t *json = job_json(job, place, page->call->now_ms);
+    return page_add(page, project_add(page->call, json, job->owner), job->id);
 }
 
 enum problem api_jobs_list(struct call *call)
@@ -280,7 +284,7 @@ enum problem api_jobs_list(struct call *call)
         return call_invalid_query(call, "state",
                                   "must be queued, running, succeeded, failed or cancelled");
     }
-    struct job_filter filter = {.owner = call->caller.id,
+    struct job_filter filter = {.owner = page_owner(&page),
                                 .algorithm = call_query(call, "algorithm")};
     if (named)
         filter.state = &state;

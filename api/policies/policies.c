@@ -12,6 +12,7 @@
 #include "api/call/certificates.h"
 #include "api/call/fields.h"
 #include "api/call/page.h"
+#include "api/call/project.h"
 #include "api/call/sealed.h"
 #include "api/json/json_text.h"
 #include "api/policies/network_export.h"
@@ -107,8 +108,7 @@ static enum problem policy_open(struct call *call, struct policy_row *row, struc
 
 /* ---- as JSON */
 
-/* OWNED: the caller owns it, and sees what it was trained on. */
-static json_t *policy_json(const struct policy_row *row, bool owned)
+static json_t *policy_json(struct call *call, const struct policy_row *row, bool owned)
 {
     const char *dataset = owned ? row->dataset : "", *job = owned ? row->job : "";
     json_t *json = json_pack(
@@ -120,7 +120,7 @@ static json_t *policy_json(const struct policy_row *row, bool owned)
         json_text_or_null(row->certificate), "created_at", json_time(row->created_ms), "shards");
     if (row->shards > 0)
         json_object_set_new(json, "shards", json_integer(row->shards));
-    return json;
+    return owned ? project_add(call, json, row->owner) : json;
 }
 
 /* "owner", "granted" or "public": who may read it. */
@@ -147,7 +147,9 @@ static json_t *policy_whole_json(struct call *call, const struct policy_row *row
         status = policy_grants_list(call->db, row->id, see_reader, &readers);
     if (status != DB_OK)
         return NULL;
-    json_t *json = policy_json(row, call_owns(call, row->owner));
+    json_t *json = policy_json(call, row, call_owns(call, row->owner));
+    if (!json)
+        return NULL;
     json_object_set(json, "names", names);
     json_object_set_new(json, "visibility", json_string(readers.visibility));
     return json;
@@ -172,15 +174,20 @@ static enum problem store_import(struct call *call, const struct policy_row *row
 
 enum problem api_policies_import(struct call *call)
 {
-    const char *name = NULL, *environment = NULL;
+    const char *name = NULL, *environment = NULL, *project = NULL;
     json_t *network = NULL;
     const struct field fields[] = {
         field_text("name", &name, 1, 200),
         field_text("environment", &environment, 1, 31),
         field_object("network", &network),
+        PROJECT_FIELD(&project),
     };
-    if (!fields_read(call, call->body, "", fields, 3))
+    struct policy_row row = {.created_ms = call->now_ms};
+    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof *fields))
         return PROBLEM_VALIDATION;
+    enum problem problem = project_of_new(call, project, row.owner);
+    if (problem != PROBLEM_NONE)
+        return problem;
     const struct env *env = worlds_find(call->app->settings.worlds, environment);
     if (!env)
         return call_invalid(call, "/environment", "is not known: see GET /v1/environments");
@@ -188,14 +195,13 @@ enum problem api_policies_import(struct call *call)
         network_read(call, network, "/network", env->state_dim, env->action_count);
     if (!policy)
         return PROBLEM_VALIDATION;
-    struct policy_row row = {
-        .state_dim = env->state_dim, .action_count = env->action_count, .created_ms = call->now_ms};
+    row.state_dim = env->state_dim;
+    row.action_count = env->action_count;
     id_new("pol_", row.id);
-    memcpy(row.owner, call->caller.id, ID_SIZE);
     snprintf(row.name, sizeof row.name, "%s", name);
     snprintf(row.environment, sizeof row.environment, "%s", env->name);
     snprintf(row.mechanism, sizeof row.mechanism, "%s", imported);
-    enum problem problem = store_import(call, &row, policy);
+    problem = store_import(call, &row, policy);
     policy_free(policy);
     return problem;
 }
@@ -214,7 +220,8 @@ enum problem api_policies_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, policies_list(call->db, call->caller.id, page.after, page.limit,
+    const char *owner = call_is(call, ROLE_STEWARD) ? page_owner(&page) : NULL;
+    return page_end(&page, policies_list(call->db, owner, call->caller.id, page.after, page.limit,
                                          policy_list_one, &page));
 }
 

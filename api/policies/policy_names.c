@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/call/page.h"
+#include "api/call/project.h"
 #include "api/call/revision.h"
 #include "api/json/json_text.h"
 #include "api/policies/policies.h"
@@ -22,12 +23,11 @@ struct name_search {
 /* Sets *OUT to whether the caller may read the policy ROW. */
 static enum db_status may_read(struct call *call, const struct policy_row *row, bool *out)
 {
-    bool deleted = false;
-    *out = call_owns(call, row->owner);
+    bool deleted = false, granted = false;
     enum db_status status = endings_deleted(call->db, row->id, &deleted);
-    if (status == DB_OK && !deleted && !*out)
-        return policy_grants_allow(call->db, row->id, call->caller.id, out);
-    *out = *out && !deleted;
+    if (status == DB_OK)
+        status = policy_grants_allow(call->db, row->id, call->caller.id, &granted);
+    *out = status == DB_OK && !deleted && (granted || call_owns(call, row->owner));
     return status;
 }
 
@@ -83,9 +83,13 @@ enum problem policy_of_reader(struct call *call, const char *id, struct policy_r
         return problem;
     }
     enum db_status status = policies_find(call->db, id, out);
+    if (status == DB_NONE) { /* what is missing takes the same way as what is another's */
+        *out = (struct policy_row){.released = false};
+        status = DB_OK;
+    }
     if (status == DB_OK)
         status = may_read(call, out, &may);
-    if (status == DB_NONE || (status == DB_OK && !may))
+    if (status == DB_OK && !may)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
     return call_db(call, status);
 }
@@ -137,15 +141,17 @@ static bool add_move(void *context, const struct policy_name_row *row)
 
 /* ---- giving names */
 
-/* Fills ROW with the present meaning of NAME to the caller; revision 0: it has none. */
-static enum problem find_own_name(struct call *call, const char *name, struct policy_name_row *row)
+/* Fills ROW with the present meaning of NAME in the projects OWNERS, separated by spaces; revision
+ * 0: it has none. */
+static enum problem find_own_name(struct call *call, const char *owners, const char *name,
+                                  struct policy_name_row *row)
 {
     *row = (struct policy_name_row){.revision = 0};
     if (!policy_name_valid(name))
         return call_problem(call, PROBLEM_NOT_FOUND,
                             "A name is like treatment@2 or treatment@current: lower-case letters, "
                             "digits and \"._-\".");
-    return call_db(call, db_optional(policy_names_find(call->db, call->caller.id, name, row)));
+    return call_db(call, db_optional(policy_names_find(call->db, owners, name, row)));
 }
 
 /* Refuses to change what NOW says, but for an alias whose revision the caller has read. */
@@ -171,7 +177,7 @@ enum problem api_policies_name(struct call *call)
     struct policy_name_row now;
     enum problem problem = policy_of_owner(call, call_parameter(call, "id"), &policy);
     if (problem == PROBLEM_NONE)
-        problem = find_own_name(call, name, &now);
+        problem = find_own_name(call, policy.owner, name, &now);
     if (problem != PROBLEM_NONE)
         return problem;
     if (now.revision > 0 && strcmp(now.policy, policy.id) == 0)
@@ -179,7 +185,7 @@ enum problem api_policies_name(struct call *call)
     if (now.revision > 0 && (problem = check_move(call, &now)) != PROBLEM_NONE)
         return problem;
     struct policy_name_row next = {.revision = now.revision + 1, .moved_ms = call->now_ms};
-    memcpy(next.owner, call->caller.id, ID_SIZE);
+    memcpy(next.owner, policy.owner, ID_SIZE);
     memcpy(next.policy, policy.id, ID_SIZE);
     memcpy(next.client, call->caller.id, ID_SIZE);
     snprintf(next.name, sizeof next.name, "%s", name);
@@ -193,7 +199,9 @@ enum problem api_policies_name(struct call *call)
 
 static bool name_list_one(void *page, const struct policy_name_row *row)
 {
-    return page_add(page, name_json(row), row->name);
+    char cursor[POLICY_NAME_SIZE + ID_SIZE];
+    snprintf(cursor, sizeof cursor, "%s %s", row->name, row->owner);
+    return page_add(page, name_json(row), cursor);
 }
 
 enum problem api_policy_names_list(struct call *call)
@@ -202,7 +210,7 @@ enum problem api_policy_names_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, policy_names_list(call->db, call->caller.id, page.after, page.limit,
+    return page_end(&page, policy_names_list(call->db, page_owner(&page), page.after, page.limit,
                                              name_list_one, &page));
 }
 
@@ -210,13 +218,13 @@ enum problem api_policy_names_get(struct call *call)
 {
     struct policy_name_row row;
     struct moves moves = {.list = call_own(call, json_array())};
-    enum problem problem = find_own_name(call, call_parameter(call, "name"), &row);
+    enum problem problem =
+        find_own_name(call, project_list(call, NULL), call_parameter(call, "name"), &row);
     if (problem == PROBLEM_NONE && row.revision == 0)
         problem = call_problem(call, PROBLEM_NOT_FOUND, "There is no such name.");
     if (problem != PROBLEM_NONE)
         return problem;
-    enum db_status status =
-        policy_names_moves(call->db, call->caller.id, row.name, add_move, &moves);
+    enum db_status status = policy_names_moves(call->db, row.owner, row.name, add_move, &moves);
     if (status != DB_OK)
         return call_db(call, status);
     json_t *json = name_json(&row);

@@ -16,6 +16,7 @@
 #include "api/call/fields.h"
 #include "api/call/page.h"
 #include "api/call/pass.h"
+#include "api/call/project.h"
 #include "api/call/sealed.h"
 #include "api/json/json_text.h"
 #include "api/policies/network_export.h"
@@ -43,7 +44,7 @@ enum db_status q_release_store(const struct app *app, struct db *db, struct q_re
 
 /* ---- showing */
 
-static json_t *release_json(const struct q_release_row *row)
+static json_t *release_json(struct call *call, const struct q_release_row *row)
 {
     const char *state = "open";
     if (row->ended_ms != 0)
@@ -56,12 +57,13 @@ static json_t *release_json(const struct q_release_row *row)
                   "created_at", json_time(row->created_ms), "ended_at", json_time(row->ended_ms));
     json_members_add(&json, terms);
     json_decref(terms);
-    return json;
+    return project_add(call, json, row->owner);
 }
 
-static bool release_list_one(void *page, const struct q_release_row *row)
+static bool release_list_one(void *context, const struct q_release_row *row)
 {
-    return page_add(page, release_json(row), row->id);
+    struct page *page = context;
+    return page_add(page, release_json(page->call, row), row->id);
 }
 
 enum problem api_q_releases_list(struct call *call)
@@ -70,8 +72,8 @@ enum problem api_q_releases_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, q_releases_list(call->db, page_owner(&page), page.after, page.limit,
-                                           release_list_one, &page));
+    return page_end(&page, q_releases_list(call->db, page_owner(&page), page_guest(&page),
+                                           page.after, page.limit, release_list_one, &page));
 }
 
 static void free_row(void *row)
@@ -84,11 +86,12 @@ static enum problem release_unknown(struct call *call)
     return call_problem(call, PROBLEM_NOT_FOUND, "There is no such release.");
 }
 
-enum problem q_release_of_owner(struct call *call, const char *id)
+enum problem q_release_of_owner(struct call *call, const char *id, char owner[ID_SIZE])
 {
     struct q_release_row row = {0};
     enum db_status status = q_releases_find(call->db, id, &row);
     bool answers = status == DB_OK && row.ended_ms == 0 && call_owns(call, row.owner);
+    memcpy(owner, row.owner, ID_SIZE);
     q_release_row_done(&row);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
@@ -103,15 +106,16 @@ static enum problem release_of_call(struct call *call, struct q_release_row **ou
 {
     struct q_release_row *row = arena_array(&call->arena, 1, sizeof *row);
     enum db_status status = q_releases_find(call->db, call_parameter(call, "id"), row);
-    if (status != DB_OK) {
-        if (status == DB_NONE)
-            return release_unknown(call);
-        return call_db(call, status);
+    if (status == DB_OK) {
+        call_defer(call, free_row, row);
+        if (row->ended_ms != 0 && !call_is(call, ROLE_STEWARD))
+            status = DB_NONE;
     }
-    call_defer(call, free_row, row);
-    bool owner = call_owns(call, row->owner);
-    if (!owner && (call_is(call, ROLE_STEWARD) || row->ended_ms != 0))
+    status = project_shows(call, status, row->owner);
+    if (status == DB_NONE)
         return release_unknown(call);
+    if (status != DB_OK)
+        return call_db(call, status);
     *out = row;
     return PROBLEM_NONE;
 }
@@ -123,7 +127,7 @@ enum problem api_q_releases_get(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     assert(row);
-    return call_reply_json(call, 200, release_json(row));
+    return call_reply_json(call, 200, release_json(call, row));
 }
 
 enum problem api_q_releases_certificate(struct call *call)
@@ -208,11 +212,9 @@ static enum problem question_borrow(struct question *q)
         return PROBLEM_NONE;
     }
     struct loan *loan = arena_array(&call->arena, 1, sizeof *loan);
-    if (call_is(call, ROLE_STEWARD)) { /* students may ask any release; a steward only its own */
-        enum problem problem = release_of_call(call, &row);
-        if (problem != PROBLEM_NONE)
-            return problem;
-    }
+    enum problem problem = release_of_call(call, &row);
+    if (problem != PROBLEM_NONE)
+        return problem;
     enum db_status status =
         q_shelf_borrow(call->app, call->db, call_parameter(call, "id"), &q->release);
     if (status != DB_OK) {

@@ -29,8 +29,8 @@ enum problem api_q_releases_query(struct call *call);
 enum problem api_q_releases_actions(struct call *call);
 
 /* PROBLEM_NONE when the release ID is the caller's and has not ended; PROBLEM_NOT_FOUND otherwise.
- */
-enum problem q_release_of_owner(struct call *call, const char *id);
+ * OWNER receives its project. */
+enum problem q_release_of_owner(struct call *call, const char *id, char owner[ID_SIZE]);
 
 /* Stores RELEASE under ROW, whose id, owner, names, job and certificate are filled in; its terms
  * are written here. Inside the transaction that settles the price. */

@@ -8,6 +8,7 @@
 
 #include "api/call/fields.h"
 #include "api/call/page.h"
+#include "api/call/project.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 
@@ -72,7 +73,7 @@ static json_t *mechanism_json(const struct aggregation *a)
     return json;
 }
 
-static json_t *aggregation_json(const struct aggregation *a)
+static json_t *aggregation_json(struct call *call, const struct aggregation *a)
 {
     const struct aggregation_row *row = &a->row;
     json_t *json =
@@ -93,7 +94,7 @@ static json_t *aggregation_json(const struct aggregation *a)
         (json_int_t)row->reports, "waiting", (json_int_t)(row->reports - row->applied),
         "created_at", json_time(row->created_ms));
     json_object_update_new(json, rest);
-    return json;
+    return project_add(call, json, row->owner);
 }
 
 /* ---- who may see what */
@@ -109,8 +110,8 @@ enum problem aggregation_of_call(struct call *call, struct aggregation *out)
     double numbers[AGGREGATION_SCHEME_NUMBERS];
     enum db_status status =
         aggregations_find(call->db, call_parameter(call, "id"), &out->row, numbers, sizeof numbers);
-    bool may = status == DB_OK && (!call_is(call, ROLE_STEWARD) || call_owns(call, out->row.owner));
-    if (status == DB_NONE || (status == DB_OK && !may))
+    status = project_shows(call, status, out->row.owner);
+    if (status == DB_NONE)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such aggregation.");
     if (status == DB_OK && !open_row(out, numbers))
         status = DB_FAILED;
@@ -120,7 +121,7 @@ enum problem aggregation_of_call(struct call *call, struct aggregation *out)
 /* ---- creating */
 
 struct aggregation_wish {
-    const char *name, *environment, *mechanism;
+    const char *name, *environment, *mechanism, *project;
     int64_t state_dim, action_count, hidden, submissions, buffer, seed;
     double epsilon, clip, projection_clip, learning_rate;
     double discount, value_weight, entropy_weight, exploration, exploration_decay;
@@ -165,6 +166,7 @@ static bool aggregation_read(struct call *call, struct aggregation_wish *wish)
         field_optional(field_number("exploration_decay", &wish->exploration_decay, 0, 1)),
         field_optional(field_choice("stale", &wish->stale, STALE)),
         field_optional(field_integer("seed", &wish->seed, 0, INT64_C(1) << 53)),
+        PROJECT_FIELD(&wish->project),
     };
     return fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
 }
@@ -245,7 +247,6 @@ static void fill_row(struct call *call, struct aggregation_wish *wish)
 {
     struct aggregation_row *row = &wish->made.row;
     id_new("agg_", row->id);
-    memcpy(row->owner, call->caller.id, ID_SIZE);
     snprintf(row->name, sizeof row->name, "%s", wish->name);
     if (wish->environment)
         snprintf(row->environment, sizeof row->environment, "%s", wish->environment);
@@ -284,6 +285,9 @@ enum problem api_aggregations_create(struct call *call)
     rng_seed(&rng, seed, 0);
     actor_critic_initialize(&a->net, &rng, parameters);
     fill_row(call, wish);
+    enum problem problem = project_of_new(call, wish->project, a->row.owner);
+    if (problem != PROBLEM_NONE)
+        return problem;
     double numbers[AGGREGATION_SCHEME_NUMBERS];
     aggregation_scheme_write(&a->scheme, numbers);
     enum db_status status = aggregations_insert(call->db, &a->row, numbers, sizeof numbers,
@@ -291,7 +295,7 @@ enum problem api_aggregations_create(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/aggregations/%s", a->row.id);
-    return call_reply_json(call, 201, aggregation_json(a));
+    return call_reply_json(call, 201, aggregation_json(call, a));
 }
 
 /* ---- showing and closing */
@@ -307,7 +311,7 @@ static bool aggregation_list_one(void *context, const struct aggregation_row *ro
         page->fault = DB_FAILED;
     if (page->fault != DB_OK)
         return false;
-    return page_add(page, aggregation_json(&a), row->id);
+    return page_add(page, aggregation_json(page->call, &a), row->id);
 }
 
 enum problem api_aggregations_list(struct call *call)
@@ -316,8 +320,8 @@ enum problem api_aggregations_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, aggregations_list(call->db, page_owner(&page), page.after, page.limit,
-                                             aggregation_list_one, &page));
+    return page_end(&page, aggregations_list(call->db, page_owner(&page), page_guest(&page),
+                                             page.after, page.limit, aggregation_list_one, &page));
 }
 
 enum problem api_aggregations_get(struct call *call)
@@ -326,7 +330,7 @@ enum problem api_aggregations_get(struct call *call)
     enum problem problem = aggregation_of_call(call, &a);
     if (problem != PROBLEM_NONE)
         return problem;
-    return call_reply_json(call, 200, aggregation_json(&a));
+    return call_reply_json(call, 200, aggregation_json(call, &a));
 }
 
 enum problem api_aggregations_close(struct call *call)
@@ -341,5 +345,5 @@ enum problem api_aggregations_close(struct call *call)
     a.row.open = false;
     if (status != DB_OK)
         return call_db(call, status);
-    return call_reply_json(call, 200, aggregation_json(&a));
+    return call_reply_json(call, 200, aggregation_json(call, &a));
 }

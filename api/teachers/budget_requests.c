@@ -200,9 +200,9 @@ enum problem api_budget_requests_list(struct call *call)
     const char *named = call_query(call, "status");
     if (named && !budget_request_state_find(named, &state))
         return call_invalid_query(call, "status", "must be open, approved or declined");
-    const char *owner = page_owner(&page), *client = owner ? NULL : call->caller.id;
-    return page_end(&page, budget_requests_list(call->db, client, owner, named ? &state : NULL,
-                                                page.after, page.limit, list_request, &page));
+    return page_end(&page, budget_requests_list(call->db, page_guest(&page), page_owner(&page),
+                                                named ? &state : NULL, page.after, page.limit,
+                                                list_request, &page));
 }
 
 /* ---- deciding */

@@ -363,7 +363,7 @@ static enum problem teacher_read_source(struct call *call, const struct policy_r
                             "their data");
     }
     memcpy(out->row.policy, source->id, ID_SIZE);
-    memcpy(out->row.owner, call->caller.id, ID_SIZE);
+    memcpy(out->row.owner, source->owner, ID_SIZE);
     out->actions = source->action_count;
     out->row.shards = source->shards;
     out->secret = !expert && policy_is_secret(source);

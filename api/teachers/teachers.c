@@ -9,6 +9,7 @@
 #include "api/call/budget.h"
 #include "api/call/certificates.h"
 #include "api/call/page.h"
+#include "api/call/project.h"
 #include "api/json/json_text.h"
 #include "api/policies/policies.h"
 #include "api/teachers/teacher_new.h"
@@ -22,15 +23,15 @@
 enum db_status teacher_may_ask(struct db *db, const struct teacher_row *teacher, const char *client,
                                bool *out_may)
 {
-    *out_may = teacher->has_client_budget;
+    *out_may = teacher->has_client_budget && projects_always_open(teacher->owner);
     if (*out_may)
         return DB_OK;
     struct teacher_client_row standing;
     enum db_status status = teachers_client_find(db, teacher->id, client, &standing);
     *out_may = status == DB_OK;
-    if (status == DB_NONE)
-        return DB_OK;
-    return status;
+    if (status != DB_NONE)
+        return status;
+    return projects_admit(db, teacher->has_client_budget ? teacher->owner : "", client, out_may);
 }
 
 enum problem teacher_of_call(struct call *call, struct teacher_row *out)
@@ -40,11 +41,14 @@ enum problem teacher_of_call(struct call *call, struct teacher_row *out)
 
 enum problem teacher_admit(struct call *call, enum db_status status, const struct teacher_row *row)
 {
+    static const struct teacher_row missing;
     bool may = false;
-    if (status == DB_OK && call_is(call, ROLE_STEWARD))
-        may = call_owns(call, row->owner);
-    else if (status == DB_OK)
-        status = teacher_may_ask(call->db, row, call->caller.id, &may);
+    /* What is missing takes as many statements as what is hidden. A job's right to ask was checked
+     * when it was requested; its project may have been handed over since. */
+    if (call_is(call, ROLE_STEWARD))
+        may = status == DB_OK && (call->by_job || call_owns(call, row->owner));
+    else if (status == DB_OK || status == DB_NONE)
+        status = teacher_may_ask(call->db, status == DB_OK ? row : &missing, call->caller.id, &may);
     if (status == DB_NONE || (status == DB_OK && !may))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such teacher.");
     return call_db(call, status);
@@ -221,8 +225,8 @@ enum problem api_teachers_create(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/teachers/%s", row.id);
-    return call_reply_json(call, 201,
-                           teacher_json(&row, &wish->price, wish->order, true, wish->secret));
+    json_t *json = teacher_json(&row, &wish->price, wish->order, true, wish->secret);
+    return call_reply_json(call, 201, project_add(call, json, row.owner));
 }
 
 /* ---- showing */
@@ -245,8 +249,8 @@ json_t *teacher_row_json(struct call *call, const struct teacher_row *row)
     enum db_status status = endings_find(call->db, row->id, &ending);
     if (status != DB_OK && status != DB_NONE)
         return NULL;
-    json_t *json = teacher_json(row, &prices, order, owner, secret);
-    if (status == DB_OK) {
+    json_t *json = project_add(call, teacher_json(row, &prices, order, owner, secret), row->owner);
+    if (json && status == DB_OK) {
         json_object_set_new(json, "state", json_string("closed"));
         json_object_set_new(json, "closed_at", json_time(ending.closed_ms));
     }
@@ -265,11 +269,8 @@ enum problem api_teachers_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    const char *owner = page_owner(&page), *client = NULL;
-    if (!owner)
-        client = call->caller.id;
-    return page_end(&page, teachers_list(call->db, owner, client, page.after, page.limit,
-                                         teacher_list_one, &page));
+    return page_end(&page, teachers_list(call->db, page_owner(&page), page_guest(&page), page.after,
+                                         page.limit, teacher_list_one, &page));
 }
 
 enum problem api_teachers_get(struct call *call)

@@ -12,6 +12,10 @@
     " (" after " = '' OR (created_ms, id) > (SELECT created_ms, id FROM " table                    \
     " WHERE id = " after ")) ORDER BY created_ms, id LIMIT " limit
 
+/* The condition that the column owner is among the ids in the parameter LIST ("$1"), which are
+ * separated by spaces. */
+#define OWNER_AMONG(list) " instr(' ' || " list " || ' ', ' ' || owner || ' ') > 0 "
+
 /* For RETURNING statements and lookups whose row itself does not matter. */
 enum db_status listing_ignore(void *context, const struct db_row *row);
 

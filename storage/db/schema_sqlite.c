@@ -213,6 +213,24 @@ static const char create_grants[] = "CREATE TABLE policy_grants ("
                                     " granted_by TEXT NOT NULL,"
                                     " granted_ms INTEGER NOT NULL,"
                                     " PRIMARY KEY (policy, client)) STRICT, WITHOUT ROWID";
+/* What everything with an owner belongs to; a steward's own project has the steward's id. */
+static const char create_projects[] = "CREATE TABLE projects ("
+                                      " id TEXT NOT NULL PRIMARY KEY,"
+                                      " name TEXT NOT NULL,"
+                                      " invited_only INTEGER NOT NULL,"
+                                      " created_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID";
+static const char projects_by_time[] = "CREATE INDEX projects_by_time ON projects (created_ms, id)";
+static const char projects_stay[] = "CREATE TRIGGER projects_stay BEFORE DELETE ON projects"
+                                    " BEGIN SELECT RAISE(ABORT, 'a project is never removed'); END";
+static const char create_members[] = "CREATE TABLE project_members ("
+                                     " project TEXT NOT NULL REFERENCES projects (id),"
+                                     " client TEXT NOT NULL,"
+                                     " role TEXT NOT NULL,"
+                                     " added_by TEXT NOT NULL,"
+                                     " added_ms INTEGER NOT NULL,"
+                                     " PRIMARY KEY (project, client)) STRICT, WITHOUT ROWID";
+static const char members_by_client[] =
+    "CREATE INDEX project_members_by_client ON project_members (client, project, role)";
 
 static const char *const tables[] = {
     "CREATE TABLE meta ("
@@ -580,6 +598,12 @@ static const char *const tables[] = {
     changes_by_time,
     changes_stay,
     changes_end_once,
+    /* ---- projects */
+    create_projects,
+    projects_by_time,
+    projects_stay,
+    create_members,
+    members_by_client,
     NULL,
 };
 
@@ -717,10 +741,23 @@ static const char *const to_limits[] = {
     NULL,
 };
 
+/* Every steward gets a project of its own. */
+static const char *const to_projects[] = {
+    create_projects,
+    projects_by_time,
+    projects_stay,
+    create_members,
+    members_by_client,
+    "INSERT INTO projects (id, name, invited_only, created_ms)"
+    " SELECT id, name, 0, created_ms FROM clients WHERE role = 'steward'",
+    "INSERT INTO project_members (project, client, role, added_by, added_ms)"
+    " SELECT id, id, 'owner', id, created_ms FROM clients WHERE role = 'steward'",
+    NULL,
+};
+
 static const char *const *const steps[] = {
-    to_rows,     without_blocks, with_coverage,   with_descriptions,
-    with_random, with_digests,   with_fixed_rows, with_removal,
-    with_notes,  with_folds,     with_sizes,      with_requests,
-    to_tokens,   to_names,       to_limits,       NULL};
+    to_rows,         without_blocks, with_coverage, with_descriptions, with_random, with_digests,
+    with_fixed_rows, with_removal,   with_notes,    with_folds,        with_sizes,  with_requests,
+    to_tokens,       to_names,       to_limits,     to_projects,       NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

@@ -71,7 +71,8 @@ enum db_status ledger_find_for(struct db *db, enum ledger_kind kind, const char 
 typedef bool ledger_account_fn(void *context, const struct ledger_account *account);
 
 /* Shows at most LIMIT accounts in order of opening, from after the account AFTER (NULL: the first),
- * of that OWNER and of that CLIENT (NULL: of any). EACH may stop by false. */
+ * of that OWNER, or of several that are separated by spaces, and of that CLIENT (NULL: of any).
+ * EACH may stop by false. */
 enum db_status ledger_list(struct db *db, const char *owner, const char *client, const char *after,
                            unsigned limit, ledger_account_fn *each, void *context);
 
@@ -167,6 +168,11 @@ struct ledger_limit {
 enum db_status ledger_set_limit(struct db *db, const struct ledger_limit *limit,
                                 enum ledger_verdict *out_verdict, struct ledger_account *out);
 
+/* Notes in every account of the project OWNER that CLIENT handed it over: an entry "handover" of
+ * EVENT without amounts. Must be inside a transaction. */
+enum db_status ledger_hand_over(struct db *db, const char *owner, const char *client,
+                                const char *event, int64_t now_ms);
+
 /* ---- entries */
 
 enum ledger_entry_kind {
@@ -175,10 +181,11 @@ enum ledger_entry_kind {
     LEDGER_ENTRY_DEBIT,
     LEDGER_ENTRY_HOLD,
     LEDGER_ENTRY_SETTLE,
-    LEDGER_ENTRY_FOLDED /* many debits (ledger_fold.h) */
+    LEDGER_ENTRY_FOLDED,  /* many debits (ledger_fold.h) */
+    LEDGER_ENTRY_HANDOVER /* of the account's project to another steward: it moves no balance */
 };
 
-/* "open", "limit", "debit", "hold", "settle" or "folded". */
+/* "open", "limit", "debit", "hold", "settle", "folded" or "handover". */
 const char *ledger_entry_kind_name(enum ledger_entry_kind kind);
 
 /* Finds the kind NAME of a ledger entry. False: there is none. */

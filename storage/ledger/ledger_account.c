@@ -1,7 +1,9 @@
 /* Accounts: opened once, found by id or by the resource that they pay for, never removed. */
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
 #include "storage/db/listing.h"
 #include "storage/ledger/ledger_post.h"
 
@@ -76,11 +78,11 @@ enum db_status ledger_list(struct db *db, const char *owner, const char *client,
     struct db_value values[] = {db_text_or_empty(owner), db_text_or_empty(client),
                                 db_text_or_empty(after), db_integer(limit)};
     /* Each filter has an index of its own. */
-    const char *tail = "WHERE ($1 = '' OR owner = $1) AND ($2 = '' OR client = $2) "
-                       "AND" PAGE_OF_ACCOUNTS;
+    const char *tail = "WHERE ($1 = '' OR" OWNER_AMONG("$1") ") AND ($2 = '' OR client = $2) "
+                                                             "AND" PAGE_OF_ACCOUNTS;
     if (client)
-        tail = "WHERE ($1 = '' OR owner = $1) AND client = $2 AND" PAGE_OF_ACCOUNTS;
-    else if (owner)
+        tail = "WHERE ($1 = '' OR" OWNER_AMONG("$1") ") AND client = $2 AND" PAGE_OF_ACCOUNTS;
+    else if (owner && !strchr(owner, ' '))
         tail = "WHERE owner = $1 AND ($2 = '' OR client = $2) AND" PAGE_OF_ACCOUNTS;
     enum db_status status = ledger_batch_write(db);
     if (status != DB_OK)
@@ -145,4 +147,44 @@ enum db_status ledger_open_account(struct db *db, const struct ledger_opening *o
     assert(opening->limit_delta >= 0 && opening->limit_delta <= LEDGER_UNITS_MAX);
     struct open_work work = {opening, out};
     return db_transact(db, open_account, &work);
+}
+
+/* ---- handing over */
+
+#define HANDED_AT_ONCE 256
+
+struct handover {
+    struct ledger_account accounts[HANDED_AT_ONCE];
+    unsigned count;
+};
+
+static bool collect_account(void *context, const struct ledger_account *account)
+{
+    struct handover *handover = context;
+    handover->accounts[handover->count++] = *account;
+    return true;
+}
+
+enum db_status ledger_hand_over(struct db *db, const char *owner, const char *client,
+                                const char *event, int64_t now_ms)
+{
+    struct handover *handover = memory_new(1, sizeof *handover);
+    char after[ID_SIZE] = "";
+    enum db_status status;
+    do {
+        handover->count = 0;
+        status = ledger_list(db, owner, NULL, after, HANDED_AT_ONCE, collect_account, handover);
+        for (unsigned i = 0; status == DB_OK && i < handover->count; i++) {
+            struct ledger_account *account = &handover->accounts[i];
+            struct ledger_entry entry = {.time_ms = now_ms,
+                                         .kind = LEDGER_ENTRY_HANDOVER,
+                                         .client = client,
+                                         .resource = account->resource,
+                                         .event = event};
+            memcpy(after, account->id, ID_SIZE);
+            status = ledger_post(db, account, &entry);
+        }
+    } while (status == DB_OK && handover->count == HANDED_AT_ONCE);
+    free(handover);
+    return status;
 }

@@ -11,13 +11,10 @@
 #include "storage/ledger/ledger_post.h"
 
 static const char *const kind_names[] = {
-    [LEDGER_ENTRY_OPEN] = "open",
-    [LEDGER_ENTRY_LIMIT] = "limit",
-    [LEDGER_ENTRY_DEBIT] = "debit",
-    [LEDGER_ENTRY_HOLD] = "hold",
-    [LEDGER_ENTRY_SETTLE] = "settle",
-    [LEDGER_ENTRY_FOLDED] = "folded",
-    NULL,
+    [LEDGER_ENTRY_OPEN] = "open",         [LEDGER_ENTRY_LIMIT] = "limit",
+    [LEDGER_ENTRY_DEBIT] = "debit",       [LEDGER_ENTRY_HOLD] = "hold",
+    [LEDGER_ENTRY_SETTLE] = "settle",     [LEDGER_ENTRY_FOLDED] = "folded",
+    [LEDGER_ENTRY_HANDOVER] = "handover", NULL,
 };
 
 static const struct column entry_columns[] = {
@@ -44,7 +41,7 @@ const struct table ledger_entries_table =
 
 const char *ledger_entry_kind_name(enum ledger_entry_kind kind)
 {
-    assert((unsigned)kind <= LEDGER_ENTRY_FOLDED);
+    assert((unsigned)kind < sizeof kind_names / sizeof *kind_names - 1);
     return kind_names[kind];
 }
 

@@ -10,7 +10,7 @@
 /* Members of a request; NULL where they were not sent. */
 struct job_members {
     const char *algorithm, *mechanism, *dataset, *teacher, *client, *policy, *q_release,
-        *understood, *audit, *features;
+        *understood, *audit, *features, *project;
     json_t *environment, *privacy, *parameters, *evaluate, *choose, *sweep, *judge;
     const char *judge_dataset;
     int64_t shards; /* 0: not sent */

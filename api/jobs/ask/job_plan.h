@@ -45,7 +45,8 @@ struct job_plan {
                                   while it runs, and NULL in a plan that was read */
     struct job_world evaluate; /* to evaluate in, if asked for */
     uint32_t episodes, max_episode_steps;
-    struct job_world choose;                  /* where the result is chosen, if it is */
+    struct job_world choose; /* where the result is chosen, if it is */
+    char project[ID_SIZE];   /* that the job belongs to; "" in a plan that was read */
     char policy[ID_SIZE], q_release[ID_SIZE]; /* of ALGORITHM_EVALUATES: which of the two is
                                                  played; "": not this */
     char judge[ID_SIZE];                      /* public dataset to judge by; "": none */

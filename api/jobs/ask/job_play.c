@@ -25,6 +25,7 @@ static enum problem fit_policy(struct call *call, const char *id, struct job_pla
     if (status != DB_OK)
         return call_db(call, status);
     memcpy(plan->policy, row.id, sizeof plan->policy);
+    memcpy(plan->project, row.owner, sizeof plan->project);
     plan->request.state_dim = row.state_dim;
     plan->request.action_count = row.action_count;
     plan->request.played = policy->shape;
@@ -46,7 +47,7 @@ static struct mlp_shape release_shape(const struct q_terms *terms)
 static enum problem fit_release(struct call *call, const char *id, struct job_plan *plan)
 {
     const struct q_release *release = NULL;
-    enum problem problem = q_release_of_owner(call, id);
+    enum problem problem = q_release_of_owner(call, id, plan->project);
     if (problem == PROBLEM_NOT_FOUND)
         call_invalid(call, "/q_release", "is not known, or has ended");
     if (problem != PROBLEM_NONE)

@@ -11,6 +11,7 @@
 #include "algos/release/ensemble.h"
 #include "api/call/app.h"
 #include "api/call/fields.h"
+#include "api/call/project.h"
 #include "api/data/datasets.h"
 #include "api/data/environment_choice.h"
 #include "api/jobs/ask/job_advice.h"
@@ -128,6 +129,7 @@ static bool read_members(struct call *call, struct job_members *members, struct 
         field_optional(field_text("teacher", &members->teacher, 1, ID_SIZE - 1)),
         field_optional(field_text("client", &members->client, 1, ID_SIZE - 1)),
         field_optional(field_text("audit", &members->audit, 1, ID_SIZE - 1)),
+        PROJECT_FIELD(&members->project),
         field_optional(field_text("features", &members->features, 1, ID_SIZE - 1)),
         field_optional(field_text("i_understand", &members->understood, 1, 31)),
         field_optional(field_object("privacy", &members->privacy)),
@@ -252,6 +254,20 @@ static enum problem read_source(struct call *call, const struct job_members *mem
     return PROBLEM_NONE;
 }
 
+/* A job belongs to the project of what it uses. NAMED: the project that the request names. */
+static enum problem job_project_fit(struct call *call, const char *named, struct job_wish *wish)
+{
+    struct job_plan *plan = &wish->plan;
+    if (wish->dataset.id[0] != '\0')
+        memcpy(plan->project, wish->dataset.owner, ID_SIZE);
+    if (plan->project[0] == '\0')
+        return project_of_new(call, named, plan->project);
+    if (named && strcmp(named, plan->project) != 0)
+        return call_invalid(call, "/project", "must be %s, that of what the job uses, or left out",
+                            plan->project);
+    return PROBLEM_NONE;
+}
+
 enum problem job_wish_read(struct call *call, struct job_wish *out)
 {
     struct job_members members;
@@ -275,6 +291,8 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
         unfit = kind->fit(call, &members, plan);
     if (unfit == PROBLEM_NONE)
         unfit = job_teacher_fit(call, members.teacher, members.client, plan);
+    if (unfit == PROBLEM_NONE)
+        unfit = job_project_fit(call, members.project, out);
     if (unfit == PROBLEM_NONE)
         unfit = check_evaluation(call, plan);
     if (unfit == PROBLEM_NONE)

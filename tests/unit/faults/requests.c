@@ -95,8 +95,21 @@ static const char *made_teacher(struct play *p, bool closed)
     return id;
 }
 
-/* A dataset, a job, a client, a policy, a teacher, a collection that the next request may use up.
- */
+/* A project, with the student in it if it has a MEMBER. */
+static const char *made_project(struct play *p, bool member)
+{
+    const char *id = made_id(fixture_post(p->f, "steward", "/v1/projects", "{\"name\":\"p\"}"));
+    if (member)
+        expect_status(fixture_put(p->f, "steward",
+                                  domain_path("/v1/projects/%s/members/%s", id,
+                                              fixture_client(p->f, "student")),
+                                  "{\"role\":\"student\"}"),
+                      201);
+    return id;
+}
+
+/* A dataset, a job, a client, a policy, a teacher, a project, a collection that the next request
+ * may use up. */
 static const char *fresh_id(struct play *p, const struct route *route)
 {
     const char *pattern = route->pattern;
@@ -119,6 +132,8 @@ static const char *fresh_id(struct play *p, const struct route *route)
         return domain_path("%s", domain_policy(p->f));
     if (begins(pattern, "/v1/teachers/"))
         return made_teacher(p, strcmp(route->method, "DELETE") == 0);
+    if (begins(pattern, "/v1/projects/"))
+        return made_project(p, strcmp(route->method, "DELETE") == 0);
     cr_assert(begins(pattern, "/v1/datasets/"), "%s: say what it uses up", pattern);
     const char *id = domain_path("%s", domain_dataset(p->f, "private"));
     domain_fill(p->f, id, 5);
@@ -127,9 +142,9 @@ static const char *fresh_id(struct play *p, const struct route *route)
 
 static bool uses_up(const struct route *route)
 {
-    static const char *const patterns[] = {":seal",        ":cancel",       ":close",
-                                           ":compose",     ":approve",      ":decline",
-                                           "/submissions", "/trajectories", "/experts/"};
+    static const char *const patterns[] = {":seal",         ":cancel",  ":close",    ":compose",
+                                           ":approve",      ":decline", ":transfer", "/submissions",
+                                           "/trajectories", "/experts/"};
     bool found = strcmp(route->method, "DELETE") == 0;
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
         found = found || strstr(route->pattern, patterns[i]);
@@ -199,7 +214,7 @@ struct ask requests_ask(struct play *p, const struct things *things, const struc
 {
     static unsigned keys;
     const char *path = play_path(p, route->pattern, id_for(p, things, route)), *body = "";
-    if (strcmp(route->method, "PUT") == 0 && strstr(route->pattern, "{client}"))
+    if (strcmp(route->method, "PUT") == 0 && strstr(route->pattern, "/budgets/{client}"))
         path = new_budget(p);
     if (strcmp(route->method, "GET") != 0)
         body = play_body(p, route, path);

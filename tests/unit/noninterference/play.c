@@ -50,11 +50,13 @@ static const char *const collections[][2] = {{"clients", "cli_"},
                                              {"aggregations", "agg_"},
                                              {"models", "tch_"},
                                              {"budget-requests", "brq_"},
-                                             {"limit-changes", "lch_"}};
+                                             {"limit-changes", "lch_"},
+                                             {"projects", "prj_"}};
 
 static const char *const queries[][2] = {
-    {"format", "json"},     {"format", "safetensors"}, {"format", "onnx"},   {"page_size", "1000"},
-    {"page_token", "none"}, {"state", "succeeded"},    {"algorithm", "cql"}, {"status", "open"}};
+    {"format", "json"},    {"format", "safetensors"}, {"format", "onnx"},
+    {"page_size", "1000"}, {"page_token", "none"},    {"state", "succeeded"},
+    {"algorithm", "cql"},  {"status", "open"},        {"project", "none"}};
 
 /* The prefix of the identifiers that PATTERN's {id} stands for; NULL: it has no {id}. */
 static const char *id_prefix(const char *pattern)
@@ -186,6 +188,11 @@ const char *play_body(struct play *p, const struct route *route, const char *pat
     } rows[] = {
         {"/v1/clients", "{\"name\":\"n\",\"role\":\"agent\"}"},
         {"/v1/clients/{id}:rotate", "{\"overlap_seconds\":2592000}"},
+        {"/v1/projects", "{\"name\":\"p\"}"},
+        {"/v1/projects/{id}", "{\"name\":\"q\"}"},
+        {"/v1/projects/{id}/members/{client}", "{\"role\":\"student\"}"},
+        {"/v1/projects/{id}:transfer",
+         domain_path("{\"to\":\"%s\",\"reason\":\"r\"}", fixture_token_client(p->f, p->stranger))},
         {"/v1/ledger:verify", ""},
         {"/v1/ledger/accounts/{id}", "{\"approvals\":1,\"reason\":\"r\"}"},
         {"/v1/limit-changes/{id}:approve", "{}"},

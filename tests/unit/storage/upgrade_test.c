@@ -122,7 +122,7 @@ Test(upgrade, the_old_programs_own_file_says_the_same_afterwards)
                                 " WHERE t.client IS NULL"),
                  0);
     cr_assert_eq(count_of(f.db, "SELECT count(*) FROM teachers WHERE when_spent <> 'refuse'"), 0);
-    cr_assert_eq(q_releases_list(f.db, NULL, NULL, 9, see_release, &releases), DB_OK);
+    cr_assert_eq(q_releases_list(f.db, NULL, NULL, NULL, 9, see_release, &releases), DB_OK);
     cr_assert_eq(releases, 1);
     free(text);
     fixture_close(&f);

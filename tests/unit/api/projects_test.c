@@ -1,0 +1,279 @@
+/* Projects: members and roles, who finds what, and handing one over. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/unit/api/domain.h"
+
+static struct fixture *f;
+static const char *other; /* the token of a second steward */
+
+static void open_service(void)
+{
+    f = fixture_open();
+    (void)fixture_token(f, "steward");
+    other = fixture_new_token(f, "steward");
+}
+
+static void close_service(void)
+{
+    domain_expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+TestSuite(projects, .init = open_service, .fini = close_service);
+
+/* A request with TOKEN, and a key where it has a body. */
+static struct response *ask(const char *token, const char *method, const char *path,
+                            const char *body)
+{
+    const char *key = body ? domain_path("k%u", fixture_next_key(f)) : NULL;
+    return fixture_ask(
+        f, &(struct ask){.method = method, .path = path, .token = token, .body = body, .key = key});
+}
+
+static const char *other_id(void)
+{
+    return fixture_token_client(f, other);
+}
+
+/* A project of the steward; its id. */
+static const char *project(void)
+{
+    struct response *made = fixture_post(f, "steward", "/v1/projects", "{\"name\":\"icu\"}");
+    expect_status(made, 201);
+    cr_expect_str_eq(response_text(made, "/role"), "owner");
+    return response_text(made, "/id");
+}
+
+static const char *dataset_in(const char *id)
+{
+    struct response *made =
+        fixture_post(f, "steward", "/v1/datasets",
+                     domain_path("{\"name\":\"d\",\"environment\":\"cartpole\",\"project\":\"%s\","
+                                 "\"budget\":{\"epsilon\":10,\"delta\":1e-5}}",
+                                 id));
+    expect_status(made, 201);
+    cr_expect_str_eq(response_text(made, "/project/id"), id);
+    return response_text(made, "/id");
+}
+
+/* A teacher with a default budget in project ID. */
+static const char *teacher_in(const char *id)
+{
+    struct response *policy = fixture_post(
+        f, "steward", "/v1/policies",
+        domain_path("{\"name\":\"p\",\"environment\":\"cartpole\",\"project\":\"%s\",\"network\":"
+                    "{\"activation\":\"relu\",\"layers\":[{\"weight\":[[0.1,0.2,0.3,0.4],"
+                    "[-0.1,0.2,-0.3,0.4]],\"bias\":[0,0.5]}],\"output\":\"softmax\"}}",
+                    id));
+    expect_status(policy, 201);
+    struct response *made = fixture_post(f, "steward", "/v1/teachers",
+                                         domain_teacher(response_text(policy, "/id"), 100, 1));
+    expect_status(made, 201);
+    cr_expect_str_eq(response_text(made, "/project/id"), id);
+    return response_text(made, "/id");
+}
+
+static struct response *put_member(const char *id, const char *client, const char *role)
+{
+    return fixture_put(f, "steward", domain_path("/v1/projects/%s/members/%s", id, client),
+                       domain_path("{\"role\":\"%s\"}", role));
+}
+
+static void expect_status_of(const char *token, const char *path, int status)
+{
+    expect_status(ask(token, "GET", path, NULL), status);
+}
+
+Test(projects, a_steward_has_one_of_its_own_and_it_is_the_default)
+{
+    struct response *list = fixture_get(f, "steward", "/v1/projects");
+    expect_status(list, 200);
+    cr_expect_str_eq(response_text(list, "/items/0/id"), fixture_client(f, "steward"));
+    cr_expect_str_eq(response_text(list, "/items/0/role"), "owner");
+    const char *dataset = domain_dataset(f, "private");
+    struct response *seen = fixture_get(f, "steward", domain_path("/v1/datasets/%s", dataset));
+    cr_expect_str_eq(response_text(seen, "/project/id"), fixture_client(f, "steward"));
+    expect_status_of(other, domain_path("/v1/datasets/%s", dataset), 404);
+}
+
+Test(projects, what_belongs_to_one_is_seen_by_its_stewards)
+{
+    const char *id = project(), *dataset = dataset_in(id);
+    const char *path = domain_path("/v1/datasets/%s", dataset);
+    expect_status_of(other, path, 404);
+    expect_status(put_member(id, other_id(), "steward"), 201);
+    expect_status_of(other, path, 200);
+    struct response *list = ask(other, "GET", "/v1/datasets", NULL);
+    cr_expect_str_eq(response_text(list, "/items/0/id"), dataset);
+    cr_expect_str_eq(response_text(list, "/items/0/project/name"), "icu");
+    list = ask(other, "GET", "/v1/ledger/accounts", NULL);
+    cr_expect_str_eq(response_text(list, "/items/0/resource"), dataset);
+    list = ask(other, "GET", domain_path("/v1/datasets?project=%s", other_id()), NULL);
+    cr_expect_eq(json_array_size(response_at(list, "/items")), 0);
+    list = ask(other, "GET", domain_path("/v1/datasets?project=%s", id), NULL);
+    cr_expect_eq(json_array_size(response_at(list, "/items")), 1);
+    expect_status(
+        fixture_delete(f, "steward", domain_path("/v1/projects/%s/members/%s", id, other_id())),
+        204);
+    expect_status_of(other, path, 404);
+    list = ask(other, "GET", domain_path("/v1/datasets?project=%s", id), NULL);
+    cr_expect_eq(json_array_size(response_at(list, "/items")), 0);
+}
+
+Test(projects, a_viewer_sees_and_changes_nothing)
+{
+    const char *id = project(), *dataset = dataset_in(id);
+    expect_status(put_member(id, other_id(), "viewer"), 201);
+    expect_status_of(other, domain_path("/v1/datasets/%s", dataset), 200);
+    expect_status_of(other, domain_path("/v1/datasets/%s/budget", dataset), 200);
+    expect_problem(ask(other, "DELETE", domain_path("/v1/datasets/%s", dataset), NULL),
+                   "forbidden");
+    expect_problem(ask(other, "POST", domain_path("/v1/datasets/%s:compose", dataset), "{}"),
+                   "forbidden");
+    domain_fill(f, dataset, 4);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", dataset), NULL),
+                  200);
+    expect_problem(ask(other, "POST", "/v1/jobs", domain_private_job(dataset, 1, 8)), "forbidden");
+    expect_problem(ask(other, "PATCH", domain_path("/v1/projects/%s", id), "{\"name\":\"x\"}"),
+                   "forbidden");
+    expect_status_of(other, domain_path("/v1/datasets/%s", dataset), 200);
+}
+
+Test(projects, only_invited_contributors_find_a_dataset)
+{
+    const char *id = project(), *dataset = dataset_in(id);
+    const char *path = domain_path("/v1/datasets/%s", dataset);
+    const char *client = fixture_client(f, "contributor");
+    expect_status(fixture_get(f, "contributor", path), 404);
+    char *lines = domain_lines(1, 12);
+    expect_status(domain_upload(f, "contributor", dataset, lines, 0, NULL), 404);
+    struct response *list = fixture_get(f, "contributor", "/v1/datasets");
+    cr_expect_eq(json_array_size(response_at(list, "/items")), 0);
+    expect_status(put_member(id, client, "contributor"), 201);
+    expect_status(fixture_get(f, "contributor", path), 200);
+    expect_status(domain_upload(f, "contributor", dataset, lines, 0, NULL), 201);
+    list = fixture_get(f, "contributor", "/v1/datasets");
+    cr_expect_str_eq(response_text(list, "/items/0/project/id"), id);
+    free(lines);
+}
+
+Test(projects, only_invited_students_find_a_teacher)
+{
+    const char *id = project(), *teacher = teacher_in(id);
+    const char *path = domain_path("/v1/teachers/%s", teacher);
+    const char *query = domain_path("/v1/teachers/%s/queries", teacher);
+    const char *state = "{\"state\":[0.01,-0.02,0.03,0.04]}";
+    const char *client = fixture_client(f, "student");
+    expect_status(fixture_get(f, "student", path), 404);
+    expect_status(fixture_post(f, "student", query, state), 404);
+    expect_status(put_member(id, client, "student"), 201);
+    expect_status(fixture_get(f, "student", path), 200);
+    expect_status(fixture_post(f, "student", query, state), 200);
+    /* What was granted stays a grant. */
+    expect_status(
+        fixture_delete(f, "steward", domain_path("/v1/projects/%s/members/%s", id, client)), 204);
+    expect_status(fixture_post(f, "student", query, state), 200);
+    /* An open project shows it to all. */
+    const char *second = fixture_new_token(f, "student");
+    expect_status_of(second, path, 404);
+    expect_status(ask(fixture_token(f, "steward"), "PATCH", domain_path("/v1/projects/%s", id),
+                      "{\"invited_only\":false}"),
+                  200);
+    expect_status_of(second, path, 200);
+}
+
+Test(projects, a_role_fits_the_client_and_one_owner_stays)
+{
+    const char *id = project(), *me = fixture_client(f, "steward");
+    expect_invalid(put_member(id, fixture_client(f, "student"), "steward"), "/role");
+    expect_invalid(put_member(id, fixture_client(f, "contributor"), "student"), "/role");
+    expect_invalid(put_member(id, other_id(), "student"), "/role");
+    expect_problem(put_member(id, fixture_client(f, "admin"), "viewer"), "conflict");
+    expect_problem(put_member(id, "cli_nobody", "viewer"), "not-found");
+    expect_problem(put_member(id, me, "viewer"), "conflict");
+    const char *own = domain_path("/v1/projects/%s/members/%s", id, me);
+    expect_problem(fixture_delete(f, "steward", own), "conflict");
+    expect_status(put_member(id, other_id(), "owner"), 201);
+    expect_status(fixture_delete(f, "steward", own), 204);
+    expect_problem(put_member(id, me, "owner"), "not-found");
+    expect_problem(ask(fixture_token(f, "steward"), "PATCH", domain_path("/v1/projects/%s", me),
+                       "{\"invited_only\":true}"),
+                   "conflict");
+}
+
+Test(projects, an_admin_hands_one_over_and_the_ledger_says_so)
+{
+    const char *dataset = domain_sealed(f, "private", 4);
+    struct response *job =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 1, 8));
+    expect_status(job, 202);
+    const char *me = fixture_client(f, "steward");
+    const char *path = domain_path("/v1/datasets/%s", dataset);
+    const char *account = response_text(fixture_get(f, "steward", path), "/account");
+    const char *body = domain_path("{\"to\":\"%s\",\"reason\":\"her token is lost\"}", other_id());
+    const char *transfer = domain_path("/v1/projects/%s:transfer", me);
+    expect_problem(ask(other, "POST", transfer, body), "not-found");
+    expect_status(fixture_get(f, "admin", path), 403);
+    expect_invalid(
+        fixture_post(f, "admin", transfer,
+                     domain_path("{\"to\":\"%s\",\"reason\":\"r\"}", fixture_client(f, "student"))),
+        "/to");
+    struct response *done = fixture_post(f, "admin", transfer, body);
+    expect_status(done, 200);
+    cr_expect_null(strstr(done->body, dataset));
+    /* The old steward has lost it, and the new one goes on. */
+    expect_status(fixture_get(f, "steward", path), 404);
+    expect_status(fixture_get(f, "steward", domain_path("/v1/ledger/accounts/%s", account)), 404);
+    expect_status_of(other, path, 200);
+    struct response *entries =
+        ask(other, "GET", domain_path("/v1/ledger/accounts/%s/entries", account), NULL);
+    cr_expect_str_eq(response_text(entries, "/items/2/kind"), "handover");
+    cr_expect_str_eq(response_text(entries, "/items/2/reason"), "her token is lost");
+    cr_expect_str_eq(response_text(entries, "/items/2/client"), fixture_client(f, "admin"));
+    cr_expect_str_eq(response_text(entries, "/items/2/event/to"), other_id());
+    cr_expect_str_eq(response_text(entries, "/items/2/event/from/0"), me);
+    cr_expect_eq(response_number(entries, "/items/2/units/spent"), 0);
+    /* The job goes on and pays. */
+    (void)domain_turn(f, "w", NULL, NULL);
+    struct response *ended =
+        ask(other, "GET", domain_path("/v1/jobs/%s", response_text(job, "/id")), NULL);
+    cr_expect_str_eq(response_text(ended, "/state"), "succeeded");
+    expect_status_of(other, domain_path("/v1/policies/%s", response_text(ended, "/policy")), 200);
+    /* Its own project is gone, so the old steward must name one. */
+    expect_problem(fixture_post(f, "steward", "/v1/datasets",
+                                "{\"name\":\"d\",\"environment\":\"cartpole\",\"budget\":"
+                                "{\"epsilon\":1,\"delta\":1e-5}}"),
+                   "conflict");
+    dataset_in(project());
+}
+
+Test(projects, members_may_be_kept_at_a_handover)
+{
+    const char *id = project(), *me = fixture_client(f, "steward");
+    fixture_advance(1);
+    struct response *done = fixture_post(
+        f, "steward", domain_path("/v1/projects/%s:transfer", id),
+        domain_path("{\"to\":\"%s\",\"reason\":\"r\",\"keep_members\":true}", other_id()));
+    expect_status(done, 200);
+    struct response *seen = fixture_get(f, "steward", domain_path("/v1/projects/%s", id));
+    cr_expect_str_eq(response_text(seen, "/members/0/client"), me);
+    cr_expect_str_eq(response_text(seen, "/members/1/client"), other_id());
+    cr_expect_str_eq(response_text(seen, "/members/1/role"), "owner");
+}
+
+Test(projects, a_foreign_project_cannot_be_named)
+{
+    const char *id = project();
+    struct response *foreign =
+        ask(other, "POST", "/v1/aggregations",
+            domain_path("{\"environment\":\"cartpole\",\"epsilon\":4,\"project\":\"%s\"}", id));
+    struct response *missing =
+        ask(other, "POST", "/v1/aggregations",
+            "{\"environment\":\"cartpole\",\"epsilon\":4,\"project\":\"prj_nothing\"}");
+    expect_invalid(foreign, "/project");
+    expect_invalid(missing, "/project");
+    expect_status_of(other, domain_path("/v1/projects/%s", id), 404);
+}
