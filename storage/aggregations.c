@@ -70,7 +70,8 @@ enum db_status aggregations_find(struct db *db, const char *id, struct aggregati
     size_t size = 0;
     enum db_status status =
         table_find(db, &aggregations_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
-    if (status == DB_OK && out_scheme)
+    /* What is missing takes as many statements as what the caller may hide. */
+    if ((status == DB_OK || status == DB_NONE) && out_scheme)
         status =
             listing_bytes(db, "SELECT scheme FROM aggregations WHERE id = $1", id, &scheme, &size);
     if (status == DB_OK && out_scheme && size != scheme_size)

@@ -20,3 +20,26 @@ enum db_status certificate_text_find(struct db *db, const struct table *table, c
     *out_text = found.certificate_text;
     return status;
 }
+
+static const char *const kind_names[] = {"policy", "release", "teacher", NULL};
+
+static const struct column any_columns[] = {
+    COLUMN(certificate_any, id, TEXT),
+    COLUMN(certificate_any, owner, TEXT),
+    COLUMN(certificate_any, policy, TEXT),
+    {"kind", COLUMN_WORD, offsetof(struct certificate_any, kind), 0, kind_names},
+    COLUMN(certificate_any, text, POINTER),
+};
+
+static const struct table any_table =
+    TABLE("(SELECT id, owner, policy, 'policy' AS kind, text FROM certificates UNION ALL "
+          "SELECT certificate, owner, '', 'release', certificate_text FROM q_releases UNION ALL "
+          "SELECT certificate, owner, '', 'teacher', certificate_text FROM teachers "
+          "WHERE certificate <> '')",
+          certificate_any, any_columns, 0);
+
+enum db_status certificate_any_find(struct db *db, const char *id, struct certificate_any *out)
+{
+    *out = (struct certificate_any){.text = NULL};
+    return table_find(db, &any_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+}

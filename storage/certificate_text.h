@@ -24,4 +24,17 @@ enum db_status certificate_text_find(struct db *db, const struct table *table, c
                                      const char *id, char out_id[ID_SIZE], char out_owner[ID_SIZE],
                                      char **out_text);
 
+/* What a certificate is about. */
+enum certificate_kind { CERTIFICATE_POLICY, CERTIFICATE_RELEASE, CERTIFICATE_TEACHER };
+
+struct certificate_any {
+    char id[ID_SIZE], owner[ID_SIZE];
+    char policy[ID_SIZE]; /* "" unless CERTIFICATE_POLICY */
+    enum certificate_kind kind;
+    char *text; /* malloc'ed by certificate_any_find */
+};
+
+/* Finds the certificate ID in whichever table has it, by one statement. DB_NONE: unknown. */
+enum db_status certificate_any_find(struct db *db, const char *id, struct certificate_any *out);
+
 #endif

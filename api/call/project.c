@@ -108,11 +108,12 @@ json_t *project_add(struct call *call, json_t *json, const char *owner)
     while (project && strcmp(project->id, owner) != 0)
         project = project->next;
     struct project_row row;
-    const char *name = project ? project->name : row.name;
-    if (!project && projects_find(call->db, owner, &row) != DB_OK) {
+    enum db_status status = project ? DB_OK : projects_find(call->db, owner, &row);
+    if (status != DB_OK) {
         json_decref(json);
         return NULL;
     }
+    const char *name = project ? project->name : row.name;
     json_object_set_new(json, "project", json_pack("{s:s, s:s}", "id", owner, "name", name));
     return json;
 }

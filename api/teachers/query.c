@@ -41,16 +41,25 @@ static enum problem find_teacher(struct query *query)
     struct teacher_row row;
     struct ending ending;
     enum db_status status = endings_find(call->db, id, &ending);
-    if (status == DB_OK) { /* the policy may be gone: nothing is opened */
-        enum problem problem = teacher_of_call(call, &row);
-        return problem != PROBLEM_NONE ? problem : teacher_check_open(call, id);
-    }
-    if (status == DB_NONE)
+    if (status != DB_OK && status != DB_NONE)
+        return call_db(call, status);
+    bool ended = status == DB_OK; /* the policy may be gone: nothing is opened */
+    query->teacher = ended ? NULL : teacher_shelf_at_hand(call->app, id);
+    enum problem problem = PROBLEM_NONE;
+    if (query->teacher)
+        problem = teacher_admit(call, DB_OK, &query->teacher->row);
+    else
+        problem = teacher_of_call(call, &row);          /* before its networks are read */
+    if (query->teacher && problem == PROBLEM_NOT_FOUND) /* takes as long as what is missing */
+        (void)teachers_find(call->db, id, &row);
+    if (problem == PROBLEM_NONE && ended)
+        problem = teacher_check_open(call, id);
+    status = DB_OK;
+    if (problem == PROBLEM_NONE && !query->teacher)
         status = teacher_shelf_borrow(call->app, call->db, id, &query->teacher);
-    if (status != DB_OK)
-        return teacher_admit(call, status, NULL);
-    call_defer(call, query_give_back, query);
-    return teacher_admit(call, DB_OK, &query->teacher->row);
+    if (query->teacher)
+        call_defer(call, query_give_back, query);
+    return problem == PROBLEM_NONE ? call_db(call, status) : problem;
 }
 
 /* Refuses where the policy was trained on a dataset that is deleted: the policy is erased then.

@@ -169,6 +169,11 @@ enum db_status teacher_shelf_borrow(const struct app *app, struct db *db, const 
     return reading.status;
 }
 
+const struct shelved_teacher *teacher_shelf_at_hand(const struct app *app, const char *id)
+{
+    return shelf_borrow(app->teachers, id, NULL, NULL);
+}
+
 void teacher_shelf_return(const struct app *app, const struct shelved_teacher *teacher)
 {
     shelf_return(app->teachers, teacher);
@@ -178,7 +183,7 @@ bool teacher_shelf_weighs(const struct app *app, const char *id, size_t length, 
 {
     char name[ID_SIZE];
     snprintf(name, sizeof name, "%.*s", (int)length, id);
-    const struct shelved_teacher *t = shelf_borrow(app->teachers, name, NULL, NULL);
+    const struct shelved_teacher *t = teacher_shelf_at_hand(app, name);
     if (!t)
         return true;
     size_t states = body_size / (NUMBER_BYTES * t->state_dim);

@@ -37,6 +37,9 @@ struct shelf *teacher_shelf_new(void);
 enum db_status teacher_shelf_borrow(const struct app *app, struct db *db, const char *id,
                                     const struct shelved_teacher **out);
 
+/* The same of a teacher that is on the shelf; NULL: it is not there, and nothing is read. */
+const struct shelved_teacher *teacher_shelf_at_hand(const struct app *app, const char *id);
+
 /* Ends a loan. */
 void teacher_shelf_return(const struct app *app, const struct shelved_teacher *teacher);
 
