@@ -4,6 +4,7 @@
 
 #include <criterion/criterion.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "storage/answers/answers.h"
@@ -220,6 +221,38 @@ Test(ledger, limits_move_but_not_below_what_is_gone, .init = open_store, .fini =
     limit.account = "acc_none";
     cr_assert_eq(ledger_set_limit(f.db, &limit, &verdict, NULL), DB_OK);
     cr_assert_eq(verdict, LEDGER_NO_ACCOUNT);
+}
+
+/* ---- handing over */
+
+static enum db_status hand_over(struct db *db, void *owner)
+{
+    return ledger_hand_over(db, owner, "cli_admin", "{\"type\":\"NoOpDpEvent\"}", 9);
+}
+
+/* More accounts than are read at once; close_store audits them. */
+Test(ledger, a_handover_is_one_entry_in_every_account_of_its_owner, .init = open_store,
+     .fini = close_store)
+{
+    enum { ACCOUNTS = 600 };
+    char resource[ID_SIZE], name[] = "cli_owner", nobody[] = "cli_nobody";
+    enum ledger_verdict verdict;
+    struct ledger_account all[ACCOUNTS];
+    for (int i = 0; i < ACCOUNTS; i++) {
+        snprintf(resource, sizeof resource, "ds_%d", i);
+        all[i] = dataset_account(resource, 100);
+    }
+    cr_assert_eq(fixture_debit(f.db, all[7].id, 60, 0, &verdict), DB_OK);
+    cr_assert_eq(db_transact(f.db, hand_over, nobody), DB_OK);
+    cr_assert_eq(db_transact(f.db, hand_over, name), DB_OK);
+    for (int i = 0; i < ACCOUNTS; i++) {
+        struct ledger_account now = find(all[i].id);
+        cr_expect_eq(now.entries, i == 7 ? 3 : 2);
+        cr_expect_eq(now.spent_units, i == 7 ? 60 : 0);
+        cr_expect_str_eq(now.owner, "cli_owner");
+    }
+    cr_assert_eq(fixture_debit(f.db, all[7].id, 41, 0, &verdict), DB_OK);
+    cr_expect_eq(verdict, LEDGER_EXHAUSTED);
 }
 
 /* ---- lists */

@@ -18,6 +18,7 @@
 #include "storage/jobs.h"
 #include "storage/ledger/ledger_post.h"
 #include "storage/ledger/ledger_verify.h"
+#include "storage/projects.h"
 #include "storage/q_releases.h"
 #include "tests/unit/storage/old_format.h"
 
@@ -677,5 +678,28 @@ Test(upgrade, a_directory_of_a_version_that_is_too_old_is_left_as_it_is)
     cr_assert_not_null(strstr(error, "version 10"), "%s", error);
     cr_assert_eq(count_of(f.db, "SELECT max(version) FROM schema_versions"), 10);
     cr_assert_eq(count_of(f.db, "SELECT count(*) FROM answer_blocks"), 0); /* the table is there */
+    fixture_close(&f);
+}
+
+Test(upgrade, every_steward_gets_a_project_of_its_own)
+{
+    struct fixture f;
+    int64_t owners = 0;
+    bool admits = false;
+    struct project_row project;
+    old_open_empty(&f);
+    cr_assert_eq(fixture_sql(f.db, "INSERT INTO clients VALUES ('cli_s', 'Alice', 'steward', x'', "
+                                   "7, 0), ('cli_t', 'Bob', 'student', x'', 8, 0)"),
+                 DB_OK);
+    upgrade(f.db);
+    cr_assert_eq(projects_find(f.db, "cli_s", &project), DB_OK);
+    cr_expect_str_eq(project.name, "Alice");
+    cr_expect(!project.invited_only);
+    cr_assert_eq(projects_owners(f.db, "cli_s", &owners), DB_OK);
+    cr_expect_eq(owners, 1);
+    cr_expect_eq(projects_find(f.db, "cli_t", &project), DB_NONE);
+    cr_assert_eq(projects_admit(f.db, "cli_s", "cli_t", &admits), DB_OK);
+    cr_expect(admits);
+    cr_expect_neq(fixture_sql(f.db, "DELETE FROM projects"), DB_OK);
     fixture_close(&f);
 }
