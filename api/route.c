@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "api/books/accounting.h"
 #include "api/books/accounts.h"
+#include "api/books/client_certificates.h"
 #include "api/books/client_tokens.h"
 #include "api/books/clients.h"
 #include "api/books/limits.h"
@@ -33,7 +34,7 @@
  * would spread every row over five lines. */
 /* clang-format off */
 static const struct route routes[] = {
-    /* clients.h, client_tokens.h */
+    /* clients.h, client_tokens.h, client_certificates.h */
     {"POST", "/v1/clients", BATCH, ROLE_ADMIN, 0, BODY_JSON, "", NULL, api_clients_create, "Makes a client and shows its token once."},
     {"GET", "/v1/clients", BATCH, ROLE_ADMIN, 0, BODY_NONE, PAGED, NULL, api_clients_list, "Lists clients, never their tokens."},
     {"GET", "/v1/clients/{id}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_clients_get, "Shows the caller itself (me); an admin sees every client."},
@@ -41,6 +42,9 @@ static const struct route routes[] = {
     {"POST", "/v1/clients/{id}:rotate", BATCH, ROLE_ANY, 0, BODY_JSON, "", NULL, api_client_tokens_rotate, "Gives a client a new token; the older ones end after a while."},
     {"GET", "/v1/clients/{id}/tokens", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_client_tokens_list, "Lists a client's tokens, never their secrets."},
     {"DELETE", "/v1/clients/{id}/tokens/{token}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_client_tokens_end, "Ends one token of a client."},
+    {"PUT", "/v1/clients/{id}/certificates/{sha256}", BATCH, ROLE_ADMIN, 0, BODY_NONE, "", NULL, api_client_certificates_bind, "Binds a TLS client certificate to a client."},
+    {"GET", "/v1/clients/{id}/certificates", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_client_certificates_list, "Lists a client's TLS certificates."},
+    {"DELETE", "/v1/clients/{id}/certificates/{sha256}", BATCH, ROLE_ADMIN, 0, BODY_NONE, "", NULL, api_client_certificates_end, "Ends the binding of a TLS client certificate."},
 
     /* projects.h */
     {"GET", "/v1/projects", BATCH, ROLE_ANY, 0, BODY_NONE, PAGED, NULL, api_projects_list, "Lists the caller's projects, or all for an admin or auditor."},

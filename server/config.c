@@ -24,6 +24,10 @@ static const struct flag SETTINGS[] = {
      "PEM file of the certificate chain; needs tls-key", ENV},
     {"tls-key", AS_ANY_TEXT(tls_key), "", "FILE", "PEM file of the private key; needs tls-cert",
      ENV},
+    {"tls-client-ca", AS_ANY_TEXT(tls_client_ca), "", "FILE",
+     "PEM file of the authorities whose client certificates are good, once an admin has bound them "
+     "to clients; needs tls-cert",
+     ENV},
     {"tls-priorities", AS_TEXT(tls_priorities), "NORMAL:%SERVER_PRECEDENCE", "LIST",
      "versions and ciphers as GnuTLS writes them; TLS 1.0 and 1.1 are left out of any list", ENV},
     {"oidc-issuer", AS_ANY_TEXT(oidc_issuer), "", "URL",
@@ -156,6 +160,8 @@ bool config_read(struct config *config, int argc, char **argv, struct flags_foun
     const char *wrong = NULL;
     if ((config->tls_cert[0] != '\0') != (config->tls_key[0] != '\0'))
         wrong = "--tls-cert and --tls-key go together";
+    else if (config->tls_client_ca[0] != '\0' && config->tls_cert[0] == '\0')
+        wrong = "--tls-client-ca needs --tls-cert";
     else if (issuer != audience || issuer != (config->oidc_jwks[0] != '\0'))
         wrong = "--oidc-issuer, --oidc-audience and --oidc-jwks go together";
     if (wrong)

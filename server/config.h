@@ -13,6 +13,7 @@ struct config {
     int database; /* the only one */
     const char *tls_cert;
     const char *tls_key;
+    const char *tls_client_ca;
     const char *tls_priorities;
     const char *oidc_issuer; /* "": own tokens alone */
     const char *oidc_audience;

@@ -82,6 +82,7 @@ struct exchange {
     int64_t started_us; /* of the monotonic clock; moved on by the time we held it up */
     int64_t begun_us;   /* never moved */
     int64_t suspended_us;
+    unsigned char certificate[32]; /* what request.certificate points to */
     struct buffer body;
     struct exchange_account *account;
     size_t charged; /* to the account and to both shares */

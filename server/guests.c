@@ -30,7 +30,8 @@ struct guest {
     int64_t deadline_us;      /* NEVER: none */
     bool sends_head;          /* nothing was asked yet, or everything was answered */
     bool lingers;
-    bool leaving;               /* was shut down */
+    bool leaving; /* was shut down */
+    struct guest_certificate certificate;
     enum guest_welcome welcome; /* anything but WELCOME: it has no place */
 };
 
@@ -304,4 +305,9 @@ uint64_t guest_address(const struct guest *guest)
 void *guest_host(const struct guest *guest)
 {
     return guest->host;
+}
+
+struct guest_certificate *guest_certificate(struct guest *guest)
+{
+    return &guest->certificate;
 }

@@ -69,4 +69,13 @@ uint64_t guest_address(const struct guest *guest);
 /* The host of its settings. Any thread, while the connection is open. */
 void *guest_host(const struct guest *guest);
 
+/* What is known of a connection's TLS client certificate. */
+struct guest_certificate {
+    bool looked, good;
+    unsigned char hash[32];
+};
+
+/* The place of that, zero at first. The socket thread's own, until the connection is closed. */
+struct guest_certificate *guest_certificate(struct guest *guest);
+
 #endif

@@ -223,6 +223,8 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
         {MHD_OPTION_HTTPS_PRIORITIES, 0, priorities},
         {MHD_OPTION_HTTPS_MEM_CERT, 0, (void *)settings->tls_cert},
         {MHD_OPTION_HTTPS_MEM_KEY, 0, (void *)settings->tls_key},
+        {settings->tls_client_ca ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0,
+         (void *)settings->tls_client_ca},
         {MHD_OPTION_END, 0, NULL}};
     unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
     httpd->daemon = MHD_start_daemon(
@@ -234,13 +236,14 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, httpd, MHD_OPTION_URI_LOG_CALLBACK,
         on_request_line, httpd, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL,
         MHD_OPTION_STRICT_FOR_CLIENT, httpd->parses_in_place ? 0 : 1, MHD_OPTION_ARRAY,
-        tls ? tls_options : &tls_options[3], MHD_OPTION_END);
+        tls ? tls_options : &tls_options[4], MHD_OPTION_END);
     if (!httpd->daemon) {
-        snprintf(error, error_size,
-                 tls ? "the web server did not start: is the certificate in "
-                       "--tls-cert and its key in --tls-key, both in PEM, and does "
-                       "GnuTLS know the words in --tls-priorities?"
-                     : "the web server did not start");
+        snprintf(
+            error, error_size,
+            tls ? "the web server did not start: is the certificate in "
+                  "--tls-cert and its key in --tls-key, both in PEM, as "
+                  "those of --tls-client-ca, and does GnuTLS know the words in --tls-priorities?"
+                : "the web server did not start");
         httpd_free(httpd);
         return NULL;
     }

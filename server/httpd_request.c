@@ -25,6 +25,7 @@
 #include "server/clock.h"
 #include "server/head_check.h"
 #include "server/httpd_hold.h"
+#include "server/peer.h"
 
 #define DISCARD_BYTES ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
 
@@ -214,6 +215,25 @@ static enum MHD_Result admit_request(struct httpd *httpd, struct exchange *excha
     return MHD_YES;
 }
 
+/* Sets the certificate of the request. Each connection's is verified once. */
+static void take_certificate(const struct httpd *httpd, struct exchange *exchange,
+                             struct guest *guest)
+{
+    struct guest_certificate *known = guest_certificate(guest);
+    if (!httpd->settings.tls_client_ca)
+        return;
+    if (!known->looked) {
+        const union MHD_ConnectionInfo *tls =
+            MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        known->good = tls && peer_certificate(tls->tls_session, known->hash);
+        known->looked = true;
+    }
+    if (!known->good)
+        return;
+    memcpy(exchange->certificate, known->hash, sizeof exchange->certificate);
+    exchange->request.certificate = exchange->certificate;
+}
+
 static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *exchange,
                                      struct MHD_Connection *connection, const char *method,
                                      const char *version)
@@ -232,6 +252,7 @@ static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *excha
     struct guest *guest = httpd_guest(connection);
     enum guest_welcome welcome = guests_head_came(httpd->guests, guest);
     exchange->address = guest_address(guest);
+    take_certificate(httpd, exchange, guest);
     exchange->stage = STAGE_BODY;
     if (!take_head(httpd, exchange, method, version))
         return refuse_stranger(

@@ -40,7 +40,7 @@ struct server {
     int locks[2]; /* of the data directory; -1 when not held */
     struct listen_socket listening;
     char url[192];
-    char *tls_cert, *tls_key;
+    char *tls_cert, *tls_key, *tls_client_ca;
     struct database *database;
     struct metrics *metrics;
     struct issuer *issuer; /* NULL: own tokens alone */
@@ -141,7 +141,10 @@ static bool read_tls(struct server *server, struct server_trouble trouble)
                   "file=\"%.500s\" note=\"others than its owner may use it: chmod 600\"",
                   config->tls_key);
     server->tls_key = read_pem(config->tls_key, trouble);
-    return server->tls_key != NULL;
+    if (config->tls_client_ca[0] == '\0' || !server->tls_key)
+        return server->tls_key;
+    server->tls_client_ca = read_pem(config->tls_client_ca, trouble);
+    return server->tls_client_ca;
 }
 
 static bool open_database(struct server *server, struct server_trouble trouble)
@@ -294,6 +297,7 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
         .accepted_context = server,
         .tls_cert = server->tls_cert,
         .tls_key = server->tls_key,
+        .tls_client_ca = server->tls_client_ca,
         .tls_priorities = config->tls_priorities,
         .connections = (unsigned)config->connections,
         .connections_per_ip = (unsigned)config->connections_per_ip,
@@ -396,6 +400,7 @@ void server_stop(struct server *server)
     metrics_free(server->metrics);
     sodium_free(server->tls_key);
     sodium_free(server->tls_cert);
+    sodium_free(server->tls_client_ca);
     if (server->listening.handle >= 0)
         close(server->listening.handle);
     for (unsigned i = 0; i < 2; i++)

@@ -48,12 +48,13 @@ enum problem admitted_check(struct admitted *admitted, struct call *call, uint64
     struct admitted_place *place = &admitted->places[(hash[0] | (unsigned)hash[1] << 8) % PLACES];
     int64_t age = call->now_ms - place->made_ms;
     bool same = sodium_memcmp(hash, place->hash, sizeof hash) == 0;
-    if (!same || age < 0 || age >= LIVES_MS || call->now_ms >= place->caller.ends_ms ||
+    bool certified = call->request->certificate != NULL; /* which is not in the hash */
+    if (!same || certified || age < 0 || age >= LIVES_MS || call->now_ms >= place->caller.ends_ms ||
         !auth_may(&place->caller, call->route)) {
         enum problem problem = auth_check(call);
         if (problem != PROBLEM_NONE)
             return problem;
-        if (call->newcomer) {
+        if (call->newcomer || certified) {
             *out_client = client_number(admitted, &call->caller);
             return PROBLEM_NONE;
         }

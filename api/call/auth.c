@@ -14,6 +14,7 @@
 #include "api/call/app.h"
 #include "api/call/outsider.h"
 #include "api/call/pass.h"
+#include "storage/client_certificates.h"
 #include "storage/client_tokens.h"
 
 #define SECRET_BYTES 32
@@ -113,7 +114,47 @@ static enum problem admit_caller(struct call *call)
                                              : refuse_role(call, role_name(call->caller.role));
 }
 
-enum problem auth_check(struct call *call)
+/* Finds the client of the request's certificate. DB_NONE: it is bound to none. */
+static enum db_status find_bound(struct call *call, char client[ID_SIZE])
+{
+    struct client_certificate certificate;
+    enum db_status status =
+        client_certificates_find(call->db, call->request->certificate, &certificate);
+    if (status == DB_OK)
+        memcpy(client, certificate.client, ID_SIZE);
+    return status;
+}
+
+/* Knows the caller by its certificate alone. A browser shows one on behalf of any page that it has
+ * open, so what carries Origin must show a token. */
+static enum problem check_certificate(struct call *call)
+{
+    char client[ID_SIZE];
+    if (call_request_header(call, "Origin"))
+        return auth_refuse(call, NULL);
+    enum db_status status = find_bound(call, client);
+    if (status != DB_OK && status != DB_NONE)
+        return call_db(call, status);
+    enum problem problem = status == DB_OK
+                               ? auth_known(call, client)
+                               : call_problem(call, PROBLEM_UNAUTHORIZED,
+                                              "The TLS client certificate is bound to no client.");
+    if (problem == PROBLEM_UNAUTHORIZED)
+        call_header(call, "WWW-Authenticate", "Bearer realm=\"tacet\"");
+    return problem;
+}
+
+/* Refuses a caller whose certificate is bound to another client than its token is of. */
+static enum problem check_agreement(struct call *call)
+{
+    char client[ID_SIZE];
+    enum db_status status = find_bound(call, client);
+    if (status == DB_OK && strcmp(client, call->caller.id) != 0)
+        return auth_refuse(call, "The token and the TLS client certificate are of two clients.");
+    return status == DB_NONE ? PROBLEM_NONE : call_db(call, status);
+}
+
+static enum problem check_token(struct call *call)
 {
     const char *header = call_request_header(call, "Authorization");
     struct client_bearer bearer;
@@ -145,6 +186,15 @@ enum problem auth_check(struct call *call)
         .role = role, .scopes = bearer.scopes, .token = bearer.number, .ends_ms = ends_ms};
     memcpy(call->caller.id, id, sizeof id);
     return admit_caller(call);
+}
+
+enum problem auth_check(struct call *call)
+{
+    bool certified = call->request->certificate != NULL;
+    if (certified && !is_bearer(call_request_header(call, "Authorization")))
+        return check_certificate(call);
+    enum problem problem = check_token(call);
+    return problem == PROBLEM_NONE && certified ? check_agreement(call) : problem;
 }
 
 enum problem auth_known(struct call *call, const char *id)

@@ -15,9 +15,9 @@
 void auth_token_new(const char *client_id, char token[TOKEN_SIZE],
                     unsigned char hash[TOKEN_SECRET_HASH]);
 
-/* Reads the Authorization header, fills call->caller and checks that the route admits its role and
- * the token's scopes. PROBLEM_NONE, PROBLEM_UNAUTHORIZED (with WWW-Authenticate),
- * PROBLEM_FORBIDDEN, PROBLEM_INSUFFICIENT_SCOPE, or what the database gave. */
+/* Reads the Authorization header, or else the TLS client certificate, fills call->caller and checks
+ * that the route admits its role and the token's scopes. PROBLEM_NONE, PROBLEM_UNAUTHORIZED (with
+ * WWW-Authenticate), PROBLEM_FORBIDDEN, PROBLEM_INSUFFICIENT_SCOPE, or what the database gave. */
 enum problem auth_check(struct call *call);
 
 /* Refuses with 401. WHY is a sentence about the token; NULL: there was none. */

@@ -58,12 +58,13 @@ void passes_free(const struct app *app, struct passes *passes)
     free(passes);
 }
 
-/* Hashes token and path into KEY. False: no token, or token or path is too long. */
+/* Hashes token and path into KEY. False: no token, or a certificate counts too, or token or path is
+ * too long. */
 static bool hash_caller(const struct api_request *request, unsigned char key[32])
 {
     const char *header = request->header(request->header_context, "Authorization");
     unsigned char text[HEADER_MOST + PATH_MOST];
-    if (!header)
+    if (!header || request->certificate)
         return false;
     size_t length = strlen(header), path = strlen(request->path);
     if (length == 0 || length >= HEADER_MOST || path >= PATH_MOST)

@@ -34,6 +34,8 @@ struct api_request {
     size_t body_size;
     struct byte_reader reader; /* STREAM only */
     char request_id[40];
+    /* The SHA-256, 32 bytes, of a TLS client certificate that verified; NULL: there is none. */
+    const unsigned char *certificate;
     const struct route *route; /* from api_route; NULL: api_serve finds it */
 };
 

@@ -164,6 +164,13 @@ static const char changes_end_once[] =
     "CREATE TRIGGER limit_changes_end_once BEFORE UPDATE ON limit_changes"
     " WHEN OLD.state <> 'open'"
     " BEGIN SELECT RAISE(ABORT, 'a proposed limit is decided once'); END";
+static const char create_client_certificates[] =
+    "CREATE TABLE client_certificates ("
+    " hash BLOB NOT NULL PRIMARY KEY," /* SHA-256 of the certificate */
+    " client TEXT NOT NULL REFERENCES clients (id),"
+    " created_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID";
+static const char client_certificates_by_client[] =
+    "CREATE INDEX client_certificates_by_client ON client_certificates (client, created_ms, hash)";
 static const char teachers_by_account[] =
     "CREATE INDEX teachers_by_account ON teachers (dataset_account, created_ms)"
     " WHERE dataset_account <> ''";
@@ -248,6 +255,8 @@ static const char *const tables[] = {
     create_tokens,
     tokens_by_number,
     tokens_only_end,
+    create_client_certificates,
+    client_certificates_by_client,
 
     /* ---- the ledger */
     "CREATE TABLE ledger_accounts ("
@@ -710,12 +719,14 @@ static const char *const with_requests[] = {
     requests_stay,   requests_end_once,  teachers_by_account, NULL,
 };
 
-/* Clients may have several tokens. The one that a client has had may do everything (7: all scopes)
- * and does not expire. */
+/* Clients may have several tokens, and certificates. The one token that a client has had may do
+ * everything (7: all scopes) and does not expire. */
 static const char *const to_tokens[] = {
     create_tokens,
     tokens_by_number,
     tokens_only_end,
+    create_client_certificates,
+    client_certificates_by_client,
     "INSERT INTO client_tokens SELECT id, 1, secret_hash, 7, created_ms, 0, 0 FROM clients",
     "ALTER TABLE clients DROP COLUMN secret_hash",
     NULL,

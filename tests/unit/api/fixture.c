@@ -336,7 +336,8 @@ struct response *fixture_ask(struct fixture *fixture, const struct ask *ask)
                                   .header = find_header,
                                   .body = (const unsigned char *)ask->body,
                                   .body_size = sent.body_size,
-                                  .request_id = "req-test"};
+                                  .request_id = "req-test",
+                                  .certificate = ask->certificate};
     if (info.lane == API_LANE_STREAM) {
         request.body = NULL;
         request.body_size = 0;

@@ -34,11 +34,12 @@ struct ask {
     size_t body_size;         /* 0: strlen(body) */
     const char *content_type; /* application/json when there is a body; "" sends none */
     const char *accept;
-    const char *headers[6][2]; /* further ones */
-    size_t read_at_once;       /* of a streamed body: bytes per read; 0: as much as fits */
-    bool unbatched;            /* outside of the committer's batch */
-    bool pool_full;            /* a heavy question takes its turn in the batch */
-    bool hang_up;              /* the client goes away at the end of BODY instead of ending it */
+    const char *headers[6][2];        /* further ones */
+    size_t read_at_once;              /* of a streamed body: bytes per read; 0: as much as fits */
+    const unsigned char *certificate; /* the SHA-256 of a TLS client certificate that verified */
+    bool unbatched;                   /* outside of the committer's batch */
+    bool pool_full;                   /* a heavy question takes its turn in the batch */
+    bool hang_up; /* the client goes away at the end of BODY instead of ending it */
 };
 
 /* Opens everything; stops the test when it cannot. */

@@ -82,6 +82,8 @@ static const char *other_name(struct play *p, const char *name)
         return "e0";
     if (strncmp(name, "{slug}", 6) == 0)
         return "validation";
+    if (strncmp(name, "{sha256}", 8) == 0)
+        return "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9";
     if (strncmp(name, "{token}", 7) == 0)
         return "2"; /* the calls of later scenes need the first one */
     if (strncmp(name, "{name}", 6) == 0)
@@ -193,6 +195,7 @@ const char *play_body(struct play *p, const struct route *route, const char *pat
         {"/v1/projects/{id}/members/{client}", "{\"role\":\"student\"}"},
         {"/v1/projects/{id}:transfer",
          domain_path("{\"to\":\"%s\",\"reason\":\"r\"}", fixture_token_client(p->f, p->stranger))},
+        {"/v1/clients/{id}/certificates/{sha256}", ""},
         {"/v1/ledger:verify", ""},
         {"/v1/ledger/accounts/{id}", "{\"approvals\":1,\"reason\":\"r\"}"},
         {"/v1/limit-changes/{id}:approve", "{}"},
