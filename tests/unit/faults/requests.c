@@ -85,6 +85,23 @@ struct things requests_things(struct play *p)
     return things;
 }
 
+/* A client with a second token; where ROUTE names a certificate, one that has it if it is to be
+ * unbound, and otherwise not. */
+static const char *client_for(struct play *p, const struct route *route)
+{
+    const char *id = fixture_client(p->f, "agent");
+    if (strstr(route->pattern, "{sha256}")) {
+        const char *path = play_path(p, "/v1/clients/{id}/certificates/{sha256}", id);
+        bool binds = strcmp(route->method, "PUT") == 0;
+        (void)(binds ? fixture_delete(p->f, "admin", path)
+                     : fixture_put(p->f, "admin", path, NULL));
+        return id;
+    }
+    id = made_id(fixture_post(p->f, "admin", "/v1/clients", "{\"name\":\"n\",\"role\":\"agent\"}"));
+    (void)fixture_post(p->f, "admin", domain_path("/v1/clients/%s:rotate", id), "{}");
+    return id;
+}
+
 static const char *made_teacher(struct play *p, bool closed)
 {
     const char *id =
@@ -117,8 +134,7 @@ static const char *fresh_id(struct play *p, const struct route *route)
 {
     const char *pattern = route->pattern;
     if (begins(pattern, "/v1/clients/"))
-        return made_id(
-            fixture_post(p->f, "admin", "/v1/clients", "{\"name\":\"n\",\"role\":\"agent\"}"));
+        return client_for(p, route);
     if (begins(pattern, "/v1/jobs/"))
         return made_job(p);
     if (begins(pattern, "/v1/aggregations/"))
@@ -204,6 +220,8 @@ static const char *new_budget(struct play *p)
 /* Somebody who may call ROUTE: a student where a teacher is asked. */
 static int caller_of(const struct route *route)
 {
+    if (begins(route->pattern, "/v1/clients"))
+        return CALLER_ADMIN;
     if (route->roles & ROLE_STUDENT && strcmp(route->method, "POST") == 0)
         return CALLER_STUDENT;
     if (route->roles & ROLE_STEWARD)
