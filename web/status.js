@@ -87,17 +87,19 @@ function budgetCard(account) {
   const held = (account.reserved || {}).epsilon || 0;
   const left = (account.remaining || {}).epsilon || 0;
   const share = limit > 0 ? spent / limit : 1;
-  const what = account.resource || account.account;
+  const what = account.resource_name || account.resource || account.account;
   return el("article", { class: "card" },
     el("div", { class: "line" },
-      el("a", { href: "/v1/ledger/accounts/" + account.account, class: "mono" }, what),
+      el("a", { href: "/v1/ledger/accounts/" + account.account, title: account.resource,
+        class: account.resource_name ? "" : "mono" }, what),
       el("span", { class: "soft" }, [account.kind, account.unit].filter(Boolean).join(" · "))),
     bar(`${percent(share)} spent`, [share, share >= 1 ? "full" : ""], [limit > 0 ? held / limit : 0, "held"]),
     el("div", { class: "line" },
       el("span", {}, "ε ", el("b", {}, short(spent)), " of " + short(limit)),
       el("span", { class: "soft" }, held > 0 ? short(held) + " held, " : "", short(left) + " left")),
     el("div", { class: "soft" }, `δ ${short((account.limit || {}).delta)}`,
-      account.client ? " · " + account.client : ""));
+      account.client ? " · " + (account.client_name || account.client) : "",
+      account.closed_at ? " · closed" : ""));
 }
 
 function budgets(accounts) {
@@ -135,11 +137,11 @@ async function overview() {
 async function account(path) {
   const it = await ask(path);
   const entries = await ask(path + "/entries?page_size=100");
-  const heads = ["#", "Time", "Kind", "Units", "Held", "For"];
+  const heads = ["#", "Time", "Kind", "Units", "Held", "Who", "For"];
   const rows = entries.items.map((e) => el("tr", {},
     el("td", { class: "number" }, String(e.sequence)), el("td", { class: "soft" }, clock(e.time)), el("td", {}, e.kind),
     el("td", { class: "number" }, String(e.units.spent)), el("td", { class: "number" }, String(e.units.held)),
-    el("td", { class: "mono" }, e.resource || "")));
+    el("td", {}, e.client_name || e.client || ""), el("td", { class: "mono" }, e.resource || "")));
   return el("div", {}, el("h1", {}, "Budget"), budgetCard(it), el("h2", {}, "Entries"),
     el("div", { class: "card scroll" }, el("table", {},
       el("thead", {}, el("tr", {}, heads.map((h) => el("th", {}, h)))), el("tbody", {}, rows))),

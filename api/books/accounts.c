@@ -7,11 +7,13 @@
 
 #include "api/books/buys.h"
 #include "api/call/budget.h"
+#include "api/call/names.h"
 #include "api/call/page.h"
 #include "api/call/project.h"
 #include "api/call/revision.h"
 #include "api/data/datasets.h"
 #include "api/json/json_text.h"
+#include "storage/endings.h"
 #include "storage/ledger/ledger.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/limit_changes.h"
@@ -23,6 +25,35 @@ static json_t *hash_json(const unsigned char hash[LEDGER_HASH_SIZE])
     return json_string(hex);
 }
 
+/* True when the caller may see what ACCOUNT pays for: its owner, and auditors. */
+static bool sees_resource(const struct call *call, const struct ledger_account *account)
+{
+    return call_is(call, ROLE_AUDITOR) || call_owns(call, account->owner);
+}
+
+/* Adds what the ids of ACCOUNT are called, and when its teacher was closed. */
+static enum db_status add_names(struct call *call, const struct ledger_account *account,
+                                json_t *json)
+{
+    char resource[ID_SIZE];
+    struct ending ending = {.closed_ms = 0};
+    bool owner = sees_resource(call, account);
+    bool own = strcmp(account->client, call->caller.id) == 0;
+    enum db_status status = names_resource(call->db, account, resource);
+    if (status == DB_OK)
+        status = names_show(call->db, json, "resource_name", resource, owner);
+    if (status == DB_OK)
+        status = names_show(call->db, json, "client_name", account->client, owner || own);
+    if (status == DB_OK)
+        status = db_optional(endings_find(call->db, resource, &ending));
+    bool continues = strcmp(resource, account->resource) != 0;
+    json_object_set_new(json, "resource", json_string(resource));
+    json_object_set_new(json, "continues", json_text_or_null(continues ? account->resource : ""));
+    json_object_set_new(json, "closed_at",
+                        ending.closed_ms > 0 ? json_time(ending.closed_ms) : json_null());
+    return status;
+}
+
 json_t *account_json(struct call *call, const struct ledger_account *account)
 {
     json_t *units = json_pack(
@@ -30,14 +61,16 @@ json_t *account_json(struct call *call, const struct ledger_account *account)
         (json_int_t)account->spent_units, "held", (json_int_t)account->held_units, "limit_delta",
         (json_int_t)account->limit_delta, "spent_delta", (json_int_t)account->spent_delta,
         "held_delta", (json_int_t)account->held_delta);
-    json_t *more =
-        json_pack("{s:s, s:s, s:o, s:I, s:o, s:o, s:o}", "kind", ledger_kind_name(account->kind),
-                  "resource", account->resource, "client", json_text_or_null(account->client),
-                  "entries", (json_int_t)account->entries, "head", hash_json(account->head),
-                  "units", units, "created_at", json_time(account->created_ms));
+    json_t *more = json_pack(
+        "{s:s, s:o, s:I, s:o, s:o, s:o}", "kind", ledger_kind_name(account->kind), "client",
+        json_text_or_null(account->client), "entries", (json_int_t)account->entries, "head",
+        hash_json(account->head), "units", units, "created_at", json_time(account->created_ms));
     json_t *whole = budget_json(account);
     json_object_update_new(whole, more);
-    return project_add(call, whole, account->owner);
+    if (add_names(call, account, whole) == DB_OK)
+        return project_add(call, whole, account->owner);
+    json_decref(whole);
+    return NULL;
 }
 
 static bool add_account(void *context, const struct ledger_account *account)
@@ -74,6 +107,8 @@ enum problem account_reply(struct call *call, const struct ledger_account *accou
 {
     struct ledger_limits limits;
     int64_t approvals = 1;
+    if (!budget)
+        return call_db(call, DB_FAILED);
     enum db_status status = buys_add(call, account, call_own(call, budget));
     if (status == DB_OK)
         status = db_owed(ledger_limits(call->db, account->id, &limits));
@@ -147,11 +182,18 @@ static json_t *entry_json(const struct ledger_entry *entry)
                      hash_json(entry->previous_hash), "hash", hash_json(entry->hash));
 }
 
-static bool add_entry(void *page, const struct ledger_entry *entry)
+static bool add_entry(void *context, const struct ledger_entry *entry)
 {
+    struct page *page = context;
     char cursor[24];
+    json_t *json = call_own(page->call, entry_json(entry));
     snprintf(cursor, sizeof cursor, "%lld", (long long)entry->sequence);
-    return page_add(page, entry_json(entry), cursor);
+    /* An account shows its entries to its client, its owner and auditors. */
+    bool shown = !call_is(page->call, ROLE_STUDENT | ROLE_AGENT) ||
+                 strcmp(entry->client, page->call->caller.id) == 0;
+    if (names_show(page->call->db, json, "client_name", entry->client, shown) != DB_OK)
+        return page_add(page, NULL, cursor);
+    return page_add(page, json_incref(json), cursor);
 }
 
 enum problem api_accounts_entries(struct call *call)

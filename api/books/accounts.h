@@ -24,7 +24,7 @@ enum problem api_ledger_verify(struct call *call);
 /* Finds the account ID if the caller may know of it: its owner, its client, an auditor. */
 enum problem account_of_call(struct call *call, const char *id, struct ledger_account *out);
 
-/* An account with its balances in the ledger's units. New reference. */
+/* An account with its balances in the ledger's units. New reference; NULL: the database failed. */
 json_t *account_json(struct call *call, const struct ledger_account *account);
 
 /* Answers with BUDGET (taken), what the rest of ACCOUNT buys, how many stewards a change of its

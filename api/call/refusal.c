@@ -7,11 +7,9 @@
 
 #include "api/call/budget.h"
 #include "api/call/call.h"
+#include "api/call/names.h"
 #include "api/json/json_text.h"
-#include "storage/datasets.h"
 #include "storage/ledger/ledger_spenders.h"
-#include "storage/policies.h"
-#include "storage/teachers.h"
 
 #define SPENDERS_SHOWN 20
 
@@ -22,43 +20,23 @@ static bool is_teachers(const struct ledger_account *account)
 
 /* ---- one account */
 
-/* Sets OUT to the name of the dataset, or of the teacher's policy; "" where there is none. */
-static enum db_status resource_name(struct call *call, const struct ledger_account *account,
-                                    char out[NAME_SIZE])
-{
-    struct dataset_row dataset;
-    struct teacher_row teacher;
-    struct policy_row policy;
-    enum db_status status = DB_NONE;
-    out[0] = '\0';
-    if (account->kind == LEDGER_DATASET) {
-        status = datasets_find(call->db, account->resource, &dataset);
-        if (status == DB_OK)
-            snprintf(out, NAME_SIZE, "%s", dataset.name);
-    } else if (is_teachers(account)) {
-        status = teachers_find(call->db, account->resource, &teacher);
-        if (status == DB_OK)
-            status = policies_find(call->db, teacher.policy, &policy);
-        if (status == DB_OK)
-            snprintf(out, NAME_SIZE, "%s", policy.name);
-    }
-    return db_optional(status);
-}
-
 struct spenders {
+    struct db *db;
     const struct ledger_account *account;
     json_t *list;
+    enum db_status status;
 };
 
 static bool add_spender(void *context, const struct ledger_spender *spender)
 {
-    const struct spenders *spenders = context;
+    struct spenders *spenders = context;
     struct ledger_account part = *spenders->account;
     part.spent_units = spender->spent_units;
     part.spent_delta = spender->spent_delta;
-    json_array_append_new(spenders->list, json_pack("{s:s, s:o}", "client", spender->client,
-                                                    "spent", budget_spent(&part)));
-    return true;
+    json_t *json = json_pack("{s:s, s:o}", "client", spender->client, "spent", budget_spent(&part));
+    spenders->status = names_add(spenders->db, json, "client_name", spender->client);
+    json_array_append_new(spenders->list, json);
+    return spenders->status == DB_OK;
 }
 
 /* Sets *OUT to the list of who spent from ACCOUNT: null for a client that does not own it, and
@@ -66,17 +44,20 @@ static bool add_spender(void *context, const struct ledger_spender *spender)
 static enum db_status spent_by(struct call *call, const struct ledger_account *account,
                                json_t **out)
 {
-    struct spenders spenders = {account, json_array()};
+    struct spenders spenders = {.db = call->db, .account = account, .list = json_array()};
     enum db_status status = DB_NONE;
     if (strcmp(account->client, call->caller.id) == 0) {
         const struct ledger_spender own = {.spent_units = account->spent_units,
                                            .spent_delta = account->spent_delta};
         struct ledger_spender self = own;
         memcpy(self.client, account->client, sizeof self.client);
-        status = add_spender(&spenders, &self) ? DB_OK : DB_FAILED;
+        status = DB_OK;
+        (void)add_spender(&spenders, &self);
     } else if (call_owns(call, account->owner)) {
         status = ledger_spenders(call->db, account, SPENDERS_SHOWN, add_spender, &spenders);
     }
+    if (status == DB_OK)
+        status = spenders.status;
     *out = spenders.list;
     if (status == DB_OK)
         return DB_OK;
@@ -91,7 +72,8 @@ static json_t *missing_json(struct budget_sum needed, struct budget_sum left)
                          fmax(0, needed.delta - left.delta));
 }
 
-/* Adds PART to the member "accounts" of OUT. */
+/* Adds PART to the member "accounts" of OUT. A student sees no dataset, whose account pays for a
+ * teacher of shards, but the teacher that it asked. */
 static enum db_status add_short_account(struct call *call, const struct ledger_part *part,
                                         json_t *out)
 {
@@ -99,23 +81,25 @@ static enum db_status add_short_account(struct call *call, const struct ledger_p
     struct budget_sum needed =
                           budget_added_sum(account, part->requested_units, part->requested_delta),
                       left = budget_remaining_sum(account);
-    char name[NAME_SIZE] = "";
+    bool owner = call_owns(call, account->owner);
+    bool shown = owner || strcmp(account->client, call->caller.id) == 0 || is_teachers(account);
+    char resource[ID_SIZE] = "";
     json_t *by = NULL;
     enum db_status status = DB_OK;
-    if (call_owns(call, account->owner))
-        status = resource_name(call, account, name);
+    if (shown)
+        status = names_resource(call->db, account, resource);
     if (status == DB_OK)
         status = spent_by(call, account, &by);
     if (status != DB_OK)
         return status;
     json_t *json =
-        json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id", account->id, "kind",
-                  ledger_kind_name(account->kind), "resource", account->resource, "name",
-                  json_text_or_null(name), "needed", budget_amount(needed.epsilon, needed.delta),
-                  "available", budget_amount(left.epsilon, left.delta), "held",
-                  budget_reserved(account), "missing", missing_json(needed, left), "spent_by", by);
+        json_pack("{s:s, s:s, s:o, s:n, s:o, s:o, s:o, s:o, s:o}", "id", account->id, "kind",
+                  ledger_kind_name(account->kind), "resource", json_text_or_null(resource), "name",
+                  "needed", budget_amount(needed.epsilon, needed.delta), "available",
+                  budget_amount(left.epsilon, left.delta), "held", budget_reserved(account),
+                  "missing", missing_json(needed, left), "spent_by", by);
     json_array_append_new(out, json);
-    return DB_OK;
+    return names_show(call->db, json, "name", resource, owner);
 }
 
 /* ---- what would be paid */

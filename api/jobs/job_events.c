@@ -54,7 +54,10 @@ static long show_job(struct follower *follower, struct app *app, struct db *db,
     const char *name = "progress";
     if (over)
         name = "done";
-    long used = write_event(buffer, size, name, job->step, job_json(job, place, now));
+    json_t *json = job_json(db, job, place, now);
+    if (!json)
+        return 0; /* the database failed: again in a second */
+    long used = write_event(buffer, size, name, job->step, json);
     if (used > 0) {
         follower->step = job->step;
         follower->state = (int)job->state;

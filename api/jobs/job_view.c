@@ -5,6 +5,7 @@
 
 #include "algos/offline/schedule.h"
 #include "api/call/budget.h"
+#include "api/call/names.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_sweep.h"
@@ -190,7 +191,7 @@ static void show_plan(const struct job_row *job, const struct job_plan *plan, js
         json_object_set_new(out, "choose", job_choose_json(plan));
 }
 
-json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
+static json_t *job_bare_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
 {
     struct job_plan plan;
     /* These members need no plan, which another version of this program may have written. */
@@ -217,4 +218,15 @@ json_t *job_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
         job_plan_clear(&plan);
     }
     return json;
+}
+
+json_t *job_json(struct db *db, const struct job_row *job, int64_t queue_place, int64_t now_ms)
+{
+    json_t *json = job_bare_json(job, queue_place, now_ms);
+    const char *policy = json_string_value(json_object_get(json, "policy"));
+    if (names_add(db, json, "dataset_name", job->dataset) == DB_OK &&
+        names_add(db, json, "policy_name", policy ? policy : "") == DB_OK)
+        return json;
+    json_decref(json);
+    return NULL;
 }

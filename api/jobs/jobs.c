@@ -127,8 +127,8 @@ static enum problem submit_job(struct call *call, const struct job_wish *wish, s
         return call_db(call, status);
     call_header(call, "Location", "/v1/jobs/%s", job->id);
     call_header(call, "Retry-After", "1");
-    return call_reply_json(call, 202,
-                           project_add(call, job_json(job, place, call->now_ms), job->owner));
+    json_t *json = job_json(call->db, job, place, call->now_ms);
+    return call_reply_json(call, 202, project_add(call, json, job->owner));
 }
 
 /* Refuses what cannot be planned, and names the least epsilon with which it could be. */
@@ -249,8 +249,8 @@ static enum problem reply_job(struct call *call, const struct job_row *job)
         return call_db(call, status);
     if (!job_is_over(job))
         call_header(call, "Retry-After", "1");
-    return call_reply_json(call, 200,
-                           project_add(call, job_json(job, place, call->now_ms), job->owner));
+    json_t *json = job_json(call->db, job, place, call->now_ms);
+    return call_reply_json(call, 200, project_add(call, json, job->owner));
 }
 
 enum problem api_jobs_get(struct call *call)
@@ -268,7 +268,7 @@ static bool list_one(void *context, const struct job_row *job)
     int64_t place = 0;
     if (job->state == JOB_QUEUED)
         (void)jobs_queue_place(page->call->db, job->id, &place); /* 0 when it cannot be told */
-    json_t *json = job_json(job, place, page->call->now_ms);
+    json_t *json = job_json(page->call->db, job, place, page->call->now_ms);
     return page_add(page, project_add(page->call, json, job->owner), job->id);
 }
 

@@ -11,6 +11,7 @@
 #include "api/call/app.h"
 #include "api/call/certificates.h"
 #include "api/call/fields.h"
+#include "api/call/names.h"
 #include "api/call/page.h"
 #include "api/call/project.h"
 #include "api/call/sealed.h"
@@ -147,10 +148,15 @@ static json_t *policy_whole_json(struct call *call, const struct policy_row *row
         status = policy_grants_list(call->db, row->id, see_reader, &readers);
     if (status != DB_OK)
         return NULL;
-    json_t *json = policy_json(call, row, call_owns(call, row->owner));
+    bool owner = call_owns(call, row->owner);
+    json_t *json = policy_json(call, row, owner);
     if (!json)
         return NULL;
     json_object_set(json, "names", names);
+    if (names_show(call->db, json, "dataset_name", row->dataset, owner) != DB_OK) {
+        json_decref(json);
+        return NULL;
+    }
     json_object_set_new(json, "visibility", json_string(readers.visibility));
     return json;
 }

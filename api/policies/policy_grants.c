@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "api/call/fields.h"
+#include "api/call/names.h"
 #include "api/json/json_text.h"
 #include "api/policies/policies.h"
 #include "storage/clients.h"
@@ -15,19 +16,22 @@ struct grants_list {
     enum db_status status;
 };
 
-static json_t *grant_json(const struct policy_grant *grant, const char *client_name)
+static enum db_status grant_json(struct db *db, const struct policy_grant *grant, json_t **out)
 {
-    return json_pack("{s:s, s:s, s:o, s:s, s:o}", "policy", grant->policy, "client", grant->client,
-                     "client_name", json_text_or_null(client_name), "granted_by", grant->granted_by,
-                     "granted_at", json_time(grant->granted_ms));
+    *out = json_pack("{s:s, s:s, s:s, s:o}", "policy", grant->policy, "client", grant->client,
+                     "granted_by", grant->granted_by, "granted_at", json_time(grant->granted_ms));
+    enum db_status status = names_add(db, *out, "client_name", grant->client);
+    if (status == DB_OK)
+        status = names_add(db, *out, "granted_by_name", grant->granted_by);
+    return status;
 }
 
 static bool add_grant(void *context, const struct policy_grant *grant)
 {
     struct grants_list *list = context;
-    struct client_row client = {.name = ""};
-    list->status = db_optional(clients_find(list->call->db, grant->client, &client));
-    json_array_append_new(list->items, grant_json(grant, client.name));
+    json_t *json = NULL;
+    list->status = grant_json(list->call->db, grant, &json);
+    json_array_append_new(list->items, json);
     return list->status == DB_OK;
 }
 
@@ -89,8 +93,13 @@ enum problem api_policy_grants_create(struct call *call)
         return call_problem(call, PROBLEM_CONFLICT, "It is granted already.");
     if (status != DB_OK)
         return call_db(call, status);
+    json_t *json = NULL;
+    status = grant_json(call->db, &grant, &json);
+    call_own(call, json);
+    if (status != DB_OK)
+        return call_db(call, status);
     call_header(call, "Location", "/v1/policies/%s/grants/%s", policy.id, grant.client);
-    return call_reply_json(call, 201, grant_json(&grant, client.name));
+    return call_reply_json(call, 201, json_incref(json));
 }
 
 enum problem api_policy_grants_delete(struct call *call)

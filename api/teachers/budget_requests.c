@@ -10,6 +10,7 @@
 
 #include "api/call/budget.h"
 #include "api/call/fields.h"
+#include "api/call/names.h"
 #include "api/call/page.h"
 #include "api/call/refusal.h"
 #include "api/json/json_text.h"
@@ -25,17 +26,24 @@
 
 /* ---- as JSON */
 
-static json_t *request_json(const struct budget_request_row *row)
+/* NULL: the database failed. The client sees its own name, the steward that of its teacher too. */
+static json_t *request_json(struct call *call, const struct budget_request_row *row)
 {
     json_t *given = json_null();
     if (row->state == BUDGET_REQUEST_APPROVED)
         given = budget_amount(row->given_epsilon, row->given_delta);
-    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "id", row->id, "client",
-                     row->client, "teacher", row->teacher, "status",
-                     budget_request_state_name(row->state), "asked",
-                     budget_amount(row->epsilon, row->delta), "reason", row->reason, "given", given,
-                     "answer", json_text_or_null(row->answer), "created_at",
-                     json_time(row->created_ms), "decided_at", json_time(row->decided_ms));
+    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o}", "id", row->id,
+                             "client", row->client, "teacher", row->teacher, "status",
+                             budget_request_state_name(row->state), "asked",
+                             budget_amount(row->epsilon, row->delta), "reason", row->reason,
+                             "given", given, "answer", json_text_or_null(row->answer), "created_at",
+                             json_time(row->created_ms), "decided_at", json_time(row->decided_ms));
+    bool owner = call_owns(call, row->owner);
+    if (names_add(call->db, json, "client_name", row->client) == DB_OK &&
+        names_show(call->db, json, "teacher_name", row->teacher, owner) == DB_OK)
+        return json;
+    json_decref(json);
+    return NULL;
 }
 
 /* ---- asking */
@@ -157,7 +165,7 @@ enum problem api_budget_requests_create(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/budget-requests/%s", row.id);
-    return call_reply_json(call, 201, request_json(&row));
+    return call_reply_json(call, 201, request_json(call, &row));
 }
 
 /* ---- seeing */
@@ -182,12 +190,13 @@ enum problem api_budget_requests_get(struct call *call)
     enum problem problem = request_of_call(call, &row);
     if (problem != PROBLEM_NONE)
         return problem;
-    return call_reply_json(call, 200, request_json(&row));
+    return call_reply_json(call, 200, request_json(call, &row));
 }
 
-static bool list_request(void *page, const struct budget_request_row *row)
+static bool list_request(void *context, const struct budget_request_row *row)
 {
-    return page_add(page, request_json(row), row->id);
+    struct page *page = context;
+    return page_add(page, request_json(page->call, row), row->id);
 }
 
 enum problem api_budget_requests_list(struct call *call)
@@ -226,7 +235,7 @@ static enum problem request_decide(struct call *call, struct budget_request_row 
     enum db_status status = budget_requests_decide(call->db, row);
     if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_RETRY : status);
-    return call_reply_json(call, 200, request_json(row));
+    return call_reply_json(call, 200, request_json(call, row));
 }
 
 /* Reads what is given: all that was asked for, or less. */

@@ -4,6 +4,7 @@
 
 #include "api/call/budget.h"
 #include "api/call/fields.h"
+#include "api/call/names.h"
 #include "api/call/refusal.h"
 #include "api/call/revision.h"
 #include "api/teachers/grant.h"
@@ -53,6 +54,10 @@ static enum problem reply_budget(struct call *call, int http_status,
         return call_db(call, status);
     json_t *budget = budget_json(account);
     json_object_set_new(budget, "buys", buys_json(-1, answers, -1));
+    if (names_add(call->db, budget, "client_name", account->client) != DB_OK) {
+        json_decref(budget);
+        return call_db(call, DB_FAILED);
+    }
     revision_show(call, limits.revision);
     return call_reply_json(call, http_status, budget);
 }

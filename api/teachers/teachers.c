@@ -8,6 +8,7 @@
 #include "api/call/app.h"
 #include "api/call/budget.h"
 #include "api/call/certificates.h"
+#include "api/call/names.h"
 #include "api/call/page.h"
 #include "api/call/project.h"
 #include "api/json/json_text.h"
@@ -138,10 +139,10 @@ static json_t *teacher_json(const struct teacher_row *row, const struct teacher_
         teacher_cost_json(row, price), "queries_in_client_budget", "client_budget", "account",
         "protects", teacher_protects(row), "does_not_protect", teacher_exposes(row, secret),
         "created_at", json_time(row->created_ms));
-    json_t *more =
-        json_pack("{s:s, s:n, s:s, s:o, s:n, s:n, s:o}", "state", "open", "closed_at", "when_spent",
-                  row->when_spent, "dataset", json_text_or_null(row->dataset), "dataset_account",
-                  "dataset_cost", "certificate", json_text_or_null(row->certificate));
+    json_t *more = json_pack("{s:s, s:n, s:s, s:o, s:n, s:n, s:o}", "state", "open", "closed_at",
+                             "when_spent", row->when_spent, "dataset",
+                             json_text_or_null(owner ? row->dataset : ""), "dataset_account",
+                             "dataset_cost", "certificate", json_text_or_null(row->certificate));
     json_object_update_new(json, more);
     if (row->renyi_order > 0) {
         json_object_set_new(json, "order", json_number(row->renyi_order));
@@ -225,8 +226,7 @@ enum problem api_teachers_create(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/teachers/%s", row.id);
-    json_t *json = teacher_json(&row, &wish->price, wish->order, true, wish->secret);
-    return call_reply_json(call, 201, project_add(call, json, row.owner));
+    return call_reply_json(call, 201, teacher_row_json(call, &row));
 }
 
 /* ---- showing */
@@ -254,6 +254,11 @@ json_t *teacher_row_json(struct call *call, const struct teacher_row *row)
         json_object_set_new(json, "state", json_string("closed"));
         json_object_set_new(json, "closed_at", json_time(ending.closed_ms));
     }
+    if (names_show(call->db, json, "dataset_name", row->dataset, owner) != DB_OK) {
+        json_decref(json);
+        return NULL;
+    }
+    json_object_set_new(json, "policy_name", json_text_or_null(owner ? policy.name : ""));
     return json;
 }
 

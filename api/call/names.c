@@ -1,0 +1,83 @@
+/* The prefix of an id says in which table its name is. */
+#include "api/call/names.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/json/json_text.h"
+#include "storage/aggregations.h"
+#include "storage/clients.h"
+#include "storage/datasets.h"
+#include "storage/policies.h"
+#include "storage/teachers.h"
+
+static enum db_status client_name(struct db *db, const char *id, char out[NAME_SIZE])
+{
+    struct client_row row;
+    enum db_status status = clients_find(db, id, &row);
+    if (status == DB_OK)
+        memcpy(out, row.name, NAME_SIZE);
+    return status;
+}
+
+static enum db_status dataset_name(struct db *db, const char *id, char out[NAME_SIZE])
+{
+    struct dataset_row row;
+    enum db_status status = datasets_find(db, id, &row);
+    if (status == DB_OK)
+        memcpy(out, row.name, NAME_SIZE);
+    return status;
+}
+
+static enum db_status policy_name(struct db *db, const char *id, char out[NAME_SIZE])
+{
+    struct policy_row row;
+    enum db_status status = policies_find(db, id, &row);
+    if (status == DB_OK)
+        memcpy(out, row.name, NAME_SIZE);
+    return status;
+}
+
+static enum db_status teacher_name(struct db *db, const char *id, char out[NAME_SIZE])
+{
+    struct teacher_row row;
+    enum db_status status = teachers_find(db, id, &row);
+    return status == DB_OK ? policy_name(db, row.policy, out) : status;
+}
+
+static const struct {
+    const char *prefix;
+    enum db_status (*find)(struct db *db, const char *id, char out[NAME_SIZE]);
+} kinds[] = {
+    {"cli_", client_name}, {"ds_", dataset_name}, {"pol_", policy_name}, {"tch_", teacher_name}};
+
+enum db_status names_add(struct db *db, json_t *json, const char *member, const char *id)
+{
+    char name[NAME_SIZE] = "";
+    enum db_status status = DB_NONE;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (strncmp(id, kinds[i].prefix, strlen(kinds[i].prefix)) == 0)
+            status = kinds[i].find(db, id, name);
+    json_object_set_new(json, member, json_text_or_null(name));
+    return db_optional(status);
+}
+
+enum db_status names_show(struct db *db, json_t *json, const char *member, const char *id,
+                          bool shown)
+{
+    return names_add(db, json, member, shown ? id : "");
+}
+
+enum db_status names_resource(struct db *db, const struct ledger_account *account,
+                              char out[ID_SIZE])
+{
+    struct ledger_account before;
+    enum db_status status = DB_OK;
+    memcpy(out, account->resource, ID_SIZE);
+    while (status == DB_OK && strncmp(out, "acc_", 4) == 0) {
+        status = ledger_find(db, out, &before);
+        if (status == DB_OK)
+            memcpy(out, before.resource, ID_SIZE);
+    }
+    return status;
+}
