@@ -136,10 +136,9 @@ enum db_status teachers_set_payer(struct db *db, const char *dataset, const char
 /* ---- clients of a teacher */
 
 static const struct column standing_columns[] = {
-    COLUMN(teacher_client_row, teacher, TEXT),
-    COLUMN(teacher_client_row, client, TEXT),
-    COLUMN(teacher_client_row, account, TEXT),
-    COLUMN(teacher_client_row, rollout, INTEGER),
+    COLUMN(teacher_client_row, teacher, TEXT), COLUMN(teacher_client_row, client, TEXT),
+    COLUMN(teacher_client_row, account, TEXT), COLUMN(teacher_client_row, rollout, INTEGER),
+    COLUMN(teacher_client_row, share, TEXT),   COLUMN(teacher_client_row, dataset_share, TEXT),
 };
 
 static const struct table standings_table =
@@ -170,4 +169,47 @@ enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, 
                          "WHERE teacher = $1 AND client = $2 RETURNING rollout",
                          DB_VALUES(db_text(teacher), db_text(client)), listing_integer,
                          out_rollout);
+}
+
+/* ---- guarantees */
+
+enum db_status teachers_client_set_shares(struct db *db, const struct teacher_client_row *row)
+{
+    return db_owed(db_change(db,
+                             "UPDATE teacher_clients SET share = $3, dataset_share = $4 "
+                             "WHERE teacher = $1 AND client = $2",
+                             DB_VALUES(db_text(row->teacher), db_text(row->client),
+                                       db_text(row->share), db_text(row->dataset_share))));
+}
+
+enum db_status teachers_client_find_shared(struct db *db, const char *client,
+                                           struct teacher_client_row *out)
+{
+    return table_find(db, &standings_table, "WHERE client = $1 AND share <> '' LIMIT 1",
+                      DB_VALUES(db_text(client)), out);
+}
+
+static enum db_status read_guarantee(void *context, const struct db_row *row)
+{
+    *(struct teacher_guarantee *)context = (struct teacher_guarantee){
+        db_row_real(row, 0), db_row_real(row, 1), db_row_integer(row, 2)};
+    return DB_OK;
+}
+
+enum db_status teachers_guarantee(struct db *db, const char *teacher, struct teacher_guarantee *out)
+{
+    *out = (struct teacher_guarantee){.answers = 0};
+    return db_optional(
+        db_one(db, "SELECT epsilon, delta, answers FROM teacher_guarantees WHERE teacher = $1",
+               DB_VALUES(db_text(teacher)), read_guarantee, out));
+}
+
+enum db_status teachers_set_guarantee(struct db *db, const char *teacher,
+                                      const struct teacher_guarantee *guarantee)
+{
+    return db_owed(db_change(db,
+                             "INSERT INTO teacher_guarantees (teacher, epsilon, delta, answers) "
+                             "VALUES ($1, $2, $3, $4)",
+                             DB_VALUES(db_text(teacher), db_real(guarantee->epsilon),
+                                       db_real(guarantee->delta), db_integer(guarantee->answers))));
 }

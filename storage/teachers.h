@@ -64,6 +64,8 @@ struct teacher_client_row {
     char teacher[ID_SIZE], client[ID_SIZE];
     char account[ID_SIZE]; /* what the client spends from */
     int64_t rollout;       /* 0, 1, ...: the vanishing schedule's position */
+    char share[ID_SIZE]; /* the account of what the teacher's cap sets aside for it; "": nothing */
+    char dataset_share[ID_SIZE]; /* the same of the dataset's account */
 };
 
 /* Lets ACCOUNT pay for the teachers of DATASET whose answers its account pays for, from now on; the
@@ -79,5 +81,27 @@ enum db_status teachers_client_insert(struct db *db, const char *teacher, const 
 /* Next roll-out; *OUT_ROLLOUT is its number. DB_NONE: no account. */
 enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, const char *client,
                                             int64_t *out_rollout);
+
+/* Stores the shares of the standing ROW. In the caller's transaction. */
+enum db_status teachers_client_set_shares(struct db *db, const struct teacher_client_row *row);
+
+/* Finds a standing of CLIENT that has a share. DB_NONE: there is none. */
+enum db_status teachers_client_find_shared(struct db *db, const char *client,
+                                           struct teacher_client_row *out);
+
+/* What a teacher guarantees to a client: answers, or a part of the client's budget. Zeros: nothing.
+ */
+struct teacher_guarantee {
+    double epsilon, delta;
+    int64_t answers;
+};
+
+/* Reads what TEACHER guarantees to clients under its default budget; zeros: nothing. */
+enum db_status teachers_guarantee(struct db *db, const char *teacher,
+                                  struct teacher_guarantee *out);
+
+/* Stores it, once, for a new teacher. */
+enum db_status teachers_set_guarantee(struct db *db, const char *teacher,
+                                      const struct teacher_guarantee *guarantee);
 
 #endif

@@ -14,6 +14,7 @@
 #include "api/call/page.h"
 #include "api/call/pass.h"
 #include "api/json/json_text.h"
+#include "api/teachers/share.h"
 
 static json_t *client_json(const struct client_row *client)
 {
@@ -131,5 +132,8 @@ enum problem api_clients_revoke(struct call *call)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such client.");
     if (status != DB_OK)
         return call_db(call, status);
+    enum problem problem = share_end_all(call, id); /* what was set aside is common again */
+    if (problem != PROBLEM_NONE)
+        return problem;
     return call_reply_empty(call, 204);
 }

@@ -39,6 +39,11 @@ static enum problem check_kind(struct call *call, const struct limit_set *set)
 {
     const struct ledger_account *account = &set->account;
     struct ledger_account next;
+    if (account->kind == LEDGER_SHARE)
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "A share is changed with the budget of its client: PUT "
+                            "/v1/teachers/{id}/budgets/%s.",
+                            account->client);
     if (account->kind == LEDGER_CLIENT && strncmp(account->resource, "tch_", 4) != 0)
         return call_problem(call, PROBLEM_CONFLICT,
                             "The limit of an agent is that of its aggregation, and stays.");

@@ -181,7 +181,7 @@ static bool can_be_raised(const struct call *call, const struct ledger_part *par
     const struct ledger_account *account = &part->account;
     if (account->kind == LEDGER_CLIENT)
         return is_teachers(account);
-    return call_owns(call, account->owner);
+    return account->kind != LEDGER_SHARE && call_owns(call, account->owner);
 }
 
 /* Sets *OUT_FIRST to the first account that cannot pay. True when more can be asked for: that
@@ -233,10 +233,12 @@ static enum problem say_refusal(struct call *call, const struct ledger_outcome *
                                 const struct ledger_part *first, const char *helps)
 {
     if (outcome->verdict == LEDGER_RESERVED) {
-        return call_problem(call, PROBLEM_BUDGET_RESERVED,
-                            "Jobs hold the budget that the accounts listed in violated would need. "
-                            "Nothing was charged. %s",
-                            helps);
+        return call_problem(
+            call, PROBLEM_BUDGET_RESERVED,
+            "Jobs, or shares of clients, hold the budget that the accounts listed in "
+            "violated would need. "
+            "Nothing was charged. %s",
+            helps);
     }
     if (!first)
         return call_problem(call, PROBLEM_BUDGET_EXHAUSTED,

@@ -28,7 +28,8 @@ static enum problem compose_find(struct call *call, const struct dataset_row *ro
                             "The dataset's account adds Renyi divergences already.");
     if (out->held_units > 0 || out->held_delta > 0)
         return call_problem(call, PROBLEM_BUDGET_RESERVED,
-                            "Jobs hold a part of the budget: wait for their end, or cancel them.");
+                            "Jobs, or shares of clients, hold a part of the budget: wait for their "
+                            "end, or end them.");
     if (out->spent_units >= out->limit_units || out->spent_delta >= out->limit_delta)
         return call_problem(call, PROBLEM_BUDGET_EXHAUSTED,
                             "Nothing is left of the budget, so there is nothing to convert.");

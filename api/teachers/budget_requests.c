@@ -279,11 +279,10 @@ static enum problem check_raises(struct call *call, const struct budget_request_
 
 /* Raises the limit of STANDING to GRANT. */
 static enum problem raise_limit(struct call *call, const struct budget_request_row *row,
-                                const struct teacher_client_row *standing,
-                                const struct grant *grant)
+                                const struct teacher_row *teacher,
+                                struct teacher_client_row *standing, const struct grant *grant)
 {
     struct ledger_account account;
-    struct ledger_outcome outcome = {.verdict = LEDGER_OK};
     enum db_status status = db_owed(ledger_find(call->db, standing->account, &account));
     if (status != DB_OK)
         return call_db(call, status);
@@ -292,16 +291,14 @@ static enum problem raise_limit(struct call *call, const struct budget_request_r
     enum problem problem = check_raises(call, row, &now, grant);
     if (problem != PROBLEM_NONE)
         return problem;
-    status = grant_change(call, standing, grant, &outcome.verdict, &account);
-    if (status != DB_OK)
-        return call_db(call, status);
-    return outcome.verdict == LEDGER_OK ? PROBLEM_NONE : refusal_make(call, &outcome, NULL);
+    return grant_change(call, teacher, standing, grant, &account);
 }
 
 /* Opens the account of the client of ROW with GRANT. */
 static enum problem open_limit(struct call *call, const struct budget_request_row *row,
-                               const struct teacher_row *teacher, const struct grant *grant)
+                               const struct teacher_row *teacher, const struct grant *asked)
 {
+    struct grant with = *asked, *grant = &with;
     struct filter fresh = {.limit_units = 0};
     struct ledger_account account;
     if (teacher->has_client_budget)
@@ -311,7 +308,12 @@ static enum problem open_limit(struct call *call, const struct budget_request_ro
     enum problem problem = check_raises(call, row, &now, grant);
     if (problem != PROBLEM_NONE)
         return problem;
-    return call_db(call, grant_open(call, teacher, row->client, grant, &account));
+    enum db_status status = grant_default(call, teacher, grant);
+    if (status != DB_OK)
+        return call_db(call, status);
+    if (!grant_check(call, teacher, grant))
+        return PROBLEM_VALIDATION;
+    return grant_open(call, teacher, row->client, grant, &account);
 }
 
 static enum problem give_limit(struct call *call, const struct budget_request_row *row,
@@ -321,7 +323,8 @@ static enum problem give_limit(struct call *call, const struct budget_request_ro
     enum db_status status = teachers_client_find(call->db, row->teacher, row->client, &standing);
     if (status == DB_NONE)
         return open_limit(call, row, teacher, grant);
-    return status == DB_OK ? raise_limit(call, row, &standing, grant) : call_db(call, status);
+    return status == DB_OK ? raise_limit(call, row, teacher, &standing, grant)
+                           : call_db(call, status);
 }
 
 enum problem api_budget_requests_approve(struct call *call)

@@ -21,6 +21,19 @@ static void say_least(struct call *call, const struct teacher_row *teacher, doub
     refusal_least(call, least.epsilon, least.delta);
 }
 
+static bool check_guarantee(struct call *call, const struct teacher_row *teacher,
+                            struct grant *grant)
+{
+    struct teacher_prices one;
+    enum db_status status = teacher_answer_prices(call->db, teacher, &one);
+    if (status != DB_OK) {
+        call_db(call, status);
+        return false;
+    }
+    return share_measure(call, teacher, &one, grant->epsilon, grant->delta, &grant->guaranteed,
+                         "/guaranteed", &grant->size);
+}
+
 bool grant_check(struct call *call, const struct teacher_row *teacher, struct grant *grant)
 {
     if (grant->delta >= 1) {
@@ -41,7 +54,13 @@ bool grant_check(struct call *call, const struct teacher_row *teacher, struct gr
         say_least(call, teacher, grant->delta);
         return false;
     }
-    return true;
+    return !share_wished(&grant->guaranteed) || check_guarantee(call, teacher, grant);
+}
+
+enum db_status grant_default(struct call *call, const struct teacher_row *teacher,
+                             struct grant *grant)
+{
+    return teachers_guarantee(call->db, teacher->id, &grant->guaranteed);
 }
 
 const char *grant_event(struct call *call, const char *reason, const char *request)
@@ -58,8 +77,8 @@ const char *grant_event(struct call *call, const char *reason, const char *reque
     return event;
 }
 
-enum db_status grant_open(struct call *call, const struct teacher_row *teacher, const char *client,
-                          const struct grant *grant, struct ledger_account *out)
+enum problem grant_open(struct call *call, const struct teacher_row *teacher, const char *client,
+                        const struct grant *grant, struct ledger_account *out)
 {
     const struct ledger_opening opening = {.kind = LEDGER_CLIENT,
                                            .resource = teacher->id,
@@ -73,18 +92,23 @@ enum db_status grant_open(struct call *call, const struct teacher_row *teacher, 
                                            .limit_delta = grant->limits.limit_delta,
                                            .event = grant->event,
                                            .now_ms = call->now_ms};
+    struct teacher_client_row standing;
     enum db_status status = ledger_open_account(call->db, &opening, out);
     if (status == DB_OK)
         status = teachers_client_insert(call->db, teacher->id, client, out->id, call->now_ms);
+    if (status == DB_OK && share_wished(&grant->guaranteed))
+        status = teachers_client_find(call->db, teacher->id, client, &standing);
     /* This transaction has looked for both rows before, so neither can exist. */
-    if (status == DB_NONE)
-        return DB_FAILED;
-    return status;
+    if (status != DB_OK)
+        return call_db(call, db_owed(status));
+    if (!share_wished(&grant->guaranteed))
+        return PROBLEM_NONE;
+    return share_give(call, teacher, &standing, &grant->size);
 }
 
-enum db_status grant_change(struct call *call, const struct teacher_client_row *standing,
-                            const struct grant *grant, enum ledger_verdict *out_verdict,
-                            struct ledger_account *out)
+enum problem grant_change(struct call *call, const struct teacher_row *teacher,
+                          struct teacher_client_row *standing, const struct grant *grant,
+                          struct ledger_account *out)
 {
     const struct ledger_limit limit = {.account = standing->account,
                                        .epsilon = grant->epsilon,
@@ -94,7 +118,15 @@ enum db_status grant_change(struct call *call, const struct teacher_client_row *
                                        .client = call->caller.id,
                                        .event = grant->event,
                                        .now_ms = call->now_ms};
-    return db_owed(ledger_set_limit(call->db, &limit, out_verdict, out));
+    struct ledger_outcome outcome = {.verdict = LEDGER_OK};
+    enum db_status status = db_owed(ledger_set_limit(call->db, &limit, &outcome.verdict, out));
+    if (status != DB_OK)
+        return call_db(call, status);
+    if (outcome.verdict != LEDGER_OK)
+        return refusal_make(call, &outcome, NULL);
+    if (!share_wished(&grant->guaranteed))
+        return PROBLEM_NONE;
+    return share_give(call, teacher, standing, &grant->size);
 }
 
 enum problem grant_find_client(struct call *call, const char *id)

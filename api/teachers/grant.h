@@ -5,6 +5,7 @@
 
 #include "algos/privacy/answers/filter.h"
 #include "api/call/call.h"
+#include "api/teachers/share.h"
 #include "storage/ledger/ledger.h"
 #include "storage/teachers.h"
 
@@ -12,8 +13,10 @@
 
 struct grant {
     double epsilon, delta;
-    struct filter limits; /* in the teacher's units: grant_check */
-    const char *event;    /* of the ledger's entry: grant_event */
+    struct teacher_guarantee guaranteed; /* zeros: nothing, or what the client has stays */
+    struct filter limits;                /* in the teacher's units: grant_check */
+    struct share_size size;              /* of what is guaranteed: grant_check */
+    const char *event;                   /* of the ledger's entry: grant_event */
 };
 
 /* Checks the grant's epsilon and delta at TEACHER and sets its limits. False: the faults are in the
@@ -24,14 +27,20 @@ bool grant_check(struct call *call, const struct teacher_row *teacher, struct gr
  * (NULL: none). The hashes of the entries cover both. In the call's arena. */
 const char *grant_event(struct call *call, const char *reason, const char *request);
 
-/* Opens the account of CLIENT, which has none, and its standing. */
-enum db_status grant_open(struct call *call, const struct teacher_row *teacher, const char *client,
-                          const struct grant *grant, struct ledger_account *out);
+/* Sets what TEACHER guarantees to clients under its default budget. */
+enum db_status grant_default(struct call *call, const struct teacher_row *teacher,
+                             struct grant *grant);
 
-/* Changes the limit of STANDING, up or down. Verdicts: OK, TOO_LOW. */
-enum db_status grant_change(struct call *call, const struct teacher_client_row *standing,
-                            const struct grant *grant, enum ledger_verdict *out_verdict,
-                            struct ledger_account *out);
+/* Opens the account of CLIENT, which has none, and its standing, and sets aside what is guaranteed.
+ * Problems: a common account cannot set so much aside. */
+enum problem grant_open(struct call *call, const struct teacher_row *teacher, const char *client,
+                        const struct grant *grant, struct ledger_account *out);
+
+/* Changes the limit of STANDING at TEACHER, up or down, and what is guaranteed where GRANT says so.
+ */
+enum problem grant_change(struct call *call, const struct teacher_row *teacher,
+                          struct teacher_client_row *standing, const struct grant *grant,
+                          struct ledger_account *out);
 
 /* Finds the client ID that may have a budget at a teacher: a student or a steward who is not
  * revoked. Another one is not found. */

@@ -16,6 +16,7 @@
 #include "api/call/budget.h"
 #include "api/call/fields.h"
 #include "api/teachers/queries.h"
+#include "api/teachers/query_pay.h"
 #include "api/teachers/query_prepare.h"
 #include "api/teachers/teachers.h"
 #include "memory/shelf.h"
@@ -84,11 +85,6 @@ static enum problem query_check_dataset(struct query *query)
     if (t->ensemble)
         memcpy(query->dataset_account, dataset.account, ID_SIZE);
     return PROBLEM_NONE;
-}
-
-bool query_has_new_payer(const struct query *query)
-{
-    return strcmp(query->dataset_account, query->teacher->row.dataset_account) != 0;
 }
 
 enum problem query_start(struct call *call, struct query **out)
@@ -257,8 +253,8 @@ static enum problem answer_at_floor(struct query *query, double *answers)
 
 static enum problem pay_and_draw(struct query *query, double *answers)
 {
-    enum problem problem = query_pay(query);
-    if (problem != PROBLEM_NONE)
+    enum problem problem = query_check_cost(query);
+    if (problem != PROBLEM_NONE || (problem = query_pay(query)) != PROBLEM_NONE)
         return problem;
     if (query_draw(query, answers))
         return PROBLEM_NONE;

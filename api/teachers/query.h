@@ -70,15 +70,6 @@ enum problem query_admit(struct query *query);
  * *out points into the query and the call's arena. */
 enum problem query_settle(struct query *query, struct query_answer *out);
 
-/* True when the dataset's account is no longer the one that the shelf knows. */
-bool query_has_new_payer(const struct query *query);
-
-/* ---- paying (query_pay.c) */
-
-/* Debits all accounts, and sets the query's account and PAID. Where one is spent, the teacher's
- * word decides: a refusal, or RANDOM. Refuses what would cost more than max_epsilon. */
-enum problem query_pay(struct query *query);
-
 /* ---- the answer as JSON (query_reply.c) */
 
 /* {"query", "probabilities", "concentration" or "sigma", "error_radius", "cost", "spent",

@@ -1,15 +1,27 @@
-/* What a question costs its accounts: the debit, its event in the ledger, and the refusal. */
+/* Who pays for a question, and how much.
+ *
+ * DESIGN. The client's account always pays. Beside it the teacher's account pays, and the
+ * dataset's: out of what they set aside for this client, if that pays for the whole question, else
+ * out of what they have left for all (docs/proofs/budgets.md). So the same number of accounts pays
+ * with a share as without. */
+#include "api/teachers/query_pay.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "api/call/app.h"
 #include "api/call/budget.h"
 #include "api/call/refusal.h"
 #include "api/json/json_text.h"
-#include "api/teachers/query.h"
+#include "api/teachers/teachers.h"
 
-/* Refuses a query that would cost more than the caller's max_epsilon. Nothing has changed yet. */
-static enum problem check_cost(struct query *query)
+bool query_has_new_payer(const struct query *query)
+{
+    return strcmp(query->dataset_account, query->teacher->row.dataset_account) != 0;
+}
+
+enum problem query_check_cost(struct query *query)
 {
     struct call *call = query->call;
     struct ledger_account account;
@@ -97,35 +109,92 @@ static const char *query_event(const struct query *query)
                         query->count, leaf);
 }
 
-/* Refuses, and says how many states would be paid. */
-static enum problem refuse_query(const struct query *query, const struct ledger_outcome *outcome)
+static struct refusal_pieces query_pieces(const struct query *query)
 {
     struct refusal_pieces pieces = {.name = "states", .count = query->count};
     for (int i = 0; i < TEACHER_PAYERS; i++) /* the order of the charge */
         pieces.on[i] = (struct refusal_piece){query->cost.of[i].units / query->count,
                                               query->cost.of[i].delta_units / query->count};
-    return refusal_make(query->call, outcome, &pieces);
+    return pieces;
+}
+
+/* True when account ID has COST left. */
+static enum db_status share_can_pay(struct query *query, const char *id,
+                                    const struct filter_price *cost, bool *out_can)
+{
+    struct ledger_account share;
+    enum db_status status = db_owed(ledger_find(query->call->db, id, &share));
+    if (status != DB_OK)
+        return status;
+    const struct filter_price left = teacher_account_left(&share);
+    *out_can = *out_can && cost->units <= left.units && cost->delta_units <= left.delta_units;
+    return DB_OK;
+}
+
+enum db_status query_uses_share(struct query *query, bool *out_uses)
+{
+    const struct teacher_client_row *standing = &query->standing;
+    *out_uses = standing->share[0] != '\0';
+    enum db_status status = DB_OK;
+    if (*out_uses)
+        status = share_can_pay(query, standing->share, &query->cost.of[PAYER_TEACHER], out_uses);
+    if (status == DB_OK && *out_uses && standing->dataset_share[0] != '\0')
+        status =
+            share_can_pay(query, standing->dataset_share, &query->cost.of[PAYER_DATASET], out_uses);
+    return status;
+}
+
+/* Fills the prices of CHARGE. SHARED: what is set aside for the client pays. */
+static enum db_status set_prices(const struct query *query, bool shared,
+                                 struct ledger_charge *charge)
+{
+    const struct filter_price *cost = query->cost.of;
+    const struct teacher_client_row *standing = &query->standing;
+    charge->prices[0] = payer_price(standing->account, &cost[PAYER_CLIENT]);
+    charge->prices[1] =
+        payer_price(shared ? standing->share : query->teacher->row.account, &cost[PAYER_TEACHER]);
+    charge->count = 2;
+    if (query->dataset_account[0] == '\0')
+        return DB_OK;
+    charge->count = 3;
+    if (!shared)
+        return dataset_price(query, &charge->prices[2]);
+    charge->prices[2] = payer_price(standing->dataset_share, &cost[PAYER_DATASET]);
+    return DB_OK;
+}
+
+/* Refuses, and says how many states would be paid: by the common accounts, or by what is set aside
+ * for the client, which is too little for all of them. */
+static enum problem refuse_query(const struct query *query, struct ledger_charge *charge,
+                                 const struct ledger_outcome *outcome)
+{
+    struct call *call = query->call;
+    struct ledger_outcome own;
+    const struct refusal_pieces pieces = query_pieces(query);
+    if (query->standing.share[0] == '\0')
+        return refusal_make(call, outcome, &pieces);
+    enum db_status status = set_prices(query, true, charge);
+    if (status == DB_OK)
+        status = ledger_debit(call->db, charge, &own); /* it refuses as well */
+    if (status != DB_OK)
+        return call_db(call, status);
+    if (refusal_largest(&own, &pieces) > refusal_largest(outcome, &pieces))
+        return refusal_make(call, &own, &pieces);
+    return refusal_make(call, outcome, &pieces);
 }
 
 enum problem query_pay(struct query *query)
 {
     struct call *call = query->call;
-    const struct filter_price *cost = query->cost.of;
-    struct ledger_charge charge = {
-        .prices = {payer_price(query->standing.account, &cost[PAYER_CLIENT]),
-                   payer_price(query->teacher->row.account, &cost[PAYER_TEACHER])},
-        .count = 2,
-        .client = call->caller.id,
-        .resource = query->id,
-        .event = query_event(query),
-        .now_ms = call->now_ms};
+    struct ledger_charge charge = {.client = call->caller.id,
+                                   .resource = query->id,
+                                   .event = query_event(query),
+                                   .now_ms = call->now_ms};
     struct ledger_outcome outcome;
-    enum db_status status = DB_OK;
-    enum problem problem = check_cost(query);
-    if (problem != PROBLEM_NONE)
-        return problem;
-    if (query->dataset_account[0] != '\0')
-        status = dataset_price(query, &charge.prices[charge.count++]);
+    bool shared = false;
+    enum db_status status = query_uses_share(query, &shared);
+    if (status == DB_OK)
+        status = set_prices(query, shared, &charge);
     if (status == DB_OK)
         status = ledger_debit(call->db, &charge, &outcome);
     if (status != DB_OK)
@@ -135,7 +204,7 @@ enum problem query_pay(struct query *query)
     if (query->random)
         query->cost = (struct teacher_prices){0}; /* ledger_debit has changed nothing */
     else if (outcome.verdict != LEDGER_OK)
-        return refuse_query(query, &outcome);
+        return refuse_query(query, &charge, &outcome);
     query->account = outcome.parts[0].account;
     bool owner = call_owns(call, query->teacher->row.owner);
     if (!query->random && (owner || query->keeps_paid)) {

@@ -6,6 +6,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "api/teachers/query_pay.h"
 #include "api/teachers/teachers.h"
 
 struct query_plan {
@@ -40,9 +41,13 @@ static bool may_pay(struct query *query)
     const char *standing = "";
     if (teachers_client_find(call->db, row->id, call->caller.id, &query->standing) == DB_OK)
         standing = query->standing.account;
-    return query_set_price(query) == PROBLEM_NONE && !query->floor &&
-           has_left(call, standing, &query->cost.of[PAYER_CLIENT]) &&
-           has_left(call, row->account, &query->cost.of[PAYER_TEACHER]) &&
+    bool shared = false;
+    if (query_set_price(query) != PROBLEM_NONE || query->floor ||
+        !has_left(call, standing, &query->cost.of[PAYER_CLIENT]))
+        return false;
+    if (query_uses_share(query, &shared) == DB_OK && shared)
+        return true;
+    return has_left(call, row->account, &query->cost.of[PAYER_TEACHER]) &&
            has_left(call, query->dataset_account, &query->cost.of[PAYER_DATASET]);
 }
 

@@ -7,6 +7,7 @@
 
 #include "api/call/call.h"
 #include "api/call/commitment.h"
+#include "api/teachers/share.h"
 #include "api/teachers/teacher_payers.h"
 #include "storage/datasets.h"
 #include "storage/ledger/ledger.h"
@@ -36,11 +37,12 @@ struct teacher_wish {
     bool secret;           /* the policy is secret and nothing accounts for it: policy_is_secret */
     bool basic;            /* accounts by basic composition */
     double epsilon, delta; /* the cap over all clients */
-    int64_t approvals;     /* stewards that a change of the cap takes; 0: not sent */
-    double order[TEACHER_PAYERS];              /* at which each payer counts */
-    struct teacher_prices price;               /* of one answer at the full concentration */
-    struct dataset_row dataset;                /* that its policy was trained on; all zero: none */
-    bool released;                             /* its policy's weights may leave */
+    struct teacher_guarantee guaranteed; /* to a client under its default budget; zeros: nothing */
+    int64_t approvals;                   /* stewards that a change of the cap takes; 0: not sent */
+    double order[TEACHER_PAYERS];        /* at which each payer counts */
+    struct teacher_prices price;         /* of one answer at the full concentration */
+    struct dataset_row dataset;          /* that its policy was trained on; all zero: none */
+    bool released;                       /* its policy's weights may leave */
     unsigned char policy_digest[DIGEST_BYTES]; /* network_digest, or SHA-256 of an ensemble's sealed
                                                   bytes */
 };

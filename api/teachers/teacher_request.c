@@ -119,6 +119,21 @@ static void teacher_read_budget(struct call *call, const json_t *object, const c
     }
 }
 
+/* Reads the budget of a client that has no grant. */
+static void read_client_budget(struct call *call, const json_t *object, struct teacher_wish *out)
+{
+    json_t *guaranteed = NULL;
+    const struct field fields[] = {
+        field_positive("epsilon", &out->row.client_epsilon, EPSILON_MAX),
+        field_positive("delta", &out->row.client_delta, 1),
+        field_optional(field_object("guaranteed", &guaranteed)),
+    };
+    if (fields_read(call, object, "/client_budget", fields, 3) && out->row.client_delta >= 1)
+        call_invalid(call, "/client_budget/delta", "must be below 1");
+    if (guaranteed)
+        share_read(call, guaranteed, "/client_budget/guaranteed", &out->guaranteed);
+}
+
 static bool teacher_read_members(struct call *call, struct members *members,
                                  struct teacher_wish *out)
 {
@@ -148,10 +163,8 @@ static bool teacher_read_members(struct call *call, struct members *members,
     if (members->budget)
         teacher_read_budget(call, members->budget, "/budget", &out->epsilon, &out->delta);
     row->has_client_budget = members->client_budget != NULL;
-    if (row->has_client_budget) {
-        teacher_read_budget(call, members->client_budget, "/client_budget", &row->client_epsilon,
-                            &row->client_delta);
-    }
+    if (row->has_client_budget)
+        read_client_budget(call, members->client_budget, out);
     return call_error_count(call) == 0;
 }
 
@@ -305,6 +318,23 @@ static enum problem teacher_check_dataset(struct call *call, struct teacher_wish
     return PROBLEM_NONE;
 }
 
+/* Checks what is guaranteed to each client: the cap can set it aside for one at least. */
+static enum problem check_guaranteed(struct call *call, const struct teacher_wish *wish)
+{
+    static const char pointer[] = "/client_budget/guaranteed";
+    const struct teacher_row *row = &wish->row;
+    struct share_size size;
+    if (!share_wished(&wish->guaranteed))
+        return PROBLEM_NONE;
+    if (!share_measure(call, row, &wish->price, row->client_epsilon, row->client_delta,
+                       &wish->guaranteed, pointer, &size))
+        return PROBLEM_VALIDATION;
+    if (teacher_answers_in(wish->order[PAYER_TEACHER], wish->epsilon, wish->delta,
+                           &wish->price.of[PAYER_TEACHER]) < size.answers)
+        return call_invalid(call, pointer, "is above the cap, which is the teacher's budget");
+    return PROBLEM_NONE;
+}
+
 static enum problem teacher_certify(struct call *call, struct teacher_wish *wish,
                                     struct policy *policy)
 {
@@ -336,8 +366,8 @@ static enum problem teacher_certify(struct call *call, struct teacher_wish *wish
         wish->order[PAYER_DATASET] = account.renyi_order;
     enum problem problem = check_budgets(call, wish, &teacher);
     if (problem == PROBLEM_NONE && dataset_pays)
-        return teacher_check_dataset(call, wish, &account);
-    return problem;
+        problem = teacher_check_dataset(call, wish, &account);
+    return problem == PROBLEM_NONE ? check_guaranteed(call, wish) : problem;
 }
 
 static enum problem refuse_erased(struct call *call)

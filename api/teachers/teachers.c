@@ -165,6 +165,17 @@ static json_t *teacher_json(const struct teacher_row *row, const struct teacher_
     return json;
 }
 
+/* Adds to a teacher's JSON what its default budget guarantees. */
+static void add_guarantee(json_t *json, const struct teacher_guarantee *wish)
+{
+    json_t *budget = json_object_get(json, "client_budget");
+    if (share_wished(wish) && json_is_object(budget))
+        json_object_set_new(budget, "guaranteed",
+                            wish->answers > 0
+                                ? json_pack("{s:I}", "answers", (json_int_t)wish->answers)
+                                : budget_amount(wish->epsilon, wish->delta));
+}
+
 /* ---- making */
 
 enum problem api_teachers_prepare(struct call *call)
@@ -223,6 +234,8 @@ enum problem api_teachers_create(struct call *call)
     }
     if (status == DB_OK)
         status = teacher_insert(call, &row, wish, &account);
+    if (status == DB_OK && share_wished(&wish->guaranteed))
+        status = teachers_set_guarantee(call->db, row.id, &wish->guaranteed);
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/teachers/%s", row.id);
@@ -239,7 +252,9 @@ json_t *teacher_row_json(struct call *call, const struct teacher_row *row)
     struct teacher teacher;
     double order[TEACHER_PAYERS];
     struct teacher_prices prices;
+    struct teacher_guarantee guaranteed;
     if (policies_find(call->db, row->policy, &policy) != DB_OK ||
+        teachers_guarantee(call->db, row->id, &guaranteed) != DB_OK ||
         teacher_orders_find(call->db, row, order) != DB_OK ||
         !teacher_of_row(row, policy.action_count, &teacher) ||
         !teacher_prices_at(&teacher, row, order, row->concentration, 1, &prices))
@@ -250,6 +265,7 @@ json_t *teacher_row_json(struct call *call, const struct teacher_row *row)
     if (status != DB_OK && status != DB_NONE)
         return NULL;
     json_t *json = project_add(call, teacher_json(row, &prices, order, owner, secret), row->owner);
+    add_guarantee(json, &guaranteed);
     if (json && status == DB_OK) {
         json_object_set_new(json, "state", json_string("closed"));
         json_object_set_new(json, "closed_at", json_time(ending.closed_ms));

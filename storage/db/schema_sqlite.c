@@ -171,6 +171,15 @@ static const char create_client_certificates[] =
     " created_ms INTEGER NOT NULL) STRICT, WITHOUT ROWID";
 static const char client_certificates_by_client[] =
     "CREATE INDEX client_certificates_by_client ON client_certificates (client, created_ms, hash)";
+/* What a teacher guarantees to each client that has no grant. */
+static const char create_guarantees[] =
+    "CREATE TABLE teacher_guarantees ("
+    " teacher TEXT NOT NULL PRIMARY KEY REFERENCES teachers (id),"
+    " epsilon REAL NOT NULL,"
+    " delta REAL NOT NULL,"
+    " answers INTEGER NOT NULL) STRICT";
+static const char shares_by_client[] =
+    "CREATE INDEX teacher_shares ON teacher_clients (client) WHERE share <> ''";
 static const char teachers_by_account[] =
     "CREATE INDEX teachers_by_account ON teachers (dataset_account, created_ms)"
     " WHERE dataset_account <> ''";
@@ -503,6 +512,8 @@ static const char *const tables[] = {
     " account TEXT NOT NULL REFERENCES ledger_accounts (id),"
     " rollout INTEGER NOT NULL DEFAULT 0,"
     " created_ms INTEGER NOT NULL,"
+    " share TEXT NOT NULL DEFAULT '',"
+    " dataset_share TEXT NOT NULL DEFAULT '',"
     " PRIMARY KEY (teacher, client)) STRICT, WITHOUT ROWID",
 
     /* ---- locally private reports, which are removed when they are applied */
@@ -613,6 +624,8 @@ static const char *const tables[] = {
     projects_stay,
     create_members,
     members_by_client,
+    create_guarantees,
+    shares_by_client,
     NULL,
 };
 
@@ -749,6 +762,10 @@ static const char *const to_limits[] = {
     changes_stay,
     changes_end_once,
     "ALTER TABLE teacher_clients DROP COLUMN revision",
+    "ALTER TABLE teacher_clients ADD COLUMN share TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE teacher_clients ADD COLUMN dataset_share TEXT NOT NULL DEFAULT ''",
+    create_guarantees,
+    shares_by_client,
     NULL,
 };
 

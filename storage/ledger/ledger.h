@@ -22,16 +22,23 @@
 
 /* ---- accounts */
 
-enum ledger_kind { LEDGER_DATASET, LEDGER_TEACHER, LEDGER_CLIENT };
+enum ledger_kind {
+    LEDGER_DATASET,
+    LEDGER_TEACHER,
+    LEDGER_CLIENT,
+    LEDGER_SHARE /* a part of a teacher's or dataset's account that is set aside for one client: the
+                    account holds as much under the share's id, and pays at its end what the share
+                    has spent */
+};
 
-/* "dataset", "teacher" or "client". */
+/* "dataset", "teacher", "client" or "share". */
 const char *ledger_kind_name(enum ledger_kind kind);
 
 struct ledger_account {
     char id[ID_SIZE]; /* acc_ */
     enum ledger_kind kind;
-    char resource[ID_SIZE];      /* the dataset or teacher */
-    char client[ID_SIZE];        /* whose budget it is, for LEDGER_CLIENT; else "" */
+    char resource[ID_SIZE];      /* the dataset or teacher; of a share, a name of its own */
+    char client[ID_SIZE];        /* whose budget it is, for LEDGER_CLIENT and _SHARE; else "" */
     char owner[ID_SIZE];         /* the steward of the resource */
     char unit[LEDGER_UNIT_SIZE]; /* of privacy: "expert", "observation" */
     double renyi_order;          /* 0: basic composition of epsilon; > 1: units are Renyi divergence
@@ -48,7 +55,7 @@ struct ledger_account {
 /* What opens an account. Texts are borrowed. */
 struct ledger_opening {
     enum ledger_kind kind;
-    const char *resource, *client, *owner; /* client: NULL or "" unless LEDGER_CLIENT */
+    const char *resource, *client, *owner; /* client: NULL or "" unless LEDGER_CLIENT or _SHARE */
     const char *unit;
     double renyi_order, epsilon, delta;
     int64_t limit_units, limit_delta; /* 0..LEDGER_UNITS_MAX */
@@ -207,7 +214,7 @@ struct ledger_entry {
     unsigned char hash[LEDGER_HASH_SIZE];
 };
 
-/* Sets *OUT to whether ACCOUNT has an entry "debit": it has paid for more than jobs. */
+/* Sets *OUT to whether ACCOUNT has paid for more than jobs: by an entry "debit", or for a share. */
 enum db_status ledger_has_debits(struct db *db, const char *account, bool *out);
 
 typedef bool ledger_entry_fn(void *context, const struct ledger_entry *entry);

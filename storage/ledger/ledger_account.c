@@ -11,6 +11,7 @@ static const char *const kind_names[] = {
     [LEDGER_DATASET] = "dataset",
     [LEDGER_TEACHER] = "teacher",
     [LEDGER_CLIENT] = "client",
+    [LEDGER_SHARE] = "share",
     NULL,
 };
 
@@ -122,7 +123,8 @@ static enum db_status open_account(struct db *db, void *context)
                   copy_text(a->client, sizeof a->client, o->client) &&
                   copy_text(a->owner, sizeof a->owner, o->owner) &&
                   copy_text(a->unit, sizeof a->unit, o->unit);
-    assert(copied && (a->client[0] != '\0') == (o->kind == LEDGER_CLIENT));
+    assert(copied &&
+           (a->client[0] != '\0') == (o->kind == LEDGER_CLIENT || o->kind == LEDGER_SHARE));
     (void)copied;
     ledger_genesis(a, a->head);
     enum db_status status = table_insert(db, &ledger_accounts_table, a, NULL, 0);

@@ -290,7 +290,7 @@ enum db_status ledger_has_debits(struct db *db, const char *account, bool *out)
     if (status != DB_OK)
         return status;
     return db_optional(db_one(db,
-                              "SELECT 1 FROM ledger_entries WHERE account = $1 AND kind = 'debit' "
-                              "LIMIT 1",
+                              "SELECT 1 FROM ledger_entries WHERE account = $1 AND (kind = 'debit' "
+                              "OR (kind = 'hold' AND resource LIKE 'acc!_%' ESCAPE '!')) LIMIT 1",
                               values, 1, see_debit, out));
 }

@@ -222,7 +222,7 @@ static enum db_status find_runs(struct db *db, void *context)
     if (status == DB_OK && work->rows > 0)
         status = table_list(db, &ledger_entries_table,
                             "WHERE rowid > $1 AND rowid <= $2 AND account NOT IN "
-                            "(SELECT id FROM ledger_accounts WHERE kind = 'dataset') "
+                            "(SELECT id FROM ledger_accounts WHERE kind IN ('dataset', 'share')) "
                             "ORDER BY account, sequence",
                             DB_VALUES(db_integer(work->sweep->seen), db_integer(work->last)),
                             fold_see_debit, work);

@@ -9,8 +9,8 @@
  *
  * previous_hash is that of the entry before the first. The hash of a fold cannot be computed from
  * what it says, so its digest is keyed (db/digest.h). Every entry is read and its hash is checked
- * before it goes. Only debits are folded, and not those of datasets: what was released about
- * experts stays in full. */
+ * before it goes. Only debits are folded, and not those of datasets and shares: what was released
+ * about experts stays in full. */
 #ifndef TACET_STORAGE_LEDGER_LEDGER_FOLD_H
 #define TACET_STORAGE_LEDGER_LEDGER_FOLD_H
 

@@ -20,6 +20,9 @@ rounded up.
 - A dataset's account with accounting "basic" pays for the answer of a teacher what the client's
   account pays. Where that counts divergences, the first answer also costs delta d and
   ln(1/d) / (order - 1), once (docs/proofs/shards.md).
+- A share is a part of a teacher's or dataset's account that is set aside for one client: the account
+  holds it under the share's id, and pays at its end what the share has paid. The share's own entries
+  are priced like the account's.
 - A dataset's account that is converted pays all that it has left for one (epsilon, delta) event.
 
 A charge is a certified upper bound and therefore at least the true price, and it must not be above
@@ -83,7 +86,7 @@ def from_database(path):
                                "accounting": "renyi" if row["renyi_order"] > 1 else "basic"}
     for row in database.execute("SELECT * FROM ledger_entries ORDER BY account, sequence"):
         units = {name: row[name + ("" if "delta" in name else "_units")]
-                 for name in ("spent", "held", "spent_delta", "held_delta")}
+                 for name in ("limit", "spent", "held", "limit_delta", "spent_delta", "held_delta")}
         entries.append({"account": row["account"], "sequence": row["sequence"], "kind": row["kind"],
                         "resource": row["resource"], "units": units, "event": json.loads(row["event"])})
     return accounts, entries
@@ -170,17 +173,33 @@ def check_entry(entry, account, client, is_first):
     return Verdict(entry, units * UNIT, least, most, problem)
 
 
+def check_share(entry, entries):
+    """An account's entry that sets a share aside, or ends it."""
+    own = [e for e in entries if e["account"] == entry["resource"]]
+    units, delta = amounts(entry)
+    if entry["kind"] == "hold":
+        should = {(e["units"]["limit"], e["units"]["limit_delta"]) for e in own if e["kind"] == "open"}
+    else:
+        spent = [amounts(e) for e in own if e["kind"] == "debit"]
+        should = {(sum(u for u, _ in spent), sum(d for _, d in spent))}
+    problem = "" if (units, delta) in should else "is not what the share was opened with, or has paid"
+    return Verdict(entry, units * UNIT, units * UNIT, units * UNIT, problem)
+
+
 def check(accounts, entries):
     """A verdict on each entry, in order. A fold has no event that could be priced."""
     entries = [entry for entry in entries if entry["kind"] != "folded"]
     teachers = {entry["resource"]: accounts[entry["account"]] for entry in entries
-                if entry["kind"] == "debit" and accounts[entry["account"]]["kind"] == "teacher"}
+                if entry["kind"] == "debit" and accounts[entry["account"]]["kind"] in ("teacher", "share")}
     clients = {entry["resource"]: accounts[entry["account"]] for entry in entries
                if entry["kind"] == "debit" and accounts[entry["account"]]["kind"] == "client"}
     seen, verdicts = set(), []
     for entry in entries:
         account = accounts[entry["account"]]
         teacher = client = None
+        if entry["kind"] in ("hold", "settle") and entry["resource"].startswith("acc_"):
+            verdicts.append(check_share(entry, entries))
+            continue
         converts = isinstance(entry["event"], dict) and entry["event"].get("type") == "EpsilonDeltaDpEvent"
         if entry["kind"] == "debit" and account["kind"] == "dataset" and not converts:
             teacher = teachers.get(entry["resource"])

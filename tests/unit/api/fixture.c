@@ -14,7 +14,7 @@
 #include "storage/upgrade.h"
 
 #define RESPONSES_MAX 20000
-#define TOKENS_MAX    64
+#define TOKENS_MAX    256
 
 struct fixture {
     char directory[64];
