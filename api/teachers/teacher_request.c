@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "algos/release/teacher.h"
+#include "api/call/budget.h"
 #include "api/call/fields.h"
+#include "api/call/refusal.h"
 #include "api/data/datasets.h"
 #include "api/policies/network_digest.h"
 #include "api/policies/policies.h"
@@ -244,6 +246,16 @@ static void choose_accounting(struct teacher_wish *wish, const struct teacher *t
     wish->order[PAYER_TEACHER] = filter_best_order(&release, wish->epsilon, wish->delta, NULL);
 }
 
+/* Says which budget at ORDER would pay for one answer of PRICE. A larger budget may count at a
+ * better order, at which it pays for no fewer answers. */
+static void say_least_budget(struct call *call, double order, const struct filter_price *price,
+                             double delta)
+{
+    struct budget_sum least = budget_least(order, price->units, price->delta_units, delta);
+    if (isfinite(least.epsilon) && least.epsilon <= EPSILON_MAX)
+        refusal_least(call, least.epsilon, least.delta);
+}
+
 /* Each budget has to pay one answer at least. */
 static enum problem check_budgets(struct call *call, struct teacher_wish *wish,
                                   const struct teacher *teacher)
@@ -251,7 +263,8 @@ static enum problem check_budgets(struct call *call, struct teacher_wish *wish,
     const struct teacher_row *row = &wish->row;
     const char *pointer = "/budget/epsilon";
     int64_t count = 0, count_for_all = 0;
-    if (teacher_prices_at(teacher, row, wish->order, row->concentration, 1, &wish->price)) {
+    bool priced = teacher_prices_at(teacher, row, wish->order, row->concentration, 1, &wish->price);
+    if (priced) {
         count_for_all = teacher_answers_in(wish->order[PAYER_TEACHER], wish->epsilon, wish->delta,
                                            &wish->price.of[PAYER_TEACHER]);
         count = count_for_all;
@@ -261,6 +274,11 @@ static enum problem check_budgets(struct call *call, struct teacher_wish *wish,
     }
     if (row->has_client_budget)
         pointer = "/client_budget/epsilon";
+    if (priced && count < 1 && row->has_client_budget)
+        say_least_budget(call, row->renyi_order, &wish->price.of[PAYER_CLIENT], row->client_delta);
+    else if (priced && count_for_all < 1)
+        say_least_budget(call, wish->order[PAYER_TEACHER], &wish->price.of[PAYER_TEACHER],
+                         wish->delta);
     if (count < 1 && row->shards > 0) {
         return call_invalid(call, pointer,
                             "cannot pay one answer: one expert moves the mean of %u policies by "

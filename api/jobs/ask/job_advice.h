@@ -64,6 +64,10 @@ void job_candidate_scale(json_t *body, const struct advice_facts *facts);
  * nothing is asked for; or a fault with its pointer. */
 enum problem job_auto_take(struct call *call);
 
+/* Puts a job's part of the delta that its dataset's account has left in the place of
+ * "delta":"auto" (job_delta.c). Problems: validation, budget-exhausted. */
+enum problem job_delta_take(struct call *call);
+
 /* Refuses an advice whose plans take more than JOB_ADVICE_STEPS. */
 enum problem job_advice_too_much(struct call *call);
 

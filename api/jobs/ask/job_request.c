@@ -274,7 +274,9 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     struct job_sweep sweep = {0};
     *out = (struct job_wish){0};
     struct job_plan *plan = &out->plan;
-    enum problem taken = job_auto_take(call);
+    enum problem taken = job_delta_take(call);
+    if (taken == PROBLEM_NONE)
+        taken = job_auto_take(call);
     if (taken != PROBLEM_NONE)
         return taken;
     if (!read_members(call, &members, plan, &sweep))

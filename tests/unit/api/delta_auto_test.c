@@ -1,0 +1,88 @@
+/* "delta":"auto": a job's part of the delta that is left, and none is stranded; and the least
+ * budget of a teacher. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/unit/api/domain.h"
+
+static struct fixture *f;
+
+static void open_service(void)
+{
+    f = fixture_open();
+}
+
+static void close_service(void)
+{
+    domain_expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+TestSuite(delta_auto, .init = open_service, .fini = close_service);
+
+static const char *auto_job(const char *dataset, double epsilon)
+{
+    return domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
+                       "\"privacy\":{\"epsilon\":%.17g,\"delta\":\"auto\",\"force\":true},"
+                       "\"parameters\":{\"hidden\":[4],\"batch_size\":2,\"steps\":20}}",
+                       dataset, epsilon);
+}
+
+Test(delta_auto, is_the_part_that_epsilon_is_and_the_last_job_takes_the_rest)
+{
+    const char *dataset = domain_sealed(f, "private", 10);
+    struct response *budget = domain_budget(f, dataset);
+    double epsilon = response_number(budget, "/limit/epsilon"),
+           delta = response_number(budget, "/limit/delta");
+    struct response *estimate =
+        fixture_post(f, "steward", "/v1/jobs:estimate", auto_job(dataset, epsilon / 4));
+    expect_status(estimate, 200);
+    cr_assert_float_eq(response_number(estimate, "/cost/delta"), delta / 4, delta * 1e-9);
+    expect_status(fixture_post(f, "steward", "/v1/jobs", auto_job(dataset, epsilon / 4)), 202);
+    budget = domain_budget(f, dataset);
+    double left = response_number(budget, "/remaining/epsilon"),
+           left_delta = response_number(budget, "/remaining/delta");
+    cr_assert_geq(left_delta / delta, left / epsilon * (1 - 0.05)); /* a plan may cost less */
+    expect_status(fixture_post(f, "steward", "/v1/jobs", auto_job(dataset, left)), 202);
+    cr_assert_eq(response_number(domain_budget(f, dataset), "/remaining/delta"), 0);
+    expect_problem(fixture_post(f, "steward", "/v1/jobs", auto_job(dataset, 0.01)),
+                   "budget-exhausted");
+}
+
+Test(delta_auto, needs_an_account_and_an_epsilon)
+{
+    const char *dataset = domain_sealed(f, "private", 10);
+    expect_problem(fixture_post(f, "steward", "/v1/jobs:estimate", auto_job("ds_nobody", 1)),
+                   "not-found");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs:estimate", auto_job(dataset, -1)),
+                   "/privacy/epsilon");
+    expect_invalid(
+        fixture_post(f, "steward", "/v1/jobs:estimate",
+                     domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":"
+                                 "\"%s\",\"privacy\":{\"epsilon\":1,\"delta\":\"most\"}}",
+                                 dataset)),
+        "/privacy/delta");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs:estimate",
+                                "{\"algorithm\":\"reinforce\",\"mechanism\":\"dpsgd\","
+                                "\"environment\":\"cartpole\",\"privacy\":{\"epsilon\":1,"
+                                "\"delta\":\"auto\"}}"),
+                   "/privacy/delta");
+}
+
+/* What a refusal names as the least would do, and hardly less would not. */
+Test(delta_auto, least_budget_of_a_teacher_makes_one)
+{
+    const char *policy = domain_policy(f);
+    static const double budgets[][2] = {{1e-4, 1e-4}, {100, 1e-4}};
+    for (size_t i = 0; i < 2; i++) {
+        struct response *refused = fixture_post(
+            f, "steward", "/v1/teachers", domain_teacher(policy, budgets[i][0], budgets[i][1]));
+        expect_problem(refused, "validation");
+        double least = response_number(refused, "/least/epsilon");
+        double all = budgets[i][0] > least ? budgets[i][0] : least * 2;
+        expect_status(fixture_post(f, "steward", "/v1/teachers",
+                                   domain_teacher(policy, all, least * 1.00001)),
+                      201);
+    }
+}
