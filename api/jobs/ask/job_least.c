@@ -4,6 +4,7 @@
 
 #include "api/call/budget.h"
 #include "api/jobs/ask/job_request.h"
+#include "api/jobs/ask/job_sweep.h"
 #include "api/json/json_text.h"
 
 #define DOUBLINGS 8 /* of the epsilon that was asked for */
@@ -22,6 +23,8 @@ static bool plans_with(const struct job_wish *wish, double epsilon)
 /* X rounded up to four digits. */
 static double round_epsilon(double x)
 {
+    if (!(x > 0))
+        return 0;
     double scale = pow(10, 3 - floor(log10(x)));
     return ceil(x * scale) / scale;
 }
@@ -30,8 +33,10 @@ double job_least_epsilon(const struct job_wish *wish)
 {
     const struct algorithm_request *request = &wish->plan.request;
     double low = request->epsilon, high = low;
-    if (request->mechanism == MECHANISM_NONE || wish->plan.try_count > 0 || !(low > 0))
+    if (request->mechanism == MECHANISM_NONE || !(low > 0))
         return 0;
+    if (wish->plan.try_count > 0)
+        return round_epsilon(job_sweep_least(&wish->plan));
     for (int i = 0; i < DOUBLINGS; i++) {
         high = 2 * low;
         if (plans_with(wish, high))

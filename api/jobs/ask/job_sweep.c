@@ -1,5 +1,6 @@
 /* Reads the request for a sweep and prices all its tries together. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "algos/offline/offline.h"
@@ -9,9 +10,12 @@
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_sweep.h"
 #include "api/json/json_text.h"
+#include "memory/memory.h"
 
-#define CLOSE_ENOUGH 0.98 /* of the budget */
-#define LOOKS_MAX    10   /* shares that are priced at most */
+#define CLOSE_ENOUGH    0.98 /* of the budget */
+#define LOOKS_MAX       10   /* shares that are priced at most */
+#define LEAST_DOUBLINGS 12   /* of the equal part of the budget */
+#define LEAST_HALVINGS  6    /* of the last doubling, in logarithms: to 1.1 % */
 
 /* ---- the lists */
 
@@ -247,6 +251,43 @@ static enum algorithm_status find_share(struct job_plan *plan, const char **mess
         return ALGORITHM_INFEASIBLE;
     }
     return status;
+}
+
+/* Sets *SHARE to about the least epsilon of each try with which all of PLAN's can be planned. */
+static bool least_share(struct job_plan *plan, double *share)
+{
+    const char *message;
+    double low = plan->request.epsilon / plan->try_count, high = low;
+    for (int i = 0; i < LEAST_DOUBLINGS; i++, high *= 2) {
+        if (plan_all(plan, high, &message) == ALGORITHM_OK)
+            break;
+        low = high;
+    }
+    for (int i = 0; i < LEAST_HALVINGS && high > low; i++) {
+        double middle = sqrt(low * high);
+        if (plan_all(plan, middle, &message) == ALGORITHM_OK)
+            high = middle;
+        else
+            low = middle;
+    }
+    *share = high;
+    return plan_all(plan, high, &message) == ALGORITHM_OK && isfinite(plan->plan.privacy.epsilon);
+}
+
+double job_sweep_least(const struct job_plan *plan)
+{
+    const char *message;
+    double share, least = 0;
+    struct job_plan all = *plan;
+    all.tries = memory_new(plan->try_count, sizeof *all.tries);
+    memcpy(all.tries, plan->tries, plan->try_count * sizeof *all.tries);
+    if (least_share(&all, &share)) {
+        least = all.request.epsilon = all.plan.privacy.epsilon * 1.01;
+        if (find_share(&all, &message) != ALGORITHM_OK)
+            least = 0;
+    }
+    free(all.tries);
+    return least;
 }
 
 enum algorithm_status job_sweep_plan(struct call *call, const struct job_sweep *sweep,

@@ -35,6 +35,10 @@ void job_sweep_read(struct call *call, const json_t *object, const json_t *param
 enum algorithm_status job_sweep_plan(struct call *call, const struct job_sweep *sweep,
                                      struct job_plan *plan, const char **message);
 
+/* About the least epsilon with which the sweep of PLAN, which its budget cannot pay for, could be
+ * planned at the same delta; 0: not found within the work that planning may take. */
+double job_sweep_least(const struct job_plan *plan);
+
 /* {"tries":[{"parameters":{...}}]}: what distinguishes the tries; null where there is no sweep. New
  * reference. */
 json_t *job_sweep_json(const struct job_plan *plan);

@@ -94,6 +94,26 @@ Test(job_sweep, all_tries_are_priced_together)
     fixture_close(f);
 }
 
+/* The least that the refusal of a small budget names would do. */
+Test(job_sweep, names_the_least_that_pays_for_all_tries)
+{
+    static const char body[] =
+        JOB(",\"privacy\":{\"epsilon\":%.17g,\"delta\":1e-5,\"force\":"
+            "true},\"parameters\":{\"hidden\":[4],\"batch_size\":4,"
+            "\"steps\":50,\"noise_multiplier\":20}" EVALUATE ",\"sweep\":{\"alpha\":[1,2]}");
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *refused = fixture_post(f, "steward", "/v1/jobs", domain_path(body, id, 0.01));
+    expect_problem(refused, "infeasible");
+    double least = response_number(refused, "/least/epsilon");
+    cr_assert_gt(least, 0.01);
+    struct response *planned =
+        fixture_post(f, "steward", "/v1/jobs:estimate", domain_path(body, id, least));
+    expect_status(planned, 200);
+    cr_assert(json_is_true(response_at(planned, "/feasible")), "%s", planned->body);
+    fixture_close(f);
+}
+
 static void expect_best(const struct response *job)
 {
     const json_t *scores = response_at(job, "/findings/mean_returns");
