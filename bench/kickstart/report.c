@@ -82,9 +82,9 @@ struct panel {
     struct plot_reference references[2];
 };
 
-/* Seeds of the lines of a picture. */
+/* Seeds of the lines of a picture; ALONE of the student that the others are compared with. */
 struct seeds {
-    size_t least, most;
+    size_t least, most, alone;
 };
 
 /* The axis of a world's returns. */
@@ -124,6 +124,8 @@ static bool make_panel(const struct results *all, const char *world, const struc
         p->plot.line_count++;
         any = any || (strcmp(names[v], "alone") != 0 && strcmp(names[v], "exact") != 0);
         put_returns(p, s.one);
+        if (v == 0)
+            seeds->alone = s.count;
         if (v > 0 && s.count < seeds->least)
             seeds->least = s.count;
         if (v > 0 && s.count > seeds->most)
@@ -138,9 +140,9 @@ static bool write_curves(FILE *out, const struct results *all, const char *world
 {
     static struct panel panels[PANELS]; /* large */
     struct plot plots[PANELS];
-    struct seeds seeds = {SIZE_MAX, 0};
+    struct seeds seeds = {SIZE_MAX, 0, 0};
     size_t count = 0;
-    char path[4096], title[256], range[48] = "";
+    char path[4096], title[256], range[48] = "", alone[48] = "";
     for (int i = 0; i < PANELS && picture->panels[i].title; i++)
         if (make_panel(all, world, picture, i, &panels[count], &seeds)) {
             plots[count] = panels[count].plot;
@@ -150,8 +152,10 @@ static bool write_curves(FILE *out, const struct results *all, const char *world
         return true;
     if (seeds.least < seeds.most)
         snprintf(range, sizeof range, "%zu to ", seeds.least);
-    snprintf(title, sizeof title, "%s: %s\nmedian of %s%zu seeds, with quartiles", world,
-             picture->title, range, seeds.most);
+    if (seeds.alone != seeds.most)
+        snprintf(alone, sizeof alone, " (un-helped: %zu)", seeds.alone);
+    snprintf(title, sizeof title, "%s: %s\nmedian of %s%zu seeds%s, with quartiles", world,
+             picture->title, range, seeds.most, alone);
     snprintf(path, sizeof path, "%s/kickstart-%s-%s.svg", directory, world, picture->name);
     fprintf(out, "![%s: %s](kickstart-%s-%s.svg)\n\n", world, picture->title, world, picture->name);
     return plot_write_panels(path, title, plots, count);
