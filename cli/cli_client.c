@@ -8,9 +8,9 @@
 #include "api/api.h"
 #include "api/books/client_create.h"
 #include "cli/cli.h"
-#include "server/clock.h"
-#include "server/data_dir.h"
 #include "server/database.h"
+#include "server/os/clock.h"
+#include "server/os/data_dir.h"
 #include "server/server.h"
 
 #define FLAG_DATA                                                                                  \

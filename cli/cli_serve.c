@@ -12,9 +12,9 @@
 
 #include "api/worlds/worlds.h"
 #include "cli/cli.h"
-#include "server/clock.h"
 #include "server/config.h"
-#include "server/log.h"
+#include "server/os/clock.h"
+#include "server/os/log.h"
 #include "server/server.h"
 
 #define DRAIN_STEP_MS 20

@@ -18,7 +18,7 @@
 
 #include "memory/buffer.h"
 #include "memory/memory.h"
-#include "server/clock.h"
+#include "server/os/clock.h"
 #include "server/server.h"
 
 #define ANSWER_MAX       ((size_t)16 << 20)

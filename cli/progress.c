@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "server/clock.h"
+#include "server/os/clock.h"
 
 enum { BAR_WIDTH = 30 };
 

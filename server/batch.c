@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "server/database.h"
-#include "server/log.h"
+#include "server/os/log.h"
 #include "storage/db/db.h"
 
 #define BATCH_ATTEMPTS 50

@@ -1,7 +1,7 @@
 /* The table of settings. A new setting is one member in config.h and one row here. */
 #include "server/config.h"
 
-#include "server/log.h"
+#include "server/os/log.h"
 
 #define FLAG_OPTIONS struct config
 #define ENV          FLAG_ENVIRONMENT

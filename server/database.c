@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "memory/memory.h"
-#include "server/clock.h"
-#include "server/data_dir.h"
-#include "server/log.h"
+#include "server/os/clock.h"
+#include "server/os/data_dir.h"
+#include "server/os/log.h"
 #include "storage/answers/answers.h"
 #include "storage/db/db.h"
 #include "storage/jobs.h"

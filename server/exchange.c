@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "memory/memory.h"
-#include "server/clock.h"
+#include "server/os/clock.h"
 
 static const char *header_of_context(void *context, const char *name)
 {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "memory/memory.h"
-#include "server/clock.h"
+#include "server/os/clock.h"
 
 #define TICK_MS         250
 #define NEVER           INT64_MAX

@@ -1,7 +1,7 @@
 /* All are held equally long, so a queue in the order of their coming is enough. */
 #include "server/httpd_hold.h"
 
-#include "server/clock.h"
+#include "server/os/clock.h"
 
 #define HOLD_US 1000000
 

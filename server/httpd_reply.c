@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <sys/eventfd.h>
 
-#include "server/clock.h"
+#include "server/os/clock.h"
 
 #define EVENT_BLOCK_BYTES 8192
 #define HSTS              "max-age=31536000" /* a year */

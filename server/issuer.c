@@ -14,7 +14,7 @@
 #include "api/identity/jwks.h"
 #include "memory/memory.h"
 #include "server/issuer_watch.h"
-#include "server/log.h"
+#include "server/os/log.h"
 
 #define FIRST_MS 20000 /* for the first message */
 

@@ -14,7 +14,7 @@
 
 #include "api/identity/jwks.h"
 #include "memory/memory.h"
-#include "server/confine.h"
+#include "server/os/confine.h"
 
 #define FILE_MS      1000
 #define ADDRESS_MS   300000

@@ -9,9 +9,9 @@
 
 #include "api/api.h"
 #include "memory/memory.h"
-#include "server/clock.h"
 #include "server/database.h"
-#include "server/log.h"
+#include "server/os/clock.h"
+#include "server/os/log.h"
 #include "storage/answers/answers.h"
 #include "storage/db/db.h"
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "server/log.h"
+#include "server/os/log.h"
 
 #define WINDOW_US 1000000
 

@@ -32,8 +32,8 @@ static bool sees_resource(const struct call *call, const struct ledger_account *
 }
 
 /* Adds what the ids of ACCOUNT are called, and when its teacher was closed. */
-static enum db_status add_names(struct call *call, const struct ledger_account *account,
-                                json_t *json)
+static enum db_status add_account_names(struct call *call, const struct ledger_account *account,
+                                        json_t *json)
 {
     char resource[ID_SIZE];
     struct ending ending = {.closed_ms = 0};
@@ -67,7 +67,7 @@ json_t *account_json(struct call *call, const struct ledger_account *account)
         hash_json(account->head), "units", units, "created_at", json_time(account->created_ms));
     json_t *whole = budget_json(account);
     json_object_update_new(whole, more);
-    if (add_names(call, account, whole) == DB_OK)
+    if (add_account_names(call, account, whole) == DB_OK)
         return project_add(call, whole, account->owner);
     json_decref(whole);
     return NULL;

@@ -111,7 +111,7 @@ static json_t *name_json(const struct policy_name_row *row)
                      "moved_by", row->client);
 }
 
-static bool add_name(void *context, const struct policy_name_row *row)
+static bool list_name_only(void *context, const struct policy_name_row *row)
 {
     json_array_append_new(context, json_string(row->name));
     return true;
@@ -120,7 +120,7 @@ static bool add_name(void *context, const struct policy_name_row *row)
 enum db_status policy_names_json(struct db *db, const char *policy, json_t **out)
 {
     *out = json_array();
-    return policy_names_of(db, policy, add_name, *out);
+    return policy_names_of(db, policy, list_name_only, *out);
 }
 
 struct moves {

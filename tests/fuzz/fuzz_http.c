@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "server/data_dir.h"
-#include "server/log.h"
+#include "server/os/data_dir.h"
+#include "server/os/log.h"
 #include "server/server.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/tokens.h"

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "api/books/client_create.h"
-#include "server/clock.h"
-#include "server/data_dir.h"
 #include "server/database.h"
+#include "server/os/clock.h"
+#include "server/os/data_dir.h"
 
 const char *const fuzz_roles[FUZZ_ROLES] = {"admin",   "steward", "contributor",
                                             "student", "agent",   "auditor"};

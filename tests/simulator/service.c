@@ -7,10 +7,10 @@
 
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "server/batch.h"
-#include "server/data_dir.h"
 #include "server/database.h"
-#include "server/log.h"
 #include "server/metrics.h"
+#include "server/os/data_dir.h"
+#include "server/os/log.h"
 #include "storage/answers/answers.h"
 
 int64_t service_clock_ms;

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "api/api.h"
-#include "server/clock.h"
+#include "server/os/clock.h"
 #include "storage/answers/answers.h"
 #include "storage/db/listing.h"
 #include "storage/upgrade.h"

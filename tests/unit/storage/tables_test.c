@@ -6,6 +6,7 @@
 
 #include "storage/client_tokens.h"
 #include "storage/policies.h"
+#include "storage/projects.h"
 #include "storage/teachers.h"
 #include "tests/unit/storage/failing_driver.h"
 #include "tests/unit/storage/fixture.h"
@@ -230,6 +231,8 @@ static void open_teachers(void)
 {
     open_store();
     struct policy_row policy = a_policy("pol_a", "");
+    const struct project_row project = {.id = "cli_s", .name = "open to all"};
+    cr_assert_eq(projects_insert(f.db, &project), DB_OK);
     cr_assert_eq(policies_insert(f.db, &policy, "z", 1, NULL), DB_OK);
     insert_teacher("tch_a", false);
     insert_teacher("tch_b", true);

@@ -1,6 +1,6 @@
 /* The data directory. A file that must appear whole is written under a temporary name and then
  * renamed or linked to its place. */
-#include "server/data_dir.h"
+#include "server/os/data_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>

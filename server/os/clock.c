@@ -1,5 +1,5 @@
 /* The clocks of the process. */
-#include "server/clock.h"
+#include "server/os/clock.h"
 
 static int64_t clock_read_us(clockid_t clock)
 {

@@ -2,8 +2,8 @@
  * that sign certificates and encrypt secrets in the database), `lock` (held by the running server),
  * `ledger.head` (how many entries the ledger has had: storage/db/sqlite_head.h).
  * The directory is made with mode 0700. */
-#ifndef TACET_SERVER_DATA_DIR_H
-#define TACET_SERVER_DATA_DIR_H
+#ifndef TACET_SERVER_OS_DATA_DIR_H
+#define TACET_SERVER_OS_DATA_DIR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Each part stands alone: a system that lacks one has the others. */
-#include "server/confine.h"
+#include "server/os/confine.h"
 
 #include <openssl/crypto.h>
 #include <stddef.h>
@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "server/log.h"
+#include "server/os/log.h"
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

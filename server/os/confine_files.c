@@ -1,5 +1,5 @@
 /* Landlock. Its numbers are written out here, because headers are often older than the system. */
-#include "server/confine.h"
+#include "server/os/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * which calls are missing after a change). What cannot be decided by the number alone is decided by
  * one argument. ENOSYS is the answer to all else, because libraries take it for an older system and
  * find another way. */
-#include "server/confine.h"
+#include "server/os/confine.h"
 
 #include <errno.h>
 #include <linux/audit.h>

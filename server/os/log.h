@@ -1,7 +1,7 @@
 /* One line per event to standard error, in logfmt: time, level, event, then what the caller adds.
  * Never a body, a query string, a token or an observation: callers pass public facts only. */
-#ifndef TACET_SERVER_LOG_H
-#define TACET_SERVER_LOG_H
+#ifndef TACET_SERVER_OS_LOG_H
+#define TACET_SERVER_OS_LOG_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* Opens the listening socket, so that a port in use gets a sentence; the library says only NULL. */
-#include "server/listen.h"
+#include "server/os/listen.h"
 
 #include <errno.h>
 #include <netdb.h>

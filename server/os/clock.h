@@ -1,6 +1,6 @@
 /* The clocks of the process, and waiting by them. */
-#ifndef TACET_SERVER_CLOCK_H
-#define TACET_SERVER_CLOCK_H
+#ifndef TACET_SERVER_OS_CLOCK_H
+#define TACET_SERVER_OS_CLOCK_H
 
 #include <pthread.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* The log. A line is built on the stack and written with one call: no lock, no allocation, nothing
  * that can fail while something else is failing. */
-#include "server/log.h"
+#include "server/os/log.h"
 
 #include <errno.h>
 #include <stdarg.h>

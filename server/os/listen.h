@@ -1,6 +1,6 @@
 /* The listening socket: reads HOST:PORT, binds, and tells which port it got. */
-#ifndef TACET_SERVER_LISTEN_H
-#define TACET_SERVER_LISTEN_H
+#ifndef TACET_SERVER_OS_LISTEN_H
+#define TACET_SERVER_OS_LISTEN_H
 
 #include <stdbool.h>
 #include <stddef.h>

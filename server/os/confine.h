@@ -1,6 +1,6 @@
 /* What the process gives up before it hears anybody. */
-#ifndef TACET_SERVER_CONFINE_H
-#define TACET_SERVER_CONFINE_H
+#ifndef TACET_SERVER_OS_CONFINE_H
+#define TACET_SERVER_OS_CONFINE_H
 
 #include <stdbool.h>
 
