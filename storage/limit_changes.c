@@ -63,8 +63,8 @@ enum db_status limit_changes_list(struct db *db, const char *owner,
     struct show_change list = {each, context};
     return table_list(db, &changes_table,
                       "WHERE ($1 = '' OR account IN (SELECT id FROM ledger_accounts "
-                      "WHERE owner = $1)) AND ($2 = '' OR state = $2) "
-                      "AND" LISTING_PAGE("limit_changes", "$3", "$4"),
+                      "WHERE" OWNER_AMONG("$1") ")) AND ($2 = '' OR state = $2) "
+                                                "AND" LISTING_PAGE("limit_changes", "$3", "$4"),
                       DB_VALUES(db_text_or_empty(owner),
                                 db_text_or_empty(state ? state_names[*state] : NULL),
                                 db_text_or_empty(after), db_integer(limit)),

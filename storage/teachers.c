@@ -182,11 +182,13 @@ enum db_status teachers_client_set_shares(struct db *db, const struct teacher_cl
                                        db_text(row->share), db_text(row->dataset_share))));
 }
 
-enum db_status teachers_client_find_shared(struct db *db, const char *client,
+enum db_status teachers_client_find_shared(struct db *db, const char *client, const char *teacher,
                                            struct teacher_client_row *out)
 {
-    return table_find(db, &standings_table, "WHERE client = $1 AND share <> '' LIMIT 1",
-                      DB_VALUES(db_text(client)), out);
+    const char *tail = client ? "WHERE client = $1 AND share <> '' LIMIT 1"
+                              : "WHERE teacher = $1 AND share <> '' LIMIT 1";
+    return table_find(db, &standings_table, tail, DB_VALUES(db_text(client ? client : teacher)),
+                      out);
 }
 
 static enum db_status read_guarantee(void *context, const struct db_row *row)

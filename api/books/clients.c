@@ -132,7 +132,7 @@ enum problem api_clients_revoke(struct call *call)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such client.");
     if (status != DB_OK)
         return call_db(call, status);
-    enum problem problem = share_end_all(call, id); /* what was set aside is common again */
+    enum problem problem = share_end_all(call, id, NULL); /* what was set aside is common again */
     if (problem != PROBLEM_NONE)
         return problem;
     return call_reply_empty(call, 204);

@@ -11,6 +11,7 @@
 #include "api/call/budget.h"
 #include "api/call/refusal.h"
 #include "api/json/json_text.h"
+#include "storage/endings.h"
 #include "storage/limit_changes.h"
 #include "storage/teachers.h"
 
@@ -39,6 +40,7 @@ static enum problem check_kind(struct call *call, const struct limit_set *set)
 {
     const struct ledger_account *account = &set->account;
     struct ledger_account next;
+    struct ending ending;
     if (account->kind == LEDGER_SHARE)
         return call_problem(call, PROBLEM_CONFLICT,
                             "A share is changed with the budget of its client: PUT "
@@ -50,9 +52,13 @@ static enum problem check_kind(struct call *call, const struct limit_set *set)
     if (account->kind == LEDGER_CLIENT && set->approvals > 1)
         return call_invalid(call, "/approvals",
                             "must be 1 for a client's account: a teacher's or dataset's may be 2");
-    if (account->kind != LEDGER_DATASET)
-        return PROBLEM_NONE;
-    enum db_status status = ledger_find_for(call->db, LEDGER_DATASET, account->id, NULL, &next);
+    enum db_status status = endings_find(call->db, account->resource, &ending);
+    if (status == DB_OK)
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "The teacher was closed, and its limit is what was spent.");
+    if (account->kind != LEDGER_DATASET || status != DB_NONE)
+        return call_db(call, db_optional(status));
+    status = ledger_find_for(call->db, LEDGER_DATASET, account->id, NULL, &next);
     if (status == DB_OK)
         return call_problem(call, PROBLEM_CONFLICT,
                             "The account was converted: change the limit of %s, which pays now.",

@@ -223,18 +223,18 @@ enum problem share_end(struct call *call, const struct teacher_row *teacher,
     return call_db(call, teachers_client_set_shares(call->db, standing));
 }
 
-enum problem share_end_all(struct call *call, const char *client)
+enum problem share_end_all(struct call *call, const char *client, const char *teacher)
 {
     struct teacher_client_row standing;
-    struct teacher_row teacher;
+    struct teacher_row row;
     enum problem problem = PROBLEM_NONE;
     while (problem == PROBLEM_NONE) {
-        enum db_status status = teachers_client_find_shared(call->db, client, &standing);
+        enum db_status status = teachers_client_find_shared(call->db, client, teacher, &standing);
         if (status == DB_NONE)
             return PROBLEM_NONE;
         if (status == DB_OK)
-            status = db_owed(teachers_find(call->db, standing.teacher, &teacher));
-        problem = status == DB_OK ? share_end(call, &teacher, &standing) : call_db(call, status);
+            status = db_owed(teachers_find(call->db, standing.teacher, &row));
+        problem = status == DB_OK ? share_end(call, &row, &standing) : call_db(call, status);
     }
     return problem;
 }

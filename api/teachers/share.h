@@ -46,8 +46,9 @@ enum problem share_give(struct call *call, const struct teacher_row *teacher,
 enum problem share_end(struct call *call, const struct teacher_row *teacher,
                        struct teacher_client_row *standing);
 
-/* Ends all shares of CLIENT, who is revoked. In the call's transaction. */
-enum problem share_end_all(struct call *call, const char *client);
+/* Ends all shares of CLIENT, who is revoked, or at TEACHER, which is closed (the other is NULL). In
+ * the call's transaction. */
+enum problem share_end_all(struct call *call, const char *client, const char *teacher);
 
 /* What is set aside for STANDING: {"account","limit","remaining","answers"} of the teacher's share,
  * or null. New reference; NULL: the database failed. */

@@ -10,6 +10,7 @@
 
 #include "api/call/app.h"
 #include "api/call/budget.h"
+#include "api/teachers/share.h"
 #include "api/teachers/teachers.h"
 #include "memory/shelf.h"
 #include "storage/endings.h"
@@ -90,6 +91,10 @@ enum problem api_teachers_close(struct call *call)
     memcpy(ending.resource, row.id, ID_SIZE);
     memcpy(ending.client, call->caller.id, ID_SIZE);
     enum db_status status = endings_close(call->db, &ending);
+    if (status == DB_OK)
+        problem = share_end_all(call, NULL, row.id); /* the cap pays what they have spent */
+    if (problem != PROBLEM_NONE)
+        return problem;
     if (status == DB_OK)
         status = close_cap(call, row.account);
     if (status != DB_OK && status != DB_NONE)

@@ -162,6 +162,7 @@ static bool service_is_answered(struct service *service, struct exchange *exchan
     case API_PUBLIC:
         api_serve(service->app, NULL, &exchange->request, &exchange->reply);
         return true;
+    case API_NEWCOMER: exchange->route.writes = true; break;
     case API_ADMITTED: break;
     }
     return exchange->route.quick &&

@@ -246,6 +246,30 @@ Test(shares, come_back_when_their_client_is_revoked)
     cr_assert_eq(response_number(cap_now(), "/entries"), response_number(cap, "/entries"));
 }
 
+/* The cap is left with what was spent, and nobody raises it again. */
+Test(shares, come_back_when_their_teacher_is_closed)
+{
+    open_teacher("{\"epsilon\":30,\"delta\":1e-5}");
+    const char *token = fixture_new_token(f, "student");
+    expect_status(grant(token, NULL, ",\"guaranteed\":{\"answers\":5}"), 201);
+    double held = response_number(cap_now(), "/units/held");
+    expect_status(ask_as(token, 2), 200);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/teachers/%s:close", teacher), NULL),
+                  200);
+    struct response *cap = cap_now();
+    cr_assert_eq(response_number(cap, "/units/held"), 0);
+    cr_assert_float_eq(response_number(cap, "/units/spent"), held * 2 / 5, 1);
+    cr_assert_eq(response_number(cap, "/units/limit"), response_number(cap, "/units/spent"));
+    const char *account = domain_path("/v1/ledger/accounts/%s", response_text(cap, "/account"));
+    const struct ask raise = {.method = "PATCH",
+                              .path = account,
+                              .token = fixture_token(f, "steward"),
+                              .body = "{\"limit\":{\"epsilon\":3,\"delta\":1e-5},\"reason\":\"r\"}",
+                              .headers = {{"If-Match", "*"}}};
+    expect_problem(fixture_ask(f, &raise), "conflict");
+    cr_assert_eq(response_number(cap_now(), "/units/limit"), response_number(cap, "/units/limit"));
+}
+
 Test(shares, change_with_the_grant_and_keep_what_was_spent)
 {
     open_teacher("{\"epsilon\":30,\"delta\":1e-5}");
