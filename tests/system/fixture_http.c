@@ -217,6 +217,14 @@ const char *fixture_new_token(struct fixture *f, const char *role)
     return new_person(f, role)->token;
 }
 
+const char *fixture_token_client(struct fixture *f, const char *token)
+{
+    for (unsigned i = 0; i < f->person_count; i++)
+        if (strcmp(f->people[i].token, token) == 0)
+            return f->people[i].id;
+    return "";
+}
+
 /* ---- requests */
 
 static void forget_response(struct response *response)
