@@ -124,8 +124,10 @@ static enum problem change_of_call(struct call *call, struct limit_change_row *o
                                    struct ledger_account *account)
 {
     enum db_status status = limit_changes_find(call->db, call_parameter(call, "id"), out);
-    if (status == DB_NONE)
-        return no_such_change(call);
+    if (status == DB_NONE) { /* what is missing takes as long as what is another's */
+        status = db_optional(ledger_find(call->db, "", account));
+        return status == DB_OK ? no_such_change(call) : call_db(call, status);
+    }
     if (status == DB_OK)
         status = db_owed(ledger_find(call->db, out->account, account));
     if (status == DB_OK && !call_is(call, ROLE_AUDITOR) && !call_owns(call, account->owner))

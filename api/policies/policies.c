@@ -302,13 +302,15 @@ static enum problem find_certified(struct call *call, struct policy_row *row)
     const char *id = call_parameter(call, "id");
     if (strchr(id, '@'))
         return policy_of_reader(call, id, row);
-    enum db_status status = policies_find(call->db, id, row);
-    bool may = status == DB_OK && (call_is(call, ROLE_AUDITOR) || call_owns(call, row->owner));
-    if (status == DB_OK && !may)
-        status = policy_grants_allow(call->db, row->id, call->caller.id, &may);
-    if (status != DB_OK && status != DB_NONE)
+    bool granted = false;
+    enum db_status found = policies_find(call->db, id, row);
+    enum db_status status = found;
+    if (found == DB_OK || found == DB_NONE) /* what is missing takes as long as what is another's */
+        status = policy_grants_allow(call->db, id, call->caller.id, &granted);
+    if (status != DB_OK)
         return call_db(call, status);
-    if (!may)
+    if (found == DB_NONE ||
+        !(granted || call_is(call, ROLE_AUDITOR) || call_owns(call, row->owner)))
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
     return PROBLEM_NONE;
 }
