@@ -284,7 +284,8 @@ static void teach(struct shards_teacher *out, char out_dataset[64])
 }
 
 /* All that is left of OLD is what NEW may spend: the old account is spent, once. */
-static void expect_converted(const char *old, const char *new, const struct amounts *before)
+static void expect_converted(const char *dataset, const char *old, const char *new,
+                             const struct amounts *before)
 {
     char path[128];
     size_t entries = 0;
@@ -299,7 +300,8 @@ static void expect_converted(const char *old, const char *new, const struct amou
     snprintf(path, sizeof path, "/v1/ledger/accounts/%s", new);
     found = audit(path);
     cr_expect_str_eq(http_text(&found, "accounting"), "renyi");
-    cr_expect_str_eq(http_text(&found, "resource"), old);
+    cr_expect_str_eq(http_text(&found, "resource"), dataset);
+    cr_expect_str_eq(http_text(&found, "continues"), old);
     const json_t *limit = json_object_get(found.json, "limit");
     cr_expect_float_eq(json_number_value(json_object_get(limit, "epsilon")),
                        (double)(after.spent - before->spent) * 1e-9, 1e-12);
@@ -338,7 +340,7 @@ Test(composed_budget, is_converted_once_and_what_depends_on_it_goes_on)
     cr_expect_not_null(http_header(&again, "Idempotency-Replayed"));
     expect_problem(compose(dataset, "once-more"), 409, "/problems/conflict");
     cr_expect_eq(dataset_accounts(), 2u);
-    expect_converted(old, new, &before);
+    expect_converted(dataset, old, new, &before);
     cr_expect_eq(balance(new, NULL).spent, 0);
 
     expect_same_answer(&teacher, "early", early.body);

@@ -269,6 +269,11 @@ struct response *fixture_ask(struct fixture *f, const struct ask *ask)
                              .content_type = ask->content_type,
                              .key = ask->key,
                              .no_expect = true};
+    char header[120];
+    if (ask->headers[0][0]) {
+        snprintf(header, sizeof header, "%s: %s", ask->headers[0][0], ask->headers[0][1]);
+        call.header = header;
+    }
     if (!ask->method && ask->body)
         call.method = "POST";
     if (!call.body && strcmp(call.method, "GET") != 0) {

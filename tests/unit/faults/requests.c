@@ -217,12 +217,13 @@ static const char *new_budget(struct play *p)
     return domain_path("/v1/teachers/%s/budgets/%s", p->teacher, client);
 }
 
-/* Somebody who may call ROUTE: a student where a teacher is asked. */
+/* Somebody who may call ROUTE: a student where a teacher is asked, its owner where a policy is. */
 static int caller_of(const struct route *route)
 {
     if (begins(route->pattern, "/v1/clients"))
         return CALLER_ADMIN;
-    if (route->roles & ROLE_STUDENT && strcmp(route->method, "POST") == 0)
+    if (route->roles & ROLE_STUDENT && strcmp(route->method, "POST") == 0 &&
+        !begins(route->pattern, "/v1/policies/"))
         return CALLER_STUDENT;
     if (route->roles & ROLE_STEWARD)
         return CALLER_OWNER;

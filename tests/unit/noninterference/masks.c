@@ -7,13 +7,18 @@
 #define TIMED    "a job with a mechanism may take longer the more data there are"
 
 static const struct mask masks[] = {
-    /* ---- outputs of mechanisms, and public computations on them */
+    /* ---- outputs of mechanisms, and public computations on them; a policy is granted to the
+       student */
     {"GET /v1/policies/{id}/weights", "owner", "/layers/*", RELEASED},
+    {"GET /v1/policies/{id}/weights", "student", "/layers/*", RELEASED},
     {"GET /v1/policies/{id}/weights", "owner", "digest", RELEASED},
+    {"GET /v1/policies/{id}/weights", "student", "digest", RELEASED},
     {"GET /v1/q-releases/{id}/weights", "*", "/layers/*", RELEASED},
     {"GET /v1/q-releases/{id}/weights", "*", "digest", RELEASED},
     {"POST /v1/policies/{id}/actions", "owner", "/actions/*", RELEASED},
+    {"POST /v1/policies/{id}/actions", "student", "/actions/*", RELEASED},
     {"POST /v1/policies/{id}/actions", "owner", "/values/*", RELEASED},
+    {"POST /v1/policies/{id}/actions", "student", "/values/*", RELEASED},
     {"POST /v1/q-releases/{id}/*", "*", "/actions/*", RELEASED},
     {"POST /v1/q-releases/{id}/*", "*", "/values/*", RELEASED},
     {"POST /v1/teachers/{id}/queries", "*", "/probabilities/*", RELEASED},

@@ -221,7 +221,8 @@ const char *play_body(struct play *p, const struct route *route, const char *pat
         {"/v1/policies",
          "{\"name\":\"p\",\"environment\":\"cartpole\",\"network\":{\"activation\":\"relu\","
          "\"layers\":[{\"weight\":[[1,0,0,0],[0,0,1,0]],\"bias\":[0,0]}],\"output\":\"softmax\"}}"},
-        {"/v1/policies/{id}/grants", "{\"public\":true}"},
+        {"/v1/policies/{id}/grants",
+         domain_path("{\"client\":\"%s\"}", fixture_client(p->f, "student"))},
         {"/v1/policies/{id}/names/{name}", ""},
         {"/v1/policies/{id}/actions", domain_path("{\"states\":[[0,0,0,0],%s]}", state)},
         {"/v1/teachers", domain_teacher(p->policy, 1e6, 1e6)},
@@ -435,11 +436,19 @@ static const char *ask_budget(struct play *p, const char *delta)
                             NULL));
 }
 
-static enum db_status change_proposer(struct db *db, void *context)
+/* A second steward of the owner's project. */
+static const char *second_steward(struct play *p)
 {
-    (void)context;
-    return db_run(db, "UPDATE limit_changes SET proposer = 'cli_another' WHERE state = 'open'",
-                  NULL, 0, NULL, NULL);
+    if (!p->second) {
+        p->second = fixture_new_token(p->f, "steward");
+        struct response *r =
+            fixture_put(p->f, "steward",
+                        domain_path("/v1/projects/%s/members/%s", fixture_client(p->f, "steward"),
+                                    fixture_token_client(p->f, p->second)),
+                        "{\"role\":\"steward\"}");
+        cr_assert_eq(r->status, 201, "%s", r->body);
+    }
+    return p->second;
 }
 
 const char *play_limit_change(struct play *p)
@@ -448,13 +457,13 @@ const char *play_limit_change(struct play *p)
                                "\"budget\":{\"epsilon\":1,\"delta\":1e-5}}";
     struct response *made =
         play_ask(p, CALLER_OWNER, "POST", "/v1/datasets", "/v1/datasets", body, NULL);
-    const char *account = domain_path("%s", response_text(made, "/account"));
-    const char *id =
-        made_id(play_ask(p, CALLER_OWNER, "PATCH", "/v1/ledger/accounts/{id}",
-                         domain_path("/v1/ledger/accounts/%s", account),
-                         "{\"limit\":{\"epsilon\":2,\"delta\":1e-5},\"reason\":\"r\"}", NULL));
-    cr_assert_eq(db_transact(fixture_db(p->f), change_proposer, NULL), DB_OK);
-    return id;
+    const struct ask ask = {
+        .method = "PATCH",
+        .path = domain_path("/v1/ledger/accounts/%s", response_text(made, "/account")),
+        .token = second_steward(p),
+        .body = "{\"limit\":{\"epsilon\":2,\"delta\":1e-5},\"reason\":\"r\"}",
+        .headers = {{"If-Match", "*"}}};
+    return made_id(fixture_ask(p->f, &ask));
 }
 
 struct play *play_open(const struct secret *secret, unsigned *answered,

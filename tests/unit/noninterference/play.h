@@ -39,8 +39,9 @@ struct play {
     char dataset[40], bare[40], open_data[40], policy[40], teacher[40]; /* what jobs may name */
     char audit[40];                                                     /* "job_none" is none */
     char stranger[160], bearer[160];                                    /* tokens */
-    char report[8400];                                                  /* the body of one */
-    unsigned keys, scenes;                                              /* that were used */
+    const char *second;    /* token of another steward of the owner's project; NULL: not made yet */
+    char report[8400];     /* the body of one */
+    unsigned keys, scenes; /* that were used */
     struct kept_call *kept;
     size_t kept_count, kept_room, repeated; /* repeated: with the first answer */
     size_t looked;                          /* identifiers that were looked at */
