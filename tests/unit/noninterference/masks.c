@@ -38,7 +38,7 @@ static const struct mask masks[] = {
     {"*", "*", "/binds/*_commitment", "keyed with signing.key: looks random without it"},
     {"*", "*", "/signature/value", HASHED},
     {"*", "*", "/ledger/head", HASHED},
-    {"GET /v1/ledger/accounts*", "*", "*/head", HASHED},
+    {"* /v1/ledger/accounts*", "*", "*/head", HASHED},
     {"POST /v1/ledger:verify", "*", "/head", HASHED},
     {"GET /v1/ledger/accounts/{id}/entries", "*", "/items/*hash", HASHED},
 
