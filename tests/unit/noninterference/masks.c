@@ -10,9 +10,7 @@ static const struct mask masks[] = {
     /* ---- outputs of mechanisms, and public computations on them; a policy is granted to the
        student */
     {"GET /v1/policies/{id}/weights", "owner", "/layers/*", RELEASED},
-    {"GET /v1/policies/{id}/weights", "student", "/layers/*", RELEASED},
     {"GET /v1/policies/{id}/weights", "owner", "digest", RELEASED},
-    {"GET /v1/policies/{id}/weights", "student", "digest", RELEASED},
     {"GET /v1/q-releases/{id}/weights", "*", "/layers/*", RELEASED},
     {"GET /v1/q-releases/{id}/weights", "*", "digest", RELEASED},
     {"POST /v1/policies/{id}/actions", "owner", "/actions/*", RELEASED},
