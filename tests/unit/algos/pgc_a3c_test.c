@@ -128,7 +128,7 @@ Test(pgc_a3c, an_update_is_the_mean_of_the_buffer)
     double physics[ENV_MAX_PARAMETERS], expected[112] = {0}, gradient[112];
     env_defaults(world, physics);
     const struct pgc_settings settings = {.net = {4, 16, 2},
-                                          .loss = {0.99, 0.5, 0.01},
+                                          .loss = {0.99, 0.5, 0.01, 0, false},
                                           .exploration = {0.5, 0.1}, /* falls with every report */
                                           .buffer = 3,
                                           .max_steps = 200,

@@ -144,8 +144,8 @@ Test(offline_bad_input, an_expert_with_no_trajectory, .timeout = 120)
     static const char *const mechanisms[] = {
         "\"dpsgd\",\"privacy\":{\"epsilon\":5,\"delta\":1e-6}",
         "\"consensus\",\"privacy\":{\"epsilon\":5,\"delta\":1e-6,\"consensus\":{\"labels\":40}}",
-        "\"selective_dpsgd\",\"privacy\":{\"epsilon\":100,\"delta\":1e-3,\"stable\":{\"count\":1}"
-        "}"};
+        ("\"selective_dpsgd\",\"privacy\":"
+         "{\"epsilon\":100,\"delta\":1e-3,\"stable\":{\"count\":1}}")};
     double before = 0;
     for (int i = 0; i < 3; i++) {
         struct response *job =

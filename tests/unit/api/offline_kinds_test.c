@@ -121,8 +121,8 @@ static char *last_event(struct fixture *f, const char *dataset)
 Test(offline_kinds, exact_arithmetic_goes_with_a_first_stage, .timeout = 120)
 {
     static const char *const first[] = {
-        "\"selective_dpsgd\",\"privacy\":{\"epsilon\":14,\"delta\":1e-3,\"plain_share\":0.5,"
-        "\"stable\":{\"count\":1}}",
+        ("\"selective_dpsgd\",\"privacy\":{\"epsilon\":14,\"delta\":1e-3,\"plain_share\":0.5,"
+         "\"stable\":{\"count\":1}}"),
         "\"dpsgd\",\"privacy\":{\"epsilon\":10,\"delta\":1e-3}",
         "\"consensus\",\"privacy\":{\"epsilon\":5,\"delta\":1e-3,\"consensus\":{\"labels\":40}}"};
     struct fixture *f = fixture_open();

@@ -41,8 +41,8 @@ static void make(struct wanted *wanted, int64_t n)
     snprintf(wanted->key, sizeof wanted->key, "key-%lld", (long long)n);
     snprintf(wanted->body, sizeof wanted->body, "{\"answer\":%lld}", (long long)n);
     snprintf(wanted->row.content_type, sizeof wanted->row.content_type, "application/json");
-    snprintf(wanted->row.headers, sizeof wanted->row.headers, n % 2 ? "" : "/v1/x/%lld",
-             (long long)n);
+    if (n % 2 == 0)
+        snprintf(wanted->row.headers, sizeof wanted->row.headers, "/v1/x/%lld", (long long)n);
     memset(wanted->row.fingerprint, (int)(n % 251), sizeof wanted->row.fingerprint);
     wanted->row.body = wanted->body;
     wanted->row.body_size = strlen(wanted->body);
