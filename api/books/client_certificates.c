@@ -4,6 +4,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "api/books/client_tokens.h"
 #include "api/books/clients.h"
 #include "api/call/fields.h"
 #include "api/json/json_text.h"
@@ -35,6 +36,8 @@ enum problem api_client_certificates_bind(struct call *call)
     struct client_certificate certificate = {.created_ms = call->now_ms}, other;
     int64_t count = 0;
     enum problem problem = clients_named(call, &client);
+    if (problem == PROBLEM_NONE && call->caller.scopes != SCOPE_ALL)
+        problem = client_scopes_refuse(call); /* a certificate has all of them */
     if (problem != PROBLEM_NONE)
         return problem;
     if (!read_hash(call, certificate.hash))

@@ -59,7 +59,7 @@ enum problem api_client_tokens_list(struct call *call)
 
 /* ---- scopes */
 
-static enum problem refuse_scopes(struct call *call)
+enum problem client_scopes_refuse(struct call *call)
 {
     return call_problem(call, PROBLEM_INSUFFICIENT_SCOPE,
                         "A token cannot give a scope that it does not have.");
@@ -80,7 +80,7 @@ enum problem client_scopes_read(struct call *call, const json_t *list, uint32_t 
         return PROBLEM_VALIDATION;
     if (list)
         *out = scopes;
-    return (*out & ~call->caller.scopes) == 0 ? PROBLEM_NONE : refuse_scopes(call);
+    return (*out & ~call->caller.scopes) == 0 ? PROBLEM_NONE : client_scopes_refuse(call);
 }
 
 /* ---- a new token */

@@ -18,6 +18,9 @@ enum problem api_client_tokens_end(struct call *call);
 /* What may be shown of TOKEN: its number (null for 0), scopes and times. */
 json_t *client_token_json(const struct client_token *token);
 
+/* PROBLEM_INSUFFICIENT_SCOPE: the caller would give a scope that its token lacks. */
+enum problem client_scopes_refuse(struct call *call);
+
 /* Reads the member "scopes" of a body, the array LIST, into *OUT, which stays as it is with LIST
  * NULL. PROBLEM_VALIDATION, or PROBLEM_INSUFFICIENT_SCOPE where *OUT then has a scope that the
  * calling token lacks. */

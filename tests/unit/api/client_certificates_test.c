@@ -50,6 +50,25 @@ Test(client_certificates, stand_for_the_client_they_are_bound_to)
     fixture_close(f);
 }
 
+/* A certificate has all scopes, so whoever binds one has them, too. */
+Test(client_certificates, are_bound_by_a_token_with_all_scopes)
+{
+    struct fixture *f = fixture_open();
+    struct response *made =
+        fixture_post(f, "admin", "/v1/clients",
+                     "{\"name\":\"n\",\"role\":\"admin\",\"scopes\":[\"read\",\"write\"]}");
+    const char *mine = domain_path("/v1/clients/me/certificates/%s", hex_a);
+    const char *other =
+        domain_path("/v1/clients/%s/certificates/%s", fixture_client(f, "steward"), hex_a);
+    struct ask bind = {.method = "PUT", .token = response_text(made, "/token")};
+    bind.path = mine;
+    expect_problem(fixture_ask(f, &bind), "insufficient-scope");
+    bind.path = other;
+    expect_problem(fixture_ask(f, &bind), "insufficient-scope");
+    expect_problem(who_shows(f, hash_a, NULL), "unauthorized");
+    fixture_close(f);
+}
+
 Test(client_certificates, and_tokens_must_agree)
 {
     struct fixture *f = fixture_open();
