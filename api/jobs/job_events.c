@@ -1,12 +1,20 @@
 /* A job as a stream of server-sent events (WHATWG HTML, section 9.2). A "progress" event holds the
  * job whenever its step or state has changed; its id is the step. "done" comes at the end, and a
- * comment now and then keeps proxies from closing the connection. */
+ * comment now and then keeps proxies from closing the connection.
+ *
+ * A stream outlives the moment in which its caller was checked. So what proved who it is stays with
+ * the stream and is checked again each time, like a request's: a stream ends when the token ends,
+ * or when the caller leaves the project. */
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "api/call/app.h"
+#include "api/call/auth.h"
+#include "api/call/project.h"
 #include "api/jobs/jobs.h"
 #include "api/json/json_text.h"
 #include "memory/memory.h"
@@ -14,12 +22,60 @@
 #define PING_EVERY_MS 15000
 
 struct follower {
+    const struct route *route;
+    char *authorization; /* as it came; NULL: there was none */
+    bool certified;
+    unsigned char certificate[32]; /* as in struct api_request */
     char job[ID_SIZE];
     int64_t step;    /* last shown; -1: none */
     int state;       /* last shown; -1: none */
     int64_t sent_ms; /* of the last bytes */
     bool over;
 };
+
+static const char *follower_header(void *context, const char *name)
+{
+    const struct follower *follower = context;
+    return strcasecmp(name, "Authorization") == 0 ? follower->authorization : NULL;
+}
+
+static void free_follower(void *context)
+{
+    struct follower *follower = context;
+    if (follower->authorization) {
+        sodium_memzero(follower->authorization, strlen(follower->authorization));
+        free(follower->authorization);
+    }
+    free(follower);
+}
+
+/* Finds whether a new request of the follower would still be shown what belongs to OWNER. DB_NONE:
+ * it would not. */
+static enum db_status check_follower(struct follower *follower, struct app *app, struct db *db,
+                                     const char *owner)
+{
+    const struct api_request request = {
+        .method = "GET",
+        .path = "",
+        .query = "",
+        .header_context = follower,
+        .header = follower_header,
+        .certificate = follower->certified ? follower->certificate : NULL,
+    };
+    struct api_reply reply;
+    struct call call;
+    call_init(&call, app, db, &request, &reply);
+    call.route = follower->route;
+    enum problem problem = auth_check(&call);
+    if (problem == PROBLEM_NONE)
+        problem = project_read_all(&call);
+    enum db_status status = (enum db_status)call.db_failure;
+    if (status == DB_OK && (problem != PROBLEM_NONE || !call_owns(&call, owner)))
+        status = DB_NONE;
+    call_end(&call);
+    api_reply_clear(&reply);
+    return status;
+}
 
 /* Writes one event into BUFFER; 0 when it does not fit. */
 static long write_event(char *buffer, size_t size, const char *name, int64_t id, json_t *json)
@@ -74,11 +130,11 @@ static long next_events(void *context, struct app *app, struct db *db, char *buf
         return -1;
     struct job_row job = {0};
     enum db_status status = jobs_find(db, follower->job, &job);
-    if (status == DB_RETRY)
-        return 0;
-    if (status != DB_OK)
-        return -1;
-    long used = show_job(follower, app, db, &job, buffer, size);
+    if (status == DB_OK)
+        status = check_follower(follower, app, db, job.owner);
+    long used = status == DB_RETRY ? 0 : -1;
+    if (status == DB_OK)
+        used = show_job(follower, app, db, &job, buffer, size);
     job_done(&job);
     return used;
 }
@@ -90,6 +146,13 @@ enum problem api_jobs_events(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     struct follower *follower = memory_new(1, sizeof *follower);
+    const char *authorization = call_request_header(call, "Authorization");
+    follower->route = call->route;
+    if (authorization)
+        follower->authorization = memory_must(strdup(authorization));
+    follower->certified = call->request->certificate != NULL;
+    if (follower->certified)
+        memcpy(follower->certificate, call->request->certificate, sizeof follower->certificate);
     memcpy(follower->job, job->id, ID_SIZE);
     follower->step = follower->state = -1;
     follower->sent_ms = call->now_ms;
@@ -102,6 +165,6 @@ enum problem api_jobs_events(struct call *call)
         follower->step = job->step; /* seen already: go on behind it */
         follower->state = (int)job->state;
     }
-    struct api_events events = {.context = follower, .next = next_events, .free = free};
+    struct api_events events = {.context = follower, .next = next_events, .free = free_follower};
     return call_reply_events(call, events);
 }
