@@ -12,12 +12,19 @@ extern const struct table checkpoints_table;            /* jobs_lease.c */
 extern const struct table q_releases_table;             /* q_releases.c */
 extern const struct table q_sealed_table;               /* the secret of a Q-release */
 extern const struct table aggregation_parameters_table; /* aggregations.c */
+extern const struct table endings_table;                /* endings.c */
+extern const struct table policy_names_table;           /* policy_names.c */
+extern const struct table policy_grants_table;          /* who may read a policy */
 
 /* All of them, and answers_table, but answers_note_table; ends in NULL. */
 extern const struct table *const digests_tables[];
 
-/* Gives every row a digest, and the database its key: the upgrade from the version without. */
+/* Gives every row of the tables that had them first a digest, and the database its key: the upgrade
+ * from the version without. */
 enum db_status digests_begin(struct db *db, char error[DB_ERROR_SIZE]);
+
+/* Gives endings, names of policies and grants digests: the upgrade from the version without. */
+enum db_status digests_begin_names(struct db *db, char error[DB_ERROR_SIZE]);
 
 /* Makes the notes of a database, where they are missing, and gives them digests: the upgrade from
  * the version without. */

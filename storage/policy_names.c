@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "storage/db/listing.h"
-#include "storage/db/table.h"
+#include "storage/digests.h"
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz0123456789"
 
@@ -14,8 +14,8 @@ static const struct column name_columns[] = {
     COLUMN(policy_name_row, client, TEXT),      COLUMN(policy_name_row, moved_ms, INTEGER),
 };
 
-static const struct table names_table =
-    TABLE("policy_names", policy_name_row, name_columns, TABLE_ALL(name_columns));
+const struct table policy_names_table = TABLE_DIGESTED(
+    "policy_names", policy_name_row, name_columns, TABLE_ALL(name_columns), "digest", 3, 0);
 
 /* The rows that hold. */
 #define NEWEST                                                                                     \
@@ -48,7 +48,7 @@ bool policy_name_is_version(const char *name)
 enum db_status policy_names_find(struct db *db, const char *owner, const char *name,
                                  struct policy_name_row *out)
 {
-    return table_find(db, &names_table,
+    return table_find(db, &policy_names_table,
                       "WHERE" OWNER_AMONG("$1") "AND name = $2 AND" NEWEST
                                                 " ORDER BY owner LIMIT 1",
                       DB_VALUES(db_text(owner), db_text(name)), out);
@@ -56,7 +56,7 @@ enum db_status policy_names_find(struct db *db, const char *owner, const char *n
 
 enum db_status policy_names_move(struct db *db, const struct policy_name_row *row)
 {
-    return table_insert(db, &names_table, row, NULL, 0);
+    return table_insert(db, &policy_names_table, row, NULL, 0);
 }
 
 TABLE_SHOW(show_name, policy_name_row);
@@ -65,7 +65,7 @@ enum db_status policy_names_list(struct db *db, const char *owners, const char *
                                  unsigned limit, policy_name_fn *each, void *context)
 {
     struct show_name list = {each, context};
-    return table_list(db, &names_table,
+    return table_list(db, &policy_names_table,
                       "WHERE" OWNER_AMONG("$1") "AND name || ' ' || owner > $2 AND" NEWEST
                                                 " ORDER BY name, owner LIMIT $3",
                       DB_VALUES(db_text(owners), db_text_or_empty(after), db_integer(limit)),
@@ -76,7 +76,7 @@ enum db_status policy_names_everywhere(struct db *db, const char *name, policy_n
                                        void *context)
 {
     struct show_name list = {each, context};
-    return table_list(db, &names_table, "WHERE name = $1 AND" NEWEST " ORDER BY owner",
+    return table_list(db, &policy_names_table, "WHERE name = $1 AND" NEWEST " ORDER BY owner",
                       DB_VALUES(db_text(name)), show_name, &list);
 }
 
@@ -84,7 +84,7 @@ enum db_status policy_names_moves(struct db *db, const char *owner, const char *
                                   policy_name_fn *each, void *context)
 {
     struct show_name list = {each, context};
-    return table_list(db, &names_table, "WHERE owner = $1 AND name = $2 ORDER BY revision",
+    return table_list(db, &policy_names_table, "WHERE owner = $1 AND name = $2 ORDER BY revision",
                       DB_VALUES(db_text(owner), db_text(name)), show_name, &list);
 }
 
@@ -92,7 +92,7 @@ enum db_status policy_names_of(struct db *db, const char *policy, policy_name_fn
                                void *context)
 {
     struct show_name list = {each, context};
-    return table_list(db, &names_table, "WHERE policy = $1 AND" NEWEST " ORDER BY name",
+    return table_list(db, &policy_names_table, "WHERE policy = $1 AND" NEWEST " ORDER BY name",
                       DB_VALUES(db_text(policy)), show_name, &list);
 }
 
@@ -105,12 +105,12 @@ static const struct column grant_columns[] = {
     COLUMN(policy_grant, granted_ms, INTEGER),
 };
 
-static const struct table grants_table =
-    TABLE("policy_grants", policy_grant, grant_columns, TABLE_ALL(grant_columns));
+const struct table policy_grants_table = TABLE_DIGESTED(
+    "policy_grants", policy_grant, grant_columns, TABLE_ALL(grant_columns), "digest", 2, 0);
 
 enum db_status policy_grants_insert(struct db *db, const struct policy_grant *grant)
 {
-    return table_insert(db, &grants_table, grant, NULL, 0);
+    return table_insert(db, &policy_grants_table, grant, NULL, 0);
 }
 
 enum db_status policy_grants_delete(struct db *db, const char *policy, const char *client)
@@ -121,11 +121,11 @@ enum db_status policy_grants_delete(struct db *db, const char *policy, const cha
 
 enum db_status policy_grants_allow(struct db *db, const char *policy, const char *client, bool *out)
 {
+    struct policy_grant grant;
     enum db_status status =
-        db_one(db,
-               "SELECT 1 FROM policy_grants WHERE policy = $1 "
-               "AND client IN ($2, '" POLICY_PUBLIC "') LIMIT 1",
-               DB_VALUES(db_text(policy), db_text(client)), listing_ignore, NULL);
+        table_find(db, &policy_grants_table,
+                   "WHERE policy = $1 AND client IN ($2, '" POLICY_PUBLIC "') LIMIT 1",
+                   DB_VALUES(db_text(policy), db_text(client)), &grant);
     *out = status == DB_OK;
     return db_optional(status);
 }
@@ -136,6 +136,6 @@ enum db_status policy_grants_list(struct db *db, const char *policy, policy_gran
                                   void *context)
 {
     struct show_grant list = {each, context};
-    return table_list(db, &grants_table, "WHERE policy = $1 ORDER BY client",
+    return table_list(db, &policy_grants_table, "WHERE policy = $1 ORDER BY client",
                       DB_VALUES(db_text(policy)), show_grant, &list);
 }

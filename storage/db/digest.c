@@ -133,22 +133,21 @@ static enum db_status digest_row(void *context, const struct db_row *row)
     const struct digest_work *work = context;
     unsigned char digest[DIGEST_SIZE];
     digest_of_values(work->db, work->table, row->values, digest);
-    return db_owed(
-        db_change(work->db, work->sql,
-                  DB_VALUES(db_bytes(digest, sizeof digest), row->values[0], row->values[1])));
+    return db_owed(db_change(work->db, work->sql,
+                             DB_VALUES(db_bytes(digest, sizeof digest), row->values[0],
+                                       row->values[1], row->values[2])));
 }
 
 enum db_status digest_all(struct db *db, const struct table *table)
 {
     char sql[256];
-    const struct column *key = table->columns;
-    int n = table->named > 1
-                ? snprintf(sql, sizeof sql, "UPDATE %s SET %s = $1 WHERE %s = $2 AND %s = $3",
-                           table->name, table->digest, key[0].name, key[1].name)
-                : snprintf(sql, sizeof sql, "UPDATE %s SET %s = $1 WHERE %s = $2", table->name,
-                           table->digest, key[0].name);
-    assert(n > 0 && (size_t)n < sizeof sql && table->count > 1);
-    (void)n;
+    int n =
+        snprintf(sql, sizeof sql, "UPDATE %s SET %s = $1 WHERE true", table->name, table->digest);
+    assert(table->named <= 3 && table->count > 1);
+    for (unsigned i = 0; i < table->named; i++)
+        n += snprintf(sql + n, sizeof sql - (size_t)n, " AND %s = $%u", table->columns[i].name,
+                      i + 2);
+    assert((size_t)n < sizeof sql);
     struct digest_work work = {db, table, sql};
     return table_rows(db, table, "", NULL, 0, digest_row, &work);
 }

@@ -197,6 +197,8 @@ static const char endings_fixed[] =
     "CREATE TRIGGER endings_fixed BEFORE UPDATE ON endings WHEN OLD.deleted_ms <> 0"
     " OR NEW.resource <> OLD.resource OR NEW.client <> OLD.client OR NEW.closed_ms <> OLD.closed_ms"
     " BEGIN SELECT RAISE(ABORT, 'what ended does not begin again'); END";
+static const char endings_digested[] =
+    "ALTER TABLE endings ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
 static const char teachers_by_policy[] = "CREATE INDEX teachers_by_policy ON teachers (policy)";
 
 /* Names of policies: the newest revision holds, and none is changed or removed. */
@@ -229,6 +231,10 @@ static const char create_grants[] = "CREATE TABLE policy_grants ("
                                     " granted_by TEXT NOT NULL,"
                                     " granted_ms INTEGER NOT NULL,"
                                     " PRIMARY KEY (policy, client)) STRICT, WITHOUT ROWID";
+static const char names_digested[] =
+    "ALTER TABLE policy_names ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
+static const char grants_digested[] =
+    "ALTER TABLE policy_grants ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
 /* What everything with an owner belongs to; a steward's own project has the steward's id. */
 static const char create_projects[] = "CREATE TABLE projects ("
                                       " id TEXT NOT NULL PRIMARY KEY,"
@@ -598,18 +604,21 @@ static const char *const tables[] = {
 
     /* ---- what ended */
     create_endings,
+    endings_digested,
     endings_stay,
     endings_fixed,
     teachers_by_policy,
 
     /* ---- what policies are called, and who may read them */
     create_policy_names,
+    names_digested,
     names_by_policy,
     names_by_owner,
     names_stay,
     names_fixed,
     versions_fixed,
     create_grants,
+    grants_digested,
     /* ---- limits */
     index_limits,
     create_approvals,
@@ -783,9 +792,37 @@ static const char *const to_projects[] = {
     NULL,
 };
 
-static const char *const *const steps[] = {
-    to_rows,         without_blocks, with_coverage, with_descriptions, with_random, with_digests,
-    with_fixed_rows, with_removal,   with_notes,    with_folds,        with_sizes,  with_requests,
-    to_tokens,       to_names,       to_limits,     to_projects,       NULL};
+/* Endings, names and grants get digests, from storage/digests.c behind these statements. The
+ * triggers come back in the step after that. */
+static const char *const to_digested_names[] = {
+    "DROP TRIGGER endings_fixed",
+    "DROP TRIGGER policy_names_fixed",
+    endings_digested,
+    names_digested,
+    grants_digested,
+    NULL,
+};
+
+static const char *const to_fixed_names[] = {endings_fixed, names_fixed, NULL};
+
+static const char *const *const steps[] = {to_rows,
+                                           without_blocks,
+                                           with_coverage,
+                                           with_descriptions,
+                                           with_random,
+                                           with_digests,
+                                           with_fixed_rows,
+                                           with_removal,
+                                           with_notes,
+                                           with_folds,
+                                           with_sizes,
+                                           with_requests,
+                                           to_tokens,
+                                           to_names,
+                                           to_limits,
+                                           to_projects,
+                                           to_digested_names,
+                                           to_fixed_names,
+                                           NULL};
 
 const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};

@@ -48,7 +48,7 @@ struct table {
     /* The column with the keyed digest of the others (digest.h), which is written by INSERT and
      * checked by every read; NULL: rows have none. The struct does not have it. */
     const char *digest;
-    unsigned named; /* with a digest: the first NAMED columns, 1 or 2, are the row's key */
+    unsigned named; /* with a digest: the first NAMED columns, 1 to 3, are the row's key */
     unsigned loose; /* the last LOOSE columns change and are not under the digest */
 };
 

@@ -12,8 +12,10 @@
 #include "storage/answers/answers.h"
 #include "storage/datasets.h"
 #include "storage/digests.h"
+#include "storage/endings.h"
 #include "storage/jobs.h"
 #include "storage/policies.h"
+#include "storage/policy_names.h"
 #include "storage/q_releases.h"
 #include "storage/teachers.h"
 #include "storage/upgrade.h"
@@ -115,6 +117,22 @@ static enum db_status store_aggregation(struct db *db, void *context)
     return aggregations_insert(db, &row, "scheme", 6, "parameters", 10);
 }
 
+static void store_names(void)
+{
+    const struct ending ending = {.resource = "pol_a", .client = "cli_s", .closed_ms = 6};
+    const struct policy_grant grant = {
+        .policy = "pol_a", .client = "cli_r", .granted_by = "cli_s", .granted_ms = 7};
+    const struct policy_name_row name = {.owner = "cli_s",
+                                         .name = "best@current",
+                                         .revision = 1,
+                                         .policy = "pol_a",
+                                         .client = "cli_s",
+                                         .moved_ms = 8};
+    cr_assert_eq(endings_close(f.db, &ending), DB_OK);
+    cr_assert_eq(policy_grants_insert(f.db, &grant), DB_OK);
+    cr_assert_eq(policy_names_move(f.db, &name), DB_OK);
+}
+
 static void open_full(void)
 {
     fixture_open(&f, &db_driver_sqlite);
@@ -125,9 +143,12 @@ static void open_full(void)
     store_checkpoint();
     store_release();
     cr_assert_eq(db_transact(f.db, store_aggregation, NULL), DB_OK);
+    store_names();
     /* The triggers and keys that stop our own SQL do not stop a disk. */
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER answers_fixed"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER q_releases_end_once"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER endings_fixed"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER policy_names_fixed"), DB_OK);
     cr_assert_eq(db_run(f.db, "PRAGMA foreign_keys=OFF", NULL, 0, NULL, NULL), DB_OK);
 }
 
@@ -150,7 +171,10 @@ static enum db_status read_as_served(const struct table *table)
         struct answer_row answer;
         struct policy_row policy;
         struct teacher_row teacher;
+        struct ending ending;
+        struct policy_name_row name;
     } row;
+    bool allowed;
     struct q_release_row release = {.terms = NULL};
     enum db_status status = DB_NONE;
     void *bytes = NULL;
@@ -175,6 +199,12 @@ static enum db_status read_as_served(const struct table *table)
         status = q_releases_sealed(f.db, "qre_a", &bytes, &size);
     else if (table == &aggregation_parameters_table)
         status = aggregations_parameters(f.db, "agg_a", &bytes, &size);
+    else if (table == &endings_table)
+        status = endings_find(f.db, "pol_a", &row.ending);
+    else if (table == &policy_names_table)
+        status = policy_names_find(f.db, "cli_s", "best@current", &row.name);
+    else if (table == &policy_grants_table)
+        status = policy_grants_allow(f.db, "pol_a", "cli_r", &allowed);
     free(bytes);
     q_release_row_done(&release);
     return status;
@@ -229,10 +259,16 @@ static enum db_status write_value(const struct table *table, const char *column,
 
 static void expect_named(const struct table *table, bool names_key)
 {
-    static const char *const names[][2] = {
-        {"answers", "cli_a key-a"},         {"policies", "pol_a"},    {"teachers", "tch_a"},
-        {"expert_policies", "ds_a 0"},      {"checkpoints", "job_a"}, {"q_releases", "qre_a"},
-        {"aggregation_parameters", "agg_a"}};
+    static const char *const names[][2] = {{"answers", "cli_a key-a"},
+                                           {"policies", "pol_a"},
+                                           {"teachers", "tch_a"},
+                                           {"expert_policies", "ds_a 0"},
+                                           {"checkpoints", "job_a"},
+                                           {"q_releases", "qre_a"},
+                                           {"aggregation_parameters", "agg_a"},
+                                           {"endings", "pol_a"},
+                                           {"policy_names", "cli_s best?current"},
+                                           {"policy_grants", "pol_a cli_r"}};
     char wanted[64];
     const char *damage = db_damage(f.db);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -319,6 +355,46 @@ Test(digest, a_row_in_anothers_place_is_an_error, .init = open_full, .fini = clo
     cr_assert_eq(fixture_sql(f.db, "UPDATE policies SET digest = bytes_digest"), DB_OK);
     struct policy_row policy;
     cr_expect_eq(policies_find(f.db, "pol_a", &policy), DB_FAILED);
+}
+
+static bool count_name(void *context, const struct policy_name_row *row)
+{
+    (void)row;
+    ++*(unsigned *)context;
+    return true;
+}
+
+/* A name has one digest for each of its revisions. */
+Test(digest, names_of_a_version_without_digests_get_them, .init = open_full, .fini = close_full)
+{
+    const struct policy_name_row moved = {
+        .owner = "cli_s", .name = "best@current", .revision = 2, .policy = "pol_a", .client = "c"};
+    char error[DB_ERROR_SIZE];
+    unsigned count = 0;
+    cr_assert_eq(policy_names_move(f.db, &moved), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "UPDATE policy_names SET digest = x''"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "UPDATE policy_grants SET digest = x''"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "UPDATE endings SET digest = x''"), DB_OK);
+    cr_expect_eq(read_as_served(&policy_names_table), DB_FAILED);
+    cr_assert_eq(digests_begin_names(f.db, error), DB_OK);
+    cr_expect_eq(policy_names_moves(f.db, "cli_s", "best@current", count_name, &count), DB_OK);
+    cr_expect_eq(count, 2);
+    cr_expect_eq(read_as_served(&policy_names_table), DB_OK);
+    cr_expect_eq(read_as_served(&policy_grants_table), DB_OK);
+    cr_expect_eq(read_as_served(&endings_table), DB_OK);
+}
+
+/* A deletion keeps who closed it and when. */
+Test(digest, what_was_closed_and_is_deleted_gets_a_new_digest, .init = open_full,
+     .fini = close_full)
+{
+    const struct ending deletion = {.resource = "pol_a", .client = "cli_t", .deleted_ms = 90};
+    struct ending ending;
+    cr_assert_eq(endings_delete(f.db, &deletion), DB_OK);
+    cr_assert_eq(endings_find(f.db, "pol_a", &ending), DB_OK);
+    cr_expect_str_eq(ending.client, "cli_s");
+    cr_expect(ending.closed_ms == 6 && ending.deleted_ms == 90);
+    cr_expect_eq(endings_delete(f.db, &deletion), DB_NONE);
 }
 
 static enum db_status give_new_payer(struct db *db, void *context)
