@@ -68,8 +68,13 @@ static void add_ours(struct panel *p, const struct results *all, uint32_t expert
     p->plot.line_count++;
 }
 
-static void add_theirs(struct panel *p, const char *world, const char *algorithm, bool best)
+/* The published figures, whose number of experts is named where ours is another. */
+static void add_theirs(struct panel *p, uint32_t experts, const char *world, const char *algorithm,
+                       bool best)
 {
+    static const char *const labels[2][2] = {
+        {"published, DP-SGD", "published, best"},
+        {"published, DP-SGD (3,000)", "published, best (3,000)"}};
     size_t line = p->plot.line_count;
     bool any = false;
     if (line == PLOT_LINES)
@@ -83,7 +88,7 @@ static void add_theirs(struct panel *p, const char *world, const char *algorithm
     }
     if (!any)
         return;
-    p->lines[line] = (struct plot_line){.label = best ? "published, best" : "published, DP-SGD",
+    p->lines[line] = (struct plot_line){.label = labels[experts != SHOWN_PUBLISHED_EXPERTS][best],
                                         .points = p->points[line],
                                         .count = SHOWN_EPSILONS,
                                         .dashed = true};
@@ -137,8 +142,8 @@ static bool make_panel(struct panel *p, const struct results *all, uint32_t expe
     for (int m = 1; m < SHOWN_METHODS; m++)
         add_ours(p, all, experts, world, algorithms[algorithm], m, seeds);
     bool any = p->plot.line_count > 0;
-    add_theirs(p, world, algorithms[algorithm], false);
-    add_theirs(p, world, algorithms[algorithm], true);
+    add_theirs(p, experts, world, algorithms[algorithm], false);
+    add_theirs(p, experts, world, algorithms[algorithm], true);
     put_axis(p);
     put_ticks(p);
     return any;

@@ -17,7 +17,8 @@ struct shown_published {
     const char *world, *algorithm;
     double epsilon, best, dpsgd;
 };
-#define SHOWN_PUBLISHED 7
+#define SHOWN_PUBLISHED         7
+#define SHOWN_PUBLISHED_EXPERTS 3000
 extern const struct shown_published shown_published[SHOWN_PUBLISHED];
 
 /* The one of these, or NULL. */

@@ -260,8 +260,8 @@ static bool sweep_sizes(FILE *out, const struct results *all, const char *world,
         }
     }
     fprintf(out, "\n![%s](offline-experts-%s.svg)\n", world, world);
-    return known == 0 || sweep_write_plot(directory, "experts", world, "experts", ticks, SIZES,
-                                          panels, ALGORITHMS * EPSILONS);
+    return known == 0 || sweep_write_plot(directory, "experts", world, "number of experts", ticks,
+                                          SIZES, panels, ALGORITHMS * EPSILONS);
 }
 
 bool sweeps_write(FILE *out, const struct results *all, const char *directory)
