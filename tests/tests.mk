@@ -151,6 +151,12 @@ $(OUT)/test_oracle: tests/tests.mk
 	  $(if $(filter asan tsan,$(VARIANT)),100,1000) > $@
 	@chmod +x $@
 
+# The client in Python against a server process. The server is sanitized elsewhere.
+$(OUT)/test_python: tests/tests.mk
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec /usr/bin/python3 tests/python/run.py "$$@"\n' > $@
+	@chmod +x $@
+
 # All kept inputs of all fuzzers; with FUZZ_SECONDS, new ones for so long each (fuzz/fuzz.mk).
 $(OUT)/test_fuzz: tests/tests.mk
 	@mkdir -p $(@D)
@@ -160,7 +166,7 @@ $(OUT)/test_fuzz: tests/tests.mk
 # Sanitizers stand in for the same functions of libc as test_system.
 # No room that these link starts a thread, so ThreadSanitizer could find nothing in them, at thirty times their time.
 ONE_THREAD := statistical noninterference faults simulator oracle
-TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(filter-out $(if $(filter tsan,$(VARIANT)),$(ONE_THREAD)) $(if $(filter asan tsan,$(VARIANT)),system),$(UNIT_TESTS) simulator statistical http crash system $(if $(filter release,$(VARIANT)),fuzz) oracle))
+TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(filter-out $(if $(filter tsan,$(VARIANT)),$(ONE_THREAD)) $(if $(filter asan tsan,$(VARIANT)),system python),$(UNIT_TESTS) simulator statistical http crash system python $(if $(filter release,$(VARIANT)),fuzz) oracle))
 
 test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/failing_system.so $(OUT)/tacet $(OUT)/tacet-import-hdf5
 

@@ -1,0 +1,132 @@
+"""The verbs against a real server."""
+import io
+import json
+import threading
+import unittest
+
+from service import DESCRIPTION, service, tacet, walks
+from tacet.notebook import Progress
+
+
+class Verbs(unittest.TestCase):
+    def test_a_job_is_waited_for_with_progress(self):
+        bar, shown = Progress(io.StringIO()), service().job
+        bar.show(shown.document)
+        self.assertIn("succeeded", bar.stream.getvalue())
+        self.assertIn("100 %", bar.stream.getvalue())
+        self.assertEqual(shown["state"], "succeeded")
+        self.assertGreater(shown["privacy"]["spent"]["epsilon"], 1)
+
+    def test_a_policy_acts_in_one_state_and_in_many(self):
+        policy = service().job.policy
+        self.assertIn(policy.act([0.5, 0.1]), (0, 1))
+        self.assertEqual(len(policy.act([[0.5, 0.1], [-0.5, 0.1]])), 2)
+
+    def test_the_same_key_is_the_same_job(self):
+        steward, data = service().steward, service().data
+        wish = dict(epsilon=1, delta=1e-6, privacy={"force": True}, parameters={"steps": 5}, mechanism="dpsgd", key="once")
+        first, second = data.train("cql", **wish), data.train("cql", **wish)
+        self.assertEqual(first.id, second.id)
+        self.assertIn(first.id, [job.id for job in steward.jobs()])
+        first.wait()
+
+    def test_a_failed_estimate_says_so_and_costs_nothing(self):
+        said = service().data.estimate("cql", epsilon=5, delta=1e-5, mechanism="dpsgd")
+        self.assertIn(said["feasible"], (True, False))
+        self.assertIn("epsilon", said["cost"])
+        self.assertTrue(service().data.advise(5, 1e-5))
+
+    def test_a_teacher_answers_until_the_budget_is_gone(self):
+        s = service()
+        teacher = s.job.policy.teach({"name": "gaussian_simplex", "sigma": 0.2, "temperature": 20}, epsilon=8, delta=1e-5,
+                                     radius=0.001, client_budget={"epsilon": 1, "delta": 1e-5})
+        pupil = s.student.teacher(teacher.id)
+        answer = pupil.ask([0.1, 0.0], key="first")
+        self.assertAlmostEqual(sum(answer.probabilities), 1, places=3)
+        self.assertEqual(pupil.ask([0.1, 0.0], key="first"), answer)
+        self.assertEqual(len(pupil.ask([[0.1, 0.0], [0.2, 0.0]]).probabilities), 2)
+        with self.assertRaises(tacet.BudgetExhausted) as caught:
+            while True:
+                pupil.ask([[0.1, 0.0]] * 1000)
+        refusal = caught.exception
+        self.assertLess(refusal.accounts[0]["available"]["epsilon"], refusal.accounts[0]["needed"]["epsilon"])
+        self.assertEqual(refusal.violated[0]["limit"]["epsilon"], 1)
+        self.assertIn("largest request that would be paid", str(refusal))
+        self.assertIn("states", refusal.largest)
+        self.assertEqual(refusal.ask["method"], "POST")
+        pupil.ask([[0.1, 0.0]] * refusal.largest["states"])
+
+    def test_a_spent_dataset_refuses_a_job_with_the_numbers(self):
+        data = service().steward.create_dataset("poor", epsilon=1, delta=1e-6, nominal_experts=60, description=DESCRIPTION,
+                                                discount=0.9, max_episode_steps=20).upload(walks(2)).seal()
+        with self.assertRaises(tacet.BudgetExhausted) as caught:
+            data.train("cql", epsilon=2, delta=1e-6, privacy={"force": True}, mechanism="dpsgd", parameters={"steps": 5})
+        self.assertEqual(caught.exception.accounts[0]["kind"], "dataset")
+        self.assertIn("epsilon 1", data.remaining())
+
+    def test_the_ledger_lists_verifies_and_shows_itself(self):
+        service().job
+        ledger = service().steward.ledger()
+        account = service().data.budget()["account"]
+        self.assertIn(account, [a["account"] for a in ledger])
+        self.assertIn("hold", [e["kind"] for e in ledger.entries(account)])
+        self.assertTrue(ledger.verify()["ok"])
+        self.assertIn(account, repr(ledger))
+
+    def test_what_notebooks_show_is_escaped(self):
+        name = "<script>alert(1)</script>"
+        data = service().steward.create_dataset(name, epsilon=1, delta=1e-6, environment="cartpole")
+        for shown in (data._repr_html_(), service().steward.ledger()._repr_html_()):
+            self.assertNotIn("<script>", shown)
+            self.assertIn("&lt;script&gt;", shown)
+
+    def test_a_faulty_upload_names_the_line_and_stores_nothing(self):
+        data = service().steward.create_dataset("faulty", epsilon=1, delta=1e-6, environment="cartpole")
+        with self.assertRaises(tacet.Validation) as caught:
+            data.upload([e.document() for e in walks(1)])
+        self.assertIn("line 1", str(caught.exception))
+        self.assertEqual(data.refresh()["trajectories"], 0)
+
+    def test_a_failed_job_raises_its_problem_and_a_cancelled_one_says_so(self):
+        failed = tacet.Job(service().steward, {"id": "job_1", "state": "failed"})
+        failed._read = lambda: {"id": "job_1", "state": "failed", "error": {"type": "/problems/training-failed", "detail": "x"}}
+        with self.assertRaises(tacet.TrainingFailed):
+            failed.wait()
+        failed._read = lambda: {"id": "job_1", "state": "cancelled"}
+        with self.assertRaises(tacet.JobCancelled):
+            failed.wait()
+
+    def test_threads_share_a_client(self):
+        found = []
+        threads = [threading.Thread(target=lambda: found.append(service().steward.api.get_client("me")["name"])) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, ["stella"] * 4)
+
+    def test_a_gymnasium_environment_is_a_world_by_one_line(self):
+        played = service().steward.evaluate(service().job.policy, {"name": "walk", "parameters": {"stride": 0.2}}, episodes=5)
+        self.assertEqual(played.wait()["evaluation"]["episodes"], 5)
+
+
+class Tokens(unittest.TestCase):
+    """A token appears in no repr, no exception and no answer that is shown."""
+
+    def test_no_repr_and_no_exception_shows_a_token(self):
+        s = service()
+        token, shown = str(s.steward_token), []
+        for thing in (s.steward, s.steward.transport, s.steward.api, s.data, s.job, s.steward_token):
+            shown += [repr(thing), repr(vars(thing)) if hasattr(thing, "__dict__") else ""]
+        made = s.admin.api.create_client({"name": "carol", "role": "student"})
+        self.assertTrue(made["token"].startswith("tct_"))
+        shown.append(repr(made))
+        for call in (lambda: tacet.connect(s.url, token + "\n\rX: y"), lambda: tacet.connect("http://a:b@c", token),
+                     lambda: tacet.connect(s.url, token[:-3] + ("xyz" if token[-3:] != "xyz" else "abc")), lambda: s.steward.api.list_clients()):
+            with self.assertRaises((ValueError, tacet.Problem)) as caught:
+                call()
+            shown += [str(caught.exception), repr(caught.exception)]
+        for text in shown:
+            self.assertNotIn(token[-20:], text)
+            self.assertNotIn(made["token"][-20:], text)
+        self.assertEqual(json.loads(json.dumps({"t": s.steward_token}))["t"], token)
