@@ -9,16 +9,17 @@
 
 The core needs Python's standard library alone. docs/python.md is the manual.
 """
-from . import errors
+from . import errors, formats
 from .api import Api
 from .client import Client, connect
 from .dataset import Dataset
 from .episodes import Episode, Recorder
 from .errors import *  # noqa: F401,F403
+from .formats import *  # noqa: F401,F403
 from .resources import Answer, Job, Ledger, Policy, Teacher
 from .transport import Secret, fresh_key
 from .world import world
 
-__version__ = "1.0.0"
+__version__ = "0.1.0"
 __all__ = ["Answer", "Api", "Client", "Dataset", "Episode", "Job", "Ledger", "Policy", "Recorder", "Secret", "Teacher",
-           "connect", "fresh_key", "world"] + errors.__all__
+           "connect", "fresh_key", "world"] + errors.__all__ + formats.__all__

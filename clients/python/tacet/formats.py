@@ -1,0 +1,245 @@
+"""Readers and writers of what researchers have: HDF5 (D4RL, Minari, d3rlpy), NPZ, tables, episode objects.
+
+A reader must be told who the expert of an episode is, because that is the unit that privacy protects:
+
+    experts_by="collector"     an array with one number or text for each step (Minari: an attribute of the group;
+                               objects: an attribute, or a function of the episode)
+    episodes_per_expert=10     each expert has 10 episodes in a row
+    expert_per_episode=True    each episode has an expert of its own
+
+Where the data do not hold the state after the last action, it must also be told which rule to apply:
+``last_state="repeat"``, ``"drop"`` or ``"repeat_or_drop"`` (docs/own-data.md).
+"""
+from __future__ import annotations
+
+import csv
+import importlib
+import os
+from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
+
+from .episodes import Episode, finish
+
+__all__ = ["read_csv", "read_episodes", "read_hdf5", "read_npz", "to_d3rlpy", "write_csv", "write_hdf5", "write_npz"]
+
+Path = Union[str, "os.PathLike[str]"]
+By = Union[None, str, Callable[[Any], Any]]
+
+
+def _needs(module: str, what: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise ImportError(f"{what} needs {module}: pip install {module}") from None
+
+
+class _Naming:
+    """Says which expert an episode belongs to."""
+
+    def __init__(self, by: By, per_expert: Optional[int], per_episode: bool) -> None:
+        if (by is not None) + (per_expert is not None) + bool(per_episode) != 1:
+            raise ValueError("Say who the expert of an episode is, by exactly one of experts_by, episodes_per_expert and "
+                             "expert_per_episode. Privacy protects one expert with all its episodes.")
+        self.by, self.every = by, 1 if per_episode else per_expert
+
+    def name(self, index: int, key: Any) -> str:
+        """The name of episode INDEX; KEY is what experts_by found."""
+        if self.every:
+            return f"e{index // self.every}"
+        return key.decode() if isinstance(key, bytes) else str(key)
+
+
+def _episode(name: str, states: Any, actions: Any, rewards: Any, terminated: Any, last_state: Optional[str]) -> Optional[Episode]:
+    states, actions, rewards = list(states), list(actions), list(rewards)
+    if len(states) == len(actions):
+        return finish(name, states, actions, rewards, bool(terminated), last_state)
+    return Episode(name, states, actions, rewards, bool(terminated), not terminated)
+
+
+def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str]) -> list[Episode]:
+    """Arrays of D4RL's form. An episode ends where terminals or timeouts is 1, and at the end of the arrays."""
+    missing = [name for name in ("observations", "actions", "rewards", "terminals") if name not in arrays]
+    if missing:
+        raise ValueError(f"The file has no array {', '.join(missing)}. It has {', '.join(sorted(arrays)) or 'none'}.")
+    keys = None
+    if naming.by is not None:
+        if naming.by not in arrays:
+            raise ValueError(f"The file has no array {naming.by!r} that names experts. It has {', '.join(sorted(arrays))}.")
+        keys = arrays[naming.by]
+    states, actions, rewards, ends = (arrays[n] for n in ("observations", "actions", "rewards", "terminals"))
+    steps = len(actions)
+    others = [arrays[n] for n in ("timeouts", "episode_terminals") if n in arrays]
+    following = arrays.get("next_observations")
+    for name in ("observations", "rewards", "terminals", "timeouts", "episode_terminals", "next_observations"):
+        if name in arrays and len(arrays[name]) != steps:
+            raise ValueError(f"The array {name} has {len(arrays[name])} rows, and actions has {steps}.")
+    found, first = [], 0
+    for at in range(steps):
+        if not (ends[at] or any(o[at] for o in others) or at == steps - 1):
+            continue
+        part = slice(first, at + 1)
+        if keys is not None and any(key != keys[first] for key in keys[part]):
+            raise ValueError(f"The array {naming.by} names two experts in one episode, which begins at step {first}.")
+        rows = list(states[part]) + ([following[at]] if following is not None else [])
+        name = naming.name(len(found), None if keys is None else keys[first])
+        found.append(_episode(name, rows, actions[part], rewards[part], ends[at], last_state))
+        first = at + 1
+    return [episode for episode in found if episode]
+
+
+def _minari(file: Any, naming: _Naming) -> Iterator[Episode]:
+    groups = sorted((name for name in file if name.startswith("episode_")), key=lambda n: int(n.rsplit("_", 1)[1]))
+    for index, name in enumerate(groups):
+        group = file[name]
+        if not hasattr(group["observations"], "shape"):
+            raise ValueError("The observations are a dictionary. Make one row of numbers of each first.")
+        key = group.attrs[naming.by] if naming.by is not None else None
+        yield _episode(naming.name(index, key), group["observations"][()], group["actions"][()], group["rewards"][()],
+                       group["terminations"][-1], None)  # type: ignore[misc]
+
+
+def _d3rlpy_file(file: Any, naming: _Naming, last_state: Optional[str]) -> Iterator[Optional[Episode]]:
+    if naming.by is not None:
+        raise ValueError("A file of d3rlpy names no experts: use episodes_per_expert or expert_per_episode.")
+    index = 0
+    while f"observations_{index}" in file:
+        part = {n: file[f"{n}_{index}"][()] for n in ("observations", "actions", "rewards", "terminated")}
+        yield _episode(naming.name(index, None), part["observations"], part["actions"], part["rewards"].reshape(-1),
+                       part["terminated"], last_state)
+        index += 1
+
+
+def read_hdf5(path: Path, *, experts_by: Optional[str] = None, episodes_per_expert: Optional[int] = None,
+              expert_per_episode: bool = False, last_state: Optional[str] = None) -> list[Episode]:
+    """Episodes of an HDF5 file of D4RL, Minari or d3rlpy; which of them is seen from the file. It needs h5py."""
+    naming = _Naming(experts_by, episodes_per_expert, expert_per_episode)
+    with _needs("h5py", "Reading HDF5").File(path, "r") as file:
+        if any(name.startswith("episode_") and hasattr(file[name], "attrs") and "actions" in file[name]
+               for name in file if not hasattr(file[name], "shape")):
+            return list(_minari(file, naming))
+        if "observations_0" in file:
+            return [episode for episode in _d3rlpy_file(file, naming, last_state) if episode]
+        return _flat({name: file[name][()] for name in file if hasattr(file[name], "shape") and file[name].shape},
+                     naming, last_state)
+
+
+def read_npz(path: Path, *, experts_by: Optional[str] = None, episodes_per_expert: Optional[int] = None,
+             expert_per_episode: bool = False, last_state: Optional[str] = None) -> list[Episode]:
+    """Episodes of an NPZ file with D4RL's arrays. It needs numpy."""
+    naming = _Naming(experts_by, episodes_per_expert, expert_per_episode)
+    with _needs("numpy", "Reading NPZ").load(path, allow_pickle=False) as file:
+        return _flat({name: file[name] for name in file.files}, naming, last_state)
+
+
+def read_episodes(source: Any, *, experts_by: By = None, episodes_per_expert: Optional[int] = None,
+                  expert_per_episode: bool = False, last_state: Optional[str] = None) -> list[Episode]:
+    """Episodes of a Minari dataset, of d3rlpy's MDPDataset, or of a list of their episodes."""
+    naming = _Naming(experts_by, episodes_per_expert, expert_per_episode)
+    objects = source.iterate_episodes() if hasattr(source, "iterate_episodes") else getattr(source, "episodes", source)
+    found = []
+    for index, one in enumerate(objects):
+        by = naming.by
+        key = None if by is None else by(one) if callable(by) else getattr(one, by)
+        ended = next((getattr(one, n) for n in ("terminated", "terminal", "terminations") if hasattr(one, n)), None)
+        if ended is None:
+            raise ValueError("An episode has neither terminated, terminal nor terminations.")
+        ended = ended[-1] if hasattr(ended, "__len__") else ended
+        rewards = [row[0] if hasattr(row, "__len__") else row for row in one.rewards]
+        found.append(_episode(naming.name(index, key), one.observations, one.actions, rewards, ended, last_state))
+    return [episode for episode in found if episode]
+
+
+def read_csv(table: Any, *, expert: str = "expert", episode: str = "episode", states: Optional[Sequence[str]] = None,
+             action: str = "action", reward: str = "reward", terminated: str = "terminated",
+             last_state: str = "own_row") -> list[Episode]:
+    """Episodes of a CSV file, or of a data frame, with one row for each step. The arguments name columns.
+
+    ``states``: by default the columns that begin with ``state_``. ``last_state="own_row"``: an episode ends with a
+    row without action and reward. An episode that did not terminate is truncated. For a table with units, categories
+    or missing values upload the file itself to a dataset with a description.
+    """
+    if isinstance(table, (str, os.PathLike)):
+        with open(table, newline="", encoding="utf-8-sig") as file:
+            rows: list[Mapping[str, Any]] = list(csv.DictReader(file))
+    else:
+        rows = table.to_dict("records") if hasattr(table, "to_dict") else list(table)
+    if not rows:
+        return []
+    states = list(states or (name for name in rows[0] if str(name).startswith("state_")))
+    missing = [n for n in (expert, episode, action, reward, terminated, *states) if n not in rows[0]]
+    if missing or not states:
+        raise ValueError(f"The table has no column {', '.join(missing) or 'state_...'}. It has {', '.join(map(str, rows[0]))}.")
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((str(row[expert]), str(row[episode])), []).append(row)
+    found = []
+    for (name, _), steps in groups.items():
+        seen = [[_number(row[n]) for n in states] for row in steps]
+        ended = any(_is_true(row[terminated]) for row in steps)
+        if last_state == "own_row":
+            if not _is_empty(steps[-1][action]):
+                raise ValueError(f"An episode of expert {name} does not end with a row without action. If the table has "
+                                 "no such rows, name a rule: last_state='repeat', 'drop' or 'repeat_or_drop'.")
+            steps = steps[:-1]
+        found.append(_episode(name, seen, [_number(row[action]) for row in steps], [_number(row[reward]) for row in steps],
+                              ended, None if last_state == "own_row" else last_state))
+    return [one for one in found if one]
+
+
+def _number(cell: Any) -> float:
+    if _is_empty(cell):
+        raise ValueError("A cell that needs a number is empty. To fill in missing values, upload the file itself to a dataset "
+                         "with a description (docs/own-data.md).")
+    return float(cell)
+
+
+def _is_empty(cell: Any) -> bool:
+    return cell is None or cell != cell or str(cell).strip().lower() in ("", "na", "nan", "null")
+
+
+def _is_true(cell: Any) -> bool:
+    return not _is_empty(cell) and str(cell).strip().lower() in ("1", "1.0", "true", "yes")
+
+
+def _arrays(episodes: Iterable[Episode]) -> dict[str, Any]:
+    numpy = _needs("numpy", "Writing arrays")
+    kept = list(episodes)
+    last = [at == len(e) - 1 for e in kept for at in range(len(e))]
+    ended = [e.terminated for e in kept for _ in range(len(e))]
+    return {"observations": numpy.array([s for e in kept for s in e.states[:-1]], "f4"),
+            "next_observations": numpy.array([s for e in kept for s in e.states[1:]], "f4"),
+            "actions": numpy.array([a for e in kept for a in e.actions]),
+            "rewards": numpy.array([r for e in kept for r in e.rewards]),
+            "terminals": numpy.logical_and(last, ended),
+            "timeouts": numpy.logical_and(last, numpy.logical_not(ended)),
+            "experts": numpy.array([e.expert.encode() for e in kept for _ in range(len(e))])}
+
+
+def write_npz(path: Path, episodes: Iterable[Episode]) -> None:
+    """D4RL's arrays with next_observations, and ``experts``, as NPZ. It needs numpy."""
+    _needs("numpy", "Writing NPZ").savez_compressed(path, **_arrays(episodes))
+
+
+def write_hdf5(path: Path, episodes: Iterable[Episode]) -> None:
+    """D4RL's arrays with next_observations, and ``experts``, as HDF5. It needs h5py."""
+    with _needs("h5py", "Writing HDF5").File(path, "w") as file:
+        for name, array in _arrays(episodes).items():
+            file.create_dataset(name, data=array)
+
+
+def write_csv(path: Path, episodes: Iterable[Episode]) -> None:
+    """A table that ``read_csv`` reads with its default names."""
+    kept = list(episodes)
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["expert", "episode", *(f"state_{i}" for i in range(len(kept[0].states[0]))), "action", "reward", "terminated"])
+        for number, one in enumerate(kept):
+            for state, action, reward in zip(one.states, one.actions, one.rewards):
+                out.writerow([one.expert, number, *state, action, reward, 0])
+            out.writerow([one.expert, number, *one.states[-1], "", "", int(one.terminated)])
+
+
+def to_d3rlpy(episodes: Iterable[Episode]) -> Any:
+    """d3rlpy's MDPDataset, which does not keep the state after the last action. It needs d3rlpy."""
+    made, arrays = _needs("d3rlpy.dataset", "This").MDPDataset, _arrays(episodes)
+    return made(observations=arrays["observations"], actions=arrays["actions"], rewards=arrays["rewards"],
+                terminals=arrays["terminals"], timeouts=arrays["timeouts"])

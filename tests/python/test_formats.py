@@ -1,0 +1,182 @@
+"""Importers and exporters: what comes out is what went in, and nothing is guessed."""
+import importlib
+import pathlib
+import sys
+import tempfile
+import types
+import unittest
+from unittest import mock
+
+import h5py
+import numpy as np
+
+from service import service, tacet, walks
+from walk import Walk
+
+
+def flat(**changed):
+    """Two episodes of three and two steps; the first terminates."""
+    arrays = {"observations": np.arange(10.0).reshape(5, 2), "actions": np.array([0, 1, 0, 1, 1]),
+              "rewards": np.arange(5.0), "terminals": np.array([0, 0, 1, 0, 0]), "who": np.array(["a", "a", "a", "b", "b"])}
+    return {name: array for name, array in {**arrays, **changed}.items() if array is not None}
+
+
+class Formats(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def npz(self, **changed):
+        np.savez(self.folder / "a.npz", **flat(**changed))
+        return self.folder / "a.npz"
+
+    def hdf5(self, fill):
+        with h5py.File(self.folder / "a.hdf5", "w") as file:
+            fill(file)
+        return self.folder / "a.hdf5"
+
+    def test_what_is_written_is_read_again(self):
+        episodes = list(walks(4))
+        for kind, by in (("npz", "experts"), ("hdf5", "experts"), ("csv", None)):
+            path = self.folder / f"walks.{kind}"
+            getattr(tacet, f"write_{kind}")(path, episodes)
+            read = getattr(tacet, f"read_{kind}")(path, **({"experts_by": by} if by else {}))
+            self.assertEqual([e.expert for e in read], [e.expert for e in episodes], kind)
+            for one, other in zip(read, episodes):
+                self.assertEqual(one.actions, other.actions)
+                np.testing.assert_allclose(one.states, other.states, rtol=1e-6)
+                np.testing.assert_allclose(one.rewards, other.rewards)
+                self.assertEqual((one.terminated, one.truncated), (other.terminated, other.truncated))
+
+    def test_flat_arrays_without_last_states_get_the_rule_that_the_user_names(self):
+        path = self.npz()
+        first, second = tacet.read_npz(path, experts_by="who", last_state="repeat_or_drop")
+        self.assertEqual((first.states[-1], len(first), first.terminated, first.expert), ([4.0, 5.0], 3, True, "a"))
+        self.assertEqual((second.states, second.actions, second.truncated), ([[6.0, 7.0], [8.0, 9.0]], [1], True))
+        dropped = tacet.read_npz(path, experts_by="who", last_state="drop")
+        self.assertEqual([(len(e), e.truncated) for e in dropped], [(2, True), (1, True)])
+        with self.assertRaisesRegex(ValueError, "last_state='repeat'"):
+            tacet.read_npz(path, experts_by="who")
+        with self.assertRaisesRegex(ValueError, "may not be repeated"):
+            tacet.read_npz(path, experts_by="who", last_state="repeat")
+
+    def test_next_observations_are_the_last_states(self):
+        path = self.npz(next_observations=np.arange(10.0).reshape(5, 2) + 2, timeouts=np.array([0, 0, 0, 0, 1]))
+        first, second = tacet.read_npz(path, episodes_per_expert=2)
+        self.assertEqual((first.states[-1], second.states[-1]), ([6.0, 7.0], [10.0, 11.0]))
+        self.assertEqual([first.expert, second.expert], ["e0", "e0"])
+
+    def test_nobody_guesses_who_the_expert_is(self):
+        for wrong in ({}, {"experts_by": "who", "expert_per_episode": True}):
+            with self.assertRaisesRegex(ValueError, "exactly one of experts_by"):
+                tacet.read_npz(self.npz(), **wrong)
+        with self.assertRaisesRegex(ValueError, "two experts in one episode"):
+            tacet.read_npz(self.npz(who=np.arange(5)), experts_by="who", last_state="drop")
+        with self.assertRaisesRegex(ValueError, "no array 'nobody'"):
+            tacet.read_npz(self.npz(), experts_by="nobody", last_state="drop")
+
+    def test_faulty_arrays_are_told(self):
+        for wrong, words in (({"rewards": None}, "no array rewards"), ({"rewards": np.zeros(3)}, "has 3 rows"),
+                             ({"actions": np.zeros((5, 2))}, "whole numbers"), ({"actions": np.ones(5) / 2}, "whole numbers")):
+            with self.assertRaisesRegex(ValueError, words):
+                tacet.read_npz(self.npz(**wrong), experts_by="who", last_state="drop")
+
+    def test_minari_is_read_from_its_file_and_its_objects(self):
+        def fill(file):
+            for i in (10, 9):
+                group = file.create_group(f"episode_{i}")
+                group.attrs["seed"] = i
+                group.create_dataset("observations", data=np.full((4, 2), i))
+                group.create_dataset("actions", data=[0, 1, 0])
+                group.create_dataset("rewards", data=[1.0, 2, 3])
+                group.create_dataset("terminations", data=[False, False, i == 9])
+                group.create_dataset("truncations", data=[False, False, i == 10])
+        read = tacet.read_hdf5(self.hdf5(fill), experts_by="seed")
+        self.assertEqual([(e.expert, len(e), e.terminated) for e in read], [("9", 3, True), ("10", 3, False)])
+        one = types.SimpleNamespace(id=3, observations=np.zeros((4, 2)), actions=np.array([0, 1, 0]), rewards=np.ones(3),
+                                    terminations=np.array([False, False, True]))
+        source = types.SimpleNamespace(iterate_episodes=lambda: [one])
+        self.assertEqual(tacet.read_episodes(source, experts_by=lambda e: f"x{e.id}")[0].expert, "x3")
+
+    def test_d3rlpy_is_read_from_its_files_and_its_objects(self):
+        old = {k: v for k, v in flat().items() if k != "who"}
+        old["episode_terminals"] = np.array([0, 0, 1, 0, 1])
+        path = self.hdf5(lambda file: [file.create_dataset(n, data=a) for n, a in old.items()] + [file.create_dataset("version", data="1.0")])
+        self.assertEqual([len(e) for e in tacet.read_hdf5(path, expert_per_episode=True, last_state="repeat_or_drop")], [3, 1])
+
+        def fill(file):
+            for name, data in (("observations", np.zeros((3, 2))), ("actions", np.array([[0], [1], [0]])),
+                               ("rewards", np.ones((3, 1))), ("terminated", True)):
+                file.create_dataset(f"{name}_0", data=data)
+        self.assertEqual(tacet.read_hdf5(self.hdf5(fill), expert_per_episode=True, last_state="repeat")[0].rewards, [1.0] * 3)
+        one = types.SimpleNamespace(observations=np.zeros((3, 2)), actions=np.array([[0], [1], [0]]), rewards=np.ones((3, 1)),
+                                    terminated=False)
+        read = tacet.read_episodes(types.SimpleNamespace(episodes=[one]), expert_per_episode=True, last_state="drop")
+        self.assertEqual((read[0].actions, read[0].truncated), ([0, 1], True))
+
+    def test_d3rlpy_gets_its_own_arrays(self):
+        module = types.ModuleType("d3rlpy.dataset")
+        module.MDPDataset = dict
+        with mock.patch.dict(sys.modules, {"d3rlpy": types.ModuleType("d3rlpy"), "d3rlpy.dataset": module}):
+            made = tacet.to_d3rlpy(walks(2))
+        self.assertEqual((made["observations"].shape, made["timeouts"].sum()), ((48, 2), 4))
+
+    def test_a_data_frame_and_a_table_are_read(self):
+        rows = [{"who": "a", "stay": 1, "x": 0.5, "treat": 1, "gain": 2, "done": 0},
+                {"who": "a", "stay": 1, "x": 0.7, "treat": 0, "gain": 1, "done": 1}]
+        frame = types.SimpleNamespace(to_dict=lambda how: rows)
+        names = dict(expert="who", episode="stay", states=["x"], action="treat", reward="gain", terminated="done")
+        read = tacet.read_csv(frame, last_state="repeat", **names)[0]
+        self.assertEqual((read.states, read.actions, read.terminated), ([[0.5], [0.7], [0.7]], [1, 0], True))
+        with self.assertRaisesRegex(ValueError, "does not end with a row without action"):
+            tacet.read_csv(frame, **names)
+        with self.assertRaisesRegex(ValueError, "no column expert"):
+            tacet.read_csv(frame)
+
+    def test_a_missing_library_is_named(self):
+        with mock.patch.dict(sys.modules, {"h5py": None}), self.assertRaisesRegex(ImportError, "pip install h5py"):
+            tacet.read_hdf5("a.hdf5", expert_per_episode=True)
+
+    def test_the_core_needs_the_standard_library_alone(self):
+        hidden = {name: None for name in ("numpy", "h5py", "yaml", "pandas", "requests")}
+        ours = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "tacet"}
+        with mock.patch.dict(sys.modules, hidden):
+            for name in ours:
+                del sys.modules[name]
+            self.assertTrue(importlib.import_module("tacet").connect)
+
+    def test_a_step_loop_is_recorded(self):
+        env = tacet.Recorder(Walk(), expert="p1")
+        with mock.patch("builtins.print"):
+            for seed in (1, 2):
+                state, _ = env.reset(seed=seed)
+                for _ in range(5):
+                    state = env.step(int(state[0] < 0))[0]
+            env.expert = "p2"
+            env.reset(seed=3)
+            env.step(0)
+            env.reset(seed=4)
+        self.assertEqual([(e.expert, len(e), e.truncated) for e in env.episodes], [("p1", 5, True), ("p1", 5, True), ("p2", 1, True)])
+
+    def test_all_of_it_is_taken_by_the_service(self):
+        data = service().steward.create_dataset("forms", epsilon=1, delta=1e-6, state_dim=2, action_count=2, discount=0.9,
+                                                max_episode_steps=50)
+        tacet.write_hdf5(self.folder / "w.hdf5", walks(3))
+        data.upload(tacet.read_hdf5(self.folder / "w.hdf5", experts_by="experts"))
+        data.upload(tacet.read_npz(self.npz(), experts_by="who", last_state="repeat_or_drop"))
+        self.assertEqual(data.refresh()["trajectories"], 8)
+
+    def test_a_described_table_is_uploaded_as_it_is(self):
+        table = self.folder / "w.csv"
+        tacet.write_csv(table, walks(2))
+        described = {"row": "a step", "expert": "a walker", "actions": ["left", "right"],
+                     "features": [{"name": "state_0", "low": -2, "high": 2}, {"name": "state_1", "low": -2, "high": 2}],
+                     "table": {"expert": "expert", "episode": "episode", "action": "action", "reward": "reward",
+                               "terminated": "terminated", "last_state": "own_row"}}
+        data = service().steward.create_dataset("table", epsilon=1, delta=1e-6, description=described, discount=0.9,
+                                                max_episode_steps=50)
+        service().steward.upload(data.id, str(table))
+        self.assertEqual(data.refresh()["trajectories"], 4)
+        with self.assertRaisesRegex(ValueError, "must end in"):
+            data.upload("w.xlsx")

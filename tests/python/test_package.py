@@ -1,0 +1,94 @@
+"""The wheel, and the files of a policy in other people's libraries."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+import numpy as np
+import onnx
+import onnx.checker
+import onnx.numpy_helper
+
+from service import ROOT, service, tacet
+
+try:
+    from onnx.reference import ReferenceEvaluator  # onnx 1.13 and later
+except ImportError:
+    ReferenceEvaluator = None
+
+STATES = np.array([[0.5, 0.1], [-0.5, -0.1], [1.5, 0.0]], "f4")
+
+
+def interpret(model, states):
+    """The outputs of a model: by onnx's own interpreter where it has one, else by the operators' definitions."""
+    if ReferenceEvaluator:
+        return ReferenceEvaluator(model).run(None, {model.graph.input[0].name: states})[0]
+    values = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    values[model.graph.input[0].name] = states
+    for node in model.graph.node:
+        arguments = [values[name] for name in node.input]
+        options = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+        values[node.output[0]] = OPERATORS[node.op_type](*arguments, **options)
+    return values[model.graph.output[0].name]
+
+
+def gemm(a, b, c, alpha=1.0, beta=1.0, transA=0, transB=0):
+    return alpha * (a.T if transA else a) @ (b.T if transB else b) + beta * c
+
+
+OPERATORS = {"Gemm": gemm, "Relu": lambda x: np.maximum(x, 0), "Tanh": np.tanh}
+
+
+class Package(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_the_wheel_is_built_installed_and_used_without_a_network(self):
+        source = shutil.copytree(ROOT / "clients" / "python", self.folder / "source", ignore=shutil.ignore_patterns("__pycache__"))
+        pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-cache-dir", "--no-input"]
+        subprocess.run(pip + ["wheel", "--no-index", "--no-deps", "--no-build-isolation", "-w", self.folder, source], check=True)
+        wheel, = self.folder.glob("tacet_client-*.whl")
+        self.assertLess(wheel.stat().st_size, 100_000)
+        names = zipfile.ZipFile(wheel).namelist()
+        self.assertIn("tacet/py.typed", names)
+        modules = {p.name for p in (ROOT / "clients" / "python" / "tacet").glob("*.py")}
+        self.assertEqual({n[6:] for n in names if n.startswith("tacet/") and n.endswith(".py")}, modules)
+        target = self.folder / "installed"
+        subprocess.run(pip + ["install", "--no-index", "--no-deps", "--root-user-action=ignore", "--target", target, wheel], check=True)
+        said = subprocess.run(
+            [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(target)!r}); import os, tacet; "
+             "print(tacet.__version__, tacet.__file__, repr(tacet.connect()))"], cwd=self.folder, check=True, text=True,
+            stdout=subprocess.PIPE, env={"TACET_URL": service().url, "TACET_TOKEN": str(service().student_token)}).stdout
+        self.assertIn(str(target), said)
+        self.assertIn("<Client bob (student)", said)
+
+    def test_the_onnx_file_computes_in_another_interpreter_what_the_service_computes(self):
+        policy = service().job.policy
+        model = onnx.load(policy.save(self.folder / "policy.onnx"))
+        onnx.checker.check_model(model, full_check=True)
+        asked = service().steward.api.ask_policy(policy.id, {"states": STATES.tolist()})
+        found = interpret(model, STATES)
+        np.testing.assert_allclose(found, asked["values"], rtol=1e-5, atol=1e-6)
+        self.assertEqual(found.argmax(1).tolist(), asked["actions"])
+
+    def test_the_safetensors_file_has_the_numbers_of_the_json_file(self):
+        policy = service().job.policy
+        raw = policy.save(self.folder / "policy.safetensors").read_bytes()
+        size = int.from_bytes(raw[:8], "little")
+        head = json.loads(raw[8:8 + size])
+        head.pop("__metadata__", None)
+        numbers = sorted(x for t in head.values() for x in np.frombuffer(raw[8 + size:][slice(*t["data_offsets"])], "f4"))
+        layers = json.loads(policy.save(self.folder / "policy.json").read_text())["layers"]
+        wanted = sorted(np.float32(x) for layer in layers for row in layer["weight"] + [layer["bias"]] for x in row)
+        self.assertEqual(len(numbers), len(wanted))
+        np.testing.assert_array_equal(numbers, wanted)
+
+    def test_a_name_of_another_kind_is_refused(self):
+        with self.assertRaisesRegex(ValueError, ".onnx"):
+            service().job.policy.save(self.folder / "policy.pt")
