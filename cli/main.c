@@ -22,6 +22,8 @@ static const struct {
     {"epsilon", cli_epsilon, "say what a mechanism costs, or how much noise a budget asks for"},
     {"replay", cli_replay, "compare recorded episodes with our worlds"},
     {"audit", cli_audit, "attack the trainer and say what epsilon that proves"},
+    {"export", cli_export, "write what an auditor needs who has no access"},
+    {"verify", cli_verify, "check an export without access to the service"},
     {"help", main_help, "this list, or the help of the command named after it"},
     {"version", main_version, "print the version"},
 };

@@ -43,3 +43,11 @@ enum db_status certificate_any_find(struct db *db, const char *id, struct certif
     *out = (struct certificate_any){.text = NULL};
     return table_find(db, &any_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
+
+TABLE_SHOW(show_certificate, certificate_any);
+
+enum db_status certificate_any_list(struct db *db, certificate_any_fn *each, void *context)
+{
+    struct show_certificate list = {each, context};
+    return table_list(db, &any_table, "ORDER BY id", NULL, 0, show_certificate, &list);
+}

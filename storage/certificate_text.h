@@ -37,4 +37,9 @@ struct certificate_any {
 /* Finds the certificate ID in whichever table has it, by one statement. DB_NONE: unknown. */
 enum db_status certificate_any_find(struct db *db, const char *id, struct certificate_any *out);
 
+typedef bool certificate_any_fn(void *context, const struct certificate_any *certificate);
+
+/* Shows all certificates in order of their ids, until EACH gives false. Texts are borrowed. */
+enum db_status certificate_any_list(struct db *db, certificate_any_fn *each, void *context);
+
 #endif

@@ -38,7 +38,7 @@ ALSO_privacy := bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c bench/
 # An issuer of tokens.
 ALSO_api := tests/http/jwt_kit.c
 # What it borrows: a whole service without a socket.
-ALSO_noninterference := $(patsubst %,tests/unit/api/%.c,fixture fixture_forms domain)
+ALSO_noninterference := $(patsubst %,tests/unit/api/%.c,fixture fixture_forms domain export_scene)
 # And of this one: the requests that every endpoint takes, and every kind of job.
 ALSO_faults := $(ALSO_noninterference) tests/unit/api/failing_database.c \
   $(patsubst %,tests/unit/noninterference/%.c,ask chance kinds masks play spent transcript)
@@ -81,7 +81,7 @@ $(OUT)/test_statistical: $(STATISTICAL_OBJ) $(STATISTICAL_LIB) $(TEST_RUNNER)
 
 # Whole services in one thread; the linker puts its disk, clock, log and chance in the place of the system's.
 SIMULATOR_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/simulator/*.c) tests/unit/noninterference/chance.c)
-SIMULATOR_OBJ += $(patsubst %,$(OUT)/tests/unit/api/%.c.o,fixture fixture_forms domain)
+SIMULATOR_OBJ += $(patsubst %,$(OUT)/tests/unit/api/%.c.o,fixture fixture_forms domain export_scene)
 SIMULATOR_LIB := $(call unit_lib,server)
 SIMULATOR_LIBS := $(patsubst %,-Wl$(comma)--wrap=%,getrandom nanosleep log_event database_heed db_driver_sqlite gaussian_dp_epsilon_interval)
 
@@ -117,7 +117,7 @@ $(OUT)/test_crash: $(CRASH_OBJ) $(HTTP_KIT) $(TEST_RUNNER)
 	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
 
 # Every endpoint of a server whose system calls fail: the requests of test_faults over HTTP.
-SYSTEM_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/system/*.c) tests/unit/api/fixture_forms.c tests/unit/api/domain.c \
+SYSTEM_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/system/*.c) tests/unit/api/fixture_forms.c tests/unit/api/domain.c tests/unit/api/export_scene.c \
   tests/unit/faults/requests.c $(patsubst %,tests/unit/noninterference/%.c,ask chance masks play spent transcript) \
   tests/http/server_process.c tests/http/http_client.c)
 

@@ -16,8 +16,7 @@ static void ignore_fault(void *context, const char *pointer, const char *detail)
     (void)detail;
 }
 
-/* Reads EVENT into the flat *OUT, which the caller clears; without parts where nothing happened. */
-static bool read_composition(const char *event, struct composition *out)
+bool budget_event_read(const char *event, struct composition *out)
 {
     const struct event_json_faults faults = {ignore_fault, NULL};
     struct event tree = {.kind = EVENT_NO_OP};
@@ -36,7 +35,7 @@ static bool price_renyi(double order, const char *event, struct ledger_price *ou
 {
     struct composition composition = {0};
     struct renyi_price price = {0};
-    bool good = read_composition(event, &composition);
+    bool good = budget_event_read(event, &composition);
     if (good && composition.count > 0)
         good = accountant_renyi_price(&composition, order, &price);
     composition_clear(&composition);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "algos/privacy/laws/mechanism.h"
 #include "storage/ledger/ledger.h"
 
 /* A plan fixed in advance. An account that adds epsilons pays EPSILON and DELTA. A Renyi account
@@ -17,5 +18,9 @@ struct budget_plan {
  * large to be counted, or EVENT has no divergence at the account's order. */
 bool budget_plan_price(const struct ledger_account *account, const struct budget_plan *plan,
                        struct ledger_price *out);
+
+/* Reads EVENT into the flat *OUT, which the caller clears; without parts where nothing happened.
+ * False: it is no event, or it has no price. */
+bool budget_event_read(const char *event, struct composition *out);
 
 #endif

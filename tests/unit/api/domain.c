@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "storage/ledger/ledger_verify.h"
+#include "tests/unit/api/export_scene.h"
 
 const char *domain_path(const char *format, ...)
 {
@@ -181,6 +182,7 @@ void domain_expect_whole_ledger(struct fixture *f)
     struct ledger_report report;
     cr_assert_eq(ledger_verify(fixture_db(f), &report), DB_OK);
     cr_assert_eq(report.fault_count, 0, "%s", report.faults[0].what);
+    export_scene_expect_good(f);
 }
 
 double domain_spent(struct fixture *f, const char *dataset)

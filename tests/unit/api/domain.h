@@ -60,7 +60,7 @@ struct domain_meddler {
 };
 bool domain_meddle(void *meddler);
 
-/* The ledger adds up. */
+/* The ledger adds up, and an export of it is found good. */
 void domain_expect_whole_ledger(struct fixture *fixture);
 
 /* Epsilon that is spent on DATASET; nothing may be reserved, and the ledger adds up. */

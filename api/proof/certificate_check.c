@@ -1,0 +1,154 @@
+/* DESIGN. The signature is over the canonical text of the certificate without the member
+ * "signature", so the text is parsed and written again: how it was laid out does not matter. */
+#include "api/proof/certificate_check.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/json_text.h"
+
+#define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
+
+static bool read_key_bytes(const json_t *text, unsigned char *out, size_t size)
+{
+    size_t got = 0;
+    return json_is_string(text) &&
+           sodium_base642bin(out, size, json_string_value(text), json_string_length(text), NULL,
+                             &got, NULL, VARIANT) == 0 &&
+           got == size;
+}
+
+static void copy_member(const json_t *object, const char *name, char *out, size_t size)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    snprintf(out, size, "%s", text ? text : "");
+}
+
+/* ---- keys */
+
+void proof_key_id(const unsigned char key[32], char out[KEY_ID_SIZE])
+{
+    unsigned char hash[16];
+    crypto_generichash(hash, sizeof hash, key, 32, NULL, 0);
+    sodium_bin2hex(out, KEY_ID_SIZE, hash, 8);
+}
+
+bool proof_keys_have(const struct proof_keys *keys, const unsigned char key[32])
+{
+    for (unsigned i = 0; i < keys->count; i++)
+        if (memcmp(keys->key[i], key, 32) == 0)
+            return true;
+    return false;
+}
+
+const char *proof_keys_read(const char *text, size_t size, struct proof_keys *out)
+{
+    struct json_fault fault;
+    json_t *json = NULL, *key;
+    size_t i;
+    out->count = 0;
+    if (json_text_parse(text, size, &json, &fault) != JSON_TEXT_GOOD)
+        return "the key set is not JSON";
+    json_array_foreach(json_object_get(json, "keys"), i, key)
+    {
+        const char *curve = json_string_value(json_object_get(key, "crv"));
+        if (out->count < PROOF_KEYS_MAX && curve && strcmp(curve, "Ed25519") == 0 &&
+            read_key_bytes(json_object_get(key, "x"), out->key[out->count], 32))
+            out->count++;
+    }
+    json_decref(json);
+    return out->count > 0 ? NULL : "the key set has no Ed25519 key";
+}
+
+/* ---- the signature */
+
+/* Checks the SIGNATURE of CERTIFICATE, from which it was taken. */
+static const char *check_signature(const json_t *certificate, const json_t *signature,
+                                   const struct proof_keys *keys)
+{
+    unsigned char value[crypto_sign_BYTES];
+    char id[KEY_ID_SIZE], wanted[KEY_ID_SIZE];
+    const char *algorithm = json_string_value(json_object_get(signature, "algorithm"));
+    copy_member(signature, "key_id", wanted, sizeof wanted);
+    if (!algorithm || strcmp(algorithm, "Ed25519") != 0 ||
+        !read_key_bytes(json_object_get(signature, "value"), value, sizeof value))
+        return "it has no signature";
+    for (unsigned i = 0; i < keys->count; i++) {
+        proof_key_id(keys->key[i], id);
+        if (strcmp(id, wanted) != 0)
+            continue;
+        size_t size = 0;
+        char *text = json_text_write(certificate, true, &size);
+        bool good = crypto_sign_verify_detached(value, (const unsigned char *)text, size,
+                                                keys->key[i]) == 0;
+        free(text);
+        return good ? NULL : "its signature does not hold: it was changed";
+    }
+    return "it is signed with the key of another service";
+}
+
+static void read_facts(const json_t *certificate, struct certificate_facts *out)
+{
+    static const char *const formats[] = {"json", "safetensors", "onnx"};
+    const json_t *ledger = json_object_get(certificate, "ledger");
+    const json_t *binds = json_object_get(certificate, "binds");
+    const json_t *files = json_object_get(binds, "files");
+    const char *head = json_string_value(json_object_get(ledger, "head"));
+    copy_member(certificate, "id", out->id, sizeof out->id);
+    copy_member(certificate, "software_version", out->software, sizeof out->software);
+    copy_member(ledger, "account", out->account, sizeof out->account);
+    copy_member(binds, "weights_sha256", out->weights_sha256, sizeof out->weights_sha256);
+    for (int i = 0; i < 3; i++)
+        copy_member(files, formats[i], out->files_sha256[i], sizeof out->files_sha256[i]);
+    if (head && sodium_hex2bin(out->head, sizeof out->head, head, strlen(head), NULL, NULL, NULL))
+        return;
+    if (head)
+        out->entries = json_integer_value(json_object_get(ledger, "entries"));
+}
+
+static bool is_canonical(const json_t *json, const char *text, size_t size)
+{
+    size_t again_size = 0;
+    char *again = json_text_write(json, true, &again_size);
+    bool same = again_size == size && memcmp(again, text, size) == 0;
+    free(again);
+    return same;
+}
+
+const char *proof_certificate(const char *text, size_t size, const struct proof_keys *keys,
+                              struct certificate_facts *out)
+{
+    struct json_fault fault;
+    json_t *json = NULL;
+    *out = (struct certificate_facts){.entries = 0};
+    if (json_text_parse(text, size, &json, &fault) != JSON_TEXT_GOOD || !json_is_object(json)) {
+        json_decref(json);
+        return "it is not a JSON object";
+    }
+    out->canonical = is_canonical(json, text, size);
+    json_t *signature = json_incref(json_object_get(json, "signature"));
+    (void)json_object_del(json, "signature");
+    const char *why = check_signature(json, signature, keys);
+    read_facts(json, out);
+    json_decref(signature);
+    json_decref(json);
+    if (!why && out->id[0] == '\0')
+        return "it has no id";
+    return why;
+}
+
+const char *proof_weights(const struct certificate_facts *facts, const char *bytes, size_t size)
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char hex[2 * sizeof hash + 1];
+    crypto_hash_sha256(hash, (const unsigned char *)bytes, size);
+    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+    for (int i = 0; i < 3; i++)
+        if (strcmp(facts->files_sha256[i], hex) == 0)
+            return NULL;
+    if (facts->files_sha256[0][0] == '\0')
+        return "the certificate binds no weights";
+    return "these weights are not a file that the certificate was issued for";
+}

@@ -1,0 +1,49 @@
+/* Checks certificates off-line: the signature, and what they bind. */
+#ifndef TACET_API_PROOF_CERTIFICATE_CHECK_H
+#define TACET_API_PROOF_CERTIFICATE_CHECK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "storage/ledger/ledger.h"
+
+#define PROOF_KEYS_MAX 16
+#define KEY_ID_SIZE    17
+
+/* Public keys that the caller trusts. */
+struct proof_keys {
+    unsigned count;
+    unsigned char key[PROOF_KEYS_MAX][32]; /* Ed25519 */
+};
+
+/* The id of KEY: 16 hex digits of its BLAKE2b-128 hash. */
+void proof_key_id(const unsigned char key[32], char out[KEY_ID_SIZE]);
+
+/* True when KEY is among KEYS. */
+bool proof_keys_have(const struct proof_keys *keys, const unsigned char key[32]);
+
+/* Reads the key set TEXT of /.well-known/jwks.json; keys that are not Ed25519 are passed over. NULL
+ * when it has one, or a sentence. */
+const char *proof_keys_read(const char *text, size_t size, struct proof_keys *out);
+
+/* What a certificate says of itself. Texts are "" where it says nothing. */
+struct certificate_facts {
+    char id[ID_SIZE], account[ID_SIZE];
+    bool canonical;  /* it is laid out as it was signed: sorted, compact, shortest numbers */
+    int64_t entries; /* of the account when it was issued; 0: it does not say */
+    unsigned char head[LEDGER_HASH_SIZE];
+    char software[64];
+    char weights_sha256[65],
+        files_sha256[3][65]; /* of the network; of its JSON, safetensors, ONNX */
+};
+
+/* Checks that TEXT is a certificate that one of KEYS signed, and fills OUT. NULL, or a sentence. */
+const char *proof_certificate(const char *text, size_t size, const struct proof_keys *keys,
+                              struct certificate_facts *out);
+
+/* Checks that the file BYTES is one of the three downloads that the certificate binds. NULL, or a
+ * sentence. */
+const char *proof_weights(const struct certificate_facts *facts, const char *bytes, size_t size);
+
+#endif

@@ -1,0 +1,135 @@
+/* Writes an export. Certificates come before the accounts, so that one pass can compare the heads
+ * that they name with the entries. */
+#include "api/proof/export.h"
+
+#include <limits.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/call/app.h"
+#include "api/proof/line_reader.h"
+#include "api/proof/row_text.h"
+#include "memory/memory.h"
+#include "storage/certificate_text.h"
+#include "storage/ledger/ledger_chain.h"
+
+#define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
+
+struct exporting {
+    crypto_generichash_state digest; /* first: it is aligned to 64 bytes */
+    const struct app *app;
+    struct db *db;
+    export_write_fn *write;
+    void *context;
+    struct buffer line;
+    long long lines;
+    const char *fault; /* NULL: none yet */
+};
+
+/* Writes the line that was built, and begins the next one. */
+static bool put_line(struct exporting *e)
+{
+    (void)buffer_add_text(&e->line, "\n");
+    if (e->line.failed)
+        e->fault = "a line does not fit into memory";
+    else if (!e->write(e->context, e->line.bytes, e->line.size))
+        e->fault = "it cannot be written";
+    if (e->fault)
+        return false;
+    crypto_generichash_update(&e->digest, (const unsigned char *)e->line.bytes, e->line.size);
+    e->lines++;
+    e->line.size = 0;
+    return true;
+}
+
+static bool put_row(struct exporting *e, const char *name, const struct table *table,
+                    const void *row)
+{
+    (void)buffer_add_format(&e->line, "{\"%s\":", name);
+    row_text_write(&e->line, table, row);
+    (void)buffer_add_text(&e->line, "}");
+    return put_line(e);
+}
+
+static bool put_certificate_line(void *context, const struct certificate_any *certificate)
+{
+    struct exporting *e = context;
+    (void)buffer_add_text(&e->line, "{\"certificate\":");
+    (void)buffer_add_text(&e->line, certificate->text);
+    (void)buffer_add_text(&e->line, "}");
+    return put_line(e);
+}
+
+static bool put_entry_line(void *context, const struct ledger_entry *entry)
+{
+    return put_row(context, "entry", &ledger_entries_table, entry);
+}
+
+static bool put_account_line(void *context, const struct ledger_account *account)
+{
+    struct exporting *e = context;
+    if (!put_row(e, "account", &ledger_accounts_table, account))
+        return false;
+    if (ledger_entries(e->db, account->id, 0, UINT_MAX, put_entry_line, e) != DB_OK && !e->fault)
+        e->fault = "the ledger cannot be read";
+    return !e->fault;
+}
+
+static enum db_status put_rows(struct db *db, void *context)
+{
+    struct exporting *e = context;
+    enum db_status status = certificate_any_list(db, put_certificate_line, e);
+    if (status == DB_OK && !e->fault)
+        status = ledger_list(db, NULL, NULL, NULL, UINT_MAX, put_account_line, e);
+    return status;
+}
+
+static bool put_head(struct exporting *e)
+{
+    const struct app *app = e->app;
+    char key[sodium_base64_ENCODED_LEN(crypto_sign_PUBLICKEYBYTES, VARIANT)];
+    sodium_bin2base64(key, sizeof key, app->public_key, sizeof app->public_key, VARIANT);
+    (void)buffer_add_format(&e->line,
+                            "{\"export\":{\"version\":%d,\"time_ms\":%lld,"
+                            "\"software_version\":\"%s\",\"kid\":\"%s\",\"x\":\"%s\"}}",
+                            EXPORT_VERSION, (long long)app->settings.now_ms(),
+                            app->settings.version, app->key_id, key);
+    return put_line(e);
+}
+
+static bool put_end(struct exporting *e)
+{
+    unsigned char digest[32], signature[crypto_sign_BYTES];
+    char hex[65], text[EXPORT_SIGNED_SIZE];
+    char value[sodium_base64_ENCODED_LEN(crypto_sign_BYTES, VARIANT)];
+    long long lines = e->lines;
+    crypto_generichash_final(&e->digest, digest, sizeof digest);
+    sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
+    int size = snprintf(text, sizeof text, EXPORT_SIGNED, lines, hex);
+    crypto_sign_detached(signature, NULL, (const unsigned char *)text, (size_t)size,
+                         e->app->secret_key);
+    sodium_bin2base64(value, sizeof value, signature, sizeof signature, VARIANT);
+    (void)buffer_add_format(&e->line,
+                            "{\"end\":{\"lines\":%lld,\"digest\":\"%s\",\"signature\":\"%s\"}}",
+                            lines, hex, value);
+    crypto_generichash_init(&e->digest, NULL, 0, sizeof digest);
+    return put_line(e);
+}
+
+const char *export_write(const struct app *app, struct db *db, export_write_fn *write,
+                         void *context)
+{
+    struct exporting *e = memory_new(1, sizeof *e);
+    *e = (struct exporting){
+        .app = app, .db = db, .write = write, .context = context, .line = {.lid = LINE_MOST}};
+    crypto_generichash_init(&e->digest, NULL, 0, 32);
+    if (put_head(e) && db_view(db, put_rows, e) != DB_OK && !e->fault)
+        e->fault = db_last_error(db);
+    if (!e->fault)
+        (void)put_end(e);
+    const char *fault = e->fault;
+    buffer_clear(&e->line);
+    free(e);
+    return fault;
+}

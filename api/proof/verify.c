@@ -1,0 +1,258 @@
+/* Reads an export line by line: its head, certificates, accounts each followed by its entries, and
+ * its end. */
+#include "api/proof/verify.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/proof/export.h"
+#include "api/proof/line_reader.h"
+#include "api/proof/row_text.h"
+#include "api/proof/verify_state.h"
+#include "memory/memory.h"
+#include "storage/ledger/ledger_chain.h"
+
+#define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
+
+void *verify_list_add(struct verify_list *list, size_t size)
+{
+    if (list->count == list->room) {
+        list->room = list->room < 16 ? 16 : 2 * list->room;
+        list->items = memory_resize(list->items, list->room, size);
+    }
+    void *item = (char *)list->items + list->count++ * size;
+    memset(item, 0, size);
+    return item;
+}
+
+void verify_fault(struct verify *verify, const char *where, long long sequence, const char *what)
+{
+    struct verify_report *report = verify->report;
+    report->fault_count++;
+    if (report->described == VERIFY_FAULTS_MAX)
+        return;
+    struct verify_fault *fault = &report->faults[report->described++];
+    fault->line = report->lines;
+    fault->sequence = sequence;
+    snprintf(fault->where, sizeof fault->where, "%s", where);
+    snprintf(fault->what, sizeof fault->what, "%s", what);
+}
+
+/* ---- the head and the end */
+
+/* Reads the text of SIZE bytes that base64 at *AT stands for. */
+static bool read_export_bytes(char **at, unsigned char *out, size_t size)
+{
+    size_t got = 0;
+    const char *text = row_text_string(at);
+    return text &&
+           sodium_base642bin(out, size, text, strlen(text), NULL, &got, NULL, VARIANT) == 0 &&
+           got == size;
+}
+
+static bool read_export_head(struct verify *verify, char *at)
+{
+    struct verify_report *report = verify->report;
+    char id[KEY_ID_SIZE];
+    int64_t version = 0;
+    const char *kid = NULL;
+    bool good = row_text_skip(&at, "{\"export\":{\"version\":") &&
+                row_text_integer(&at, &version) && version == EXPORT_VERSION &&
+                row_text_skip(&at, ",\"time_ms\":") && row_text_integer(&at, &report->time_ms) &&
+                row_text_skip(&at, ",\"software_version\":") && row_text_string(&at) &&
+                row_text_skip(&at, ",\"kid\":") && (kid = row_text_string(&at)) &&
+                row_text_skip(&at, ",\"x\":") && read_export_bytes(&at, verify->key.key[0], 32) &&
+                row_text_skip(&at, "}}") && *at == '\0';
+    if (version != 0 && version != EXPORT_VERSION)
+        verify_fault(verify, "", 0, "this program knows exports of version 1 alone");
+    else if (!good)
+        verify_fault(verify, "", 0, "it does not begin as an export of tacet does");
+    if (!good)
+        return false;
+    verify->key.count = 1;
+    proof_key_id(verify->key.key[0], id);
+    memcpy(report->key_id, id, sizeof id);
+    if (strcmp(kid, id) != 0)
+        verify_fault(verify, "", 0, "the key's id is not that of the key");
+    return true;
+}
+
+/* The last line. The digest is that of the lines before it. */
+static bool read_export_end(struct verify *verify, char *at)
+{
+    unsigned char digest[32], signature[crypto_sign_BYTES];
+    char hex[65], text[EXPORT_SIGNED_SIZE];
+    int64_t lines = 0;
+    const char *said = NULL;
+    bool good = row_text_skip(&at, "{\"end\":{\"lines\":") && row_text_integer(&at, &lines) &&
+                row_text_skip(&at, ",\"digest\":") && (said = row_text_string(&at)) &&
+                row_text_skip(&at, ",\"signature\":") &&
+                read_export_bytes(&at, signature, sizeof signature) && row_text_skip(&at, "}}") &&
+                *at == '\0';
+    if (!good) {
+        verify_fault(verify, "", 0, "the last line cannot be read");
+        return false;
+    }
+    crypto_generichash_final(&verify->digest, digest, sizeof digest);
+    sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
+    int size = snprintf(text, sizeof text, EXPORT_SIGNED, (long long)lines, hex);
+    if (strcmp(said, hex) != 0 || lines != verify->report->lines - 1)
+        verify_fault(verify, "", 0, "the lines before it are not those that it counts");
+    if (crypto_sign_verify_detached(signature, (const unsigned char *)text, (size_t)size,
+                                    verify->key.key[0]) != 0)
+        verify_fault(verify, "", 0, "its signature does not hold for the lines before it");
+    return true;
+}
+
+/* ---- the lines between */
+
+/* TEXT is a certificate and the brace behind it. */
+static void read_certificate(struct verify *verify, char *text, size_t size)
+{
+    struct certificate_facts facts;
+    if (text[size - 1] != '}') {
+        verify_fault(verify, "", 0, "the line cannot be read");
+        return;
+    }
+    const char *why = proof_certificate(text, size - 1, &verify->key, &facts);
+    verify->report->certificates++;
+    if (why)
+        verify_fault(verify, facts.id, 0, why);
+    else if (!facts.canonical)
+        verify_fault(verify, facts.id, 0, "the certificate is not laid out as it was signed");
+    if (strcmp(facts.id, verify->last_certificate) <= 0)
+        verify_fault(verify, facts.id, 0, "the certificates are not in the order of their ids");
+    memcpy(verify->last_certificate, facts.id, ID_SIZE);
+    if (facts.entries < 1 || facts.account[0] == '\0')
+        return;
+    struct anchor *anchor = verify_list_add(&verify->anchors, sizeof *anchor);
+    memcpy(anchor->account, facts.account, ID_SIZE);
+    memcpy(anchor->from, facts.id, ID_SIZE);
+    memcpy(anchor->hash, facts.head, LEDGER_HASH_SIZE);
+    anchor->sequence = facts.entries;
+}
+
+/* Reads one line between the head and the end. False: it is none. */
+static bool read_export_line(struct verify *verify, char *line, size_t size)
+{
+    char *at = line;
+    if (row_text_skip(&at, "{\"entry\":")) {
+        struct ledger_entry entry;
+        if (!verify->in_account || !row_text_read(&ledger_entries_table, &at, &entry))
+            return false;
+        verify_next_entry(verify, &entry);
+        return row_text_skip(&at, "}") && *at == '\0';
+    }
+    if (row_text_skip(&at, "{\"account\":")) {
+        struct ledger_account account = {.id = ""};
+        if (!row_text_read(&ledger_accounts_table, &at, &account))
+            return false;
+        verify_account_end(verify);
+        verify_account(verify, &account);
+        return row_text_skip(&at, "}") && *at == '\0';
+    }
+    if (verify->in_account || !row_text_skip(&at, "{\"certificate\":"))
+        return false;
+    read_certificate(verify, at, size - (size_t)(at - line));
+    return true;
+}
+
+/* ---- the stream */
+
+static const char *const line_faults[] = {
+    [LINE_READ] = "",
+    [LINE_END] = "the export ends before its last line: it was cut off",
+    [LINE_CUT] = "the export ends within a line: it was cut off",
+    [LINE_TOO_LONG] = "the line is longer than a line of an export",
+    [LINE_FAILED] = "the file cannot be read",
+};
+
+/* Reads the next line into *OUT without its newline. False: there is none, and a fault says why. */
+static bool next_export_line(struct verify *verify, struct line_reader *lines, char **out,
+                             size_t *out_size)
+{
+    enum line_status status = line_read(lines, out, out_size);
+    if (status != LINE_READ) {
+        verify_fault(verify, "", 0, line_faults[status]);
+        return false;
+    }
+    verify->report->lines++;
+    if (strncmp(*out, "{\"end\":", 7) != 0)
+        crypto_generichash_update(&verify->digest, (unsigned char *)*out, *out_size);
+    (*out)[--*out_size] = '\0';
+    if (strlen(*out) == *out_size)
+        return true;
+    verify_fault(verify, "", 0, "the line has a zero byte");
+    return false;
+}
+
+static void read_export(struct verify *verify, struct line_reader *lines)
+{
+    char *line = NULL;
+    size_t size = 0;
+    if (!next_export_line(verify, lines, &line, &size) || !read_export_head(verify, line))
+        return;
+    for (;;) {
+        if (!next_export_line(verify, lines, &line, &size))
+            return;
+        if (strncmp(line, "{\"end\":", 7) == 0)
+            break;
+        if (!read_export_line(verify, line, size)) {
+            verify_fault(verify, verify->claimed.id, 0,
+                         "the line cannot be read; nothing behind it was checked");
+            return;
+        }
+    }
+    verify_account_end(verify);
+    verify_accounts_end(verify);
+    if (!read_export_end(verify, line))
+        return;
+    enum line_status status = line_read(lines, &line, &size);
+    if (status != LINE_END)
+        verify_fault(verify, "", 0, "there are lines behind the last one");
+}
+
+struct verify *export_verify_new(void)
+{
+    struct verify *verify = memory_new(1, sizeof *verify);
+    verify->prices = verify_prices_new();
+    return verify;
+}
+
+/* What one export leaves to the next: the heads of its accounts. */
+static void begin_export(struct verify *verify, struct verify_report *report)
+{
+    struct verify clean = {.prices = verify->prices, .anchors = verify->heads};
+    free(verify->anchors.items);
+    free(verify->holds.items);
+    free(verify->purposes.items);
+    *verify = clean;
+    *report = (struct verify_report){.lines = 0};
+    verify->report = report;
+    crypto_generichash_init(&verify->digest, NULL, 0, 32);
+}
+
+void export_verify_free(struct verify *verify)
+{
+    if (!verify)
+        return;
+    free(verify->anchors.items);
+    free(verify->heads.items);
+    free(verify->holds.items);
+    free(verify->purposes.items);
+    free(verify->prices);
+    free(verify);
+}
+
+void export_verify(struct verify *verify, struct byte_reader reader, const struct proof_keys *keys,
+                   struct verify_report *out)
+{
+    struct line_reader lines = {.reader = reader};
+    begin_export(verify, out);
+    read_export(verify, &lines);
+    out->trusted = keys && verify->key.count > 0 && proof_keys_have(keys, verify->key.key[0]);
+    if (keys && verify->key.count > 0 && !out->trusted)
+        verify_fault(verify, "", 0, "it is signed with the key of another service");
+    buffer_clear(&lines.bytes);
+}

@@ -1,0 +1,51 @@
+/* Checks an export (export.h) without access to the service that wrote it.
+ *
+ * What is checked: the form of every line; the signature over all of them; each account's chain of
+ * hashes, its sums and its limits after every entry; that what is held is what open holds say; that
+ * no two accounts are for the same; the price of every entry that spends; every certificate, and
+ * that the entries are those whose hash it names. A folded entry (ledger_fold.h) has no hash that
+ * can be computed again: what it sums up is the service's word, and is counted apart. */
+#ifndef TACET_API_PROOF_VERIFY_H
+#define TACET_API_PROOF_VERIFY_H
+
+#include "api/json/byte_reader.h"
+#include "api/proof/certificate_check.h"
+#include "storage/ledger/ledger.h"
+
+#define VERIFY_FAULTS_MAX 16 /* faults that a report describes; all are counted */
+
+struct verify_fault {
+    long long line;      /* of the export, from 1; 0: none in particular */
+    char where[ID_SIZE]; /* an account, a certificate, or "" */
+    long long sequence;  /* of an entry, or 0 */
+    char what[120];      /* a sentence */
+};
+
+struct verify_report {
+    int64_t time_ms; /* when it was made, as it says */
+    char key_id[KEY_ID_SIZE];
+    bool trusted; /* its key is one that the caller named */
+    int64_t lines, certificates, accounts, entries, open_holds;
+    int64_t folded;          /* of the entries, those that folds count */
+    int64_t prices, unknown; /* entries whose price was computed again, or was out of reach */
+    int64_t heads, lost;     /* hashes of earlier that were compared, or are inside of folds */
+    int64_t fault_count;     /* 0: all is well */
+    unsigned described;
+    struct verify_fault faults[VERIFY_FAULTS_MAX];
+};
+
+struct verify;
+
+/* Begins. The caller frees it with export_verify_free. */
+struct verify *export_verify_new(void);
+
+/* Frees VERIFY. NULL is fine. */
+void export_verify_free(struct verify *verify);
+
+/* Reads one export to its end, or to a line that is none. KEYS: those that the caller trusts, NULL
+ * for whichever the export names. A second export must contain every account of the first, and go
+ * on from its last entry. */
+void export_verify(struct verify *verify, struct byte_reader reader, const struct proof_keys *keys,
+                   struct verify_report *out);
+
+#endif

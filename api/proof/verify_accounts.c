@@ -1,0 +1,289 @@
+/* One account after the other: its entries are added up and hashed again, and compared with what
+ * its line and the anchors say. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/call/budget.h"
+#include "api/proof/verify_state.h"
+#include "storage/ledger/ledger_chain.h"
+#include "storage/ledger/ledger_fold.h"
+
+#define DECLARED_SLACK 1e-6 /* of a declared epsilon: a conversion is computed again */
+
+/* ---- anchors */
+
+static int compare_anchors(const void *a, const void *b)
+{
+    const struct anchor *x = a, *y = b;
+    int order = strcmp(x->account, y->account);
+    return order != 0 ? order : (x->sequence > y->sequence) - (x->sequence < y->sequence);
+}
+
+static struct anchor *anchor_at(struct verify *verify, size_t i)
+{
+    return (struct anchor *)verify->anchors.items + i;
+}
+
+/* The anchor that ACCOUNT's entries reach next, or NULL. */
+static struct anchor *next_anchor(struct verify *verify)
+{
+    if (verify->next_anchor == verify->anchors.count)
+        return NULL;
+    struct anchor *anchor = anchor_at(verify, verify->next_anchor);
+    return strcmp(anchor->account, verify->claimed.id) == 0 ? anchor : NULL;
+}
+
+/* Finds the first anchor of the account in hand. */
+static void find_anchors(struct verify *verify)
+{
+    size_t low = 0, high = verify->anchors.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(anchor_at(verify, middle)->account, verify->claimed.id) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    verify->next_anchor = low;
+}
+
+/* ENTRY ends at the sequence of some anchors, or has folded them. */
+static void meet_anchors(struct verify *verify, const struct ledger_entry *entry)
+{
+    struct anchor *anchor;
+    for (; (anchor = next_anchor(verify)) && anchor->sequence <= entry->sequence;
+         verify->next_anchor++) {
+        anchor->met = true;
+        if (anchor->sequence < entry->sequence)
+            verify->report->lost++;
+        else if (memcmp(anchor->hash, entry->hash, LEDGER_HASH_SIZE) != 0)
+            verify_fault(verify, anchor->from[0] ? anchor->from : anchor->account, entry->sequence,
+                         anchor->from[0]
+                             ? "the certificate names another entry: this is another history"
+                             : "the earlier export has another entry: this is another history");
+        else
+            verify->report->heads++;
+    }
+}
+
+/* ---- one entry */
+
+static bool moves_nothing(int64_t units, int64_t delta_units)
+{
+    return units == 0 && delta_units == 0;
+}
+
+/* Whether the effects of ENTRY are those that its kind has. */
+static bool effects_fit(const struct ledger_entry *e)
+{
+    bool limit = !moves_nothing(e->limit_units, e->limit_delta);
+    bool spent = !moves_nothing(e->spent_units, e->spent_delta);
+    bool held = !moves_nothing(e->held_units, e->held_delta);
+    bool spends = e->spent_units >= 0 && e->spent_delta >= 0;
+    switch (e->kind) {
+    case LEDGER_ENTRY_OPEN:
+    case LEDGER_ENTRY_LIMIT: return !spent && !held;
+    case LEDGER_ENTRY_DEBIT:
+    case LEDGER_ENTRY_FOLDED: return !limit && !held && spends;
+    case LEDGER_ENTRY_HOLD: return !limit && !spent && e->held_units >= 0 && e->held_delta >= 0;
+    case LEDGER_ENTRY_SETTLE:
+        return !limit && spends && e->spent_units <= -e->held_units &&
+               e->spent_delta <= -e->held_delta;
+    case LEDGER_ENTRY_HANDOVER: return !limit && !spent && !held;
+    }
+    return false;
+}
+
+static struct open_hold *find_hold(struct verify *verify, const char *name)
+{
+    struct open_hold *holds = verify->holds.items;
+    for (size_t i = 0; i < verify->holds.count; i++)
+        if (strcmp(holds[i].name, name) == 0)
+            return &holds[i];
+    return NULL;
+}
+
+/* Begins or ends a hold. False: it is not one that could. */
+static bool move_hold(struct verify *verify, const struct ledger_entry *entry)
+{
+    struct open_hold *hold = find_hold(verify, entry->resource);
+    if (entry->kind == LEDGER_ENTRY_HOLD) {
+        size_t size = strlen(entry->resource);
+        if (hold || size >= ID_SIZE)
+            return false;
+        hold = verify_list_add(&verify->holds, sizeof *hold);
+        memcpy(hold->name, entry->resource, size);
+        hold->units = entry->held_units;
+        hold->delta_units = entry->held_delta;
+        return true;
+    }
+    if (!hold || hold->units != -entry->held_units || hold->delta_units != -entry->held_delta)
+        return false;
+    *hold = ((struct open_hold *)verify->holds.items)[--verify->holds.count];
+    return true;
+}
+
+static void check_price(struct verify *verify, const struct ledger_entry *entry)
+{
+    if (entry->kind != LEDGER_ENTRY_DEBIT && entry->kind != LEDGER_ENTRY_SETTLE)
+        return;
+    enum price_verdict verdict = verify_price(verify->prices, verify->claimed.renyi_order,
+                                              entry->event, entry->spent_units, entry->spent_delta);
+    verify->report->prices += verdict != PRICE_UNKNOWN;
+    verify->report->unknown += verdict == PRICE_UNKNOWN;
+    if (verdict == PRICE_LOW)
+        verify_fault(verify, verify->claimed.id, entry->sequence,
+                     "its event costs more than was paid");
+    if (verdict == PRICE_NONE)
+        verify_fault(verify, verify->claimed.id, entry->sequence, "its event has no price");
+}
+
+/* The limit must not be above the budget that was declared with it. A share's is in the units of
+ * the account that it is a part of. */
+static void check_declared(struct verify *verify, const struct ledger_entry *entry)
+{
+    struct ledger_account *sums = &verify->sums;
+    if (entry->kind != LEDGER_ENTRY_OPEN && entry->kind != LEDGER_ENTRY_LIMIT)
+        return;
+    sums->epsilon = entry->epsilon;
+    sums->delta = entry->delta;
+    if (sums->kind == LEDGER_SHARE || sums->limit_units == 0)
+        return;
+    if (budget_epsilon(sums, sums->limit_units) > sums->epsilon * (1 + DECLARED_SLACK) ||
+        ledger_delta_value(sums->limit_delta) > sums->delta * (1 + DECLARED_SLACK))
+        verify_fault(verify, sums->id, entry->sequence, "the limit is above the declared budget");
+}
+
+/* Whether ENTRY stands behind the one before it. FIRST is the first that it counts. */
+static void check_chain(struct verify *verify, struct ledger_entry *entry,
+                        const struct ledger_fold *fold)
+{
+    const struct ledger_account *sums = &verify->sums;
+    bool folds = entry->kind == LEDGER_ENTRY_FOLDED;
+    unsigned char hash[LEDGER_HASH_SIZE];
+    if (strcmp(entry->account, sums->id) != 0)
+        verify_fault(verify, sums->id, entry->sequence, "the entry is another account's");
+    if ((entry->kind == LEDGER_ENTRY_OPEN) != (entry->sequence == 1))
+        verify_fault(verify, sums->id, entry->sequence, "opening stands in the wrong place");
+    if (!verify->chained)
+        return;
+    memcpy(entry->previous_hash, sums->head, LEDGER_HASH_SIZE);
+    ledger_entry_hash(entry, hash);
+    verify->chained = fold->first == sums->entries + 1 &&
+                      (folds ? memcmp(fold->previous_hash, sums->head, LEDGER_HASH_SIZE) == 0
+                             : memcmp(hash, entry->hash, LEDGER_HASH_SIZE) == 0);
+    if (fold->first != sums->entries + 1)
+        verify_fault(verify, sums->id, entry->sequence,
+                     "an entry before this one is missing, or is there twice");
+    else if (!verify->chained)
+        verify_fault(verify, sums->id, entry->sequence,
+                     "its hash is not that of what it says behind the entry before it");
+}
+
+void verify_next_entry(struct verify *verify, struct ledger_entry *entry)
+{
+    struct ledger_account *sums = &verify->sums;
+    struct ledger_fold fold = {.first = entry->sequence};
+    bool folds = entry->kind == LEDGER_ENTRY_FOLDED;
+    if (folds && !ledger_fold_read(entry, &fold))
+        verify_fault(verify, sums->id, entry->sequence, "the fold cannot be read");
+    int64_t count = entry->sequence - fold.first + 1;
+    check_chain(verify, entry, &fold);
+    if (!effects_fit(entry))
+        verify_fault(verify, sums->id, entry->sequence, "its amounts are not those of its kind");
+    if (!ledger_apply(sums, entry))
+        verify_fault(verify, sums->id, entry->sequence, "breaks 0 <= spent + held <= limit");
+    if ((entry->kind == LEDGER_ENTRY_HOLD || entry->kind == LEDGER_ENTRY_SETTLE) &&
+        !move_hold(verify, entry))
+        verify_fault(verify, sums->id, entry->sequence, "it begins or ends a hold that it cannot");
+    check_declared(verify, entry);
+    check_price(verify, entry);
+    meet_anchors(verify, entry);
+    sums->entries = entry->sequence;
+    memcpy(sums->head, entry->hash, LEDGER_HASH_SIZE);
+    verify->report->entries += count;
+    verify->report->folded += folds ? count : 0;
+}
+
+/* ---- accounts */
+
+static void add_purpose(struct verify *verify, const struct ledger_account *row)
+{
+    struct purpose *purpose = verify_list_add(&verify->purposes, sizeof *purpose);
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, NULL, 0, sizeof purpose->hash);
+    crypto_generichash_update(&state, (const unsigned char *)&row->kind, sizeof row->kind);
+    crypto_generichash_update(&state, (const unsigned char *)row->resource,
+                              strlen(row->resource) + 1);
+    crypto_generichash_update(&state, (const unsigned char *)row->client, strlen(row->client) + 1);
+    crypto_generichash_final(&state, purpose->hash, sizeof purpose->hash);
+}
+
+void verify_account(struct verify *verify, const struct ledger_account *row)
+{
+    if (!verify->in_account && verify->anchors.count > 0)
+        qsort(verify->anchors.items, verify->anchors.count, sizeof(struct anchor), compare_anchors);
+    if (row->created_ms < verify->last_created_ms ||
+        (row->created_ms == verify->last_created_ms && strcmp(row->id, verify->last_id) <= 0))
+        verify_fault(verify, row->id, 0, "the accounts are not in the order of their opening");
+    verify->last_created_ms = row->created_ms;
+    memcpy(verify->last_id, row->id, ID_SIZE);
+    verify->in_account = verify->chained = true;
+    verify->holds.count = 0;
+    verify->claimed = *row;
+    verify->sums = (struct ledger_account){.kind = row->kind, .renyi_order = row->renyi_order};
+    memcpy(verify->sums.id, row->id, ID_SIZE);
+    ledger_genesis(row, verify->sums.head);
+    verify->report->accounts++;
+    add_purpose(verify, row);
+    find_anchors(verify);
+}
+
+void verify_account_end(struct verify *verify)
+{
+    const struct ledger_account *account = &verify->claimed, *sums = &verify->sums;
+    struct anchor *anchor;
+    if (!verify->in_account)
+        return;
+    if (account->spent_units != sums->spent_units || account->spent_delta != sums->spent_delta)
+        verify_fault(verify, account->id, 0, "what is spent is not the sum of the entries");
+    if (account->held_units != sums->held_units || account->held_delta != sums->held_delta)
+        verify_fault(verify, account->id, 0, "what is held is not the sum of the entries");
+    if (account->limit_units != sums->limit_units || account->limit_delta != sums->limit_delta ||
+        account->epsilon != sums->epsilon || account->delta != sums->delta)
+        verify_fault(verify, account->id, 0, "the limit is not what the entries say");
+    if (account->entries != sums->entries ||
+        memcmp(account->head, sums->head, LEDGER_HASH_SIZE) != 0)
+        verify_fault(verify, account->id, 0, "the last entry is not the one that it should be");
+    for (; (anchor = next_anchor(verify)); verify->next_anchor++) {
+        anchor->met = true;
+        verify_fault(verify, anchor->from[0] ? anchor->from : account->id, anchor->sequence,
+                     "an entry that was there is missing: this is an older history");
+    }
+    verify->report->open_holds += (int64_t)verify->holds.count;
+    struct anchor *head = verify_list_add(&verify->heads, sizeof *head);
+    memcpy(head->account, account->id, ID_SIZE);
+    head->sequence = sums->entries;
+    memcpy(head->hash, sums->head, LEDGER_HASH_SIZE);
+}
+
+static int compare_purposes(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct purpose));
+}
+
+void verify_accounts_end(struct verify *verify)
+{
+    const struct purpose *purposes = verify->purposes.items;
+    for (size_t i = 0; i < verify->anchors.count; i++) {
+        const struct anchor *anchor = anchor_at(verify, i);
+        if (!anchor->met)
+            verify_fault(verify, anchor->from[0] ? anchor->from : anchor->account, 0,
+                         "the account that it names is missing");
+    }
+    if (verify->purposes.count > 0)
+        qsort(verify->purposes.items, verify->purposes.count, sizeof *purposes, compare_purposes);
+    for (size_t i = 1; i < verify->purposes.count; i++)
+        if (compare_purposes(&purposes[i - 1], &purposes[i]) == 0)
+            verify_fault(verify, "", 0, "two accounts are for the same resource and client");
+}

@@ -1,0 +1,73 @@
+/* What the files that check an export share. For verify*.c alone. */
+#ifndef TACET_API_PROOF_VERIFY_STATE_H
+#define TACET_API_PROOF_VERIFY_STATE_H
+
+#include <sodium.h>
+
+#include "api/proof/verify.h"
+#include "api/proof/verify_prices.h"
+#include "memory/buffer.h"
+
+/* Somebody else's word for an entry's hash: a certificate's, or an earlier export's. */
+struct anchor {
+    char account[ID_SIZE];
+    int64_t sequence;
+    unsigned char hash[LEDGER_HASH_SIZE];
+    char from[ID_SIZE]; /* the certificate; "" for an earlier export */
+    bool met;           /* its account was read */
+};
+
+struct open_hold {
+    char name[ID_SIZE];
+    int64_t units, delta_units;
+};
+
+struct purpose {
+    unsigned char hash[16]; /* of what an account is for */
+};
+
+/* COUNT elements in a buffer that is kept as an array. */
+struct verify_list {
+    size_t count, room;
+    void *items;
+};
+
+struct verify {
+    crypto_generichash_state digest; /* first: it is aligned to 64 bytes */
+    struct verify_report *report;
+    struct verify_prices *prices;
+    struct proof_keys key; /* the export's own */
+
+    struct verify_list anchors;  /* of struct anchor; sorted when the first account comes */
+    struct verify_list heads;    /* of struct anchor: the last entries of this export */
+    struct verify_list holds;    /* of struct open_hold: of the account in hand */
+    struct verify_list purposes; /* of struct purpose */
+
+    struct ledger_account claimed,
+        sums;                 /* the account in hand, as its line says and as it adds up */
+    bool in_account, chained; /* no break of its chain was reported yet */
+    size_t next_anchor;       /* the first one that its entries have not reached */
+    int64_t last_created_ms;  /* of the account before */
+    char last_id[ID_SIZE];    /* and its id */
+    char last_certificate[ID_SIZE];
+};
+
+/* A zeroed element at the end of LIST. */
+void *verify_list_add(struct verify_list *list, size_t size);
+
+/* Notes a fault in the line that is being read. WHERE is an id. */
+void verify_fault(struct verify *verify, const char *where, long long sequence, const char *what);
+
+/* Begins the account whose ROW was read. */
+void verify_account(struct verify *verify, const struct ledger_account *row);
+
+/* Adds ENTRY to the account in hand; its previous hash is filled in. */
+void verify_next_entry(struct verify *verify, struct ledger_entry *entry);
+
+/* Compares the account in hand, if there is one, with its entries. */
+void verify_account_end(struct verify *verify);
+
+/* After the last account: what no account has. */
+void verify_accounts_end(struct verify *verify);
+
+#endif

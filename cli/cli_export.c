@@ -1,0 +1,100 @@
+/* tacet export: writes what an auditor needs who has no access. Reads the database itself, beside a
+ * running server or without one. */
+#include <errno.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "api/proof/export.h"
+#include "cli/cli.h"
+#include "server/database.h"
+#include "server/os/clock.h"
+#include "server/os/data_dir.h"
+#include "server/server.h"
+
+struct export_options {
+    const char *data, *out;
+};
+
+#define FLAG_OPTIONS struct export_options
+
+static const struct flag TABLE[] = {
+    {"data", AS_ANY_TEXT(data), "./data", "DIR", "data directory of the server", FLAG_ENVIRONMENT},
+    {"out", AS_TEXT(out), "-", "FILE", "where to write; - is standard output", 0},
+};
+
+static const struct flags FLAGS = {
+    .program = "tacet export",
+    .usage = "usage: tacet export [--data DIR] [--out FILE]\n\n"
+             "Writes the public key, all certificates and the whole ledger as lines of JSON, as\n"
+             "they are at one moment, signed. \"tacet verify FILE\" checks them without access to\n"
+             "the service. No raw data, weights or tokens are in it. Works whether or not the\n"
+             "server is running.\n\n",
+    FLAG_TABLE(TABLE),
+};
+
+static bool write_export_bytes(void *context, const char *bytes, size_t size)
+{
+    return fwrite(bytes, 1, size, context) == size;
+}
+
+/* Writes the export of a directory that holds a service. False: ERROR holds a sentence. */
+static bool export_service(const char *data, FILE *out, char error[CLI_ERROR_SIZE])
+{
+    struct api_settings settings = {
+        .now_ms = clock_now_ms, .cors_origins = "", .version = TACET_VERSION};
+    struct database *database = NULL;
+    struct app *app = NULL;
+    const char *why = NULL;
+    bool good = false;
+    if (database_is_new(data)) {
+        snprintf(error, CLI_ERROR_SIZE, "%.400s holds no service", data);
+        return false;
+    }
+    if (!data_dir_signing_seed(data, settings.signing_seed, error, CLI_ERROR_SIZE))
+        goto cleanup;
+    database = database_open(data, error, CLI_ERROR_SIZE);
+    if (!database)
+        goto cleanup;
+    struct db *db = database_connect(database, error, CLI_ERROR_SIZE);
+    if (!db)
+        goto cleanup;
+    app = api_open(&settings);
+    why = app ? export_write(app, db, write_export_bytes, out) : "the service cannot be set up";
+    good = !why;
+    if (!good)
+        snprintf(error, CLI_ERROR_SIZE, "%s", why);
+cleanup:
+    sodium_memzero(settings.signing_seed, sizeof settings.signing_seed);
+    if (app)
+        api_close(app);
+    database_close(database);
+    return good;
+}
+
+int cli_export(int argc, char **argv)
+{
+    struct export_options options = {.data = NULL};
+    struct flags_found found;
+    char error[CLI_ERROR_SIZE] = "";
+    int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
+    if (status != CLI_GO_ON)
+        return status;
+    umask(077);
+    bool standard = strcmp(options.out, "-") == 0;
+    FILE *out = standard ? stdout : fopen(options.out, "wx");
+    if (!out)
+        return cli_complain(&FLAGS, CLI_FAILED, "%s: %s", options.out, strerror(errno));
+    bool good = export_service(options.data, out, error);
+    bool flushed = fflush(out) == 0 && (standard || (fsync(fileno(out)) == 0));
+    if (!standard)
+        flushed = fclose(out) == 0 && flushed;
+    if (good && flushed)
+        return CLI_DONE;
+    if (!standard)
+        (void)unlink(options.out); /* half an export is none */
+    return cli_complain(&FLAGS, CLI_FAILED, "%s", good ? "it cannot be written" : error);
+}

@@ -1,0 +1,128 @@
+/* tacet verify: checks exports off-line, and says in a few lines what was checked. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/proof/verify.h"
+#include "cli/cli.h"
+
+#define KEYS_MOST ((size_t)1 << 20)
+
+struct verify_options {
+    const char *keys, *earlier;
+};
+
+#define FLAG_OPTIONS struct verify_options
+
+static const struct flag TABLE[] = {
+    {"keys", AS_TEXT(keys), NULL, "FILE",
+     "the service's /.well-known/jwks.json, fetched over a connection\nthat you trust", 0},
+    {"earlier", AS_TEXT(earlier), NULL, "FILE",
+     "an export of before: FILE has to go on from its last entries", 0},
+};
+
+static const struct flags FLAGS = {
+    .program = "tacet verify",
+    .usage =
+        "usage: tacet verify [--keys FILE] [--earlier FILE] FILE\n\n"
+        "Checks what \"tacet export\" wrote, without access to the service: every line's form and\n"
+        "the signature over all of them, every hash, sum and limit of the ledger, the price of\n"
+        "every entry by the accountants, and every certificate. - reads standard input. Exit code\n"
+        "0: all is well, 1: something is not, or the file cannot be read.\n\n",
+    FLAG_TABLE(TABLE),
+    .takes_arguments = true,
+};
+
+static long read_export_file(void *context, unsigned char *buffer, size_t size)
+{
+    FILE *file = context;
+    size_t got = fread(buffer, 1, size, file);
+    return got == 0 && ferror(file) ? -1 : (long)got;
+}
+
+static void print_fault(const struct verify_fault *fault)
+{
+    printf("  line %lld", fault->line);
+    if (fault->where[0] != '\0')
+        printf(", %s", fault->where);
+    if (fault->sequence > 0)
+        printf(", entry %lld", fault->sequence);
+    printf(": %s\n", fault->what);
+}
+
+static void print_report(const char *name, const struct verify_report *r)
+{
+    char when[40] = "";
+    time_t seconds = (time_t)(r->time_ms / 1000);
+    struct tm utc;
+    if (gmtime_r(&seconds, &utc))
+        strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    printf("%s: of %s, key %s (%s)\n", name, when, r->key_id,
+           r->trusted ? "one of --keys" : "the export's own word");
+    printf("  %" PRId64 " accounts, %" PRId64 " entries (%" PRId64 " of them folded), %" PRId64
+           " open holds, %" PRId64 " certificates\n",
+           r->accounts, r->entries, r->folded, r->open_holds, r->certificates);
+    printf("  %" PRId64 " prices computed again, %" PRId64 " out of the accountants' reach\n",
+           r->prices, r->unknown);
+    printf("  %" PRId64 " hashes of certificates and earlier exports compared, %" PRId64
+           " inside of folds\n",
+           r->heads, r->lost);
+    for (unsigned i = 0; i < r->described; i++)
+        print_fault(&r->faults[i]);
+    if (r->fault_count > r->described)
+        printf("  and %" PRId64 " more\n", r->fault_count - r->described);
+    printf("  %s\n", r->fault_count == 0 ? "all of it holds" : "IT DOES NOT HOLD");
+}
+
+/* Verifies the file NAME and prints the report. Gives the exit code. */
+static int verify_file(struct verify *verify, const char *name, const struct proof_keys *keys)
+{
+    struct verify_report report;
+    bool standard = strcmp(name, "-") == 0;
+    FILE *file = standard ? stdin : fopen(name, "rb");
+    if (!file)
+        return cli_complain(&FLAGS, CLI_FAILED, "%s: cannot be read: %s", name, strerror(errno));
+    export_verify(verify, (struct byte_reader){file, read_export_file}, keys, &report);
+    if (!standard)
+        fclose(file);
+    print_report(name, &report);
+    return report.fault_count == 0 ? CLI_DONE : CLI_FAILED;
+}
+
+static bool read_key_set(const char *name, struct proof_keys *out, char error[CLI_ERROR_SIZE])
+{
+    size_t size = 0;
+    char *text = cli_read_file(name, KEYS_MOST, &size, error);
+    const char *why = text ? proof_keys_read(text, size, out) : NULL;
+    if (why)
+        snprintf(error, CLI_ERROR_SIZE, "%.400s: %s", name, why);
+    bool good = text && !why;
+    free(text);
+    return good;
+}
+
+int cli_verify(int argc, char **argv)
+{
+    struct verify_options options = {.keys = NULL};
+    struct proof_keys keys = {.count = 0};
+    struct flags_found found;
+    char error[CLI_ERROR_SIZE] = "";
+    int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
+    if (status != CLI_GO_ON)
+        return status;
+    if (found.arguments != 1)
+        return cli_complain(&FLAGS, CLI_USAGE, "takes one FILE; --help shows how");
+    if (options.keys && !read_key_set(options.keys, &keys, error))
+        return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+    const struct proof_keys *trusted = options.keys ? &keys : NULL;
+    struct verify *verify = export_verify_new();
+    status = options.earlier ? verify_file(verify, options.earlier, trusted) : CLI_DONE;
+    int last = verify_file(verify, argv[0], trusted);
+    export_verify_free(verify);
+    if (fflush(stdout) != 0)
+        return CLI_FAILED;
+    return status == CLI_DONE ? last : status;
+}

@@ -1,0 +1,63 @@
+#include "tests/unit/api/export_scene.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/proof/export.h"
+#include "memory/buffer.h"
+
+#define EXPORT_MOST ((size_t)256 << 20)
+
+static bool keep_bytes(void *context, const char *bytes, size_t size)
+{
+    return buffer_add(context, bytes, size);
+}
+
+char *export_scene_take(struct fixture *fixture, size_t *out_size)
+{
+    struct buffer kept = {.lid = EXPORT_MOST};
+    const char *why = export_write(fixture_app(fixture), fixture_db(fixture), keep_bytes, &kept);
+    cr_assert_null(why, "%s", why);
+    return buffer_take(&kept, out_size);
+}
+
+struct memory_file {
+    const char *at;
+    size_t left;
+};
+
+static long read_memory(void *context, unsigned char *buffer, size_t size)
+{
+    struct memory_file *file = context;
+    size_t got = size < file->left ? size : file->left;
+    memcpy(buffer, file->at, got);
+    file->at += got;
+    file->left -= got;
+    return (long)got;
+}
+
+void export_scene_verify(const char *text, size_t size, const char *earlier,
+                         struct verify_report *out)
+{
+    struct verify *verify = export_verify_new();
+    struct memory_file file = {text, size}, before = {earlier, earlier ? strlen(earlier) : 0};
+    if (earlier) {
+        export_verify(verify, (struct byte_reader){&before, read_memory}, NULL, out);
+        cr_assert_eq(out->fault_count, 0);
+    }
+    export_verify(verify, (struct byte_reader){&file, read_memory}, NULL, out);
+    export_verify_free(verify);
+}
+
+void export_scene_expect_good(struct fixture *fixture)
+{
+    struct verify_report report;
+    size_t size;
+    char *text = export_scene_take(fixture, &size);
+    export_scene_verify(text, size, NULL, &report);
+    cr_expect_eq(report.fault_count, 0, "line %lld, %s, entry %lld: %s", report.faults[0].line,
+                 report.faults[0].where, report.faults[0].sequence, report.faults[0].what);
+    cr_expect_eq(report.unknown, 0);
+    free(text);
+}

@@ -1,0 +1,18 @@
+/* Exports of a service in memory, and what tacet verify says of them. */
+#ifndef TACET_TESTS_UNIT_API_EXPORT_SCENE_H
+#define TACET_TESTS_UNIT_API_EXPORT_SCENE_H
+
+#include "api/proof/verify.h"
+#include "tests/unit/api/fixture.h"
+
+/* The export of the service as it stands, with a NUL behind it. The caller frees it. */
+char *export_scene_take(struct fixture *fixture, size_t *out_size);
+
+/* Verifies SIZE bytes of TEXT; EARLIER (NULL: none) is an export of before, which is whole. */
+void export_scene_verify(const char *text, size_t size, const char *earlier,
+                         struct verify_report *out);
+
+/* Asserts that an export of the service as it stands holds. */
+void export_scene_expect_good(struct fixture *fixture);
+
+#endif

@@ -1,0 +1,280 @@
+/* Exports: what is whole is found good, and whatever was changed is found. */
+#include <criterion/criterion.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/call/app.h"
+#include "api/proof/export.h"
+#include "memory/buffer.h"
+#include "memory/memory.h"
+#include "storage/ledger/ledger.h"
+#include "tests/unit/api/domain.h"
+#include "tests/unit/api/export_scene.h"
+
+#define STATE   "[0.01,-0.02,0.03,0.04]"
+#define TRIES   400 /* of a test; TACET_EDITS sets another number */
+#define LINES   512
+#define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
+
+static struct fixture *f;
+static char teacher[40];
+
+static void close_service(void)
+{
+    fixture_close(f);
+}
+
+static void ask_teacher(unsigned times)
+{
+    for (unsigned i = 0; i < times; i++)
+        expect_status(fixture_post(f, "student", domain_path("/v1/teachers/%s/queries", teacher),
+                                   "{\"states\":[" STATE "," STATE "]}"),
+                      200);
+}
+
+/* A job that ended, one that waits with its hold, a teacher that was asked, and their certificates.
+ */
+static void open_service(void)
+{
+    f = fixture_open();
+    const char *dataset = domain_sealed(f, "private", 10);
+    struct response *job = domain_run(f, domain_private_job(dataset, 2, 5));
+    expect_status(fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 1, 5)), 202);
+    struct response *made = fixture_post(f, "steward", "/v1/teachers",
+                                         domain_teacher(response_text(job, "/policy"), 1000, 900));
+    expect_status(made, 201);
+    snprintf(teacher, sizeof teacher, "%s", response_text(made, "/id"));
+    ask_teacher(6);
+}
+
+TestSuite(export, .init = open_service, .fini = close_service);
+
+Test(export, counts_what_the_service_has_and_finds_it_good)
+{
+    struct verify_report report;
+    size_t size;
+    char *text = export_scene_take(f, &size);
+    export_scene_verify(text, size, NULL, &report);
+    cr_expect_eq(report.fault_count, 0, "%s", report.faults[0].what);
+    cr_expect_eq(report.accounts, 3);
+    cr_expect_eq(report.entries, 4 + 7 + 7);
+    cr_expect_eq(report.certificates, 2);
+    cr_expect_eq(report.heads, 2);
+    cr_expect_eq(report.open_holds, 1);
+    cr_expect_eq(report.prices, 1 + 6 + 6);
+    cr_expect_eq(report.unknown, 0);
+    free(text);
+}
+
+Test(export, has_no_token_no_weights_and_no_trajectory)
+{
+    size_t size;
+    char *text = export_scene_take(f, &size);
+    cr_expect_null(strstr(text, "tct_"));
+    cr_expect_null(strstr(text, "\"weight\""));
+    cr_expect_null(strstr(text, "observation\":["));
+    cr_expect_null(strstr(text, fixture_token(f, "steward") + 30));
+    free(text);
+}
+
+/* ---- lines */
+
+struct lines {
+    char *line[LINES];
+    unsigned count;
+};
+
+static struct lines cut_lines(const char *text)
+{
+    struct lines lines = {.count = 0};
+    for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+        cr_assert_lt(lines.count, LINES);
+        lines.line[lines.count++] = memory_format("%.*s", (int)(end - text), text);
+    }
+    return lines;
+}
+
+static void free_lines(struct lines *lines)
+{
+    for (unsigned i = 0; i < lines->count; i++)
+        free(lines->line[i]);
+}
+
+/* The text of LINES with a new last line that the service's own key signed. */
+static char *sign_again(const struct lines *lines, size_t *out_size)
+{
+    struct buffer text = {.lid = 1 << 24};
+    unsigned char digest[32], signature[crypto_sign_BYTES];
+    char hex[65], said[EXPORT_SIGNED_SIZE], value[100];
+    for (unsigned i = 0; i + 1 < lines->count; i++)
+        (void)buffer_add_format(&text, "%s\n", lines->line[i]);
+    crypto_generichash(digest, 32, (unsigned char *)text.bytes, text.size, NULL, 0);
+    sodium_bin2hex(hex, sizeof hex, digest, 32);
+    int size = snprintf(said, sizeof said, EXPORT_SIGNED, (long long)lines->count - 1, hex);
+    crypto_sign_detached(signature, NULL, (unsigned char *)said, (size_t)size,
+                         fixture_app(f)->secret_key);
+    sodium_bin2base64(value, sizeof value, signature, sizeof signature, VARIANT);
+    (void)buffer_add_format(&text,
+                            "{\"end\":{\"lines\":%u,\"digest\":\"%s\",\"signature\":\"%s\"}}\n",
+                            lines->count - 1, hex, value);
+    return buffer_take(&text, out_size);
+}
+
+static int64_t faults_of(const struct lines *lines)
+{
+    struct verify_report report;
+    size_t size;
+    char *text = sign_again(lines, &size);
+    export_scene_verify(text, size, NULL, &report);
+    free(text);
+    return report.fault_count;
+}
+
+/* ---- mutations */
+
+static unsigned tries(void)
+{
+    const char *wish = getenv("TACET_EDITS");
+    return wish ? (unsigned)strtoul(wish, NULL, 10) : TRIES;
+}
+
+static uint32_t random_state;
+
+static uint32_t random_below(uint32_t most)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return (uint32_t)(((uint64_t)random_state * most) >> 32);
+}
+
+Test(export, any_changed_byte_is_found)
+{
+    struct verify_report report;
+    size_t size;
+    char *text = export_scene_take(f, &size);
+    random_state = 1;
+    for (unsigned i = 0; i < tries(); i++) {
+        size_t at = random_below((uint32_t)size);
+        char was = text[at];
+        text[at] = (char)(was ^ (1 << random_below(8)));
+        export_scene_verify(text, size, NULL, &report);
+        cr_expect_gt(report.fault_count, 0, "byte %zu of %zu, %d to %d", at, size, was, text[at]);
+        text[at] = was;
+    }
+    free(text);
+}
+
+Test(export, is_refused_wherever_it_is_cut)
+{
+    struct verify_report report;
+    size_t size;
+    char *text = export_scene_take(f, &size);
+    for (size_t most = 0; most < size; most += 7) {
+        export_scene_verify(text, most, NULL, &report);
+        cr_expect_gt(report.fault_count, 0, "%zu of %zu bytes", most, size);
+    }
+    export_scene_verify(text, size - 1, NULL, &report);
+    cr_expect_str_eq(report.faults[0].what, "the export ends within a line: it was cut off");
+    free(text);
+}
+
+/* Removes, repeats or swaps lines, or moves one elsewhere. */
+static void move_lines(struct lines *lines)
+{
+    unsigned last = lines->count - 1; /* the end stays */
+    unsigned at = 1 + random_below(last - 1), to = 1 + random_below(last - 1);
+    char *line = lines->line[at];
+    if (to == at)
+        to = at + 1 < last ? at + 1 : at - 1;
+    switch (random_below(3)) {
+    case 0:
+        memmove(lines->line + at, lines->line + at + 1, (lines->count-- - at - 1) * sizeof(char *));
+        free(line);
+        break;
+    case 1:
+        memmove(lines->line + to + 1, lines->line + to, (lines->count++ - to) * sizeof(char *));
+        lines->line[to] = memory_copy_text(line);
+        break;
+    default: lines->line[at] = lines->line[to]; lines->line[to] = line;
+    }
+}
+
+/* Changes a digit of a number or of a hash. False: the line has none. */
+static bool change_digit(char *line)
+{
+    size_t size = strlen(line), at = random_below((uint32_t)size);
+    for (size_t i = 0; i < size; i++, at = (at + 1) % size) {
+        if (line[at] < '0' || line[at] > '9')
+            continue;
+        line[at] = line[at] == '7' ? '3' : '7';
+        return true;
+    }
+    return false;
+}
+
+static unsigned count_certificates(const struct lines *lines)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < lines->count; i++)
+        count += strncmp(lines->line[i], "{\"certificate\"", 14) == 0;
+    return count;
+}
+
+/* A service that signs what somebody has edited is found by the chains, the sums, and the
+ * signatures of certificates. A whole account or certificate may be left out: that takes an export
+ * of before to see. */
+Test(export, edits_that_the_service_signs_are_found_by_the_chains)
+{
+    size_t size;
+    char *text = export_scene_take(f, &size);
+    random_state = 2;
+    for (unsigned i = 0; i < tries(); i++) {
+        struct lines lines = cut_lines(text);
+        unsigned at = 1 + random_below(lines.count - 2);
+        bool digits = random_below(2) == 0;
+        unsigned certificates = count_certificates(&lines);
+        if (!digits || !change_digit(lines.line[at]))
+            move_lines(&lines);
+        if (count_certificates(&lines) >= certificates)
+            cr_expect_gt(faults_of(&lines), 0, "try %u, %s near line %u: %.90s", i,
+                         digits ? "a digit" : "lines", at + 1, lines.line[at]);
+        free_lines(&lines);
+    }
+    free(text);
+}
+
+/* ---- an export of before */
+
+Test(export, goes_on_from_an_earlier_one_and_not_the_other_way)
+{
+    struct verify_report report;
+    size_t size, later_size;
+    char *text = export_scene_take(f, &size);
+    ask_teacher(2);
+    char *later = export_scene_take(f, &later_size);
+    export_scene_verify(later, later_size, text, &report);
+    cr_expect_eq(report.fault_count, 0, "%s", report.faults[0].what);
+    cr_expect_eq(report.heads, 2 + 3);
+    export_scene_verify(text, size, later, &report);
+    cr_expect_eq(report.fault_count, 2); /* the student's account and the teacher's */
+    cr_expect_str_eq(report.faults[0].what,
+                     "an entry that was there is missing: this is an older history");
+    free(later);
+    free(text);
+}
+
+Test(export, of_another_service_is_another_history)
+{
+    struct verify_report report;
+    size_t size;
+    char *text = export_scene_take(f, &size);
+    fixture_close(f);
+    open_service();
+    char *other = export_scene_take(f, &size);
+    export_scene_verify(other, size, text, &report);
+    cr_expect_eq(report.fault_count, 3);
+    cr_expect_str_eq(report.faults[0].what, "the account that it names is missing");
+    free(other);
+    free(text);
+}
