@@ -21,7 +21,6 @@
 #include "api/teachers/teachers.h"
 #include "memory/shelf.h"
 #include "storage/datasets.h"
-#include "storage/endings.h"
 
 /* Most multiply-adds of one query: a few milliseconds, during which every call of its commit may
  * wait. */
@@ -35,27 +34,22 @@ static void query_give_back(void *context)
     teacher_shelf_return(query->call->app, query->teacher);
 }
 
+/* Finds the teacher, which is open: closing takes it off the shelf within its transaction, and only
+ * an open one is put there (teacher_end.c). */
 static enum problem find_teacher(struct query *query)
 {
     struct call *call = query->call;
     const char *id = call_parameter(call, "id");
     struct teacher_row row;
-    struct ending ending;
-    enum db_status status = endings_find(call->db, id, &ending);
-    if (status != DB_OK && status != DB_NONE)
-        return call_db(call, status);
-    bool ended = status == DB_OK; /* the policy may be gone: nothing is opened */
-    query->teacher = ended ? NULL : teacher_shelf_at_hand(call->app, id);
-    enum problem problem = PROBLEM_NONE;
+    enum problem problem;
+    query->teacher = teacher_shelf_at_hand(call->app, id);
     if (query->teacher)
         problem = teacher_admit(call, DB_OK, &query->teacher->row);
-    else
-        problem = teacher_of_call(call, &row);          /* before its networks are read */
+    else if ((problem = teacher_of_call(call, &row)) == PROBLEM_NONE)
+        problem = teacher_check_open(call, id);         /* before its networks are read */
     if (query->teacher && problem == PROBLEM_NOT_FOUND) /* takes as long as what is missing */
         (void)teachers_find(call->db, id, &row);
-    if (problem == PROBLEM_NONE && ended)
-        problem = teacher_check_open(call, id);
-    status = DB_OK;
+    enum db_status status = DB_OK;
     if (problem == PROBLEM_NONE && !query->teacher)
         status = teacher_shelf_borrow(call->app, call->db, id, &query->teacher);
     if (query->teacher)
@@ -205,6 +199,21 @@ enum problem query_set_price(struct query *query)
 
 /* ---- drawing */
 
+/* Names the query with bytes of the noise's generator, which costs no system call. False: the
+ * system gives no randomness. */
+static bool query_name(struct query *query)
+{
+    struct teacher_noise *lender = query->call->app->noise;
+    unsigned char bits[ID_RANDOM];
+    struct noise_source *noise = teacher_noise_take(lender);
+    if (noise)
+        noise_bytes(noise, bits, sizeof bits);
+    teacher_noise_give(lender);
+    if (noise)
+        id_from("qry_", bits, query->id);
+    return noise;
+}
+
 /* Fills P with the uniform distribution, which reads neither policy nor states. */
 static bool fill_uniform(const struct query *query, double *p)
 {
@@ -244,6 +253,12 @@ static bool query_draw(struct query *query, double *answers)
     return noise && good;
 }
 
+static enum problem query_undrawn(const struct query *query)
+{
+    return call_problem(query->call, PROBLEM_INTERNAL_ERROR,
+                        "No answer could be drawn. Nothing was charged.");
+}
+
 static enum problem answer_at_floor(struct query *query, double *answers)
 {
     fill_uniform(query, answers);
@@ -258,8 +273,7 @@ static enum problem pay_and_draw(struct query *query, double *answers)
         return problem;
     if (query_draw(query, answers))
         return PROBLEM_NONE;
-    return call_problem(query->call, PROBLEM_INTERNAL_ERROR,
-                        "No answer could be drawn. Nothing was charged.");
+    return query_undrawn(query);
 }
 
 /* Sets the members of OUT that describe the noise. */
@@ -296,9 +310,10 @@ enum problem query_settle(struct query *query, struct query_answer *out)
     const struct shelved_teacher *t = query->teacher;
     uint32_t actions = t->teacher.actions;
     double *answers = arena_array(&call->arena, (size_t)query->count * actions, sizeof *answers);
-    id_new("qry_", query->id);
     enum problem problem;
-    if (query->floor)
+    if (!query_name(query))
+        problem = query_undrawn(query);
+    else if (query->floor)
         problem = answer_at_floor(query, answers);
     else
         problem = pay_and_draw(query, answers);

@@ -49,7 +49,9 @@ static void silence_teacher(void *what)
     shelf_drop(silencing->teachers, silencing->teacher);
 }
 
-/* Takes the network off the shelf once the closing is on disk. */
+/* Takes the teacher off the shelf when the call ends: before the next request of its commit, and
+ * before the closing is acknowledged. Queries ask the database for an ending only where the teacher
+ * is not on the shelf. */
 static void silence_when_closed(struct call *call, const char *teacher)
 {
     struct teacher_silencing *silencing = arena_array(&call->arena, 1, sizeof *silencing);

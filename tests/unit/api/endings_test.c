@@ -110,6 +110,26 @@ Test(endings, a_closed_teacher_answers_no_more_and_repeats_what_it_answered)
     expect_closed();
 }
 
+/* The teacher is on the shelf when its closing comes, which later requests of the same commit must
+ * see, although nothing is on disk yet. What is rolled back has closed nothing. */
+Test(endings, a_closing_holds_from_the_next_request_of_its_commit_on)
+{
+    expect_status(ask_as("student", queries, "before"), 200);
+    for (int kept = 0; kept < 2; kept++) {
+        int64_t spent = number(SPENT);
+        cr_assert_eq(db_begin_batch(fixture_db(f), true), DB_OK);
+        expect_status(ask_as("student", queries, kept ? "kept" : "lost"), 200);
+        expect_status(close_teacher(), 200);
+        expect_problem(ask_as("student", queries, "after"), "closed");
+        if (kept)
+            cr_assert_eq(db_commit_batch(fixture_db(f)), DB_OK);
+        else
+            db_rollback_batch(fixture_db(f));
+        cr_expect_eq(number(SPENT) > spent, kept);
+    }
+    expect_closed();
+}
+
 /* The cap's limit is what was spent: the ledger itself would pay for nothing. */
 Test(endings, what_was_not_spent_of_a_closed_cap_is_never_spent)
 {
