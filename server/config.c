@@ -38,7 +38,7 @@ static const struct flag SETTINGS[] = {
      "the audience that the issuer's tokens must name", ENV},
     {"oidc-jwks", AS_ANY_TEXT(oidc_jwks), "", "FILE|URL",
      "the issuer's public keys: a file, read again when it changes, or https://..., fetched every "
-     "five minutes",
+     "five minutes and when a token names an unknown key",
      ENV},
     {"oidc-roles-claim", AS_TEXT(oidc_roles_claim), "roles", "NAME",
      "the claim with the caller's roles; dots lead into objects (realm_access.roles)", ENV},

@@ -1,17 +1,18 @@
-/* The watcher's messages come one after another; what is broken leaves the keys as they were. */
+/* The watcher's packets come one after another; what is broken leaves the keys as they were. */
 #include "server/issuer.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/identity/identity.h"
-#include "api/identity/jwks.h"
 #include "memory/memory.h"
 #include "server/issuer_watch.h"
 #include "server/os/log.h"
@@ -21,11 +22,11 @@
 struct issuer {
     struct identity *identity;
     pid_t watcher;
-    int from; /* the pipe */
+    int watch; /* the socket to it */
     int stop[2];
     pthread_t thread;
     bool follows;
-    char text[JWKS_BYTES_MOST + 2];
+    struct issuer_message message;
 };
 
 static const char *const ROLES[] = {"admin", "steward", "contributor", "student",
@@ -33,34 +34,29 @@ static const char *const ROLES[] = {"admin", "steward", "contributor", "student"
 
 /* ---- messages */
 
-static bool issuer_read(int from, void *out, size_t size)
-{
-    char *at = out;
-    while (size > 0) {
-        ssize_t n = read(from, at, size);
-        if (n <= 0)
-            return false;
-        at += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 /* Takes one message. False: the watcher is gone. NULL in *WHY: the keys are those that it sent. */
 static bool take_message(struct issuer *issuer, const char **why)
 {
-    struct issuer_message message;
+    struct issuer_message *message = &issuer->message;
+    const size_t head = offsetof(struct issuer_message, text);
+    ssize_t n = recv(issuer->watch, message, sizeof *message - 1, 0);
     *why = NULL;
-    if (!issuer_read(issuer->from, &message, sizeof message) ||
-        message.size >= sizeof issuer->text ||
-        !issuer_read(issuer->from, issuer->text, message.size))
+    if (n < (ssize_t)head || (size_t)n - head != message->size ||
+        message->size >= sizeof message->text)
         return false;
-    issuer->text[message.size] = '\0';
-    if (!message.good)
-        *why = issuer->text;
-    else if (identity_set_keys(issuer->identity, issuer->text, message.size, why))
+    message->text[message->size] = '\0';
+    if (!message->good)
+        *why = message->text;
+    else if (identity_set_keys(issuer->identity, message->text, message->size, why))
         *why = NULL;
     return true;
+}
+
+/* Asks for an early fetch. The watcher decides whether it is time. */
+static void ask_early(void *context)
+{
+    const struct issuer *issuer = context;
+    (void)send(issuer->watch, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 static void log_outcome(const char *why)
@@ -75,7 +71,7 @@ static void log_outcome(const char *why)
 static void *issuer_run(void *context)
 {
     struct issuer *issuer = context;
-    struct pollfd watched[] = {{.fd = issuer->from, .events = POLLIN},
+    struct pollfd watched[] = {{.fd = issuer->watch, .events = POLLIN},
                                {.fd = issuer->stop[0], .events = POLLIN}};
     const char *why;
     for (;;) {
@@ -99,12 +95,12 @@ static bool start_watcher(struct issuer *issuer, const char *source)
     int ends[2];
     if (pipe2(issuer->stop, O_CLOEXEC) != 0)
         return false;
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
     issuer->watcher = fork();
     if (issuer->watcher == 0)
         issuer_watch(source, ends[1]);
-    issuer->from = ends[0];
+    issuer->watch = ends[0];
     close(ends[1]);
     return issuer->watcher > 0;
 }
@@ -112,7 +108,7 @@ static bool start_watcher(struct issuer *issuer, const char *source)
 /* Waits for the first message. False: it did not come, or says that a file has no keys. */
 static bool issuer_first(struct issuer *issuer, const char *source, char *error, size_t error_size)
 {
-    struct pollfd first = {.fd = issuer->from, .events = POLLIN};
+    struct pollfd first = {.fd = issuer->watch, .events = POLLIN};
     const char *why = "nothing was read within 20 seconds";
     if (poll(&first, 1, FIRST_MS) > 0 && !take_message(issuer, &why))
         why = "the process that reads it has ended";
@@ -128,7 +124,7 @@ static bool issuer_first(struct issuer *issuer, const char *source, char *error,
 
 struct issuer *issuer_open(const struct config *config, char *error, size_t error_size)
 {
-    const struct identity_settings settings = {
+    struct identity_settings settings = {
         .issuer = config->oidc_issuer,
         .audience = config->oidc_audience,
         .roles_claim = config->oidc_roles_claim,
@@ -146,7 +142,9 @@ struct issuer *issuer_open(const struct config *config, char *error, size_t erro
         return NULL;
     }
     struct issuer *issuer = memory_new(1, sizeof *issuer);
-    issuer->from = issuer->stop[0] = issuer->stop[1] = -1;
+    issuer->watch = issuer->stop[0] = issuer->stop[1] = -1;
+    settings.unknown_key = ask_early;
+    settings.unknown_key_context = issuer;
     issuer->identity = identity_new(&settings, &why);
     if (!issuer->identity)
         snprintf(error, error_size, "--oidc-role-map: %s", why);
@@ -179,8 +177,8 @@ void issuer_close(struct issuer *issuer)
         pthread_join(issuer->thread, NULL);
     if (issuer->stop[0] >= 0)
         close(issuer->stop[0]);
-    if (issuer->from >= 0)
-        close(issuer->from);
+    if (issuer->watch >= 0)
+        close(issuer->watch);
     if (issuer->watcher > 0)
         waitpid(issuer->watcher, NULL, 0);
     identity_free(issuer->identity);

@@ -1,7 +1,7 @@
 /* The outside issuer of tokens (--oidc-issuer) and its public keys, which a process of its own
  * watches: a file, or an address that it fetches. That process is begun before this one confines
- * itself, knows no secret, may write no file, and sends the text of the keys through a pipe. So the
- * service itself needs neither the file nor a connection. */
+ * itself, knows no secret, may write no file, and sends the text of the keys through a socket. So
+ * the service itself needs neither the file nor a connection. */
 #ifndef TACET_SERVER_ISSUER_H
 #define TACET_SERVER_ISSUER_H
 

@@ -1,32 +1,36 @@
-/* Sends a text again only after it has changed, and a failure only after another outcome. */
+/* Sends a text again only after it has changed, and a failure only after another outcome.
+ *
+ * Two processes: what reads is libcurl with TLS, which may crash on what it is sent; what started
+ * it waits for its end and does nothing else. A packet is sent whole or not at all, so that a crash
+ * leaves no half of one. */
 #include "server/issuer_watch.h"
 
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "api/identity/jwks.h"
 #include "memory/memory.h"
 #include "server/os/confine.h"
 
 #define FILE_MS      1000
 #define ADDRESS_MS   300000
 #define AGAIN_MS     10000 /* after a fetch that failed */
+#define EARLY_MS     60000 /* between two early fetches */
+#define RESTART_MS   1000  /* before the reader is started anew; twice as long each time */
+#define RESTART_MOST 60000
 #define FETCH_MOST_S 10L
 #define OUT          3
-
-struct watched {
-    char text[JWKS_BYTES_MOST + 1]; /* keys, or why there are none */
-    size_t size;
-    bool good;
-};
 
 /* ---- sources */
 
@@ -48,20 +52,20 @@ const char *issuer_source_wrong(const char *source)
     return "an address must begin with https://; http:// is for this machine alone";
 }
 
-static void watch_failed(struct watched *now, const char *why)
+static void watch_failed(struct issuer_message *now, const char *why)
 {
     now->good = false;
-    now->size = (size_t)snprintf(now->text, sizeof now->text, "%.300s", why);
+    now->size = (uint32_t)snprintf(now->text, sizeof now->text, "%.300s", why);
 }
 
-static void read_file(const char *path, struct watched *now)
+static void read_file(const char *path, struct issuer_message *now)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = 1;
     now->size = 0;
     while (file >= 0 && n > 0 && now->size < sizeof now->text) {
         n = read(file, now->text + now->size, sizeof now->text - now->size);
-        now->size += n > 0 ? (size_t)n : 0;
+        now->size += n > 0 ? (uint32_t)n : 0;
     }
     if (file >= 0)
         close(file);
@@ -74,16 +78,16 @@ static void read_file(const char *path, struct watched *now)
 /* For libcurl: takes COUNT bytes. Another number ends the transfer. */
 static size_t watch_bytes(char *bytes, size_t one, size_t count, void *context)
 {
-    struct watched *now = context;
+    struct issuer_message *now = context;
     (void)one;
     if (count > JWKS_BYTES_MOST - now->size)
         return 0;
     memcpy(now->text + now->size, bytes, count);
-    now->size += count;
+    now->size += (uint32_t)count;
     return count;
 }
 
-static void fetch_address(const char *address, struct watched *now)
+static void fetch_address(const char *address, struct issuer_message *now)
 {
     char why[CURL_ERROR_SIZE] = "";
     long status = 0;
@@ -108,28 +112,80 @@ static void fetch_address(const char *address, struct watched *now)
         watch_failed(now, "the answer is not 200");
 }
 
-/* ---- the process */
+/* ---- the process that reads */
 
-static bool write_whole(const void *bytes, size_t size)
+/* False: the other end is closed. */
+static bool send_watched(const struct issuer_message *now)
 {
-    const char *at = bytes;
-    while (size > 0) {
-        ssize_t n = write(OUT, at, size);
-        if (n <= 0)
-            return false;
-        at += n;
-        size -= (size_t)n;
+    return send(OUT, now, offsetof(struct issuer_message, text) + now->size, MSG_NOSIGNAL) >= 0;
+}
+
+static int64_t watch_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Waits for at most WAIT_MS. False: the other end is closed. A packet from there counts as *WISH
+ * for an early fetch. */
+static bool watch_wait(int64_t wait_ms, bool *wish)
+{
+    char packet;
+    struct pollfd server = {.fd = OUT, .events = POLLIN};
+    if (poll(&server, 1, wait_ms > 0 ? (int)wait_ms : 0) <= 0)
+        return true;
+    *wish = true;
+    return recv(OUT, &packet, 1, MSG_DONTWAIT) > 0;
+}
+
+/* Waits until SOURCE is due, and sets *EARLY to the time from which it may be fetched early again.
+ * False: the other end is closed. */
+static bool wait_until_due(bool address, bool good, int64_t *early)
+{
+    int64_t wait_ms = FILE_MS, now = watch_clock();
+    bool wish = false, open = true;
+    if (address)
+        wait_ms = good ? ADDRESS_MS : AGAIN_MS;
+    for (int64_t due = now + wait_ms; open && now < due; now = watch_clock()) {
+        bool wished = address && wish;
+        if (wished && now >= *early) {
+            *early = now + EARLY_MS;
+            break;
+        }
+        int64_t next = wished && *early < due ? *early : due;
+        open = watch_wait(next - now, &wish);
     }
-    return true;
+    return open;
 }
 
-static bool send_watched(const struct watched *now)
+_Noreturn static void read_forever(const char *source)
 {
-    const struct issuer_message message = {.size = (uint32_t)now->size, .good = now->good};
-    return write_whole(&message, sizeof message) && write_whole(now->text, now->size);
+    bool address = issuer_is_address(source), sent = false;
+    struct issuer_message *now = memory_new(1, sizeof *now), *before = memory_new(1, sizeof *now);
+    int64_t early = 0;
+    if (address)
+        curl_global_init(CURL_GLOBAL_DEFAULT);
+    do {
+        if (address)
+            fetch_address(source, now);
+        else
+            read_file(source, now);
+        bool same = sent && now->good == before->good && now->size == before->size &&
+                    memcmp(now->text, before->text, now->size) == 0;
+        if (!same && !send_watched(now))
+            _exit(0);
+        sent = true;
+        struct issuer_message *swap = before;
+        before = now;
+        now = swap;
+    } while (wait_until_due(address, before->good, &early));
+    _exit(0);
 }
 
-/* Keeps nothing that the server had but the pipe, as OUT, and nothing that it may do but reading
+/* ---- the process that starts it */
+
+/* Keeps nothing that the server had but the socket, as OUT, and nothing that it may do but reading
  * and connecting. */
 static void leave_server(int out)
 {
@@ -148,32 +204,35 @@ static void leave_server(int out)
     confine_writes();
 }
 
+/* Waits before the next start. False: the other end is closed. What comes from there meanwhile
+ * stays for the reader, which fetches at once in any case. */
+static bool wait_to_restart(int wait_ms)
+{
+    struct pollfd server = {.fd = OUT, .events = POLLRDHUP};
+    return poll(&server, 1, wait_ms) <= 0;
+}
+
 void issuer_watch(const char *source, int out)
 {
-    bool address = issuer_is_address(source);
-    struct watched *now = memory_new(1, sizeof *now), *before = memory_new(1, sizeof *before);
-    struct pollfd reader = {.fd = OUT};
-    bool sent = false;
+    static const char died[] = "the process that reads them has ended and is started again";
+    struct issuer_message *news = memory_new(1, sizeof *news);
+    int wait_ms = RESTART_MS, status = 0;
     leave_server(out);
-    if (address)
-        curl_global_init(CURL_GLOBAL_DEFAULT);
+    watch_failed(news, died);
     for (;;) {
-        if (address)
-            fetch_address(source, now);
-        else
-            read_file(source, now);
-        bool same = sent && now->good == before->good && now->size == before->size &&
-                    memcmp(now->text, before->text, now->size) == 0;
-        if (!same && !send_watched(now))
+        int64_t begun = watch_clock();
+        pid_t reader = fork();
+        if (reader == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            read_forever(source);
+        }
+        if (reader > 0 && waitpid(reader, &status, 0) == reader && WIFEXITED(status) &&
+            WEXITSTATUS(status) == 0)
             _exit(0);
-        sent = true;
-        struct watched *swap = before;
-        before = now;
-        now = swap;
-        int wait_ms = FILE_MS;
-        if (address)
-            wait_ms = before->good ? ADDRESS_MS : AGAIN_MS;
-        if (poll(&reader, 1, wait_ms) > 0) /* the server has closed its end */
+        if (watch_clock() - begun > RESTART_MOST)
+            wait_ms = RESTART_MS;
+        if (!send_watched(news) || !wait_to_restart(wait_ms))
             _exit(0);
+        wait_ms = wait_ms < RESTART_MOST / 2 ? 2 * wait_ms : RESTART_MOST;
     }
 }

@@ -129,7 +129,10 @@ static bool is_signed(struct identity *identity, const json_t *head, const struc
     pthread_rwlock_rdlock(&identity->lock);
     bool good = jwks_verify(identity->keys, algorithm, kid, parts->head,
                             parts->head_size + 1 + parts->claims_size, signature, size);
+    bool known = good || jwks_knows(identity->keys, kid);
     pthread_rwlock_unlock(&identity->lock);
+    if (!known && identity->settings.unknown_key)
+        identity->settings.unknown_key(identity->settings.unknown_key_context);
     return good;
 }
 

@@ -19,6 +19,10 @@ struct identity_settings {
     const char *const *role_map;   /* "THEIRS=OURS"; none: the claim has our names */
     unsigned role_map_count;       /* with one or more, only these names count */
     const char *const *role_names; /* all roles that a token may give; ends in NULL */
+    /* Called when a token names a key that is not known: perhaps the issuer has a new one. Anybody
+     * can make such a token. Any thread; NULL: nothing is called. */
+    void (*unknown_key)(void *context);
+    void *unknown_key_context;
 };
 
 struct identity;

@@ -148,6 +148,11 @@ static const struct jwks_key *jwks_key_of(const struct jwks *keys, const char *k
     return NULL;
 }
 
+bool jwks_knows(const struct jwks *keys, const char *kid)
+{
+    return jwks_key_of(keys, kid) != NULL;
+}
+
 /* Adds JWK, or leaves it out. */
 static void add_key(struct jwks *keys, const json_t *jwk)
 {

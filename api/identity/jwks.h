@@ -22,6 +22,9 @@ void jwks_free(struct jwks *keys);
 /* The number of keys that can verify something. */
 unsigned jwks_count(const struct jwks *keys);
 
+/* True when there is a key KID. */
+bool jwks_knows(const struct jwks *keys, const char *kid);
+
 /* True when SIGNATURE is one of the key KID over TEXT by ALGORITHM, which is RS256, PS256, ES256 or
  * EdDSA (RFC 7518, RFC 8037) and fits the key. There is no other algorithm: not none, not HS256. */
 bool jwks_verify(const struct jwks *keys, const char *algorithm, const char *kid, const void *text,

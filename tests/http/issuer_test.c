@@ -2,6 +2,8 @@
 #include <criterion/criterion.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +117,8 @@ Test(issuer, a_file_of_keys_is_read_again_when_it_changes)
 struct key_server {
     int listening;
     unsigned port;
-    char *text;
+    char *_Atomic text;
+    atomic_uint fetches;
 };
 
 static void *serve_keys(void *context)
@@ -127,13 +130,15 @@ static void *serve_keys(void *context)
         if (peer < 0)
             return NULL;
         if (read(peer, request, sizeof request) > 0) {
-            size_t size = strlen(keys->text);
+            const char *text = keys->text;
+            size_t size = strlen(text);
+            keys->fetches++;
             int length = snprintf(head, sizeof head,
                                   "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n"
                                   "Connection: close\r\n\r\n",
                                   size);
             cr_assert_eq(write(peer, head, (size_t)length), length);
-            cr_assert_gt(write(peer, keys->text, size), 0);
+            cr_assert_gt(write(peer, text, size), 0);
         }
         close(peer);
     }
@@ -149,6 +154,14 @@ static void open_key_server(struct key_server *keys, pthread_t *thread)
     cr_assert_eq(listen(keys->listening, 8), 0);
     keys->port = ntohs(address.sin_port);
     cr_assert_eq(pthread_create(thread, NULL, serve_keys, keys), 0);
+}
+
+static void close_key_server(struct key_server *keys, pthread_t thread)
+{
+    shutdown(keys->listening, SHUT_RDWR);
+    pthread_join(thread, NULL);
+    close(keys->listening);
+    free(keys->text);
 }
 
 Test(issuer, keys_are_fetched_by_a_process_that_the_confinement_leaves_out)
@@ -167,11 +180,82 @@ Test(issuer, keys_are_fetched_by_a_process_that_the_confinement_leaves_out)
     cr_expect_eq(status_of(client, token_of(key, "ada", "student"), "/v1/clients/me"), 200);
     http_client_free(client);
     server_close(&server);
-    shutdown(keys.listening, SHUT_RDWR);
-    pthread_join(thread, NULL);
-    close(keys.listening);
-    free(keys.text);
+    close_key_server(&keys, thread);
     jwt_key_free(key);
+}
+
+/* One early fetch at once, and no second one within a minute, however many tokens ask for it. */
+Test(issuer, a_token_of_an_unknown_key_makes_the_address_be_fetched_early)
+{
+    struct server_process server;
+    struct jwt_key *first = jwt_key_new("ES256", "k1"), *second = jwt_key_new("EdDSA", "k2");
+    struct jwt_key *third = jwt_key_new("EdDSA", "k3"), *both[] = {first, second};
+    struct key_server keys = {.text = jwt_set(&first, 1, "")};
+    char *before = keys.text;
+    pthread_t thread;
+    char address[100];
+    open_key_server(&keys, &thread);
+    snprintf(address, sizeof address, "http://127.0.0.1:%u/jwks", keys.port);
+    server_prepare(&server);
+    ask_for(&server, address);
+    server_start(&server);
+    struct http_client *client = http_client_new(&server);
+    cr_expect_eq(status_of(client, token_of(first, "ada", "student"), "/v1/clients/me"), 200);
+    cr_expect_eq(keys.fetches, 1);
+    keys.text = jwt_set(both, 2, "");
+    wait_for(client, second, 200);
+    cr_expect_eq(keys.fetches, 2);
+    cr_expect_eq(status_of(client, token_of(first, "ada", "student"), "/v1/clients/me"), 200);
+    for (int i = 0; i < 300; i++)
+        cr_assert_eq(status_of(client, token_of(third, "ada", "student"), "/v1/clients/me"), 401);
+    cr_expect_eq(keys.fetches, 2);
+    http_client_free(client);
+    server_close(&server);
+    close_key_server(&keys, thread);
+    free(before);
+    jwt_key_free(first);
+    jwt_key_free(second);
+    jwt_key_free(third);
+}
+
+/* The first child of PROCESS; 0: none. */
+static pid_t child_of(pid_t process)
+{
+    char path[80];
+    int child = 0;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)process, (int)process);
+    FILE *file = fopen(path, "r");
+    if (file && fscanf(file, "%d", &child) != 1)
+        child = 0;
+    if (file)
+        fclose(file);
+    return child;
+}
+
+Test(issuer, the_process_that_reads_keys_is_started_again_when_it_dies)
+{
+    struct server_process server;
+    char path[200];
+    struct jwt_key *first = jwt_key_new("ES256", "k1"), *second = jwt_key_new("EdDSA", "k2");
+    server_prepare(&server);
+    snprintf(path, sizeof path, "%s/keys.json", server.folder);
+    write_keys(path, &first, 1);
+    ask_for(&server, path);
+    server_start(&server);
+    struct http_client *client = http_client_new(&server);
+    cr_expect_eq(status_of(client, token_of(first, "ada", "student"), "/v1/clients/me"), 200);
+    pid_t reader = child_of(child_of(server.pid));
+    cr_assert_gt(reader, 0);
+    cr_assert_eq(kill(reader, SIGKILL), 0);
+    while (!server_log_has(&server, "has ended and is started again"))
+        usleep(50000);
+    cr_expect_eq(status_of(client, token_of(first, "ada", "student"), "/v1/clients/me"), 200);
+    write_keys(path, &second, 1);
+    wait_for(client, second, 200);
+    http_client_free(client);
+    server_close(&server);
+    jwt_key_free(first);
+    jwt_key_free(second);
 }
 
 Test(issuer, an_address_that_does_not_answer_leaves_own_tokens)
