@@ -114,7 +114,7 @@ static const struct route routes[] = {
     {"DELETE", "/v1/policies/{id}/grants/{client}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policy_grants_delete, "Takes back a grant of a policy."},
     {"PUT", "/v1/policies/{id}/names/{name}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_name, "Gives a policy a version's name for ever, or moves an alias to it."},
     {"GET", "/v1/policy-names", BATCH, ROLE_STEWARD, 0, BODY_NONE, PAGED, NULL, api_policy_names_list, "Lists the names of policies."},
-    {"GET", "/v1/policy-names/{name}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policy_names_get, "Shows what a name names, and every move of it."},
+    {"GET", "/v1/policy-names/{name}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "project", NULL, api_policy_names_get, "Shows what a name names, and every move of it."},
 
     /* teachers.h, queries.h */
     {"POST", "/v1/teachers", PLAN, ROLE_STEWARD, 0, BODY_JSON, "", api_teachers_prepare, api_teachers_create, "Puts a policy behind a noisy mechanism and a budget."},

@@ -48,9 +48,7 @@ bool policy_name_is_version(const char *name)
 enum db_status policy_names_find(struct db *db, const char *owner, const char *name,
                                  struct policy_name_row *out)
 {
-    return table_find(db, &policy_names_table,
-                      "WHERE" OWNER_AMONG("$1") "AND name = $2 AND" NEWEST
-                                                " ORDER BY owner LIMIT 1",
+    return table_find(db, &policy_names_table, "WHERE owner = $1 AND name = $2 AND" NEWEST,
                       DB_VALUES(db_text(owner), db_text(name)), out);
 }
 
@@ -72,12 +70,14 @@ enum db_status policy_names_list(struct db *db, const char *owners, const char *
                       show_name, &list);
 }
 
-enum db_status policy_names_everywhere(struct db *db, const char *name, policy_name_fn *each,
-                                       void *context)
+enum db_status policy_names_owned(struct db *db, const char *owners, const char *name,
+                                  policy_name_fn *each, void *context)
 {
     struct show_name list = {each, context};
-    return table_list(db, &policy_names_table, "WHERE name = $1 AND" NEWEST " ORDER BY owner",
-                      DB_VALUES(db_text(name)), show_name, &list);
+    return table_list(db, &policy_names_table,
+                      "WHERE name = $1 AND ($2 = '' OR" OWNER_AMONG("$2") ") AND" NEWEST
+                                                                          " ORDER BY owner",
+                      DB_VALUES(db_text(name), db_text_or_empty(owners)), show_name, &list);
 }
 
 enum db_status policy_names_moves(struct db *db, const char *owner, const char *name,

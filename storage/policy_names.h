@@ -40,9 +40,10 @@ typedef bool policy_name_fn(void *context, const struct policy_name_row *row);
 enum db_status policy_names_list(struct db *db, const char *owners, const char *after,
                                  unsigned limit, policy_name_fn *each, void *context);
 
-/* Shows what NAME names now to each of its owners. */
-enum db_status policy_names_everywhere(struct db *db, const char *name, policy_name_fn *each,
-                                       void *context);
+/* Shows what NAME names now to those of OWNERS, separated by spaces, that have it (NULL: to all).
+ */
+enum db_status policy_names_owned(struct db *db, const char *owners, const char *name,
+                                  policy_name_fn *each, void *context);
 
 /* Shows all revisions of a name, oldest first. */
 enum db_status policy_names_moves(struct db *db, const char *owner, const char *name,

@@ -12,11 +12,12 @@
 
 /* ---- a name in the place of an id */
 
-/* The policies that a name names to its owners, of which the caller may read one. */
+/* What a name names to its owners, as far as the caller may read it. One's own names come before
+ * those of others. */
 struct name_search {
     struct call *call;
     struct policy_row *row;
-    unsigned found;
+    json_t *own, *granted; /* ids of policies */
     enum db_status status;
 };
 
@@ -41,26 +42,33 @@ static bool see_named(void *context, const struct policy_name_row *name)
         search->status = may_read(search->call, &row, &may);
     if (search->status != DB_OK || !may)
         return search->status == DB_OK;
-    if (search->found++ == 0 || call_owns(search->call, name->owner))
+    bool own = call_owns(search->call, name->owner);
+    json_t *found = own ? search->own : search->granted;
+    if (json_array_size(search->own) == 0 && (own || json_array_size(found) == 0))
         *search->row = row;
-    if (!call_owns(search->call, name->owner))
-        return true;
-    search->found = 1; /* one's own name comes first */
-    return false;
+    json_array_append_new(found, json_string(row.id));
+    return true;
 }
 
 static enum problem find_named(struct call *call, const char *name, struct policy_row *out)
 {
-    struct name_search search = {.call = call, .row = out};
-    enum db_status status = policy_names_everywhere(call->db, name, see_named, &search);
+    struct name_search search = {.call = call,
+                                 .row = out,
+                                 .own = call_own(call, json_array()),
+                                 .granted = call_own(call, json_array())};
+    enum db_status status = policy_names_owned(call->db, NULL, name, see_named, &search);
+    bool own = json_array_size(search.own) > 0;
+    json_t *found = own ? search.own : search.granted;
     if (status == DB_OK)
         status = search.status;
-    if (status == DB_OK && search.found == 0)
+    if (status == DB_OK && json_array_size(found) == 0)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
-    if (status == DB_OK && search.found > 1)
-        return call_problem(
-            call, PROBLEM_CONFLICT,
-            "Several stewards have granted you a policy of this name: give its id.");
+    if (status == DB_OK && json_array_size(found) > 1) {
+        call_problem_member(call, "policies", json_incref(found));
+        return call_problem(call, PROBLEM_CONFLICT,
+                            own ? "Policies of several of your projects have this name: give an id."
+                                : "You were granted several policies of this name: give an id.");
+    }
     return call_db(call, status);
 }
 
@@ -106,9 +114,9 @@ enum problem policy_of_owner(struct call *call, const char *id, struct policy_ro
 
 static json_t *name_json(const struct policy_name_row *row)
 {
-    return json_pack("{s:s, s:s, s:I, s:o, s:s}", "name", row->name, "policy", row->policy,
-                     "revision", (json_int_t)row->revision, "moved_at", json_time(row->moved_ms),
-                     "moved_by", row->client);
+    return json_pack("{s:s, s:s, s:s, s:I, s:o, s:s}", "name", row->name, "policy", row->policy,
+                     "project", row->owner, "revision", (json_int_t)row->revision, "moved_at",
+                     json_time(row->moved_ms), "moved_by", row->client);
 }
 
 static bool list_name_only(void *context, const struct policy_name_row *row)
@@ -141,17 +149,11 @@ static bool add_move(void *context, const struct policy_name_row *row)
 
 /* ---- giving names */
 
-/* Fills ROW with the present meaning of NAME in the projects OWNERS, separated by spaces; revision
- * 0: it has none. */
-static enum problem find_own_name(struct call *call, const char *owners, const char *name,
-                                  struct policy_name_row *row)
+static enum problem refuse_form(struct call *call)
 {
-    *row = (struct policy_name_row){.revision = 0};
-    if (!policy_name_valid(name))
-        return call_problem(call, PROBLEM_NOT_FOUND,
-                            "A name is like treatment@2 or treatment@current: lower-case letters, "
-                            "digits and \"._-\".");
-    return call_db(call, db_optional(policy_names_find(call->db, owners, name, row)));
+    return call_problem(call, PROBLEM_NOT_FOUND,
+                        "A name is like treatment@2 or treatment@current: lower-case letters, "
+                        "digits and \"._-\".");
 }
 
 /* Refuses to change what NOW says, but for an alias whose revision the caller has read. */
@@ -176,10 +178,14 @@ enum problem api_policies_name(struct call *call)
     struct policy_row policy;
     struct policy_name_row now;
     enum problem problem = policy_of_owner(call, call_parameter(call, "id"), &policy);
-    if (problem == PROBLEM_NONE)
-        problem = find_own_name(call, policy.owner, name, &now);
     if (problem != PROBLEM_NONE)
         return problem;
+    if (!policy_name_valid(name))
+        return refuse_form(call);
+    now.revision = 0;
+    enum db_status status = policy_names_find(call->db, policy.owner, name, &now);
+    if (status != DB_OK && status != DB_NONE)
+        return call_db(call, status);
     if (now.revision > 0 && strcmp(now.policy, policy.id) == 0)
         return reply_name(call, 200, &now);
     if (now.revision > 0 && (problem = check_move(call, &now)) != PROBLEM_NONE)
@@ -189,7 +195,7 @@ enum problem api_policies_name(struct call *call)
     memcpy(next.policy, policy.id, ID_SIZE);
     memcpy(next.client, call->caller.id, ID_SIZE);
     snprintf(next.name, sizeof next.name, "%s", name);
-    enum db_status status = policy_names_move(call->db, &next);
+    status = policy_names_move(call->db, &next);
     if (status != DB_OK) /* this transaction has looked for the revision before */
         return call_db(call, db_owed(status));
     return reply_name(call, next.revision == 1 ? 201 : 200, &next);
@@ -214,21 +220,42 @@ enum problem api_policy_names_list(struct call *call)
                                              name_list_one, &page));
 }
 
+struct own_names {
+    struct policy_name_row row;
+    json_t *projects; /* ids */
+};
+
+static bool keep_name(void *context, const struct policy_name_row *row)
+{
+    struct own_names *names = context;
+    names->row = *row;
+    json_array_append_new(names->projects, json_string(row->owner));
+    return true;
+}
+
 enum problem api_policy_names_get(struct call *call)
 {
-    struct policy_name_row row;
+    const char *name = call_parameter(call, "name");
+    const char *projects = project_list(call, call_query(call, "project"));
+    struct own_names names = {.projects = call_own(call, json_array())};
     struct moves moves = {.list = call_own(call, json_array())};
-    enum problem problem =
-        find_own_name(call, project_list(call, NULL), call_parameter(call, "name"), &row);
-    if (problem == PROBLEM_NONE && row.revision == 0)
-        problem = call_problem(call, PROBLEM_NOT_FOUND, "There is no such name.");
-    if (problem != PROBLEM_NONE)
-        return problem;
-    enum db_status status = policy_names_moves(call->db, row.owner, row.name, add_move, &moves);
+    if (!policy_name_valid(name))
+        return refuse_form(call);
+    enum db_status status = policy_names_owned(call->db, projects, name, keep_name, &names);
+    if (status == DB_OK && json_array_size(names.projects) == 0)
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such name.");
+    if (status == DB_OK && json_array_size(names.projects) > 1) {
+        call_problem_member(call, "projects", json_incref(names.projects));
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "Several of your projects have this name: give ?project=.");
+    }
+    const struct policy_name_row *row = &names.row;
+    if (status == DB_OK)
+        status = policy_names_moves(call->db, row->owner, row->name, add_move, &moves);
     if (status != DB_OK)
         return call_db(call, status);
-    json_t *json = name_json(&row);
+    json_t *json = name_json(row);
     json_object_set(json, "moves", moves.list);
-    revision_show(call, row.revision);
+    revision_show(call, row->revision);
     return call_reply_json(call, 200, json);
 }

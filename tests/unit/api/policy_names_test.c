@@ -130,6 +130,76 @@ Test(policy_names, an_alias_keeps_its_policy_from_being_deleted_and_a_version_do
     expect_problem(give(first, "treatment@1", NULL), "conflict"); /* it meant another */
 }
 
+/* A policy of a new project of the steward. */
+static const char *policy_of_project(const char **out_project)
+{
+    struct response *project = fixture_post(f, "steward", "/v1/projects", "{\"name\":\"p\"}");
+    expect_status(project, 201);
+    *out_project = response_text(project, "/id");
+    struct response *made = fixture_post(
+        f, "steward", "/v1/policies",
+        domain_path("{\"name\":\"p\",\"project\":\"%s\",\"environment\":\"cartpole\",\"network\":{"
+                    "\"activation\":\"relu\",\"layers\":[{\"weight\":[[1,2,3,4],[0,0,0,1]],"
+                    "\"bias\":[0,1]}],"
+                    "\"output\":\"softmax\"}}",
+                    *out_project));
+    expect_status(made, 201);
+    return response_text(made, "/id");
+}
+
+Test(policy_names, a_name_of_two_own_projects_is_refused_with_the_ids)
+{
+    const char *project, *third = policy_of_project(&project);
+    const char *path = "/v1/policy-names/treatment@current";
+    expect_status(give(first, "treatment@current", NULL), 201);
+    expect_status(give(third, "treatment@current", NULL), 201);
+    struct response *refused = fixture_get(f, "steward", of("treatment@current", ""));
+    expect_problem(refused, "conflict");
+    cr_expect_eq(json_array_size(response_at(refused, "/policies")), 2);
+    cr_expect_not_null(strstr(refused->body, first), "%s", refused->body);
+    cr_expect_not_null(strstr(refused->body, third), "%s", refused->body);
+    struct response *teacher =
+        fixture_post(f, "steward", "/v1/teachers", domain_teacher("treatment@current", 8, 2));
+    expect_problem(teacher, "conflict");
+    refused = fixture_get(f, "steward", path);
+    expect_problem(refused, "conflict");
+    cr_expect_eq(json_array_size(response_at(refused, "/projects")), 2);
+    struct response *one = fixture_get(f, "steward", domain_path("%s?project=%s", path, project));
+    expect_status(one, 200);
+    cr_expect_str_eq(response_text(one, "/policy"), third);
+    cr_expect_str_eq(response_text(one, "/project"), project);
+    expect_problem(fixture_get(f, "steward", domain_path("%s?project=prj_x", path)), "not-found");
+}
+
+Test(policy_names, are_listed_in_pages_of_any_size)
+{
+    const char *project, *third = policy_of_project(&project), *token = "";
+    static const char *const names[] = {"a@1", "a@1-b", "a@10", "a.b@1"};
+    char seen[300] = "";
+    for (size_t i = 0; i < 4; i++) {
+        expect_status(give(first, names[i], NULL), 201);
+        expect_status(give(third, names[i], NULL), 201);
+    }
+    for (unsigned pages = 0; token; pages++) {
+        cr_assert_lt(pages, 9);
+        struct response *page = fixture_get(
+            f, "steward",
+            domain_path("/v1/policy-names?page_size=1%s%s", *token ? "&page_token=" : "", token));
+        expect_status(page, 200);
+        cr_expect_eq(json_array_size(response_at(page, "/items")), 1);
+        snprintf(seen + strlen(seen), sizeof seen - strlen(seen), "%s:%s ",
+                 response_text(page, "/items/0/name"),
+                 strcmp(response_text(page, "/items/0/policy"), first) == 0 ? "1" : "3");
+        token = json_string_value(response_at(page, "/next_page_token"));
+    }
+    for (size_t i = 0; i < 4; i++) {
+        char own[40], other[40];
+        snprintf(own, sizeof own, "%s:1 ", names[i]);
+        snprintf(other, sizeof other, "%s:3 ", names[i]);
+        cr_expect(strstr(seen, own) && strstr(seen, other), "%s", seen);
+    }
+}
+
 /* ---- readers */
 
 static struct response *grant(const char *policy, const char *body)
