@@ -154,7 +154,7 @@ Test(agent, half_a_report_counts_nothing)
 {
     struct stage stage;
     char head[700], path[100], answer[600], token[160];
-    open_stage(&stage, SETTINGS, "--body-timeout", "1");
+    open_stage(&stage, SETTINGS, "--idle-timeout", "1");
     server_token(&stage.server, "agent", token);
     snprintf(path, sizeof path, "/v1/aggregations/%s/submissions", stage.aggregation);
     for (int hangs_up = 0; hangs_up < 2; hangs_up++) {

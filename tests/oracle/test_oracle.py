@@ -17,6 +17,7 @@ import tempfile
 import traceback
 import urllib.error
 import urllib.request
+from concurrent.futures import ProcessPoolExecutor
 from math import exp, inf, log, sqrt
 
 from scipy.integrate import quad
@@ -287,9 +288,9 @@ def random_plans_agree():
     draw = random.Random(20260101)
     plans = [random_plan(draw) for _ in range(PLANS)]
     refused, inside, vague, wrong, farthest = 0, 0, 0, [], 0
-    with Server() as server:
-        for plan in plans:
-            tacet, (least, most) = server.ask(plan), epsilon(*plan)
+    with Server() as server, ProcessPoolExecutor() as cores:
+        for plan, (least, most) in zip(plans, cores.map(epsilon, *zip(*plans))):
+            tacet = server.ask(plan)
             problem = disagreement(plan, tacet, least, most)
             if problem:
                 wrong.append("%s at delta %r %s: %s; the oracle says %.9g to %.9g"
@@ -310,15 +311,20 @@ def random_plans_agree():
 # ---- Ledgers
 
 
+def verdicts_of(name):
+    with open(name, "rb") as file:
+        if not file.read(15) == b"SQLite format 3":
+            return []  # a test damaged it
+    return ledger.check(*ledger.from_database(name))
+
+
 def ledgers_agree():
     verdicts, wrong = [], 0
-    for name in sorted(glob.glob(os.path.join(LEDGERS, "*.db"))):
-        with open(name, "rb") as file:
-            if not file.read(15) == b"SQLite format 3":
-                continue  # a test damaged it
-        some = ledger.check(*ledger.from_database(name))
-        wrong += ledger.report(name, some)
-        verdicts += some
+    names = sorted(glob.glob(os.path.join(LEDGERS, "*.db")))
+    with ProcessPoolExecutor() as cores:
+        for name, some in zip(names, cores.map(verdicts_of, names)):
+            wrong += ledger.report(name, some)
+            verdicts += some
     print(ledger.summary(verdicts))
     kinds = {leaf[0] for v in verdicts for leaf in leaves(v.entry["event"])}
     print("mechanisms: " + ", ".join(sorted(kinds)))
