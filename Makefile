@@ -49,7 +49,7 @@ CPPFLAGS += -D_GNU_SOURCE -MMD -MP
 # BLAS is the single-threaded build: every job brings its own thread.  That build does not lock its buffers; algos/nn/matrix.c does.
 BLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-serial /usr/lib/openblas-serial))
 BLAS     := -Wl,--wrap=blas_memory_alloc,--wrap=blas_memory_free $(BLAS_DIR)/libopenblas.a
-LDLIBS   := -lmicrohttpd -lgnutls -ljansson -lsqlite3 -lsodium -lcrypto -l:libminizip.a -lz -lzstd -lcurl -lbox2d $(BLAS) -lstdc++ -lm
+LDLIBS   := -lmicrohttpd -lgnutls -ljansson -lsqlite3 -lpq -lsodium -lcrypto -l:libminizip.a -lz -lzstd -lcurl -lbox2d $(BLAS) -lstdc++ -lm
 TEST_LIBS := -lcriterion -lcurl
 
 # algos/ has floors that are linked by themselves; any other room is linked with the rooms inside it.
@@ -127,6 +127,9 @@ hdf5:
 
 $(BUILD)/tacet-import-hdf5: $(OUT)/tacet-import-hdf5
 	@cp -f $< $@
+
+# Only these know PostgreSQL's library.
+$(patsubst %,$(OUT)/%.o,$(wildcard storage/db/*postgres*.c tests/unit/storage/postgres*.c)): CPPFLAGS += -isystem /usr/include/postgresql
 
 # Fixed-order products are sums of fused multiply-adds, where the build is optimised.
 $(OUT)/algos/nn/matrix_panel.c.o: COMMON += -ffp-contract=fast

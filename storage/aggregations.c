@@ -129,7 +129,8 @@ enum db_status aggregations_accept(struct db *db, struct aggregation_row *row, c
         db,
         "INSERT INTO aggregation_agents (aggregation, client, reports) "
         "VALUES ($1, $2, 1) ON CONFLICT (aggregation, client) "
-        "DO UPDATE SET reports = reports + 1 WHERE reports < $3 RETURNING reports",
+        "DO UPDATE SET reports = aggregation_agents.reports + 1 "
+        "WHERE aggregation_agents.reports < $3 RETURNING reports",
         DB_VALUES(db_text(row->id), db_text(client), db_integer(row->submissions_per_agent)),
         listing_integer, out_number);
     if (status != DB_OK)

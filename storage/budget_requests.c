@@ -72,7 +72,8 @@ enum db_status budget_requests_count(struct db *db, const char *client, const ch
     struct request_counts counts = {0};
     enum db_status status =
         db_one(db,
-               "SELECT count(*), coalesce(sum(teacher = $2), 0) FROM budget_requests "
+               "SELECT count(*), coalesce(sum(CASE WHEN teacher = $2 THEN 1 ELSE 0 END), 0) FROM "
+               "budget_requests "
                "WHERE client = $1 AND state = 'open'",
                DB_VALUES(db_text(client), db_text(teacher)), read_counts, &counts);
     *out_all = counts.all;

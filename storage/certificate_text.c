@@ -35,7 +35,7 @@ static const struct table any_table =
     TABLE("(SELECT id, owner, policy, 'policy' AS kind, text FROM certificates UNION ALL "
           "SELECT certificate, owner, '', 'release', certificate_text FROM q_releases UNION ALL "
           "SELECT certificate, owner, '', 'teacher', certificate_text FROM teachers "
-          "WHERE certificate <> '')",
+          "WHERE certificate <> '') AS found",
           certificate_any, any_columns, 0);
 
 enum db_status certificate_any_find(struct db *db, const char *id, struct certificate_any *out)

@@ -128,12 +128,13 @@ enum db_status jobs_cost_on(struct db *db, const char *account, double *out_epsi
                             double *out_delta)
 {
     double cost[2] = {0};
-    enum db_status status =
-        db_one(db,
-               "SELECT coalesce(sum(CASE WHEN state IN ('queued', 'running') THEN hold_units * 1e-9"
-               " ELSE epsilon_spent END), 0.0), "
-               "coalesce(sum(hold_delta * 1e-18), 0.0) FROM jobs WHERE account = $1",
-               DB_VALUES(db_text(account)), see_cost, cost);
+    enum db_status status = db_one(db,
+                                   "SELECT coalesce(sum(CASE WHEN state IN ('queued', 'running') "
+                                   "THEN CAST(hold_units AS DOUBLE PRECISION) * 1e-9"
+                                   " ELSE epsilon_spent END), 0.0), "
+                                   "coalesce(sum(CAST(hold_delta AS DOUBLE PRECISION) * 1e-18), "
+                                   "0.0) FROM jobs WHERE account = $1",
+                                   DB_VALUES(db_text(account)), see_cost, cost);
     *out_epsilon = cost[0];
     *out_delta = cost[1];
     return status;

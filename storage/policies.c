@@ -84,8 +84,8 @@ enum db_status policies_erase(struct db *db, const char *id)
 {
     unsigned char digest[DIGEST_SIZE];
     blob_digest(db, &policy_bytes_table, id, "", 0, digest);
-    return db_change(db, "UPDATE policies SET bytes = x'', bytes_digest = $2 WHERE id = $1",
-                     DB_VALUES(db_text(id), db_bytes(digest, sizeof digest)));
+    return db_change(db, "UPDATE policies SET bytes = $3, bytes_digest = $2 WHERE id = $1",
+                     DB_VALUES(db_text(id), db_bytes(digest, sizeof digest), db_bytes("", 0)));
 }
 
 static enum db_status erase_bytes(struct db *db, void *context)

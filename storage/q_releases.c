@@ -84,9 +84,10 @@ enum db_status q_releases_end(struct db *db, const char *id, int64_t now_ms)
     unsigned char digest[DIGEST_SIZE];
     blob_digest(db, &q_sealed_table, id, "", 0, digest);
     return db_change(db,
-                     "UPDATE q_releases SET sealed = x'', ended_ms = $2, sealed_digest = $3 "
+                     "UPDATE q_releases SET sealed = $4, ended_ms = $2, sealed_digest = $3 "
                      "WHERE id = $1 AND ended_ms = 0",
-                     DB_VALUES(db_text(id), db_integer(now_ms), db_bytes(digest, sizeof digest)));
+                     DB_VALUES(db_text(id), db_integer(now_ms), db_bytes(digest, sizeof digest),
+                               db_bytes("", 0)));
 }
 
 static const struct table certificate_table = CERTIFICATE_TABLE("q_releases");

@@ -75,11 +75,12 @@ enum db_status uploads_chunk(struct db *db, const char *upload, uint32_t sequenc
 enum db_status uploads_size(struct db *db, const char *client, int64_t *out_bytes)
 {
     *out_bytes = 0;
-    return db_one(db,
-                  "SELECT (SELECT coalesce(sum(stored_bytes), 0) FROM uploads WHERE client = $1) + "
-                  "(SELECT coalesce(sum(stored_bytes), 0) FROM experts WHERE owner = $1 AND "
-                  "stored_bytes > 0)",
-                  DB_VALUES(db_text(client)), listing_integer, out_bytes);
+    return db_one(
+        db,
+        "SELECT CAST((SELECT coalesce(sum(stored_bytes), 0) FROM uploads WHERE client = $1) + "
+        "(SELECT coalesce(sum(stored_bytes), 0) FROM experts WHERE owner = $1 AND "
+        "stored_bytes > 0) AS BIGINT)",
+        DB_VALUES(db_text(client)), listing_integer, out_bytes);
 }
 
 /* ---- committing */

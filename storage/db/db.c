@@ -19,8 +19,7 @@
 
 #include "memory/memory.h"
 
-#define TRANSACT_TRIES  4
-#define CAREFUL_BATCHES 64 /* with savepoints, after a hopeful one was lost */
+#define TRANSACT_TRIES 4
 
 /* ---- transactions */
 

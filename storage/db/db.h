@@ -19,7 +19,8 @@ enum db_status {
                   failure */
     DB_RETRY,  /* another transaction was in the way; nothing was stored, the same may be tried
                   again */
-    DB_FULL,   /* disk full, or not writable; nothing was stored, the process may go on */
+    DB_FULL,   /* disk full, not writable, or not to be reached; nothing was stored, the process may
+                  go on */
     DB_MEMORY, /* no memory for a value whose size a user has chosen; nothing was stored, and the
                   same may be tried again later */
     DB_FAILED, /* anything else; nothing was stored, unless db_broken says that nobody knows */
@@ -94,13 +95,16 @@ typedef enum db_status db_row_fn(void *context, const struct db_row *row);
 /* ---- the driver: what another database has to bring */
 
 struct db_settings {
-    const char *location;     /* SQLite: path of the file; its folder must exist */
+    const char *location;     /* SQLite: path of the file; its folder must exist. PostgreSQL: URL */
     unsigned busy_timeout_ms; /* wait for writers of other processes; 0 means 10 s */
     unsigned cache_kib;       /* page cache of one connection; 0 means 64 MiB */
     int64_t max_pages;        /* the file may not grow past this; 0 means no limit */
     bool not_durable;         /* tests only: commits without fsync */
     /* DB_KEY_SIZE bytes, the key of digest.h; NULL: zeros, for tests alone. A store copies it. */
     const unsigned char *digest_key;
+    /* PostgreSQL: the number of this server, by which its connections know each other and refuse to
+     * work beside another server; 0: a program that works beside any. */
+    uint32_t server;
 };
 
 /* How a driver tells what went wrong. */
@@ -113,8 +117,12 @@ struct db_fault {
  * a step is added, and TABLES become what it leads to. */
 struct db_schema {
     const char *const *tables;       /* make an empty database one of the newest version */
+    const char *const *before;       /* run before TABLES; NULL: nothing */
     int64_t oldest;                  /* version from which a database can be brought to today's */
     const char *const *const *steps; /* steps[i] leads from version oldest + i to the next */
+    /* Gives a statement of TABLES and STEPS in the SQL of the database; the caller frees it. NULL:
+     * they are in it. */
+    char *(*translate)(const char *statement);
 };
 
 struct db_driver {
@@ -142,9 +150,12 @@ struct db_driver {
     /* Reads all tables but those named in BUT, which ends in NULL, and their indexes: DB_FAILED
      * with a sentence in FAULT when one is damaged. NULL: the database looks after itself. */
     enum db_status (*check)(void *connection, const char *const *but, struct db_fault *fault);
+    /* A statement that fails ends the transaction when it has no savepoint. */
+    bool fails_whole;
 };
 
 extern const struct db_driver db_driver_sqlite;
+extern const struct db_driver db_driver_postgres;
 
 /* ---- stores and connections */
 

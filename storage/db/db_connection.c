@@ -114,6 +114,10 @@ enum db_status db_run(struct db *db, const char *sql, const struct db_value *val
         db->driver->run(db->connection, sql, values, count, each, context, &db->fault);
     if (status != DB_OK && db->mode != IDLE && !db->driver->in_transaction(db->connection)) {
         db->lost = db_owed(status);
+        if (db->hopeful && db->driver->fails_whole && status == DB_FAILED) {
+            db->lost = DB_RETRY; /* with savepoints, only the request that failed is undone */
+            db->careful = CAREFUL_BATCHES;
+        }
         return db->lost;
     }
     return status;

@@ -7,7 +7,8 @@
 #include "memory/buffer.h"
 #include "storage/db/db.h"
 
-#define DB_SQL_TEXTS 256 /* a power of two, well above the number of table statements */
+#define CAREFUL_BATCHES 64  /* with savepoints, after a hopeful one was lost */
+#define DB_SQL_TEXTS    256 /* a power of two, well above the number of table statements */
 
 struct db_store {
     const struct db_driver *driver;

@@ -2,6 +2,7 @@
 #include "storage/db/migrate.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "storage/db/listing.h"
 
@@ -36,9 +37,13 @@ static enum db_status run_steps(struct db *db, const struct migration *m, int64_
 
 static enum db_status run_statements(struct db *db, const char *const *statements)
 {
+    const struct db_schema *schema = db_driver_of(db)->schema;
     enum db_status status = DB_OK;
-    for (; *statements && status == DB_OK; statements++)
-        status = db_run(db, *statements, NULL, 0, NULL, NULL);
+    for (; *statements && status == DB_OK; statements++) {
+        char *own = schema->translate ? schema->translate(*statements) : NULL;
+        status = db_run(db, own ? own : *statements, NULL, 0, NULL, NULL);
+        free(own);
+    }
     return db_owed(status);
 }
 
@@ -61,6 +66,10 @@ static enum db_status apply_next(struct db *db, void *context)
     if (status != DB_OK)
         return status;
     m->begun = true;
+    if (is_empty && schema->before)
+        status = run_statements(db, schema->before);
+    if (status != DB_OK)
+        return status;
     status =
         run_statements(db, is_empty ? schema->tables : schema->steps[m->version - schema->oldest]);
     if (status == DB_OK && !is_empty)

@@ -254,7 +254,7 @@ static const char create_members[] = "CREATE TABLE project_members ("
 static const char members_by_client[] =
     "CREATE INDEX project_members_by_client ON project_members (client, project, role)";
 
-static const char *const tables[] = {
+const char *const schema_sqlite_tables[] = {
     "CREATE TABLE meta ("
     " name TEXT NOT NULL PRIMARY KEY,"
     " value TEXT NOT NULL,"
@@ -805,24 +805,25 @@ static const char *const to_digested_names[] = {
 
 static const char *const to_fixed_names[] = {endings_fixed, names_fixed, NULL};
 
-static const char *const *const steps[] = {to_rows,
-                                           without_blocks,
-                                           with_coverage,
-                                           with_descriptions,
-                                           with_random,
-                                           with_digests,
-                                           with_fixed_rows,
-                                           with_removal,
-                                           with_notes,
-                                           with_folds,
-                                           with_sizes,
-                                           with_requests,
-                                           to_tokens,
-                                           to_names,
-                                           to_limits,
-                                           to_projects,
-                                           to_digested_names,
-                                           to_fixed_names,
-                                           NULL};
+const char *const *const schema_sqlite_steps[] = {to_rows,
+                                                  without_blocks,
+                                                  with_coverage,
+                                                  with_descriptions,
+                                                  with_random,
+                                                  with_digests,
+                                                  with_fixed_rows,
+                                                  with_removal,
+                                                  with_notes,
+                                                  with_folds,
+                                                  with_sizes,
+                                                  with_requests,
+                                                  to_tokens,
+                                                  to_names,
+                                                  to_limits,
+                                                  to_projects,
+                                                  to_digested_names,
+                                                  to_fixed_names,
+                                                  NULL};
 
-const struct db_schema schema_sqlite = {.tables = tables, .oldest = 11, .steps = steps};
+const struct db_schema schema_sqlite = {
+    .tables = schema_sqlite_tables, .oldest = SCHEMA_SQLITE_OLDEST, .steps = schema_sqlite_steps};

@@ -27,7 +27,8 @@ enum db_status ledger_spenders(struct db *db, const struct ledger_account *accou
         "AND resource = $1 AND (spent_units > 0 OR spent_delta > 0) "
         "ORDER BY spent_units DESC, spent_delta DESC, client LIMIT $2";
     static const char of_entries[] =
-        "SELECT client, sum(spent_units), sum(spent_delta) FROM ledger_entries "
+        "SELECT client, CAST(sum(spent_units) AS BIGINT), "
+        "CAST(sum(spent_delta) AS BIGINT) FROM ledger_entries "
         "WHERE account = $1 AND (spent_units > 0 OR spent_delta > 0) GROUP BY client "
         "ORDER BY 2 DESC, 3 DESC, client LIMIT $2";
     struct show_spender show = {.each = each, .context = context};

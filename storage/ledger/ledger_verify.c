@@ -139,9 +139,10 @@ struct open_holds {
 };
 
 static const struct column open_holds_columns[] = {
-    {"coalesce(sum(units), 0)", COLUMN_INTEGER, offsetof(struct open_holds, units), 0, NULL},
-    {"coalesce(sum(delta_units), 0)", COLUMN_INTEGER, offsetof(struct open_holds, delta_units), 0,
-     NULL},
+    {"CAST(coalesce(sum(units), 0) AS BIGINT)", COLUMN_INTEGER, offsetof(struct open_holds, units),
+     0, NULL},
+    {"CAST(coalesce(sum(delta_units), 0) AS BIGINT)", COLUMN_INTEGER,
+     offsetof(struct open_holds, delta_units), 0, NULL},
     {"count(*)", COLUMN_INTEGER, offsetof(struct open_holds, count), 0, NULL},
 };
 

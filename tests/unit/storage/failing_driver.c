@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "storage/db/schema_sqlite.h"
+#include "tests/unit/storage/postgres_place.h"
 
 static struct {
     unsigned left; /* calls until the failure; 0: not armed */
@@ -33,6 +34,11 @@ bool failing_fired(void)
     return plan.fired;
 }
 
+static const struct db_driver *driver_beneath(void)
+{
+    return postgres_place_wanted() ? &db_driver_postgres : &db_driver_sqlite;
+}
+
 static bool fails_now(struct db_fault *fault)
 {
     if (plan.left == 0 || --plan.left != 0)
@@ -47,28 +53,28 @@ static bool fails_now(struct db_fault *fault)
 static enum db_status failing_open(const struct db_settings *settings, void **out_connection,
                                    struct db_fault *fault)
 {
-    return db_driver_sqlite.open(settings, out_connection, fault);
+    return driver_beneath()->open(settings, out_connection, fault);
 }
 
 static void failing_close(void *connection)
 {
-    db_driver_sqlite.close(connection);
+    driver_beneath()->close(connection);
 }
 
 static enum db_status failing_begin(void *connection, bool will_write, struct db_fault *fault)
 {
     if (fails_now(fault))
         return plan.status;
-    return db_driver_sqlite.begin(connection, will_write, fault);
+    return driver_beneath()->begin(connection, will_write, fault);
 }
 
 static enum db_status failing_commit(void *connection, struct db_fault *fault)
 {
     if (fails_now(fault)) {
-        db_driver_sqlite.rollback(connection);
+        driver_beneath()->rollback(connection);
         return plan.status;
     }
-    enum db_status status = db_driver_sqlite.commit(connection, fault);
+    enum db_status status = driver_beneath()->commit(connection, fault);
     if (plan.kills && fails_now(fault))
         return DB_FAILED;
     return status;
@@ -76,7 +82,7 @@ static enum db_status failing_commit(void *connection, struct db_fault *fault)
 
 static void failing_rollback(void *connection)
 {
-    db_driver_sqlite.rollback(connection);
+    driver_beneath()->rollback(connection);
 }
 
 static enum db_status failing_run(void *connection, const char *sql, const struct db_value *values,
@@ -85,20 +91,20 @@ static enum db_status failing_run(void *connection, const char *sql, const struc
 {
     if (fails_now(fault)) {
         if (plan.ends_transaction)
-            db_driver_sqlite.rollback(connection);
+            driver_beneath()->rollback(connection);
         return plan.status;
     }
-    return db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
+    return driver_beneath()->run(connection, sql, values, count, each, context, fault);
 }
 
 static int64_t failing_changes(void *connection)
 {
-    return db_driver_sqlite.changes(connection);
+    return driver_beneath()->changes(connection);
 }
 
 static bool failing_in_transaction(void *connection)
 {
-    return db_driver_sqlite.in_transaction(connection);
+    return driver_beneath()->in_transaction(connection);
 }
 
 const struct db_driver failing_driver = {

@@ -11,6 +11,7 @@
 
 #include "storage/ledger/ledger_verify.h"
 #include "storage/upgrade.h"
+#include "tests/unit/storage/postgres_place.h"
 
 static void connect_store(struct fixture *fixture, const struct db_driver *driver)
 {
@@ -34,6 +35,10 @@ void fixture_name(struct fixture *fixture)
 void fixture_open(struct fixture *fixture, const struct db_driver *driver)
 {
     fixture_name(fixture);
+    if (postgres_place_wanted()) {
+        driver = &db_driver_postgres;
+        postgres_place_make(fixture->path, sizeof fixture->path);
+    }
     connect_store(fixture, driver);
 }
 
@@ -56,9 +61,12 @@ void fixture_reopen(struct fixture *fixture)
 void fixture_close(struct fixture *fixture)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+    bool elsewhere = db_driver_of(fixture->db) == &db_driver_postgres;
     db_close(fixture->db);
     db_store_free(fixture->store);
-    for (unsigned i = 0; i < 4; i++) {
+    if (elsewhere)
+        postgres_place_drop(fixture->path);
+    for (unsigned i = 0; i < 4 && !elsewhere; i++) {
         char path[128];
         snprintf(path, sizeof path, "%s%s", fixture->path, suffixes[i]);
         unlink(path);
@@ -148,7 +156,11 @@ void fixture_audit(struct db *db)
 
 static enum db_status run_sql(struct db *db, void *context)
 {
-    return db_run(db, context, NULL, 0, NULL, NULL);
+    const struct db_schema *schema = db_driver_of(db)->schema;
+    char *own = schema->translate ? schema->translate(context) : NULL;
+    enum db_status status = db_run(db, own ? own : context, NULL, 0, NULL, NULL);
+    free(own);
+    return status;
 }
 
 enum db_status fixture_sql(struct db *db, const char *sql)

@@ -15,8 +15,8 @@ struct fixture {
 /* Makes the folder and the name of the database in it. */
 void fixture_name(struct fixture *fixture);
 
-/* Opens a fresh store over DRIVER, migrated; commits are not synced (the tests kill processes, not
- * machines). Fails the test when it cannot. */
+/* Opens a fresh store over DRIVER (or over PostgreSQL: postgres_place.h), migrated; commits are not
+ * synced (the tests kill processes, not machines). Fails the test when it cannot. */
 void fixture_open(struct fixture *fixture, const struct db_driver *driver);
 /* Closes and opens the same file again. */
 void fixture_reopen(struct fixture *fixture);

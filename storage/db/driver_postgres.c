@@ -1,0 +1,244 @@
+/* PostgreSQL as a driver, by libpq. Connecting is in postgres_open.c, values in postgres_values.c.
+ *
+ * DESIGN. Writers take one advisory lock for the length of their transaction, as SQLite's writers
+ * take their file. So every change sees all changes before it, and what storage/ says about SQLite
+ * holds here as well. Readers get one unchanging view (repeatable read).
+ *
+ * Rows are shown as they arrive, so that reading a whole table takes no memory. When the function
+ * that sees them runs another statement, the rest of the rows is kept first.
+ *
+ * A statement that fails ends a transaction that has no savepoint. A connection that is lost is
+ * opened again by the next transaction; until then callers get DB_FULL.
+ *
+ * When the reply to COMMIT is lost, the batch may or may not be stored. Its number was taken at its
+ * begin, so a new connection can ask what became of it, if it is the same server or one that
+ * follows it without a change of history (timeline). An answer "committed" counts only after a
+ * further commit was made durable: the lost one may have stood before a standby that was not yet in
+ * step, and history is written in order. If there is no answer for RESOLVE_SECONDS, nobody knows,
+ * and the connection is db_broken: the process stops without a reply, and whoever asks again with
+ * the same key gets the stored answer or a new one. */
+#include <assert.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "memory/memory.h"
+#include "storage/db/postgres_open.h"
+#include "storage/db/postgres_run.h"
+#include "storage/db/schema_postgres.h"
+
+#define RESOLVE_SECONDS 30
+
+static void note_warning(void *context, const PGresult *result)
+{
+    (void)result;
+    ((struct postgres_connection *)context)->warned = true;
+}
+
+/* ---- opening */
+
+enum db_status postgres_ready(struct postgres_connection *connection, struct db_fault *fault)
+{
+    if (connection->handle && PQstatus(connection->handle) == CONNECTION_OK)
+        return DB_OK;
+    postgres_drop(connection);
+    enum db_status status =
+        postgres_open(&connection->settings, connection->password, &connection->handle, fault);
+    if (status != DB_OK)
+        return status;
+    PQsetNoticeReceiver(connection->handle, note_warning, connection);
+    if (postgres_ask(connection->handle,
+                     "SELECT system_identifier::text || ' ' ||"
+                     " left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
+                     " FROM pg_control_system()",
+                     connection->history, sizeof connection->history))
+        return DB_OK;
+    postgres_drop(connection);
+    snprintf(fault->text, sizeof fault->text, "PostgreSQL did not say which server it is");
+    return DB_FULL;
+}
+
+static void postgres_driver_close(void *pointer)
+{
+    struct postgres_connection *connection = pointer;
+    postgres_drop(connection);
+    if (connection->password)
+        sodium_memzero(connection->password, strlen(connection->password));
+    sodium_memzero(connection->location, strlen(connection->location));
+    free(connection->password);
+    free(connection->location);
+    free(connection);
+}
+
+static enum db_status postgres_driver_open(const struct db_settings *settings,
+                                           void **out_connection, struct db_fault *fault)
+{
+    struct postgres_connection *connection = memory_new(1, sizeof *connection);
+    connection->settings = *settings;
+    connection->location = memory_copy_text(settings->location);
+    connection->settings.location = connection->location;
+    connection->settings.digest_key = NULL;
+    enum db_status status = postgres_ready(connection, fault);
+    if (status != DB_OK) {
+        postgres_driver_close(connection);
+        return status;
+    }
+    /* It may come from a file that is out of reach later. */
+    if (PQpass(connection->handle) && PQpass(connection->handle)[0] != '\0')
+        connection->password = memory_copy_text(PQpass(connection->handle));
+    *out_connection = connection;
+    return DB_OK;
+}
+
+/* Reading outside of a transaction may be done again on a new connection: an idle one may have been
+ * closed long ago. */
+static enum db_status postgres_driver_run(void *pointer, const char *sql,
+                                          const struct db_value *values, unsigned count,
+                                          db_row_fn *each, void *context, struct db_fault *fault)
+{
+    struct postgres_connection *connection = pointer;
+    bool alone = !connection->open;
+    bool had = connection->handle != NULL;
+    unsigned long long rows = connection->rows;
+    enum db_status status = postgres_run(connection, sql, values, count, each, context, fault);
+    if (alone && had && !connection->handle && connection->rows == rows)
+        status = postgres_run(connection, sql, values, count, each, context, fault);
+    return status;
+}
+
+static int64_t postgres_driver_changes(void *pointer)
+{
+    return ((struct postgres_connection *)pointer)->changes;
+}
+
+/* ---- transactions */
+
+static bool postgres_driver_in_transaction(void *pointer)
+{
+    return ((struct postgres_connection *)pointer)->open;
+}
+
+static enum db_status begin_once(struct postgres_connection *connection, bool will_write,
+                                 struct db_fault *fault)
+{
+    enum db_status status = postgres_ready(connection, fault);
+    if (status != DB_OK)
+        return status;
+    PGresult *result =
+        PQexec(connection->handle, will_write ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+                                                "SELECT pg_advisory_xact_lock(" POSTGRES_LOCKS
+                                                ", " POSTGRES_WRITE_LOCK ");"
+                                                "SELECT pg_current_xact_id()::text"
+                                              : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    connection->open = true;
+    connection->savepoints = 0;
+    connection->writes = will_write;
+    if (PQresultStatus(result) == PGRES_TUPLES_OK)
+        snprintf(connection->number, sizeof connection->number, "%s", PQgetvalue(result, 0, 0));
+    return postgres_take(connection, result, fault);
+}
+
+static enum db_status postgres_driver_begin(void *pointer, bool will_write, struct db_fault *fault)
+{
+    struct postgres_connection *connection = pointer;
+    bool had = connection->handle != NULL;
+    enum db_status status = begin_once(connection, will_write, fault);
+    if (had && !connection->handle)
+        status = begin_once(connection, will_write, fault);
+    return status;
+}
+
+static void postgres_driver_rollback(void *pointer)
+{
+    struct postgres_connection *connection = pointer;
+    if (!connection->open)
+        return;
+    postgres_keep_rest(connection);
+    PQclear(PQexec(connection->handle, "ROLLBACK"));
+    connection->open = false;
+    connection->savepoints = 0;
+}
+
+/* Makes durable what was committed before: history is written in order. */
+static bool commit_durably(struct postgres_connection *connection)
+{
+    char ignored[POSTGRES_MARK_SIZE];
+    connection->warned = false;
+    return postgres_ask(connection->handle, "SELECT pg_logical_emit_message(true, 'tacet', '')",
+                        ignored, sizeof ignored) &&
+           !connection->warned;
+}
+
+/* What became of the transaction whose reply to COMMIT was lost: see the top. */
+static enum db_status resolve_commit(struct postgres_connection *connection, struct db_fault *fault)
+{
+    char sql[128], answer[POSTGRES_MARK_SIZE], history[POSTGRES_MARK_SIZE];
+    struct db_fault ignored = {0};
+    memcpy(history, connection->history, sizeof history);
+    snprintf(sql, sizeof sql, "SELECT coalesce(pg_xact_status('%s'::xid8), 'forgotten')",
+             connection->number);
+    for (int tenths = 0; tenths < 10 * RESOLVE_SECONDS; tenths++) {
+        if (postgres_ready(connection, &ignored) == DB_OK) {
+            if (strcmp(connection->history, history) != 0)
+                break;
+            bool known = postgres_ask(connection->handle, sql, answer, sizeof answer);
+            snprintf(fault->text, sizeof fault->text,
+                     "the reply to a commit was lost: the transaction was %s", answer);
+            if (known && strcmp(answer, "aborted") == 0)
+                return DB_RETRY;
+            if (known && strcmp(answer, "committed") == 0 && commit_durably(connection))
+                return DB_OK;
+            if (known && strcmp(answer, "forgotten") == 0)
+                break;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
+    snprintf(fault->text, sizeof fault->text,
+             "the reply to a commit was lost, and PostgreSQL does not say what became of it");
+    fault->broken = true;
+    return DB_FAILED;
+}
+
+static enum db_status postgres_driver_commit(void *pointer, struct db_fault *fault)
+{
+    struct postgres_connection *connection = pointer;
+    postgres_keep_rest(connection);
+    connection->warned = false;
+    PGresult *result = PQexec(connection->handle, "COMMIT");
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    bool done = PQresultStatus(result) == PGRES_COMMAND_OK;
+    bool kept = done && strcmp(PQcmdStatus(result), "COMMIT") == 0;
+    bool lost = !done && (!state || strncmp(state, "57P", 3) == 0 ||
+                          PQstatus(connection->handle) != CONNECTION_OK);
+    enum db_status status = DB_OK;
+    connection->open = false;
+    connection->savepoints = 0;
+    if (done && !kept) {
+        snprintf(fault->text, sizeof fault->text, "commit: the transaction had failed before");
+        status = DB_FAILED;
+    } else if (!done && !lost) {
+        status = postgres_explain(connection, "commit", result, fault);
+    }
+    PQclear(result);
+    if (lost)
+        postgres_drop(connection);
+    if ((lost || connection->warned) && connection->writes && status == DB_OK)
+        return resolve_commit(connection, fault);
+    return lost ? DB_FULL : status;
+}
+
+const struct db_driver db_driver_postgres = {
+    .name = "postgresql",
+    .schema = &schema_postgres,
+    .open = postgres_driver_open,
+    .close = postgres_driver_close,
+    .begin = postgres_driver_begin,
+    .commit = postgres_driver_commit,
+    .rollback = postgres_driver_rollback,
+    .run = postgres_driver_run,
+    .changes = postgres_driver_changes,
+    .in_transaction = postgres_driver_in_transaction,
+    .fails_whole = true,
+};

@@ -1,0 +1,228 @@
+/* DESIGN. Libpq's own error texts repeat parts of the URL, which may be parts of a password that
+ * was not written as URLs want it. What is shown is the server's own text, or one of a few known
+ * phrases.
+ *
+ * A server holds a shared advisory lock with its own number on every connection, then looks who
+ * else holds one. So all connections of a database belong to one server, also after the database
+ * was restarted: whoever connects first then has it, and the other is refused. */
+#include "storage/db/postgres_open.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOCK_TIMEOUT_MS 10000
+#define ANSWER_SIZE     128
+
+static enum db_status refuse_database(struct db_fault *fault, const char *format, const char *what)
+{
+    snprintf(fault->text, sizeof fault->text, format, what);
+    return DB_FAILED;
+}
+
+static bool run_plainly(PGconn *handle, const char *sql)
+{
+    PGresult *result = PQexec(handle, sql);
+    ExecStatusType status = PQresultStatus(result);
+    PQclear(result);
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+bool postgres_ask(PGconn *handle, const char *sql, char *out, size_t size)
+{
+    PGresult *result = PQexec(handle, sql);
+    bool found = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1;
+    snprintf(out, size, "%s", found ? PQgetvalue(result, 0, 0) : "");
+    PQclear(result);
+    return found;
+}
+
+/* ---- connecting */
+
+/* Whether libpq would find user, password, host and name where their writer meant them. */
+static bool url_is_clear(const char *url)
+{
+    const char *rest = strstr(url, "://");
+    if (!rest || (strncmp(url, "postgresql://", 13) != 0 && strncmp(url, "postgres://", 11) != 0))
+        return false;
+    const char *at = strchr(rest, '@');
+    if (at && (strchr(at + 1, '@') || (size_t)(at - rest - 3) > strcspn(rest + 3, "/?#")))
+        return false;
+    PQconninfoOption *options = PQconninfoParse(url, NULL);
+    PQconninfoFree(options);
+    return options != NULL;
+}
+
+static const char *known_phrase(const char *text)
+{
+    static const char *const phrases[] = {
+        "no password supplied",      "could not translate host name",
+        "Connection refused",        "No such file or directory",
+        "Permission denied",         "timeout expired",
+        "certificate verify failed", "does not support SSL",
+        "root certificate file",     "server closed the connection"};
+    for (unsigned i = 0; i < sizeof phrases / sizeof *phrases; i++)
+        if (strstr(text, phrases[i]))
+            return phrases[i];
+    return "look at its host, port and folder of sockets";
+}
+
+/* A server that is starting or stopping, or has no place left, may be there later. */
+static enum db_status explain_connecting(const PGconn *handle, struct db_fault *fault)
+{
+    const char *text = PQerrorMessage(handle), *said = strstr(text, "FATAL:  ");
+    const char *last = said ? strstr(said + 1, "FATAL:  ") : NULL;
+    said = last ? last : said;
+    if (!said) {
+        snprintf(fault->text, sizeof fault->text, "PostgreSQL cannot be reached: %s",
+                 known_phrase(text));
+        return DB_FULL;
+    }
+    said += strlen("FATAL:  ");
+    snprintf(fault->text, sizeof fault->text, "PostgreSQL refused the connection: %.*s",
+             (int)strcspn(said, "\n"), said);
+    return strstr(said, "starting up") || strstr(said, "shutting down") ||
+                   strstr(said, "too many") || strstr(said, "recovery mode") ||
+                   strstr(said, "reserved for")
+               ? DB_FULL
+               : DB_FAILED;
+}
+
+static enum db_status connect_to(const char *url, const char *password, PGconn **out,
+                                 struct db_fault *fault)
+{
+    /* Behind the URL stands what it cannot change; a password of NULL is none. */
+    const char *const names[] = {
+        "connect_timeout", "keepalives_idle", "tcp_user_timeout", "application_name",
+        "dbname",          "client_encoding", "password",         NULL};
+    const char *const values[] = {"5", "5", "10000", "tacet", url, "UTF8", password, NULL};
+    *out = PQconnectdbParams(names, values, 1);
+    if (*out && PQstatus(*out) == CONNECTION_OK)
+        return DB_OK;
+    enum db_status status = *out ? explain_connecting(*out, fault) : DB_MEMORY;
+    PQfinish(*out);
+    *out = NULL;
+    return status;
+}
+
+/* ---- what the database must be */
+
+struct demand {
+    const char *sql; /* gives '' when all is well, else what is shown */
+    const char *format;
+};
+
+static const struct demand always[] = {
+    {"SELECT CASE WHEN current_setting('server_version_num')::int >= 140000 THEN '' ELSE"
+     " current_setting('server_version') END",
+     "PostgreSQL %s is too old: version 14 or newer is needed"},
+    {"SELECT CASE WHEN pg_is_in_recovery() THEN 'a standby' ELSE '' END",
+     "the PostgreSQL server is %s: only the primary can be written to"},
+    {"SELECT CASE WHEN current_setting('transaction_read_only') = 'on' THEN 'only be read' ELSE ''"
+     " END",
+     "the PostgreSQL database can %s (default_transaction_read_only)"},
+    {"SELECT CASE current_setting('server_encoding') WHEN 'UTF8' THEN '' ELSE"
+     " current_setting('server_encoding') END",
+     "the PostgreSQL database has the encoding %s: make one with UTF8"},
+    {"SELECT coalesce((SELECT n.nspname || '.' || c.relname FROM pg_catalog.pg_class c JOIN"
+     " pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm',"
+     " 'f') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' AND"
+     " to_regclass('" POSTGRES_SCHEMA ".schema_versions') IS NULL ORDER BY 1 LIMIT 1), '')",
+     "the PostgreSQL database belongs to another program (it has %.80s): make one for tacet alone"},
+    {"SELECT CASE WHEN to_regnamespace('" POSTGRES_SCHEMA "') IS NULL AND NOT"
+     " has_database_privilege(current_database(), 'CREATE') THEN current_user ELSE '' END",
+     "the user %.80s may not make a schema in the PostgreSQL database: make it the owner"},
+};
+
+static const struct demand durable[] = {
+    {"SELECT CASE WHEN current_setting('fsync') = 'on' AND current_setting('full_page_writes') ="
+     " 'on' THEN '' ELSE 'fsync or full_page_writes is off' END",
+     "the PostgreSQL server would lose what it has confirmed: %s"},
+    {"SELECT CASE WHEN current_setting('synchronous_commit') IN ('on', 'remote_apply') THEN ''"
+     " ELSE current_setting('synchronous_commit') END",
+     "the PostgreSQL server would lose what it has confirmed: synchronous_commit is %s, and must "
+     "be on"},
+};
+
+static enum db_status check_demands(PGconn *handle, const struct demand *demands, size_t count,
+                                    struct db_fault *fault)
+{
+    char answer[ANSWER_SIZE];
+    for (size_t i = 0; i < count; i++) {
+        if (!postgres_ask(handle, demands[i].sql, answer, sizeof answer)) {
+            snprintf(fault->text, sizeof fault->text, "PostgreSQL did not say what it is");
+            return PQstatus(handle) == CONNECTION_OK ? DB_FAILED : DB_FULL;
+        }
+        if (answer[0] != '\0')
+            return refuse_database(fault, demands[i].format, answer);
+    }
+    return DB_OK;
+}
+
+static enum db_status claim_database(PGconn *handle, uint32_t server, struct db_fault *fault)
+{
+    char sql[512], answer[ANSWER_SIZE];
+    if (server == 0)
+        return DB_OK;
+    snprintf(sql, sizeof sql,
+             "SELECT pg_advisory_lock_shared(" POSTGRES_LOCKS ", %u); SELECT count(*) FROM"
+             " pg_catalog.pg_locks WHERE locktype = 'advisory' AND classid = " POSTGRES_LOCKS
+             " AND objid NOT IN (" POSTGRES_WRITE_LOCK ", %u) AND granted AND database ="
+             " (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())",
+             server, server);
+    if (!postgres_ask(handle, sql, answer, sizeof answer))
+        return refuse_database(fault, "PostgreSQL did not say %s",
+                               "who else works on the database");
+    return strcmp(answer, "0") == 0
+               ? DB_OK
+               : refuse_database(fault, "another tacet server works on the PostgreSQL database%s",
+                                 "");
+}
+
+/* Sets what holds for the connection, now that the database has what was asked for. */
+static enum db_status set_up_session(PGconn *handle, const struct db_settings *settings,
+                                     struct db_fault *fault)
+{
+    char sql[512];
+    unsigned wait = settings->busy_timeout_ms == 0 ? LOCK_TIMEOUT_MS : settings->busy_timeout_ms;
+    snprintf(
+        sql, sizeof sql,
+        "CREATE SCHEMA IF NOT EXISTS " POSTGRES_SCHEMA "; SET search_path = " POSTGRES_SCHEMA
+        "; SET client_min_messages = warning; SET lock_timeout = %u; SET statement_timeout = 0;"
+        " SET idle_in_transaction_session_timeout = 0; SET jit = off;"
+        " SET plan_cache_mode = force_generic_plan; SET synchronous_commit = %s",
+        wait, settings->not_durable ? "off" : "on");
+    PGresult *result = PQexec(handle, "SHOW synchronous_commit");
+    bool applied = PQntuples(result) == 1 && strcmp(PQgetvalue(result, 0, 0), "remote_apply") == 0;
+    PQclear(result);
+    if (!run_plainly(handle, "SET client_min_messages = warning") || !run_plainly(handle, sql) ||
+        (applied && !settings->not_durable &&
+         !run_plainly(handle, "SET synchronous_commit = remote_apply")))
+        return refuse_database(fault, "the PostgreSQL database cannot be set up%s", "");
+    return DB_OK;
+}
+
+enum db_status postgres_open(const struct db_settings *settings, const char *password, PGconn **out,
+                             struct db_fault *fault)
+{
+    *out = NULL;
+    if (!url_is_clear(settings->location))
+        return refuse_database(fault,
+                               "the URL of the database cannot be read: it is "
+                               "postgresql://USER:PASSWORD@HOST:PORT/NAME, with %s",
+                               "%40 for @ and %2F for / in a password");
+    enum db_status status = connect_to(settings->location, password, out, fault);
+    if (status == DB_OK)
+        status = check_demands(*out, always, sizeof always / sizeof *always, fault);
+    if (status == DB_OK && !settings->not_durable)
+        status = check_demands(*out, durable, sizeof durable / sizeof *durable, fault);
+    if (status == DB_OK)
+        status = claim_database(*out, settings->server, fault);
+    if (status == DB_OK)
+        status = set_up_session(*out, settings, fault);
+    if (status != DB_OK) {
+        PQfinish(*out);
+        *out = NULL;
+    }
+    return status;
+}

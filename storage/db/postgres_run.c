@@ -1,0 +1,253 @@
+/* DESIGN. Rows are shown as they arrive. Before another statement runs on the connection, the rows
+ * that are still to come are kept in memory. Statements are prepared once for each address, text
+ * and list of types. */
+#include "storage/db/postgres_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/memory.h"
+#include "storage/db/postgres_values.h"
+
+#define STATEMENT_PROBES 8
+#define NAME_SIZE        24
+
+/* ---- what went wrong */
+
+/* Class 22 is about values, which belong in no log. */
+static enum db_status postgres_outcome(const char *state)
+{
+    static const struct {
+        const char *prefix;
+        enum db_status status;
+    } outcomes[] = {
+        {"40", DB_RETRY}, {"55P03", DB_RETRY}, {"53200", DB_MEMORY},
+        {"53", DB_FULL},  {"58", DB_FULL},     {"25006", DB_FULL},
+        {"57P", DB_FULL}, {"57014", DB_RETRY}, {"08", DB_FULL},
+    };
+    for (unsigned i = 0; i < sizeof outcomes / sizeof *outcomes; i++)
+        if (strncmp(state, outcomes[i].prefix, strlen(outcomes[i].prefix)) == 0)
+            return outcomes[i].status;
+    return DB_FAILED;
+}
+
+static void postgres_forget(struct postgres_connection *connection)
+{
+    for (unsigned i = 0; i < POSTGRES_STATEMENTS; i++)
+        free(connection->statements[i].text);
+    memset(connection->statements, 0, sizeof connection->statements);
+}
+
+void postgres_drop(struct postgres_connection *connection)
+{
+    PQfinish(connection->handle);
+    connection->handle = NULL;
+    connection->open = false;
+    connection->savepoints = 0;
+    postgres_forget(connection);
+}
+
+/* Says why RESULT is a failure. A transaction that cannot go on is over afterwards. */
+enum db_status postgres_explain(struct postgres_connection *connection, const char *doing,
+                                const PGresult *result, struct db_fault *fault)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *says = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    if (!connection->handle || PQstatus(connection->handle) != CONNECTION_OK) {
+        postgres_drop(connection);
+        snprintf(fault->text, sizeof fault->text, "%s: the connection to PostgreSQL was lost",
+                 doing);
+        return DB_FULL;
+    }
+    if (!state || !says || strncmp(state, "22", 2) == 0)
+        says = "";
+    snprintf(fault->text, sizeof fault->text, "%s: %.180s (postgresql %s)", doing, says,
+             state ? state : "without a code");
+    if (connection->open && connection->savepoints == 0) {
+        PQclear(PQexec(connection->handle, "ROLLBACK"));
+        connection->open = false;
+    }
+    return state ? postgres_outcome(state) : DB_FAILED;
+}
+
+/* ---- rows as they arrive */
+
+static void count_changes(struct postgres_connection *connection, PGresult *result)
+{
+    if (strncmp(PQcmdStatus(result), "SELECT", 6) != 0)
+        connection->changes += atoll(PQcmdTuples(result));
+}
+
+void postgres_keep_rest(struct postgres_connection *connection)
+{
+    struct postgres_stream *stream = connection->live;
+    PGresult *result;
+    connection->live = NULL;
+    if (!stream)
+        return;
+    while ((result = PQgetResult(connection->handle))) {
+        if (stream->count == stream->room) {
+            stream->room = stream->room == 0 ? 16 : 2 * stream->room;
+            stream->kept = memory_must(realloc(stream->kept, stream->room * sizeof *stream->kept));
+        }
+        stream->kept[stream->count++] = result;
+    }
+    stream->ended = true;
+}
+
+static PGresult *next_result(struct postgres_connection *connection, struct postgres_stream *stream)
+{
+    if (stream->shown < stream->count)
+        return stream->kept[stream->shown++];
+    PGresult *result = stream->ended ? NULL : PQgetResult(connection->handle);
+    if (!result)
+        stream->ended = true;
+    return result;
+}
+
+static void end_stream(struct postgres_connection *connection, struct postgres_stream *stream)
+{
+    PGresult *result;
+    while ((result = next_result(connection, stream)))
+        PQclear(result);
+    if (connection->live == stream)
+        connection->live = NULL;
+    free(stream->kept);
+}
+
+static enum db_status postgres_show(struct postgres_connection *connection, db_row_fn *each,
+                                    void *context, struct db_fault *fault)
+{
+    struct postgres_stream stream = {0};
+    enum db_status status = DB_OK;
+    PGresult *result;
+    connection->live = &stream;
+    while (status == DB_OK) {
+        result = next_result(connection, &stream);
+        if (!result)
+            break;
+        ExecStatusType kind = PQresultStatus(result);
+        if (kind == PGRES_SINGLE_TUPLE) {
+            connection->rows++;
+            status = postgres_show_row(result, 0, each, context, fault);
+        } else if (kind != PGRES_TUPLES_OK && kind != PGRES_COMMAND_OK) {
+            end_stream(connection, &stream);
+            status = postgres_explain(connection, "run", result, fault);
+            PQclear(result);
+            return status;
+        } else {
+            count_changes(connection, result);
+        }
+        PQclear(result);
+    }
+    end_stream(connection, &stream);
+    return status;
+}
+
+/* ---- statements */
+
+static bool statement_fits(const struct postgres_statement *statement, const char *sql,
+                           const Oid *types, unsigned count)
+{
+    return statement->sql == sql && statement->count == count &&
+           memcmp(statement->types, types, count * sizeof *types) == 0 &&
+           strcmp(statement->text, sql) == 0;
+}
+
+/* The prepared statement's slot for SQL; NULL: preparing failed, and *OUT_STATUS says why. */
+static struct postgres_statement *postgres_statement(struct postgres_connection *connection,
+                                                     const char *sql, const Oid *types,
+                                                     unsigned count, enum db_status *out_status,
+                                                     struct db_fault *fault)
+{
+    size_t hash = ((size_t)(uintptr_t)sql >> 3) * 0x9E3779B97F4A7C15u >> 40;
+    struct postgres_statement *slot = NULL;
+    char text[NAME_SIZE + 16];
+    for (unsigned probe = 0; probe < STATEMENT_PROBES; probe++) {
+        struct postgres_statement *candidate =
+            &connection->statements[(hash + probe) & (POSTGRES_STATEMENTS - 1)];
+        if (statement_fits(candidate, sql, types, count))
+            return candidate;
+        if (!slot || (slot->sql && !candidate->sql))
+            slot = candidate;
+    }
+    if (slot->sql) {
+        snprintf(text, sizeof text, "DEALLOCATE s%llu", slot->number);
+        PQclear(PQexec(connection->handle, text));
+        free(slot->text);
+        *slot = (struct postgres_statement){0};
+    }
+    snprintf(text, sizeof text, "s%llu", ++connection->numbers);
+    PGresult *result = PQprepare(connection->handle, text, sql, (int)count, types);
+    if (PQresultStatus(result) != PGRES_COMMAND_OK) {
+        *out_status = postgres_explain(connection, "prepare", result, fault);
+        PQclear(result);
+        return NULL;
+    }
+    PQclear(result);
+    slot->sql = sql;
+    slot->text = memory_copy_text(sql);
+    slot->number = connection->numbers;
+    slot->count = count;
+    memcpy(slot->types, types, count * sizeof *types);
+    return slot;
+}
+
+/* The innermost savepoint bears the only name; their number says whether a failure can be undone.
+ */
+static void count_savepoints(struct postgres_connection *connection, const char *sql)
+{
+    if (strncmp(sql, "SAVEPOINT ", 10) == 0)
+        connection->savepoints++;
+    else if (strncmp(sql, "RELEASE SAVEPOINT ", 18) == 0)
+        connection->savepoints--;
+}
+
+enum db_status postgres_take(struct postgres_connection *connection, PGresult *result,
+                             struct db_fault *fault)
+{
+    enum db_status status = DB_OK;
+    ExecStatusType kind = PQresultStatus(result);
+    if (kind == PGRES_COMMAND_OK || kind == PGRES_TUPLES_OK)
+        count_changes(connection, result);
+    else
+        status = postgres_explain(connection, "run", result, fault);
+    PQclear(result);
+    return status;
+}
+
+enum db_status postgres_run(struct postgres_connection *connection, const char *sql,
+                            const struct db_value *values, unsigned count, db_row_fn *each,
+                            void *context, struct db_fault *fault)
+{
+    enum db_status status = postgres_ready(connection, fault);
+    if (status != DB_OK)
+        return status;
+    postgres_keep_rest(connection);
+    if (count == 0 && !each) {
+        status = postgres_take(connection, PQexec(connection->handle, sql), fault);
+        if (status == DB_OK)
+            count_savepoints(connection, sql);
+        return status;
+    }
+    struct postgres_parameters bound;
+    if (!postgres_bind(values, count, &bound))
+        return DB_MEMORY;
+    const struct postgres_statement *statement =
+        postgres_statement(connection, sql, bound.types, count, &status, fault);
+    if (!statement)
+        return status;
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, "s%llu", statement->number);
+    if (!each)
+        return postgres_take(connection,
+                             PQexecPrepared(connection->handle, name, (int)count, bound.data,
+                                            bound.sizes, bound.formats, 1),
+                             fault);
+    if (!PQsendQueryPrepared(connection->handle, name, (int)count, bound.data, bound.sizes,
+                             bound.formats, 1))
+        return postgres_explain(connection, "run", NULL, fault);
+    PQsetSingleRowMode(connection->handle);
+    return postgres_show(connection, each, context, fault);
+}
