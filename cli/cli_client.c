@@ -18,6 +18,11 @@
         "data", AS_ANY_TEXT(data), "./data", "DIR", "data directory of the server",                \
             FLAG_ENVIRONMENT                                                                       \
     }
+#define FLAG_DATABASE                                                                              \
+    {                                                                                              \
+        "database", AS_SECRET(database), NULL, "URL", "database of the server, as it has it",      \
+            FLAG_ENVIRONMENT                                                                       \
+    }
 #define FLAG_EXPIRES                                                                               \
     {                                                                                              \
         "expires-days", AS_COUNT(days, 1, TOKEN_DAYS_MOST), NULL, "N",                             \
@@ -26,6 +31,7 @@
 
 struct client_options {
     const char *data, *role, *name, *client, *scopes;
+    char database[FLAG_SECRET_SIZE];
     uint64_t days, overlap_s;
 };
 
@@ -33,6 +39,7 @@ struct client_options {
 
 static const struct flag CREATE_TABLE[] = {
     FLAG_DATA,
+    FLAG_DATABASE,
     {"role", AS_ANY_TEXT(role), NULL, "ROLE",
      "admin, steward, contributor, student, agent or auditor", FLAG_REQUIRED},
     {"name", AS_ANY_TEXT(name), NULL, "NAME", "a name for people to read", FLAG_REQUIRED},
@@ -42,6 +49,7 @@ static const struct flag CREATE_TABLE[] = {
 
 static const struct flag ROTATE_TABLE[] = {
     FLAG_DATA,
+    FLAG_DATABASE,
     {"client", AS_ID(client), NULL, "ID", "the client, cli_...", FLAG_REQUIRED},
     {"overlap-seconds", AS_COUNT(overlap_s, 0, TOKEN_OVERLAP_MOST_S), "0", "N",
      "how long the older tokens go on to work", 0},
@@ -53,7 +61,8 @@ static const struct flag ROTATE_TABLE[] = {
 static const struct flags CREATE = {
     .program = "tacet client create",
     .usage =
-        "usage: tacet client create [--data DIR] --role ROLE --name NAME [--expires-days N]\n"
+        "usage: tacet client create [--data DIR] [--database URL] --role ROLE --name NAME "
+        "[--expires-days N]\n"
         "                           [--scopes LIST]\n"
         "       tacet client rotate [--data DIR] --client ID [--overlap-seconds N]\n"
         "                           [--expires-days N] [--scopes LIST]\n\n"
@@ -118,7 +127,8 @@ static bool change_client(const struct client_options *request, char token[TOKEN
     struct database *database = NULL;
     struct app *app = NULL;
     bool created = false;
-    bool is_new = database_is_new(request->data);
+    const struct database_place place = {.directory = request->data, .url = request->database};
+    bool is_new = database_is_new(&place);
     umask(077);
     if (is_new && !request->role) {
         snprintf(error, error_size, "%s holds no service", request->data);
@@ -128,7 +138,7 @@ static bool change_client(const struct client_options *request, char token[TOKEN
         (is_new && !data_dir_make_signing_seed(request->data, error, error_size)) ||
         !data_dir_signing_seed(request->data, settings.signing_seed, error, error_size))
         return false;
-    database = database_open(request->data, error, error_size);
+    database = database_open(&place, error, error_size);
     if (!database)
         goto cleanup;
     struct db *db = database_connect(database, error, error_size);

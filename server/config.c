@@ -9,8 +9,6 @@
 #define MIB          (1024 * KIB)
 #define GIB          (1024 * MIB)
 
-static const char *const DATABASES[] = {"sqlite", NULL};
-
 static const struct flag SETTINGS[] = {
     {"data", AS_ANY_TEXT(data), "./data", "DIR", "directory of the database, made with mode 0700",
      ENV},
@@ -18,8 +16,10 @@ static const struct flag SETTINGS[] = {
      "address to serve on; port 0 takes a free one, [::1]:8080 for IPv6", ENV},
     {"port-file", AS_ANY_TEXT(port_file), "", "FILE", "file that receives the port when it is open",
      ENV},
-    {"database", AS_CHOICE(database, DATABASES), "sqlite", "KIND",
-     "kind of database; sqlite is the only one", ENV},
+    {"database", AS_SECRET(database), NULL, "URL",
+     "postgresql://USER@HOST/NAME, or sqlite (the default): a file in\ndata. A password may be in "
+     "PGPASSWORD or PGPASSFILE",
+     ENV},
     {"tls-cert", AS_ANY_TEXT(tls_cert), "", "FILE",
      "PEM file of the certificate chain; needs tls-key", ENV},
     {"tls-key", AS_ANY_TEXT(tls_key), "", "FILE", "PEM file of the private key; needs tls-cert",

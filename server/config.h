@@ -10,7 +10,7 @@ struct config {
     const char *data;
     const char *listen;
     const char *port_file;
-    int database; /* the only one */
+    char database[FLAG_SECRET_SIZE]; /* "" or "sqlite": a file in DATA */
     const char *tls_cert;
     const char *tls_key;
     const char *tls_client_ca;

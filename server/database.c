@@ -30,6 +30,7 @@
 struct database {
     struct db_store *store;
     char path[PATH_BYTES];
+    bool remote;
     dev_t device; /* of the file, and its inode */
     ino_t inode;
     unsigned count;
@@ -55,6 +56,8 @@ struct db *database_connect(struct database *database, char *error, size_t error
 bool database_stands(const struct database *database)
 {
     struct stat status;
+    if (database->remote)
+        return true;
     return stat(database->path, &status) == 0 && status.st_dev == database->device &&
            status.st_ino == database->inode;
 }
@@ -63,6 +66,8 @@ bool database_stands(const struct database *database)
 static bool database_note(struct database *database, char *error, size_t error_size)
 {
     struct stat status;
+    if (database->remote)
+        return true;
     if (stat(database->path, &status) != 0) {
         snprintf(error, error_size, "%.200s: %s", database->path, strerror(errno));
         return false;
@@ -72,11 +77,17 @@ static bool database_note(struct database *database, char *error, size_t error_s
     return data_dir_check_mode(database->path, status.st_mode, error, error_size);
 }
 
-bool database_is_new(const char *directory)
+bool database_is_remote(const struct database_place *place)
+{
+    return place->url && place->url[0] != '\0' && strcmp(place->url, "sqlite") != 0;
+}
+
+bool database_is_new(const struct database_place *place)
 {
     char path[PATH_BYTES];
     struct stat status;
-    return data_dir_path(directory, "tacet.db", path, sizeof path) && stat(path, &status) != 0 &&
+    const char *name = database_is_remote(place) ? "signing.key" : "tacet.db";
+    return data_dir_path(place->directory, name, path, sizeof path) && stat(path, &status) != 0 &&
            errno == ENOENT;
 }
 
@@ -94,20 +105,43 @@ static bool database_digest_key(const char *directory, unsigned char key[DB_KEY_
     return true;
 }
 
-struct database *database_open(const char *directory, char *error, size_t error_size)
+/* Sets where the database is. False: it cannot be there. */
+static bool database_locate(struct database *database, const struct database_place *place,
+                            struct db_settings *settings, char *error, size_t error_size)
+{
+    struct stat status;
+    if (!data_dir_path(place->directory, "tacet.db", database->path, sizeof database->path)) {
+        snprintf(error, error_size, "the name of the data directory is too long");
+        return false;
+    }
+    settings->location = database->path;
+    if (!database_is_remote(place))
+        return true;
+    if (stat(database->path, &status) == 0) {
+        snprintf(error, error_size,
+                 "%.200s holds a service of its own, whose budgets an empty database would forget: "
+                 "--database needs another data directory",
+                 place->directory);
+        return false;
+    }
+    database->remote = true;
+    snprintf(database->path, sizeof database->path, "--database");
+    settings->location = place->url;
+    settings->server = place->serves ? 1 + randombytes_uniform(INT32_MAX - 1) : 0;
+    return true;
+}
+
+struct database *database_open(const struct database_place *place, char *error, size_t error_size)
 {
     char why[DB_ERROR_SIZE] = "";
     unsigned char key[DB_KEY_SIZE] = {0};
     struct database *database = memory_new(1, sizeof *database);
-    if (!data_dir_path(directory, "tacet.db", database->path, sizeof database->path)) {
-        snprintf(error, error_size, "the name of the data directory is too long");
+    struct db_settings settings = {.cache_kib = CACHE_KIB, .digest_key = key};
+    if (!database_locate(database, place, &settings, error, error_size) ||
+        !database_digest_key(place->directory, key, error, error_size))
         goto cleanup;
-    }
-    if (!database_digest_key(directory, key, error, error_size))
-        goto cleanup;
-    struct db_settings settings = {
-        .location = database->path, .cache_kib = CACHE_KIB, .digest_key = key};
-    database->store = memory_must(db_store_new(&db_driver_sqlite, &settings));
+    database->store = memory_must(
+        db_store_new(database->remote ? &db_driver_postgres : &db_driver_sqlite, &settings));
     sodium_memzero(key, sizeof key);
     struct db *db = database_connect(database, error, error_size);
     if (!db || !database_note(database, error, error_size))

@@ -9,14 +9,25 @@
 struct db;
 struct database;
 
-/* True when DIRECTORY holds no database, so that the next database_open makes an empty one. False
- * when the directory or file cannot be read. */
-bool database_is_new(const char *directory);
+/* Where a database is. */
+struct database_place {
+    const char *directory; /* holds the keys */
+    const char *url;       /* of PostgreSQL; NULL, "" or "sqlite": DIRECTORY/tacet.db */
+    bool serves;           /* PostgreSQL: refuses to work beside another server */
+};
 
-/* Opens DIRECTORY/tacet.db, makes it when it is missing, migrates it. Its rows are checked by
- * digests under a key that comes from DIRECTORY/signing.key. NULL: ERROR holds a sentence; a file
- * that is not ours, or belongs to another key, is left as it was. */
-struct database *database_open(const char *directory, char *error, size_t error_size);
+/* Whether PLACE is a PostgreSQL database. */
+bool database_is_remote(const struct database_place *place);
+
+/* True when the directory of PLACE holds no database (for PostgreSQL: no key of one), so that the
+ * next database_open makes an empty one. False when the directory or file cannot be read. */
+bool database_is_new(const struct database_place *place);
+
+/* Opens the database of PLACE, makes it when it is missing, migrates it. Its rows are checked by
+ * digests under a key that comes from DIRECTORY/signing.key. NULL: ERROR holds a sentence without
+ * anything of the URL; a database that is not ours, or belongs to another key, is left as it was.
+ */
+struct database *database_open(const struct database_place *place, char *error, size_t error_size);
 
 /* True when the file is where it was opened: not removed, moved or replaced. Any thread. Without it
  * no transaction ends well, because what it stored would be lost with the process. */

@@ -150,10 +150,12 @@ static bool read_tls(struct server *server, struct server_trouble trouble)
 static bool open_database(struct server *server, struct server_trouble trouble)
 {
     const char *directory = server->config->data;
-    bool is_new = database_is_new(directory);
+    const struct database_place place = {
+        .directory = directory, .url = server->config->database, .serves = true};
+    bool is_new = database_is_new(&place);
     if (is_new && !data_dir_make_signing_seed(directory, trouble.text, trouble.size))
         return false;
-    server->database = database_open(directory, trouble.text, trouble.size);
+    server->database = database_open(&place, trouble.text, trouble.size);
     if (!server->database || !database_make_ready(server->database, &server->answers_from_ms,
                                                   trouble.text, trouble.size))
         return false;
@@ -350,7 +352,8 @@ struct server *server_start(const struct config *config, const struct worlds *wo
         !write_port_file(server, trouble))
         goto cleanup;
     /* What is not beneath the data directory is open now; threads and clients come after this. */
-    confine_process(config->data, config->confine);
+    confine_process(config->data, config->confine,
+                    database_is_remote(&(struct database_place){.url = config->database}));
     if (server->issuer && !issuer_follow(server->issuer))
         snprintf(error, error_size, "no more threads can be started");
     else if (start_lanes(server, trouble) && start_httpd(server, trouble))

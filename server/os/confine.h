@@ -10,26 +10,28 @@
 void confine_from_start(bool wanted);
 
 /* Confines this process, which is a single thread and has opened what is not beneath DIRECTORY, to
- * the files of DIRECTORY and to the calls that a service makes. What the system does not know how
- * to refuse is left; the log says what is on. */
-void confine_process(const char *directory, bool wanted);
+ * the files of DIRECTORY and to the calls that a service makes; when CONNECTS, it may connect to a
+ * database elsewhere as well. What the system does not know how to refuse is left; the log says
+ * what is on. */
+void confine_process(const char *directory, bool wanted, bool connects);
 
 /* ---- its parts */
 
 /* From now on this thread and those that it starts may open, make and remove files beneath
- * DIRECTORY, and none elsewhere; bind and connect no TCP port where the system knows how to refuse
- * that; and signal no process outside. What is open stays usable. The caller has given up new
- * privileges (PR_SET_NO_NEW_PRIVS). *OUT_VERSION receives the system's version of this. Returns 0,
- * or the error number for which nothing has changed. */
-int confine_files(const char *directory, int *out_version);
+ * DIRECTORY, and none elsewhere; bind and (unless CONNECTS) connect no TCP port where the system
+ * knows how to refuse that; and signal no process outside. What is open stays usable. The caller
+ * has given up new privileges (PR_SET_NO_NEW_PRIVS). *OUT_VERSION receives the system's version of
+ * this. Returns 0, or the error number for which nothing has changed. */
+int confine_files(const char *directory, bool connects, int *out_version);
 
 /* From now on this thread may read files, and neither write, make, remove nor run any. Otherwise as
  * confine_files. */
 int confine_writes(void);
 
-/* From now on this process and the threads that it starts can make no call but those of the table.
- * To any other the system answers ENOSYS. The caller has given up new privileges
- * (PR_SET_NO_NEW_PRIVS). Returns 0, or the error number for which nothing has changed. */
-int confine_calls(void);
+/* From now on this process and the threads that it starts can make no call but those of the table;
+ * when CONNECTS, also those that a new connection takes. To any other the system answers ENOSYS.
+ * The caller has given up new privileges (PR_SET_NO_NEW_PRIVS). Returns 0, or the error number for
+ * which nothing has changed. */
+int confine_calls(bool connects);
 
 #endif

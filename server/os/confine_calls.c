@@ -129,6 +129,10 @@ static const int PERMITTED[] = {
 };
 #define PERMITTED_COUNT (sizeof PERMITTED / sizeof PERMITTED[0])
 
+/* A connection to a database, and the address of its host. */
+static const int CONNECTING[] = {SYS_socket, SYS_connect, SYS_bind, SYS_sendmmsg, SYS_ioctl};
+#define CONNECTING_COUNT (sizeof CONNECTING / sizeof CONNECTING[0])
+
 /* A call that is permitted when ARGUMENT has any bit of VALUE, or has none, or equals it. */
 static const struct confine_condition {
     int call;
@@ -152,7 +156,7 @@ static const struct confine_condition {
 
 struct confine_program {
     unsigned short size;
-    struct sock_filter code[4 + 5 * CONDITION_COUNT + 2 * PERMITTED_COUNT + 1];
+    struct sock_filter code[4 + 5 * CONDITION_COUNT + 2 * (PERMITTED_COUNT + CONNECTING_COUNT) + 1];
 };
 
 static void confine_add(struct confine_program *program, struct sock_filter step)
@@ -181,7 +185,15 @@ static void confine_add_condition(struct confine_program *program,
     confine_add(program, RETURN(SECCOMP_RET_ALLOW));
 }
 
-static void confine_write(struct confine_program *program, uint32_t machine)
+static void confine_permit(struct confine_program *program, const int *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        confine_unless(program, BPF_JEQ, (uint32_t)calls[i], 0, 1);
+        confine_add(program, RETURN(SECCOMP_RET_ALLOW));
+    }
+}
+
+static void confine_write(struct confine_program *program, uint32_t machine, bool connects)
 {
     confine_add(program, LOAD(arch));
     confine_unless(program, BPF_JEQ, machine, 1, 0);
@@ -189,20 +201,19 @@ static void confine_write(struct confine_program *program, uint32_t machine)
     confine_add(program, LOAD(nr));
     for (size_t i = 0; i < CONDITION_COUNT; i++)
         confine_add_condition(program, &CONDITIONS[i]);
-    for (size_t i = 0; i < PERMITTED_COUNT; i++) {
-        confine_unless(program, BPF_JEQ, (uint32_t)PERMITTED[i], 0, 1);
-        confine_add(program, RETURN(SECCOMP_RET_ALLOW));
-    }
+    confine_permit(program, PERMITTED, PERMITTED_COUNT);
+    if (connects)
+        confine_permit(program, CONNECTING, CONNECTING_COUNT);
     confine_add(program, RETURN(SECCOMP_RET_ERRNO | ENOSYS));
 }
 
-int confine_calls(void)
+int confine_calls(bool connects)
 {
     struct confine_program program = {0};
 #if defined(__x86_64__)
-    confine_write(&program, AUDIT_ARCH_X86_64);
+    confine_write(&program, AUDIT_ARCH_X86_64, connects);
 #elif defined(__aarch64__)
-    confine_write(&program, AUDIT_ARCH_AARCH64);
+    confine_write(&program, AUDIT_ARCH_AARCH64, connects);
 #else
     return ENOTSUP;
 #endif

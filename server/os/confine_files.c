@@ -15,6 +15,7 @@
 #define SYS_landlock_restrict_self  446
 #endif
 
+#define BIND         1u
 #define ASK_VERSION  1u
 #define RULE_BENEATH 1
 
@@ -34,6 +35,10 @@
  * seed for the names of its temporary files. */
 static const char *const READABLE[] = {"/sys/devices/system/cpu/online",
                                        "/proc/sys/vm/overcommit_memory", "/dev/urandom"};
+
+/* How a host's name becomes an address. */
+static const char *const NAMES[] = {"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf",
+                                    "/etc/host.conf", "/etc/gai.conf"};
 
 struct files_rules {
     uint64_t files;
@@ -80,19 +85,23 @@ static bool files_permit(int set, const char *path, uint64_t access)
     return permitted;
 }
 
-int confine_files(const char *directory, int *out_version)
+int confine_files(const char *directory, bool connects, int *out_version)
 {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
     if (version < 1)
         return version < 0 ? errno : ENOTSUP;
     *out_version = (int)version;
     size_t size = 0;
-    const struct files_rules rules = files_rules_of((int)version, &size);
+    struct files_rules rules = files_rules_of((int)version, &size);
+    if (connects)
+        rules.network &= BIND;
     int set = (int)syscall(SYS_landlock_create_ruleset, &rules, size, 0);
     if (set < 0)
         return errno;
     for (size_t i = 0; i < sizeof READABLE / sizeof READABLE[0]; i++)
         files_permit(set, READABLE[i], READ_FILE); /* what is not there is not read */
+    for (size_t i = 0; connects && i < sizeof NAMES / sizeof NAMES[0]; i++)
+        files_permit(set, NAMES[i], READ_FILE);
     int error = 0;
     if (!files_permit(set, directory, rules.files & (BENEATH | TRUNCATE)) ||
         syscall(SYS_landlock_restrict_self, set, 0) != 0)

@@ -39,7 +39,8 @@ void fuzz_tokens_in(const char *directory, char token[FUZZ_ROLES][FUZZ_TOKEN_SIZ
     if (!data_dir_make(directory, error, sizeof error) ||
         !data_dir_make_signing_seed(directory, error, sizeof error) ||
         !data_dir_signing_seed(directory, settings.signing_seed, error, sizeof error) ||
-        !(database = database_open(directory, error, sizeof error)) ||
+        !(database = database_open(&(struct database_place){.directory = directory}, error,
+                                   sizeof error)) ||
         !(db = database_connect(database, error, sizeof error)) || !(app = api_open(&settings))) {
         fprintf(stderr, "%s\n", error);
         abort();

@@ -45,7 +45,7 @@ Test(lifecycle, a_wrong_flag_is_one_line_and_exit_code_2)
         {"serve", "--max-body", "0"},
         {"serve", "--workers", NULL},
         {"serve", "--tls-cert", "x"},
-        {"serve", "--database", "postgresql://x"},
+        {"serve", "--database", NULL},
         {"serve", "--log-level", "loud"},
         {"client", "destroy", NULL},
         {"client", "create", "--nonsense"},

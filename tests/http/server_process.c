@@ -21,6 +21,30 @@ const char *server_program(void)
     return path != NULL && path[0] != '\0' ? path : "build/release/tacet";
 }
 
+/* Over PostgreSQL (scripts/with-postgres) a service has the database that is called like its
+ * folder, /tmp/NAME/data. */
+static void ask_database(const char *folder, const char *sql)
+{
+    char command[512];
+    const char *place = getenv("TACET_TEST_DATABASE");
+    if (place == NULL)
+        return;
+    snprintf(command, sizeof command, "psql -q 'postgresql:///postgres?%s' -c '%s \"%.*s\"'", place,
+             sql, (int)strcspn(folder + strlen("/tmp/"), "/"), folder + strlen("/tmp/"));
+    cr_expect_eq(system(command), 0, "%s", command);
+}
+
+static void use_database(const char *data)
+{
+    char url[256];
+    const char *place = getenv("TACET_TEST_DATABASE");
+    if (place == NULL || strncmp(data, "/tmp/", 5) != 0)
+        return;
+    data += strlen("/tmp/");
+    snprintf(url, sizeof url, "postgresql:///%.*s?%s", (int)strcspn(data, "/"), data, place);
+    setenv("TACET_DATABASE", url, 1);
+}
+
 void server_prepare(struct server_process *server)
 {
     *server = (struct server_process){0};
@@ -28,6 +52,7 @@ void server_prepare(struct server_process *server)
     cr_assert_not_null(mkdtemp(server->folder), "no temporary directory: %s", strerror(errno));
     snprintf(server->data, sizeof server->data, "%s/data", server->folder);
     snprintf(server->log, sizeof server->log, "%s/log", server->folder);
+    ask_database(server->folder, "CREATE DATABASE");
 }
 
 /* In the child: standard output to OUT, errors to the log, and no life after the test. */
@@ -48,6 +73,7 @@ static void exec_server(const struct server_process *server, int out)
     int log = open(server->log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     for (unsigned i = 0; server->environment[i] != NULL; i++)
         putenv((char *)(uintptr_t)server->environment[i]);
+    use_database(server->data);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(out, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
@@ -164,6 +190,7 @@ void server_remove(struct server_process *server)
     if (server->pid > 0)
         server_end(server, SIGKILL);
     keep_ledger(server);
+    ask_database(server->folder, "DROP DATABASE");
     nftw(server->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -175,6 +202,9 @@ static int run_list(char *out, size_t size, const char *const *arguments, bool e
     pid_t child = fork();
     cr_assert_geq(child, 0);
     if (child == 0) {
+        for (unsigned i = 0; arguments[i] != NULL && arguments[i + 1] != NULL; i++)
+            if (strcmp(arguments[i], "--data") == 0)
+                use_database(arguments[i + 1]);
         dup2(ends[1], STDOUT_FILENO);
         dup2(errors_too ? ends[1] : open("/dev/null", O_WRONLY), STDERR_FILENO);
         execv(arguments[0], (char **)(uintptr_t)arguments);

@@ -95,11 +95,12 @@ bool service_start(struct service *service, const char *directory, char *why, si
                                     .keep_answers_days = service_keep_days,
                                     .cors_origins = "",
                                     .version = "simulator"};
+    const struct database_place place = {.directory = directory};
     *service = (struct service){.app = NULL};
     snprintf(service->directory, sizeof service->directory, "%s", directory);
     if (!data_dir_make(directory, why, size) ||
-        (database_is_new(directory) && !data_dir_make_signing_seed(directory, why, size)) ||
-        !(service->database = database_open(directory, why, size)) ||
+        (database_is_new(&place) && !data_dir_make_signing_seed(directory, why, size)) ||
+        !(service->database = database_open(&place, why, size)) ||
         !service_connect(service, why, size) || !database_sweep(service->auditor, why, size) ||
         !database_verify_ledger(service->auditor, &entries, why, size) ||
         !database_verify_answers(service->auditor, &answers, why, size) ||
@@ -119,6 +120,7 @@ void service_end(struct service *service)
     database_close(service->database);
     metrics_free(service->metrics);
     free(service->admitted);
+    const struct database_place place = {.directory = directory};
     *service = (struct service){.app = NULL};
 }
 
