@@ -180,7 +180,10 @@ static enum problem check_token(struct call *call)
         return refuse_token(call, true);
     int64_t ends_ms = client_token_end(bearer.expires_ms, bearer.revoked_ms);
     enum role role = role_find(bearer.role);
-    if (bearer.client_revoked_ms != 0 || call->now_ms >= ends_ms || role == ROLE_NONE)
+    /* A call may take long: its token may expire meanwhile, but not be revoked. */
+    bool revoked = bearer.client_revoked_ms != 0 ||
+                   (bearer.revoked_ms != 0 && call->app->settings.now_ms() >= bearer.revoked_ms);
+    if (revoked || call->now_ms >= ends_ms || role == ROLE_NONE)
         return refuse_token(call, true);
     call->caller = (struct caller){
         .role = role, .scopes = bearer.scopes, .token = bearer.number, .ends_ms = ends_ms};

@@ -4,7 +4,8 @@
  * which a stranger should learn their results: the right to call, then the form, then the content.
  * A handler that changes something runs inside one transaction (a savepoint when the committer's
  * batch is open) together with the store of answers, so that a problem changes nothing and no
- * answer is stored without its effect. */
+ * answer is stored without its effect. What was prepared for long is changed only if the caller is
+ * still known then, with the projects that it has by then. */
 #include "api/call/call_serve.h"
 
 #include <assert.h>
@@ -22,7 +23,9 @@
 
 struct change {
     struct call *call;
+    const char *client; /* as of call_serve */
     const char *key;
+    bool prepared; /* some time ago */
     enum problem problem;
 };
 
@@ -48,6 +51,16 @@ static enum problem replay_or_handle(struct call *call, const char *key)
     return idempotency_store(call, key);
 }
 
+static enum problem check_caller(struct call *call, const char *client)
+{
+    if (call->route->roles == ROLE_NONE)
+        return PROBLEM_NONE;
+    enum problem problem = client ? auth_known(call, client) : auth_check(call);
+    if (problem == PROBLEM_NONE && call->newcomer)
+        problem = outsider_enroll(call);
+    return problem == PROBLEM_NONE ? project_read_all(call) : problem;
+}
+
 /* Runs the handler once in a transaction. DB_NONE: it refused the call; its changes are rolled
  * back, and the database did not fail. */
 static enum db_status try_handler(struct db *db, void *context)
@@ -57,7 +70,9 @@ static enum db_status try_handler(struct db *db, void *context)
     (void)db;
     call_reset(call);
     call->db_failure = DB_OK;
-    change->problem = replay_or_handle(call, change->key);
+    change->problem = change->prepared ? check_caller(call, change->client) : PROBLEM_NONE;
+    if (change->problem == PROBLEM_NONE)
+        change->problem = replay_or_handle(call, change->key);
     if (change->problem == PROBLEM_NONE)
         return DB_OK;
     if (call->db_failure != DB_OK)
@@ -65,9 +80,10 @@ static enum db_status try_handler(struct db *db, void *context)
     return DB_NONE;
 }
 
-static enum problem run_change(struct call *call, const char *key)
+static enum problem run_change(struct call *call, const char *client, const char *key,
+                               bool prepared)
 {
-    struct change change = {.call = call, .key = key};
+    struct change change = {.call = call, .client = client, .key = key, .prepared = prepared};
     enum db_status status = db_transact(call->db, try_handler, &change);
     if (status == DB_OK || (status == DB_NONE && change.problem != PROBLEM_NONE))
         return change.problem;
@@ -82,7 +98,7 @@ static bool has_to_prepare(const struct call *call)
     return route->prepare && !((route->flags & ROUTE_HEAVY) && db_in_transaction(call->db));
 }
 
-static enum problem run_call(struct call *call, const char *key)
+static enum problem run_call(struct call *call, const char *client, const char *key)
 {
     const struct route *route = call->route;
     bool replayed = false, prepares = has_to_prepare(call);
@@ -100,17 +116,7 @@ static enum problem run_call(struct call *call, const char *key)
         if (problem != PROBLEM_NONE)
             return problem;
     }
-    return route_writes(route) ? run_change(call, key) : handle_call(call);
-}
-
-static enum problem check_caller(struct call *call, const char *client)
-{
-    if (call->route->roles == ROLE_NONE)
-        return PROBLEM_NONE;
-    enum problem problem = client ? auth_known(call, client) : auth_check(call);
-    if (problem == PROBLEM_NONE && call->newcomer)
-        problem = outsider_enroll(call);
-    return problem == PROBLEM_NONE ? project_read_all(call) : problem;
+    return route_writes(route) ? run_change(call, client, key, prepares) : handle_call(call);
 }
 
 /* ---- the form */
@@ -215,5 +221,5 @@ enum problem call_serve(struct call *call, const char *client)
                             "This endpoint answers application/json.");
     }
     problem = check_form(call, &key);
-    return problem == PROBLEM_NONE ? project_judge(call, run_call(call, key)) : problem;
+    return problem == PROBLEM_NONE ? project_judge(call, run_call(call, client, key)) : problem;
 }

@@ -28,6 +28,7 @@ static bool keep_membership(void *context, const struct project_membership_row *
 enum problem project_read_all(struct call *call)
 {
     struct memberships memberships = {call, &call->projects};
+    call->projects = NULL;
     if (!call_is(call, ROLE_STEWARD) || call->pass)
         return PROBLEM_NONE;
     return call_db(call,

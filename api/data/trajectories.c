@@ -284,6 +284,10 @@ enum problem api_trajectories_prepare(struct call *call)
 enum problem api_trajectories_upload(struct call *call)
 {
     struct upload *upload = call->plan;
+    struct dataset_row now;
+    enum problem problem = dataset_of_call(call, &now); /* who sends may be no member any more */
+    if (problem != PROBLEM_NONE)
+        return problem;
     const struct upload_summary summary = {
         .chunks = upload->chunks,
         .trajectories = upload->trajectories,

@@ -186,6 +186,8 @@ static enum problem check_policy_now(struct call *call, const struct job_wish *w
 enum problem api_jobs_create(struct call *call)
 {
     const struct job_wish *wish = call->plan;
+    if (!call_owns(call, wish->plan.project)) /* any more */
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such project of yours.");
     enum problem problem = check_dataset_now(call, wish);
     if (problem == PROBLEM_NONE)
         problem = check_policy_now(call, wish);

@@ -203,7 +203,7 @@ enum problem api_teachers_create(struct call *call)
     struct teacher_row row = wish->row;
     bool deleted = false; /* since the request was read */
     enum db_status status = endings_deleted(call->db, row.policy, &deleted);
-    if (status == DB_OK && deleted)
+    if (status == DB_OK && (deleted || !call_owns(call, row.owner)))
         return call_invalid(call, "/policy", "is not known");
     if (status != DB_OK)
         return call_db(call, status);

@@ -214,7 +214,9 @@ const char *fixture_token_client(struct fixture *fixture, const char *token)
 /* ---- requests */
 
 struct sent {
+    struct fixture *fixture;
     const struct ask *ask;
+    bool under_way;
     char authorization[200];
     const char *content_type;
     size_t body_size, read_so_far;
@@ -222,14 +224,19 @@ struct sent {
 
 static const char *find_header(void *context, const char *name)
 {
-    const struct sent *sent = context;
+    struct sent *sent = context;
     const struct ask *ask = sent->ask;
+    bool key = strcasecmp(name, "Idempotency-Key") == 0; /* read after the caller is known */
+    if (key && ask->meanwhile != NULL && !sent->under_way) {
+        sent->under_way = true;
+        ask->meanwhile(sent->fixture);
+    }
     for (size_t i = 0; i < sizeof ask->headers / sizeof ask->headers[0]; i++)
         if (ask->headers[i][0] != NULL && strcasecmp(ask->headers[i][0], name) == 0)
             return ask->headers[i][1];
     if (strcasecmp(name, "Authorization") == 0)
         return ask->token == NULL ? NULL : sent->authorization;
-    if (strcasecmp(name, "Idempotency-Key") == 0)
+    if (key)
         return ask->key;
     if (strcasecmp(name, "Content-Type") == 0)
         return sent->content_type;
@@ -323,7 +330,7 @@ struct response *fixture_ask(struct fixture *fixture, const struct ask *ask)
         *mark = '\0';
         query = mark + 1;
     }
-    struct sent sent = {.ask = ask, .content_type = ask->content_type};
+    struct sent sent = {.fixture = fixture, .ask = ask, .content_type = ask->content_type};
     if (ask->token != NULL)
         snprintf(sent.authorization, sizeof sent.authorization, "Bearer %s", ask->token);
     if (ask->body != NULL) {

@@ -39,6 +39,8 @@ struct ask {
     const unsigned char *certificate; /* the SHA-256 of a TLS client certificate that verified */
     bool unbatched;                   /* outside of the committer's batch */
     bool pool_full;                   /* a heavy question takes its turn in the batch */
+    /* What happens after the caller was known and before anything was done; needs KEY. */
+    void (*meanwhile)(struct fixture *fixture);
     bool hang_up; /* the client goes away at the end of BODY instead of ending it */
 };
 
