@@ -298,11 +298,13 @@ enum problem api_projects_remove_member(struct call *call)
 {
     struct standing standing;
     struct project_member_row member;
-    enum problem problem = standing_of_owner(call, &standing);
+    const char *client = call_parameter(call, "client");
+    bool leaves = strcmp(client, call->caller.id) == 0; /* nobody has to stay */
+    enum problem problem =
+        leaves ? standing_of_call(call, &standing) : standing_of_owner(call, &standing);
     if (problem != PROBLEM_NONE)
         return problem;
-    enum db_status status = projects_member_find(call->db, standing.project.id,
-                                                 call_parameter(call, "client"), &member);
+    enum db_status status = projects_member_find(call->db, standing.project.id, client, &member);
     if (status == DB_NONE)
         return call_problem(call, PROBLEM_NOT_FOUND, "The project has no such member.");
     if (status != DB_OK)

@@ -87,6 +87,20 @@ static void expect_status_of(const char *token, const char *path, int status)
     expect_status(ask(token, "GET", path, NULL), status);
 }
 
+/* Anyone may be made a member without being asked. */
+Test(projects, a_steward_leaves_by_itself_and_removes_nobody_else)
+{
+    const char *id = project();
+    const char *mine = domain_path("/v1/projects/%s/members/%s", id, other_id());
+    const char *owner = domain_path("/v1/projects/%s/members/%s", id, fixture_client(f, "steward"));
+    expect_status(put_member(id, other_id(), "viewer"), 201);
+    expect_problem(ask(other, "DELETE", owner, NULL), "forbidden");
+    expect_status(ask(other, "DELETE", mine, NULL), 204);
+    expect_problem(ask(other, "GET", domain_path("/v1/projects/%s", id), NULL), "not-found");
+    expect_problem(ask(other, "DELETE", mine, NULL), "not-found");
+    expect_problem(fixture_delete(f, "steward", owner), "conflict"); /* the last owner */
+}
+
 Test(projects, a_steward_has_one_of_its_own_and_it_is_the_default)
 {
     struct response *list = fixture_get(f, "steward", "/v1/projects");
