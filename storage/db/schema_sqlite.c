@@ -185,6 +185,8 @@ static const char teachers_by_account[] =
     " WHERE dataset_account <> ''";
 
 /* How teachers and policies end: once, and never back. */
+static const char holds_by_whom[] =
+    "ALTER TABLE ledger_holds ADD COLUMN client TEXT NOT NULL DEFAULT ''";
 static const char create_endings[] = "CREATE TABLE endings ("
                                      " resource TEXT NOT NULL PRIMARY KEY,"
                                      " client TEXT NOT NULL,"
@@ -312,6 +314,7 @@ const char *const schema_sqlite_tables[] = {
     " ended INTEGER NOT NULL DEFAULT 0,"
     " PRIMARY KEY (hold, account)) STRICT, WITHOUT ROWID",
     "CREATE INDEX ledger_holds_open ON ledger_holds (account) WHERE ended = 0",
+    holds_by_whom,
 
     "CREATE TABLE answers ("
     " client TEXT NOT NULL,"
@@ -792,9 +795,13 @@ static const char *const to_projects[] = {
     NULL,
 };
 
-/* Endings, names and grants get digests, from storage/digests.c behind these statements. The
+/* Holds say who caused them; of those that are open the jobs' owners did, as far as is known.
+ * Endings, names and grants get digests, from storage/digests.c behind these statements. The
  * triggers come back in the step after that. */
 static const char *const to_digested_names[] = {
+    holds_by_whom,
+    "UPDATE ledger_holds SET client = coalesce((SELECT owner FROM jobs WHERE jobs.id = hold), '')"
+    " WHERE ended = 0",
     "DROP TRIGGER endings_fixed",
     "DROP TRIGGER policy_names_fixed",
     endings_digested,

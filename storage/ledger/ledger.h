@@ -106,7 +106,7 @@ struct ledger_price {
 struct ledger_charge {
     struct ledger_price prices[LEDGER_CHARGE_MAX];
     unsigned count;
-    const char *client;   /* who caused it */
+    const char *client;   /* who caused it; NULL of a settlement: who caused the hold */
     const char *resource; /* what for: the query or job */
     const char *event;    /* opaque text, at most LEDGER_EVENT_BYTES */
     int64_t now_ms;

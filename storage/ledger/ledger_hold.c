@@ -4,6 +4,7 @@
  * DESIGN. A hold is one row per account under the job's id. Rows stay when the hold ends, marked,
  * so that neither a second settlement nor a second hold of the same name is possible. */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "storage/db/listing.h"
@@ -12,12 +13,14 @@
 struct held {
     char account[ID_SIZE];
     int64_t units, delta_units;
+    char client[ID_SIZE]; /* who caused it */
 };
 
 static const struct column held_columns[] = {
     COLUMN(held, account, TEXT),
     COLUMN(held, units, INTEGER),
     COLUMN(held, delta_units, INTEGER),
+    COLUMN(held, client, TEXT),
 };
 
 static const struct table holds_table =
@@ -52,6 +55,7 @@ static enum db_status hold_part(struct db *db, const struct ledger_charge *charg
         return status;
     struct held held = {.units = part->requested_units, .delta_units = part->requested_delta};
     memcpy(held.account, part->account.id, ID_SIZE);
+    snprintf(held.client, sizeof held.client, "%s", charge->client);
     struct table_extra name = {"hold", db_text(charge->resource)};
     return db_owed(table_insert(db, &holds_table, &held, &name, 1));
 }
@@ -142,7 +146,7 @@ static enum db_status settle_part(struct db *db, const struct ledger_charge *cha
                                  .spent_delta = part->requested_delta,
                                  .held_units = -held->units,
                                  .held_delta = -held->delta_units,
-                                 .client = charge->client,
+                                 .client = charge->client ? charge->client : held->client,
                                  .resource = charge->resource,
                                  .event = charge->event};
     enum db_status status = ledger_post(db, &part->account, &entry);

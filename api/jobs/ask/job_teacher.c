@@ -161,61 +161,74 @@ bool job_teacher_parse(const json_t *json, struct job_plan *out)
 /* In the order of enum teacher_payer. */
 struct purse {
     struct ledger_account account[TEACHER_PAYERS];
-    int64_t units[TEACHER_PAYERS], delta_units[TEACHER_PAYERS]; /* left */
+    struct filter_price left[TEACHER_PAYERS];
+    struct filter_price share[TEACHER_PAYERS]; /* left of what is set aside, which pays first */
     double order[TEACHER_PAYERS];
     unsigned count;
 };
+
+static struct filter_price left_of(const struct ledger_account *account)
+{
+    return (struct filter_price){account->limit_units - account->spent_units - account->held_units,
+                                 account->limit_delta - account->spent_delta - account->held_delta};
+}
 
 static void put_account(struct purse *purse, const struct ledger_account *account)
 {
     unsigned i = purse->count++;
     purse->account[i] = *account;
-    purse->units[i] = account->limit_units - account->spent_units - account->held_units;
-    purse->delta_units[i] = account->limit_delta - account->spent_delta - account->held_delta;
+    purse->left[i] = left_of(account);
 }
 
-/* How often LEFT pays PRICE, at most MOST times. */
-static uint64_t purse_times(int64_t left, int64_t price, uint64_t most)
+/* How often LEFT pays PRICE. */
+static uint64_t purse_times(const struct filter_price *left, const struct filter_price *price)
 {
-    if (price <= 0)
-        return most;
-    if (left < price)
-        return 0;
-    uint64_t times = (uint64_t)(left / price);
-    if (times < most)
-        return times;
-    return most;
+    uint64_t times = UINT64_MAX / 2;
+    if (price->units > 0)
+        times = left->units > 0 ? (uint64_t)(left->units / price->units) : 0;
+    if (price->delta_units > 0) {
+        uint64_t by_delta =
+            left->delta_units > 0 ? (uint64_t)(left->delta_units / price->delta_units) : 0;
+        times = by_delta < times ? by_delta : times;
+    }
+    return times;
+}
+
+static void purse_take(struct filter_price *left, const struct filter_price *price, uint64_t times)
+{
+    left->units -= (int64_t)times * price->units;
+    left->delta_units -= (int64_t)times * price->delta_units;
 }
 
 /* Lets every account of PURSE pay PRICE as often as all of them can, at most MOST times. Returns
  * how often. */
 static uint64_t purse_pay(struct purse *purse, const struct teacher_prices *prices, uint64_t most)
 {
+    uint64_t by_share[TEACHER_PAYERS];
     for (unsigned i = 0; i < purse->count; i++) {
-        most = purse_times(purse->units[i], prices->of[i].units, most);
-        most = purse_times(purse->delta_units[i], prices->of[i].delta_units, most);
+        by_share[i] = purse_times(&purse->share[i], &prices->of[i]);
+        uint64_t times = by_share[i] + purse_times(&purse->left[i], &prices->of[i]);
+        most = times < most ? times : most;
     }
     for (unsigned i = 0; i < purse->count; i++) {
-        purse->units[i] -= (int64_t)most * prices->of[i].units;
-        purse->delta_units[i] -= (int64_t)most * prices->of[i].delta_units;
+        uint64_t aside = by_share[i] < most ? by_share[i] : most;
+        purse_take(&purse->share[i], &prices->of[i], aside);
+        purse_take(&purse->left[i], &prices->of[i], most - aside);
     }
     return most;
 }
 
-/* Finds the payer's account with this teacher. Without one, OUT is the full account that a first
- * question would open. */
+/* Finds the payer's account with this teacher, and its STANDING. Without one, OUT is the full
+ * account that a first question would open. */
 static enum db_status find_payer(struct call *call, const struct teacher_row *row,
                                  const char *client, struct ledger_account *out,
-                                 int64_t *out_rollout)
+                                 struct teacher_client_row *standing)
 {
-    struct teacher_client_row standing;
     struct filter fresh;
-    enum db_status status = teachers_client_find(call->db, row->id, client, &standing);
-    *out_rollout = 0;
-    if (status == DB_OK) {
-        *out_rollout = standing.rollout;
-        return ledger_find(call->db, standing.account, out);
-    }
+    enum db_status status = teachers_client_find(call->db, row->id, client, standing);
+    if (status == DB_OK)
+        return ledger_find(call->db, standing->account, out);
+    *standing = (struct teacher_client_row){.rollout = 0};
     if (status != DB_NONE)
         return status;
     if (!teacher_account(row, row->client_epsilon, row->client_delta, &fresh))
@@ -228,11 +241,30 @@ static enum db_status find_payer(struct call *call, const struct teacher_row *ro
     return DB_OK;
 }
 
+/* Finds what is left of the share ID. */
+static enum db_status share_left(struct call *call, const char *id, struct filter_price *out)
+{
+    struct ledger_account share;
+    *out = (struct filter_price){0, 0};
+    if (id[0] == '\0')
+        return DB_OK;
+    enum db_status status = ledger_find(call->db, id, &share);
+    if (status == DB_OK)
+        *out = left_of(&share);
+    return status;
+}
+
 static enum db_status purse_fill(struct call *call, const struct teacher_row *row,
                                  const char *client, struct purse *purse, int64_t *out_rollout)
 {
     struct ledger_account account;
-    enum db_status status = find_payer(call, row, client, &account, out_rollout);
+    struct teacher_client_row standing;
+    enum db_status status = find_payer(call, row, client, &account, &standing);
+    *out_rollout = standing.rollout;
+    if (status == DB_OK)
+        status = share_left(call, standing.share, &purse->share[PAYER_TEACHER]);
+    if (status == DB_OK)
+        status = share_left(call, standing.dataset_share, &purse->share[PAYER_DATASET]);
     if (status == DB_OK)
         status = teacher_orders_find(call->db, row, purse->order);
     if (status == DB_OK) {
@@ -284,9 +316,10 @@ static uint64_t count_paid(const struct shelved_teacher *t, const struct job_pla
 static json_t *cost_json(const struct purse *purse)
 {
     const struct ledger_account *payer = &purse->account[0];
-    int64_t units = payer->limit_units - payer->spent_units - payer->held_units - purse->units[0];
+    int64_t units =
+        payer->limit_units - payer->spent_units - payer->held_units - purse->left[0].units;
     int64_t delta =
-        payer->limit_delta - payer->spent_delta - payer->held_delta - purse->delta_units[0];
+        payer->limit_delta - payer->spent_delta - payer->held_delta - purse->left[0].delta_units;
     double epsilon = budget_epsilon_added(payer, payer->spent_units, units), told = 0;
     if (payer->renyi_order <= 0)
         told = ledger_delta_value(delta);

@@ -195,7 +195,7 @@ static enum db_status settle_hold(struct db *db, const struct finish *finish)
     struct ledger_account account;
     struct ledger_outcome outcome;
     struct ledger_charge charge = {.count = 1,
-                                   .client = job->owner,
+                                   .client = NULL, /* who asked for the job */
                                    .resource = job->id,
                                    .event = finish->event,
                                    .now_ms = finish->now_ms};

@@ -123,6 +123,42 @@ Test(kickstart_job, the_named_client_pays)
     fixture_close(f);
 }
 
+static struct response *guarantee(struct fixture *f, const char *id, const char *role,
+                                  double answers)
+{
+    return fixture_put(
+        f, "steward", domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, role)),
+        domain_path("{\"epsilon\":100,\"delta\":1e-5,\"guaranteed\":{\"answers\":%.0f}}", answers));
+}
+
+static double rollouts_paid(struct fixture *f, const char *id, const char *role)
+{
+    struct response *estimate = fixture_post(
+        f, "steward", "/v1/jobs:estimate",
+        kickstart_job(id, domain_path(",\"client\":\"%s\"", fixture_client(f, role)), ""));
+    expect_status(estimate, 200);
+    return response_number(estimate, "/asking/rollouts_paid");
+}
+
+/* The cap has set everything aside: 4 roll-outs for the steward, the rest for the student. */
+Test(kickstart_job, an_estimate_counts_what_is_set_aside_for_the_payer)
+{
+    struct fixture *f = fixture_open();
+    struct response *made =
+        fixture_post(f, "steward", "/v1/teachers", domain_teacher(domain_policy(f), 8, 4));
+    const char *id = response_text(made, "/id");
+    expect_status(guarantee(f, id, "steward", 4.0 * KICKSTART_QUESTIONS + 3), 201);
+    struct response *refused = guarantee(f, id, "student", 30000);
+    cr_assert_not_null(response_at(refused, "/largest/answers"), "%s", refused->body);
+    double largest = response_number(refused, "/largest/answers");
+    expect_status(guarantee(f, id, "student", largest), 201);
+    cr_expect_eq(rollouts_paid(f, id, "steward"), 4);
+    cr_expect_eq(rollouts_paid(f, id, "student"), KICKSTART_ROLLOUTS);
+    struct response *job = domain_run(f, kickstart_job(id, "", ""));
+    cr_expect_eq(response_number(job, "/findings/states_answered"), 4 * KICKSTART_QUESTIONS);
+    fixture_close(f);
+}
+
 static void go_alone(const char *when_spent)
 {
     struct fixture *f = fixture_open();

@@ -264,6 +264,38 @@ Test(projects, an_admin_hands_one_over_and_the_ledger_says_so)
     dataset_in(project());
 }
 
+/* Who asked for a job is who has spent, not the project that paid. */
+Test(projects, a_settlement_names_who_asked_for_the_job)
+{
+    const char *id = project(), *data = dataset_in(id);
+    domain_fill(f, data, 4);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", data), NULL), 200);
+    expect_status(put_member(id, other_id(), "steward"), 201);
+    struct response *asked =
+        ask(other, "POST", "/v1/jobs",
+            domain_path(
+                "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\",\"privacy\":{"
+                "\"force\":true,\"epsilon\":4,\"delta\":1e-6},\"parameters\":{\"hidden\":[4],"
+                "\"batch_size\":1,\"steps\":3}}",
+                data));
+    expect_status(asked, 202);
+    cr_expect_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    struct response *dataset = fixture_get(f, "steward", domain_path("/v1/datasets/%s", data));
+    struct response *entries = fixture_get(
+        f, "steward",
+        domain_path("/v1/ledger/accounts/%s/entries", response_text(dataset, "/account")));
+    unsigned named = 0;
+    for (size_t i = 0; i < json_array_size(response_at(entries, "/items")); i++) {
+        json_t *entry = json_array_get(response_at(entries, "/items"), i);
+        const char *kind = json_string_value(json_object_get(entry, "kind"));
+        if (strcmp(kind, "settle") != 0)
+            continue;
+        named++;
+        cr_expect_str_eq(json_string_value(json_object_get(entry, "client")), other_id());
+    }
+    cr_expect_eq(named, 1, "%s", entries->body);
+}
+
 Test(projects, members_may_be_kept_at_a_handover)
 {
     const char *id = project(), *me = fixture_client(f, "steward");
