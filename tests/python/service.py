@@ -3,7 +3,6 @@ import atexit
 import functools
 import os
 import pathlib
-import random
 import re
 import shutil
 import subprocess
@@ -12,13 +11,11 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "clients" / "python"))
+sys.path.insert(0, str(ROOT / "examples" / "python"))
 import tacet  # noqa: E402
+from walks import DESCRIPTION, walks  # noqa: E402,F401
 
 PROGRAM = os.environ.get("TACET", "build/release/tacet")
-DESCRIPTION = {"row": "a step", "expert": "a walker",
-               "features": [{"name": "position", "low": -2, "high": 2},
-                            {"name": "speed", "low": -2, "high": 2}],
-               "actions": ["left", "right"]}
 
 
 class Service:
@@ -56,7 +53,7 @@ class Service:
         """A sealed dataset of walks, which nobody spends all of."""
         made = self.steward.create_dataset("walks", epsilon=100, delta=1e-3, nominal_experts=60, description=DESCRIPTION,
                                            discount=0.9, max_episode_steps=20)
-        return made.upload(walks(60)).seal()
+        return made.upload(walks(60, 2)).seal()
 
     @functools.cached_property
     def job(self):
@@ -68,19 +65,3 @@ class Service:
 @functools.lru_cache(None)
 def service():
     return Service()
-
-
-def walks(experts, episodes=2, steps=12):
-    """Episodes of experts who walk back to the middle of a line."""
-    draw = random.Random(1)
-    for expert in range(experts):
-        for _ in range(episodes):
-            state, states, actions, rewards = [draw.uniform(-1, 1), 0.0], [], [], []
-            for _ in range(steps):
-                action = int(state[0] < 0) if draw.random() < 0.9 else draw.randrange(2)
-                states.append(state)
-                actions.append(action)
-                speed = 0.1 if action else -0.1
-                state = [max(-2.0, min(2.0, state[0] + speed)), speed]
-                rewards.append(-abs(state[0]))
-            yield tacet.Episode(f"walker-{expert}", states + [state], actions, rewards)

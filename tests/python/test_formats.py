@@ -37,7 +37,7 @@ class Formats(unittest.TestCase):
         return self.folder / "a.hdf5"
 
     def test_what_is_written_is_read_again(self):
-        episodes = list(walks(4))
+        episodes = list(walks(4, 2))
         for kind, by in (("npz", "experts"), ("hdf5", "experts"), ("csv", None)):
             path = self.folder / f"walks.{kind}"
             getattr(tacet, f"write_{kind}")(path, episodes)
@@ -119,7 +119,7 @@ class Formats(unittest.TestCase):
         module = types.ModuleType("d3rlpy.dataset")
         module.MDPDataset = dict
         with mock.patch.dict(sys.modules, {"d3rlpy": types.ModuleType("d3rlpy"), "d3rlpy.dataset": module}):
-            made = tacet.to_d3rlpy(walks(2))
+            made = tacet.to_d3rlpy(walks(2, 2))
         self.assertEqual((made["observations"].shape, made["timeouts"].sum()), ((48, 2), 4))
 
     def test_a_data_frame_and_a_table_are_read(self):
@@ -162,14 +162,14 @@ class Formats(unittest.TestCase):
     def test_all_of_it_is_taken_by_the_service(self):
         data = service().steward.create_dataset("forms", epsilon=1, delta=1e-6, state_dim=2, action_count=2, discount=0.9,
                                                 max_episode_steps=50)
-        tacet.write_hdf5(self.folder / "w.hdf5", walks(3))
+        tacet.write_hdf5(self.folder / "w.hdf5", walks(3, 2))
         data.upload(tacet.read_hdf5(self.folder / "w.hdf5", experts_by="experts"))
         data.upload(tacet.read_npz(self.npz(), experts_by="who", last_state="repeat_or_drop"))
         self.assertEqual(data.refresh()["trajectories"], 8)
 
     def test_a_described_table_is_uploaded_as_it_is(self):
         table = self.folder / "w.csv"
-        tacet.write_csv(table, walks(2))
+        tacet.write_csv(table, walks(2, 2))
         described = {"row": "a step", "expert": "a walker", "actions": ["left", "right"],
                      "features": [{"name": "state_0", "low": -2, "high": 2}, {"name": "state_1", "low": -2, "high": 2}],
                      "table": {"expert": "expert", "episode": "episode", "action": "action", "reward": "reward",

@@ -58,7 +58,7 @@ class Verbs(unittest.TestCase):
 
     def test_a_spent_dataset_refuses_a_job_with_the_numbers(self):
         data = service().steward.create_dataset("poor", epsilon=1, delta=1e-6, nominal_experts=60, description=DESCRIPTION,
-                                                discount=0.9, max_episode_steps=20).upload(walks(2)).seal()
+                                                discount=0.9, max_episode_steps=20).upload(walks(2, 2)).seal()
         with self.assertRaises(tacet.BudgetExhausted) as caught:
             data.train("cql", epsilon=2, delta=1e-6, privacy={"force": True}, mechanism="dpsgd", parameters={"steps": 5})
         self.assertEqual(caught.exception.accounts[0]["kind"], "dataset")
@@ -83,7 +83,7 @@ class Verbs(unittest.TestCase):
     def test_a_faulty_upload_names_the_line_and_stores_nothing(self):
         data = service().steward.create_dataset("faulty", epsilon=1, delta=1e-6, environment="cartpole")
         with self.assertRaises(tacet.Validation) as caught:
-            data.upload([e.document() for e in walks(1)])
+            data.upload([e.document() for e in walks(1, 2)])
         self.assertIn("line 1", str(caught.exception))
         self.assertEqual(data.refresh()["trajectories"], 0)
 

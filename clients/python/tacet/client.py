@@ -1,6 +1,7 @@
 """The verbs: connect, create_dataset, upload, train, policy, teacher, ledger."""
 from __future__ import annotations
 
+import json
 import os
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 
@@ -74,8 +75,12 @@ class Client:
 
         Give ``environment`` for a built-in world. Without one give ``state_dim`` and ``action_count``, or a
         ``description`` of features and actions (docs/own-data.md), and ``discount`` and ``max_episode_steps``.
-        ``nominal_experts`` is a public number. ``budget`` has further members, such as ``{"accounting": "renyi"}``.
+        ``nominal_experts`` is a public number. ``description`` may be the name of a JSON file. ``budget`` has further
+        members, such as ``{"accounting": "renyi"}``.
         """
+        if isinstance(members.get("description"), (str, os.PathLike)):
+            with open(members["description"], encoding="utf-8") as file:
+                members["description"] = json.load(file)
         body = {"name": name, "budget": {"epsilon": epsilon, "delta": delta, **(budget or {})}, **members}
         return Dataset(self, self.api.create_dataset(body, key=key))  # type: ignore[arg-type]
 

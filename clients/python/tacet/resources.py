@@ -133,23 +133,25 @@ class Policy(Resource):
         actions = self.client.api.ask_policy(self.id, {"states": states if batch else [states]})["actions"]
         return actions if batch else actions[0]
 
-    def save(self, path: Union[str, os.PathLike[str]]) -> pathlib.Path:
-        """Writes the network to a file whose name ends in .onnx, .safetensors or .json."""
+    def save(self, path: Union[str, os.PathLike[str]],
+             certificate: Union[None, str, os.PathLike[str]] = None) -> pathlib.Path:
+        """Writes the network to a file whose name ends in .onnx, .safetensors or .json.
+
+        ``certificate``: a file for the certificate, byte by byte as the service sent it, because its signature
+        holds only so. ``examples/verify_certificate.py`` checks both.
+        """
         path = pathlib.Path(path)
         if path.suffix not in FORMATS:
             raise ValueError(f"The name must end in one of {', '.join(FORMATS)}.")
         path.write_bytes(self.client.api.get_policy_weights(self.id, format=FORMATS[path.suffix]))  # type: ignore[arg-type]
+        if certificate is not None:
+            signed = self.client.transport.call("GET", f"/v1/policies/{self.id}/certificate", want="bytes")
+            pathlib.Path(certificate).write_bytes(signed)
         return path
 
     def certificate(self) -> dict[str, Any]:
         """The signed statement of the guarantee."""
         return self.client.api.get_policy_certificate(self.id)  # type: ignore[return-value]
-
-    def save_certificate(self, path: Union[str, os.PathLike[str]]) -> pathlib.Path:
-        """Writes the certificate as the service sent it, byte by byte: its signature holds only so."""
-        path = pathlib.Path(path)
-        path.write_bytes(self.client.transport.call("GET", f"/v1/policies/{self.id}/certificate", want="bytes"))
-        return path
 
     def teach(self, mechanism: Mapping[str, Any], epsilon: float, delta: float, radius: Optional[float] = None,
               client_budget: Optional[Mapping[str, Any]] = None, **more: Any) -> "Teacher":
