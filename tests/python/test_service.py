@@ -39,7 +39,7 @@ class Verbs(unittest.TestCase):
     def test_a_teacher_answers_until_the_budget_is_gone(self):
         s = service()
         teacher = s.job.policy.teach({"name": "gaussian_simplex", "sigma": 0.2, "temperature": 20}, epsilon=8, delta=1e-5,
-                                     radius=0.001, client_budget={"epsilon": 1, "delta": 1e-5})
+                                     radius=0.02, client_budget={"epsilon": 1, "delta": 1e-5})
         pupil = s.student.teacher(teacher.id)
         answer = pupil.ask([0.1, 0.0], key="first")
         self.assertAlmostEqual(sum(answer.probabilities), 1, places=3)
