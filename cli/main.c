@@ -24,6 +24,7 @@ static const struct {
     {"audit", cli_audit, "attack the trainer and say what epsilon that proves"},
     {"export", cli_export, "write what an auditor needs who has no access"},
     {"verify", cli_verify, "check an export without access to the service"},
+    {"certificate", cli_certificate, "check a certificate without a server"},
     {"help", main_help, "this list, or the help of the command named after it"},
     {"version", main_version, "print the version"},
 };
@@ -34,7 +35,7 @@ static void print_commands(FILE *out)
     fprintf(out, "tacet releases reinforcement-learning policies under differential privacy.\n\n"
                  "usage: tacet COMMAND [flags]\n\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-9s %s\n", COMMANDS[i].name, COMMANDS[i].summary);
+        fprintf(out, "  %-11s %s\n", COMMANDS[i].name, COMMANDS[i].summary);
     fprintf(out, "\nEvery command has --help.\n");
 }
 

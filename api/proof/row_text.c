@@ -162,7 +162,7 @@ static bool read_row_real(char **at, double *out)
     if (**at != '-' && (**at < '0' || **at > '9'))
         return false;
     *out = strtod(*at, &end);
-    bool good = end != *at && isfinite(*out);
+    bool good = end == *at + strspn(*at, "+-.0123456789Ee") && isfinite(*out);
     *at = end;
     return good;
 }

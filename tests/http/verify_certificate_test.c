@@ -87,6 +87,17 @@ static int verify(const char *certificate, const char *weights)
     return WEXITSTATUS(status);
 }
 
+/* The exit code of tacet certificate verify; *SAID receives what it printed. */
+static int tacet_verify(const char *certificate, const char *weights, char said[600])
+{
+    char at[2][120], keys[120];
+    snprintf(at[0], sizeof at[0], "%s/%s", folder, certificate);
+    snprintf(at[1], sizeof at[1], "%s/%s", folder, weights);
+    snprintf(keys, sizeof keys, "%s/keys", folder);
+    return tacet_run(said, 600, "certificate", "verify", "--keys", keys, "--weights", at[1], at[0],
+                     NULL);
+}
+
 /* Replaces FROM by TO in the file NAME and saves the result as RESULT. */
 static void change(const char *name, const char *from, const char *to, const char *result)
 {
@@ -99,7 +110,7 @@ static void change(const char *name, const char *from, const char *to, const cha
 Test(verify_certificate, finds_other_weights_and_changed_words)
 {
     static const char *const formats[] = {"json", "safetensors", "onnx"};
-    char dataset[64], own[64], other[64], line[300];
+    char dataset[64], own[64], other[64], line[300], said[600];
     scene_dataset(desk.client, desk.steward, 40, dataset);
     save("/.well-known/jwks.json", "keys");
     make_policy(dataset, "a");
@@ -109,6 +120,9 @@ Test(verify_certificate, finds_other_weights_and_changed_words)
         snprintf(other, sizeof other, "b.%s", formats[i]);
         cr_expect_eq(verify("a.certificate", own), 0, "%s", formats[i]);
         cr_expect_eq(verify("a.certificate", other), 1, "%s", formats[i]);
+        cr_expect_eq(tacet_verify("a.certificate", own, said), 0, "%s", said);
+        cr_expect_eq(tacet_verify("a.certificate", other, said), 1);
+        cr_expect(strstr(said, "these weights are not a file that the certificate was issued for"));
     }
     /* The same network in other words has the digest of its weights. */
     snprintf(line, sizeof line, "python3 -m json.tool %s/a.json %s/words.json", folder, folder);
@@ -116,6 +130,51 @@ Test(verify_certificate, finds_other_weights_and_changed_words)
     cr_expect_eq(verify("a.certificate", "words.json"), 0);
     change("a.certificate", "\"subject\"\\|\"job\"", "\"jobs\"", "changed");
     cr_expect_eq(verify("changed", "a.json"), 1);
+    cr_expect_eq(tacet_verify("changed", "a.json", said), 1);
+    cr_expect(strstr(said, "its signature does not hold: it was changed"), "%s", said);
     change("a.certificate", "\"weights_sha256\":\"..", "\"weights_sha256\":\"zz", "changed");
     cr_expect_eq(verify("changed", "a.json"), 1);
+}
+
+/* Makes an export of the service in DATA under NAME, and gives the path. */
+static const char *make_export(const char *data, const char *name, char path[120])
+{
+    char said[600];
+    snprintf(path, 120, "%s/%s", folder, name);
+    cr_assert_eq(tacet_run(said, sizeof said, "export", "--data", data, "--out", path, NULL), 0,
+                 "%s", said);
+    return path;
+}
+
+Test(verify_certificate, an_export_is_checked_beside_the_running_service)
+{
+    char dataset[64], said[4000], path[2][120], keys[120], line[500];
+    scene_dataset(desk.client, desk.steward, 40, dataset);
+    save("/.well-known/jwks.json", "keys");
+    snprintf(keys, sizeof keys, "%s/keys", folder);
+    make_export(server.data, "before", path[0]);
+    make_policy(dataset, "a");
+    make_export(server.data, "after", path[1]);
+    cr_expect_eq(
+        tacet_run(said, sizeof said, "verify", "--keys", keys, "--earlier", path[0], path[1], NULL),
+        0, "%s", said);
+    cr_expect(strstr(said, "1 certificates"), "%s", said);
+    cr_expect(strstr(said, "one of --keys"), "%s", said);
+    cr_expect_eq(tacet_run(said, sizeof said, "verify", "--earlier", path[1], path[0], NULL), 1);
+    cr_expect(strstr(said, "this is an older history"), "%s", said);
+    snprintf(line, sizeof line, "python3 scripts/verify.py --keys %s --earlier %s %s >/dev/null",
+             keys, path[0], path[1]);
+    cr_expect_eq(system(line), 0);
+    snprintf(line, sizeof line, "python3 scripts/verify.py --earlier %s %s >/dev/null", path[1],
+             path[0]);
+    cr_expect_neq(system(line), 0);
+    /* The keys of another service. */
+    change("keys", "\"x\":\"...", "\"x\":\"AAA", "others");
+    snprintf(keys, sizeof keys, "%s/others", folder);
+    cr_expect_eq(tacet_run(said, sizeof said, "verify", "--keys", keys, path[1], NULL), 1);
+    cr_expect(strstr(said, "it is signed with the key of another service"), "%s", said);
+    /* A file that is there is kept. */
+    cr_expect_eq(
+        tacet_run(said, sizeof said, "export", "--data", server.data, "--out", path[1], NULL), 1);
+    cr_expect(strstr(said, "File exists"), "%s", said);
 }

@@ -1,0 +1,102 @@
+/* tacet certificate verify: checks one certificate off-line. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/proof/certificate_check.h"
+#include "cli/cli.h"
+
+#define TEXT_MOST    ((size_t)16 << 20)
+#define WEIGHTS_MOST ((size_t)1 << 30)
+
+struct certificate_options {
+    const char *keys, *weights;
+};
+
+#define FLAG_OPTIONS struct certificate_options
+
+static const struct flag TABLE[] = {
+    {"keys", AS_TEXT(keys), NULL, "FILE",
+     "the service's /.well-known/jwks.json, fetched over a connection\nthat you trust",
+     FLAG_REQUIRED},
+    {"weights", AS_TEXT(weights), NULL, "FILE",
+     "a download of the policy: JSON, safetensors or ONNX", 0},
+};
+
+static const struct flags FLAGS = {
+    .program = "tacet certificate verify",
+    .usage =
+        "usage: tacet certificate verify --keys FILE [--weights FILE] CERTIFICATE\n\n"
+        "Checks without a server that a certificate is genuine, and that it was issued for\n"
+        "these weights. Exit code 0: both hold, 1: one does not, or a file cannot be read.\n\n",
+    FLAG_TABLE(TABLE),
+    .takes_arguments = true,
+};
+
+/* Reads the file NAME. NULL, after one line on standard error. */
+static char *read_certificate_file(const char *name, size_t most, size_t *out_size)
+{
+    char error[CLI_ERROR_SIZE];
+    char *text = cli_read_file(name, most, out_size, error);
+    if (!text)
+        (void)cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+    return text;
+}
+
+/* Complains about the file NAME unless WHY is NULL. */
+static bool holds_good(const char *name, const char *why)
+{
+    if (why)
+        (void)cli_complain(&FLAGS, CLI_FAILED, "%.400s: %s", name, why);
+    return !why;
+}
+
+static bool check_weights(const char *name, const struct certificate_facts *facts)
+{
+    size_t size = 0;
+    char *bytes = read_certificate_file(name, WEIGHTS_MOST, &size);
+    bool good = bytes && holds_good(name, proof_weights(facts, bytes, size));
+    free(bytes);
+    if (good)
+        printf("%s: the weights that it was issued for\n", name);
+    return good;
+}
+
+static bool check_genuine(const char *name, const struct certificate_options *options)
+{
+    struct certificate_facts facts;
+    struct proof_keys keys;
+    size_t size = 0, keys_size = 0;
+    char *text = read_certificate_file(name, TEXT_MOST, &size);
+    char *key_set = text ? read_certificate_file(options->keys, TEXT_MOST, &keys_size) : NULL;
+    bool good = key_set && holds_good(options->keys, proof_keys_read(key_set, keys_size, &keys)) &&
+                holds_good(name, proof_certificate(text, size, &keys, &facts));
+    free(key_set);
+    free(text);
+    if (!good)
+        return false;
+    printf("%s: %s is genuine, issued by tacet %s", name, facts.id, facts.software);
+    if (facts.account[0] != '\0' && facts.entries > 0)
+        printf(", paid from %s, whose entry %lld it names", facts.account,
+               (long long)facts.entries);
+    printf("\n");
+    return !options->weights || check_weights(options->weights, &facts);
+}
+
+int cli_certificate(int argc, char **argv)
+{
+    struct certificate_options options = {.keys = NULL};
+    struct flags_found found;
+    bool help = argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0);
+    if (!help && (argc == 0 || strcmp(argv[0], "verify") != 0)) {
+        fprintf(stderr, "tacet certificate: its command is \"verify\"; --help shows it\n");
+        return CLI_USAGE;
+    }
+    int status = cli_read_flags(&FLAGS, argc - !help, argv + !help, &options, &found);
+    if (status != CLI_GO_ON)
+        return status;
+    if (found.arguments != 1)
+        return cli_complain(&FLAGS, CLI_USAGE, "takes one CERTIFICATE; --help shows how");
+    bool good = check_genuine(argv[1], &options);
+    return fflush(stdout) == 0 && good ? CLI_DONE : CLI_FAILED;
+}
