@@ -17,18 +17,21 @@
 
 struct export_options {
     const char *data, *out;
+    char database[FLAG_SECRET_SIZE];
 };
 
 #define FLAG_OPTIONS struct export_options
 
 static const struct flag TABLE[] = {
     {"data", AS_ANY_TEXT(data), "./data", "DIR", "data directory of the server", FLAG_ENVIRONMENT},
+    {"database", AS_SECRET(database), NULL, "URL", "database of the server, as it has it",
+     FLAG_ENVIRONMENT},
     {"out", AS_TEXT(out), "-", "FILE", "where to write; - is standard output", 0},
 };
 
 static const struct flags FLAGS = {
     .program = "tacet export",
-    .usage = "usage: tacet export [--data DIR] [--out FILE]\n\n"
+    .usage = "usage: tacet export [--data DIR] [--database URL] [--out FILE]\n\n"
              "Writes the public key, all certificates and the whole ledger as lines of JSON, as\n"
              "they are at one moment, signed. \"tacet verify FILE\" checks them without access to\n"
              "the service. No raw data, weights or tokens are in it. Works whether or not the\n"
@@ -42,7 +45,8 @@ static bool write_export_bytes(void *context, const char *bytes, size_t size)
 }
 
 /* Writes the export of a directory that holds a service. False: ERROR holds a sentence. */
-static bool export_service(const char *data, FILE *out, char error[CLI_ERROR_SIZE])
+static bool export_service(const struct export_options *options, FILE *out,
+                           char error[CLI_ERROR_SIZE])
 {
     struct api_settings settings = {
         .now_ms = clock_now_ms, .cors_origins = "", .version = TACET_VERSION};
@@ -50,13 +54,14 @@ static bool export_service(const char *data, FILE *out, char error[CLI_ERROR_SIZ
     struct app *app = NULL;
     const char *why = NULL;
     bool good = false;
-    if (database_is_new(data)) {
-        snprintf(error, CLI_ERROR_SIZE, "%.400s holds no service", data);
+    const struct database_place place = {.directory = options->data, .url = options->database};
+    if (database_is_new(&place)) {
+        snprintf(error, CLI_ERROR_SIZE, "%.400s holds no service", options->data);
         return false;
     }
-    if (!data_dir_signing_seed(data, settings.signing_seed, error, CLI_ERROR_SIZE))
+    if (!data_dir_signing_seed(options->data, settings.signing_seed, error, CLI_ERROR_SIZE))
         goto cleanup;
-    database = database_open(data, error, CLI_ERROR_SIZE);
+    database = database_open(&place, error, CLI_ERROR_SIZE);
     if (!database)
         goto cleanup;
     struct db *db = database_connect(database, error, CLI_ERROR_SIZE);
@@ -77,7 +82,7 @@ cleanup:
 
 int cli_export(int argc, char **argv)
 {
-    struct export_options options = {.data = NULL};
+    struct export_options options = {.data = NULL, .database = ""};
     struct flags_found found;
     char error[CLI_ERROR_SIZE] = "";
     int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
@@ -88,7 +93,7 @@ int cli_export(int argc, char **argv)
     FILE *out = standard ? stdout : fopen(options.out, "wx");
     if (!out)
         return cli_complain(&FLAGS, CLI_FAILED, "%s: %s", options.out, strerror(errno));
-    bool good = export_service(options.data, out, error);
+    bool good = export_service(&options, out, error);
     bool flushed = fflush(out) == 0 && (standard || (fsync(fileno(out)) == 0));
     if (!standard)
         flushed = fclose(out) == 0 && flushed;

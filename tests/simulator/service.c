@@ -120,7 +120,6 @@ void service_end(struct service *service)
     database_close(service->database);
     metrics_free(service->metrics);
     free(service->admitted);
-    const struct database_place place = {.directory = directory};
     *service = (struct service){.app = NULL};
 }
 
