@@ -291,7 +291,8 @@ static enum algorithm_status trainer_pulse(struct trainer *t)
     return hooks_pulse(&t->run->hooks, t->state.steps_done, trainer_save, t);
 }
 
-/* Lets the feed add what is due, by the present weights as a policy has them. */
+/* Lets the feed add the data that are due. It plays by the present weights, with the scaling of the
+ * states folded into them. */
 static enum algorithm_status feed_data(struct trainer *t, const char **message)
 {
     const struct trainer_feed *feed = t->settings->feed;

@@ -64,14 +64,14 @@ struct trainer_rule {
     const void *context;
 };
 
-/* Data that grow while they are learned from. The run's data are the feed's, which changes them
- * between steps; the number of their expert slots stays. */
+/* Data that grow while they are learned from. The feed owns the run's data and changes them
+ * between steps. The number of expert slots does not change. */
 struct trainer_feed {
     void *context;
-    uint64_t uses; /* no expert is among the data in more steps than this: a plan's noisy steps */
+    uint64_t uses; /* one expert is among the data in at most so many steps: the plan counts them */
     /* Whether something is to be added before step STEPS_DONE. */
     bool (*is_due)(void *context, uint64_t steps_done);
-    /* Adds a part of it. WEIGHTS are those after STEPS_DONE steps, and read plain states. */
+    /* Adds a part of what is due. WEIGHTS are those after STEPS_DONE steps, for unscaled states. */
     enum algorithm_status (*add)(void *context, uint64_t steps_done, const float *weights,
                                  const char **message);
 };

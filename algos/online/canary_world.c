@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define LARGE  20.0 /* what a user sees: the gradient of the biases is small beside it */
+#define LARGE  20.0 /* a user's state, so large that the gradient of the biases hardly counts */
 #define REWARD 1e6
 
 enum {

@@ -21,7 +21,7 @@
 #define STEPS          2
 #define DEVIATIONS     1.6448536269514722 /* of a normal law: 5 % are below, 5 % above */
 #define LEAST_SPREAD   (1.0 / 64)         /* of u */
-#define CLEAR_NOISE    0.2                /* of the mean of u: beyond it the coarse range stays */
+#define CLEAR_NOISE    0.2 /* noise in the mean of u; above it the coarse range stays */
 
 /* ---- one expert's share */
 

@@ -126,9 +126,10 @@ static void making_clear(struct making *m)
 
 /* ---- one shard */
 
-/* OUT[points x actions]: what the policy says; numbers that are none stay so. What a policy does
- * not allow (bcq) may have a greater value than what it plays, one that no data speak for: it is
- * put as far below, so that the arg-max is what the policy plays. */
+/* OUT[points x actions]: the policy's values; NaN where the policy decides nothing. An action that
+ * bcq does not allow may have a greater value than the action that the policy plays, although no
+ * data support that value. Such a value is reflected to the same distance below the played action's
+ * value, so that the arg-max is the action that the policy plays. */
 static void look_at_points(const struct making *m, const struct policy *policy, double *out)
 {
     const struct q_terms *t = m->terms;

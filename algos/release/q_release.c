@@ -102,8 +102,8 @@ static struct q_release *new_release(const struct q_terms *terms, enum q_form fo
     return release;
 }
 
-/* False: a value is not finite, or one of a path, which has no noise yet, is beyond what a mean of
- * values and of advantages can be. */
+/* False if a value is not finite, or if a value of a path is out of range. The values of a path
+ * have no noise yet, so a mean of values or of advantages is at most 2 value_limit. */
 static bool values_fit(const struct q_terms *t, const double *values, size_t count)
 {
     double most = t->form == Q_FORM_PATH ? 2.0 * t->value_limit : INFINITY;

@@ -63,11 +63,11 @@ struct held_out_figures {
     unsigned reason_count;
 };
 
-/* Post-processing of the noisy SUMS and of public things.
+/* Post-processing of the noisy SUMS and of public numbers.
  *
- * NOT_SUPPORTED: fewer than VERDICT_UNITS experts cannot be ruled out, the policy does what the
- * experts do in less than half of the steps, or experts who act like it earn less than the others;
- * the last two where the whole interval says so. WEAK: none of that. */
+ * NOT_SUPPORTED in three cases: there may be fewer than VERDICT_UNITS experts; the agreement's
+ * interval lies below one half; the return of experts who act like the policy lies below the
+ * experts' mean return (the two intervals do not meet). Otherwise WEAK. */
 struct held_out_figures held_out_conclude(const int64_t sums[HELD_OUT_SUMS],
                                           const struct judge_terms *terms, double noise_multiplier);
 

@@ -78,7 +78,7 @@ static double bound_of(const struct accountant_laws *laws,
                                : contour_epsilon_bound(laws->law, laws->count, question->at);
 }
 
-/* The worse of both directions; LAWS are turned when there are two. */
+/* The worse of removing and adding a unit. LAWS are turned for the second, if the two differ. */
 static enum accountant_status of_directions(struct accountant_laws *laws,
                                             const struct accountant_question *question, double *out)
 {

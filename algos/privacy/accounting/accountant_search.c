@@ -60,10 +60,10 @@ static enum accountant_search_status status_of(enum accountant_status status)
     case ACCOUNTANT_OUT_OF_REACH: return ACCOUNTANT_SEARCH_OK;
     case ACCOUNTANT_UNSUPPORTED: return ACCOUNTANT_SEARCH_UNSUPPORTED;
     case ACCOUNTANT_NO_MEMORY:
-    case ACCOUNTANT_TOO_MUCH_WORK: break; /* never without a limit of work */
+    case ACCOUNTANT_TOO_MUCH_WORK: break; /* cannot happen: a search sets no limit of work */
     case ACCOUNTANT_BAD: return ACCOUNTANT_SEARCH_BAD;
     }
-    memory_must(NULL); /* only the command line searches so, and it may end */
+    memory_must(NULL); /* ends the process: only the command line searches */
     return ACCOUNTANT_SEARCH_BAD;
 }
 

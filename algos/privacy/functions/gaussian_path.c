@@ -221,8 +221,8 @@ long double gaussian_path_value(const struct gaussian_path *path, uint32_t numbe
     return value_at(path, number, axes, FINE);
 }
 
-/* How far the rough value may be from the fine one: each normal errs on its own. Sums' rounding is
- * 2^-20 of this. */
+/* The greatest difference of the rough value from the fine one. It adds up the errors of all
+ * normals. The rounding of the sums is 2^-20 of it. */
 static long double rough_error(const struct gaussian_path *path, const struct axis_nodes *axes)
 {
     long double product = path->law.sigma * (long double)NORMAL_ROUGH_ERROR;

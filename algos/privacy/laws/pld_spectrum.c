@@ -18,10 +18,10 @@
 #define LN_NEGLIGIBLE (-80.0)
 #define PROBES        16
 
-/* Work (work.h), measured. */
-#define TRANSFORM_STEPS 20.0 /* of a point */
-#define POWER_STEPS     1.5  /* of a point, for each bit of the times */
-#define DIRECT_STEPS    3.0  /* of a frequency and a cell */
+/* Steps of work (work.h), measured. */
+#define TRANSFORM_STEPS 20.0 /* for each point */
+#define POWER_STEPS     1.5  /* for each point and each bit of the number of repetitions */
+#define DIRECT_STEPS    3.0  /* for each frequency and each cell */
 
 static double bin_square(double x)
 {

@@ -26,7 +26,7 @@
 #include "algos/privacy/noise/noise_source.h"
 
 #define SHIFT 16
-#define SLACK 1e-3 /* above the error of L for all shapes allowed */
+#define SLACK 1e-3 /* greater than the error of L for all allowed shapes */
 
 /* ln Gamma(y) - (y - 1/2) ln y + y - ln(2 pi) / 2, for y >= 17. */
 static double stirling_rest(double y)

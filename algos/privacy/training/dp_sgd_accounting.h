@@ -24,11 +24,12 @@ enum dp_sgd_plan_status dp_sgd_accounting_interval(const struct dp_sgd_plan *pla
 /* Writes the three epsilons of a valid plan: INTERVAL and the Renyi figure. */
 void dp_sgd_accounting_fill(struct dp_sgd_plan *plan, const struct privacy_interval *interval);
 
-/* How the figures of noise of the true law at two deltas bound those of the draws at
- * plan->delta. */
+/* Bounds for the noise that is drawn, from the exact Gaussian law. At plan->delta, the epsilon of
+ * the drawn noise lies between two figures of the exact law: its lower figure at delta_below, minus
+ * EPSILON, and its upper figure at delta_above, plus EPSILON. */
 struct dp_sgd_allowance {
-    double delta_above; /* the upper figure is asked for at this, and gets EPSILON more */
-    double delta_below; /* the lower one at this, and gets EPSILON less */
+    double delta_above;
+    double delta_below;
     double epsilon;
 };
 
