@@ -6,8 +6,8 @@
 #include "api/call/reply.h"
 
 /* Writes the sentence with the limit of the request's route. */
-static void say_limit(const struct app *app, const struct api_request *request, char *out,
-                      size_t size)
+static void problem_say_limit(const struct app *app, const struct api_request *request, char *out,
+                              size_t size)
 {
     struct api_route_info route = api_route(app, request->method, request->path);
     bool upload = route.lane == API_LANE_STREAM;
@@ -34,7 +34,7 @@ void api_problem_reply_to(const struct app *app, const char *slug, const char *d
 {
     char limit[120];
     if (problem_find(slug) == PROBLEM_BODY_TOO_LARGE) {
-        say_limit(app, request, limit, sizeof limit);
+        problem_say_limit(app, request, limit, sizeof limit);
         detail = limit;
     }
     make_reply(slug, detail, request->path, request->request_id, reply);

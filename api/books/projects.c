@@ -28,7 +28,7 @@ struct standing {
 
 /* ---- as JSON */
 
-static json_t *standing_json(const struct standing *standing)
+static json_t *project_standing_json(const struct standing *standing)
 {
     const struct project_row *project = &standing->project;
     const char *role = standing->member ? project_role_names[standing->role] : NULL;
@@ -62,7 +62,7 @@ static enum problem reply_project(struct call *call, int http_status,
                                   const struct standing *standing)
 {
     struct member_list list = {call, call_own(call, json_array()), DB_OK};
-    json_t *json = standing_json(standing);
+    json_t *json = project_standing_json(standing);
     if (!standing->member || standing->role <= PROJECT_VIEWER) {
         enum db_status status =
             projects_members(call->db, standing->project.id, projects_add_member, &list);
@@ -171,7 +171,7 @@ static bool list_project(void *context, const struct project_row *project)
     page->fault = db_optional(page->fault);
     if (standing.member)
         standing.role = member.role;
-    return page->fault == DB_OK && page_add(page, standing_json(&standing), project->id);
+    return page->fault == DB_OK && page_add(page, project_standing_json(&standing), project->id);
 }
 
 enum problem api_projects_list(struct call *call)
@@ -386,5 +386,5 @@ enum problem api_projects_transfer(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     standing.member = standing.member && keeps_members;
-    return call_reply_json(call, 200, standing_json(&standing));
+    return call_reply_json(call, 200, project_standing_json(&standing));
 }

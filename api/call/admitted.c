@@ -13,7 +13,7 @@
 struct admitted_place {
     unsigned char hash[crypto_shorthash_siphashx24_BYTES];
     struct caller caller; /* role ROLE_NONE: empty */
-    uint64_t number;      /* that stands for the caller */
+    uint64_t number;      /* stands for the caller; never 0 */
     int64_t made_ms;
 };
 

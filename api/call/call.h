@@ -46,7 +46,7 @@ struct call {
     /* The caller has no row yet: outsider_enroll makes it. In the arena; NULL: it has one. */
     const struct identity_caller *newcomer;
     bool by_job;                   /* a job of ours asks, and its keys are its own */
-    const struct pass *pass;       /* the caller is known by it, and there is no db; else NULL */
+    const struct pass *pass;       /* not NULL: it identifies the caller, and DB is NULL */
     struct call_project *projects; /* of a steward, in order of creation (project.h) */
     int64_t now_ms;
     json_t *body; /* BODY_JSON: the parsed body (any JSON type), borrowed; else NULL */

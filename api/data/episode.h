@@ -36,8 +36,8 @@ struct episode episode_new(uint32_t dim, uint32_t max_steps);
 /* Frees the rows. */
 void episode_free(struct episode *episode);
 
-/* Forgets the rows. RULE is that of the next episode. SAYS_TRUNCATED: one that ends neither
- * terminated nor truncated is cut short; otherwise what is not terminated is truncated. */
+/* Forgets the rows and begins an episode under RULE. SAYS_TRUNCATED: an episode that ends neither
+ * terminated nor truncated is refused. Otherwise every episode not terminated is truncated. */
 void episode_begin(struct episode *episode, enum description_last_state rule, bool says_truncated);
 
 /* Where the next row's state goes, DIM floats; the last row's is just before it. NULL: there are

@@ -131,7 +131,7 @@ static bool value_without_logarithm(const struct description *description,
     return false;
 }
 
-/* Fills in for a missing value. */
+/* Puts a FEATURE's constant, or its PREVIOUS value, in the place of a missing value. */
 static bool value_fill(const struct description *description, unsigned feature,
                        const float *previous, float *state, struct table_tally *tally,
                        char detail[DESCRIPTION_FAULT_SIZE])

@@ -7,7 +7,7 @@
 /* Reads until WANTED bytes are in the buffer or there are no more; gives how many are there. */
 size_t json_scan_fill(struct json_scan *scan, size_t wanted);
 
-/* The sentence for what stands at AT: that the text or the line ends there, else WHAT. */
+/* The error sentence for position AT: "the text ends" or "the line ends" if so, else WHAT. */
 const char *json_scan_unexpected(struct json_scan *scan, const char *what);
 
 #endif

@@ -35,7 +35,7 @@ struct submission {
     double *estimate;     /* dimension; room */
     unsigned char *bytes; /* packed */
     size_t size;
-    int64_t sent; /* of the agent, before this one */
+    int64_t sent; /* reports that the agent sent before this one */
 };
 
 static void report_read_values(struct submission *s, const json_t *values)

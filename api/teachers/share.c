@@ -38,7 +38,7 @@ void share_read(struct call *call, const json_t *object, const char *pointer,
         call_invalid(call, pointer, "must have either answers, or epsilon and delta");
 }
 
-/* Says which guarantee would stand for one answer. */
+/* Adds the smallest guarantee, one of one answer, to the refusal. */
 static void say_least_share(struct call *call, const struct teacher_row *teacher,
                             const struct filter_price *price, double delta)
 {

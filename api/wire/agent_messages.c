@@ -53,7 +53,7 @@ static const char *make_scheme(const json_t *object, struct agent_terms *terms)
     return local_scheme_make(known, &parameters, &terms->scheme);
 }
 
-static const char *read_terms(const json_t *object, struct agent_terms *out)
+static const char *agent_read_terms(const json_t *object, struct agent_terms *out)
 {
     const char *environment = json_string_value(json_object_get(object, "environment"));
     int64_t input = integer_member(object, "state_dim", 1, ENV_MAX_STATE_DIM);
@@ -83,7 +83,7 @@ const char *agent_terms_read(const char *body, size_t size, struct agent_terms *
 {
     json_t *object = json_loadb(body, size, 0, NULL);
     *out = (struct agent_terms){.open = false};
-    const char *problem = read_terms(object, out);
+    const char *problem = agent_read_terms(object, out);
     json_decref(object);
     return problem;
 }

@@ -123,7 +123,7 @@ static bool refuse_setting(const char *name, const json_t *value, char *reason, 
 }
 
 /* A parameter's value: a number within its bounds; true and false are 1 and 0 of a switch. */
-static bool read_parameter(const struct env_parameter *p, const json_t *value, double *out)
+static bool replay_read_parameter(const struct env_parameter *p, const json_t *value, double *out)
 {
     bool is_switch = json_is_boolean(value) && p->min == 0.0 && p->max == 1.0;
     double number = is_switch ? (double)json_is_true(value) : json_number_value(value);
@@ -145,7 +145,8 @@ bool replay_settings_read(const struct replay_world *world, const json_t *params
     json_object_foreach(object, name, value)
     {
         int index = env_parameter_index(env, name);
-        if (index >= 0 && !read_parameter(&env->parameters[index], value, &out->parameters[index]))
+        if (index >= 0 &&
+            !replay_read_parameter(&env->parameters[index], value, &out->parameters[index]))
             return refuse_setting(name, value, reason, size);
     }
     json_object_foreach(object, name, value)

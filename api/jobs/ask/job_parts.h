@@ -141,7 +141,7 @@ enum problem job_shards_fit(struct call *call, struct job_plan *plan);
 
 /* What teachers of the ensemble can do with (EPSILON, DELTA): {"shards","change","teaching":[both
  * mechanisms for 100, 1000 and 10000 answers]}, as answer_estimate.h has it; teaching is empty
- * where that is no budget. New reference. */
+ * if a teacher cannot have this budget. New reference. */
 json_t *job_shards_estimate(const struct job_plan *plan, double epsilon, double delta);
 
 /* The sentence about the result of a job with shards. */

@@ -104,10 +104,10 @@ static void place_try(const struct job_sweep *sweep, const struct job_plan *plan
     }
 }
 
-/* All tries' steps, and what the draws of exact ones take besides. */
+/* The cost of all tries: their steps, and the rounding of the noise in exact arithmetic. */
 struct together {
     struct composition steps;
-    double epsilon, delta; /* of the draws */
+    double epsilon, delta; /* of the rounding */
 };
 
 static enum composition_status put_together(const struct job_plan *plan, struct together *out)

@@ -29,7 +29,7 @@ struct job_run {
     char detail[JOB_DETAIL_SIZE]; /* room for the ending's */
 
     uint64_t step;    /* as of the last pulse */
-    bool resumed;     /* an earlier worker had it: how far that came is not known exactly */
+    bool resumed;     /* an earlier worker had the job: its last step is not known exactly */
     bool trained;     /* the training was entered */
     bool finished;    /* only an evaluation is missing: what it trained is on disk, or was given */
     int64_t beat_ms;  /* of the last heartbeat */
@@ -74,8 +74,8 @@ struct job_run {
     bool stopping;       /* the server wants to stop: save and pause */
     bool cancelled;      /* the caller wants it to end */
     bool storage_failed; /* the database does not answer as it should */
-    bool waiting; /* the disk is full or busy, what a user made large does not fit into memory, or
-                     the system gives no randomness: to be tried again when the lease has run out */
+    bool waiting; /* the disk is full or busy, a user's large data do not fit into memory, or the
+                     system gives no randomness: try again when the lease has expired */
 };
 
 /* How a job ended, before it is stored. */

@@ -13,8 +13,8 @@ struct api_job_control {
     const char *worker;                    /* unique name of this worker thread, owner of leases */
     bool (*stop_requested)(void *context); /* asked at every pulse: save and pause */
     void *context;
-    /* JOB, which an earlier worker had, trains on from STEP, that of its checkpoint (0: it has none
-     * yet). For the log; NULL for nobody. */
+    /* Called for the log when JOB, which an earlier worker had, continues from STEP, the step of
+     * its checkpoint (0: it has none yet). NULL: nobody is told. */
     void (*resumed)(void *context, const char *job, uint64_t step);
     /* Calls work(what, i) for every i below COUNT, on several threads when some are free, and
      * returns when all have ended. NULL: the worker is alone. */
