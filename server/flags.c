@@ -348,7 +348,7 @@ bool flags_read(const struct flags *flags, int argc, char **argv, void *options,
 #define HELP_WIDTH  100
 
 /* Prints HEAD and TEXT in two columns, TEXT broken between words. */
-static void print_columns(FILE *out, const char *head, const char *text)
+static void flags_print_columns(FILE *out, const char *head, const char *text)
 {
     fprintf(out, "  %-*s", HELP_INDENT - 2, head);
     if (strlen(head) > HELP_INDENT - 3)
@@ -370,7 +370,7 @@ static void print_flag(const struct flag *flag, FILE *out)
     snprintf(text, sizeof text, "%s", flag->meaning);
     if (flag->fallback && flag->fallback[0] != '\0')
         snprintf(text, sizeof text, "%s (default %s)", flag->meaning, flag->fallback);
-    print_columns(out, head, text);
+    flags_print_columns(out, head, text);
     if (!(flag->traits & FLAG_ENVIRONMENT))
         return;
     variable_name(flag, name);
@@ -378,7 +378,7 @@ static void print_flag(const struct flag *flag, FILE *out)
     if (flag->kind == FLAG_COUNT || flag->kind == FLAG_BYTES)
         snprintf(text, sizeof text, "%s, %" PRIu64 " to %" PRIu64, name, flag->range.least,
                  flag->range.most);
-    print_columns(out, "", text);
+    flags_print_columns(out, "", text);
 }
 
 void flags_help(const struct flags *flags, FILE *out)
@@ -388,7 +388,7 @@ void flags_help(const struct flags *flags, FILE *out)
         flags->more(out);
     for (size_t i = 0; i < flags->count; i++)
         print_flag(&flags->table[i], out);
-    print_columns(out, "--help", "this text");
+    flags_print_columns(out, "--help", "this text");
     if (flags->notes)
         fprintf(out, "\n%s", flags->notes);
 }

@@ -33,7 +33,7 @@ struct httpd {
     struct rates client_rates, address_rates; /* the thread's own, as what is held */
     struct httpd_held held;
     atomic_uint_fast64_t requests; /* how many there were, for their ids */
-    unsigned char request_key[16]; /* of the hash that makes them */
+    unsigned char request_key[16]; /* of the hash that makes the ids */
     struct request_log log;        /* the socket thread's, until httpd_stop has ended it */
 };
 

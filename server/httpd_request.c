@@ -47,8 +47,8 @@ static enum MHD_Result refuse_now(struct httpd *httpd, struct exchange *exchange
     return reply_and_close(httpd, exchange);
 }
 
-/* Answers a known caller with a problem, without a lane, after the rest of the body; at once when
- * that is too long or will not come. */
+/* Answers a known caller with a problem and uses no lane. The answer is sent after the rest of the
+ * body has arrived. It is sent at once if the body is too long or the client waits to send it. */
 static enum MHD_Result httpd_refuse(struct httpd *httpd, struct exchange *exchange,
                                     const char *slug, const char *detail)
 {

@@ -28,7 +28,7 @@ struct pruner {
     struct app *app;
     struct db *db;
     struct pruner_clocks clocks;
-    char told[PRUNER_TOLD]; /* the last failure that the log has */
+    char told[PRUNER_TOLD]; /* the last failure that was logged */
 };
 
 bool pruner_trusts(struct pruner_clocks *clocks, int64_t wall_ms, int64_t steady_ms,

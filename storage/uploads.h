@@ -37,7 +37,7 @@ struct upload_summary {
 struct upload_outcome {
     enum dataset_verdict verdict;
     uint32_t expert;     /* EXPERTS_LIMIT: which of the names */
-    int64_t new_experts; /* OK: how many the dataset did not have */
+    int64_t new_experts; /* OK: how many experts were not yet in the dataset */
 };
 
 /* Makes the upload part of its dataset in one transaction: checks that it is still open and that

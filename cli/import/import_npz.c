@@ -10,7 +10,7 @@
 #include "memory/memory.h"
 
 #define BLOCK_BYTES  65536U
-#define ROW_BYTES    (1U << 20) /* at most, of one row */
+#define ROW_BYTES    (1U << 20) /* most bytes of one row */
 #define NAME_SIZE    300
 #define IGNORED_SIZE 512
 #define RATIO_MAX    1100 /* DEFLATE cannot exceed 1032 */

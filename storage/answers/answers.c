@@ -41,7 +41,7 @@ static const struct column placed_columns[] = {ANSWER_COLUMNS,
 const struct table answers_table = TABLE_DIGESTED("answers", named_answer, answer_columns,
                                                   TABLE_ALL(answer_columns), "digest", 2, 0);
 
-/* The same rows with their place. */
+/* The same table, read with rowid. The digest does not cover rowid. */
 static const struct table placed_table =
     TABLE_DIGESTED("answers", named_answer, placed_columns, 0, "digest", 2, 1);
 
