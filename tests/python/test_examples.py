@@ -39,6 +39,10 @@ class Examples(unittest.TestCase):
                                   "keys.json", "walks.onnx"], cwd=self.folder, stdout=subprocess.PIPE, text=True)
         self.assertEqual((checked.returncode, checked.stdout.count("holds") + checked.stdout.count("issued for")), (0, 2))
 
+    def test_the_manual_shows_the_example_as_it_is(self):
+        code = (EXAMPLES / "own_hdf5.py").read_text().split('"""')[2].replace("  # noqa: E701", "")
+        self.assertIn(code.strip(), (ROOT / "docs" / "python.md").read_text())
+
     def test_a_table_is_advised_estimated_and_trained_on_once(self):
         said = self.run_example("table.py")
         self.assertIn("left: epsilon 3.00", said)

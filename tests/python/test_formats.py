@@ -102,7 +102,8 @@ class Formats(unittest.TestCase):
     def test_d3rlpy_is_read_from_its_files_and_its_objects(self):
         old = {k: v for k, v in flat().items() if k != "who"}
         old["episode_terminals"] = np.array([0, 0, 1, 0, 1])
-        path = self.hdf5(lambda file: [file.create_dataset(n, data=a) for n, a in old.items()] + [file.create_dataset("version", data="1.0")])
+        old["version"] = "1.0"
+        path = self.hdf5(lambda file: [file.create_dataset(n, data=a) for n, a in old.items()])
         self.assertEqual([len(e) for e in tacet.read_hdf5(path, expert_per_episode=True, last_state="repeat_or_drop")], [3, 1])
 
         def fill(file):

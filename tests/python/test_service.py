@@ -122,7 +122,8 @@ class Tokens(unittest.TestCase):
         self.assertTrue(made["token"].startswith("tct_"))
         shown.append(repr(made))
         for call in (lambda: tacet.connect(s.url, token + "\n\rX: y"), lambda: tacet.connect("http://a:b@c", token),
-                     lambda: tacet.connect(s.url, token[:-3] + ("xyz" if token[-3:] != "xyz" else "abc")), lambda: s.steward.api.list_clients()):
+                     lambda: tacet.connect(s.url, token[:-3] + ("xyz" if token[-3:] != "xyz" else "abc")),
+                     lambda: s.steward.api.list_clients()):
             with self.assertRaises((ValueError, tacet.Problem)) as caught:
                 call()
             shown += [str(caught.exception), repr(caught.exception)]

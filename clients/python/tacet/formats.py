@@ -48,7 +48,8 @@ class _Naming:
         return key.decode() if isinstance(key, bytes) else str(key)
 
 
-def _episode(name: str, states: Any, actions: Any, rewards: Any, terminated: Any, last_state: Optional[str]) -> Optional[Episode]:
+def _episode(name: str, states: Any, actions: Any, rewards: Any, terminated: Any,
+             last_state: Optional[str]) -> Optional[Episode]:
     states, actions, rewards = list(states), list(actions), list(rewards)
     if len(states) == len(actions):
         return finish(name, states, actions, rewards, bool(terminated), last_state)
@@ -63,7 +64,8 @@ def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str])
     keys = None
     if naming.by is not None:
         if naming.by not in arrays:
-            raise ValueError(f"The file has no array {naming.by!r} that names experts. It has {', '.join(sorted(arrays))}.")
+            raise ValueError(f"The file has no array {naming.by!r} that names experts. "
+                             f"It has {', '.join(sorted(arrays))}.")
         keys = arrays[naming.by]
     states, actions, rewards, ends = (arrays[n] for n in ("observations", "actions", "rewards", "terminals"))
     steps = len(actions)
@@ -167,7 +169,8 @@ def read_csv(table: Any, *, expert: str = "expert", episode: str = "episode", st
     states = list(states or (name for name in rows[0] if str(name).startswith("state_")))
     missing = [n for n in (expert, episode, action, reward, terminated, *states) if n not in rows[0]]
     if missing or not states:
-        raise ValueError(f"The table has no column {', '.join(missing) or 'state_...'}. It has {', '.join(map(str, rows[0]))}.")
+        raise ValueError(f"The table has no column {', '.join(missing) or 'state_...'}. "
+                         f"It has {', '.join(map(str, rows[0]))}.")
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for row in rows:
         groups.setdefault((str(row[expert]), str(row[episode])), []).append(row)
@@ -180,8 +183,8 @@ def read_csv(table: Any, *, expert: str = "expert", episode: str = "episode", st
                 raise ValueError(f"An episode of expert {name} does not end with a row without action. If the table has "
                                  "no such rows, name a rule: last_state='repeat', 'drop' or 'repeat_or_drop'.")
             steps = steps[:-1]
-        found.append(_episode(name, seen, [_number(row[action]) for row in steps], [_number(row[reward]) for row in steps],
-                              ended, None if last_state == "own_row" else last_state))
+        actions, rewards = [_number(row[action]) for row in steps], [_number(row[reward]) for row in steps]
+        found.append(_episode(name, seen, actions, rewards, ended, None if last_state == "own_row" else last_state))
     return [one for one in found if one]
 
 
@@ -231,7 +234,8 @@ def write_csv(path: Path, episodes: Iterable[Episode]) -> None:
     kept = list(episodes)
     with open(path, "w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
-        out.writerow(["expert", "episode", *(f"state_{i}" for i in range(len(kept[0].states[0]))), "action", "reward", "terminated"])
+        width = len(kept[0].states[0]) if kept else 0
+        out.writerow(["expert", "episode", *(f"state_{i}" for i in range(width)), "action", "reward", "terminated"])
         for number, one in enumerate(kept):
             for state, action, reward in zip(one.states, one.actions, one.rewards):
                 out.writerow([one.expert, number, *state, action, reward, 0])

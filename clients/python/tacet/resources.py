@@ -238,8 +238,8 @@ class Ledger:
         return self.client.api.verify_ledger()  # type: ignore[return-value]
 
     def _rows(self) -> list[tuple[Any, ...]]:
-        return [(a["account"], a["kind"], a.get("resource_name") or a.get("resource"), amount(a["limit"]), amount(a["spent"]),
-                 amount(a["remaining"])) for a in self]
+        return [(a["account"], a["kind"], a.get("resource_name") or a.get("resource"),
+                 *(amount(a[n]) for n in ("limit", "spent", "remaining"))) for a in self]
 
     def __repr__(self) -> str:
         return "\n".join(f"{i}  {kind:<8} {name}: limit {limit}; spent {spent}; remaining {left}"
