@@ -9,6 +9,6 @@ policy.save("walks.onnx", certificate="walks.certificate.json")
 teacher = policy.teach({"name": "gaussian_simplex", "sigma": 0.2}, epsilon=8, delta=1e-5, radius=0.01,
                        client_budget={"epsilon": 1, "delta": 1e-5})
 try:
-    while teacher.ask([[0.5, 0.1]] * 1000): pass  # noqa: E701
+    while teacher.ask([0.5, 0.1]): pass  # noqa: E701
 except tacet.BudgetExhausted as refusal:
     print(refusal)

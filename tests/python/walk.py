@@ -10,7 +10,7 @@ import walk_world  # noqa: E402
 
 class Walk(walk_world.Walk):
     def step(self, action):
-        print("what an environment prints must not disturb the conversation")
+        print("what an environment prints must not disturb the conversation", flush=True)
         return super().step(action)
 
 

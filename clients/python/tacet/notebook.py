@@ -51,7 +51,7 @@ class Progress:
         if job["state"] == "queued" and place:
             line += f", place {place} in the queue"
         if line != self.last:
-            self.stream.write("\r\x1b[K" + line if self.live else line + "\n")
+            self.stream.write("\r" + line.ljust(len(self.last)) if self.live else line + "\n")
             self.stream.flush()
         self.last = line
 
