@@ -63,7 +63,8 @@ class Client:
         If the connection is lost, the repeated answer holds no token. Then give the client a new one:
         ``api.rotate_token``.
         """
-        made = self.api.create_client({"name": name, "role": role, **more})  # type: ignore[typeddict-item]
+        body: Any = {"name": name, "role": role, **more}
+        made = self.api.create_client(body)
         if not made.get("token"):
             raise TacetError(f"The client {made['id']} was made, but its token was lost with the connection: "
                              "use api.rotate_token.")

@@ -66,7 +66,7 @@ def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str])
         if naming.by not in arrays:
             raise ValueError(f"The file has no array {naming.by!r} that names experts. "
                              f"It has {', '.join(sorted(arrays))}.")
-        keys = arrays[naming.by]
+        keys = arrays[str(naming.by)]
     states, actions, rewards, ends = (arrays[n] for n in ("observations", "actions", "rewards", "terminals"))
     steps = len(actions)
     others = [arrays[n] for n in ("timeouts", "episode_terminals") if n in arrays]
@@ -74,7 +74,8 @@ def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str])
     for name in ("observations", "rewards", "terminals", "timeouts", "episode_terminals", "next_observations"):
         if name in arrays and len(arrays[name]) != steps:
             raise ValueError(f"The array {name} has {len(arrays[name])} rows, and actions has {steps}.")
-    found, first = [], 0
+    found: list[Optional[Episode]] = []
+    first = 0
     for at in range(steps):
         if not (ends[at] or any(o[at] for o in others) or at == steps - 1):
             continue

@@ -160,7 +160,7 @@ class Policy(Resource):
         ``radius`` protects the question; without it the teacher is of unit expert, for a policy with shards.
         ``client_budget`` opens it to every student; it is also what the maker itself needs in order to ask.
         """
-        adjacency = {"unit": "expert"} if radius is None else {"unit": "observation", "radius": radius}
+        adjacency: dict[str, Any] = {"unit": "expert"} if radius is None else {"unit": "observation", "radius": radius}
         body = {"policy": self.id, "mechanism": dict(mechanism), "adjacency": adjacency,
                 "budget": {"epsilon": epsilon, "delta": delta}, **more}
         if client_budget:

@@ -103,6 +103,7 @@ class Transport:
 
     def _repeat(self, method: str, target: str, raw: Body, headers: dict[str, str], key: Optional[str], want: str) -> Any:
         end, pause, lost = time.monotonic() + self.patience, 0.1, False
+        failure: TacetError
         while True:
             try:
                 status, said, content = self._once(method, target, raw, headers)
