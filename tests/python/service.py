@@ -1,5 +1,6 @@
 """One real server for all tests: started at the first call of `service()`, ended with the process."""
 import atexit
+import ctypes
 import functools
 import os
 import pathlib
@@ -18,6 +19,10 @@ from walks import DESCRIPTION, walks  # noqa: E402,F401
 PROGRAM = os.environ.get("TACET", "build/release/tacet")
 
 
+def die_with_parent():
+    ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+
+
 class Service:
     """The process, its address and a client of each role."""
 
@@ -31,7 +36,8 @@ class Service:
         world = f"walk={sys.executable} {ROOT}/tests/python/walk.py"
         with open(self.folder / "log", "wb") as log:
             self.process = subprocess.Popen([PROGRAM, "serve", "--data", data, "--listen", "127.0.0.1:0", "--world", world],
-                                            cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True)
+                                            cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True,
+                                            preexec_fn=die_with_parent)
         atexit.register(self.stop)
         line = self.process.stdout.readline()
         found = re.match(r"listening on (http://\S+)", line)
