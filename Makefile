@@ -79,6 +79,7 @@ help:
 	@echo 'make hdf5       build/tacet-import-hdf5, by which tacet import reads HDF5 (Minari, D4RL)'
 	@echo 'make demo       the tour of the README on a temporary server, six minutes at most'
 	@echo 'make test       unit, HTTP and crash tests (installs what is missing)'
+	@echo 'make test-postgres   storage, HTTP and faults over a private PostgreSQL server'
 	@echo 'make test-sanitizers   the same under ASan+UBSan and under TSan'
 	@echo 'make soak-worlds   ten million random steps in every world under ASan+UBSan'
 	@echo 'make siege      a student among all attacks at once, and campaigns of thousands; half an hour, prints its seed'

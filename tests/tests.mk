@@ -102,6 +102,12 @@ simulate: $(OUT)/test_simulator
 simulate-mutants:
 	@python3 tests/simulator/mutants.py
 
+# Over a private PostgreSQL server on a Unix socket; HTTP="jobs replay" names other HTTP tests than a few.
+.PHONY: test-postgres
+test-postgres: $(OUT)/tacet $(OUT)/test_storage $(OUT)/test_http
+	@scripts/install-deps test postgres
+	@scripts/test-postgres $(OUT) $(HTTP)
+
 # These two talk to a server process and link no room of ours.
 HTTP_OBJ  := $(patsubst %,$(OUT)/%.o,$(wildcard tests/http/*.c))
 # What the crash test borrows of the HTTP tests: the process and the client.

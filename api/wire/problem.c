@@ -187,7 +187,8 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
                                "the same Idempotency-Key, where there was one."},
     [PROBLEM_STORAGE_FULL] = {"storage-full", 503, "The disk is full",
                               "The change could not be made durable, so it was not made and "
-                              "nothing was charged. The operator has to make room."},
+                              "nothing was charged. The operator has to make room, or to "
+                              "bring the database back."},
     [PROBLEM_NOT_READY] = {"not-ready", 503, "The server is not ready",
                            "It is starting, draining or missing a part; the detail says which."},
     [PROBLEM_INTERNAL_ERROR] =

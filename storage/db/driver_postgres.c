@@ -46,6 +46,8 @@ enum db_status postgres_ready(struct postgres_connection *connection, struct db_
     postgres_drop(connection);
     enum db_status status =
         postgres_open(&connection->settings, connection->password, &connection->handle, fault);
+    if (status == DB_FAILED && connection->history[0] != '\0')
+        return DB_FULL; /* it was there before, and may be there again */
     if (status != DB_OK)
         return status;
     PQsetNoticeReceiver(connection->handle, note_warning, connection);
