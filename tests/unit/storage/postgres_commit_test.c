@@ -1,0 +1,98 @@
+/* The reply to a commit is lost, before and after the transaction is stored. Runs on a durable
+ * private server alone (scripts/test-postgres). */
+#include <criterion/criterion.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "storage/db/listing.h"
+#include "storage/upgrade.h"
+#include "tests/unit/storage/postgres_place.h"
+
+static char url[128];
+static struct db_store *store;
+static struct db *db;
+
+static void setup(void)
+{
+    char error[DB_ERROR_SIZE];
+    if (!postgres_place_wanted() || !getenv("POSTGRES_DURABLE"))
+        cr_skip_test("needs a durable PostgreSQL server");
+    postgres_place_make(url, sizeof url);
+    store = db_store_new(&db_driver_postgres, &(struct db_settings){.location = url});
+    cr_assert_eq(db_open(store, &db, error), DB_OK, "%s", error);
+    cr_assert_eq(storage_upgrade(db, error), DB_OK, "%s", error);
+    postgres_place_run(url, "CREATE TABLE tacet.marks (number BIGINT)");
+}
+
+static void teardown(void)
+{
+    if (!db)
+        return;
+    db_close(db);
+    db_store_free(store);
+    postgres_place_drop(url);
+}
+
+TestSuite(postgres_commit, .init = setup, .fini = teardown, .timeout = 120);
+
+static int64_t stored_marks(void)
+{
+    int64_t count = -1;
+    cr_assert_eq(db_one(db, "SELECT count(*) FROM marks", NULL, 0, listing_integer, &count), DB_OK);
+    return count;
+}
+
+static enum db_status commit_mark(void)
+{
+    cr_assert_eq(db_begin_batch(db, true), DB_OK, "%s", db_last_error(db));
+    cr_assert_eq(db_change(db, "INSERT INTO marks VALUES ($1)", DB_VALUES(db_integer(1))), DB_OK);
+    return db_commit_batch(db);
+}
+
+Test(postgres_commit, that_ended_before_it_was_stored_is_to_be_tried_again)
+{
+    postgres_place_run(url,
+                       "CREATE FUNCTION tacet.die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                       " PERFORM pg_terminate_backend(pg_backend_pid()); PERFORM pg_sleep(1);"
+                       " RETURN NULL; END $$; CREATE CONSTRAINT TRIGGER die AFTER INSERT ON"
+                       " tacet.marks DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION"
+                       " tacet.die()");
+    cr_expect_eq(commit_mark(), DB_RETRY, "%s", db_last_error(db));
+    cr_expect(!db_broken(db));
+    cr_expect_eq(stored_marks(), 0);
+    postgres_place_run(url, "DROP FUNCTION tacet.die CASCADE");
+    cr_expect_eq(commit_mark(), DB_OK, "%s", db_last_error(db));
+    cr_expect_eq(stored_marks(), 1);
+}
+
+/* Ends the session that waits for a standby, then goes on without one. */
+static void *end_waiting(void *context)
+{
+    (void)context;
+    postgres_place_run(NULL,
+                       "DO $$ BEGIN FOR i IN 1..600 LOOP PERFORM pg_sleep(0.05);"
+                       " PERFORM pg_stat_clear_snapshot();"
+                       " IF EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep')"
+                       " THEN PERFORM pg_terminate_backend(pid) FROM pg_stat_activity WHERE"
+                       " wait_event = 'SyncRep'; EXIT; END IF; END LOOP; END $$");
+    sleep(1);
+    postgres_place_run(NULL, "ALTER SYSTEM RESET synchronous_standby_names");
+    postgres_place_run(NULL, "SELECT pg_reload_conf()");
+    return NULL;
+}
+
+Test(postgres_commit, that_was_stored_without_a_reply_is_stored_once)
+{
+    pthread_t other;
+    postgres_place_run(NULL, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    postgres_place_run(NULL, "SELECT pg_reload_conf()");
+    usleep(300000);
+    cr_assert_eq(pthread_create(&other, NULL, end_waiting, NULL), 0);
+    cr_expect_eq(commit_mark(), DB_OK, "%s", db_last_error(db));
+    cr_expect_not_null(strstr(db_last_error(db), "committed"), "%s", db_last_error(db));
+    pthread_join(other, NULL);
+    cr_expect(!db_broken(db));
+    cr_expect_eq(stored_marks(), 1);
+}
