@@ -221,6 +221,7 @@ class Export:
         self.line, self.fault_count, self.faults = 0, 0, []
         self.counts = dict.fromkeys(("accounts", "entries", "folded", "open_holds", "certificates", "heads", "lost"), 0)
         self.heads, self.purposes, self.account = [], set(), None
+        self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.last_account, self.last_certificate, self.key = (-2**63, ""), "", None
 
     def fault(self, where, sequence, what):
@@ -302,6 +303,9 @@ class Export:
             self.fault(anchor[3] or row["id"], anchor[1],
                        "an entry that was there is missing: this is an older history")
         self.counts["open_holds"] += len(account.holds)
+        self.aside.update({name: held for name, held in account.holds.items() if name.startswith("acc_")})
+        if row["kind"] == "share":
+            self.shares[row["id"]] = (sums["spent_units"], sums["spent_delta"])
         self.heads.append((row["id"], account.entries, account.head, ""))
 
     def check_chain(self, entry, first, previous):
@@ -324,6 +328,9 @@ class Export:
         first, previous = sequence, None
         if kind not in ENTRY_KINDS:
             raise Unreadable("the line cannot be read; nothing behind it was checked")
+        if not 1 <= sequence <= 10**12:
+            self.fault(where, sequence, "no account has so many entries")
+            return
         if kind == "folded":
             fold = FOLD.fullmatch(entry["event"])
             if fold and 2 <= int(fold[1]) <= sequence and int(fold[2]) == sequence - int(fold[1]) + 1:
@@ -337,6 +344,8 @@ class Export:
             self.fault(where, sequence, "breaks 0 <= spent + held <= limit")
         if kind in ("hold", "settle") and not account.move_hold(entry):
             self.fault(where, sequence, "it begins or ends a hold that it cannot")
+        if kind == "settle" and entry["resource"].startswith("acc_"):
+            self.aside[entry["resource"]] = (entry["spent_units"], entry["spent_delta"])
         if kind in ("open", "limit"):
             account.epsilon, account.delta = entry["epsilon"], entry["delta"]
         self.meet_anchors(entry)
@@ -353,6 +362,14 @@ class Export:
                 self.fault(source or account, sequence, "another entry was there: this is another history")
             else:
                 self.counts["heads"] += 1
+
+    def check_shares(self):
+        for share, spent in self.shares.items():
+            aside = self.aside.get(share)
+            if aside is None:
+                self.fault(share, 0, "nobody pays for what this share spends")
+            elif spent[0] > aside[0] or spent[1] > aside[1]:
+                self.fault(share, 0, "the share has spent more than its payer set aside or paid")
 
     # ---- the stream
 
@@ -388,6 +405,7 @@ class Export:
                 self.read_head(line)
             elif line.startswith(b'{"end":'):
                 self.end_account()
+                self.check_shares()
                 for account in self.anchors_of.values() if self.anchors_of is not None else [self.anchors]:
                     for anchor in account:
                         self.fault(anchor[3] or anchor[0], 0, "the account that it names is missing")

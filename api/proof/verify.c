@@ -206,6 +206,7 @@ static void read_export(struct verify *verify, struct line_reader *lines)
     }
     verify_account_end(verify);
     verify_accounts_end(verify);
+    verify_shares_end(verify);
     if (!read_export_end(verify, line))
         return;
     enum line_status status = line_read(lines, &line, &size);
@@ -227,6 +228,8 @@ static void begin_export(struct verify *verify, struct verify_report *report)
     free(verify->anchors.items);
     free(verify->holds.items);
     free(verify->purposes.items);
+    free(verify->shares.items);
+    free(verify->aside.items);
     *verify = clean;
     *report = (struct verify_report){.lines = 0};
     verify->report = report;
@@ -241,6 +244,8 @@ void export_verify_free(struct verify *verify)
     free(verify->heads.items);
     free(verify->holds.items);
     free(verify->purposes.items);
+    free(verify->shares.items);
+    free(verify->aside.items);
     free(verify->prices);
     free(verify);
 }

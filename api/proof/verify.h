@@ -2,9 +2,10 @@
  *
  * What is checked: the form of every line; the signature over all of them; each account's chain of
  * hashes, its sums and its limits after every entry; that what is held is what open holds say; that
- * no two accounts are for the same; the price of every entry that spends; every certificate, and
- * that the entries are those whose hash it names. A folded entry (ledger_fold.h) has no hash that
- * can be computed again: what it sums up is the service's word, and is counted apart. */
+ * no two accounts are for the same; that shares spend what their payers set aside; the price of
+ * every entry that spends; every certificate, and that the entries are those whose hash it names. A
+ * folded entry (ledger_fold.h) has no hash that can be computed again: what it sums up is the
+ * service's word, and is counted apart. */
 #ifndef TACET_API_PROOF_VERIFY_H
 #define TACET_API_PROOF_VERIFY_H
 

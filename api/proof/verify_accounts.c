@@ -8,6 +8,7 @@
 #include "storage/ledger/ledger_chain.h"
 #include "storage/ledger/ledger_fold.h"
 
+#define ENTRIES_MOST   INT64_C(1000000000000) /* of an account: sums of them do not overflow */
 #define DECLARED_SLACK 1e-6 /* of a declared epsilon: a conversion is computed again */
 
 /* ---- anchors */
@@ -184,6 +185,10 @@ void verify_next_entry(struct verify *verify, struct ledger_entry *entry)
 {
     struct ledger_account *sums = &verify->sums;
     struct ledger_fold fold = {.first = entry->sequence};
+    if (entry->sequence < 1 || entry->sequence > ENTRIES_MOST) {
+        verify_fault(verify, sums->id, entry->sequence, "no account has so many entries");
+        return;
+    }
     bool folds = entry->kind == LEDGER_ENTRY_FOLDED;
     if (folds && !ledger_fold_read(entry, &fold))
         verify_fault(verify, sums->id, entry->sequence, "the fold cannot be read");
@@ -196,6 +201,8 @@ void verify_next_entry(struct verify *verify, struct ledger_entry *entry)
     if ((entry->kind == LEDGER_ENTRY_HOLD || entry->kind == LEDGER_ENTRY_SETTLE) &&
         !move_hold(verify, entry))
         verify_fault(verify, sums->id, entry->sequence, "it begins or ends a hold that it cannot");
+    if (entry->kind == LEDGER_ENTRY_SETTLE)
+        verify_share_aside(verify, entry->resource, entry->spent_units, entry->spent_delta);
     check_declared(verify, entry);
     check_price(verify, entry);
     meet_anchors(verify, entry);
@@ -261,6 +268,15 @@ void verify_account_end(struct verify *verify)
                      "an entry that was there is missing: this is an older history");
     }
     verify->report->open_holds += (int64_t)verify->holds.count;
+    const struct open_hold *holds = verify->holds.items;
+    for (size_t i = 0; i < verify->holds.count; i++)
+        verify_share_aside(verify, holds[i].name, holds[i].units, holds[i].delta_units);
+    if (account->kind == LEDGER_SHARE) {
+        struct share_amount *share = verify_list_add(&verify->shares, sizeof *share);
+        *share =
+            (struct share_amount){.units = sums->spent_units, .delta_units = sums->spent_delta};
+        memcpy(share->id, account->id, ID_SIZE);
+    }
     struct anchor *head = verify_list_add(&verify->heads, sizeof *head);
     memcpy(head->account, account->id, ID_SIZE);
     head->sequence = sums->entries;

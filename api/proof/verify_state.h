@@ -22,6 +22,13 @@ struct open_hold {
     int64_t units, delta_units;
 };
 
+/* An amount in the name of a share: what the share has spent, or what its payer has set aside or
+ * paid for it. */
+struct share_amount {
+    char id[ID_SIZE]; /* the share's account */
+    int64_t units, delta_units;
+};
+
 struct purpose {
     unsigned char hash[16]; /* of what an account is for */
 };
@@ -42,6 +49,8 @@ struct verify {
     struct verify_list heads;    /* of struct anchor: the last entries of this export */
     struct verify_list holds;    /* of struct open_hold: of the account in hand */
     struct verify_list purposes; /* of struct purpose */
+    struct verify_list shares;   /* of struct share_amount: spent */
+    struct verify_list aside;    /* of struct share_amount: set aside or paid */
 
     struct ledger_account claimed,
         sums;                 /* the account in hand, as its line says and as it adds up */
@@ -66,6 +75,13 @@ void verify_next_entry(struct verify *verify, struct ledger_entry *entry);
 
 /* Compares the account in hand, if there is one, with its entries. */
 void verify_account_end(struct verify *verify);
+
+/* Notes that UNITS and DELTA_UNITS are set aside or paid for NAME, if that is an account's id. */
+void verify_share_aside(struct verify *verify, const char *name, int64_t units,
+                        int64_t delta_units);
+
+/* After the last account: no share has spent more than its payer set aside or paid for it. */
+void verify_shares_end(struct verify *verify);
 
 /* After the last account: what no account has. */
 void verify_accounts_end(struct verify *verify);

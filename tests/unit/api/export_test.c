@@ -15,7 +15,7 @@
 #include "tests/unit/api/export_scene.h"
 
 #define STATE   "[0.01,-0.02,0.03,0.04]"
-#define TRIES   150 /* of a test; TACET_EDITS sets another number */
+#define TRIES   60 /* of a test; TACET_EDITS sets another number */
 #define LINES   512
 #define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
