@@ -8,7 +8,10 @@ confidence interval (of order statistics) and whether 0 is outside. All rows tog
 of a pair that does not differ with probability ERROR at most. Two rows are controls: one that
 cannot differ, and one that must.
 
-    bench/time_leaks.py BUILD-DIRECTORY [PAIRS]     PAIRS: of questions (2000); of uploads and jobs a tenth, of jobs of "none" a hundredth
+    bench/time_leaks.py BUILD-DIRECTORY [PAIRS [ROWS]]
+
+PAIRS: of questions and of what is not the caller's (2000); of uploads and jobs a tenth, of jobs of "none" a hundredth. ROWS:
+neighbours or foreign; both without it.
 """
 import datetime
 import http.client
@@ -22,7 +25,7 @@ import tempfile
 import time
 
 ERROR = 0.01
-ROWS = 12
+ROWS = 25
 EXPERTS = 40
 
 
@@ -53,8 +56,8 @@ class Service:
         except (FileNotFoundError, ValueError):
             return None
 
-    def send(self, token, method, path, body=None, lines=False):
-        """The answer, parsed, and the nanoseconds until its last byte."""
+    def send(self, token, method, path, body=None, lines=False, refused=False):
+        """The answer, parsed, and the nanoseconds until its last byte; REFUSED: with 404 or 422."""
         self.keys += 1
         headers = {"Authorization": "Bearer " + token, "Idempotency-Key": f"k{self.keys}",
                    "Content-Type": "application/x-ndjson" if lines else "application/json"}
@@ -64,7 +67,7 @@ class Service:
         answer = self.connection.getresponse()
         read = answer.read()
         took = time.perf_counter_ns() - begun
-        if answer.status >= 300:
+        if answer.status not in ((404, 422) if refused else range(300)):
             sys.exit(f"{method} {path}: {answer.status} {read.decode()}")
         return (json.loads(read) if read else None), took
 
@@ -85,14 +88,14 @@ def trajectory(expert, steps, size):
                        "rewards": [1] * steps, "terminated": True, "truncated": False}) + "\n"
 
 
-def dataset(service, x=None, network=None, sealed=True):
+def dataset(service, x=None, network=None, sealed=True, more={}):
     """Of EXPERTS experts; x: the steps of one more, or None; network: everybody has one, and
     its own weight for the angle is this."""
     steward = service.tokens["steward"]
     made = service.call(steward, "POST", "/v1/datasets", {
         "name": "d", "environment": "cartpole", "sensitivity": "private",
         "nominal_experts": EXPERTS, "min_action_probability": 0.4, "max_episode_steps": 2000,
-        "budget": {"epsilon": 1e6, "delta": 0.9}})
+        "budget": {"epsilon": 1e6, "delta": 0.9}} | more)
     path = "/v1/datasets/" + made["id"]
     lines = "".join(trajectory(f"e{e}", 50, 0.05) for e in range(EXPERTS))
     service.call(steward, "POST", path + "/trajectories", lines, True)
@@ -124,13 +127,13 @@ def teacher_of(service, policy, mechanism, adjacency):
     return service.call(service.tokens["steward"], "POST", "/v1/teachers", body)["id"]
 
 
-def imported_policy(service):
+def imported_policy(service, more={}):
     def layer(inputs, outputs):
         return {"weight": [[((r * 31 + c * 17) % 23 - 11) / 100 for c in range(inputs)]
                            for r in range(outputs)], "bias": [0] * outputs}
     body = {"name": "p", "environment": "cartpole",
             "network": {"activation": "relu", "output": "softmax",
-                        "layers": [layer(4, 64), layer(64, 64), layer(64, 2)]}}
+                        "layers": [layer(4, 64), layer(64, 64), layer(64, 2)]}} | more
     return service.call(service.tokens["steward"], "POST", "/v1/policies", body)["id"]
 
 
@@ -247,6 +250,50 @@ def jobs(service):
     yield "`none`: x has 50 transitions, 2000", BARE, with_x, long, 100
 
 
+def foreign(service):
+    """Names of calls, who calls, and the call about what another steward's project has and about
+    what nobody has."""
+    stranger = service.call(service.admin, "POST", "/v1/clients", {"name": "o", "role": "steward"})
+    own, service.tokens["steward"] = service.tokens["steward"], stranger["token"]
+    project = service.call(stranger["token"], "POST", "/v1/projects", {"name": "foreign"})["id"]
+    policy = imported_policy(service, {"project": project})
+    teacher = teacher_of(service, policy, {"name": "gaussian_simplex", "sigma": 1},
+                         {"unit": "observation", "radius": 0.01})
+    data = dataset(service, sealed=False, more={"project": project})
+    job = run_job(service, {"algorithm": "ppo", "environment": "cartpole", "project": project,
+                            "parameters": {"transitions": 512}})["id"]
+    account = service.call(stranger["token"], "GET", "/v1/teachers/" + teacher)["account"]
+    service.tokens["steward"] = own
+    state = {"state": [0.01, 0.02, 0.03, 0.04]}
+    line = trajectory("late", 50, 0.05)
+    yield "GET dataset", "steward", "GET", "/v1/datasets/{}", data, None
+    yield "GET policy", "steward", "GET", "/v1/policies/{}", policy, None
+    yield "GET policy's weights", "steward", "GET", "/v1/policies/{}/weights", policy, None
+    yield "GET teacher", "steward", "GET", "/v1/teachers/{}", teacher, None
+    yield "GET job", "steward", "GET", "/v1/jobs/{}", job, None
+    yield "GET account", "steward", "GET", "/v1/ledger/accounts/{}", account, None
+    yield "GET project", "steward", "GET", "/v1/projects/{}", project, None
+    yield "POST job's cancellation", "steward", "POST", "/v1/jobs/{}:cancel", job, None
+    yield "POST dataset's seal", "steward", "POST", "/v1/datasets/{}:seal", data, None
+    yield "GET teacher, as student", "student", "GET", "/v1/teachers/{}", teacher, None
+    yield "POST query, as student", "student", "POST", "/v1/teachers/{}/queries", teacher, state
+    yield "GET policy, as student", "student", "GET", "/v1/policies/{}", policy, None
+    yield "POST trajectories", "contributor", "POST", "/v1/datasets/{}/trajectories", data, line
+
+
+def refusal_time(service, role, method, path, body):
+    return service.send(service.tokens[role], method, path, body, isinstance(body, str),
+                        True)[1] / 1000
+
+
+def measure_foreign(service, pairs, coin):
+    for name, role, method, path, named, body in foreign(service):
+        missing = named[:-4] + ("qqqq" if named[-4:] != "qqqq" else "zzzz")
+        compare(name + ": another's, nobody's", pairs,
+                lambda: refusal_time(service, role, method, path.format(named), body),
+                lambda: refusal_time(service, role, method, path.format(missing), body), coin)
+
+
 def measure(service, pairs, coin):
     for name, one, two in questions(service):
         compare(name, pairs, lambda: question_time(service, *one),
@@ -263,12 +310,16 @@ def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     pairs = int(sys.argv[2]) if len(sys.argv) > 2 else 2000
+    rows = sys.argv[3] if len(sys.argv) > 3 else "all"
     folder = tempfile.mkdtemp()
     service = Service(sys.argv[1] + "/tacet", folder)
     print("| pair | pairs | median, us | difference, us | interval | p | |\n"
           "|---|---|---|---|---|---|---|")
     try:
-        measure(service, pairs, random.Random(1))
+        if rows != "neighbours":
+            measure_foreign(service, pairs, random.Random(2))
+        if rows != "foreign":
+            measure(service, pairs, random.Random(1))
     finally:
         service.end()
         shutil.rmtree(folder)
