@@ -420,6 +420,38 @@ Test(expert_teacher, counts_by_basic_composition_too)
     cr_expect_gt(data.spent_delta, 0);
 }
 
+/* What is guaranteed to a client is set aside in the dataset's account too, and pays there. */
+Test(expert_teacher, a_share_is_set_aside_in_the_datasets_account)
+{
+    const char *dataset = domain_sealed(f, "private", 12), *policy = ensemble_of(dataset, 50);
+    struct response *teacher = fixture_post(
+        f, "steward", "/v1/teachers",
+        teacher_body(policy, GAUSSIAN, EXPERT,
+                     ",\"accounting\":\"basic\",\"budget\":{\"epsilon\":6,\"delta\":1e-6},"
+                     "\"client_budget\":{\"epsilon\":4,\"delta\":1e-6}"));
+    expect_status(teacher, 201);
+    const char *id = response_text(teacher, "/id");
+    expect_status(
+        fixture_put(f, "steward",
+                    domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, "student")),
+                    "{\"epsilon\":4,\"delta\":1e-6,\"guaranteed\":{\"answers\":3}}"),
+        201);
+    struct ledger_account before = dataset_account(dataset);
+    cr_assert(before.held_units > 0 && before.held_units % 3 == 0 && before.held_delta > 0);
+    for (int i = 0; i < 2; i++)
+        expect_status(fixture_post(f, "student", queries(teacher), STATE), 200);
+    struct ledger_account asked = dataset_account(dataset);
+    cr_expect_eq(asked.spent_units, before.spent_units, "the share pays");
+    cr_expect_eq(asked.held_units, before.held_units);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/teachers/%s:close", id), NULL), 200);
+    struct ledger_account after = dataset_account(dataset);
+    cr_expect_eq(after.held_units, 0);
+    cr_expect_eq(after.held_delta, 0);
+    cr_expect_eq(after.spent_units, before.held_units / 3 * 2, "what was asked is paid for");
+    cr_expect_eq(after.spent_delta, before.held_delta / 3 * 2);
+    domain_expect_whole_ledger(f);
+}
+
 Test(expert_teacher, its_certificate_says_what_is_protected)
 {
     const char *dataset = domain_sealed(f, "private", 12), *policy = ensemble_of(dataset, 50);
