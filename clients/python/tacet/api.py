@@ -249,14 +249,14 @@ PolicyGrant = TypedDict("PolicyGrant", {
     "granted_by_name": "Optional[str]", "granted_at": "Time",
 }, total=False)
 PolicyName = TypedDict("PolicyName", {
-    "name": "str", "policy": "str", "revision": "int", "moved_at": "Time", "moved_by": "str",
+    "name": "str", "policy": "str", "project": "str", "revision": "int", "moved_at": "Time", "moved_by": "str",
     "moves": "list[dict[str, Any]]",
 }, total=False)
 Problem = TypedDict("Problem", {
     "type": "str", "title": "str", "status": "int", "detail": "str", "instance": "str", "request_id": "str",
     "errors": "list[dict[str, Any]]", "violated": "list[Violation]", "accounts": "list[ShortAccount]",
-    "largest": "dict[str, Any]", "ask": "Optional[dict[str, Any]]", "least": "dict[str, Any]",
-    "used_by": "dict[str, Any]", "error": "str",
+    "largest": "dict[str, Any]", "ask": "Optional[dict[str, Any]]", "least": "dict[str, Any]", "policies": "list[str]",
+    "projects": "list[str]", "used_by": "dict[str, Any]", "error": "str",
 }, total=False)
 ProblemType = TypedDict("ProblemType", {
     "type": "str", "title": "str", "status": "int", "explanation": "str",
@@ -851,14 +851,14 @@ class Api:
         """
         return self._transport.call("GET", "/v1/policy-names", query={"page_size": page_size, "page_token": page_token})
 
-    def get_policy_name(self, name: str) -> PolicyName:
+    def get_policy_name(self, name: str, *, project: Optional[str] = None) -> PolicyName:
         """GET /v1/policy-names/{name}
 
         Show what a name names, and every move of it.
 
         Roles: steward
         """
-        return self._transport.call("GET", f"/v1/policy-names/{_path(name)}")
+        return self._transport.call("GET", f"/v1/policy-names/{_path(name)}", query={"project": project})
 
     def create_teacher(self, body: TeacherRequest, *, key: Optional[str] = None) -> Teacher:
         """POST /v1/teachers
