@@ -105,6 +105,10 @@ static bool database_digest_key(const char *directory, unsigned char key[DB_KEY_
     return true;
 }
 
+/* The file in a data directory that says that its service is in PostgreSQL. Without it a start that
+ * forgets --database would make an empty database, with all budgets unspent. */
+#define ELSEWHERE "database"
+
 /* Sets where the database is. False: it cannot be there. */
 static bool database_locate(struct database *database, const struct database_place *place,
                             struct db_settings *settings, char *error, size_t error_size)
@@ -115,8 +119,17 @@ static bool database_locate(struct database *database, const struct database_pla
         return false;
     }
     settings->location = database->path;
-    if (!database_is_remote(place))
-        return true;
+    if (!database_is_remote(place)) {
+        char note[PATH_BYTES];
+        if (!data_dir_path(place->directory, ELSEWHERE, note, sizeof note) ||
+            stat(note, &status) != 0)
+            return true;
+        snprintf(error, error_size,
+                 "the service of %.200s is in PostgreSQL, and an empty database would forget its "
+                 "budgets: give --database (the file %.200s says so)",
+                 place->directory, note);
+        return false;
+    }
     if (stat(database->path, &status) == 0) {
         snprintf(error, error_size,
                  "%.200s holds a service of its own, whose budgets an empty database would forget: "
@@ -129,6 +142,15 @@ static bool database_locate(struct database *database, const struct database_pla
     settings->location = place->url;
     settings->server = place->serves ? 1 + randombytes_uniform(INT32_MAX - 1) : 0;
     return true;
+}
+
+/* Notes in the data directory of PLACE that its service is in PostgreSQL. */
+static bool database_note_elsewhere(const struct database_place *place, char *error,
+                                    size_t error_size)
+{
+    char note[PATH_BYTES];
+    return data_dir_path(place->directory, ELSEWHERE, note, sizeof note) &&
+           data_dir_write_whole(note, "postgresql\n", error, error_size);
 }
 
 struct database *database_open(const struct database_place *place, char *error, size_t error_size)
@@ -145,6 +167,8 @@ struct database *database_open(const struct database_place *place, char *error, 
     sodium_memzero(key, sizeof key);
     struct db *db = database_connect(database, error, error_size);
     if (!db || !database_note(database, error, error_size))
+        goto cleanup;
+    if (database->remote && !database_note_elsewhere(place, error, error_size))
         goto cleanup;
     if (storage_upgrade(db, why) == DB_OK && storage_check(db, why) == DB_OK)
         return database;

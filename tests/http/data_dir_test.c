@@ -75,6 +75,24 @@ Test(data_dir, a_damaged_signing_key_is_refused)
     server_remove(&server);
 }
 
+/* Whose service is in PostgreSQL and who forgets to say so would begin with nothing spent. */
+Test(data_dir, whose_service_is_in_postgresql_gets_no_empty_database)
+{
+    struct server_process server;
+    char path[128];
+    server_prepare(&server);
+    cr_assert_eq(mkdir(server.data, 0700), 0);
+    snprintf(path, sizeof path, "%s/database", server.data);
+    FILE *file = fopen(path, "wb");
+    cr_assert(file != NULL && fputs("postgresql\n", file) >= 0);
+    fclose(file);
+    cr_expect_eq(server_start_in_vain(&server), 1);
+    cr_expect(server_log_has(&server, "give --database"));
+    snprintf(path, sizeof path, "%s/tacet.db", server.data);
+    cr_expect_neq(access(path, F_OK), 0);
+    server_remove(&server);
+}
+
 /* A backup of the database alone: with a new key its certificates would not verify, and what was
  * sealed could not be opened. */
 Test(data_dir, a_database_without_its_signing_key_is_refused)
