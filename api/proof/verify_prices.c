@@ -43,13 +43,25 @@ static void price_by_renyi(double order, const struct composition *composition,
         out->verdict = PRICE_UNKNOWN;
 }
 
+/* Whether no epsilon is enough without a delta. */
+static bool needs_delta(const struct composition *composition)
+{
+    for (size_t i = 0; i < composition->count; i++)
+        if (composition->part[i].mechanism.kind == MECHANISM_SUBSAMPLED_GAUSSIAN ||
+            composition->part[i].mechanism.kind == MECHANISM_DIRICHLET)
+            return true;
+    return false;
+}
+
+/* A dataset that adds epsilons pays a teacher's answers by their divergence at the teacher's order,
+ * with one delta for all: their entries have none, and do not say the order. */
 static void price_by_epsilon(int64_t delta_units, const struct composition *composition,
                              struct known_price *out)
 {
     struct privacy_report report;
     double delta = ledger_delta_value(delta_units > 0 ? delta_units : 1);
     const struct privacy_question question = {.for_delta = false, .at = delta};
-    if (!(delta < 1) ||
+    if (!(delta < 1) || (delta_units == 0 && needs_delta(composition)) ||
         privacy_report_make(composition, &question, PRIVACY_QUICK, &report) != ACCOUNTANT_OK ||
         !ledger_units_down(fmax(report.figure.lower, 0) * (1 - SLACK), &out->units))
         out->verdict = PRICE_UNKNOWN;
