@@ -75,9 +75,21 @@ enum db_status policy_names_owned(struct db *db, const char *owners, const char 
 {
     struct show_name list = {each, context};
     return table_list(db, &policy_names_table,
-                      "WHERE name = $1 AND ($2 = '' OR" OWNER_AMONG("$2") ") AND" NEWEST
-                                                                          " ORDER BY owner",
-                      DB_VALUES(db_text(name), db_text_or_empty(owners)), show_name, &list);
+                      "WHERE name = $1 AND" OWNER_AMONG("$2") "AND" NEWEST " ORDER BY owner",
+                      DB_VALUES(db_text(name), db_text(owners)), show_name, &list);
+}
+
+enum db_status policy_names_readable(struct db *db, const char *owners, const char *client,
+                                     const char *name, policy_name_fn *each, void *context)
+{
+    struct show_name list = {each, context};
+    return table_list(db, &policy_names_table,
+                      "WHERE name = $1 AND (" OWNER_AMONG(
+                          "$2") "OR EXISTS (SELECT 1 FROM"
+                                " policy_grants g WHERE g.policy = policy_names.policy"
+                                " AND g.client IN ($3, '" POLICY_PUBLIC "'))) AND" NEWEST
+                                " ORDER BY owner",
+                      DB_VALUES(db_text(name), db_text(owners), db_text(client)), show_name, &list);
 }
 
 enum db_status policy_names_moves(struct db *db, const char *owner, const char *name,

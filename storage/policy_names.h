@@ -40,10 +40,13 @@ typedef bool policy_name_fn(void *context, const struct policy_name_row *row);
 enum db_status policy_names_list(struct db *db, const char *owners, const char *after,
                                  unsigned limit, policy_name_fn *each, void *context);
 
-/* Shows what NAME names now to those of OWNERS, separated by spaces, that have it (NULL: to all).
- */
+/* Shows what NAME names now to those of OWNERS, separated by spaces, that have it. */
 enum db_status policy_names_owned(struct db *db, const char *owners, const char *name,
                                   policy_name_fn *each, void *context);
+
+/* The same, and to owners whose policy of that name was granted to CLIENT or to all. */
+enum db_status policy_names_readable(struct db *db, const char *owners, const char *client,
+                                     const char *name, policy_name_fn *each, void *context);
 
 /* Shows all revisions of a name, oldest first. */
 enum db_status policy_names_moves(struct db *db, const char *owner, const char *name,

@@ -56,7 +56,8 @@ static enum problem find_named(struct call *call, const char *name, struct polic
                                  .row = out,
                                  .own = call_own(call, json_array()),
                                  .granted = call_own(call, json_array())};
-    enum db_status status = policy_names_owned(call->db, NULL, name, see_named, &search);
+    enum db_status status = policy_names_readable(call->db, project_list(call, NULL),
+                                                  call->caller.id, name, see_named, &search);
     bool own = json_array_size(search.own) > 0;
     json_t *found = own ? search.own : search.granted;
     if (status == DB_OK)

@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "tests/unit/api/domain.h"
+#include "tests/unit/api/failing_database.h"
 
 static struct fixture *f;
 static char first[64], second[64]; /* policies of the steward, the first of them released */
 
 static void open_policies(void)
 {
-    f = fixture_open();
+    f = fixture_open_failing(); /* it counts calls of the database, and none fails */
     struct response *job = domain_run(f, domain_plain_job(domain_sealed(f, "public", 4), 4));
     strcpy(first, response_text(job, "/policy"));
     strcpy(second, domain_policy(f));
@@ -267,4 +268,23 @@ Test(policy_names, what_is_not_released_is_granted_to_nobody)
     expect_problem(grant(second, "{\"public\":true}"), "not-released"); /* imported */
     expect_invalid(grant(first, "{\"client\":\"cli_nobody\"}"), "/client");
     expect_invalid(grant(first, "{}"), "");
+}
+
+/* ---- names of others */
+
+/* How many calls of the database a stranger's question for NAME takes. */
+static unsigned calls_for(const char *token, const char *name)
+{
+    database_calls_after = 0;
+    expect_problem(get_as(token, of(name, "")), "not-found");
+    return database_calls_after;
+}
+
+Test(policy_names, what_is_anothers_takes_the_way_of_what_is_missing)
+{
+    const char *stranger = fixture_new_token(f, "student");
+    expect_status(give(first, "treatment@1", NULL), 201);
+    unsigned foreign = calls_for(stranger, "treatment@1");
+    cr_expect_gt(foreign, 0);
+    cr_expect_eq(foreign, calls_for(stranger, "treatment@7"));
 }
