@@ -62,7 +62,7 @@ ROOM_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r
 
 .DEFAULT_GOAL := all
 .SECONDARY:
-.PHONY: all help debug asan tsan demo bench format lint install clean
+.PHONY: all help debug asan tsan demo bench format lint install-program install uninstall deb test-deb clean
 
 # All cores, unless make was told otherwise.
 ALL_CORES = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -99,7 +99,8 @@ help:
 	@echo 'make fuzz-night   all fuzzers for a night; make fuzz-cover: which share of the parsers their inputs reach'
 	@echo 'make simulate SEED=1 STEPS=1000000   the whole service in one thread from a seed; make simulate-mutants: mistakes it has to find'
 	@echo 'make format lint   clang-format in place; clang-tidy and cppcheck'
-	@echo 'make install PREFIX=$(PREFIX)'
+	@echo 'make install uninstall PREFIX=$(PREFIX)'
+	@echo 'make deb test-deb   Debian packages in build/deb; the package installed in a scratch root, started and removed'
 
 debug asan tsan:
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=$@ $(BUILD)/$@/tacet
@@ -182,10 +183,39 @@ lint:
 	  --suppressions-list=.cppcheck $(filter-out tests/%,$(filter %.c,$(SOURCES)))
 	@echo '  clang-tidy'; clang-tidy --quiet $(filter-out tests/%,$(filter %.c,$(SOURCES))) -- -std=c17 -I. -isystem /usr/include/hdf5/serial $(CPPFLAGS) -march=$(MARCH)
 
-install: libraries
+# The program and what is made from its help: man pages, completions and the file of settings, which is never overwritten.
+ZSH_DIR ?= $(PREFIX)/share/zsh/site-functions
+install-program: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet
+	scripts/describe $(BUILD)/tacet $(BUILD)/described
 	install -D -m 0755 $(BUILD)/tacet $(DESTDIR)$(PREFIX)/bin/tacet
+	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(BUILD)/described/man/*.1
+	install -D -m 0644 $(BUILD)/described/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tacet
+	install -D -m 0644 $(BUILD)/described/_tacet $(DESTDIR)$(ZSH_DIR)/_tacet
+	[ -e $(DESTDIR)/etc/default/tacet ] || install -D -m 0644 $(BUILD)/described/default $(DESTDIR)/etc/default/tacet
+
+install: install-program
 	if [ -e $(BUILD)/tacet-import-hdf5 ]; then install -m 0755 $(BUILD)/tacet-import-hdf5 $(DESTDIR)$(PREFIX)/bin/; fi
+	install -D -m 0644 debian/tacet.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/tacet.conf
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|/usr/bin/|$(PREFIX)/bin/|' debian/tacet.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/tacet.service
+
+# Data and settings stay.
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/tacet bin/tacet-import-hdf5 share/man/man1/tacet.1 share/man/man1/tacet-*.1 \
+	  share/bash-completion/completions/tacet lib/sysusers.d/tacet.conf lib/systemd/system/tacet.service) $(DESTDIR)$(ZSH_DIR)/_tacet
+
+# Packages below build/deb: the program, and its debug symbols.
+deb:
+	@scripts/install-deps build deb
+	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet
+	@[ "tacet $$(dpkg-parsechangelog -S Version | sed s/-.*//)" = "$$($(BUILD)/tacet version)" ] || { echo "debian/changelog names another version" >&2; exit 1; }
+	rm -rf $(BUILD)/deb && mkdir -p $(BUILD)/deb
+	BUILD=$(abspath $(BUILD)) debian/rules binary
+	BUILD=$(abspath $(BUILD)) debian/rules clean
+
+test-deb: deb
+	scripts/test-deb $(BUILD)
 
 clean:
 	rm -rf $(BUILD)

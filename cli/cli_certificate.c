@@ -17,7 +17,7 @@ struct certificate_options {
 
 static const struct flag TABLE[] = {
     {"keys", AS_TEXT(keys), NULL, "FILE",
-     "the service's /.well-known/jwks.json, fetched over a connection\nthat you trust",
+     "the service's /.well-known/jwks.json, fetched over a connection that you trust",
      FLAG_REQUIRED},
     {"weights", AS_TEXT(weights), NULL, "FILE",
      "a download of the policy: JSON, safetensors or ONNX", 0},

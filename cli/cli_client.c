@@ -55,7 +55,7 @@ static const struct flag ROTATE_TABLE[] = {
      "how long the older tokens go on to work", 0},
     FLAG_EXPIRES,
     {"scopes", AS_TEXT(scopes), NULL, "LIST",
-     "what the token may do: read, write, spend; without it, what\nthe newest token may", 0},
+     "what the token may do: read, write, spend; without it, what the newest token may", 0},
 };
 
 static const struct flags CREATE = {

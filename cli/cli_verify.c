@@ -19,7 +19,7 @@ struct verify_options {
 
 static const struct flag TABLE[] = {
     {"keys", AS_TEXT(keys), NULL, "FILE",
-     "the service's /.well-known/jwks.json, fetched over a connection\nthat you trust", 0},
+     "the service's /.well-known/jwks.json, fetched over a connection that you trust", 0},
     {"earlier", AS_TEXT(earlier), NULL, "FILE",
      "an export of before: FILE has to go on from its last entries", 0},
 };

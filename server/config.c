@@ -17,7 +17,7 @@ static const struct flag SETTINGS[] = {
     {"port-file", AS_ANY_TEXT(port_file), "", "FILE", "file that receives the port when it is open",
      ENV},
     {"database", AS_SECRET(database), NULL, "URL",
-     "postgresql://USER@HOST/NAME, or sqlite (the default): a file in\ndata. A password may be in "
+     "postgresql://USER@HOST/NAME, or sqlite (the default): a file in data. A password may be in "
      "PGPASSWORD or PGPASSFILE",
      ENV},
     {"tls-cert", AS_ANY_TEXT(tls_cert), "", "FILE",
