@@ -14,9 +14,11 @@
  * begin, so a new connection can ask what became of it, if it is the same server or one that
  * follows it without a change of history (timeline). An answer "committed" counts only after a
  * further commit was made durable: the lost one may have stood before a standby that was not yet in
- * step, and history is written in order. If there is no answer for RESOLVE_SECONDS, nobody knows,
- * and the connection is db_broken: the process stops without a reply, and whoever asks again with
- * the same key gets the stored answer or a new one. */
+ * step, and history is written in order. For the same reason a new connection makes a commit before
+ * anything is read on it: after a restart the database shows what no standby may have yet. If there
+ * is no answer for RESOLVE_SECONDS, nobody knows, and the connection is db_broken: the process
+ * stops without a reply, and whoever asks again with the same key gets the stored answer or a new
+ * one. */
 #include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -39,10 +41,22 @@ static void note_warning(void *context, const PGresult *result)
 
 /* ---- opening */
 
+/* Makes durable what was committed before: history is written in order. */
+static bool commit_durably(struct postgres_connection *connection)
+{
+    char ignored[POSTGRES_MARK_SIZE];
+    connection->warned = false;
+    return postgres_ask(connection->handle, "SELECT pg_logical_emit_message(true, 'tacet', '')",
+                        ignored, sizeof ignored) &&
+           !connection->warned;
+}
+
 enum db_status postgres_ready(struct postgres_connection *connection, struct db_fault *fault)
 {
     if (connection->handle && PQstatus(connection->handle) == CONNECTION_OK)
         return DB_OK;
+    if (connection->open)
+        return postgres_explain(connection, "run", NULL, fault);
     postgres_drop(connection);
     enum db_status status =
         postgres_open(&connection->settings, connection->password, &connection->handle, fault);
@@ -55,10 +69,12 @@ enum db_status postgres_ready(struct postgres_connection *connection, struct db_
                      "SELECT system_identifier::text || ' ' ||"
                      " left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
                      " FROM pg_control_system()",
-                     connection->history, sizeof connection->history))
+                     connection->history, sizeof connection->history) &&
+        (connection->settings.not_durable || commit_durably(connection)))
         return DB_OK;
     postgres_drop(connection);
-    snprintf(fault->text, sizeof fault->text, "PostgreSQL did not say which server it is");
+    snprintf(fault->text, sizeof fault->text,
+             "PostgreSQL did not say which server it is, or what it has stored for good");
     return DB_FULL;
 }
 
@@ -146,6 +162,7 @@ static enum db_status postgres_driver_begin(void *pointer, bool will_write, stru
 {
     struct postgres_connection *connection = pointer;
     bool had = connection->handle != NULL;
+    postgres_keep_rest(connection);
     enum db_status status = begin_once(connection, will_write, fault);
     if (had && !connection->handle)
         status = begin_once(connection, will_write, fault);
@@ -158,19 +175,7 @@ static void postgres_driver_rollback(void *pointer)
     if (!connection->open)
         return;
     postgres_keep_rest(connection);
-    PQclear(PQexec(connection->handle, "ROLLBACK"));
-    connection->open = false;
-    connection->savepoints = 0;
-}
-
-/* Makes durable what was committed before: history is written in order. */
-static bool commit_durably(struct postgres_connection *connection)
-{
-    char ignored[POSTGRES_MARK_SIZE];
-    connection->warned = false;
-    return postgres_ask(connection->handle, "SELECT pg_logical_emit_message(true, 'tacet', '')",
-                        ignored, sizeof ignored) &&
-           !connection->warned;
+    postgres_roll_back(connection);
 }
 
 /* What became of the transaction whose reply to COMMIT was lost: see the top. */
@@ -215,7 +220,6 @@ static enum db_status postgres_driver_commit(void *pointer, struct db_fault *fau
     bool lost = !done && (!state || strncmp(state, "57P", 3) == 0 ||
                           PQstatus(connection->handle) != CONNECTION_OK);
     enum db_status status = DB_OK;
-    connection->open = false;
     connection->savepoints = 0;
     if (done && !kept) {
         snprintf(fault->text, sizeof fault->text, "commit: the transaction had failed before");
@@ -224,6 +228,7 @@ static enum db_status postgres_driver_commit(void *pointer, struct db_fault *fau
         status = postgres_explain(connection, "commit", result, fault);
     }
     PQclear(result);
+    connection->open = false;
     if (lost)
         postgres_drop(connection);
     if ((lost || connection->warned) && connection->writes && status == DB_OK)

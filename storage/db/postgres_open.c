@@ -183,13 +183,16 @@ static enum db_status claim_database(PGconn *handle, uint32_t server, struct db_
 static enum db_status set_up_session(PGconn *handle, const struct db_settings *settings,
                                      struct db_fault *fault)
 {
-    char sql[512];
+    char sql[768];
     unsigned wait = settings->busy_timeout_ms == 0 ? LOCK_TIMEOUT_MS : settings->busy_timeout_ms;
     snprintf(
         sql, sizeof sql,
         "CREATE SCHEMA IF NOT EXISTS " POSTGRES_SCHEMA "; SET search_path = " POSTGRES_SCHEMA
         "; SET client_min_messages = warning; SET lock_timeout = %u; SET statement_timeout = 0;"
         " SET idle_in_transaction_session_timeout = 0; SET jit = off;"
+        " SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = "
+        "3;"
+        " SET tcp_user_timeout = 10000;" /* the claim of a dead server must end */
         " SET plan_cache_mode = force_generic_plan; SET synchronous_commit = %s",
         wait, settings->not_durable ? "off" : "on");
     PGresult *result = PQexec(handle, "SHOW synchronous_commit");

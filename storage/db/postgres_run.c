@@ -48,7 +48,15 @@ void postgres_drop(struct postgres_connection *connection)
     postgres_forget(connection);
 }
 
-/* Says why RESULT is a failure. A transaction that cannot go on is over afterwards. */
+void postgres_roll_back(struct postgres_connection *connection)
+{
+    PQclear(PQexec(connection->handle, "ROLLBACK"));
+    connection->open = false;
+    connection->savepoints = 0;
+    if (PQtransactionStatus(connection->handle) != PQTRANS_IDLE)
+        postgres_drop(connection); /* the next BEGIN would go on with what was rolled back */
+}
+
 enum db_status postgres_explain(struct postgres_connection *connection, const char *doing,
                                 const PGresult *result, struct db_fault *fault)
 {
@@ -64,11 +72,10 @@ enum db_status postgres_explain(struct postgres_connection *connection, const ch
         says = "";
     snprintf(fault->text, sizeof fault->text, "%s: %.180s (postgresql %s)", doing, says,
              state ? state : "without a code");
-    if (connection->open && connection->savepoints == 0) {
-        PQclear(PQexec(connection->handle, "ROLLBACK"));
-        connection->open = false;
-    }
-    return state ? postgres_outcome(state) : DB_FAILED;
+    enum db_status status = state ? postgres_outcome(state) : DB_FULL;
+    if (connection->open && connection->savepoints == 0)
+        postgres_roll_back(connection);
+    return status;
 }
 
 /* ---- rows as they arrive */
@@ -106,42 +113,39 @@ static PGresult *next_result(struct postgres_connection *connection, struct post
     return result;
 }
 
-static void end_stream(struct postgres_connection *connection, struct postgres_stream *stream)
-{
-    PGresult *result;
-    while ((result = next_result(connection, stream)))
-        PQclear(result);
-    if (connection->live == stream)
-        connection->live = NULL;
-    free(stream->kept);
-}
-
+/* Shows rows until EACH ends it. Reads the statement to its end in any case: it may fail behind the
+ * last row that was wanted, and what it changed is counted there. */
 static enum db_status postgres_show(struct postgres_connection *connection, db_row_fn *each,
                                     void *context, struct db_fault *fault)
 {
     struct postgres_stream stream = {0};
     enum db_status status = DB_OK;
-    PGresult *result;
+    PGresult *result, *failure = NULL;
+    bool complete = false;
     connection->live = &stream;
-    while (status == DB_OK) {
-        result = next_result(connection, &stream);
-        if (!result)
-            break;
+    while ((result = next_result(connection, &stream))) {
         ExecStatusType kind = PQresultStatus(result);
-        if (kind == PGRES_SINGLE_TUPLE) {
+        bool rows = kind == PGRES_SINGLE_TUPLE || kind == PGRES_TUPLES_OK;
+        if (!failure && !rows && kind != PGRES_COMMAND_OK) {
+            failure = result;
+            continue;
+        }
+        for (int i = 0; rows && i < PQntuples(result) && status == DB_OK; i++) {
             connection->rows++;
-            status = postgres_show_row(result, 0, each, context, fault);
-        } else if (kind != PGRES_TUPLES_OK && kind != PGRES_COMMAND_OK) {
-            end_stream(connection, &stream);
-            status = postgres_explain(connection, "run", result, fault);
-            PQclear(result);
-            return status;
-        } else {
+            status = postgres_show_row(result, i, each, context, fault);
+        }
+        if (kind != PGRES_SINGLE_TUPLE) {
             count_changes(connection, result);
+            complete = true;
         }
         PQclear(result);
     }
-    end_stream(connection, &stream);
+    if (connection->live == &stream)
+        connection->live = NULL;
+    free(stream.kept);
+    if (failure || !complete)
+        status = postgres_explain(connection, "run", failure, fault);
+    PQclear(failure);
     return status;
 }
 
@@ -221,10 +225,10 @@ enum db_status postgres_run(struct postgres_connection *connection, const char *
                             const struct db_value *values, unsigned count, db_row_fn *each,
                             void *context, struct db_fault *fault)
 {
+    postgres_keep_rest(connection);
     enum db_status status = postgres_ready(connection, fault);
     if (status != DB_OK)
         return status;
-    postgres_keep_rest(connection);
     if (count == 0 && !each) {
         status = postgres_take(connection, PQexec(connection->handle, sql), fault);
         if (status == DB_OK)

@@ -41,11 +41,16 @@ struct postgres_connection {
     struct postgres_statement statements[POSTGRES_STATEMENTS];
 };
 
-/* Makes sure that there is a connection: opens a new one when it was lost. */
+/* Makes sure that there is a connection: opens a new one when it was lost. Inside a transaction it
+ * gives DB_FULL instead, and the transaction is over: on a new connection its statements would each
+ * be stored alone. */
 enum db_status postgres_ready(struct postgres_connection *connection, struct db_fault *fault);
 
 /* Closes what is left of a connection. */
 void postgres_drop(struct postgres_connection *connection);
+
+/* Ends the open transaction; drops a connection that stays in it. */
+void postgres_roll_back(struct postgres_connection *connection);
 
 /* Says why RESULT (or NULL) is a failure of DOING. A transaction that cannot go on is over
  * afterwards. */

@@ -1,0 +1,111 @@
+/* Row functions that end early, and those that write, over PostgreSQL (scripts/test-postgres). */
+#include <criterion/criterion.h>
+
+#include "storage/db/listing.h"
+#include "storage/upgrade.h"
+#include "tests/unit/storage/postgres_place.h"
+
+static char url[128];
+static struct db_store *store;
+static struct db *db;
+
+static void setup(void)
+{
+    char error[DB_ERROR_SIZE];
+    if (!postgres_place_wanted())
+        cr_skip_test("needs a PostgreSQL server");
+    postgres_place_make(url, sizeof url);
+    store = db_store_new(&db_driver_postgres,
+                         &(struct db_settings){.location = url, .not_durable = true});
+    cr_assert_eq(db_open(store, &db, error), DB_OK, "%s", error);
+    cr_assert_eq(storage_upgrade(db, error), DB_OK, "%s", error);
+    postgres_place_run(url, "CREATE TABLE tacet.marks (number BIGINT)");
+}
+
+static void teardown(void)
+{
+    if (!db)
+        return;
+    db_close(db);
+    db_store_free(store);
+    postgres_place_drop(url);
+}
+
+TestSuite(postgres_run, .init = setup, .fini = teardown, .timeout = 60);
+
+static int64_t stored_marks(void)
+{
+    int64_t count = -1;
+    cr_assert_eq(db_one(db, "SELECT count(*) FROM marks", NULL, 0, listing_integer, &count), DB_OK);
+    return count;
+}
+
+static enum db_status add_mark(void)
+{
+    return db_change(db, "INSERT INTO marks VALUES ($1)", DB_VALUES(db_integer(1)));
+}
+
+static enum db_status end_early(void *context, const struct db_row *row)
+{
+    (void)context;
+    (void)row;
+    return DB_NONE;
+}
+
+Test(postgres_run, a_connection_lost_behind_the_last_wanted_row_ends_the_transaction)
+{
+    static const char dies[] =
+        "SELECT 1 UNION ALL SELECT CASE WHEN pg_terminate_backend(pg_backend_pid())"
+        " THEN length(pg_sleep(5)::text) END";
+    cr_assert_eq(db_begin_batch(db, true), DB_OK);
+    cr_assert_eq(add_mark(), DB_OK);
+    cr_expect_eq(db_run(db, dies, NULL, 0, end_early, NULL), DB_FULL);
+    cr_expect_eq(add_mark(), DB_FULL);
+    cr_expect_eq(db_commit_batch(db), DB_FULL);
+    cr_expect_eq(stored_marks(), 0);
+    cr_expect_eq(add_mark(), DB_OK, "%s", db_last_error(db));
+    cr_expect_eq(stored_marks(), 1);
+}
+
+Test(postgres_run, a_failure_behind_the_last_wanted_row_ends_the_transaction)
+{
+    cr_assert_eq(db_begin_batch(db, true), DB_OK);
+    cr_assert_eq(add_mark(), DB_OK);
+    cr_expect_neq(db_run(db, "SELECT 1 / (2 - n) FROM generate_series(1, 3) AS s (n)", NULL, 0,
+                         end_early, NULL),
+                  DB_NONE);
+    cr_expect_neq(db_commit_batch(db), DB_OK);
+    cr_expect_eq(stored_marks(), 0);
+}
+
+static enum db_status add_and_refuse(struct db *on, void *context)
+{
+    (void)context;
+    return db_change_one(on, "INSERT INTO marks VALUES ($1) RETURNING number",
+                         DB_VALUES(db_integer(2)), end_early, NULL);
+}
+
+Test(postgres_run, a_request_that_is_refused_at_the_row_it_wrote_leaves_no_row)
+{
+    cr_assert_eq(db_begin_batch(db, true), DB_OK);
+    cr_expect_eq(db_transact(db, add_and_refuse, NULL), DB_RETRY, "the batch is lost");
+    cr_expect_eq(db_commit_batch(db), DB_RETRY);
+    cr_expect_eq(stored_marks(), 0);
+}
+
+static enum db_status add_one_more(void *context, const struct db_row *row)
+{
+    (void)row;
+    ++*(int *)context;
+    return add_mark();
+}
+
+Test(postgres_run, a_row_function_that_writes_sees_every_row)
+{
+    int seen = 0;
+    cr_expect_eq(db_run(db, "SELECT n FROM generate_series(1, 3000) AS s (n) WHERE n % 1000 > 990",
+                        NULL, 0, add_one_more, &seen),
+                 DB_OK);
+    cr_expect_eq(seen, 27);
+    cr_expect_eq(stored_marks(), 27);
+}
