@@ -111,7 +111,7 @@ static bool read_export_end(struct verify *verify, char *at)
 static void read_certificate(struct verify *verify, char *text, size_t size)
 {
     struct certificate_facts facts;
-    if (text[size - 1] != '}') {
+    if (size == 0 || text[size - 1] != '}') {
         verify_fault(verify, "", 0, "the line cannot be read");
         return;
     }

@@ -180,6 +180,24 @@ Test(export, is_refused_wherever_it_is_cut)
     free(text);
 }
 
+Test(export, is_refused_wherever_one_of_its_lines_is_cut)
+{
+    size_t size;
+    char *text = export_scene_take(f, &size);
+    struct lines lines = cut_lines(text);
+    for (unsigned i = 0; i + 1 < lines.count; i++) {
+        char *line = lines.line[i];
+        for (size_t most = 0; most < sizeof "{\"certificate\":"; most++) {
+            char was = line[most];
+            line[most] = '\0';
+            cr_expect_gt(faults_of(&lines), 0, "line %u after %zu bytes", i + 1, most);
+            line[most] = was;
+        }
+    }
+    free_lines(&lines);
+    free(text);
+}
+
 /* Removes, repeats or swaps lines, or moves one elsewhere. */
 static void move_lines(struct lines *lines)
 {
