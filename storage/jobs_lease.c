@@ -23,6 +23,7 @@ static enum db_status claim_job(struct db *db, void *context)
 {
     const struct claim_work *work = context;
     char id[ID_SIZE];
+    job_done(work->out); /* what an attempt before this one has read */
     enum db_status status = db_one(
         db,
         "UPDATE jobs SET state = 'running', lease_owner = $1, lease_until_ms = $3, "

@@ -32,8 +32,8 @@ enum table { TABLE_MEDIAN, TABLE_RATIO, TABLE_AREA, TABLE_SCORE, TABLES };
 static const char *const titles[TABLES] = {
     "Table 1: submissions until the first success, median (quartiles)",
     "Table 2: share of trials that succeed",
-    "Table 3: area under the curve of success ratio against submissions, relative to no noise with "
-    "λ = 0",
+    ("Table 3: area under the curve of success ratio against submissions, relative to no noise "
+     "with λ = 0"),
     "Mean score of the first 20,000 submissions (of 200)",
 };
 
