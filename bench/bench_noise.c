@@ -48,13 +48,13 @@ static double plain_uniform(struct plain_source *source)
 void plain_gaussian_add(struct plain_source *source, float *v, size_t count, float stddev);
 #define noise_source       plain_source
 #define noise_bytes        plain_bytes
-#define noise_uniform      plain_uniform
+#define noise_uniform_fine plain_uniform
 #define noise_gaussian_add plain_gaussian_add
 // NOLINTNEXTLINE(bugprone-suspicious-include): the same code under other names is the point
 #include "algos/privacy/noise/noise_gaussian.c"
 #undef noise_source
 #undef noise_bytes
-#undef noise_uniform
+#undef noise_uniform_fine
 #undef noise_gaussian_add
 
 /* As one would write it with the mathematical library. */
