@@ -107,7 +107,7 @@ static bool database_digest_key(const char *directory, unsigned char key[DB_KEY_
 
 /* The file in a data directory that says that its service is in PostgreSQL. Without it a start that
  * forgets --database would make an empty database, with all budgets unspent. */
-#define ELSEWHERE "database"
+#define ELSEWHERE "postgresql"
 
 /* Sets where the database is. False: it cannot be there. */
 static bool database_locate(struct database *database, const struct database_place *place,

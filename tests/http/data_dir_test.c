@@ -82,7 +82,7 @@ Test(data_dir, whose_service_is_in_postgresql_gets_no_empty_database)
     char path[128];
     server_prepare(&server);
     cr_assert_eq(mkdir(server.data, 0700), 0);
-    snprintf(path, sizeof path, "%s/database", server.data);
+    snprintf(path, sizeof path, "%s/postgresql", server.data);
     FILE *file = fopen(path, "wb");
     cr_assert(file != NULL && fputs("postgresql\n", file) >= 0);
     fclose(file);
