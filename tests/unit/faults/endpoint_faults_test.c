@@ -14,7 +14,7 @@
 TestSuite(endpoint_faults, .timeout = 900);
 
 #define CALLS_MOST 20000 /* of the database, or allocations, for one request */
-#define CALLS_EACH 64    /* that fail one by one; with TACET_FAULTS=all, all do */
+#define CALLS_EACH 32    /* that fail one by one; with TACET_FAULTS=all, all do */
 
 static bool is_good(const struct response *r)
 {
@@ -95,13 +95,14 @@ static unsigned fail_everywhere(struct play *p, const struct things *things,
     return tried;
 }
 
-Test(endpoint_faults, cost_nothing_and_leave_nothing)
+/* Every second endpoint, from the FIRST. */
+static void fail_half_of_the_endpoints(unsigned first)
 {
     struct play *p = faults_open();
     const struct things things = requests_things(p);
     unsigned count, tried = 0, met = 0;
     const struct route *routes = route_all(&count);
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = first; i < count; i += 2) {
         unsigned failures = routes[i].lane == API_LANE_INLINE && routes[i].roles == ROLE_NONE
                                 ? 0
                                 : fail_everywhere(p, &things, &routes[i]);
@@ -109,6 +110,17 @@ Test(endpoint_faults, cost_nothing_and_leave_nothing)
         met += failures > 0;
     }
     domain_expect_whole_ledger(p->f);
-    fprintf(stderr, "%u failing calls and allocations in %u of %u endpoints\n", tried, met, count);
+    fprintf(stderr, "%u failing calls and allocations in %u of %u endpoints\n", tried, met,
+            (count + 1 - first) / 2);
     faults_close(p);
+}
+
+Test(endpoint_faults, cost_nothing_and_leave_nothing_0)
+{
+    fail_half_of_the_endpoints(0);
+}
+
+Test(endpoint_faults, cost_nothing_and_leave_nothing_1)
+{
+    fail_half_of_the_endpoints(1);
 }
