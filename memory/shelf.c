@@ -12,8 +12,6 @@
 
 #include "memory/memory.h"
 
-#define DROPPED_MAX 64
-
 struct shelf_entry {
     struct shelf_entry *next;
     struct shelf_opened opened;
@@ -27,9 +25,9 @@ struct shelf {
     pthread_mutex_t lock;
     struct shelf_entry *entries;
     unsigned kept;
-    size_t bytes; /* bytes of the kept things */
-    char dropped[DROPPED_MAX][SHELF_NAME_SIZE];
-    unsigned dropped_count; /* dropped groups so far; the oldest are forgotten */
+    size_t bytes;                     /* bytes of the kept things */
+    char (*dropped)[SHELF_NAME_SIZE]; /* every group that was dropped */
+    size_t dropped_count;
 };
 
 struct shelf *shelf_new(const struct shelf_kind *kind)
@@ -56,6 +54,7 @@ void shelf_free(struct shelf *shelf)
         return;
     shelf_close(shelf, shelf->entries);
     pthread_mutex_destroy(&shelf->lock);
+    free(shelf->dropped);
     free(shelf);
 }
 
@@ -96,10 +95,19 @@ static struct shelf_entry *shelf_find(struct shelf *shelf, const char *name)
 
 static bool shelf_was_dropped(const struct shelf *shelf, const char *group)
 {
-    for (unsigned i = 0; i < DROPPED_MAX && i < shelf->dropped_count; i++)
+    for (size_t i = 0; i < shelf->dropped_count; i++)
         if (strcmp(shelf->dropped[i], group) == 0)
             return true;
     return false;
+}
+
+static void shelf_remember(struct shelf *shelf, const char *group)
+{
+    if (shelf_was_dropped(shelf, group))
+        return;
+    shelf->dropped =
+        memory_resize(shelf->dropped, shelf->dropped_count + 1, sizeof *shelf->dropped);
+    strcpy(shelf->dropped[shelf->dropped_count++], group);
 }
 
 /* Makes room for one more thing of BYTES. False: too many things are on loan. */
@@ -182,11 +190,9 @@ void shelf_return(struct shelf *shelf, const void *thing)
 void shelf_drop(struct shelf *shelf, const char *group)
 {
     struct shelf_entry *gone = NULL;
-    size_t length = strlen(group);
-    assert(length > 0 && length < SHELF_NAME_SIZE);
+    assert(group[0] != '\0' && strlen(group) < SHELF_NAME_SIZE);
     pthread_mutex_lock(&shelf->lock);
-    if (!shelf_was_dropped(shelf, group))
-        memcpy(shelf->dropped[shelf->dropped_count++ % DROPPED_MAX], group, length + 1);
+    shelf_remember(shelf, group);
     struct shelf_entry **at = &shelf->entries;
     while (*at) {
         bool named = strcmp((*at)->opened.group, group) == 0 || strcmp((*at)->name, group) == 0;

@@ -41,7 +41,7 @@ const void *shelf_borrow(struct shelf *shelf, const char *name,
 void shelf_return(struct shelf *shelf, const void *thing);
 
 /* Closes what belongs to GROUP or has that name, at once or when its last loan ends. The shelf
- * keeps nothing of GROUP again: it remembers the last 64 groups, because a slow reader may still
+ * keeps nothing of GROUP again: it remembers all dropped groups, because a slow reader may still
  * open an old thing. */
 void shelf_drop(struct shelf *shelf, const char *group);
 

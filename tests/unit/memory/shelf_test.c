@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,6 +185,28 @@ Test(shelf, does_not_keep_what_was_dropped_while_it_was_opened)
     struct shelf *shelf = shelf_of(10, 1000);
     shelf_return(shelf, shelf_borrow(shelf, "a1", box_open_too_late, shelf));
     cr_expect_eq(closed, 1);
+    shelf_free(shelf);
+}
+
+/* The same, with many other drops before it comes. */
+static bool box_open_much_too_late(void *context, const char *name, struct shelf_opened *out)
+{
+    char other[SHELF_NAME_SIZE];
+    shelf_drop(context, name);
+    for (unsigned i = 0; i < 1000; i++) {
+        snprintf(other, sizeof other, "other%u", i);
+        shelf_drop(context, other);
+    }
+    return box_open(NULL, name, out);
+}
+
+Test(shelf, does_not_keep_what_was_dropped_a_thousand_drops_ago)
+{
+    struct shelf *shelf = shelf_of(10, 1000);
+    shelf_return(shelf, shelf_borrow(shelf, "a1", box_open_much_too_late, shelf));
+    cr_expect_eq(closed, 1);
+    touch(shelf, "a1");
+    cr_expect_eq(closed, 2);
     shelf_free(shelf);
 }
 
