@@ -39,17 +39,36 @@ bool issuer_is_address(const char *source)
     return strstr(source, "://") != NULL;
 }
 
+/* True when curl, which fetches it, reads SOURCE as an address of this machine. */
+static bool is_near(CURLU *address)
+{
+    static const char *const near[] = {"127.0.0.1", "[::1]", "localhost"};
+    char *host = NULL;
+    bool found = false;
+    if (curl_url_get(address, CURLUPART_HOST, &host, 0) != CURLUE_OK)
+        return false;
+    for (size_t i = 0; i < sizeof near / sizeof near[0]; i++)
+        found = found || strcasecmp(host, near[i]) == 0;
+    curl_free(host);
+    return found;
+}
+
 const char *issuer_source_wrong(const char *source)
 {
-    static const char *const near[] = {"http://127.0.0.1", "http://[::1]", "http://localhost"};
-    if (!issuer_is_address(source) || strncasecmp(source, "https://", 8) == 0)
+    const char *wrong = NULL;
+    if (!issuer_is_address(source))
         return NULL;
-    for (size_t i = 0; i < sizeof near / sizeof near[0]; i++) {
-        size_t size = strlen(near[i]);
-        if (strncasecmp(source, near[i], size) == 0 && strchr(":/", source[size]))
-            return NULL;
-    }
-    return "an address must begin with https://; http:// is for this machine alone";
+    CURLU *address = memory_must(curl_url());
+    CURLUcode read = curl_url_set(address, CURLUPART_URL, source, CURLU_DISALLOW_USER);
+    if (read == CURLUE_USER_NOT_ALLOWED)
+        wrong = "an address may have no user or password";
+    else if (read != CURLUE_OK)
+        wrong = "it looks like an address and cannot be read as one";
+    else if (strncasecmp(source, "https://", 8) != 0 &&
+             !(strncasecmp(source, "http://", 7) == 0 && is_near(address)))
+        wrong = "an address must begin with https://; http:// is for this machine alone";
+    curl_url_cleanup(address);
+    return wrong;
 }
 
 static void watch_failed(struct issuer_message *now, const char *why)
