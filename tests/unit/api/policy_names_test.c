@@ -245,6 +245,33 @@ Test(policy_names, a_released_policy_is_read_by_whom_it_is_granted)
     expect_reads(student, false);
 }
 
+/* One bit of a stored grant or ending differs: nothing is shown by it, alone or in a list. */
+Test(policy_names, a_damaged_grant_or_ending_shows_no_policy)
+{
+    static const char *const damage[] = {
+        "UPDATE policy_grants SET client = 'public'",
+        "UPDATE policy_grants SET granted_ms = granted_ms | 1",
+        "DELETE FROM policy_grants",
+        "DROP TRIGGER endings_fixed",
+        "UPDATE endings SET deleted_ms = 0",
+    };
+    const char *student = fixture_token(f, "student"), *other = fixture_new_token(f, "student");
+    expect_status(grant(first, domain_path("{\"client\":\"%s\"}", fixture_client(f, "student"))),
+                  201);
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert_eq(db_run(fixture_db(f), damage[i], NULL, 0, NULL, NULL), DB_OK);
+        expect_problem(get_as(i == 0 ? other : student, of(first, "")), "internal-error");
+        expect_problem(get_as(i == 0 ? other : student, "/v1/policies"), "internal-error");
+    }
+    cr_assert_eq(db_run(fixture_db(f), damage[2], NULL, 0, NULL, NULL), DB_OK);
+    expect_status(fixture_delete(f, "steward", of(first, "")), 204);
+    expect_status(fixture_get(f, "steward", "/v1/policies"), 200);
+    for (size_t i = 3; i < 5; i++)
+        cr_assert_eq(db_run(fixture_db(f), damage[i], NULL, 0, NULL, NULL), DB_OK);
+    expect_problem(fixture_get(f, "steward", of(first, "")), "internal-error");
+    expect_problem(fixture_get(f, "steward", "/v1/policies"), "internal-error");
+}
+
 Test(policy_names, a_public_policy_is_read_by_every_token_and_by_none_without)
 {
     expect_status(give(first, "treatment@current", NULL), 201);
