@@ -296,6 +296,31 @@ Test(projects, a_settlement_names_who_asked_for_the_job)
     cr_expect_eq(named, 1, "%s", entries->body);
 }
 
+/* Nobody is asked before, and nobody has to stay. */
+Test(projects, who_was_handed_a_project_hands_it_back)
+{
+    const char *id = project(), *dataset = dataset_in(id);
+    const char *transfer = domain_path("/v1/projects/%s:transfer", id);
+    const char *path = domain_path("/v1/datasets/%s", dataset);
+    expect_status(fixture_post(f, "steward", transfer,
+                               domain_path("{\"to\":\"%s\",\"reason\":\"take it\"}", other_id())),
+                  200);
+    expect_problem(fixture_get(f, "steward", path), "not-found");
+    expect_status(
+        ask(other, "POST", transfer,
+            domain_path("{\"to\":\"%s\",\"reason\":\"no, thanks\"}", fixture_client(f, "steward"))),
+        200);
+    expect_status_of(other, path, 404);
+    struct response *seen = fixture_get(f, "steward", path);
+    const char *entries =
+        domain_path("/v1/ledger/accounts/%s/entries", response_text(seen, "/account"));
+    struct response *kept = fixture_get(f, "steward", entries);
+    cr_expect_str_eq(response_text(kept, "/items/1/reason"), "take it");
+    cr_expect_str_eq(response_text(kept, "/items/1/client"), fixture_client(f, "steward"));
+    cr_expect_str_eq(response_text(kept, "/items/2/reason"), "no, thanks");
+    cr_expect_str_eq(response_text(kept, "/items/2/client"), other_id());
+}
+
 Test(projects, members_may_be_kept_at_a_handover)
 {
     const char *id = project(), *me = fixture_client(f, "steward");
