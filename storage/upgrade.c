@@ -6,12 +6,14 @@
 #include "storage/answers/answers_upgrade.h"
 #include "storage/db/migrate.h"
 #include "storage/digests.h"
+#include "storage/ledger/ledger_log.h"
 #include "storage/ledger/ledger_upgrade.h"
 
 #define ROWS_VERSION    12 /* entries and answers become rows */
 #define DIGESTS_VERSION 17 /* rows have digests */
 #define NOTES_VERSION   20 /* notes have digests */
 #define NAMES_VERSION   28 /* endings, names of policies and grants have digests */
+#define LOG_VERSION     30 /* the ledger has a log */
 
 /* Reads all pages but those of uploads before the first one is written, and the key's name where
  * there is one. What rows say is checked by the steps that rewrite them, and after the upgrade. */
@@ -34,6 +36,7 @@ enum db_status storage_upgrade(struct db *db, char error[DB_ERROR_SIZE])
         {DIGESTS_VERSION, digests_begin},
         {NOTES_VERSION, digests_begin_notes},
         {NAMES_VERSION, digests_begin_names},
+        {LOG_VERSION, ledger_log_begin},
     };
     enum db_status status = migrate(db, steps, sizeof steps / sizeof *steps, error);
     return status == DB_OK ? digests_bind(db, error) : status;

@@ -53,6 +53,31 @@ static const char accounts_follow[] =
     " AND sequence > OLD.entries)"
     " BEGIN SELECT RAISE(ABORT, 'the account has more entries than its row says'); END";
 
+/* The ledger's tree (ledger_log.h): its leaves, and the roots of its full tiles. */
+static const char create_leaves[] = "CREATE TABLE ledger_leaves ("
+                                    " number INTEGER NOT NULL PRIMARY KEY,"
+                                    " account TEXT NOT NULL,"
+                                    " sequence INTEGER NOT NULL,"
+                                    " head BLOB NOT NULL,"
+                                    " UNIQUE (account, sequence)) STRICT";
+static const char create_nodes[] = "CREATE TABLE ledger_nodes ("
+                                   " level INTEGER NOT NULL,"
+                                   " number INTEGER NOT NULL,"
+                                   " hash BLOB NOT NULL,"
+                                   " PRIMARY KEY (level, number)) STRICT, WITHOUT ROWID";
+static const char leaves_stay[] =
+    "CREATE TRIGGER ledger_leaves_stay BEFORE DELETE ON ledger_leaves"
+    " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows'); END";
+static const char leaves_fixed[] =
+    "CREATE TRIGGER ledger_leaves_fixed BEFORE UPDATE ON ledger_leaves"
+    " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows'); END";
+static const char nodes_stay[] = "CREATE TRIGGER ledger_nodes_stay BEFORE DELETE ON ledger_nodes"
+                                 " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows');"
+                                 " END";
+static const char nodes_fixed[] = "CREATE TRIGGER ledger_nodes_fixed BEFORE UPDATE ON ledger_nodes"
+                                  " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows');"
+                                  " END";
+
 static const char create_descriptions[] =
     "CREATE TABLE dataset_descriptions ("
     " dataset TEXT NOT NULL PRIMARY KEY REFERENCES datasets (id),"
@@ -332,6 +357,12 @@ const char *const schema_sqlite_tables[] = {
     entries_stay,
     entries_fixed,
     accounts_follow,
+    create_leaves,
+    create_nodes,
+    leaves_stay,
+    leaves_fixed,
+    nodes_stay,
+    nodes_fixed,
     "CREATE TRIGGER ledger_accounts_stay BEFORE DELETE ON ledger_accounts"
     " BEGIN SELECT RAISE(ABORT, 'accounts of the ledger are never removed'); END",
     "CREATE TRIGGER ledger_holds_stay BEFORE DELETE ON ledger_holds"
@@ -812,25 +843,17 @@ static const char *const to_digested_names[] = {
 
 static const char *const to_fixed_names[] = {endings_fixed, names_fixed, NULL};
 
-const char *const *const schema_sqlite_steps[] = {to_rows,
-                                                  without_blocks,
-                                                  with_coverage,
-                                                  with_descriptions,
-                                                  with_random,
-                                                  with_digests,
-                                                  with_fixed_rows,
-                                                  with_removal,
-                                                  with_notes,
-                                                  with_folds,
-                                                  with_sizes,
-                                                  with_requests,
-                                                  to_tokens,
-                                                  to_names,
-                                                  to_limits,
-                                                  to_projects,
-                                                  to_digested_names,
-                                                  to_fixed_names,
-                                                  NULL};
+/* The ledger gets a log, from ledger_log.c behind these statements. */
+static const char *const to_log[] = {
+    create_leaves, create_nodes, leaves_stay, leaves_fixed, nodes_stay, nodes_fixed, NULL,
+};
+
+const char *const *const schema_sqlite_steps[] = {
+    to_rows,           without_blocks, with_coverage,   with_descriptions,
+    with_random,       with_digests,   with_fixed_rows, with_removal,
+    with_notes,        with_folds,     with_sizes,      with_requests,
+    to_tokens,         to_names,       to_limits,       to_projects,
+    to_digested_names, to_fixed_names, to_log,          NULL};
 
 const struct db_schema schema_sqlite = {
     .tables = schema_sqlite_tables, .oldest = SCHEMA_SQLITE_OLDEST, .steps = schema_sqlite_steps};

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "storage/ledger/ledger_fold.h"
+#include "storage/ledger/ledger_log.h"
 #include "storage/ledger/ledger_post.h"
 
 static const char *const kind_names[] = {
@@ -201,15 +202,17 @@ enum db_status ledger_move_row(struct db *db, const struct ledger_account *befor
         db_real(after->delta),
     };
     /* The condition repeats C's check of the most important rule, so that two checks must fail. */
-    return db_change(db,
-                     "UPDATE ledger_accounts SET entries = $3, head = $4, "
-                     "limit_units = limit_units + $5, spent_units = spent_units + $6, "
-                     "held_units = held_units + $7, limit_delta = limit_delta + $8, "
-                     "spent_delta = spent_delta + $9, held_delta = held_delta + $10, "
-                     "epsilon = $11, delta = $12 WHERE id = $1 AND entries = $2 "
-                     "AND spent_units + held_units + $6 + $7 <= limit_units + $5 "
-                     "AND spent_delta + held_delta + $9 + $10 <= limit_delta + $8",
-                     values, sizeof values / sizeof *values);
+    enum db_status status =
+        db_change(db,
+                  "UPDATE ledger_accounts SET entries = $3, head = $4, "
+                  "limit_units = limit_units + $5, spent_units = spent_units + $6, "
+                  "held_units = held_units + $7, limit_delta = limit_delta + $8, "
+                  "spent_delta = spent_delta + $9, held_delta = held_delta + $10, "
+                  "epsilon = $11, delta = $12 WHERE id = $1 AND entries = $2 "
+                  "AND spent_units + held_units + $6 + $7 <= limit_units + $5 "
+                  "AND spent_delta + held_delta + $9 + $10 <= limit_delta + $8",
+                  values, sizeof values / sizeof *values);
+    return status == DB_OK ? ledger_log_append(db, after) : status;
 }
 
 enum db_status ledger_post(struct db *db, struct ledger_account *account,

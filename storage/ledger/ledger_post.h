@@ -12,8 +12,8 @@
 enum db_status ledger_post(struct db *db, struct ledger_account *account,
                            struct ledger_entry *entry);
 
-/* Changes the account's row from BEFORE to AFTER. DB_NONE: it is not as BEFORE says, or AFTER is
- * beyond its limit. */
+/* Changes the account's row from BEFORE to AFTER, and appends it to the log (ledger_log.h).
+ * DB_NONE: it is not as BEFORE says, or AFTER is beyond its limit. */
 enum db_status ledger_move_row(struct db *db, const struct ledger_account *before,
                                const struct ledger_account *after);
 
@@ -34,5 +34,15 @@ enum db_status ledger_batch_write(struct db *db);
  * not. Nothing is changed. */
 enum db_status ledger_weigh(struct db *db, const struct ledger_charge *charge,
                             struct ledger_outcome *out);
+
+struct ledger_report;
+
+/* Adds a fault to what ledger_verify finds. */
+void ledger_report_fault(struct ledger_report *report, const char *account, int64_t sequence,
+                         const char *what);
+
+/* Adds to REPORT what is wrong with the log: its tree, or a difference from the accounts and their
+ * entries (where they are not folded). */
+enum db_status ledger_log_verify(struct db *db, struct ledger_report *report);
 
 #endif

@@ -21,10 +21,9 @@ struct audit {
     bool chained;    /* no break of this account's chain was reported yet */
 };
 
-static void report_fault(struct audit *audit, const char *account, int64_t sequence,
+void ledger_report_fault(struct ledger_report *report, const char *account, int64_t sequence,
                          const char *what)
 {
-    struct ledger_report *report = audit->report;
     report->fault_count++;
     if (report->described == LEDGER_FAULTS_MAX)
         return;
@@ -32,6 +31,12 @@ static void report_fault(struct audit *audit, const char *account, int64_t seque
     snprintf(fault->account, sizeof fault->account, "%s", account);
     snprintf(fault->what, sizeof fault->what, "%s", what);
     fault->sequence = sequence;
+}
+
+static void report_fault(struct audit *audit, const char *account, int64_t sequence,
+                         const char *what)
+{
+    ledger_report_fault(audit->report, account, sequence, what);
 }
 
 /* The hash of a fold is that of an entry that is gone. What it follows is known. */
@@ -281,6 +286,8 @@ static enum db_status audit_all(struct db *db, void *context)
             table_rows(db, &ledger_accounts_table, "ORDER BY id", NULL, 0, audit_account, &audit);
     if (status == DB_OK)
         status = audit_tables(&audit);
+    if (status == DB_OK)
+        status = ledger_log_verify(db, report);
     crypto_generichash_final(&audit.head, report->head, LEDGER_HASH_SIZE);
     return status;
 }

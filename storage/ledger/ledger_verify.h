@@ -21,12 +21,15 @@ struct ledger_report {
     /* BLAKE2b-256 over (id, head) of all accounts in order of id: one number that stands
      * for the whole ledger. */
     unsigned char head[LEDGER_HASH_SIZE];
+    int64_t leaves;                       /* of the log (ledger_log.h) */
+    unsigned char root[LEDGER_HASH_SIZE]; /* of its tree; zeros when there are faults */
 };
 
 /* Reads the whole ledger once, in one view, in constant memory: sequences have no gaps, hashes
  * chain, folds (ledger_fold.h) have their digests, effects add up to the balances, 0 <= spent +
- * held <= limit after every entry, open holds add up to what is held, and no entry belongs to no
- * account. DB_OK with the report filled; some hundred thousand entries a second. */
+ * held <= limit after every entry, open holds add up to what is held, no entry belongs to no
+ * account, and the log has what the accounts have. DB_OK with the report filled; some hundred
+ * thousand entries a second. */
 enum db_status ledger_verify(struct db *db, struct ledger_report *out);
 
 #endif

@@ -1,0 +1,67 @@
+/* The ledger as a transparency log: a Merkle tree (merkle.h) that only grows, so that one number,
+ * its root, stands for all that every account has ever done.
+ *
+ * A leaf is an account at one moment, "ACCOUNT SEQUENCE HASH": the id, the sequence of its last
+ * entry, and the hash of that entry in hexadecimal, which chains all entries before it. A
+ * transaction appends one leaf for each account that it changed, and a batch one for each account,
+ * whatever the number of entries. Leaves stay when entries are folded. */
+#ifndef TACET_STORAGE_LEDGER_LEDGER_LOG_H
+#define TACET_STORAGE_LEDGER_LEDGER_LOG_H
+
+#include "storage/ledger/ledger.h"
+#include "storage/ledger/merkle.h"
+
+#define LEDGER_LEAF_SIZE 128 /* bytes of a leaf's text with its NUL */
+
+struct ledger_leaf {
+    int64_t number; /* 0, 1, ... without gaps */
+    char account[ID_SIZE];
+    int64_t sequence;
+    unsigned char head[LEDGER_HASH_SIZE];
+};
+
+/* Writes the text of LEAF, whatever its number, and gives its size. */
+size_t ledger_leaf_text(const struct ledger_leaf *leaf, char out[LEDGER_LEAF_SIZE]);
+
+/* Hash of that text as a leaf of the tree. */
+void ledger_leaf_hash(const struct ledger_leaf *leaf, unsigned char out[MERKLE_HASH_SIZE]);
+
+/* Appends ACCOUNT as it stands, in the open transaction. For the files of the ledger alone. */
+enum db_status ledger_log_append(struct db *db, const struct ledger_account *account);
+
+/* Appends every account of a database that had no log. ERROR is not used. */
+enum db_status ledger_log_begin(struct db *db, char error[DB_ERROR_SIZE]);
+
+/* The leaf of ACCOUNT at SEQUENCE. DB_NONE: there is none. */
+enum db_status ledger_log_find(struct db *db, const char *account, int64_t sequence,
+                               struct ledger_leaf *out);
+
+/* Copies at most LIMIT leaves of ACCOUNT behind SEQUENCE, in order, and their number to *COUNT. */
+enum db_status ledger_log_of(struct db *db, const char *account, int64_t sequence, unsigned limit,
+                             struct ledger_leaf out[], unsigned *count);
+
+/* The tree as it stands in one view or transaction, which outlives it. */
+struct ledger_tree {
+    struct merkle_tree tree; /* its context is this struct */
+    struct db *db;
+    enum db_status status; /* why a node could not be read */
+    struct {
+        int64_t number; /* of the tile; -1: none */
+        unsigned count;
+        unsigned char hash[MERKLE_TILE][MERKLE_HASH_SIZE];
+    } tiles[MERKLE_LEVELS]; /* the last one that was read of each level */
+};
+
+/* Opens the tree of the first SIZE leaves, of all of them for SIZE -1. DB_NONE: there are fewer.
+ * Must be inside a transaction or view; writes what a batch has kept. The caller frees *OUT with
+ * free(). */
+enum db_status ledger_tree_open(struct db *db, int64_t size, struct ledger_tree **out);
+
+/* What a false from merkle.h means for TREE. */
+enum db_status ledger_tree_status(const struct ledger_tree *tree, bool read);
+
+/* Reads the first COUNT nodes, 1 to 256, of a tile of TREE. DB_NONE: there are fewer. */
+enum db_status ledger_tree_tile(struct ledger_tree *tree, unsigned level, int64_t number,
+                                unsigned count, unsigned char out[][MERKLE_HASH_SIZE]);
+
+#endif

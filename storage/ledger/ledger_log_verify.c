@@ -1,0 +1,124 @@
+/* The auditor's part that is the log: computes its tree again from the leaves, and compares the
+ * leaves with the accounts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "memory/memory.h"
+#include "storage/db/listing.h"
+#include "storage/ledger/ledger_log.h"
+#include "storage/ledger/ledger_post.h"
+#include "storage/ledger/ledger_verify.h"
+
+struct log_audit {
+    struct db *db;
+    struct ledger_report *report;
+    int64_t leaves;
+    int64_t nodes;                                                     /* that should be stored */
+    unsigned char tiles[MERKLE_LEVELS][MERKLE_TILE][MERKLE_HASH_SIZE]; /* that are growing */
+};
+
+static enum db_status compare_node(void *context, const struct db_row *row)
+{
+    size_t size;
+    const void *stored = db_row_bytes(row, 0, &size);
+    bool same = size == MERKLE_HASH_SIZE && memcmp(stored, context, size) == 0;
+    return same ? DB_OK : DB_NONE;
+}
+
+static enum db_status check_node(struct log_audit *log, unsigned level, int64_t number,
+                                 unsigned char hash[MERKLE_HASH_SIZE])
+{
+    log->nodes++;
+    enum db_status status =
+        db_one(log->db, "SELECT hash FROM ledger_nodes WHERE level = $1 AND number = $2",
+               DB_VALUES(db_integer(level), db_integer(number)), compare_node, hash);
+    if (status == DB_NONE)
+        ledger_report_fault(log->report, "", 0, "the leaves of the log are not those of its tree");
+    return db_optional(status);
+}
+
+/* Adds a leaf to the tiles, and compares the nodes that it completes with those that are stored. */
+static enum db_status grow_tiles(struct log_audit *log, unsigned char hash[MERKLE_HASH_SIZE])
+{
+    int64_t number = log->leaves++;
+    enum db_status status = DB_OK;
+    for (unsigned level = 0; level + 1 < MERKLE_LEVELS && status == DB_OK; level++) {
+        memcpy(log->tiles[level][number % MERKLE_TILE], hash, MERKLE_HASH_SIZE);
+        if (number % MERKLE_TILE != MERKLE_TILE - 1)
+            break;
+        merkle_tile(log->tiles[level], hash);
+        number /= MERKLE_TILE;
+        status = check_node(log, level + 1, number, hash);
+    }
+    return status;
+}
+
+/* A leaf, the hash of its entry, and how many entries its account has. */
+static enum db_status audit_leaf(void *context, const struct db_row *row)
+{
+    struct log_audit *log = context;
+    struct ledger_leaf leaf = {.number = db_row_integer(row, 0),
+                               .sequence = db_row_integer(row, 2)};
+    unsigned char hash[MERKLE_HASH_SIZE];
+    size_t size, entry_size;
+    const void *head = db_row_bytes(row, 3, &size), *entry = db_row_bytes(row, 4, &entry_size);
+    if (!db_row_copy(row, 1, leaf.account, ID_SIZE) || size != LEDGER_HASH_SIZE ||
+        leaf.number != log->leaves) {
+        ledger_report_fault(log->report, leaf.account, leaf.sequence,
+                            "a leaf of the log is missing or cannot be read");
+        return DB_NONE; /* what is behind it has other places */
+    }
+    memcpy(leaf.head, head, LEDGER_HASH_SIZE);
+    if (leaf.sequence < 1 || leaf.sequence > db_row_integer(row, 5) ||
+        (entry_size > 0 && (entry_size != size || memcmp(head, entry, size) != 0)))
+        ledger_report_fault(log->report, leaf.account, leaf.sequence, "the log has another entry");
+    ledger_leaf_hash(&leaf, hash);
+    return grow_tiles(log, hash);
+}
+
+static enum db_status audit_unlogged(void *context, const struct db_row *row)
+{
+    ledger_report_fault(context, db_row_text(row, 0), db_row_integer(row, 1),
+                        "the last entry is not in the log");
+    return DB_OK;
+}
+
+static enum db_status audit_leaves(struct log_audit *log)
+{
+    int64_t nodes = 0;
+    enum db_status status = db_run(
+        log->db,
+        "SELECT l.number, l.account, l.sequence, l.head, e.hash, a.entries FROM ledger_leaves AS l "
+        "LEFT JOIN ledger_entries AS e ON e.account = l.account AND e.sequence = l.sequence "
+        "LEFT JOIN ledger_accounts AS a ON a.id = l.account ORDER BY l.number",
+        NULL, 0, audit_leaf, log);
+    if (status != DB_OK)
+        return db_optional(status);
+    status = db_one(log->db, "SELECT count(*) FROM ledger_nodes", NULL, 0, listing_integer, &nodes);
+    if (status == DB_OK && nodes != log->nodes)
+        ledger_report_fault(log->report, "", 0, "the log's tree has other nodes than its leaves");
+    if (status != DB_OK)
+        return db_owed(status);
+    return db_run(
+        log->db,
+        "SELECT a.id, a.entries FROM ledger_accounts AS a LEFT JOIN ledger_leaves AS l "
+        "ON l.account = a.id AND l.sequence = a.entries WHERE l.number IS NULL ORDER BY a.id",
+        NULL, 0, audit_unlogged, log->report);
+}
+
+enum db_status ledger_log_verify(struct db *db, struct ledger_report *report)
+{
+    struct log_audit *log = memory_new(1, sizeof *log);
+    struct ledger_tree *tree = NULL;
+    log->db = db;
+    log->report = report;
+    enum db_status status = audit_leaves(log);
+    report->leaves = log->leaves;
+    if (status == DB_OK && report->fault_count == 0)
+        status = ledger_tree_open(db, -1, &tree);
+    if (tree)
+        status = ledger_tree_status(tree, merkle_root(&tree->tree, report->root));
+    free(tree);
+    free(log);
+    return status;
+}
