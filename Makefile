@@ -49,6 +49,12 @@ CPPFLAGS += -D_GNU_SOURCE -MMD -MP
 # BLAS is the single-threaded build: every job brings its own thread.  That build does not lock its buffers; algos/nn/matrix.c does.
 BLAS_DIR := $(firstword $(wildcard /usr/lib/*/openblas-serial /usr/lib/openblas-serial))
 BLAS     := -Wl,--wrap=blas_memory_alloc,--wrap=blas_memory_free $(BLAS_DIR)/libopenblas.a
+# It holds a set of kernels for each processor since 2004, two thirds of a program.  Where a program needs AVX2 anyway
+# (x86-64-v3), the sets for processors without it are not linked: their names mean Haswell's.
+ifeq ($(MARCH),x86-64-v3)
+OLDER_BLAS := PRESCOTT CORE2 PENRYN DUNNINGTON NEHALEM ATOM NANO SANDYBRIDGE OPTERON OPTERON_SSE3 BARCELONA BOBCAT BULLDOZER PILEDRIVER STEAMROLLER
+BLAS  += $(foreach set,$(OLDER_BLAS),-Wl$(comma)--wrap=gotoblas_$(set)$(comma)--defsym=__wrap_gotoblas_$(set)=gotoblas_HASWELL)
+endif
 LDLIBS   := -lmicrohttpd -lgnutls -ljansson -lsqlite3 -lpq -lsodium -lcrypto -l:libminizip.a -lz -lzstd -lcurl -lbox2d $(BLAS) -lstdc++ -lm
 TEST_LIBS := -lcriterion -lcurl
 
