@@ -200,7 +200,7 @@ install-program: libraries
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(BUILD)/described/man/*.1
 	install -D -m 0644 $(BUILD)/described/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tacet
 	install -D -m 0644 $(BUILD)/described/_tacet $(DESTDIR)$(ZSH_DIR)/_tacet
-	[ -e $(DESTDIR)/etc/default/tacet ] || install -D -m 0644 $(BUILD)/described/default $(DESTDIR)/etc/default/tacet
+	[ -e $(DESTDIR)/etc/tacet/tacet.conf ] || install -D -m 0644 $(BUILD)/described/tacet.conf $(DESTDIR)/etc/tacet/tacet.conf
 
 install: install-program
 	if [ -e $(BUILD)/tacet-import-hdf5 ]; then install -m 0755 $(BUILD)/tacet-import-hdf5 $(DESTDIR)$(PREFIX)/bin/; fi

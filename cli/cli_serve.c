@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,10 +113,13 @@ int cli_serve(int argc, char **argv)
     log_set_level((enum log_level)config.log_level);
     if (config.stay_awake)
         log_event(LOG_LEVEL_WARN, "setting-ignored", "setting=stay-awake why=\"it has no effect\"");
+    int code = CLI_USAGE;
     struct worlds *worlds = open_worlds(&config, error, sizeof error);
-    if (!worlds)
-        return cli_complain(&config_flags, CLI_USAGE, "%s", error);
-    int code = run_service(&config, worlds);
+    if (worlds)
+        code = run_service(&config, worlds);
+    else
+        cli_complain(&config_flags, CLI_USAGE, "%s", error);
     worlds_close(worlds);
+    free(found.file);
     return code;
 }

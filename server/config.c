@@ -1,6 +1,8 @@
 /* The table of settings. A new setting is one member in config.h and one row here. */
 #include "server/config.h"
 
+#include <stdlib.h>
+
 #include "server/os/log.h"
 
 #define FLAG_OPTIONS struct config
@@ -9,7 +11,14 @@
 #define MIB          (1024 * KIB)
 #define GIB          (1024 * MIB)
 
+/* Of the programs that ask a service. */
+static const char *const OTHERS[] = {"TACET_SERVER", "TACET_URL", "TACET_TOKEN",
+                                     "TACET_ADMIN_TOKEN", NULL};
+
 static const struct flag SETTINGS[] = {
+    {"config", AS_ANY_TEXT(config), NULL, "FILE",
+     "file of settings, NAME = VALUE a line, named as the flags are; # begins a comment",
+     ENV | FLAG_FILE},
     {"data", AS_ANY_TEXT(data), "./data", "DIR", "directory of the database, made with mode 0700",
      ENV},
     {"listen", AS_ANY_TEXT(listen), "127.0.0.1:8080", "HOST:PORT",
@@ -145,8 +154,10 @@ const struct flags config_flags = {
     .usage =
         "usage: tacet serve [flags]\n\n"
         "Runs the service. Each flag may also be set in the environment, under the name below\n"
-        "it; a flag wins. The address is printed when the service is ready.\n\n",
+        "it, or in the file of --config. A flag wins over the environment, and that over the\n"
+        "file. The address is printed when the service is ready.\n\n",
     FLAG_TABLE(SETTINGS),
+    .others = OTHERS,
 };
 
 bool config_read(struct config *config, int argc, char **argv, struct flags_found *found)
@@ -164,7 +175,10 @@ bool config_read(struct config *config, int argc, char **argv, struct flags_foun
         wrong = "--tls-client-ca needs --tls-cert";
     else if (issuer != audience || issuer != (config->oidc_jwks[0] != '\0'))
         wrong = "--oidc-issuer, --oidc-audience and --oidc-jwks go together";
-    if (wrong)
-        snprintf(found->error, sizeof found->error, "%s", wrong);
-    return !wrong;
+    if (!wrong)
+        return true;
+    snprintf(found->error, sizeof found->error, "%s", wrong);
+    free(found->file);
+    found->file = NULL;
+    return false;
 }

@@ -1,12 +1,13 @@
-/* The settings of `tacet serve`: flags (--max-body 2M), variables (TACET_MAX_BODY=2M; a flag wins)
- * and --help from one table (flags.h). */
+/* The settings of `tacet serve`: flags (--max-body 2M), variables (TACET_MAX_BODY=2M), a file
+ * (max-body = 2M) and --help from one table (flags.h). */
 #ifndef TACET_SERVER_CONFIG_H
 #define TACET_SERVER_CONFIG_H
 
 #include "server/flags.h"
 
-/* Texts are borrowed from the command line, the environment or the table. */
+/* Texts are borrowed from the command line, the environment, the file or the table. */
 struct config {
+    const char *config; /* the file; NULL or "": none */
     const char *data;
     const char *listen;
     const char *port_file;
@@ -66,9 +67,9 @@ struct config {
 /* Program, help and table of the settings. */
 extern const struct flags config_flags;
 
-/* Fills *config from the defaults, the environment and ARGV from index 0, and checks conditions
- * between several settings. False: FOUND->error says what was wrong. After FOUND->help nothing is
- * checked. */
+/* Fills *config from ARGV from index 0, the environment, the file and the defaults, and checks
+ * conditions between several settings. False: FOUND->error says what was wrong, and FOUND->file is
+ * NULL. After FOUND->help nothing is checked. */
 bool config_read(struct config *config, int argc, char **argv, struct flags_found *found);
 
 #endif

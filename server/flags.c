@@ -1,6 +1,7 @@
 /* Reads a command line by a table. */
 #include "server/flags.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -8,16 +9,23 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "server/flag_names.h"
+#include "server/os/flag_file.h"
 
 #define ID_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789_"
 #define ID_LENGTH     40
-#define NAME_SIZE     64 /* of a flag or its variable */
+#define WHERE_SIZE    320
 
+/* The layers are read from the strongest to the weakest, and each sets the rows that are left. */
 struct flags_reading {
     const struct flags *flags;
     void *options;
     struct flags_found *found;
-    char where[NAME_SIZE]; /* the flag as the user spelled it: "--workers" or "TACET_WORKERS" */
+    char where[WHERE_SIZE];     /* as the user spelled it: "--workers", "TACET_WORKERS" */
+    bool above[FLAG_ROWS_MOST]; /* rows that an earlier layer has set */
+    bool here[FLAG_ROWS_MOST];  /* rows that this layer has set */
 };
 
 /* Sets the error: the flag as it was spelled, then the formatted text. */
@@ -132,12 +140,10 @@ static bool flag_read_secret(struct flags_reading *reading, char *text, char *ou
     return fits || flags_refuse(reading, ": too long for a token");
 }
 
-/* The first item on the command line replaces what the environment gave. */
 static bool flag_read_item(struct flags_reading *reading, const struct flag *flag, const char *text,
                            struct flag_list *list)
 {
-    uint64_t bit = UINT64_C(1) << (flag - reading->flags->table);
-    if (reading->where[0] == '-' && !(reading->found->given & bit))
+    if (!reading->here[flag - reading->flags->table])
         list->count = 0;
     if (text[0] == '\0')
         return true;
@@ -147,7 +153,7 @@ static bool flag_read_item(struct flags_reading *reading, const struct flag *fla
     return true;
 }
 
-static bool flag_set(struct flags_reading *reading, const struct flag *flag, char *text)
+static bool flag_read(struct flags_reading *reading, const struct flag *flag, char *text)
 {
     void *place = (char *)reading->options + flag->offset;
     switch (flag->kind) {
@@ -175,61 +181,24 @@ static bool flag_set(struct flags_reading *reading, const struct flag *flag, cha
     return true;
 }
 
-/* ---- names */
-
-static void variable_name(const struct flag *flag, char out[NAME_SIZE])
+/* Sets a row from the present layer, unless an earlier one has set it. */
+static bool flag_set(struct flags_reading *reading, const struct flag *flag, char *text)
 {
-    snprintf(out, NAME_SIZE, "TACET_%s", flag->name);
-    for (char *c = out; *c != '\0'; c++)
-        *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+    size_t row = (size_t)(flag - reading->flags->table);
+    bool good = reading->above[row] || flag_read(reading, flag, text);
+    reading->here[row] = true;
+    return good;
 }
 
-/* The Levenshtein distance between the first SIZE letters of an unknown flag A and the flag B
- * (Levenshtein 1966). */
-static size_t edit_distance(const char *a, size_t size, const char *b)
+static void end_layer(struct flags_reading *reading)
 {
-    size_t row[NAME_SIZE], width = strlen(b);
-    if (size >= NAME_SIZE || width >= NAME_SIZE)
-        return NAME_SIZE;
-    for (size_t k = 0; k <= width; k++)
-        row[k] = k;
-    for (size_t i = 1; i <= size; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t k = 1; k <= width; k++) {
-            size_t change = diagonal + (a[i - 1] != b[k - 1]);
-            size_t step = (row[k] < row[k - 1] ? row[k] : row[k - 1]) + 1;
-            diagonal = row[k];
-            row[k] = change < step ? change : step;
-        }
+    for (size_t i = 0; i < FLAG_ROWS_MOST; i++) {
+        reading->above[i] = reading->above[i] || reading->here[i];
+        reading->here[i] = false;
     }
-    return row[width];
 }
 
-/* The flag whose name is nearest to NAME or begins with it; NULL: none is near. */
-static const struct flag *nearest_flag(const struct flags *flags, const char *name, size_t size)
-{
-    const struct flag *nearest = NULL;
-    size_t least = 1 + size / 3;
-    for (size_t i = 0; i < flags->count && size > 0; i++) {
-        const struct flag *flag = &flags->table[i];
-        bool begins = strncmp(flag->name, name, size) == 0;
-        size_t distance = begins ? 1 : edit_distance(name, size, flag->name);
-        if (distance > least || (distance == least && nearest))
-            continue;
-        least = distance;
-        nearest = flag;
-    }
-    return nearest;
-}
-
-static const struct flag *find_flag(const struct flags *flags, const char *name, size_t size)
-{
-    const struct flag *flag = flags->table, *end = flag + flags->count;
-    while (flag < end && (strlen(flag->name) != size || memcmp(flag->name, name, size) != 0))
-        flag++;
-    return flag < end ? flag : NULL;
-}
+/* ---- the command line */
 
 static bool refuse_name(struct flags_reading *reading, const char *argument, size_t size)
 {
@@ -238,14 +207,12 @@ static bool refuse_name(struct flags_reading *reading, const char *argument, siz
     if (argument[0] != '-')
         return flags_refuse(reading, ": flags begin with --; --help lists them");
     if (strncmp(argument, "--", 2) == 0)
-        nearest = nearest_flag(reading->flags, argument + 2, size - 2);
+        nearest = flag_nearest(reading->flags, argument + 2, size - 2);
     if (!nearest)
         return flags_refuse(reading, ": no such flag; --help lists them");
     return flags_refuse(reading, ": no such flag, did you mean --%s? --help lists them",
                         nearest->name);
 }
-
-/* ---- the command line */
 
 static bool value_follows(const struct flag *flag, int argc, char **argv, int i)
 {
@@ -275,12 +242,12 @@ static bool read_flag(struct flags_reading *reading, int argc, char **argv, int 
     size_t size = equals ? (size_t)(equals - argument) : strlen(argument);
     const struct flag *flag = NULL;
     if (strncmp(argument, "--", 2) == 0)
-        flag = find_flag(reading->flags, argument + 2, size - 2);
+        flag = flag_find(reading->flags, argument + 2, size - 2);
     if (!flag)
         return refuse_name(reading, argument, size);
     snprintf(reading->where, sizeof reading->where, "--%s", flag->name);
-    uint64_t bit = UINT64_C(1) << (flag - reading->flags->table);
-    if (reading->flags->once && (reading->found->given & bit))
+    size_t row = (size_t)(flag - reading->flags->table);
+    if (reading->flags->once && reading->here[row])
         return flags_refuse(reading, " is given twice");
     bool good;
     if (equals)
@@ -289,8 +256,102 @@ static bool read_flag(struct flags_reading *reading, int argc, char **argv, int 
         good = flag_set(reading, flag, argv[++*i]);
     else
         good = set_alone(reading, flag);
-    reading->found->given |= bit;
+    reading->here[row] = true;
+    reading->found->given |= row < 64 ? UINT64_C(1) << row : 0;
     return good;
+}
+
+static bool read_arguments(struct flags_reading *reading, int argc, char **argv)
+{
+    struct flags_found *found = reading->found;
+    for (int i = 0; i < argc && !found->help; i++) {
+        char *argument = argv[i];
+        bool is_flag = argument[0] == '-' && argument[1] != '\0';
+        found->help = strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+        if (!is_flag && reading->flags->takes_arguments)
+            argv[found->arguments++] = argument;
+        else if (!found->help && !read_flag(reading, argc, argv, &i))
+            return false;
+    }
+    return true;
+}
+
+/* ---- the other layers */
+
+static bool refuse_variable(struct flags_reading *reading, const char *variable)
+{
+    char name[FLAG_NAME_SIZE], meant[FLAG_NAME_SIZE];
+    size_t size = strcspn(variable, "=");
+    snprintf(reading->where, sizeof reading->where, "%.*s", size < 100 ? (int)size : 100, variable);
+    flag_of_variable(variable, name);
+    const struct flag *nearest = flag_nearest(reading->flags, name, strlen(name));
+    if (!nearest || !(nearest->traits & FLAG_ENVIRONMENT))
+        return flags_refuse(reading, ": no such setting; --help lists them");
+    flag_variable(nearest, meant);
+    return flags_refuse(reading, ": no such setting, did you mean %s? --help lists them", meant);
+}
+
+static bool read_environment(struct flags_reading *reading)
+{
+    const struct flags *flags = reading->flags;
+    char *const *unknown = flags->others ? flag_unknown_variable(flags, environ) : NULL;
+    if (unknown)
+        return refuse_variable(reading, *unknown);
+    for (size_t i = 0; i < flags->count; i++) {
+        const struct flag *flag = &flags->table[i];
+        char name[FLAG_NAME_SIZE];
+        flag_variable(flag, name);
+        snprintf(reading->where, sizeof reading->where, "%s", name);
+        char *value = flag->traits & FLAG_ENVIRONMENT ? getenv(name) : NULL;
+        if (value && !flag_set(reading, flag, value))
+            return false;
+    }
+    return true;
+}
+
+/* Sets what the present line of FILE names. */
+static bool take_line(struct flags_reading *reading, const char *path, const struct flag_file *file)
+{
+    const struct flags *flags = reading->flags;
+    size_t size = strlen(file->name);
+    const struct flag *flag = flag_find(flags, file->name, size);
+    snprintf(reading->where, sizeof reading->where, "%.200s:%u: %.60s", path, file->line,
+             file->name);
+    if (!file->value)
+        return flags_refuse(reading, ": a line is name = value");
+    if (!flag || !(flag->traits & FLAG_ENVIRONMENT) || (flag->traits & FLAG_FILE)) {
+        const struct flag *nearest = flag_nearest(flags, file->name, size);
+        if (!nearest || nearest == flag)
+            return flags_refuse(reading, ": no such setting; --help lists them");
+        return flags_refuse(reading, ": no such setting, did you mean %s? --help lists them",
+                            nearest->name);
+    }
+    if (flag->kind != FLAG_LIST && reading->here[flag - flags->table])
+        return flags_refuse(reading, ": is set twice");
+    return flag_set(reading, flag, file->value);
+}
+
+/* Reads the file that a row with FLAG_FILE names, if one was given. */
+static bool flags_file(struct flags_reading *reading)
+{
+    const struct flag *flag = reading->flags->table, *end = flag + reading->flags->count;
+    while (flag < end && !(flag->traits & FLAG_FILE))
+        flag++;
+    if (flag == end || !reading->above[flag - reading->flags->table])
+        return true;
+    const char *path = *(const char **)((char *)reading->options + flag->offset);
+    if (path[0] == '\0')
+        return true;
+    struct flag_file file;
+    const char *why = flag_file_open(path, &file);
+    snprintf(reading->where, sizeof reading->where, "%.300s", path);
+    if (why)
+        return flags_refuse(reading, ": cannot be read: %s", why);
+    reading->found->file = file.text;
+    while (flag_file_next(&file))
+        if (!take_line(reading, path, &file))
+            return false;
+    return true;
 }
 
 static bool set_fallbacks(struct flags_reading *reading)
@@ -298,11 +359,8 @@ static bool set_fallbacks(struct flags_reading *reading)
     const struct flags *flags = reading->flags;
     for (size_t i = 0; i < flags->count; i++) {
         const struct flag *flag = &flags->table[i];
-        variable_name(flag, reading->where);
-        char *value = flag->traits & FLAG_ENVIRONMENT ? getenv(reading->where) : NULL;
+        snprintf(reading->where, sizeof reading->where, "--%s", flag->name);
         if (flag->fallback && !flag_set(reading, flag, (char *)flag->fallback))
-            return false;
-        if (value && !flag_set(reading, flag, value))
             return false;
     }
     return true;
@@ -324,71 +382,19 @@ static bool check_required(struct flags_reading *reading)
 bool flags_read(const struct flags *flags, int argc, char **argv, void *options,
                 struct flags_found *out)
 {
-    struct flags_reading reading = {flags, options, out, ""};
+    static bool (*const layers[])(struct flags_reading *) = {read_environment, flags_file,
+                                                             set_fallbacks, check_required};
+    struct flags_reading reading = {.flags = flags, .options = options, .found = out};
+    assert(flags->count <= FLAG_ROWS_MOST);
     *out = (struct flags_found){.help = false};
-    if (!set_fallbacks(&reading))
-        return false;
-    for (int i = 0; i < argc; i++) {
-        char *argument = argv[i];
-        out->help = strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
-        if (out->help)
-            return true;
-        bool is_flag = argument[0] == '-' && argument[1] != '\0';
-        if (!is_flag && flags->takes_arguments)
-            argv[out->arguments++] = argument;
-        else if (!read_flag(&reading, argc, argv, &i))
-            return false;
+    bool good = read_arguments(&reading, argc, argv);
+    for (size_t i = 0; good && !out->help && i < sizeof layers / sizeof layers[0]; i++) {
+        end_layer(&reading);
+        good = layers[i](&reading);
     }
-    return check_required(&reading);
-}
-
-/* ---- help */
-
-#define HELP_INDENT 28
-#define HELP_WIDTH  100
-
-/* Prints HEAD and TEXT in two columns, TEXT broken between words. */
-static void flags_print_columns(FILE *out, const char *head, const char *text)
-{
-    fprintf(out, "  %-*s", HELP_INDENT - 2, head);
-    if (strlen(head) > HELP_INDENT - 3)
-        fprintf(out, "\n%*s", HELP_INDENT, "");
-    while (strlen(text) > HELP_WIDTH - HELP_INDENT) {
-        int length = HELP_WIDTH - HELP_INDENT;
-        while (length > 1 && text[length] != ' ')
-            length--;
-        fprintf(out, "%.*s\n%*s", length, text, HELP_INDENT, "");
-        text += length + 1;
+    if (!good) {
+        free(out->file);
+        out->file = NULL;
     }
-    fprintf(out, "%s\n", text);
-}
-
-static void print_flag(const struct flag *flag, FILE *out)
-{
-    char head[NAME_SIZE], text[400], name[NAME_SIZE];
-    snprintf(head, sizeof head, "--%s %s", flag->name, flag->value);
-    snprintf(text, sizeof text, "%s", flag->meaning);
-    if (flag->fallback && flag->fallback[0] != '\0')
-        snprintf(text, sizeof text, "%s (default %s)", flag->meaning, flag->fallback);
-    flags_print_columns(out, head, text);
-    if (!(flag->traits & FLAG_ENVIRONMENT))
-        return;
-    variable_name(flag, name);
-    snprintf(text, sizeof text, "%s", name);
-    if (flag->kind == FLAG_COUNT || flag->kind == FLAG_BYTES)
-        snprintf(text, sizeof text, "%s, %" PRIu64 " to %" PRIu64, name, flag->range.least,
-                 flag->range.most);
-    flags_print_columns(out, "", text);
-}
-
-void flags_help(const struct flags *flags, FILE *out)
-{
-    fputs(flags->usage, out);
-    if (flags->more)
-        flags->more(out);
-    for (size_t i = 0; i < flags->count; i++)
-        print_flag(&flags->table[i], out);
-    flags_print_columns(out, "--help", "this text");
-    if (flags->notes)
-        fprintf(out, "\n%s", flags->notes);
+    return good;
 }

@@ -29,13 +29,15 @@ enum flag_kind {
 
 enum flag_trait {
     FLAG_REQUIRED = 1,
-    FLAG_ENVIRONMENT = 2, /* TACET_NAME sets it, too; the command line wins */
+    FLAG_ENVIRONMENT = 2, /* TACET_NAME sets it, too, and a line of the file */
     FLAG_ABOVE = 4,       /* LOW itself is out of bounds */
     FLAG_BELOW = 8,       /* HIGH itself is out of bounds */
+    FLAG_FILE = 16,       /* names a file that sets other rows */
 };
 
 #define FLAG_SECRET_SIZE 512
 #define FLAG_LIST_MAX    64
+#define FLAG_ROWS_MOST   128   /* of a table */
 #define FLAG_UNBOUNDED   1e300 /* as HIGH: no upper bound to speak of */
 
 struct flag_list {
@@ -43,7 +45,8 @@ struct flag_list {
     unsigned count;
 };
 
-/* One flag of a table. Texts in options are borrowed from argv, the environment or this row. */
+/* One flag of a table. Texts in options are borrowed from argv, the environment, the file's text or
+ * this row. */
 struct flag {
     const char *name; /* without its dashes */
     enum flag_kind kind;
@@ -102,11 +105,13 @@ struct flags {
     const char *program;      /* "tacet student" */
     const char *usage;        /* the help before the table; lines end with \n */
     void (*more)(FILE *out);  /* writes more of it, or NULL */
-    const struct flag *table; /* at most 64 rows */
+    const struct flag *table; /* at most FLAG_ROWS_MOST rows */
     size_t count;
-    const char *notes;    /* the help after the table, or NULL */
-    bool takes_arguments; /* what begins with no dash, or is just "-", is an argument */
-    bool once;            /* a flag that is given twice is refused */
+    const char *notes;         /* the help after the table, or NULL */
+    const char *const *others; /* TACET_ variables of other programs, NULL at the end; one that is
+                                  unknown is then refused. NULL: it is ignored */
+    bool takes_arguments;      /* what begins with no dash, or is just "-", is an argument */
+    bool once;                 /* a flag that is given twice is refused */
 };
 
 /* Initializes table and count from the array ROWS. */
@@ -114,13 +119,16 @@ struct flags {
 
 struct flags_found {
     bool help;      /* --help or -h was met; reading ended there */
-    uint64_t given; /* bit i: row i was on the command line */
+    uint64_t given; /* bit i: row i, of the first 64, was on the command line */
     int arguments;  /* how many; they stand first in argv now */
+    char *file;     /* text of the file, for the caller to free after the options; or NULL */
     char error[400];
 };
 
-/* Fills OPTIONS from the table's fallbacks, then the environment, then argv[argc]. False: *out has
- * one line that names what was wrong, without the program's name and without control characters. */
+/* Fills OPTIONS: a row's value is that of argv[argc], else that of the environment, else that of
+ * the file which a row with FLAG_FILE names, else the fallback. What an earlier one of these has
+ * set, a later one does not read. False: *out has one line that names what was wrong, without the
+ * program's name and without control characters. */
 bool flags_read(const struct flags *flags, int argc, char **argv, void *options,
                 struct flags_found *out);
 

@@ -1,5 +1,6 @@
 /* Any lines as a command line: the first byte chooses whose. Lines that begin with TACET_ are set
- * in the environment instead. What is refused is refused in one line. */
+ * in the environment instead, and those that begin with @ are lines of the file of settings. What
+ * is refused is refused in one line. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,25 @@ static bool read_words(uint8_t program, int count, char **words, struct flags_fo
     return flags_read(tables[program % 4], count, words, &options, found);
 }
 
+/* Writes the lines of TEXT that begin with @, and gives the flag that names their file. */
+static char *write_file(const char *text)
+{
+    static char flag[200];
+    char path[160];
+    snprintf(path, sizeof path, "%s/settings", fuzz_directory());
+    snprintf(flag, sizeof flag, "--config=%s", path);
+    FILE *file = fopen(path, "w");
+    assert(file);
+    for (const char *line = text; *line != '\0';) {
+        const char *end = strchrnul(line, '\n');
+        if (*line == '@')
+            fprintf(file, "%.*s\n", (int)(end - line - 1), line + 1);
+        line = *end == '\0' ? end : end + 1;
+    }
+    fclose(file);
+    return flag;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *words[WORDS_MOST + 1], *names[WORDS_MOST], *rest = NULL;
@@ -45,13 +65,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct flags_found found = {.error = ""};
     uint8_t program = fuzz_byte(&data, &size);
     char *text = fuzz_copy(data, size, true);
+    if (program % 4 == 3 && memchr(data, '@', size))
+        words[count++] = write_file(text);
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         char *value = strchr(line, '=');
         if (strncmp(line, "TACET_", 6) == 0 && value && name_count < WORDS_MOST) {
             *value = '\0';
             setenv(line, value + 1, 1);
             names[name_count++] = line;
-        } else if (count < WORDS_MOST) {
+        } else if (*line != '@' && count < WORDS_MOST) {
             words[count++] = line;
         }
     }
@@ -64,6 +86,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (const char *c = found.error; *c != '\0'; c++)
         assert((unsigned char)*c >= ' ' && *c != 0x7f);
     assert(found.arguments <= count);
+    free(found.file);
     for (int i = 0; i < name_count; i++)
         unsetenv(names[i]);
     free(text);

@@ -45,6 +45,15 @@ static void use_database(const char *data)
     setenv("TACET_DATABASE", url, 1);
 }
 
+/* In a child: what speaks to the tests is no setting of a service. */
+static void forget_tests(void)
+{
+    static const char *const names[] = {"TACET_LEDGERS", "TACET_FAULTS", "TACET_TEST_CLUSTER",
+                                        "TACET_TEST_DATABASE", "TACET_TEST_POSTGRES"};
+    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
+        unsetenv(names[i]);
+}
+
 void server_prepare(struct server_process *server)
 {
     *server = (struct server_process){0};
@@ -74,6 +83,7 @@ static void exec_server(const struct server_process *server, int out)
     for (unsigned i = 0; server->environment[i] != NULL; i++)
         putenv((char *)(uintptr_t)server->environment[i]);
     use_database(server->data);
+    forget_tests();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(out, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
@@ -205,6 +215,7 @@ static int run_list(char *out, size_t size, const char *const *arguments, bool e
         for (unsigned i = 0; arguments[i] != NULL && arguments[i + 1] != NULL; i++)
             if (strcmp(arguments[i], "--data") == 0)
                 use_database(arguments[i + 1]);
+        forget_tests();
         dup2(ends[1], STDOUT_FILENO);
         dup2(errors_too ? ends[1] : open("/dev/null", O_WRONLY), STDERR_FILENO);
         execv(arguments[0], (char **)(uintptr_t)arguments);

@@ -1,0 +1,21 @@
+/* A file of settings: `name = value` a line, and lines that begin with #. */
+#ifndef TACET_SERVER_OS_FLAG_FILE_H
+#define TACET_SERVER_OS_FLAG_FILE_H
+
+#include <stdbool.h>
+
+struct flag_file {
+    char *text; /* all of it; the caller frees it after the last use of a name or a value */
+    char *next;
+    unsigned line; /* of NAME, from 1 on */
+    char *name;    /* of the present line, in TEXT, without blanks around it */
+    char *value;   /* NULL: the line has no "=" */
+};
+
+/* Reads the file PATH, at most 256 KiB. NULL, or why it is no file of settings (static text). */
+const char *flag_file_open(const char *path, struct flag_file *out);
+
+/* Goes on to the next line that is neither empty nor a comment. False: there is none. */
+bool flag_file_next(struct flag_file *file);
+
+#endif
