@@ -12,6 +12,8 @@
 #include "api/call/settings.h"
 #include "api/jobs/run/job_turn.h"
 
+#define API_ID_SIZE 32
+
 struct db;
 struct app;
 struct route;
@@ -59,10 +61,11 @@ enum api_admission {
 
 /* Decides at the headers whether REQUEST, whose route was looked up, may send its body: route,
  * method, token and role. *out_client is a number that stands for the caller as long as ADMITTED
- * lives, 0 if it is not admitted. DB is this thread's connection; only read. */
+ * lives, 0 if it is not admitted. OUT_ID receives the client's id, also of one whose role does not
+ * fit; "": nobody that is known. DB is this thread's connection; only read. */
 enum api_admission api_admit(struct app *app, struct db *db, struct admitted *admitted,
                              const struct api_request *request, uint64_t *out_client,
-                             struct api_reply *reply);
+                             char out_id[API_ID_SIZE], struct api_reply *reply);
 
 /* The memory that api_admit needs; free() ends it. */
 struct admitted *api_admitted_new(void);

@@ -140,7 +140,7 @@ static bool is_public(const struct call *call)
 
 enum api_admission api_admit(struct app *app, struct db *db, struct admitted *admitted,
                              const struct api_request *request, uint64_t *out_client,
-                             struct api_reply *reply)
+                             char out_id[API_ID_SIZE], struct api_reply *reply)
 {
     struct call call;
     enum problem problem = PROBLEM_NONE;
@@ -163,6 +163,7 @@ enum api_admission api_admit(struct app *app, struct db *db, struct admitted *ad
     call_answer_problem(&call, problem);
     add_common_headers(&call);
 cleanup:
+    memcpy(out_id, call.caller.id, API_ID_SIZE);
     call_end(&call);
     return admission;
 }

@@ -111,6 +111,7 @@ int cli_serve(int argc, char **argv)
         return CLI_DONE;
     }
     log_set_level((enum log_level)config.log_level);
+    log_set_format((enum log_format)config.log_format);
     if (config.stay_awake)
         log_event(LOG_LEVEL_WARN, "setting-ignored", "setting=stay-awake why=\"it has no effect\"");
     int code = CLI_USAGE;

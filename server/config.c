@@ -139,6 +139,8 @@ static const struct flag SETTINGS[] = {
      "web origins that may call, comma-separated", ENV},
     {"log-level", AS_CHOICE(log_level, log_level_names), "info", "LEVEL",
      "error, warn, info or debug", ENV},
+    {"log-format", AS_CHOICE(log_format, log_format_names), "text", "FORMAT",
+     "text (name=value) or json (an object a line)", ENV},
     {"access-log", AS_ON_OFF(access_log), "off", "[on|off]",
      "a log line for every request; off: for those that were refused or failed", ENV},
     {"confine", AS_ON_OFF(confine), "on", "[on|off]",

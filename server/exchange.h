@@ -60,8 +60,9 @@ struct exchange {
     struct body_pipe *pipe;   /* stream lane only */
     void *connection;
     void (*resume)(void *connection);
-    uint64_t client;  /* a number that stands for the caller; 0: not known */
-    uint64_t address; /* the same for the address */
+    char caller[API_ID_SIZE]; /* the client's id; "": not known */
+    uint64_t client;          /* a number that stands for the caller; 0: not known */
+    uint64_t address;         /* the same for the address */
     atomic_uint holders;
     atomic_bool reply_ready;
 

@@ -185,7 +185,7 @@ static enum MHD_Result admit_request(struct httpd *httpd, struct exchange *excha
     enum MHD_Result result;
     enum api_admission admission =
         api_admit(settings->app, settings->db, httpd->admitted, &exchange->request,
-                  &exchange->client, &exchange->reply);
+                  &exchange->client, exchange->caller, &exchange->reply);
     if (!within_rate(httpd, exchange, &result))
         return result;
     switch (admission) {

@@ -36,11 +36,24 @@ struct request_log {
 };
 
 /* The reply of EXCHANGE leaves at NOW_US (clock_now_us). Writes method, route pattern, status,
- * request id, bytes and microseconds: for every request when log->every; else for a status of 400
- * and more, up to LOG_METER_LINES a second of each hundred, and then how many were left out. A
- * missing file that browsers ask for (/favicon.ico) gets no line. Never a path's values, a query, a
- * header or a body; a method that HTTP does not know is "other". */
+ * outcome ("ok" or the slug of a problem), request id, the client's id, the resource's id, bytes,
+ * microseconds and traceparent: for every request when log->every; else for a status of 400 and
+ * more, up to LOG_METER_LINES a second of each hundred, and then how many were left out. A missing
+ * file that browsers ask for (/favicon.ico) gets no line. Never a query, a body, a token, or what a
+ * path holds beside ids of ours; a method that HTTP does not know is "other". */
 void request_log_reply(struct request_log *log, const struct exchange *exchange, int64_t now_us);
+
+#define LOG_TRACEPARENT_SIZE 56
+
+/* Writes the traceparent of our part of a request (W3C Trace Context, version 00): in the trace
+ * that SENT, the request's header, names; in a new one when SENT is NULL or not of that form.
+ * REQUEST_ID
+ * ("req_" and 24 hexadecimal digits) gives our span its number. */
+void request_log_trace(const char *sent, const char *request_id, char out[LOG_TRACEPARENT_SIZE]);
+
+/* Writes the first part of PATH that has the form of an id of ours (and not of a token); "-" when
+ * there is none. */
+void request_log_resource(const char *path, char out[API_ID_SIZE]);
 
 /* Logs how many lines were left out and not reported yet. */
 void request_log_end(struct request_log *log);

@@ -63,6 +63,7 @@ enum problem admitted_check(struct admitted *admitted, struct call *call, uint64
         place->number = client_number(admitted, &call->caller);
         place->made_ms = call->now_ms;
     }
+    call->caller = place->caller;
     *out_client = place->number;
     return PROBLEM_NONE;
 }

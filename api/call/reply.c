@@ -15,6 +15,7 @@ void reply_init(struct api_reply *reply)
 {
     /* The header values are a page of memory: only their count is cleared. */
     reply->status = 0;
+    reply->problem = NULL;
     reply->content_type = NULL;
     reply->body = NULL;
     reply->static_body = NULL;
@@ -96,6 +97,7 @@ void reply_problem(struct api_reply *reply, enum problem problem, const struct r
     reply->content_type = "application/problem+json";
     json_t *document = problem_document(info, says);
     reply->status = info->status;
+    reply->problem = info->slug;
     reply->body = json_text_write(document, false, &reply->body_size);
     json_decref(document);
     bool passing = info->status == 503 || info->status == 429;

@@ -53,6 +53,7 @@ struct api_events {
 
 struct api_reply {
     int status;
+    const char *problem;      /* slug of the problem that it tells, static text; NULL: none */
     const char *content_type; /* static text */
     char *body;               /* owned by the reply; NULL when static_body or empty */
     const char *static_body;  /* lives as long as the process */

@@ -278,6 +278,53 @@ Test(conventions, a_refusal_is_found_in_the_log_by_its_request_id)
     cr_expect(!leaves_a_line(&call, 200, "/v1/clients"));
 }
 
+/* In every line of a log in JSON. */
+Test(conventions, a_line_says_who_asked_for_what_with_which_outcome_and_in_which_trace)
+{
+    static const char header[] =
+        "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    struct server_process spoken;
+    server_open(&spoken, "--log-format", "json", "--access-log", "on", NULL);
+    char token[160];
+    server_token(&spoken, "admin", token);
+    struct http_client *asks = http_client_new(&spoken);
+    struct http_call call = {.method = "GET", .path = "/v1/clients/me", .token = token};
+    struct http_answer answer = http_expect(asks, 200, &call);
+    char me[64], path[100];
+    snprintf(me, sizeof me, "%s", http_text(&answer, "id"));
+    http_answer_clear(&answer);
+    snprintf(path, sizeof path, "/v1/clients/%s/tokens/99", me);
+    call = (struct http_call){.method = "DELETE", .path = path, .token = token, .header = header};
+    answer = http_expect(asks, 404, &call);
+    http_answer_clear(&answer);
+    http_client_free(asks);
+    cr_expect_eq(server_end(&spoken, SIGTERM), 0);
+    size_t size = 0;
+    unsigned requests = 0;
+    char *log = read_whole(spoken.log, &size), *rest = NULL;
+    for (char *line = strtok_r(log, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        json_t *json = json_loads(line, JSON_REJECT_DUPLICATES, NULL);
+        cr_assert_not_null(json, "%s", line);
+        const char *trace = json_string_value(json_object_get(json, "traceparent"));
+        if (strcmp(json_string_value(json_object_get(json, "event")), "request") == 0) {
+            bool last = requests++ == 1;
+            cr_expect_str_eq(json_string_value(json_object_get(json, "client")), me);
+            cr_expect_str_eq(json_string_value(json_object_get(json, "resource")), last ? me : "-");
+            cr_expect_str_eq(json_string_value(json_object_get(json, "outcome")),
+                             last ? "not-found" : "ok");
+            cr_expect_eq(json_integer_value(json_object_get(json, "status")), last ? 404 : 200);
+            cr_expect(json_is_integer(json_object_get(json, "us")));
+            cr_expect_eq(strncmp(trace, "00-0af7651916cd43dd8448eb211c80319c-", 36) == 0, last,
+                         "%s", trace);
+            cr_expect_null(strstr(trace, "b7ad6b7169203331"), "our part has a number of its own");
+        }
+        json_decref(json);
+    }
+    cr_expect_eq(requests, 2);
+    free(log);
+    server_remove(&spoken);
+}
+
 /* The most talkative log, and SECRET in every place of a request that a client fills. */
 Test(conventions, not_even_the_longest_log_holds_what_clients_send)
 {

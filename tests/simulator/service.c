@@ -158,7 +158,7 @@ static struct exchange *service_exchange(const struct service_request *request)
 static bool service_is_answered(struct service *service, struct exchange *exchange)
 {
     switch (api_admit(service->app, service->door, service->admitted, &exchange->request,
-                      &exchange->client, &exchange->reply)) {
+                      &exchange->client, exchange->caller, &exchange->reply)) {
     case API_REFUSED: return true;
     case API_PUBLIC:
         api_serve(service->app, NULL, &exchange->request, &exchange->reply);
