@@ -20,10 +20,10 @@ static const struct {
     enum failing_call call;
     int error;
 } sorts[] = {
-    {"sync", FAILING_SYNC, EIO},         {"pwrite", FAILING_PWRITE, ENOSPC},
+    {"sync", FAILING_SYNC, EIO},         {"map", FAILING_MAP, ENOMEM},
+    {"random", FAILING_RANDOM, EAGAIN},  {"pwrite", FAILING_PWRITE, ENOSPC},
     {"write", FAILING_WRITE, ENOSPC},    {"read", FAILING_READ, EIO},
     {"open", FAILING_OPEN, EMFILE},      {"truncate", FAILING_TRUNCATE, EIO},
-    {"map", FAILING_MAP, ENOMEM},        {"random", FAILING_RANDOM, EAGAIN},
     {"pipe", FAILING_PIPE, EMFILE},      {"send", FAILING_SEND, ENOBUFS},
     {"receive", FAILING_RECEIVE, EIO},   {"accept", FAILING_ACCEPT, EMFILE},
     {"wait", FAILING_WAIT, EINTR},       {"thread", FAILING_THREAD, EAGAIN},
@@ -217,7 +217,9 @@ static void fail_job(struct scene *s, const char *body, unsigned sort, bool stay
     fixture_forget(p->f);
 }
 
-Test(system_faults, cost_no_job)
+/* Every third sort of call, from the FIRST: a job that lost its server waits for its lease to end.
+ */
+static void fail_jobs(unsigned first)
 {
     struct scene s = open_scene();
     char body[1024];
@@ -226,7 +228,7 @@ Test(system_faults, cost_no_job)
     double before = entries_now(s.p);
     fixture_post(s.p->f, "steward", "/v1/jobs", body);
     double price = entries_now(s.p) - before;
-    for (unsigned sort = 0; sort < SORTS; sort++) {
+    for (unsigned sort = first; sort < SORTS; sort += 3) {
         bool sample = sorts[sort].call == FAILING_SYNC || sorts[sort].call == FAILING_MAP ||
                       sorts[sort].call == FAILING_RANDOM;
         unsigned most = sample ? 1 : 0;
@@ -237,6 +239,21 @@ Test(system_faults, cost_no_job)
             s.ends);
     cr_expect_gt(s.failures, 0);
     fixture_close(s.p->f);
+}
+
+Test(system_faults, cost_no_job_0)
+{
+    fail_jobs(0);
+}
+
+Test(system_faults, cost_no_job_1)
+{
+    fail_jobs(1);
+}
+
+Test(system_faults, cost_no_job_2)
+{
+    fail_jobs(2);
 }
 
 Test(system_faults, leave_every_endpoint_right_0)
