@@ -68,8 +68,7 @@ enum db_status aggregations_find(struct db *db, const char *id, struct aggregati
 {
     void *scheme = NULL;
     size_t size = 0;
-    enum db_status status =
-        table_find(db, &aggregations_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+    enum db_status status = table_find_id(db, &aggregations_table, id, out);
     /* What is missing takes as many statements as what the caller may hide. */
     if ((status == DB_OK || status == DB_NONE) && out_scheme)
         status =

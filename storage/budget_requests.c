@@ -51,7 +51,7 @@ enum db_status budget_requests_insert(struct db *db, const struct budget_request
 
 enum db_status budget_requests_find(struct db *db, const char *id, struct budget_request_row *out)
 {
-    return table_find(db, &requests_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+    return table_find_id(db, &requests_table, id, out);
 }
 
 struct request_counts {

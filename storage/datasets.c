@@ -89,7 +89,7 @@ enum db_status datasets_description(struct db *db, const char *id, char **out)
 
 enum db_status datasets_find(struct db *db, const char *id, struct dataset_row *out)
 {
-    return table_find(db, &datasets_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+    return table_find_id(db, &datasets_table, id, out);
 }
 
 enum db_status datasets_find_open(struct db *db, const char *id, struct dataset_row *out,

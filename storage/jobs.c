@@ -84,7 +84,7 @@ enum db_status jobs_submit(struct db *db, const struct job_row *job)
 
 enum db_status jobs_find(struct db *db, const char *id, struct job_row *out)
 {
-    return table_find(db, &jobs_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+    return table_find_id(db, &jobs_table, id, out);
 }
 
 enum db_status jobs_find_newest(struct db *db, const char *account, struct job_row *out)

@@ -51,7 +51,7 @@ enum db_status limit_changes_insert(struct db *db, const struct limit_change_row
 
 enum db_status limit_changes_find(struct db *db, const char *id, struct limit_change_row *out)
 {
-    return table_find(db, &changes_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+    return table_find_id(db, &changes_table, id, out);
 }
 
 TABLE_SHOW(show_change, limit_change_row);

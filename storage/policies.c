@@ -72,7 +72,7 @@ enum db_status policies_insert(struct db *db, const struct policy_row *policy, c
 
 enum db_status policies_find(struct db *db, const char *id, struct policy_row *out)
 {
-    return table_find(db, &policies_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+    return table_find_id(db, &policies_table, id, out);
 }
 
 enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, size_t *out_size)

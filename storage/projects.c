@@ -51,7 +51,7 @@ enum db_status projects_insert(struct db *db, const struct project_row *project)
 
 enum db_status projects_find(struct db *db, const char *id, struct project_row *out)
 {
-    return table_find(db, &projects_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+    return table_find_id(db, &projects_table, id, out);
 }
 
 enum db_status projects_update(struct db *db, const struct project_row *project)

@@ -49,7 +49,7 @@ enum db_status q_releases_insert(struct db *db, const struct q_release_row *row,
 enum db_status q_releases_find(struct db *db, const char *id, struct q_release_row *out)
 {
     out->terms = NULL;
-    return table_find(db, &q_releases_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+    return table_find_id(db, &q_releases_table, id, out);
 }
 
 enum db_status q_releases_answers(struct db *db, const char *id)

@@ -52,7 +52,7 @@ enum db_status teachers_insert(struct db *db, const struct teacher_row *teacher,
 
 enum db_status teachers_find(struct db *db, const char *id, struct teacher_row *out)
 {
-    return table_find(db, &teachers_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+    return table_find_id(db, &teachers_table, id, out);
 }
 
 enum db_status teachers_find_newest(struct db *db, const char *account, struct teacher_row *out)

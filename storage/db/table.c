@@ -154,14 +154,31 @@ static bool read_true(struct db *db, const struct table *table, const struct db_
 struct finding {
     struct db *db;
     const struct table *table;
+    const char *id; /* in the first column; NULL: the statement says which row it is */
     void *out;
     bool found;
 };
+
+/* Reads ROW, which is another one than was looked for, like that one, and forgets it. */
+static void read_another(const struct finding *finding, const struct db_row *row)
+{
+    unsigned char digest[DIGEST_SIZE];
+    if (finding->table->digest)
+        digest_of_values(finding->db, finding->table, row->values, digest);
+    if (table_read(finding->table, row, true, finding->out))
+        table_done(finding->table, finding->out);
+    memset(finding->out, 0, finding->table->row_size);
+}
 
 static enum db_status see_found(void *context, const struct db_row *row)
 {
     struct finding *finding = context;
     struct db_fault *fault = &finding->db->fault;
+    if (finding->id &&
+        (row->values[0].type != DB_TEXT || strcmp(row->values[0].data, finding->id) != 0)) {
+        read_another(finding, row);
+        return DB_OK;
+    }
     if (finding->found) {
         table_done(finding->table, finding->out);
         snprintf(fault->text, sizeof fault->text,
@@ -177,8 +194,23 @@ static enum db_status see_found(void *context, const struct db_row *row)
 enum db_status table_find(struct db *db, const struct table *table, const char *tail,
                           const struct db_value *values, unsigned count, void *out)
 {
-    struct finding finding = {db, table, out, false};
+    struct finding finding = {db, table, NULL, out, false};
     enum db_status status = table_rows(db, table, tail, values, count, see_found, &finding);
+    return status == DB_OK && !finding.found ? DB_NONE : status;
+}
+
+enum db_status table_find_id(struct db *db, const struct table *table, const char *id, void *out)
+{
+    static const char by_id[] = "the id, or the least one";
+    struct finding finding = {db, table, id, out, false};
+    struct db_sql *known = db_sql_of(db, table, by_id);
+    if (!known->text) {
+        struct buffer sql = {.lid = SQL_MOST};
+        write_select(&sql, table, "WHERE id = (SELECT coalesce((SELECT id FROM ");
+        buffer_add_format(&sql, "%s WHERE id = $1), min(id)) FROM %s)", table->name, table->name);
+        known->text = memory_must(buffer_take(&sql, &known->size));
+    }
+    enum db_status status = db_run(db, known->text, DB_VALUES(db_text(id)), see_found, &finding);
     return status == DB_OK && !finding.found ? DB_NONE : status;
 }
 

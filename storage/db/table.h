@@ -89,6 +89,11 @@ enum db_status table_rows(struct db *db, const struct table *table, const char *
 enum db_status table_find(struct db *db, const struct table *table, const char *tail,
                           const struct db_value *values, unsigned count, void *out);
 
+/* The row whose first column is id = ID, as table_find. A missing one takes as long as one that is
+ * there, because another row is read in its place: who may not see a row cannot tell by the time
+ * that it exists. */
+enum db_status table_find_id(struct db *db, const struct table *table, const char *id, void *out);
+
 typedef bool table_row_fn(void *context, const void *row);
 
 /* Shows the rows as structs, until EACH gives false. */

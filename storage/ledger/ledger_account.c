@@ -47,10 +47,9 @@ const char *ledger_kind_name(enum ledger_kind kind)
 
 enum db_status ledger_find(struct db *db, const char *id, struct ledger_account *out)
 {
-    struct db_value values[] = {db_text(id)};
     if (ledger_batch_find(db, id, out))
         return DB_OK;
-    enum db_status status = table_find(db, &ledger_accounts_table, "WHERE id = $1", values, 1, out);
+    enum db_status status = table_find_id(db, &ledger_accounts_table, id, out);
     if (status == DB_OK)
         ledger_batch_keep(db, out);
     return status;

@@ -364,6 +364,20 @@ static bool count_name(void *context, const struct policy_name_row *row)
     return true;
 }
 
+/* A missing row is read like another one. It may be damaged, which is nobody's matter here. */
+Test(digest, a_missing_row_tells_nothing_of_another, .init = open_full, .fini = close_full)
+{
+    struct policy_row row = {.id = "old", .owner = "old"};
+    static const struct policy_row nothing;
+    cr_expect_eq(policies_find(f.db, "pol_0", &row), DB_NONE);
+    cr_expect_eq(memcmp(&row, &nothing, sizeof row), 0);
+    cr_assert_eq(fixture_sql(f.db, "UPDATE policies SET state_dim = 99"), DB_OK);
+    cr_expect_eq(policies_find(f.db, "pol_0", &row), DB_NONE);
+    cr_expect_eq(policies_find(f.db, "pol_z", &row), DB_NONE);
+    cr_expect_str_eq(db_damage(f.db), "");
+    cr_expect_eq(policies_find(f.db, "pol_a", &row), DB_FAILED);
+}
+
 /* A name has one digest for each of its revisions. */
 Test(digest, names_of_a_version_without_digests_get_them, .init = open_full, .fini = close_full)
 {
