@@ -88,6 +88,7 @@ static bool round_units(double value, double scale, int scale_digits, bool up, i
     int exponent;
     if (!(value >= 0) || value * scale > (double)LEDGER_UNITS_MAX)
         return false;
+    value = fabs(value); /* -0 is 0 */
     if (as_decimal(value, &digits, &exponent))
         return round_decimal(digits, exponent + scale_digits, up, out);
     return round_binary(value, scale, up, out);

@@ -88,7 +88,7 @@ static double plan_infinite_mass(const struct composition *composition)
         if (composition->part[i].mechanism.kind == MECHANISM_EPSILON_DELTA)
             log_finite += (double)composition->part[i].times *
                           log1p(-composition->part[i].mechanism.pair.delta);
-    return -expm1(log_finite) * (1.0 + 1e-12);
+    return (0.0 - expm1(log_finite)) * (1.0 + 1e-12);
 }
 
 bool accountant_renyi_price(const struct composition *composition, double order,

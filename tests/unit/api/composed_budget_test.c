@@ -138,6 +138,20 @@ Test(composed_budget, a_job_pays_the_divergence_of_its_event)
     cr_expect_float_eq(response_number(domain_budget(f, dataset), "/spent/epsilon"), spent, 1e-9);
 }
 
+/* In float no delta is lost to rounding: the price has a divergence and no delta at all. */
+Test(composed_budget, a_job_without_a_delta_of_its_own_spends_none)
+{
+    const char *dataset = dataset_with("\"epsilon\":5,\"delta\":1e-5" RENYI);
+    struct response *job = domain_run(
+        f, domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":1,"
+                       "\"delta\":1e-6,\"force\":true},\"parameters\":{\"hidden\":[4],"
+                       "\"batch_size\":2,\"steps\":20,\"arithmetic\":\"float\"}}",
+                       dataset));
+    cr_expect_str_eq(response_text(job, "/state"), "succeeded");
+    struct ledger_account after = account_of(dataset);
+    cr_expect(after.spent_units > 0 && after.spent_delta == 0);
+}
+
 Test(composed_budget, a_cancelled_job_pays_for_its_steps)
 {
     const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5" RENYI);

@@ -20,6 +20,7 @@ static void check(double value, int64_t up, int64_t down)
 Test(amounts, decimal_fractions_are_what_they_say)
 {
     check(0, 0, 0);
+    check(-0.0, 0, 0);
     check(0.1, 100000000, 100000000);
     check(0.3, 300000000, 300000000);
     check(0.1 + 0.2, 300000001, 300000000); /* one ulp above 0.3: more than that price */
