@@ -55,7 +55,7 @@ ifeq ($(MARCH),x86-64-v3)
 OLDER_BLAS := PRESCOTT CORE2 PENRYN DUNNINGTON NEHALEM ATOM NANO SANDYBRIDGE OPTERON OPTERON_SSE3 BARCELONA BOBCAT BULLDOZER PILEDRIVER STEAMROLLER
 # Without AVX2 the loader says "CPU ISA level is lower than required" and starts nothing.
 LDHARDEN += -Wl,-z,x86-64-v3
-BLAS  += $(foreach set,$(OLDER_BLAS),-Wl$(comma)--wrap=gotoblas_$(set)$(comma)--defsym=__wrap_gotoblas_$(set)=gotoblas_HASWELL)
+BLAS  += $(foreach set,$(OLDER_BLAS),-Wl$(comma)--wrap=gotoblas_$(set)) algos/nn/avx2.ld
 endif
 LDLIBS   := -lmicrohttpd -lgnutls -ljansson -lsqlite3 -lpq -lsodium -lcrypto -l:libminizip.a -lz -lzstd -lcurl -lbox2d $(BLAS) -lstdc++ -lm
 TEST_LIBS := -lcriterion -lcurl
