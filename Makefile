@@ -70,7 +70,7 @@ ROOM_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r
 
 .DEFAULT_GOAL := all
 .SECONDARY:
-.PHONY: all help debug asan tsan demo bench format lint install-program install uninstall deb test-deb clean
+.PHONY: all help debug asan tsan demo bench format lint install-program install uninstall deb test-deb test-watch clean
 
 # All cores, unless make was told otherwise.
 ALL_CORES = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -108,6 +108,7 @@ help:
 	@echo 'make simulate SEED=1 STEPS=1000000   the whole service in one thread from a seed; make simulate-mutants: mistakes it has to find'
 	@echo 'make format lint   clang-format in place; clang-tidy and cppcheck'
 	@echo 'make install uninstall PREFIX=$(PREFIX)'
+	@echo 'make test-watch   metrics, alert rules and dashboard, by promtool'
 	@echo 'make deb test-deb   Debian packages in build/deb; the package installed in a scratch root, started and removed'
 
 debug asan tsan:
@@ -224,6 +225,12 @@ deb:
 
 test-deb: deb
 	scripts/test-deb $(BUILD)
+
+# The metrics, the alert rules and the dashboard, by promtool.
+test-watch:
+	@scripts/install-deps build watch
+	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet
+	scripts/test-watch $(BUILD)/tacet
 
 clean:
 	rm -rf $(BUILD)

@@ -32,6 +32,10 @@ void api_close(struct app *app);
  * both was not done. */
 bool api_prune(struct app *app, struct db *db, bool *out_more);
 
+/* The service's metrics as Prometheus's text: those of settings.metrics, then jobs and budgets of
+ * all tenants together, read through DB. The caller frees it. NULL: no memory. */
+char *api_metrics_text(struct app *app, struct db *db, size_t *out_size);
+
 /* ---- one request */
 
 /* What the server must know before it reads a body: where to run and how much may come. */

@@ -8,6 +8,7 @@
 #include "api/call/admitted.h"
 #include "api/call/app.h"
 #include "api/call/call_serve.h"
+#include "api/call/health.h"
 #include "api/call/pass.h"
 #include "api/call/reply.h"
 #include "api/match.h"
@@ -166,6 +167,11 @@ cleanup:
     memcpy(out_id, call.caller.id, API_ID_SIZE);
     call_end(&call);
     return admission;
+}
+
+char *api_metrics_text(struct app *app, struct db *db, size_t *out_size)
+{
+    return health_metrics_text(app, db, out_size);
 }
 
 struct admitted *api_admitted_new(void)

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "server/database.h"
+#include "server/os/clock.h"
 #include "server/os/log.h"
 #include "storage/db/db.h"
 
@@ -32,6 +33,15 @@ static void batch_answer_problem(struct exchange *exchange, const char *slug, co
 {
     batch_forget_reply(exchange);
     api_problem_reply(slug, detail, exchange->request.request_id, &exchange->reply);
+}
+
+/* A commit after the deletion of a dataset takes longer the more there was. */
+static bool batch_is_timed(const struct exchange *list)
+{
+    for (; list; list = list->next)
+        if (!list->route.timed)
+            return false;
+    return true;
 }
 
 static bool batch_writes(const struct exchange *list)
@@ -53,8 +63,11 @@ static enum db_status batch_serve_once(const struct batch_place *place, struct e
             batch_forget_reply(x);
         api_serve(place->app, place->db, &x->request, &x->reply);
     }
+    int64_t begun_us = clock_now_us();
     status = db_commit_batch(place->db);
     database_heed(place->db);
+    if (status == DB_OK && batch_writes(list) && batch_is_timed(list))
+        metrics_commit(place->metrics, (uint64_t)(clock_now_us() - begun_us));
     if (status != DB_OK)
         db_rollback_batch(place->db);
     return status;

@@ -25,6 +25,10 @@ static const struct flag SETTINGS[] = {
      "address to serve on; port 0 takes a free one, [::1]:8080 for IPv6", ENV},
     {"port-file", AS_ANY_TEXT(port_file), "", "FILE", "file that receives the port when it is open",
      ENV},
+    {"metrics-listen", AS_ANY_TEXT(metrics_listen), "", "HOST:PORT",
+     "address that gives /metrics to everybody who can reach it, over plain HTTP and without a "
+     "token",
+     ENV},
     {"database", AS_SECRET(database), NULL, "URL",
      "postgresql://USER@HOST/NAME, or sqlite (the default): a file in data. A password may be in "
      "PGPASSWORD or PGPASSFILE",

@@ -11,6 +11,7 @@ struct config {
     const char *data;
     const char *listen;
     const char *port_file;
+    const char *metrics_listen;      /* "": /metrics of the service alone */
     char database[FLAG_SECRET_SIZE]; /* "" or "sqlite": a file in DATA */
     const char *tls_cert;
     const char *tls_key;

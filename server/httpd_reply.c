@@ -108,6 +108,8 @@ static void note_reply(struct httpd *httpd, const struct exchange *exchange)
     if (exchange->route.timed)
         shown = us > 0 ? (uint64_t)us : 0;
     metrics_request(settings->metrics, exchange->route.pattern, status, shown);
+    if (exchange->reply.problem)
+        metrics_problem(settings->metrics, exchange->reply.problem);
     if (status == 202 && settings->accepted)
         settings->accepted(settings->accepted_context);
     request_log_reply(&httpd->log, exchange, now_us);

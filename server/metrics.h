@@ -27,6 +27,11 @@ enum metrics_value { /* a new one is a name here and a row in metrics.c */
 /* All counters at 0. */
 struct metrics *metrics_new(void);
 
+/* From now on the text also tells the version, when the process began, its memory, and how full the
+ * disk of DIRECTORY (borrowed) is. Sizes are coarse, so that they do not tell how much was
+ * uploaded. To be called once, before the process confines itself. */
+void metrics_about(struct metrics *metrics, const char *version, const char *directory);
+
 /* NULL is fine. */
 void metrics_free(struct metrics *metrics);
 
@@ -42,6 +47,12 @@ int64_t metrics_get(const struct metrics *metrics, enum metrics_value value);
  * matched. With METRICS_UNTIMED for MICROSECONDS it is counted, but in no duration. */
 void metrics_request(struct metrics *metrics, const char *pattern, int status,
                      uint64_t microseconds);
+
+/* Counts an answer that tells the problem SLUG, static text. */
+void metrics_problem(struct metrics *metrics, const char *slug);
+
+/* Counts a commit of a batch. One thread. */
+void metrics_commit(struct metrics *metrics, uint64_t microseconds);
 
 /* Writes the text and returns its length; lines that do not fit are left out. The signature is that
  * of api_settings.metrics, with METRICS as the context. */

@@ -20,6 +20,7 @@
 #include "server/httpd.h"
 #include "server/issuer.h"
 #include "server/metrics.h"
+#include "server/metrics_door.h"
 #include "server/os/clock.h"
 #include "server/os/confine.h"
 #include "server/os/data_dir.h"
@@ -51,6 +52,8 @@ struct server {
     struct helpers *helpers;
     struct runner *runner;
     struct pruner *pruner; /* NULL: answers are kept for ever */
+    struct listen_socket watched;
+    struct metrics_door *door_of_metrics; /* NULL: none of its own */
     struct httpd *httpd;
     struct db *door; /* the socket thread's connection */
     int64_t answers_from_ms;
@@ -145,6 +148,26 @@ static bool read_tls(struct server *server, struct server_trouble trouble)
         return server->tls_key;
     server->tls_client_ca = read_pem(config->tls_client_ca, trouble);
     return server->tls_client_ca;
+}
+
+static void warn_of_plain_http(const struct server *server)
+{
+    if (!server->tls_cert && !server->listening.local)
+        log_event(LOG_LEVEL_WARN, "plain-http",
+                  "note=\"tokens and data travel unencrypted to %s:%u: give --tls-cert and "
+                  "--tls-key, or listen on 127.0.0.1 behind a proxy with TLS\"",
+                  server->listening.host, server->listening.port);
+}
+
+static bool open_sockets(struct server *server, struct server_trouble trouble)
+{
+    const struct config *config = server->config;
+    if (!listen_open("listen", config->listen, &server->listening, trouble.text, trouble.size))
+        return false;
+    warn_of_plain_http(server);
+    return config->metrics_listen[0] == '\0' ||
+           listen_open("metrics-listen", config->metrics_listen, &server->watched, trouble.text,
+                       trouble.size);
 }
 
 static bool open_database(struct server *server, struct server_trouble trouble)
@@ -276,8 +299,16 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
             return false;
         server->pruner = pruner_start(app, single[0]);
     }
-    bool started = server->events && server->pool && server->plans && server->uploads &&
-                   server->runner && (server->pruner || !prunes);
+    if (server->watched.handle >= 0) {
+        if (!connect_many(server, single, 1, trouble))
+            return false;
+        server->door_of_metrics = metrics_door_start(app, single[0], server->watched.handle);
+        log_event(LOG_LEVEL_INFO, "metrics", "url=http://%s:%u/metrics", server->watched.host,
+                  server->watched.port);
+    }
+    bool started = (server->door_of_metrics || server->watched.handle < 0) && server->events &&
+                   server->pool && server->plans && server->uploads && server->runner &&
+                   (server->pruner || !prunes);
     if (!started)
         snprintf(trouble.text, trouble.size, "no more threads can be started");
     return started;
@@ -335,8 +366,9 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     struct server *server = memory_new(1, sizeof *server);
     server->config = config;
     server->worlds = worlds;
-    server->locks[0] = server->locks[1] = server->listening.handle = -1;
+    server->locks[0] = server->locks[1] = server->listening.handle = server->watched.handle = -1;
     server->metrics = metrics_new();
+    metrics_about(server->metrics, TACET_VERSION, config->data);
     atomic_init(&server->draining, false);
     raise_descriptor_limit();
     helpers_answer_soon();
@@ -344,8 +376,7 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     confine_from_start(config->confine);
     server->issuer = issuer_open(config, error, error_size);
     /* Steps that may fail and leave no trace come before the directory is made. */
-    if (error[0] != '\0' || !read_tls(server, trouble) ||
-        !listen_open(config->listen, &server->listening, error, error_size) ||
+    if (error[0] != '\0' || !read_tls(server, trouble) || !open_sockets(server, trouble) ||
         !data_dir_make(config->data, error, error_size) ||
         !data_dir_lock(config->data, server->locks, error, error_size) ||
         !open_database(server, trouble) || !open_app(server, trouble) ||
@@ -392,6 +423,7 @@ void server_stop(struct server *server)
     pool_stop(server->uploads);
     committer_stop(server->committer);
     pruner_stop(server->pruner);
+    metrics_door_stop(server->door_of_metrics);
     events_stop(server->events);
     runner_stop(server->runner);
     helpers_stop(server->helpers);
@@ -406,6 +438,8 @@ void server_stop(struct server *server)
     sodium_free(server->tls_client_ca);
     if (server->listening.handle >= 0)
         close(server->listening.handle);
+    if (server->watched.handle >= 0)
+        close(server->watched.handle);
     for (unsigned i = 0; i < 2; i++)
         if (server->locks[i] >= 0)
             close(server->locks[i]);

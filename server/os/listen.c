@@ -51,7 +51,7 @@ static int bind_first(const struct addrinfo *list)
     return -1;
 }
 
-static unsigned port_of(int handle)
+static void look_at_name(int handle, struct listen_socket *out)
 {
     union {
         struct sockaddr any;
@@ -61,17 +61,21 @@ static unsigned port_of(int handle)
     socklen_t size = sizeof name;
     memset(&name, 0, sizeof name);
     if (getsockname(handle, &name.any, &size) != 0)
-        return 0;
-    return ntohs(name.any.sa_family == AF_INET6 ? name.six.sin6_port : name.four.sin_port);
+        return;
+    bool six = name.any.sa_family == AF_INET6;
+    out->port = ntohs(six ? name.six.sin6_port : name.four.sin_port);
+    out->local = six ? IN6_IS_ADDR_LOOPBACK(&name.six.sin6_addr)
+                     : ntohl(name.four.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-bool listen_open(const char *address, struct listen_socket *out, char *error, size_t error_size)
+bool listen_open(const char *flag, const char *address, struct listen_socket *out, char *error,
+                 size_t error_size)
 {
     struct listen_socket opened = {.handle = -1};
     char bare[sizeof opened.host];
     const char *port = NULL;
     if (!split_address(address, opened.host, bare, sizeof bare, &port)) {
-        snprintf(error, error_size, "--listen: \"%s\" is not HOST:PORT", address);
+        snprintf(error, error_size, "--%s: \"%s\" is not HOST:PORT", flag, address);
         return false;
     }
     struct addrinfo hints = {
@@ -79,7 +83,7 @@ bool listen_open(const char *address, struct listen_socket *out, char *error, si
     struct addrinfo *list = NULL;
     int status = getaddrinfo(bare, port, &hints, &list);
     if (status != 0) {
-        snprintf(error, error_size, "--listen: %s: %s", address, gai_strerror(status));
+        snprintf(error, error_size, "--%s: %s: %s", flag, address, gai_strerror(status));
         return false;
     }
     opened.handle = bind_first(list);
@@ -88,7 +92,7 @@ bool listen_open(const char *address, struct listen_socket *out, char *error, si
         snprintf(error, error_size, "cannot listen on %s: %s", address, strerror(errno));
         return false;
     }
-    opened.port = port_of(opened.handle);
+    look_at_name(opened.handle, &opened);
     *out = opened;
     return true;
 }

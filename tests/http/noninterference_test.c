@@ -85,7 +85,8 @@ static char *lines_of(char *text, bool (*write)(FILE *out, const char *line))
 static bool write_log(FILE *out, const char *line)
 {
     static const char *const names[] = {
-        "time=", "us=", "ms=", "url=", "note=\"/tmp", "step=", "request_id=", NULL};
+        "time=",       "us=",     "ms=",       "url=",         "note=\"/tmp", "step=",
+        "request_id=", "client=", "resource=", "traceparent=", NULL};
     write_form(out, line, names);
     return !strstr(line, "route=/v1/jobs/{id} ");
 }

@@ -213,7 +213,9 @@ Test(serve_forms, health_and_metrics)
     cr_expect_str_eq(response_text(r, "/version"), "test");
     r = fixture_get(f, "admin", "/metrics");
     expect_status(r, 200);
-    cr_expect_str_eq(r->body, "tacet_a 1\ntacet_b 2\n");
+    cr_expect_eq(strncmp(r->body, "tacet_a 1\ntacet_b 2\n", 20), 0);
+    cr_expect_not_null(strstr(r->body, "\ntacet_jobs{state=\"queued\"} 0\n"));
+    cr_expect_not_null(strstr(r->body, "\ntacet_epsilon_left{kind=\"dataset\"} 0\n"));
     expect_problem(fixture_get(f, NULL, "/metrics"), "unauthorized");
     expect_problem(fixture_get(f, "student", "/metrics"), "forbidden");
     expect_problem(fixture_get(f, "steward", "/metrics"), "forbidden");

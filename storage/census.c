@@ -1,0 +1,58 @@
+/* Three statements over whole tables, in one view of the database. */
+#include "storage/census.h"
+
+#include <string.h>
+
+static enum db_status take_jobs(void *context, const struct db_row *row)
+{
+    struct census *census = context;
+    enum job_state state;
+    if (job_state_named(db_row_text(row, 0), &state))
+        census->jobs[state] = db_row_integer(row, 1);
+    return DB_OK;
+}
+
+static enum db_status take_accounts(void *context, const struct db_row *row)
+{
+    struct census *census = context;
+    for (int kind = 0; kind < CENSUS_KINDS; kind++)
+        if (strcmp(ledger_kind_name((enum ledger_kind)kind), db_row_text(row, 0)) == 0)
+            census->accounts[kind] = (struct census_accounts){.count = db_row_integer(row, 1),
+                                                              .low = db_row_integer(row, 2),
+                                                              .limit = db_row_real(row, 3),
+                                                              .spent = db_row_real(row, 4),
+                                                              .held = db_row_real(row, 5)};
+    return DB_OK;
+}
+
+static enum db_status take_requests(void *context, const struct db_row *row)
+{
+    struct census *census = context;
+    census->requests = db_row_integer(row, 0);
+    return DB_OK;
+}
+
+static enum db_status census_work(struct db *db, void *context)
+{
+    static const char jobs[] = "SELECT state, CAST(count(*) AS BIGINT) FROM jobs GROUP BY state";
+    static const char accounts[] =
+        "SELECT kind, CAST(count(*) AS BIGINT), CAST(sum(CASE WHEN limit_units - spent_units "
+        "- held_units < limit_units / 10 THEN 1 ELSE 0 END) AS BIGINT), sum(epsilon), "
+        "sum(CASE WHEN limit_units > 0 THEN epsilon * spent_units / limit_units ELSE 0.0 END), "
+        "sum(CASE WHEN limit_units > 0 THEN epsilon * held_units / limit_units ELSE 0.0 END) "
+        "FROM ledger_accounts GROUP BY kind";
+    static const char requests[] =
+        "SELECT CAST(count(*) AS BIGINT) FROM budget_requests WHERE state = 'open'";
+    *(struct census *)context = (struct census){.requests = 0};
+    enum db_status status = db_run(db, jobs, NULL, 0, take_jobs, context);
+    if (status == DB_OK)
+        status = db_run(db, accounts, NULL, 0, take_accounts, context);
+    if (status == DB_OK)
+        status = db_run(db, requests, NULL, 0, take_requests, context);
+    return status;
+}
+
+enum db_status census_take(struct db *db, struct census *out)
+{
+    return db_view(db, census_work, out);
+}

@@ -1,0 +1,38 @@
+/* Counts and sums of all tenants. */
+#include <criterion/criterion.h>
+
+#include "storage/census.h"
+#include "tests/unit/storage/fixture.h"
+
+Test(census, adds_up_what_the_ledger_says)
+{
+    struct fixture fixture;
+    struct census census;
+    fixture_open(&fixture, &db_driver_sqlite);
+    cr_assert_eq(census_take(fixture.db, &census), DB_OK);
+    cr_expect_eq(census.accounts[LEDGER_DATASET].count, 0);
+    cr_expect_eq(census.jobs[JOB_QUEUED], 0);
+    cr_expect_eq(census.requests, 0);
+
+    /* Of 1000 units: one account has 901 spent, one 700 spent and 201 held, one exactly a tenth
+     * left. */
+    struct ledger_account a = fixture_account(fixture.db, LEDGER_DATASET, "ds_a", NULL, 1000, 0);
+    struct ledger_account b = fixture_account(fixture.db, LEDGER_DATASET, "ds_b", NULL, 1000, 0);
+    struct ledger_account c = fixture_account(fixture.db, LEDGER_DATASET, "ds_c", NULL, 1000, 0);
+    struct ledger_account d = fixture_account(fixture.db, LEDGER_TEACHER, "tch_a", NULL, 1000, 0);
+    cr_assert_eq(fixture_debit(fixture.db, a.id, 901, 0, NULL), DB_OK);
+    cr_assert_eq(fixture_debit(fixture.db, b.id, 700, 0, NULL), DB_OK);
+    cr_assert_eq(fixture_hold(fixture.db, "job_x", b.id, 201, NULL), DB_OK);
+    cr_assert_eq(fixture_debit(fixture.db, c.id, 900, 0, NULL), DB_OK);
+    cr_assert_eq(census_take(fixture.db, &census), DB_OK);
+    const struct census_accounts *sets = &census.accounts[LEDGER_DATASET];
+    cr_expect_eq(sets->count, 3);
+    cr_expect_eq(sets->low, 2);
+    cr_expect_float_eq(sets->limit, a.epsilon + b.epsilon + c.epsilon, 1e-12);
+    cr_expect_float_eq(sets->spent, a.epsilon * 0.901 + b.epsilon * 0.7 + c.epsilon * 0.9, 1e-12);
+    cr_expect_float_eq(sets->held, b.epsilon * 0.201, 1e-12);
+    cr_expect_eq(census.accounts[LEDGER_TEACHER].count, 1);
+    cr_expect_eq(census.accounts[LEDGER_TEACHER].low, 0);
+    cr_expect_float_eq(census.accounts[LEDGER_TEACHER].limit, d.epsilon, 1e-12);
+    fixture_close(&fixture);
+}
