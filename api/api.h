@@ -26,6 +26,10 @@ struct app *api_open(const struct api_settings *settings);
 /* Frees APP; its secret key is wiped. NULL is fine. */
 void api_close(struct app *app);
 
+/* Checks that the keys of the settings are those of DB, and encrypts what earlier versions stored
+ * in clear. Before the first request. False: ERROR holds a sentence. */
+bool api_private_begin(struct app *app, struct db *db, char *error, size_t error_size);
+
 /* Removes some of the answers, and folds some of the ledger's debits, that are older than settings
  * say; does nothing with what is kept for ever. *out_more: there is more to do at once. DB is a
  * connection outside of any transaction; one thread at a time. False: db_last_error says why one of

@@ -33,6 +33,12 @@ static const struct flag SETTINGS[] = {
      "postgresql://USER@HOST/NAME, or sqlite (the default): a file in data. A password may be in "
      "PGPASSWORD or PGPASSFILE",
      ENV},
+    {"key", AS_SECRET(key), NULL, "KEY",
+     "64 hexadecimal digits: the key that private data are encrypted under; better in TACET_KEY",
+     ENV},
+    {"key-file", AS_ANY_TEXT(key_file), "", "FILE", "file with that key; mode 0600", ENV},
+    {"key-command", AS_ANY_TEXT(key_command), "", "COMMAND",
+     "command of the shell that prints that key, run once at the start", ENV},
     {"tls-cert", AS_ANY_TEXT(tls_cert), "", "FILE",
      "PEM file of the certificate chain; needs tls-key", ENV},
     {"tls-key", AS_ANY_TEXT(tls_key), "", "FILE", "PEM file of the private key; needs tls-cert",
@@ -175,7 +181,11 @@ bool config_read(struct config *config, int argc, char **argv, struct flags_foun
         return true;
     bool issuer = config->oidc_issuer[0] != '\0', audience = config->oidc_audience[0] != '\0';
     const char *wrong = NULL;
-    if ((config->tls_cert[0] != '\0') != (config->tls_key[0] != '\0'))
+    unsigned keys =
+        (config->key[0] != '\0') + (config->key_file[0] != '\0') + (config->key_command[0] != '\0');
+    if (keys > 1)
+        wrong = "give one of --key, --key-file and --key-command";
+    else if ((config->tls_cert[0] != '\0') != (config->tls_key[0] != '\0'))
         wrong = "--tls-cert and --tls-key go together";
     else if (config->tls_client_ca[0] != '\0' && config->tls_cert[0] == '\0')
         wrong = "--tls-client-ca needs --tls-cert";

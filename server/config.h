@@ -13,6 +13,9 @@ struct config {
     const char *port_file;
     const char *metrics_listen;      /* "": /metrics of the service alone */
     char database[FLAG_SECRET_SIZE]; /* "" or "sqlite": a file in DATA */
+    char key[FLAG_SECRET_SIZE]; /* "", as the next two: where the master key is given (keys.h) */
+    const char *key_file;
+    const char *key_command;
     const char *tls_cert;
     const char *tls_key;
     const char *tls_client_ca;

@@ -19,6 +19,7 @@
 #include "server/helpers.h"
 #include "server/httpd.h"
 #include "server/issuer.h"
+#include "server/keys.h"
 #include "server/metrics.h"
 #include "server/metrics_door.h"
 #include "server/os/clock.h"
@@ -30,6 +31,7 @@
 #include "server/pruner.h"
 #include "server/runner.h"
 #include "storage/db/db.h"
+#include "storage/keys/keyring.h"
 
 #define SPARE_BYTES   ((unsigned long long)16 * 1024 * 1024)
 #define PEM_BYTES_MAX ((size_t)1024 * 1024)
@@ -45,6 +47,7 @@ struct server {
     struct database *database;
     struct metrics *metrics;
     struct issuer *issuer; /* NULL: own tokens alone */
+    struct keyring *keys;
     struct app *app;
     struct committer *committer;
     struct pool *pool, *plans, *uploads;
@@ -191,6 +194,14 @@ static bool open_database(struct server *server, struct server_trouble trouble)
 static bool open_app(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
+    const struct keys_source source = {
+        .text = config->key, .file = config->key_file, .command = config->key_command};
+    struct db *db = database_connect(server->database, trouble.text, trouble.size);
+    if (!db)
+        return false;
+    server->keys = keys_open(config->data, &source, db, trouble.text, trouble.size);
+    if (!server->keys)
+        return false;
     struct api_settings settings = {
         .now_ms = clock_now_ms,
         .max_body_bytes = config->max_body_bytes,
@@ -204,6 +215,7 @@ static bool open_app(struct server *server, struct server_trouble trouble)
         .answers_from_ms = server->answers_from_ms,
         .cors_origins = config->cors_origins,
         .version = TACET_VERSION,
+        .keys = server->keys,
         .worlds = server->worlds,
         .identity = issuer_identity(server->issuer),
         .metrics = metrics_write,
@@ -217,7 +229,7 @@ static bool open_app(struct server *server, struct server_trouble trouble)
     sodium_memzero(settings.signing_seed, sizeof settings.signing_seed);
     if (!server->app)
         snprintf(trouble.text, trouble.size, "the system gives no randomness");
-    return server->app != NULL;
+    return server->app && api_private_begin(server->app, db, trouble.text, trouble.size);
 }
 
 /* The port is open: who reads of it may connect, and waits until the service accepts. */
@@ -430,6 +442,7 @@ void server_stop(struct server *server)
     httpd_free(server->httpd);
     if (server->app)
         api_close(server->app);
+    keyring_close(server->keys);
     issuer_close(server->issuer);
     database_close(server->database);
     metrics_free(server->metrics);

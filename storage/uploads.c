@@ -122,6 +122,8 @@ static enum db_status map_experts(struct db *db, struct commit_work *work,
             work->out->expert = i;
             return DB_NONE;
         }
+        if (summary->numbers)
+            summary->numbers[i] = number;
         for (unsigned byte = 0; byte < 4; byte++)
             work->map[4 * (size_t)i + byte] = (unsigned char)(number >> (8 * byte));
     }
@@ -178,6 +180,7 @@ static enum db_status commit_upload(struct db *db, void *context)
         (status = datasets_find(db, staged.dataset, &after)) != DB_OK)
         return status;
     work->out->new_experts = after.experts - before.experts;
+    work->out->first_new = before.experts;
     return DB_OK;
 }
 
@@ -195,6 +198,12 @@ enum db_status uploads_commit(struct db *db, const char *upload,
     return db_owed(status);
 }
 
+enum db_status uploads_set_keys(struct db *db, const char *upload, const void *keys, size_t size)
+{
+    return db_change(db, "UPDATE uploads SET keys = $2 WHERE id = $1",
+                     DB_VALUES(db_text(upload), db_bytes(keys, size)));
+}
+
 /* ---- reading */
 
 struct place {
@@ -203,6 +212,8 @@ struct place {
     uint32_t chunks;
     char *experts; /* the map: 32 bits for each expert of the upload, little endian */
     size_t experts_size;
+    char *keys;
+    size_t keys_size;
 };
 
 static const struct column place_columns[] = {
@@ -210,6 +221,7 @@ static const struct column place_columns[] = {
     COLUMN(place, place, INTEGER),
     COLUMN(place, chunks, COUNT),
     COLUMN_BYTES_OF(place, experts, experts_size),
+    COLUMN_BYTES_OF(place, keys, keys_size),
 };
 
 static const struct table places_table = TABLE("uploads", place, place_columns, 0);
@@ -254,8 +266,15 @@ static enum db_status read_chunks(struct db *db, struct chunk_reader *reader)
                                            DB_VALUES(db_text(place->id), db_integer(i)), &chunk);
         if (status != DB_OK)
             return status;
-        reader->stopped = !reader->each(reader->context, chunk.bytes, chunk.size, experts,
-                                        (uint32_t)(place->experts_size / 4));
+        const struct upload_chunk shown = {.upload = place->id,
+                                           .sequence = i,
+                                           .bytes = chunk.bytes,
+                                           .size = chunk.size,
+                                           .experts = experts,
+                                           .expert_count = (uint32_t)(place->experts_size / 4),
+                                           .keys = place->keys,
+                                           .keys_size = place->keys_size};
+        reader->stopped = !reader->each(reader->context, &shown);
         free(chunk.bytes);
     }
     return DB_OK;
@@ -283,5 +302,18 @@ enum db_status uploads_read(struct db *db, const char *dataset, upload_chunk_fn 
         last = place.place;
         table_done(&places_table, &place);
     }
+    return status;
+}
+
+enum db_status uploads_read_one(struct db *db, const char *upload, upload_chunk_fn *each,
+                                void *context)
+{
+    struct place place = {.place = 0};
+    struct chunk_reader reader = {.each = each, .context = context, .place = &place};
+    enum db_status status = table_find(db, &places_table, "WHERE id = $1 AND place > 0",
+                                       DB_VALUES(db_text(upload)), &place);
+    if (status == DB_OK)
+        status = read_chunks(db, &reader);
+    table_done(&places_table, &place);
     return status;
 }

@@ -32,12 +32,15 @@ struct upload_summary {
     const char *const *experts;
     uint32_t expert_count;
     int64_t max_experts; /* of one client in the dataset */
+    uint32_t *numbers; /* EXPERT_COUNT of them: the commit sets the experts' numbers in the dataset.
+                        * NULL: nobody asks */
 };
 
 struct upload_outcome {
     enum dataset_verdict verdict;
     uint32_t expert;     /* EXPERTS_LIMIT: which of the names */
     int64_t new_experts; /* OK: how many experts were not yet in the dataset */
+    int64_t first_new;   /* OK: the lowest number of a new expert */
 };
 
 /* Makes the upload part of its dataset in one transaction: checks that it is still open and that
@@ -45,6 +48,10 @@ struct upload_outcome {
  * changed and the upload is still staged: abort it. */
 enum db_status uploads_commit(struct db *db, const char *upload,
                               const struct upload_summary *summary, struct upload_outcome *out);
+
+/* Stores the KEYS of an upload, opaque bytes that go with its chunks; may be called within the
+ * transaction of its commit. DB_NONE: unknown. */
+enum db_status uploads_set_keys(struct db *db, const char *upload, const void *keys, size_t size);
 
 /* Drops a staged upload in small transactions (must not be inside one). Unknown ids are fine. */
 enum db_status uploads_abort(struct db *db, const char *upload);
@@ -57,14 +64,27 @@ enum db_status uploads_sweep(struct db *db);
  * Must not be inside a transaction. Cheap when there is nothing to do. */
 enum db_status uploads_purge(struct db *db, bool *out_more);
 
-typedef bool upload_chunk_fn(void *context, const void *bytes, size_t size, const uint32_t *experts,
-                             uint32_t expert_count);
+struct upload_chunk {
+    const char *upload;
+    uint32_t sequence;
+    const void *bytes; /* 8-byte aligned */
+    size_t size;
+    const uint32_t *experts; /* EXPERTS[i] is the dataset's number of the upload's expert i */
+    uint32_t expert_count;
+    const void *keys; /* of uploads_set_keys */
+    size_t keys_size;
+};
 
-/* Shows the chunks of a dataset's uploads in the order they were committed. BYTES are borrowed and
- * 8-byte aligned; EXPERTS[i] is the dataset's number of the upload's expert i < EXPERT_COUNT.
- * EACH may stop by false. Takes no lasting view: nothing waits for a slow reader. DB_NONE: the
+typedef bool upload_chunk_fn(void *context, const struct upload_chunk *chunk);
+
+/* Shows the chunks of a dataset's uploads in the order they were committed; all is borrowed. EACH
+ * may stop by false. Takes no lasting view: nothing waits for a slow reader. DB_NONE: the
  * dataset is unknown or was deleted, perhaps half way. */
 enum db_status uploads_read(struct db *db, const char *dataset, upload_chunk_fn *each,
                             void *context);
+
+/* The same for one upload. DB_NONE: it is not part of a dataset. */
+enum db_status uploads_read_one(struct db *db, const char *upload, upload_chunk_fn *each,
+                                void *context);
 
 #endif

@@ -1,4 +1,4 @@
-/* Nonce, then ciphertext with its tag. */
+/* Which key a secret has; storage/keys/key_box.h encrypts. */
 #include "api/call/sealed.h"
 
 #include <errno.h>
@@ -7,62 +7,77 @@
 #include <string.h>
 
 #include "api/call/app.h"
+#include "storage/keys/key_box.h"
+#include "storage/keys/keyring.h"
 
-#define KEY   crypto_aead_xchacha20poly1305_ietf_KEYBYTES
-#define NONCE crypto_aead_xchacha20poly1305_ietf_NPUBBYTES
-#define TAG   crypto_aead_xchacha20poly1305_ietf_ABYTES
-
-static void derive_key(const struct app *app, unsigned char key[KEY])
+static void derive_key(const struct app *app, unsigned char key[KEY_BOX_KEY])
 {
     static const char purpose[] = "tacet: secrets of releases, 1";
     /* The first half of an Ed25519 secret key is its seed. */
-    crypto_generichash(key, KEY, (const unsigned char *)purpose, sizeof purpose, app->secret_key,
-                       crypto_sign_SEEDBYTES);
+    crypto_generichash(key, KEY_BOX_KEY, (const unsigned char *)purpose, sizeof purpose,
+                       app->secret_key, crypto_sign_SEEDBYTES);
 }
 
-bool sealed_close(const struct app *app, const char *id, const unsigned char *secret, size_t size,
-                  unsigned char **out, size_t *out_size)
+/* Finds the key of DATASET; MAKES: makes it when there is none. */
+static bool sealed_key(const struct app *app, const char *dataset, bool makes,
+                       unsigned char key[KEY_BOX_KEY])
 {
-    unsigned char key[KEY];
-    unsigned long long length = 0;
-    unsigned char *bytes = malloc(NONCE + size + TAG);
-    if (!bytes)
+    static const uint32_t own[] = {KEYRING_DATASET};
+    struct keyring *keys = app->settings.keys;
+    if (!keys)
         return false;
-    derive_key(app, key);
-    randombytes_buf(bytes, NONCE);
-    crypto_aead_xchacha20poly1305_ietf_encrypt(bytes + NONCE, &length, secret, size,
-                                               (const unsigned char *)id, strlen(id), NULL, bytes,
-                                               key);
-    sodium_memzero(key, sizeof key);
-    *out = bytes;
-    *out_size = NONCE + (size_t)length;
-    return true;
+    if (dataset[0] == '\0') {
+        keyring_service_key(keys, key);
+        return true;
+    }
+    enum keyring_status status = keyring_find(keys, dataset, KEYRING_DATASET, key);
+    if (status == KEYRING_NONE && makes)
+        status = keyring_need(keys, dataset, own, 1, KEYRING_DATASET, key);
+    return status == KEYRING_OK;
 }
 
-unsigned char *sealed_open(const struct app *app, const char *id, const unsigned char *bytes,
-                           size_t size, size_t *out_size)
+bool sealed_close(const struct app *app, const char *dataset, const char *id,
+                  const unsigned char *secret, size_t size, unsigned char **out, size_t *out_size)
 {
-    unsigned char key[KEY];
-    unsigned long long length = 0;
-    if (size < NONCE + TAG) {
+    unsigned char key[KEY_BOX_KEY];
+    *out = malloc(size + KEY_BOX_MORE);
+    *out_size = size + KEY_BOX_MORE;
+    bool closed = *out && sealed_key(app, dataset, true, key);
+    if (closed) {
+        key_box_close(key, id, secret, size, *out);
+    } else {
+        free(*out);
+        *out = NULL;
+    }
+    sodium_memzero(key, sizeof key);
+    return closed;
+}
+
+unsigned char *sealed_open(const struct app *app, const char *dataset, const char *id,
+                           const unsigned char *bytes, size_t size, size_t *out_size)
+{
+    unsigned char key[KEY_BOX_KEY];
+    if (size < KEY_BOX_MORE) {
         errno = EBADMSG;
         return NULL;
     }
-    unsigned char *secret = sodium_malloc(size - NONCE - TAG);
+    unsigned char *secret = sodium_malloc(size - KEY_BOX_MORE);
     if (!secret) {
         errno = ENOMEM;
         return NULL;
     }
-    derive_key(app, key);
-    int opened = crypto_aead_xchacha20poly1305_ietf_decrypt(secret, &length, NULL, bytes + NONCE,
-                                                            size - NONCE, (const unsigned char *)id,
-                                                            strlen(id), bytes, key);
+    bool opened =
+        sealed_key(app, dataset, false, key) && key_box_open(key, id, bytes, size, secret);
+    if (!opened) {
+        derive_key(app, key);
+        opened = key_box_open(key, id, bytes, size, secret);
+    }
     sodium_memzero(key, sizeof key);
-    if (opened != 0) {
+    if (!opened) {
         sodium_free(secret);
         errno = EBADMSG;
         return NULL;
     }
-    *out_size = (size_t)length;
+    *out_size = size - KEY_BOX_MORE;
     return secret;
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct worlds;
+struct keyring;
 struct identity;
 
 /* The settings that the server gives the api once. Texts are borrowed for the life of the app. */
@@ -24,6 +25,7 @@ struct api_settings {
     int64_t answers_from_ms;          /* what answers_kept_from says of the database */
     const char *cors_origins;         /* comma-separated allow-list, "" for none */
     const char *version;
+    struct keyring *keys; /* of keyring.h; outlives the app. NULL: nothing private is stored */
     const struct worlds *worlds; /* of worlds.h; outlives the app. NULL: those built in alone */
     struct identity *identity;   /* of identity.h; outlives the app. NULL: own tokens alone */
     /* Writes Prometheus text of the server's own counters to BUFFER; NULL for none. */

@@ -1,11 +1,43 @@
 /* Experts' own policies. */
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/call/app.h"
 #include "api/data/datasets.h"
 #include "api/data/expert_names.h"
+#include "api/data/private_data.h"
 #include "api/policies/network_json.h"
+
+/* Registers the caller's expert of the path where it is new, and stores its network. */
+static enum db_status put_network(struct call *call, const struct dataset_row *dataset,
+                                  const unsigned char *bytes, size_t size,
+                                  enum dataset_verdict *out_verdict)
+{
+    struct expert_policy put = {.dataset = dataset->id,
+                                .expert = call_parameter(call, "expert"),
+                                .client = call->caller.id,
+                                .max_experts = call->app->settings.max_experts_per_dataset,
+                                .now_ms = call->now_ms};
+    int64_t most = 0;
+    uint32_t number = 0;
+    unsigned char *box = NULL;
+    enum db_status status =
+        datasets_experts_most(call->db, put.dataset, put.client, put.max_experts, 1, &most);
+    if (status == DB_OK)
+        status = datasets_register_expert(call->db, put.dataset, put.expert, put.client, most,
+                                          &number, out_verdict);
+    if (status != DB_OK || *out_verdict != DATASET_OK)
+        return status;
+    bool is_new = number >= dataset->experts;
+    status =
+        private_policy_close(call->app, put.dataset, number, is_new, bytes, size, &box, &put.size);
+    put.bytes = box;
+    if (status == DB_OK)
+        status = datasets_put_policy(call->db, &put, out_verdict);
+    free(box);
+    return status;
+}
 
 enum problem api_experts_put_policy(struct call *call)
 {
@@ -27,18 +59,12 @@ enum problem api_experts_put_policy(struct call *call)
     policy_free(policy);
     if (!written)
         return call_no_memory(call);
-    const struct expert_policy put = {.dataset = dataset.id,
-                                      .expert = expert,
-                                      .client = call->caller.id,
-                                      .bytes = bytes,
-                                      .size = size,
-                                      .max_experts = call->app->settings.max_experts_per_dataset,
-                                      .now_ms = call->now_ms};
     enum dataset_verdict verdict = DATASET_UNKNOWN;
     enum db_status status = DB_OK;
-    problem = dataset_check_disk(call, size);
+    problem = dataset_check_disk(call, size + PRIVATE_POLICY_MORE);
     if (problem == PROBLEM_NONE)
-        status = datasets_put_policy(call->db, &put, &verdict);
+        status = put_network(call, &dataset, bytes, size, &verdict);
+    sodium_memzero(bytes, size);
     free(bytes);
     if (problem != PROBLEM_NONE)
         return problem;

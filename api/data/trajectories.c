@@ -14,6 +14,7 @@
 #include "api/data/datasets.h"
 #include "api/data/expert_names.h"
 #include "api/data/json_stream.h"
+#include "api/data/private_data.h"
 #include "api/data/table_stream.h"
 #include "api/wire/inflate.h"
 #include "memory/memory.h"
@@ -31,7 +32,8 @@ struct upload {
     struct json_stream *stream; /* NULL where a table is sent */
     struct table_stream *table; /* NULL where JSON is sent */
     struct expert_names *names;
-    unsigned char *chunk; /* records, back to back */
+    struct private_keys *keys;
+    unsigned char *chunk; /* encrypted records, back to back */
     size_t used, room;
     uint32_t chunks;
     int64_t trajectories, transitions;
@@ -48,6 +50,7 @@ static void upload_end(void *context)
     table_stream_free(upload->table);
     inflate_free(upload->inflate);
     expert_names_free(upload->names);
+    private_keys_free(upload->keys);
     free(upload->chunk);
 }
 
@@ -145,6 +148,9 @@ static bool open_readers(struct upload *upload, enum inflate_encoding encoding, 
     upload->names = expert_names_new();
     upload->room = CHUNK_BYTES;
     upload->chunk = memory_new(1, upload->room);
+    upload->used = PRIVATE_HEAD;
+    memcpy(upload->chunk, PRIVATE_CHUNK, PRIVATE_HEAD);
+    upload->keys = private_keys_new();
     upload->inflate = inflate_new(encoding, body, call->app->settings.max_upload_bytes);
     struct byte_reader decoded = inflate_reader(upload->inflate);
     if (table)
@@ -167,7 +173,7 @@ static enum json_stream_status upload_next(struct upload *upload, struct traject
 
 static enum problem upload_flush(struct upload *upload)
 {
-    if (upload->used == 0)
+    if (upload->used == PRIVATE_HEAD)
         return PROBLEM_NONE;
     struct call *call = upload->call;
     enum problem problem = dataset_check_disk(call, upload->used);
@@ -176,7 +182,7 @@ static enum problem upload_flush(struct upload *upload)
     enum db_status status =
         uploads_chunk(call->db, upload->id, upload->chunks, upload->chunk, upload->used);
     upload->chunks++;
-    upload->used = 0;
+    upload->used = PRIVATE_HEAD;
     return call_db(call, status);
 }
 
@@ -188,20 +194,23 @@ static enum problem upload_store(struct upload *upload, struct trajectory *traje
     if (!expert_names_number(upload->names, expert, most, &trajectory->expert))
         return call_invalid(call, "", "The upload has more than %u experts.", most);
     size_t size = trajectory_record_size(trajectory->length, upload->dataset.state_dim);
-    if (size > upload->room - upload->used) {
+    size_t stored = size + PRIVATE_MORE;
+    if (stored > upload->room - upload->used) {
         enum problem problem = upload_flush(upload);
         if (problem != PROBLEM_NONE)
             return problem;
     }
-    if (size > upload->room) { /* one longer than a chunk is a chunk of its own */
-        unsigned char *larger = realloc(upload->chunk, size);
+    if (PRIVATE_HEAD + stored > upload->room) { /* one longer than a chunk is a chunk of its own */
+        unsigned char *larger = realloc(upload->chunk, PRIVATE_HEAD + stored);
         if (!larger)
             return call_no_memory(call);
         upload->chunk = larger;
-        upload->room = size;
+        upload->room = PRIVATE_HEAD + stored;
     }
-    trajectory_record_write(trajectory, upload->dataset.state_dim, upload->chunk + upload->used);
-    upload->used += size;
+    trajectory_record_write(trajectory, upload->dataset.state_dim,
+                            upload->chunk + upload->used + 2 * sizeof(uint32_t));
+    upload->used += private_record_close(upload->keys, upload->chunks, upload->chunk, upload->used,
+                                         trajectory->expert, size);
     upload->trajectories++;
     upload->transitions += trajectory->length;
     return PROBLEM_NONE;
@@ -281,6 +290,32 @@ enum problem api_trajectories_prepare(struct call *call)
 
 /* ---- making it part of the dataset */
 
+/* Makes the upload part of its dataset, and stores its keys. */
+static enum db_status upload_commit(struct upload *upload, struct upload_outcome *out)
+{
+    struct call *call = upload->call;
+    uint32_t count = expert_names_count(upload->names);
+    const struct upload_summary summary = {
+        .chunks = upload->chunks,
+        .trajectories = upload->trajectories,
+        .transitions = upload->transitions,
+        .experts = expert_names_all(upload->names),
+        .expert_count = count,
+        .max_experts = call->app->settings.max_experts_per_dataset,
+        .numbers = memory_new((size_t)count + 1, sizeof *summary.numbers),
+    };
+    enum db_status status = uploads_commit(call->db, upload->id, &summary, out);
+    const struct private_upload stored = {.dataset = upload->dataset.id,
+                                          .upload = upload->id,
+                                          .numbers = summary.numbers,
+                                          .count = count,
+                                          .first_new = (uint32_t)out->first_new};
+    if (status == DB_OK && out->verdict == DATASET_OK)
+        status = private_keys_store(call->app, call->db, upload->keys, &stored);
+    free(summary.numbers);
+    return status;
+}
+
 enum problem api_trajectories_upload(struct call *call)
 {
     struct upload *upload = call->plan;
@@ -288,16 +323,8 @@ enum problem api_trajectories_upload(struct call *call)
     enum problem problem = dataset_of_call(call, &now); /* who sends may be no member any more */
     if (problem != PROBLEM_NONE)
         return problem;
-    const struct upload_summary summary = {
-        .chunks = upload->chunks,
-        .trajectories = upload->trajectories,
-        .transitions = upload->transitions,
-        .experts = expert_names_all(upload->names),
-        .expert_count = expert_names_count(upload->names),
-        .max_experts = call->app->settings.max_experts_per_dataset,
-    };
     struct upload_outcome outcome = {.verdict = DATASET_UNKNOWN};
-    enum db_status status = uploads_commit(call->db, upload->id, &summary, &outcome);
+    enum db_status status = upload_commit(upload, &outcome);
     if (status != DB_OK)
         return call_db(call, status);
     if (outcome.verdict == DATASET_EXPERTS_LIMIT)

@@ -39,7 +39,7 @@ static struct policy *decode_policy(const struct app *app, const struct policy_r
     size_t length = 0;
     unsigned char *secret = NULL;
     if (policy_is_secret(row))
-        secret = sealed_open(app, row->id, bytes, size, &length);
+        secret = sealed_open(app, row->dataset, row->id, bytes, size, &length);
     if (!secret && errno == ENOMEM)
         return NULL;
     errno = 0;

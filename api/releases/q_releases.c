@@ -33,7 +33,7 @@ enum db_status q_release_store(const struct app *app, struct db *db, struct q_re
     row->terms = json_text_write(json, false, &size);
     json_decref(json);
     unsigned char *secret = q_release_to_bytes(release, &size);
-    if (sealed_close(app, row->id, secret, size, &sealed, &sealed_size))
+    if (sealed_close(app, "", row->id, secret, size, &sealed, &sealed_size))
         status = q_releases_insert(db, row, sealed, sealed_size, certificate_text);
     sodium_memzero(secret, size);
     free(secret);

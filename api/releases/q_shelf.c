@@ -38,7 +38,7 @@ static struct q_release *open_release(const struct app *app, const struct q_rele
     if (!good)
         return NULL;
     size_t length = 0;
-    unsigned char *secret = sealed_open(app, row->id, sealed, size, &length);
+    unsigned char *secret = sealed_open(app, "", row->id, sealed, size, &length);
     if (!secret)
         return NULL;
     errno = 0;

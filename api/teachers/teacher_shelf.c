@@ -57,7 +57,7 @@ static enum db_status read_ensemble(const struct app *app, struct db *db,
     size_t size = 0, length = 0;
     enum db_status status = policies_bytes(db, policy->id, &bytes, &size);
     if (status == DB_OK && size > 0) {
-        unsigned char *secret = sealed_open(app, policy->id, bytes, size, &length);
+        unsigned char *secret = sealed_open(app, policy->dataset, policy->id, bytes, size, &length);
         if (secret)
             errno = 0;
         t->ensemble = ensemble_from_bytes(secret, length);

@@ -429,7 +429,8 @@ const char *const schema_sqlite_tables[] = {
     " chunks INTEGER NOT NULL,"
     " created_ms INTEGER NOT NULL,"
     " experts BLOB NOT NULL,"
-    " stored_bytes INTEGER NOT NULL DEFAULT 0) STRICT",
+    " stored_bytes INTEGER NOT NULL DEFAULT 0,"
+    " keys BLOB NOT NULL DEFAULT x'') STRICT", /* of its experts, each encrypted under its own */
     uploads_by_client,
     "CREATE INDEX uploads_in_order ON uploads (dataset, place)",
     "CREATE INDEX uploads_unfinished ON uploads (id) WHERE place <= 0",
@@ -848,12 +849,33 @@ static const char *const to_log[] = {
     create_leaves, create_nodes, leaves_stay, leaves_fixed, nodes_stay, nodes_fixed, NULL,
 };
 
-const char *const *const schema_sqlite_steps[] = {
-    to_rows,           without_blocks, with_coverage,   with_descriptions,
-    with_random,       with_digests,   with_fixed_rows, with_removal,
-    with_notes,        with_folds,     with_sizes,      with_requests,
-    to_tokens,         to_names,       to_limits,       to_projects,
-    to_digested_names, to_fixed_names, to_log,          NULL};
+/* Uploads have keys. */
+static const char *const to_keys[] = {
+    "ALTER TABLE uploads ADD COLUMN keys BLOB NOT NULL DEFAULT x''",
+    NULL,
+};
+
+const char *const *const schema_sqlite_steps[] = {to_rows,
+                                                  without_blocks,
+                                                  with_coverage,
+                                                  with_descriptions,
+                                                  with_random,
+                                                  with_digests,
+                                                  with_fixed_rows,
+                                                  with_removal,
+                                                  with_notes,
+                                                  with_folds,
+                                                  with_sizes,
+                                                  with_requests,
+                                                  to_tokens,
+                                                  to_names,
+                                                  to_limits,
+                                                  to_projects,
+                                                  to_digested_names,
+                                                  to_fixed_names,
+                                                  to_log,
+                                                  to_keys,
+                                                  NULL};
 
 const struct db_schema schema_sqlite = {
     .tables = schema_sqlite_tables, .oldest = SCHEMA_SQLITE_OLDEST, .steps = schema_sqlite_steps};

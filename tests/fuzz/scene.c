@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "api/json/json_text.h"
+#include "storage/keys/keyring.h"
 #include "storage/upgrade.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -275,7 +276,10 @@ struct scene *scene_open(void)
                                     .cors_origins = "https://a.example",
                                     .version = "fuzz"};
     struct db_store *store = db_store_new(&db_driver_sqlite, &database);
-    if (!store || db_open(store, &scene.db, error) != DB_OK ||
+    static const unsigned char master[KEYRING_KEY] = {1};
+    snprintf(path, sizeof path, "%s/keys", fuzz_directory());
+    settings.keys = keyring_open(path, master, error, sizeof error);
+    if (!settings.keys || !store || db_open(store, &scene.db, error) != DB_OK ||
         storage_upgrade(scene.db, error) != DB_OK || !(scene.app = api_open(&settings)))
         abort();
     fuzz_tokens_make(scene.app, scene.db, scene.token);

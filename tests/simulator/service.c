@@ -8,10 +8,12 @@
 #include "algos/privacy/laws/gaussian_dp.h"
 #include "server/batch.h"
 #include "server/database.h"
+#include "server/keys.h"
 #include "server/metrics.h"
 #include "server/os/data_dir.h"
 #include "server/os/log.h"
 #include "storage/answers/answers.h"
+#include "storage/keys/keyring.h"
 
 int64_t service_clock_ms;
 uint32_t service_keep_days;
@@ -110,13 +112,18 @@ bool service_start(struct service *service, const char *directory, char *why, si
     service->answers_from_ms = settings.answers_from_ms;
     service->metrics = metrics_new();
     service->admitted = api_admitted_new();
+    settings.keys = service->keys =
+        keys_open(directory, &(struct keys_source){0}, service->auditor, why, size);
+    if (!service->keys)
+        return false;
     service->app = api_open(&settings);
-    return service->app != NULL;
+    return service->app && api_private_begin(service->app, service->auditor, why, size);
 }
 
 void service_end(struct service *service)
 {
     api_close(service->app);
+    keyring_close(service->keys);
     database_close(service->database);
     metrics_free(service->metrics);
     free(service->admitted);

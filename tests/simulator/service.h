@@ -13,6 +13,7 @@
 
 struct service {
     char directory[112];
+    struct keyring *keys;
     struct app *app;
     struct admitted *admitted;
     struct metrics *metrics;

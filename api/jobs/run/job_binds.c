@@ -6,6 +6,7 @@
 
 #include "algos/release/q_release.h"
 #include "api/call/commitment.h"
+#include "api/data/private_data.h"
 #include "api/jobs/run/job_certificate.h"
 #include "api/jobs/run/run_release.h"
 #include "api/policies/network_digest.h"
@@ -35,11 +36,10 @@ static bool digest_expert(void *context, const struct expert_row *expert)
     return true;
 }
 
-static bool digest_chunk(void *context, const void *bytes, size_t size, const uint32_t *experts,
-                         uint32_t expert_count)
+static bool digest_chunk(void *context, const struct upload_chunk *chunk)
 {
-    digest_piece(context, experts, expert_count * sizeof *experts);
-    digest_piece(context, bytes, size);
+    digest_piece(context, chunk->experts, chunk->expert_count * sizeof *chunk->experts);
+    digest_piece(context, chunk->bytes, chunk->size);
     return true;
 }
 
@@ -58,9 +58,9 @@ static enum db_status digest_dataset(struct job_run *run, unsigned char out[DIGE
     crypto_hash_sha256_init(&digesting.state);
     enum db_status status = datasets_experts(run->db, id, 0, UINT32_MAX, digest_expert, &digesting);
     if (status == DB_OK)
-        status = uploads_read(run->db, id, digest_chunk, &digesting);
+        status = private_read(run->app, run->db, id, digest_chunk, &digesting);
     if (status == DB_OK)
-        status = datasets_policies(run->db, id, digest_network, &digesting);
+        status = private_policies(run->app, run->db, id, digest_network, &digesting);
     crypto_hash_sha256_final(&digesting.state, out);
     return status;
 }

@@ -5,6 +5,8 @@
  * output that nobody paid for. So a program sees only released policies that are on disk. */
 #include "api/jobs/run/job_run.h"
 
+#include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,26 +31,28 @@ void job_complete_round(struct policy *policy)
 
 static bool keep_policy(struct job_run *run, const struct policy *policy)
 {
-    unsigned char *bytes = NULL;
-    size_t size = 0;
+    unsigned char *bytes = NULL, *box = NULL;
+    size_t size = 0, box_size = 0;
     if (db_broken(run->db)) {
         run->storage_failed = true;
         return false;
     }
-    if (!policy_to_bytes(policy, &bytes, &size)) {
-        run->waiting = true;
+    bool closed = policy_to_bytes(policy, &bytes, &size) &&
+                  job_checkpoint_close(run, bytes, size, &box, &box_size);
+    free(bytes);
+    run->waiting = !closed;
+    if (!closed)
         return false;
-    }
     const struct job_checkpoint checkpoint = {.id = run->job.id,
                                               .worker = run->control->worker,
                                               .step = (int64_t)run->step,
-                                              .bytes = bytes,
-                                              .size = size,
+                                              .bytes = box,
+                                              .size = box_size,
                                               .now_ms = run->app->settings.now_ms(),
                                               .lease_ms = LEASE_EVALUATE_MS};
     struct job_lease lease = {0};
     enum db_status status = jobs_save_checkpoint(run->db, &checkpoint, &lease);
-    free(bytes);
+    free(box);
     run->storage_failed = status != DB_OK || db_broken(run->db);
     run->lost = status == DB_OK && !lease.ours;
     run->cancelled = status == DB_OK && lease.ours && lease.cancel_requested;
@@ -57,7 +61,7 @@ static bool keep_policy(struct job_run *run, const struct policy *policy)
 
 struct policy *job_complete_kept(struct job_run *run)
 {
-    void *bytes = NULL;
+    unsigned char *bytes = NULL;
     size_t size = 0;
     int64_t step = 0;
     struct dataset_row row;
@@ -66,13 +70,14 @@ struct policy *job_complete_kept(struct job_run *run)
     if (!run->resumed || run->step < run->plan.plan.total_steps ||
         job_plan_seals_checkpoints(&run->plan))
         return NULL;
-    enum db_status status = jobs_load_checkpoint(run->db, run->job.id, &step, &bytes, &size);
-    if (status == DB_OK)
+    enum db_status status = job_checkpoint_load(run, &step, &bytes, &size);
+    if (bytes)
         policy = policy_from_bytes(bytes, size);
     /* Memory most likely ran out while the policy was decoded. Wait; the policy is not trained a
      * second time. */
-    run->waiting = status == DB_OK && !policy && size > 4 && memcmp(bytes, "TCPL", 4) == 0;
-    free(bytes);
+    run->waiting = bytes && !policy && size > 4 && memcmp(bytes, "TCPL", 4) == 0;
+    run->waiting = run->waiting || (status == DB_OK && !bytes && errno == ENOMEM);
+    sodium_free(bytes);
     if (policy && run->job.dataset[0] != '\0') {
         status = datasets_find(run->db, run->job.dataset, &row);
         if (status == DB_OK)

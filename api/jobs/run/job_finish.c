@@ -127,7 +127,7 @@ static bool seal_policy(const struct job_run *run, const struct policy *policy, 
         secret = ensemble_to_bytes(run->ensemble, &size);
     else if (!policy_to_bytes(policy, &secret, &size))
         return false;
-    bool closed = sealed_close(run->app, id, secret, size, out, out_size);
+    bool closed = sealed_close(run->app, run->job.dataset, id, secret, size, out, out_size);
     sodium_memzero(secret, size);
     free(secret);
     return closed;

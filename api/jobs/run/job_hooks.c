@@ -7,8 +7,6 @@
 #include <string.h>
 
 #include "api/call/app.h"
-#include "api/call/sealed.h"
-#include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/json/json_text.h"
 
@@ -54,16 +52,7 @@ static enum algorithm_pulse hook_pulse(void *context, uint64_t steps_done)
  * crash are run again. */
 static bool hook_save(void *context, uint64_t steps_done, const unsigned char *bytes, size_t size)
 {
-    struct job_run *run = context;
-    unsigned char *sealed = NULL;
-    size_t sealed_size = 0;
-    if (!job_plan_seals_checkpoints(&run->plan))
-        return job_lease_store(run, steps_done, bytes, size) != DB_FAILED;
-    run->waiting = !sealed_close(run->app, run->job.id, bytes, size, &sealed, &sealed_size);
-    bool saved =
-        !run->waiting && job_lease_store(run, steps_done, sealed, sealed_size) != DB_FAILED;
-    free(sealed);
-    return saved;
+    return job_lease_store(context, steps_done, bytes, size) != DB_FAILED;
 }
 
 static void note_finding(void *context, const char *name, double value)

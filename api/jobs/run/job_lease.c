@@ -1,6 +1,8 @@
 /* A worker's lease of its job: heartbeats, checkpoints, and stopping once the lease is lost. */
 #include "api/jobs/run/job_run.h"
 
+#include <stdlib.h>
+
 #include "api/call/app.h"
 #include "api/jobs/ask/job_kind.h"
 
@@ -60,18 +62,21 @@ enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const u
                                size_t size)
 {
     int64_t now = run->app->settings.now_ms();
-    const struct job_checkpoint checkpoint = {.id = run->job.id,
-                                              .worker = run->control->worker,
-                                              .step = (int64_t)steps_done,
-                                              .hides_step = job_plan_is_unprotected(&run->plan),
-                                              .bytes = bytes,
-                                              .size = size,
-                                              .now_ms = now,
-                                              .lease_ms = JOB_LEASE_MS};
+    struct job_checkpoint checkpoint = {.id = run->job.id,
+                                        .worker = run->control->worker,
+                                        .step = (int64_t)steps_done,
+                                        .hides_step = job_plan_is_unprotected(&run->plan),
+                                        .now_ms = now,
+                                        .lease_ms = JOB_LEASE_MS};
     struct job_lease lease = {0};
+    unsigned char *box = NULL;
     if (job_lease_broken(run))
         return DB_FAILED;
+    if (!job_checkpoint_close(run, bytes, size, &box, &checkpoint.size))
+        return DB_MEMORY;
+    checkpoint.bytes = box;
     enum db_status status = jobs_save_checkpoint(run->db, &checkpoint, &lease);
+    free(box);
     if (job_lease_broken(run))
         return DB_FAILED;
     run->saved_ms = now;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/data/private_data.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/run/job_run.h"
 #include "storage/datasets.h"
@@ -40,15 +41,16 @@ static size_t load_record(const struct loading *loading, const unsigned char *at
     return used;
 }
 
-static bool load_chunk(void *context, const void *bytes, size_t size, const uint32_t *experts,
-                       uint32_t expert_count)
+static bool load_chunk(void *context, const struct upload_chunk *chunk)
 {
     struct loading *loading = context;
-    const unsigned char *at = bytes;
+    const unsigned char *at = chunk->bytes;
+    size_t size = chunk->size;
     loading->good = job_run_goes_on(loading->run);
     while (loading->good && size > 0) {
         struct trajectory trajectory;
-        size_t used = load_record(loading, at, size, experts, expert_count, &trajectory);
+        size_t used =
+            load_record(loading, at, size, chunk->experts, chunk->expert_count, &trajectory);
         if (used == 0) {
             loading->good = false;
             break;
@@ -106,7 +108,7 @@ static struct dataset *load_rows(struct job_run *run, const struct dataset_row *
         run->waiting = true;
         return NULL;
     }
-    enum db_status status = uploads_read(run->db, row->id, load_chunk, &loading);
+    enum db_status status = private_read(run->app, run->db, row->id, load_chunk, &loading);
     run->storage_failed = run->storage_failed || (status != DB_OK && status != DB_NONE);
     if (status != DB_OK || !loading.good) {
         dataset_builder_free(loading.builder);
@@ -185,7 +187,8 @@ struct expert_policies *job_run_load_experts(struct job_run *run)
         run->waiting = true;
         return NULL;
     }
-    enum db_status status = datasets_policies(run->db, run->job.dataset, load_network, &loading);
+    enum db_status status =
+        private_policies(run->app, run->db, run->job.dataset, load_network, &loading);
     run->storage_failed = run->storage_failed || (status != DB_OK && status != DB_NONE);
     if (status != DB_OK || !loading.good) {
         expert_policies_free(loading.policies);

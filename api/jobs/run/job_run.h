@@ -156,16 +156,26 @@ bool job_lease_broken(struct job_run *run);
 /* STEP as the job's row has it for views: 0 for an unprotected job, whose speed is not shown. */
 int64_t job_lease_shown(const struct job_run *run, uint64_t step);
 
-/* Stores a checkpoint. DB_OK: it is on disk, and the lease is ours. DB_FULL, DB_RETRY or DB_MEMORY:
- * it is not on disk, but a later try may succeed. DB_FAILED: a flag of RUN says why. */
+/* Stores a checkpoint, encrypted. DB_OK: it is on disk, and the lease is ours. DB_FULL, DB_RETRY or
+ * DB_MEMORY: it is not on disk, but a later try may succeed. DB_FAILED: a flag of RUN says why. */
 enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const unsigned char *bytes,
                                size_t size);
+
+/* ---- checkpoints at rest (job_checkpoint.c) */
+
+/* Encrypts a checkpoint. The caller frees *out. False: waiting is set. */
+bool job_checkpoint_close(struct job_run *run, const unsigned char *bytes, size_t size,
+                          unsigned char **out, size_t *out_size);
+
+/* Reads the job's checkpoint into memory that sodium_free wipes. *OUT is NULL with DB_OK when it
+ * cannot be decrypted (errno ENOMEM: memory is short). DB_NONE: there is none. */
+enum db_status job_checkpoint_load(struct job_run *run, int64_t *out_step, unsigned char **out,
+                                   size_t *out_size);
 
 /* ---- what a training asks (job_hooks.c) */
 
 /* Hooks whose context is RUN, as algorithm.h has them: a pulse beats the lease and hears of a stop,
- * a checkpoint is stored (encrypted where its contents have no noise yet), and progress figures are
- * kept in RUN. They are valid as long as RUN. */
+ * a checkpoint is stored, and progress figures are kept in RUN. They are valid as long as RUN. */
 struct algorithm_hooks job_hooks_of(struct job_run *run);
 
 /* The findings of RUN as a JSON object. New reference. */

@@ -9,7 +9,6 @@
 
 #include "algos/release/ensemble.h"
 #include "api/call/app.h"
-#include "api/call/sealed.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/run/job_run.h"
@@ -52,24 +51,16 @@ static enum algorithm_status run_training(struct job_run *run, const struct algo
 static enum algorithm_status train_from(struct job_run *run, const struct dataset *data,
                                         struct policy **out_policy, const char **message)
 {
-    void *checkpoint = NULL;
+    unsigned char *checkpoint = NULL;
     size_t size = 0;
     int64_t step = 0;
-    unsigned char *opened = NULL;
-    enum db_status status = jobs_load_checkpoint(run->db, run->job.id, &step, &checkpoint, &size);
+    enum db_status status = job_checkpoint_load(run, &step, &checkpoint, &size);
     if (status != DB_OK && status != DB_NONE) {
         run->storage_failed = true;
         return ALGORITHM_PAUSED;
     }
-    if (status == DB_OK && job_plan_seals_checkpoints(&run->plan)) {
-        opened = sealed_open(run->app, run->job.id, checkpoint, size, &size);
-        free(checkpoint);
-        checkpoint = opened;
-        if (!opened && errno == ENOMEM)
-            return ALGORITHM_NO_MEMORY;
-        if (!opened)
-            return ALGORITHM_BAD_CHECKPOINT;
-    }
+    if (status == DB_OK && !checkpoint)
+        return errno == ENOMEM ? ALGORITHM_NO_MEMORY : ALGORITHM_BAD_CHECKPOINT;
     if (run->resumed && run->control->resumed)
         run->control->resumed(run->control->context, run->job.id, (uint64_t)step);
     run->saved_ms = run->app->settings.now_ms();
@@ -88,10 +79,7 @@ static enum algorithm_status train_from(struct job_run *run, const struct datase
         outcome = run_training(run, &training, out_policy, message);
     else
         *message = "This server does not have the environment to choose in any more.";
-    if (opened)
-        sodium_free(opened);
-    else
-        free(checkpoint);
+    sodium_free(checkpoint);
     job_teacher_show(run);
     return outcome;
 }

@@ -7,6 +7,7 @@
  * again. */
 #include "api/jobs/run/run_release.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,8 @@ bool job_release_keep(struct job_run *run)
     size_t size = 0, sealed_size = 0;
     bool kept = false;
     unsigned char *secret = q_release_to_bytes(run->release, &size);
-    bool closed = sealed_close(run->app, run->job.id, secret, size, &sealed, &sealed_size);
+    bool closed =
+        sealed_close(run->app, run->job.dataset, run->job.id, secret, size, &sealed, &sealed_size);
     sodium_memzero(secret, size);
     free(secret);
     if (closed)
@@ -49,18 +51,18 @@ bool job_release_keep(struct job_run *run)
 
 bool job_release_kept(struct job_run *run)
 {
-    void *bytes = NULL;
+    unsigned char *bytes = NULL;
     size_t size = 0, length = 0;
     int64_t step = 0;
     if (!run->resumed)
         return false;
-    enum db_status status = jobs_load_checkpoint(run->db, run->job.id, &step, &bytes, &size);
+    enum db_status status = job_checkpoint_load(run, &step, &bytes, &size);
     run->storage_failed = status != DB_OK && status != DB_NONE;
-    bool ours = status == DB_OK && size > sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
+    run->waiting = status == DB_OK && !bytes && errno == ENOMEM;
+    bool ours = bytes && size > sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
     if (ours) {
-        unsigned char *secret =
-            sealed_open(run->app, run->job.id, (const unsigned char *)bytes + sizeof magic,
-                        size - sizeof magic, &length);
+        unsigned char *secret = sealed_open(run->app, run->job.dataset, run->job.id,
+                                            bytes + sizeof magic, size - sizeof magic, &length);
         if (secret) {
             run->release = q_release_from_bytes(&run->plan.plan.release, secret, length);
             sodium_free(secret);
@@ -71,7 +73,7 @@ bool job_release_kept(struct job_run *run)
         if (job_run_dataset(run, run->job.dataset, &row))
             snprintf(run->environment, sizeof run->environment, "%s", row.environment);
     }
-    free(bytes);
+    sodium_free(bytes);
     return run->release && !run->storage_failed;
 }
 

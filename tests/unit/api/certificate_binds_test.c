@@ -11,9 +11,9 @@
 #include "api/call/app.h"
 #include "api/call/commitment.h"
 #include "api/call/sealed.h"
+#include "api/data/private_data.h"
 #include "storage/datasets.h"
 #include "storage/q_releases.h"
-#include "storage/uploads.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -214,11 +214,10 @@ static bool expert_pieces(void *state, const struct expert_row *expert)
     return true;
 }
 
-static bool chunk_pieces(void *state, const void *bytes, size_t size, const uint32_t *experts,
-                         uint32_t expert_count)
+static bool chunk_pieces(void *state, const struct upload_chunk *chunk)
 {
-    piece(state, experts, 4 * expert_count);
-    piece(state, bytes, size);
+    piece(state, chunk->experts, 4 * chunk->expert_count);
+    piece(state, chunk->bytes, chunk->size);
     return true;
 }
 
@@ -227,7 +226,7 @@ static void contents_of(const char *dataset, unsigned char digest[32])
     crypto_hash_sha256_state state;
     crypto_hash_sha256_init(&state);
     cr_assert_eq(datasets_experts(fixture_db(f), dataset, 0, 1000, expert_pieces, &state), DB_OK);
-    cr_assert_eq(uploads_read(fixture_db(f), dataset, chunk_pieces, &state), DB_OK);
+    cr_assert_eq(private_read(fixture_app(f), fixture_db(f), dataset, chunk_pieces, &state), DB_OK);
     crypto_hash_sha256_final(&state, digest); /* no expert has a network */
 }
 
@@ -296,7 +295,7 @@ Test(certificate_binds, a_q_release_has_its_terms_its_function_and_its_weights)
     size_t size = 0, length = 0;
     unsigned char digest[32];
     cr_assert_eq(q_releases_sealed(fixture_db(f), release, &sealed, &size), DB_OK);
-    unsigned char *secret = sealed_open(fixture_app(f), release, sealed, size, &length);
+    unsigned char *secret = sealed_open(fixture_app(f), "", release, sealed, size, &length);
     cr_assert(secret);
     crypto_hash_sha256(digest, secret, length);
     sodium_free(secret);

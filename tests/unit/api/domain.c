@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/call/sealed.h"
+#include "storage/jobs.h"
 #include "storage/ledger/ledger_verify.h"
 #include "tests/unit/api/export_scene.h"
 
@@ -233,4 +235,22 @@ const char *domain_crowd(struct fixture *f, unsigned experts, bool policies)
     }
     seal_dataset(f, id);
     return id;
+}
+
+unsigned char *domain_checkpoint(struct fixture *f, const char *job, int64_t *out_step,
+                                 size_t *out_size)
+{
+    struct job_row row;
+    void *bytes = NULL;
+    size_t size = 0;
+    enum db_status status = jobs_load_checkpoint(fixture_db(f), job, out_step, &bytes, &size);
+    if (status == DB_NONE)
+        return NULL;
+    cr_assert_eq(status, DB_OK);
+    cr_assert_eq(jobs_find(fixture_db(f), job, &row), DB_OK);
+    unsigned char *opened = sealed_open(fixture_app(f), row.dataset, job, bytes, size, out_size);
+    cr_assert_not_null(opened);
+    job_done(&row);
+    free(bytes);
+    return opened;
 }

@@ -27,6 +27,10 @@ const char *domain_sealed_lines(struct fixture *fixture, const char *body, const
  * too. */
 const char *domain_crowd(struct fixture *fixture, unsigned experts, bool policies);
 
+/* The job's checkpoint, decrypted: sodium_free. NULL: there is none. */
+unsigned char *domain_checkpoint(struct fixture *fixture, const char *job, int64_t *out_step,
+                                 size_t *out_size);
+
 /* printf into a text that lives until 256 others were made. */
 const char *domain_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -154,11 +154,11 @@ Test(expert_teacher, nothing_of_the_shards_leaves_by_any_door)
         size_t size = 0, length = 0;
         unsigned char *bytes = stored(policy, &size);
         cr_expect_not(holds_text(bytes, size, "TCEN"));
-        unsigned char *secret = sealed_open(fixture_app(f), policy, bytes, size, &length);
+        unsigned char *secret = sealed_open(fixture_app(f), dataset, policy, bytes, size, &length);
         struct ensemble *ensemble = ensemble_from_bytes(secret, length);
         cr_assert_not_null(ensemble);
         cr_expect_eq(ensemble->count, 9u);
-        cr_expect_null(sealed_open(fixture_app(f), "pol_other", bytes, size, &length));
+        cr_expect_null(sealed_open(fixture_app(f), dataset, "pol_other", bytes, size, &length));
         ensemble_free(ensemble);
         sodium_free(secret);
         free(bytes);
@@ -195,11 +195,11 @@ static bool later(void *context)
     return --patience->left <= 0;
 }
 
-static struct ensemble *opened(const char *policy)
+static struct ensemble *opened(const char *dataset, const char *policy)
 {
     size_t size = 0, length = 0;
     unsigned char *bytes = stored(policy, &size);
-    unsigned char *secret = sealed_open(fixture_app(f), policy, bytes, size, &length);
+    unsigned char *secret = sealed_open(fixture_app(f), dataset, policy, bytes, size, &length);
     struct ensemble *ensemble = ensemble_from_bytes(secret, length);
     cr_assert_not_null(ensemble);
     sodium_free(secret);
@@ -230,7 +230,7 @@ Test(expert_teacher, a_worker_may_be_stopped_anywhere)
     cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
     struct response *list = fixture_get(f, "steward", "/v1/policies");
     cr_expect_eq(json_array_size(response_at(list, "/items")), 1);
-    struct ensemble *ensemble = opened(response_text(job, "/policy"));
+    struct ensemble *ensemble = opened(dataset, response_text(job, "/policy"));
     unsigned there = 0;
     for (uint32_t i = 0; i < ensemble->count; i++)
         there += ensemble->members[i * (2 + mlp_parameter_count(&ensemble->shape))] > 0;

@@ -2,6 +2,7 @@
 #include "tests/unit/api/fixture.h"
 
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "api/books/client_create.h"
 #include "api/json/json_text.h"
 #include "storage/answers/answers.h"
+#include "storage/keys/keyring.h"
 #include "storage/upgrade.h"
 
 #define RESPONSES_MAX 20000
@@ -19,6 +21,7 @@
 struct fixture {
     char directory[64];
     char path[96];
+    struct keyring *keys;
     struct app *app;
     struct db_store *store;
     struct db *db;
@@ -61,6 +64,30 @@ static void default_settings(struct api_settings *settings)
     memset(settings->signing_seed, 7, sizeof settings->signing_seed);
 }
 
+static struct keyring *open_keys(const char *directory)
+{
+    static const unsigned char master[KEYRING_KEY] = {9};
+    char path[96], error[DB_ERROR_SIZE] = "";
+    snprintf(path, sizeof path, "%s/keys", directory);
+    struct keyring *keys = keyring_open(path, master, error, sizeof error);
+    cr_assert_not_null(keys, "%s", error);
+    return keys;
+}
+
+static void remove_keys(const char *directory)
+{
+    char path[96], file[512];
+    snprintf(path, sizeof path, "%s/keys", directory);
+    DIR *folder = opendir(path);
+    for (const struct dirent *entry; folder && (entry = readdir(folder)) != NULL;) {
+        snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+        unlink(file);
+    }
+    if (folder)
+        closedir(folder);
+    rmdir(path);
+}
+
 static struct fixture *open_service(const struct db_driver *driver,
                                     void (*change)(struct api_settings *settings))
 {
@@ -77,6 +104,7 @@ static struct fixture *open_service(const struct db_driver *driver,
     cr_assert(db_open(fixture->store, &fixture->db, error) == DB_OK, "%s", error);
     cr_assert(storage_upgrade(fixture->db, error) == DB_OK, "%s", error);
     default_settings(&settings);
+    settings.keys = fixture->keys = open_keys(fixture->directory);
     if (change != NULL)
         change(&settings);
     fixture->app = api_open(&settings);
@@ -120,6 +148,8 @@ void fixture_close(struct fixture *fixture)
     db_close(fixture->db);
     db_store_free(fixture->store);
     api_close(fixture->app);
+    keyring_close(fixture->keys);
+    remove_keys(fixture->directory);
     const char *ends[] = {"", "-wal", "-shm"};
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         char path[128];
@@ -138,6 +168,7 @@ void fixture_restart(struct fixture *fixture, void (*change)(struct api_settings
     db_close(fixture->db);
     cr_assert(db_open(fixture->store, &fixture->db, error) == DB_OK, "%s", error);
     default_settings(&settings);
+    settings.keys = fixture->keys;
     cr_assert(answers_kept_from(fixture->db, &settings.answers_from_ms) == DB_OK);
     change(&settings);
     fixture->app = api_open(&settings);

@@ -408,8 +408,8 @@ static bool when_saved(void *context)
 
 Test(gp_job, a_checkpoint_of_the_shards_is_sealed, .init = open_service, .fini = close_service)
 {
-    struct response *made =
-        fixture_post(f, "steward", "/v1/jobs", CART(domain_sealed(f, "private", 6), "grid"));
+    const char *dataset = domain_sealed(f, "private", 6);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", CART(dataset, "grid"));
     expect_status(made, 202);
     struct at_shard at = {.job = response_text(made, "/id")};
     cr_assert_eq(domain_turn(f, "first", when_saved, &at), API_JOB_PAUSED);
@@ -417,7 +417,7 @@ Test(gp_job, a_checkpoint_of_the_shards_is_sealed, .init = open_service, .fini =
     static const uint32_t clear = 0x48535354; /* how a checkpoint of shards begins */
     cr_expect_neq(memcmp(at.seen, &clear, sizeof clear), 0);
     size_t length = 0;
-    unsigned char *secret = sealed_open(fixture_app(f), at.job, at.seen, at.size, &length);
+    unsigned char *secret = sealed_open(fixture_app(f), dataset, at.job, at.seen, at.size, &length);
     cr_assert_not_null(secret);
     cr_expect_eq(memcmp(secret, &clear, sizeof clear), 0);
     cr_expect_null(memmem(at.seen, at.size, secret + 64, 32));
@@ -440,14 +440,13 @@ static bool when_kept(void *context)
 {
     struct at_play *at = context;
     int64_t step;
-    void *bytes = NULL;
     size_t size = 0;
-    enum db_status status = jobs_load_checkpoint(fixture_db(f), at->job, &step, &bytes, &size);
-    if (status != DB_OK || size < 4 || memcmp(bytes, "TCQR", 4) != 0) {
-        free(bytes);
+    unsigned char *bytes = domain_checkpoint(f, at->job, &step, &size);
+    if (!bytes || size < 4 || memcmp(bytes, "TCQR", 4) != 0) {
+        sodium_free(bytes);
         return false;
     }
-    free(at->seen);
+    sodium_free(at->seen);
     at->seen = bytes;
     at->size = size;
     return true;
@@ -455,8 +454,8 @@ static bool when_kept(void *context)
 
 Test(gp_job, what_has_played_is_what_is_released, .init = open_service, .fini = close_service)
 {
-    struct response *made =
-        fixture_post(f, "steward", "/v1/jobs", CART(domain_sealed(f, "private", 6), "grid"));
+    const char *dataset = domain_sealed(f, "private", 6);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", CART(dataset, "grid"));
     expect_status(made, 202);
     struct at_play at = {.job = response_text(made, "/id")};
     cr_assert_eq(domain_turn(f, "first", when_kept, &at), API_JOB_PAUSED);
@@ -471,8 +470,8 @@ Test(gp_job, what_has_played_is_what_is_released, .init = open_service, .fini = 
     cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
     /* The kept bytes, opened by the one who can, hold the values that are answered now. */
     size_t length = 0;
-    unsigned char *secret =
-        sealed_open(fixture_app(f), at.job, (unsigned char *)before + 4, at.size - 4, &length);
+    unsigned char *secret = sealed_open(fixture_app(f), dataset, at.job,
+                                        (unsigned char *)before + 4, at.size - 4, &length);
     cr_assert_not_null(secret);
     double corner; /* the first node's value: after the key's place */
     memcpy(&corner, secret + GAUSSIAN_PATH_KEY_BYTES, sizeof corner);
@@ -480,7 +479,7 @@ Test(gp_job, what_has_played_is_what_is_released, .init = open_service, .fini = 
         f, "steward", domain_path("/v1/q-releases/%s/queries", response_text(job, "/q_release")),
         "{\"states\":[[-2.4,-3,-0.21,-3]]}");
     cr_expect_eq(response_number(r, "/values/0/0"), corner);
-    free(before);
-    free(at.seen);
+    sodium_free(before);
+    sodium_free(at.seen);
     sodium_free(secret);
 }

@@ -337,29 +337,28 @@ Test(q_releases, end_for_ever, .init = open_service, .fini = close_service)
     cr_expect_eq(q_releases_sealed(fixture_db(f), id, &sealed, &size), DB_NONE);
 }
 
-/* What one service sealed another with the same key opens, for that id alone; no other key does. */
+/* What was sealed for a dataset and an id is opened for these alone. */
 Test(q_releases, secrets_are_bound, .init = open_service, .fini = close_service)
 {
     static const unsigned char secret[] = "the key of a path";
     unsigned char *sealed = NULL;
     size_t size = 0, opened = 0;
     struct app *app = fixture_app(f);
-    cr_assert(sealed_close(app, "qre_a", secret, sizeof secret, &sealed, &size));
+    cr_assert(sealed_close(app, "ds_a", "qre_a", secret, sizeof secret, &sealed, &size));
     cr_expect_null(memmem(sealed, size, secret, sizeof secret - 1));
-    unsigned char *again = sealed_open(app, "qre_a", sealed, size, &opened);
+    unsigned char *again = sealed_open(app, "ds_a", "qre_a", sealed, size, &opened);
     cr_assert_not_null(again);
     cr_expect_eq(opened, sizeof secret);
     cr_expect_arr_eq(again, secret, sizeof secret);
     sodium_free(again);
-    cr_expect_null(sealed_open(app, "qre_b", sealed, size, &opened));
+    cr_expect_null(sealed_open(app, "ds_a", "qre_b", sealed, size, &opened));
     for (size_t i = 0; i < size; i++) {
         sealed[i] ^= 1;
-        cr_expect_null(sealed_open(app, "qre_a", sealed, size, &opened));
+        cr_expect_null(sealed_open(app, "ds_a", "qre_a", sealed, size, &opened));
         sealed[i] ^= 1;
     }
-    cr_expect_null(sealed_open(app, "qre_a", sealed, 10, &opened));
-    app->secret_key[0] ^= 1;
-    cr_expect_null(sealed_open(app, "qre_a", sealed, size, &opened));
-    app->secret_key[0] ^= 1;
+    cr_expect_null(sealed_open(app, "ds_a", "qre_a", sealed, 10, &opened));
+    cr_expect_null(sealed_open(app, "", "qre_a", sealed, size, &opened));
+    cr_expect_null(sealed_open(app, "ds_b", "qre_a", sealed, size, &opened));
     free(sealed);
 }

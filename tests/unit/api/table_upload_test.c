@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/data/private_data.h"
 #include "api/wire/deflate.h"
-#include "storage/uploads.h"
 #include "tests/unit/api/domain.h"
 
 #define TABLE                                                                                      \
@@ -44,22 +44,19 @@ struct stored {
     size_t size;
 };
 
-static bool keep_chunk(void *context, const void *bytes, size_t size, const uint32_t *experts,
-                       uint32_t expert_count)
+static bool keep_chunk(void *context, const struct upload_chunk *chunk)
 {
     struct stored *stored = context;
-    (void)experts;
-    (void)expert_count;
-    cr_assert(stored->size + size <= sizeof stored->bytes);
-    memcpy(stored->bytes + stored->size, bytes, size);
-    stored->size += size;
+    cr_assert(stored->size + chunk->size <= sizeof stored->bytes);
+    memcpy(stored->bytes + stored->size, chunk->bytes, chunk->size);
+    stored->size += chunk->size;
     return true;
 }
 
 static struct stored stored_in(struct fixture *f, const char *dataset)
 {
     struct stored stored = {.size = 0};
-    cr_assert_eq(uploads_read(fixture_db(f), dataset, keep_chunk, &stored), DB_OK);
+    cr_assert_eq(private_read(fixture_app(f), fixture_db(f), dataset, keep_chunk, &stored), DB_OK);
     return stored;
 }
 

@@ -1,6 +1,7 @@
 /* Jobs that are evaluated in a world's program: what they tell when it breaks, and that nothing
  * that was paid for is lost or made twice. */
 #include <criterion/criterion.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,11 +247,11 @@ Test(world_job, one_that_is_stopped_while_it_evaluates_goes_on_with_the_very_pol
     const char *path = submit(f, job_body(id, "dpsgd", "slow"));
     cr_expect_eq(domain_turn(f, "w", asked_a_step, mark), API_JOB_PAUSED);
     /* What was trained is on disk, in place of the training's state. */
-    void *kept = NULL;
     size_t size = 0;
     int64_t step = 0;
     const char *job_id = path + strlen("/v1/jobs/");
-    cr_assert_eq(jobs_load_checkpoint(fixture_db(f), job_id, &step, &kept, &size), DB_OK);
+    unsigned char *kept = domain_checkpoint(f, job_id, &step, &size);
+    cr_assert_not_null(kept);
     cr_expect_eq(step, 20);
     struct policy *before = policy_from_bytes(kept, size);
     cr_assert_not_null(before);
@@ -267,7 +268,7 @@ Test(world_job, one_that_is_stopped_while_it_evaluates_goes_on_with_the_very_pol
     cr_expect_gt(spent(f, id), 0);
     policy_free(before);
     free(bytes);
-    free(kept);
+    sodium_free(kept);
     unlink(mark);
     close_all(f);
 }

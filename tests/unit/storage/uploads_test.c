@@ -94,17 +94,16 @@ struct read_back {
     unsigned stop_after;
 };
 
-static bool see_chunk(void *context, const void *bytes, size_t size, const uint32_t *experts,
-                      uint32_t expert_count)
+static bool see_chunk(void *context, const struct upload_chunk *chunk)
 {
     struct read_back *out = context;
     size_t length = strlen(out->text);
-    cr_assert_eq((uintptr_t)bytes % 8, 0);
-    length += (size_t)snprintf(out->text + length, sizeof out->text - length, "%.*s:", (int)size,
-                               (const char *)bytes);
-    for (uint32_t i = 0; i < expert_count; i++) {
-        length +=
-            (size_t)snprintf(out->text + length, sizeof out->text - length, "%u,", experts[i]);
+    cr_assert_eq((uintptr_t)chunk->bytes % 8, 0);
+    length += (size_t)snprintf(out->text + length, sizeof out->text - length,
+                               "%.*s:", (int)chunk->size, (const char *)chunk->bytes);
+    for (uint32_t i = 0; i < chunk->expert_count; i++) {
+        length += (size_t)snprintf(out->text + length, sizeof out->text - length, "%u,",
+                                   chunk->experts[i]);
     }
     snprintf(out->text + length, sizeof out->text - length, ";");
     return out->stop_after == 0 || --out->stop_after != 0;
@@ -342,7 +341,7 @@ Test(uploads, every_failing_call_leaves_all_or_nothing)
     const char *names[] = {"e1", "e2"};
     for (unsigned n = 1; n < 200; n++) {
         char upload[ID_SIZE];
-        struct upload_summary summary = {2, 10, 100, names, 2, 9};
+        struct upload_summary summary = {2, 10, 100, names, 2, 9, NULL};
         struct upload_outcome outcome;
         failing_arm(0, DB_OK, false);
         fixture_open(&f, &failing_driver);

@@ -1,0 +1,122 @@
+/* Every buffer that held a master key is wiped. */
+#include "server/keys.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "server/os/data_dir.h"
+#include "storage/keys/keyring.h"
+#include "storage/sealing.h"
+
+#define PATH_BYTES 4096
+#define TEXT_BYTES 128 /* more than a key in digits and an end of line */
+
+static bool key_of_digits(const char *text, size_t size, const char *from, unsigned char out[32],
+                          char *error, size_t error_size)
+{
+    size_t length = 0;
+    const char *end = NULL;
+    while (size > 0 && strchr("\r\n", text[size - 1]))
+        size--;
+    bool good = size == 64 && sodium_hex2bin(out, 32, text, size, NULL, &length, &end) == 0 &&
+                length == 32 && end == text + size && !sodium_is_zero(out, 32);
+    if (!good)
+        snprintf(error, error_size,
+                 "%.200s gives no key: a key is 64 random hexadecimal digits, as `openssl rand "
+                 "-hex 32` makes them",
+                 from);
+    return good;
+}
+
+static bool key_of_file(const char *path, unsigned char out[32], char *error, size_t error_size)
+{
+    char text[TEXT_BYTES];
+    struct stat status = {.st_mode = 0};
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = file >= 0 && fstat(file, &status) == 0 ? read(file, text, sizeof text) : -1;
+    int why = errno;
+    if (file >= 0)
+        close(file);
+    if (n < 0) {
+        snprintf(error, error_size, "the key file %.200s cannot be read: %s", path, strerror(why));
+        return false;
+    }
+    bool good = data_dir_check_mode(path, status.st_mode, error, error_size) &&
+                key_of_digits(text, (size_t)n, path, out, error, error_size);
+    sodium_memzero(text, sizeof text);
+    return good;
+}
+
+static bool key_of_command(const char *command, unsigned char out[32], char *error,
+                           size_t error_size)
+{
+    char text[TEXT_BYTES];
+    FILE *output = popen(command, "re");
+    if (!output) {
+        snprintf(error, error_size, "the key command cannot be started: %s", strerror(errno));
+        return false;
+    }
+    setvbuf(output, NULL, _IONBF, 0);
+    size_t n = fread(text, 1, sizeof text, output);
+    int status = pclose(output);
+    bool good = status == 0 && key_of_digits(text, n, "the key command", out, error, error_size);
+    if (status != 0)
+        snprintf(error, error_size, "the key command failed, with status %d",
+                 WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    sodium_memzero(text, sizeof text);
+    return good;
+}
+
+static bool key_of_service(const char *directory, unsigned char out[32], char *error,
+                           size_t error_size)
+{
+    static const char purpose[] = "tacet: master key of private data, 1";
+    unsigned char seed[32];
+    if (!data_dir_signing_seed(directory, seed, error, error_size))
+        return false;
+    crypto_generichash(out, 32, (const unsigned char *)purpose, sizeof purpose, seed, sizeof seed);
+    sodium_memzero(seed, sizeof seed);
+    return true;
+}
+
+bool keys_master(const char *directory, const struct keys_source *source, unsigned char out[32],
+                 char *error, size_t error_size)
+{
+    if (source->file && source->file[0] != '\0')
+        return key_of_file(source->file, out, error, error_size);
+    if (source->command && source->command[0] != '\0')
+        return key_of_command(source->command, out, error, error_size);
+    if (source->text && source->text[0] != '\0')
+        return key_of_digits(source->text, strlen(source->text), "TACET_KEY", out, error,
+                             error_size);
+    return key_of_service(directory, out, error, error_size);
+}
+
+struct keyring *keys_open(const char *directory, const struct keys_source *source, struct db *db,
+                          char *error, size_t error_size)
+{
+    char path[PATH_BYTES], noted[SEALING_NAME_SIZE];
+    unsigned char master[32];
+    struct keyring *keyring = NULL;
+    if (!data_dir_path(directory, "keys", path, sizeof path)) {
+        snprintf(error, error_size, "the name of the data directory is too long");
+        return NULL;
+    }
+    if (!keyring_exists(path) && sealing_key_name(db, noted) != DB_NONE) {
+        snprintf(error, error_size,
+                 "%.200s/root is missing, and without its keys nobody can read the data: put back "
+                 "the directory \"keys\"",
+                 path);
+        return NULL;
+    }
+    if (keys_master(directory, source, master, error, error_size))
+        keyring = keyring_open(path, master, error, error_size);
+    sodium_memzero(master, sizeof master);
+    return keyring;
+}

@@ -1,0 +1,29 @@
+/* The keys of private data at rest: DATA/keys (storage/keys/keyring.h), under a master key that the
+ * operator gives. */
+#ifndef TACET_SERVER_KEYS_H
+#define TACET_SERVER_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct db;
+struct keyring;
+
+/* Where a master key comes from. At most one text is not ""; with none it is derived from the
+ * signing key, and lies beside the data. A key is 64 hexadecimal digits. */
+struct keys_source {
+    const char *text;    /* the key itself */
+    const char *file;    /* which others may not read */
+    const char *command; /* of the shell; prints it */
+};
+
+/* Reads the master key of the service in DIRECTORY. False: ERROR holds a sentence. */
+bool keys_master(const char *directory, const struct keys_source *source,
+                 unsigned char out_master[32], char *error, size_t error_size);
+
+/* Opens the keys of the service in DIRECTORY, whose database is DB, and makes them where the
+ * database never had any. NULL: ERROR holds a sentence. */
+struct keyring *keys_open(const char *directory, const struct keys_source *source, struct db *db,
+                          char *error, size_t error_size);
+
+#endif

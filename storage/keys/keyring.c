@@ -1,0 +1,394 @@
+/* The keyring's files.
+ *
+ * DESIGN. A slot is written whole, and no slot crosses a sector, so that a power cut leaves the old
+ * one or the new one. A key is on disk before the row that needs it is stored: a crash between the
+ * two leaves a key without a row, which the next expert of that number takes over. A key is
+ * overwritten before the rows of what it opened are removed: a crash between the two leaves rows
+ * that nobody can read, and the next start removes them. */
+#include "storage/keys/keyring.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory/memory.h"
+#include "storage/keys/key_box.h"
+
+#define PATH_BYTES 4096
+#define ID_MAX     40
+#define NAME_BYTES (ID_MAX + 16)
+#define ROOT_NAME  "tacet: root key, 1"
+
+enum slot_state { SLOT_EMPTY, SLOT_KEY, SLOT_ERASED };
+
+struct slot {
+    unsigned char state, unused[7];
+    unsigned char box[KEY_BOX_SIZE];
+    unsigned char rest[48];
+};
+_Static_assert(sizeof(struct slot) == 128, "a slot lies in one sector");
+
+struct keyring {
+    char directory[PATH_BYTES - 64];
+    unsigned char *root; /* guarded memory */
+    pthread_mutex_t lock;
+};
+
+/* ---- files */
+
+static bool keyring_path(const char *directory, const char *name, char out[PATH_BYTES])
+{
+    int n = snprintf(out, PATH_BYTES, "%s/%s", directory, name);
+    return n > 0 && n < PATH_BYTES;
+}
+
+static bool write_whole(int file, const void *bytes, size_t size, off_t at)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t n = pwrite(file, (const char *)bytes + done, size - done, at + (off_t)done);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+static bool sync_folder(const char *directory)
+{
+    int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool synced = folder >= 0 && fsync(folder) == 0;
+    if (folder >= 0)
+        close(folder);
+    return synced;
+}
+
+/* ---- the root key */
+
+bool keyring_exists(const char *directory)
+{
+    char path[PATH_BYTES];
+    struct stat status;
+    return keyring_path(directory, "root", path) && stat(path, &status) == 0;
+}
+
+/* Writes the root key beside its place and renames it. */
+static bool root_write(const char *directory, const unsigned char master[KEYRING_KEY],
+                       const unsigned char root[KEYRING_KEY], char *error, size_t error_size)
+{
+    char path[PATH_BYTES], draft[PATH_BYTES];
+    unsigned char box[KEY_BOX_SIZE];
+    int file = -1;
+    key_box_close(master, ROOT_NAME, root, KEYRING_KEY, box);
+    if (keyring_path(directory, "root", path) && keyring_path(directory, "root.new", draft))
+        file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool written = file >= 0 && write_whole(file, box, sizeof box, 0) && fsync(file) == 0;
+    if (file >= 0)
+        close(file);
+    written = written && rename(draft, path) == 0 && sync_folder(directory);
+    if (!written)
+        snprintf(error, error_size, "%.200s/root cannot be written: %s", directory,
+                 strerror(errno));
+    return written;
+}
+
+static bool root_read(const char *directory, const unsigned char master[KEYRING_KEY],
+                      unsigned char root[KEYRING_KEY], char *error, size_t error_size)
+{
+    char path[PATH_BYTES];
+    unsigned char box[KEY_BOX_SIZE + 1];
+    int file = -1;
+    if (keyring_path(directory, "root", path))
+        file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = file >= 0 ? read(file, box, sizeof box) : -1;
+    if (n < 0)
+        snprintf(error, error_size, "%.200s/root cannot be read: %s", directory, strerror(errno));
+    if (file >= 0)
+        close(file);
+    if (n < 0)
+        return false;
+    if (n == KEY_BOX_SIZE && key_box_open(master, ROOT_NAME, box, KEY_BOX_SIZE, root))
+        return true;
+    snprintf(error, error_size,
+             "%.200s/root is not encrypted under this key: give the key that the service was last "
+             "started with, or put back the right directory of keys",
+             directory);
+    return false;
+}
+
+bool keyring_rotate(const char *directory, const unsigned char from[KEYRING_KEY],
+                    const unsigned char to[KEYRING_KEY], char *error, size_t error_size)
+{
+    unsigned char root[KEYRING_KEY];
+    bool rotated = root_read(directory, from, root, error, error_size) &&
+                   root_write(directory, to, root, error, error_size);
+    sodium_memzero(root, sizeof root);
+    return rotated;
+}
+
+struct keyring *keyring_open(const char *directory, const unsigned char master[KEYRING_KEY],
+                             char *error, size_t error_size)
+{
+    struct stat status;
+    struct keyring *keyring = memory_new(1, sizeof *keyring);
+    bool ready = sodium_init() >= 0;
+    pthread_mutex_init(&keyring->lock, NULL);
+    keyring->root = memory_must(sodium_malloc(KEYRING_KEY));
+    bool opened = false;
+    if (!ready)
+        snprintf(error, error_size, "the system gives no randomness");
+    else if (snprintf(keyring->directory, sizeof keyring->directory, "%s", directory) >=
+             (int)sizeof keyring->directory)
+        snprintf(error, error_size, "the name of the directory of keys is too long");
+    else if (mkdir(directory, 0700) != 0 && errno != EEXIST)
+        snprintf(error, error_size, "%.200s cannot be made: %s", directory, strerror(errno));
+    else if (stat(directory, &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        snprintf(error, error_size,
+                 "%.200s has mode %04o, so that others may use it: chmod 700 %.200s", directory,
+                 status.st_mode & 07777U, directory);
+    else if (keyring_exists(directory))
+        opened = root_read(directory, master, keyring->root, error, error_size);
+    else {
+        randombytes_buf(keyring->root, KEYRING_KEY);
+        opened = root_write(directory, master, keyring->root, error, error_size);
+    }
+    if (opened)
+        return keyring;
+    keyring_close(keyring);
+    return NULL;
+}
+
+void keyring_close(struct keyring *keyring)
+{
+    if (!keyring)
+        return;
+    sodium_free(keyring->root); /* wipes it */
+    pthread_mutex_destroy(&keyring->lock);
+    free(keyring);
+}
+
+/* BLAKE2b of PURPOSE under the root key. */
+static void root_derive(const struct keyring *keyring, const char *purpose, unsigned char *out,
+                        size_t size)
+{
+    crypto_generichash(out, size, (const unsigned char *)purpose, strlen(purpose), keyring->root,
+                       KEYRING_KEY);
+}
+
+void keyring_name(const struct keyring *keyring, char out[KEYRING_NAME_SIZE])
+{
+    unsigned char name[(KEYRING_NAME_SIZE - 1) / 2];
+    root_derive(keyring, "tacet: the name of the root key, 1", name, sizeof name);
+    sodium_bin2hex(out, KEYRING_NAME_SIZE, name, sizeof name);
+}
+
+void keyring_service_key(const struct keyring *keyring, unsigned char out[KEYRING_KEY])
+{
+    root_derive(keyring, "tacet: secrets of the service, 1", out, KEYRING_KEY);
+}
+
+/* ---- slots */
+
+/* Opens the file of DATASET, -1 when there is none. *OUT_MADE: it is new. */
+static int slots_open(const struct keyring *keyring, const char *dataset, int flags)
+{
+    char path[PATH_BYTES];
+    if (strlen(dataset) > ID_MAX || strchr(dataset, '/') ||
+        !keyring_path(keyring->directory, dataset, path))
+        return -1;
+    return open(path, flags | O_CLOEXEC, 0600);
+}
+
+static off_t slot_place(uint32_t number)
+{
+    return number == KEYRING_DATASET ? 0 : (off_t)sizeof(struct slot) * ((off_t)number + 1);
+}
+
+static void slot_name(const char *dataset, uint32_t number, char out[NAME_BYTES])
+{
+    snprintf(out, NAME_BYTES, "%s %u", dataset, number);
+}
+
+/* Reads a slot; one behind the end of the file is empty. */
+static bool slot_read(int file, uint32_t number, struct slot *out)
+{
+    ssize_t n = pread(file, out, sizeof *out, slot_place(number));
+    if (n >= 0 && n < (ssize_t)sizeof *out)
+        memset(out, 0, sizeof *out);
+    return n >= 0;
+}
+
+static enum keyring_status slot_open(const struct keyring *keyring, const char *dataset,
+                                     uint32_t number, const struct slot *slot, unsigned char *out)
+{
+    char name[NAME_BYTES];
+    if (slot->state == SLOT_EMPTY)
+        return KEYRING_NONE;
+    if (slot->state == SLOT_ERASED)
+        return KEYRING_ERASED;
+    slot_name(dataset, number, name);
+    bool opened = slot->state == SLOT_KEY &&
+                  key_box_open(keyring->root, name, slot->box, sizeof slot->box, out);
+    return opened ? KEYRING_OK : KEYRING_DAMAGED;
+}
+
+/* Draws a key for a slot and writes it. */
+static bool slot_make(const struct keyring *keyring, int file, const char *dataset, uint32_t number,
+                      unsigned char out[KEYRING_KEY])
+{
+    char name[NAME_BYTES];
+    struct slot slot = {.state = SLOT_KEY};
+    slot_name(dataset, number, name);
+    randombytes_buf(out, KEYRING_KEY);
+    key_box_close(keyring->root, name, out, KEYRING_KEY, slot.box);
+    return write_whole(file, &slot, sizeof slot, slot_place(number));
+}
+
+enum keyring_status keyring_find(struct keyring *keyring, const char *dataset, uint32_t number,
+                                 unsigned char out[KEYRING_KEY])
+{
+    struct slot slot;
+    int file = slots_open(keyring, dataset, O_RDONLY);
+    if (file < 0)
+        return errno == ENOENT ? KEYRING_NONE : KEYRING_FULL;
+    enum keyring_status status = KEYRING_FULL;
+    if (slot_read(file, number, &slot))
+        status = slot_open(keyring, dataset, number, &slot, out);
+    close(file);
+    return status;
+}
+
+void keyring_find_all(struct keyring *keyring, const char *dataset, uint32_t count,
+                      unsigned char *out, enum keyring_status *statuses)
+{
+    struct slot slot;
+    int file = slots_open(keyring, dataset, O_RDONLY);
+    bool missing = file < 0 && errno == ENOENT;
+    for (uint32_t i = 0; i < count; i++) {
+        statuses[i] = missing ? KEYRING_NONE : KEYRING_FULL;
+        if (file >= 0 && slot_read(file, i, &slot))
+            statuses[i] = slot_open(keyring, dataset, i, &slot, out + KEYRING_KEY * (size_t)i);
+    }
+    if (file >= 0)
+        close(file);
+}
+
+/* Reads or makes one key. *MADE becomes true when it was made. */
+static enum keyring_status need_one(const struct keyring *keyring, int file, const char *dataset,
+                                    uint32_t number, bool is_new, unsigned char *out, bool *made)
+{
+    struct slot slot;
+    if (!slot_read(file, number, &slot))
+        return KEYRING_FULL;
+    enum keyring_status status = slot_open(keyring, dataset, number, &slot, out);
+    if (status != KEYRING_NONE && !(status == KEYRING_ERASED && is_new))
+        return status;
+    *made = true;
+    return slot_make(keyring, file, dataset, number, out) ? KEYRING_OK : KEYRING_FULL;
+}
+
+enum keyring_status keyring_need(struct keyring *keyring, const char *dataset,
+                                 const uint32_t *numbers, uint32_t count, uint32_t first_new,
+                                 unsigned char *out)
+{
+    struct slot own = {.state = SLOT_EMPTY};
+    enum keyring_status status = KEYRING_OK;
+    bool made = false;
+    pthread_mutex_lock(&keyring->lock);
+    int file = slots_open(keyring, dataset, O_RDWR | O_CREAT);
+    if (file < 0 || !slot_read(file, KEYRING_DATASET, &own))
+        status = KEYRING_FULL;
+    else if (own.state == SLOT_ERASED)
+        status = KEYRING_ERASED;
+    for (uint32_t i = 0; i < count && status == KEYRING_OK; i++)
+        status = need_one(keyring, file, dataset, numbers[i], numbers[i] >= first_new,
+                          out + KEYRING_KEY * (size_t)i, &made);
+    if (made && (fsync(file) != 0 || !sync_folder(keyring->directory)))
+        status = KEYRING_FULL;
+    if (file >= 0)
+        close(file);
+    pthread_mutex_unlock(&keyring->lock);
+    return status;
+}
+
+/* ---- erasing */
+
+enum keyring_status keyring_erase(struct keyring *keyring, const char *dataset, uint32_t number)
+{
+    const struct slot erased = {.state = SLOT_ERASED};
+    struct slot own = {.state = SLOT_EMPTY};
+    unsigned char key[KEYRING_KEY];
+    pthread_mutex_lock(&keyring->lock);
+    int file = slots_open(keyring, dataset, O_RDWR | O_CREAT);
+    bool done = file >= 0 && write_whole(file, &erased, sizeof erased, slot_place(number)) &&
+                slot_read(file, KEYRING_DATASET, &own);
+    if (done && own.state == SLOT_KEY)
+        done = slot_make(keyring, file, dataset, KEYRING_DATASET, key);
+    done = done && fsync(file) == 0 && sync_folder(keyring->directory);
+    if (file >= 0)
+        close(file);
+    pthread_mutex_unlock(&keyring->lock);
+    sodium_memzero(key, sizeof key);
+    return done ? KEYRING_OK : KEYRING_FULL;
+}
+
+enum keyring_status keyring_erase_all(struct keyring *keyring, const char *dataset)
+{
+    const struct slot erased = {.state = SLOT_ERASED};
+    struct stat status;
+    pthread_mutex_lock(&keyring->lock);
+    int file = slots_open(keyring, dataset, O_RDWR | O_CREAT);
+    bool done = file >= 0 && fstat(file, &status) == 0;
+    for (off_t at = 0; done && (at == 0 || at < status.st_size); at += (off_t)sizeof erased)
+        done = write_whole(file, &erased, sizeof erased, at);
+    done = done && fsync(file) == 0 && ftruncate(file, sizeof erased) == 0 && fsync(file) == 0 &&
+           sync_folder(keyring->directory);
+    if (file >= 0)
+        close(file);
+    pthread_mutex_unlock(&keyring->lock);
+    return done ? KEYRING_OK : KEYRING_FULL;
+}
+
+/* Shows the erased slots of one dataset. False: EACH wants no more, or the file cannot be read. */
+static bool show_erased(const struct keyring *keyring, const char *dataset, keyring_erased_fn *each,
+                        void *context, enum keyring_status *status)
+{
+    struct slot slots[64];
+    bool more = true;
+    ssize_t n = sizeof slots;
+    int file = slots_open(keyring, dataset, O_RDONLY);
+    for (uint32_t number = KEYRING_DATASET; file >= 0 && more && n == sizeof slots;) {
+        n = pread(file, slots, sizeof slots, slot_place(number));
+        for (ssize_t i = 0; more && i < n / (ssize_t)sizeof *slots; i++, number++)
+            if (slots[i].state == SLOT_ERASED)
+                more = each(context, dataset, number);
+    }
+    if (file < 0 || n < 0)
+        *status = KEYRING_FULL;
+    if (file >= 0)
+        close(file);
+    return more && *status == KEYRING_OK;
+}
+
+enum keyring_status keyring_erased(struct keyring *keyring, keyring_erased_fn *each, void *context)
+{
+    enum keyring_status status = KEYRING_OK;
+    DIR *folder = opendir(keyring->directory);
+    if (!folder)
+        return KEYRING_FULL;
+    const struct dirent *entry;
+    while ((entry = readdir(folder)))
+        if (strncmp(entry->d_name, "ds_", 3) == 0 &&
+            !show_erased(keyring, entry->d_name, each, context, &status))
+            break;
+    closedir(folder);
+    return status;
+}
