@@ -7,6 +7,18 @@
 
 #define DAY_MS INT64_C(86400000)
 
+/* Two servers must not sweep the same rows at once. So where there may be two, a sweep also finds
+ * its rows within its transaction, which is the only one that writes. */
+static enum db_status sweep_alone(struct db *db, db_work_fn *work, void *sweep)
+{
+    return db_is_shared(db) ? db_transact(db, work, sweep) : work(db, sweep);
+}
+
+static enum db_status sweep_answers(struct db *db, void *sweep)
+{
+    return answers_prune(db, sweep);
+}
+
 static enum db_status prune_answers(struct app *app, struct db *db, int64_t now_ms, bool *out_more)
 {
     struct answers_sweep sweep = {
@@ -14,23 +26,41 @@ static enum db_status prune_answers(struct app *app, struct db *db, int64_t now_
     if (app->settings.keep_answers_days == 0)
         return DB_OK;
     atomic_store(&app->answers_from_ms, sweep.from_ms); /* before the removal begins: retention.c */
-    enum db_status status = answers_prune(db, &sweep);
-    app->answers_seen = sweep.seen;
+    enum db_status status = sweep_alone(db, sweep_answers, &sweep);
+    if (status == DB_OK)
+        app->answers_seen = sweep.seen;
     *out_more = *out_more || sweep.more;
     return status;
+}
+
+struct entries_work {
+    struct ledger_sweep sweep;
+    int64_t seen;
+    enum db_status status;
+};
+
+/* Damaged entries are told of, but what was folded beside them stays. */
+static enum db_status sweep_entries(struct db *db, void *context)
+{
+    struct entries_work *work = context;
+    work->sweep.seen = work->seen;
+    work->status = ledger_fold(db, &work->sweep);
+    return work->sweep.seen > work->seen ? DB_OK : work->status;
 }
 
 static enum db_status prune_entries(struct app *app, struct db *db, int64_t now_ms, bool *out_more)
 {
     int64_t days = app->settings.keep_entries_days;
-    struct ledger_sweep sweep = {
-        .from_ms = now_ms - days * DAY_MS, .now_ms = now_ms, .seen = app->entries_seen};
+    struct entries_work work = {.sweep = {.from_ms = now_ms - days * DAY_MS, .now_ms = now_ms},
+                                .seen = app->entries_seen};
     if (days == 0)
         return DB_OK;
-    enum db_status status = ledger_fold(db, &sweep);
-    app->entries_seen = sweep.seen;
-    *out_more = *out_more || sweep.more;
-    return status;
+    enum db_status status = sweep_alone(db, sweep_entries, &work);
+    if (status != DB_OK)
+        return status;
+    app->entries_seen = work.sweep.seen;
+    *out_more = *out_more || work.sweep.more;
+    return work.status;
 }
 
 bool api_prune(struct app *app, struct db *db, bool *out_more)

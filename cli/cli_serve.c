@@ -1,4 +1,4 @@
-/* tacet serve: reads the settings, runs the service until it is told to stop.
+/* tacet serve and tacet work: read the settings, run the service or its jobs until told to stop.
  *
  * SIGTERM and SIGINT drain: running requests are answered, jobs save themselves, and the process
  * exits with 0. Work that still runs after --drain-timeout is cut off. Like a crash, this loses
@@ -66,7 +66,8 @@ static bool wait_until_quiet(struct server *server, const sigset_t *signals, uin
     return true;
 }
 
-static int run_service(const struct config *config, const struct worlds *worlds)
+static int run_service(const struct flags *flags, const struct config *config,
+                       const struct worlds *worlds)
 {
     char error[512] = "";
     sigset_t signals;
@@ -80,8 +81,11 @@ static int run_service(const struct config *config, const struct worlds *worlds)
 
     struct server *server = server_start(config, worlds, error, sizeof error);
     if (!server)
-        return cli_complain(&config_flags, CLI_FAILED, "%s", error);
-    printf("listening on %s\n", server_url(server));
+        return cli_complain(flags, CLI_FAILED, "%s", error);
+    if (config->works)
+        printf("working\n");
+    else
+        printf("listening on %s\n", server_url(server));
     fflush(stdout);
     log_event(LOG_LEVEL_INFO, "ready", "url=%s", server_url(server));
     while (sigwait(&signals, &signal_number) != 0)
@@ -99,28 +103,49 @@ static int run_service(const struct config *config, const struct worlds *worlds)
     return 0;
 }
 
-int cli_serve(int argc, char **argv)
+/* Opens the worlds and runs what CONFIG, read by FLAGS, describes. */
+static int run_worlds(const struct flags *flags, const struct config *config)
+{
+    char error[CLI_ERROR_SIZE] = "";
+    log_set_level((enum log_level)config->log_level);
+    log_set_format((enum log_format)config->log_format);
+    if (config->stay_awake)
+        log_event(LOG_LEVEL_WARN, "setting-ignored", "setting=stay-awake why=\"it has no effect\"");
+    struct worlds *worlds = open_worlds(config, error, sizeof error);
+    if (!worlds)
+        return cli_complain(flags, CLI_USAGE, "%s", error);
+    int code = run_service(flags, config, worlds);
+    worlds_close(worlds);
+    return code;
+}
+
+static int run_config(const struct flags *flags, bool works, int argc, char **argv)
 {
     struct config config;
     struct flags_found found;
-    char error[CLI_ERROR_SIZE] = "";
     if (!config_read(&config, argc, argv, &found))
-        return cli_complain(&config_flags, CLI_USAGE, "%s", found.error);
+        return cli_complain(flags, CLI_USAGE, "%s", found.error);
     if (found.help) {
-        flags_help(&config_flags, stdout);
+        flags_help(flags, stdout);
         return CLI_DONE;
     }
-    log_set_level((enum log_level)config.log_level);
-    log_set_format((enum log_format)config.log_format);
-    if (config.stay_awake)
-        log_event(LOG_LEVEL_WARN, "setting-ignored", "setting=stay-awake why=\"it has no effect\"");
-    int code = CLI_USAGE;
-    struct worlds *worlds = open_worlds(&config, error, sizeof error);
-    if (worlds)
-        code = run_service(&config, worlds);
+    config.works = works;
+    int code;
+    if (works && (config.workers == 0 || strncmp(config.database, "postgres", 8) != 0))
+        code = cli_complain(flags, CLI_USAGE,
+                            "it needs --database postgresql://... and one of --workers at least");
     else
-        cli_complain(&config_flags, CLI_USAGE, "%s", error);
-    worlds_close(worlds);
+        code = run_worlds(flags, &config);
     free(found.file);
     return code;
+}
+
+int cli_serve(int argc, char **argv)
+{
+    return run_config(&config_flags, false, argc, argv);
+}
+
+int cli_work(int argc, char **argv)
+{
+    return run_config(&config_work_flags, true, argc, argv);
 }

@@ -14,6 +14,8 @@ static const struct {
     const char *summary;
 } COMMANDS[] = {
     {"serve", cli_serve, "run the service on a data directory"},
+    {"work", cli_work, "run jobs beside the servers of a PostgreSQL database"},
+    {"key", cli_key, "bring the signing key to another server of the same database"},
     {"client", cli_client, "make a client and print its token"},
     {"experts", cli_experts, "train simulated experts and write their trajectories"},
     {"import", cli_import, "turn a table or arrays into trajectories, and upload them"},

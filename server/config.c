@@ -2,6 +2,7 @@
 #include "server/config.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "server/os/log.h"
 
@@ -67,8 +68,10 @@ static const struct flag SETTINGS[] = {
      ENV},
     {"oidc-admin", AS_ON_OFF(oidc_admin), "off", "[on|off]", "the issuer may name administrators",
      ENV},
-    {"workers", AS_COUNT(workers, 0, 64), "0", "THREADS",
-     "threads that run jobs; 0 is one less than the cores, at least 1", ENV},
+    {"workers", AS_COUNT(workers, 0, 64), NULL, "THREADS",
+     "threads that run jobs; without this flag one less than the cores, at least 1; 0 leaves them "
+     "to `tacet work` and needs database",
+     ENV},
     {"pool-threads", AS_COUNT(pool_threads, 1, 64), "8", "THREADS",
      "threads for calls that read much or compute a little", ENV},
     {"planners", AS_COUNT(planners, 1, 64), "2", "THREADS",
@@ -172,9 +175,21 @@ const struct flags config_flags = {
     .others = OTHERS,
 };
 
+const struct flags config_work_flags = {
+    .program = "tacet work",
+    .usage =
+        "usage: tacet work --database postgresql://... [flags]\n\n"
+        "Runs jobs that the servers of a PostgreSQL database accept, on this machine. It needs a\n"
+        "directory with the servers' signing key (tacet key import) and their worlds. It takes "
+        "the\n"
+        "flags of \"tacet serve\"; those about clients have no effect.\n\n",
+    FLAG_TABLE(SETTINGS),
+    .others = OTHERS,
+};
+
 bool config_read(struct config *config, int argc, char **argv, struct flags_found *found)
 {
-    *config = (struct config){0};
+    *config = (struct config){.workers = CONFIG_AUTO};
     if (!flags_read(&config_flags, argc, argv, config, found))
         return false;
     if (found->help)
@@ -191,6 +206,9 @@ bool config_read(struct config *config, int argc, char **argv, struct flags_foun
         wrong = "--tls-client-ca needs --tls-cert";
     else if (issuer != audience || issuer != (config->oidc_jwks[0] != '\0'))
         wrong = "--oidc-issuer, --oidc-audience and --oidc-jwks go together";
+    else if (config->workers == 0 &&
+             (config->database[0] == '\0' || strcmp(config->database, "sqlite") == 0))
+        wrong = "--workers 0 needs --database postgresql://...: nothing else would run the jobs";
     if (!wrong)
         return true;
     snprintf(found->error, sizeof found->error, "%s", wrong);

@@ -5,6 +5,8 @@
 
 #include "server/flags.h"
 
+#define CONFIG_AUTO UINT64_MAX
+
 /* Texts are borrowed from the command line, the environment, the file or the table. */
 struct config {
     const char *config; /* the file; NULL or "": none */
@@ -31,8 +33,9 @@ struct config {
     int log_format; /* enum log_format */
     bool access_log;
     bool confine;
-    bool stay_awake; /* has no effect */
-    uint64_t workers;
+    bool stay_awake;  /* has no effect */
+    bool works;       /* `tacet work`: runs jobs, and hears no clients */
+    uint64_t workers; /* CONFIG_AUTO: one less than the cores, at least 1 */
     uint64_t pool_threads;
     uint64_t planners;
     uint64_t uploads;
@@ -71,6 +74,9 @@ struct config {
 
 /* Program, help and table of the settings. */
 extern const struct flags config_flags;
+
+/* The same table for `tacet work`. */
+extern const struct flags config_work_flags;
 
 /* Fills *config from ARGV from index 0, the environment, the file and the defaults, and checks
  * conditions between several settings. False: FOUND->error says what was wrong, and FOUND->file is

@@ -82,23 +82,46 @@ bool database_is_remote(const struct database_place *place)
     return place->url && place->url[0] != '\0' && strcmp(place->url, "sqlite") != 0;
 }
 
+/* True when the PostgreSQL database at URL has a service, which has a key somewhere. */
+static bool database_serves(const char *url)
+{
+    char why[DB_ERROR_SIZE];
+    struct db *db = NULL;
+    struct db_store *store =
+        db_store_new(&db_driver_postgres, &(struct db_settings){.location = url});
+    bool serves = db_open(store, &db, why) == DB_OK && storage_is_in_use(db);
+    db_close(db);
+    db_store_free(store);
+    return serves;
+}
+
 bool database_is_new(const struct database_place *place)
 {
     char path[PATH_BYTES];
     struct stat status;
-    const char *name = database_is_remote(place) ? "signing.key" : "tacet.db";
+    bool remote = database_is_remote(place);
+    const char *name = remote ? "signing.key" : "tacet.db";
     return data_dir_path(place->directory, name, path, sizeof path) && stat(path, &status) != 0 &&
-           errno == ENOENT;
+           errno == ENOENT && !(remote && database_serves(place->url));
 }
 
-/* Derives the key of the rows' digests from the seed in DIRECTORY. */
-static bool database_digest_key(const char *directory, unsigned char key[DB_KEY_SIZE], char *error,
-                                size_t error_size)
+/* Derives the key of the rows' digests from the seed in PLACE's directory. */
+static bool database_digest_key(const struct database_place *place, unsigned char key[DB_KEY_SIZE],
+                                char *error, size_t error_size)
 {
     static const char purpose[] = "tacet: digests of stored rows, 1";
     unsigned char seed[32];
-    if (!data_dir_signing_seed(directory, seed, error, error_size))
+    char path[PATH_BYTES];
+    if (!data_dir_signing_seed(place->directory, seed, error, error_size)) {
+        if (database_is_remote(place) &&
+            data_dir_path(place->directory, "signing.key", path, sizeof path) &&
+            access(path, F_OK) != 0)
+            snprintf(error, error_size,
+                     "%.200s has no signing.key: bring the one that the other servers of the "
+                     "database have (tacet key export, tacet key import)",
+                     place->directory);
         return false;
+    }
     crypto_generichash(key, DB_KEY_SIZE, (const unsigned char *)purpose, sizeof purpose, seed,
                        sizeof seed);
     sodium_memzero(seed, sizeof seed);
@@ -140,7 +163,6 @@ static bool database_locate(struct database *database, const struct database_pla
     database->remote = true;
     snprintf(database->path, sizeof database->path, "--database");
     settings->location = place->url;
-    settings->server = place->serves ? 1 + randombytes_uniform(INT32_MAX - 1) : 0;
     return true;
 }
 
@@ -160,7 +182,7 @@ struct database *database_open(const struct database_place *place, char *error, 
     struct database *database = memory_new(1, sizeof *database);
     struct db_settings settings = {.cache_kib = CACHE_KIB, .digest_key = key};
     if (!database_locate(database, place, &settings, error, error_size) ||
-        !database_digest_key(place->directory, key, error, error_size))
+        !database_digest_key(place, key, error, error_size))
         goto cleanup;
     database->store = memory_must(
         db_store_new(database->remote ? &db_driver_postgres : &db_driver_sqlite, &settings));
@@ -218,7 +240,7 @@ bool database_verify_answers(struct db *db, unsigned long long *out_answers, cha
 bool database_sweep(struct db *db, char *error, size_t error_size)
 {
     const char *what = "uploads";
-    enum db_status status = uploads_sweep(db);
+    enum db_status status = uploads_sweep(db, clock_now_ms());
     if (status == DB_OK) {
         what = "leases";
         status = jobs_expire_leases(db);
@@ -235,8 +257,8 @@ bool database_make_ready(struct database *database, int64_t *out_answers_from_ms
 {
     unsigned long long entries = 0, answers = 0;
     int64_t begun = clock_now_us();
-    struct db *db = database_connect(database, error, error_size);
-    if (!db || !database_sweep(db, error, error_size) ||
+    struct db *db = database->connections[0];
+    if (!database_sweep(db, error, error_size) ||
         !database_verify_ledger(db, &entries, error, error_size))
         return false;
     int64_t between = clock_now_us();

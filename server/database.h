@@ -13,14 +13,14 @@ struct database;
 struct database_place {
     const char *directory; /* holds the keys */
     const char *url;       /* of PostgreSQL; NULL, "" or "sqlite": DIRECTORY/tacet.db */
-    bool serves;           /* PostgreSQL: refuses to work beside another server */
 };
 
 /* Whether PLACE is a PostgreSQL database. */
 bool database_is_remote(const struct database_place *place);
 
-/* True when the directory of PLACE holds no database (for PostgreSQL: no key of one), so that the
- * next database_open makes an empty one. False when the directory or file cannot be read. */
+/* True when the directory of PLACE holds no database (for PostgreSQL: no key, and the database has
+ * no service either), so that the next database_open makes an empty one. False when the directory
+ * or file cannot be read. */
 bool database_is_new(const struct database_place *place);
 
 /* Opens the database of PLACE, makes it when it is missing, migrates it. Its rows are checked by
@@ -47,10 +47,11 @@ bool database_verify_answers(struct db *db, unsigned long long *out_answers, cha
                              size_t error_size);
 
 /* Removes what a crash left behind: half-received uploads, and leases of a process that has ended.
- * Only the holder of the directory's lock may call it. */
+ * Only the holder of the directory's lock may call it. Where other processes work on the database,
+ * it leaves what may be theirs. */
 bool database_sweep(struct db *db, char *error, size_t error_size);
 
-/* All of the above on a connection of its own, before the first client: sweeps, verifies the ledger
+/* All of the above, before the first client and any other connection: sweeps, verifies the ledger
  * and the answers, and logs what it took. Sets *out_answers_from_ms to what answers_kept_from says.
  * False: ERROR says why the service must not start. */
 bool database_make_ready(struct database *database, int64_t *out_answers_from_ms, char *error,

@@ -4,11 +4,11 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "memory/memory.h"
 #include "server/database.h"
@@ -24,7 +24,8 @@ struct worker {
     pthread_t thread;
     struct runner *runner;
     struct db *db;
-    char name[48]; /* owner of leases: unique in this run of the process */
+    char name[40];             /* owner of the turn's lease: no claim anywhere has had it before */
+    unsigned long long number; /* random, and one more at each turn */
 };
 
 struct runner {
@@ -88,6 +89,7 @@ static enum api_job_turn take_turn(struct worker *self)
                                       .parallel = share_out,
                                       .wait = runner_doze};
     char note[256] = "";
+    snprintf(self->name, sizeof self->name, "%016llx", self->number++);
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, 1);
     enum api_job_turn turn = api_job_turn(runner->app, self->db, &control, note);
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, -1);
@@ -148,8 +150,7 @@ struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned cou
         struct worker *self = &runner->workers[runner->count];
         self->runner = runner;
         self->db = dbs[runner->count];
-        snprintf(self->name, sizeof self->name, "%ld-%lld-%u", (long)getpid(),
-                 (long long)time(NULL), runner->count);
+        randombytes_buf(&self->number, sizeof self->number);
         atomic_fetch_add(&runner->running, 1);
         if (pthread_create(&self->thread, NULL, worker_run, self) != 0) {
             runner_stop(runner);

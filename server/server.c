@@ -86,7 +86,8 @@ static bool server_ready(void *context, const char **why_not)
 static void job_accepted(void *context)
 {
     struct server *server = context;
-    runner_wake(server->runner);
+    if (server->runner) /* others look by themselves */
+        runner_wake(server->runner);
 }
 
 /* ---- start-up, step by step */
@@ -162,10 +163,11 @@ static void warn_of_plain_http(const struct server *server)
                   server->listening.host, server->listening.port);
 }
 
-static bool open_sockets(struct server *server, struct server_trouble trouble)
+static bool open_door(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
-    if (!listen_open("listen", config->listen, &server->listening, trouble.text, trouble.size))
+    if (!read_tls(server, trouble) ||
+        !listen_open("listen", config->listen, &server->listening, trouble.text, trouble.size))
         return false;
     warn_of_plain_http(server);
     return config->metrics_listen[0] == '\0' ||
@@ -176,14 +178,20 @@ static bool open_sockets(struct server *server, struct server_trouble trouble)
 static bool open_database(struct server *server, struct server_trouble trouble)
 {
     const char *directory = server->config->data;
-    const struct database_place place = {
-        .directory = directory, .url = server->config->database, .serves = true};
-    bool is_new = database_is_new(&place);
+    const struct database_place place = {.directory = directory, .url = server->config->database};
+    bool is_new = database_is_new(&place), works = server->config->works;
+    if (works && is_new) {
+        snprintf(trouble.text, trouble.size,
+                 "the database has no service yet: start a server on it first");
+        return false;
+    }
     if (is_new && !data_dir_make_signing_seed(directory, trouble.text, trouble.size))
         return false;
     server->database = database_open(&place, trouble.text, trouble.size);
-    if (!server->database || !database_make_ready(server->database, &server->answers_from_ms,
-                                                  trouble.text, trouble.size))
+    if (!server->database)
+        return false;
+    if (!works && !database_make_ready(server->database, &server->answers_from_ms, trouble.text,
+                                       trouble.size))
         return false;
     if (is_new)
         log_event(LOG_LEVEL_INFO, "new-service", "note=\"%.500s is new: an empty service\"",
@@ -255,7 +263,7 @@ static bool connect_many(struct server *server, struct db **out, unsigned count,
 static unsigned worker_count(const struct config *config)
 {
     unsigned cores = helpers_cores();
-    if (config->workers > 0)
+    if (config->workers != CONFIG_AUTO)
         return (unsigned)config->workers;
     return cores > 1 ? cores - 1 : 1;
 }
@@ -270,6 +278,22 @@ static struct lane_limits fair_limits(unsigned places, unsigned threads)
     return limits;
 }
 
+/* Starts what runs jobs; nothing with 0 workers. */
+static bool start_jobs(struct server *server, struct server_trouble trouble)
+{
+    struct db *many[HELPERS_CORES_MAX];
+    unsigned workers = worker_count(server->config);
+    if (workers == 0)
+        return true;
+    if (!connect_many(server, many, workers, trouble))
+        return false;
+    server->helpers = helpers_start(helpers_beside(workers));
+    server->runner = runner_start(server->app, many, workers, server->helpers, server->metrics);
+    if (!server->runner)
+        snprintf(trouble.text, trouble.size, "no more threads can be started");
+    return server->runner;
+}
+
 static bool start_lanes(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
@@ -278,7 +302,6 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     unsigned threads = (unsigned)config->pool_threads;
     unsigned planners = (unsigned)config->planners;
     unsigned uploads = (unsigned)config->uploads;
-    unsigned workers = worker_count(config);
     struct lane_limits batch = fair_limits(queue, queue);
     struct db *single[3], *many[HELPERS_CORES_MAX];
     if (!connect_many(server, single, 3, trouble))
@@ -301,10 +324,6 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     if (!connect_many(server, many, uploads, trouble))
         return false;
     server->uploads = pool_start(app, many, uploads, fair_limits(uploads, uploads));
-    if (!connect_many(server, many, workers, trouble))
-        return false;
-    server->helpers = helpers_start(helpers_beside(workers));
-    server->runner = runner_start(app, many, workers, server->helpers, server->metrics);
     bool prunes = config->keep_answers_days > 0 || config->keep_entries_days > 0;
     if (prunes) {
         if (!connect_many(server, single, 1, trouble))
@@ -319,8 +338,7 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
                   server->watched.port);
     }
     bool started = (server->door_of_metrics || server->watched.handle < 0) && server->events &&
-                   server->pool && server->plans && server->uploads && server->runner &&
-                   (server->pruner || !prunes);
+                   server->pool && server->plans && server->uploads && (server->pruner || !prunes);
     if (!started)
         snprintf(trouble.text, trouble.size, "no more threads can be started");
     return started;
@@ -386,20 +404,23 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     helpers_answer_soon();
     warn_of_root();
     confine_from_start(config->confine);
-    server->issuer = issuer_open(config, error, error_size);
+    error[0] = '\0';
+    if (!config->works)
+        server->issuer = issuer_open(config, error, error_size);
     /* Steps that may fail and leave no trace come before the directory is made. */
-    if (error[0] != '\0' || !read_tls(server, trouble) || !open_sockets(server, trouble) ||
+    if (error[0] != '\0' || (!config->works && !open_door(server, trouble)) ||
         !data_dir_make(config->data, error, error_size) ||
         !data_dir_lock(config->data, server->locks, error, error_size) ||
         !open_database(server, trouble) || !open_app(server, trouble) ||
-        !write_port_file(server, trouble))
+        (!config->works && !write_port_file(server, trouble)))
         goto cleanup;
     /* What is not beneath the data directory is open now; threads and clients come after this. */
     confine_process(config->data, config->confine,
                     database_is_remote(&(struct database_place){.url = config->database}));
     if (server->issuer && !issuer_follow(server->issuer))
         snprintf(error, error_size, "no more threads can be started");
-    else if (start_lanes(server, trouble) && start_httpd(server, trouble))
+    else if (start_jobs(server, trouble) &&
+             (config->works || (start_lanes(server, trouble) && start_httpd(server, trouble))))
         return server;
 cleanup:
     server_stop(server);
@@ -414,15 +435,18 @@ const char *server_url(const struct server *server)
 void server_drain(struct server *server)
 {
     atomic_store(&server->draining, true);
-    httpd_drain(server->httpd);
-    events_end_all(server->events);
-    runner_ask_to_stop(server->runner);
+    if (server->httpd) {
+        httpd_drain(server->httpd);
+        events_end_all(server->events);
+    }
+    if (server->runner)
+        runner_ask_to_stop(server->runner);
 }
 
 bool server_is_quiet(struct server *server)
 {
     return metrics_get(server->metrics, METRICS_REQUESTS_IN_FLIGHT) == 0 &&
-           runner_has_stopped(server->runner);
+           (!server->runner || runner_has_stopped(server->runner));
 }
 
 void server_stop(struct server *server)

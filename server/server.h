@@ -12,7 +12,8 @@
 struct server;
 struct worlds;
 
-/* Takes the data directory, migrates, verifies the ledger, opens the socket, starts every thread.
+/* Takes the data directory, migrates, verifies the ledger, opens the socket, starts every thread. A
+ * process that works alone (config.h) does neither of the two in the middle.
  * CONFIG and WORLDS (api/worlds/worlds.h) are borrowed for the server's life. NULL: everything is
  * undone and ERROR holds a sentence. The caller must already block the signals that it waits for,
  * because threads inherit the signal mask. */

@@ -84,7 +84,7 @@ enum db_status digests_key_fits(struct db *db, char error[DB_ERROR_SIZE])
     if (status == DB_OK) {
         snprintf(error, DB_ERROR_SIZE,
                  "the database belongs to another signing.key: put back the one that "
-                 "was kept with it");
+                 "was kept with it, or that its other servers have (tacet key import)");
         return DB_FAILED;
     }
     return status;

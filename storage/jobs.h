@@ -170,8 +170,9 @@ enum db_status jobs_release_leases(struct db *db, const char *worker);
  * new. */
 enum db_status jobs_excuse(struct db *db, const char *id, const char *worker, bool untouched);
 
-/* Ends every lease. Called when a server starts that has the database for itself, because all
- * leases are then those of its former process. */
+/* Ends every lease when a server starts that has the database for itself: all leases are then those
+ * of its former process. DB_NONE: other processes work on it, and a lease that nobody renews ends
+ * by itself. */
 enum db_status jobs_expire_leases(struct db *db);
 
 /* ---- cancelling */

@@ -260,8 +260,17 @@ enum db_status jobs_excuse(struct db *db, const char *id, const char *worker, bo
     return db_optional(db_change(db, sql, DB_VALUES(db_text(id), db_text(worker))));
 }
 
+static enum db_status expire_leases(struct db *db, void *context)
+{
+    (void)context;
+    enum db_status status = db_alone(db);
+    if (status != DB_OK)
+        return status;
+    return db_run(db, "UPDATE jobs SET lease_until_ms = 0 WHERE state = 'running'", NULL, 0, NULL,
+                  NULL);
+}
+
 enum db_status jobs_expire_leases(struct db *db)
 {
-    return db_optional(
-        db_change(db, "UPDATE jobs SET lease_until_ms = 0 WHERE state = 'running'", NULL, 0));
+    return db_transact(db, expire_leases, NULL);
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "storage/answers/answers_upgrade.h"
+#include "storage/db/listing.h"
 #include "storage/db/migrate.h"
 #include "storage/digests.h"
 #include "storage/ledger/ledger_log.h"
@@ -40,6 +41,13 @@ enum db_status storage_upgrade(struct db *db, char error[DB_ERROR_SIZE])
     };
     enum db_status status = migrate(db, steps, sizeof steps / sizeof *steps, error);
     return status == DB_OK ? digests_bind(db, error) : status;
+}
+
+bool storage_is_in_use(struct db *db)
+{
+    /* Without the table the statement fails. */
+    return db_one(db, "SELECT 1 FROM meta WHERE name = 'digest-key'", NULL, 0, listing_ignore,
+                  NULL) == DB_OK;
 }
 
 enum db_status storage_check(struct db *db, char error[DB_ERROR_SIZE])

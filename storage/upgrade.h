@@ -10,6 +10,10 @@
  * not applied whole has left no trace. */
 enum db_status storage_upgrade(struct db *db, char error[DB_ERROR_SIZE]);
 
+/* Whether the database has a service already, which is bound to its key. Outside of transactions.
+ */
+bool storage_is_in_use(struct db *db);
+
 /* Reads what ledger_verify and answers_verify do not: every other table with its indexes, but the
  * bytes of uploads, of which there may be more than a start can read. DB_FAILED: ERROR names a
  * table that is damaged. */

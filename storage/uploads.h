@@ -56,9 +56,11 @@ enum db_status uploads_set_keys(struct db *db, const char *upload, const void *k
 /* Drops a staged upload in small transactions (must not be inside one). Unknown ids are fine. */
 enum db_status uploads_abort(struct db *db, const char *upload);
 
-/* At start, when no upload can be under way: drops what crashed uploads left. Must not be inside a
- * transaction. */
-enum db_status uploads_sweep(struct db *db);
+/* At start: drops what crashed uploads left. Where other processes work on the database, an upload
+ * may be theirs until it is UPLOADS_LEFT_MS old by NOW. Must not be inside a transaction. */
+enum db_status uploads_sweep(struct db *db, int64_t now_ms);
+
+#define UPLOADS_LEFT_MS (INT64_C(8) * 86400000) /* longer than any upload may take */
 
 /* Overwrites a few MiB of what deleted datasets left behind; *OUT_MORE: call again.
  * Must not be inside a transaction. Cheap when there is nothing to do. */

@@ -62,13 +62,26 @@ enum db_status uploads_abort(struct db *db, const char *upload)
     return drop_all(db, upload);
 }
 
-enum db_status uploads_sweep(struct db *db)
+/* Marks what nobody can be sending any more. */
+static enum db_status mark_left(struct db *db, void *context)
+{
+    int64_t before_ms = *(const int64_t *)context - UPLOADS_LEFT_MS;
+    enum db_status status = db_alone(db);
+    if (status == DB_OK)
+        before_ms = INT64_MAX;
+    if (db_optional(status) != DB_OK)
+        return status;
+    return db_change(db, "UPDATE uploads SET place = -1 WHERE place = 0 AND created_ms < $1",
+                     DB_VALUES(db_integer(before_ms)));
+}
+
+enum db_status uploads_sweep(struct db *db, int64_t now_ms)
 {
     assert(!db_in_transaction(db));
-    enum db_status status = DB_OK;
+    enum db_status status = db_optional(db_transact(db, mark_left, &now_ms));
     while (status == DB_OK) {
         char upload[ID_SIZE];
-        status = db_one(db, "SELECT id FROM uploads WHERE place <= 0 ORDER BY id LIMIT 1", NULL, 0,
+        status = db_one(db, "SELECT id FROM uploads WHERE place < 0 ORDER BY id LIMIT 1", NULL, 0,
                         listing_id, upload);
         if (status == DB_OK)
             status = drop_all(db, upload);

@@ -1,7 +1,7 @@
 /* DESIGN. The time from which answers are kept is raised in memory before the transaction that
  * removes older ones begins. Writing transactions come one after the other, so one that begins
  * after the removal sees the raised time and refuses, and one that began before it still finds the
- * answer. */
+ * answer. A removal by another server is seen in the database. */
 #include "api/call/retention.h"
 
 #include <inttypes.h>
@@ -39,10 +39,29 @@ enum problem retention_check(struct call *call, const char *key)
     return PROBLEM_NONE;
 }
 
+/* Another server may have removed answers, by another clock or setting. The database notes from
+ * when on they are kept, in the transaction that removes them. */
+static enum problem check_removed(struct call *call, const char *key)
+{
+    int64_t noted_ms = 0, known_ms = atomic_load(&call->app->answers_from_ms);
+    enum db_status status = answers_kept_from(call->db, &noted_ms);
+    if (status != DB_OK)
+        return call_db(call, status);
+    while (known_ms < noted_ms &&
+           !atomic_compare_exchange_weak(&call->app->answers_from_ms, &known_ms, noted_ms))
+        continue;
+    return retention_check(call, key);
+}
+
 enum problem retention_check_new(struct call *call, const char *key)
 {
     uint32_t days = call->app->settings.keep_answers_days;
     int64_t date = key_date_ms(key);
+    enum problem problem = PROBLEM_NONE;
+    if (date >= 0 && db_is_shared(call->db))
+        problem = check_removed(call, key);
+    if (problem != PROBLEM_NONE)
+        return problem;
     if (days == 0)
         return PROBLEM_NONE;
     if (date > call->now_ms + ANSWERS_EARLY_MS) {

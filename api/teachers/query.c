@@ -35,7 +35,8 @@ static void query_give_back(void *context)
 }
 
 /* Finds the teacher, which is open: closing takes it off the shelf within its transaction, and only
- * an open one is put there (teacher_end.c). */
+ * an open one is put there (teacher_end.c). Another server has a shelf of its own, so where there
+ * may be one, the database is asked. */
 static enum problem find_teacher(struct query *query)
 {
     struct call *call = query->call;
@@ -45,7 +46,9 @@ static enum problem find_teacher(struct query *query)
     query->teacher = teacher_shelf_at_hand(call->app, id);
     if (query->teacher)
         problem = teacher_admit(call, DB_OK, &query->teacher->row);
-    else if ((problem = teacher_of_call(call, &row)) == PROBLEM_NONE)
+    else
+        problem = teacher_of_call(call, &row);
+    if (problem == PROBLEM_NONE && (!query->teacher || db_is_shared(call->db)))
         problem = teacher_check_open(call, id);         /* before its networks are read */
     if (query->teacher && problem == PROBLEM_NOT_FOUND) /* takes as long as what is missing */
         (void)teachers_find(call->db, id, &row);

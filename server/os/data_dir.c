@@ -111,12 +111,11 @@ static void sync_directory(const char *directory)
     close(handle);
 }
 
-/* Writes a new seed to a temporary file and links it to its place. Only one caller's link succeeds.
- */
-static bool make_seed(const char *directory, const char *path, char *error, size_t error_size)
+/* Writes SEED to a temporary file and links it to its place. Only one caller's link succeeds. */
+static bool put_seed(const char *directory, const char *path, const unsigned char seed[SEED_BYTES],
+                     char *error, size_t error_size)
 {
     char draft[PATH_BYTES];
-    unsigned char seed[SEED_BYTES];
     char name[48];
     snprintf(name, sizeof name, "signing.key.%ld", (long)getpid());
     if (!path_within(directory, name, draft, error, error_size))
@@ -124,10 +123,8 @@ static bool make_seed(const char *directory, const char *path, char *error, size
     int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0)
         return path_fault(error, error_size, draft, "cannot be made");
-    randombytes_buf(seed, sizeof seed);
-    bool written = write_all(file, seed, sizeof seed) && fsync(file) == 0;
+    bool written = write_all(file, seed, SEED_BYTES) && fsync(file) == 0;
     int write_errno = errno;
-    sodium_memzero(seed, sizeof seed);
     close(file);
     bool linked = written && (link(draft, path) == 0 || errno == EEXIST);
     if (!written)
@@ -141,9 +138,30 @@ static bool make_seed(const char *directory, const char *path, char *error, size
 
 bool data_dir_make_signing_seed(const char *directory, char *error, size_t error_size)
 {
+    unsigned char seed[SEED_BYTES];
     char path[PATH_BYTES];
-    return path_within(directory, "signing.key", path, error, error_size) &&
-           (access(path, F_OK) == 0 || make_seed(directory, path, error, error_size));
+    randombytes_buf(seed, sizeof seed);
+    bool made = path_within(directory, "signing.key", path, error, error_size) &&
+                (access(path, F_OK) == 0 || put_seed(directory, path, seed, error, error_size));
+    sodium_memzero(seed, sizeof seed);
+    return made;
+}
+
+bool data_dir_take_signing_seed(const char *directory, const unsigned char seed[32], char *error,
+                                size_t error_size)
+{
+    unsigned char there[SEED_BYTES];
+    char path[PATH_BYTES];
+    if (!path_within(directory, "signing.key", path, error, error_size) ||
+        !put_seed(directory, path, seed, error, error_size) ||
+        !data_dir_signing_seed(directory, there, error, error_size))
+        return false;
+    bool same = sodium_memcmp(seed, there, sizeof there) == 0;
+    sodium_memzero(there, sizeof there);
+    if (!same)
+        snprintf(error, error_size,
+                 "%.200s is another key, and was kept: move it away if no service needs it", path);
+    return same;
 }
 
 bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], char *error,

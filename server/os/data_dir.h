@@ -34,6 +34,11 @@ bool data_dir_stands(const char *directory);
  * callers at once get the same seed. */
 bool data_dir_make_signing_seed(const char *directory, char *error, size_t error_size);
 
+/* Puts SEED, of another server of the same service, in its place. It is fine when it is there.
+ * Another seed is kept, and an error. */
+bool data_dir_take_signing_seed(const char *directory, const unsigned char seed[32], char *error,
+                                size_t error_size);
+
 /* Reads the seed. A seed that is missing or of another length is an error and is not replaced: a
  * new one could neither verify old signatures nor decrypt stored secrets. One that is all zero, or
  * that others may read, is refused. */

@@ -102,9 +102,6 @@ struct db_settings {
     bool not_durable;         /* tests only: commits without fsync */
     /* DB_KEY_SIZE bytes, the key of digest.h; NULL: zeros, for tests alone. A store copies it. */
     const unsigned char *digest_key;
-    /* PostgreSQL: the number of this server, by which its connections know each other and refuse to
-     * work beside another server; 0: a program that works beside any. */
-    uint32_t server;
 };
 
 /* How a driver tells what went wrong. */
@@ -150,6 +147,14 @@ struct db_driver {
     /* Reads all tables but those named in BUT, which ends in NULL, and their indexes: DB_FAILED
      * with a sentence in FAULT when one is damaged. NULL: the database looks after itself. */
     enum db_status (*check)(void *connection, const char *const *but, struct db_fault *fault);
+    /* In a writing transaction: whether no other process has the database open; none can open it
+     * before the transaction's end. NULL: who opens it sees to that. */
+    bool (*alone)(void *connection);
+    /* SQL that gives the milliseconds since 1970 by the clock of the database; NULL: it has none of
+     * its own. */
+    const char *clock;
+    /* Processes on several machines may work on the database at once. */
+    bool shared;
     /* A statement that fails ends the transaction when it has no savepoint. */
     bool fails_whole;
 };
@@ -184,6 +189,19 @@ int64_t db_noted_entries(const struct db *db);
 /* Reads all tables but those named in BUT, which ends in NULL, with their indexes. DB_FAILED: one
  * is damaged; db_last_error names it. */
 enum db_status db_check(struct db *db, const char *const *but);
+
+/* Whether other processes may work on the database now: nothing of it that can change may then be
+ * remembered from one transaction to the next. */
+bool db_is_shared(const struct db *db);
+
+/* In a writing transaction. DB_OK: no other process has the database open, and none can open it
+ * before the transaction ends; it has no other connection of this process either. DB_NONE: one has.
+ */
+enum db_status db_alone(struct db *db);
+
+/* Replaces *ms, the time by the caller's clock, by that of the database's clock if it is shared. So
+ * all who compare times of the database have one clock. */
+enum db_status db_clock(struct db *db, int64_t *ms);
 
 /* What the last failure on this connection was, for the log; "" when there was none. */
 const char *db_last_error(const struct db *db);

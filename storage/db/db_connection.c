@@ -79,6 +79,32 @@ enum db_status db_check(struct db *db, const char *const *but)
     return db->driver->check ? db->driver->check(db->connection, but, &db->fault) : DB_OK;
 }
 
+bool db_is_shared(const struct db *db)
+{
+    return db->driver->shared;
+}
+
+enum db_status db_alone(struct db *db)
+{
+    assert(db->mode == WRITING);
+    if (db->lost != DB_OK)
+        return db->lost;
+    return !db->driver->alone || db->driver->alone(db->connection) ? DB_OK : DB_NONE;
+}
+
+static enum db_status see_clock(void *context, const struct db_row *row)
+{
+    *(int64_t *)context = db_row_integer(row, 0);
+    return DB_OK;
+}
+
+enum db_status db_clock(struct db *db, int64_t *ms)
+{
+    if (!db->driver->clock)
+        return DB_OK;
+    return db_owed(db_one(db, db->driver->clock, NULL, 0, see_clock, ms));
+}
+
 const char *db_last_error(const struct db *db)
 {
     return db->fault.text;

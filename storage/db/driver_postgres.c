@@ -7,6 +7,9 @@
  * Rows are shown as they arrive, so that reading a whole table takes no memory. When the function
  * that sees them runs another statement, the rest of the rows is kept first.
  *
+ * A writer that does not go on (its machine is gone, or its process is paused) keeps all others
+ * from writing. So PostgreSQL ends its transaction after WRITER_IDLE_MS.
+ *
  * A statement that fails ends a transaction that has no savepoint. A connection that is lost is
  * opened again by the next transaction; until then callers get DB_FULL.
  *
@@ -27,11 +30,13 @@
 #include <time.h>
 
 #include "memory/memory.h"
+#include "storage/db/migrate.h"
 #include "storage/db/postgres_open.h"
 #include "storage/db/postgres_run.h"
 #include "storage/db/schema_postgres.h"
 
 #define RESOLVE_SECONDS 30
+#define WRITER_IDLE_MS  "20000"
 
 static void note_warning(void *context, const PGresult *result)
 {
@@ -51,6 +56,16 @@ static bool commit_durably(struct postgres_connection *connection)
            !connection->warned;
 }
 
+/* A newer program may have changed the schema while there was no connection. */
+static bool schema_is_known(struct postgres_connection *connection)
+{
+    char version[POSTGRES_MARK_SIZE];
+    return connection->history[0] == '\0' ||
+           !postgres_ask(connection->handle, "SELECT max(version) FROM schema_versions", version,
+                         sizeof version) ||
+           atoll(version) <= migrate_newest(&schema_postgres);
+}
+
 enum db_status postgres_ready(struct postgres_connection *connection, struct db_fault *fault)
 {
     if (connection->handle && PQstatus(connection->handle) == CONNECTION_OK)
@@ -65,6 +80,12 @@ enum db_status postgres_ready(struct postgres_connection *connection, struct db_
     if (status != DB_OK)
         return status;
     PQsetNoticeReceiver(connection->handle, note_warning, connection);
+    if (!schema_is_known(connection)) {
+        postgres_drop(connection);
+        snprintf(fault->text, sizeof fault->text,
+                 "a newer version of this program has changed the database: this one must end");
+        return DB_FULL;
+    }
     if (postgres_ask(connection->handle,
                      "SELECT system_identifier::text || ' ' ||"
                      " left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
@@ -146,6 +167,8 @@ static enum db_status begin_once(struct postgres_connection *connection, bool wi
         return status;
     PGresult *result =
         PQexec(connection->handle, will_write ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+                                                "SET LOCAL idle_in_transaction_session_timeout"
+                                                " = " WRITER_IDLE_MS ";"
                                                 "SELECT pg_advisory_xact_lock(" POSTGRES_LOCKS
                                                 ", " POSTGRES_WRITE_LOCK ");"
                                                 "SELECT pg_current_xact_id()::text"
@@ -167,6 +190,18 @@ static enum db_status postgres_driver_begin(void *pointer, bool will_write, stru
     if (had && !connection->handle)
         status = begin_once(connection, will_write, fault);
     return status;
+}
+
+static bool postgres_driver_alone(void *pointer)
+{
+    struct postgres_connection *connection = pointer;
+    char answer[POSTGRES_MARK_SIZE];
+    postgres_keep_rest(connection);
+    return postgres_ask(connection->handle,
+                        "SELECT pg_try_advisory_xact_lock(" POSTGRES_LOCKS
+                        ", " POSTGRES_PRESENCE_LOCK ")",
+                        answer, sizeof answer) &&
+           strcmp(answer, "t") == 0;
 }
 
 static void postgres_driver_rollback(void *pointer)
@@ -247,5 +282,8 @@ const struct db_driver db_driver_postgres = {
     .run = postgres_driver_run,
     .changes = postgres_driver_changes,
     .in_transaction = postgres_driver_in_transaction,
+    .alone = postgres_driver_alone,
+    .clock = "SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)",
+    .shared = true,
     .fails_whole = true,
 };

@@ -60,6 +60,13 @@ static enum db_status apply_next(struct db *db, void *context)
     bool is_empty = m->version == 0;
     if (m->version >= m->target || (!is_empty && m->version < schema->oldest))
         return DB_NONE;
+    if (!is_empty && db_alone(db) != DB_OK) {
+        snprintf(m->error, DB_ERROR_SIZE,
+                 "the database has schema version %d and would be brought to %d, but other tacet "
+                 "processes work on it: stop them first",
+                 (int)m->version, (int)m->target);
+        return DB_FAILED;
+    }
     int64_t next = is_empty ? m->target : m->version + 1;
     if (!is_empty && !m->begun)
         status = run_steps(db, m, 0);
@@ -80,15 +87,22 @@ static enum db_status apply_next(struct db *db, void *context)
                   DB_VALUES(db_integer(next)), NULL, NULL);
 }
 
+int64_t migrate_newest(const struct db_schema *schema)
+{
+    int64_t version = schema->oldest;
+    while (schema->steps[version - schema->oldest])
+        version++;
+    return version;
+}
+
 enum db_status migrate(struct db *db, const struct migrate_step *steps, unsigned count,
                        char error[DB_ERROR_SIZE])
 {
     const struct db_schema *schema = db_driver_of(db)->schema;
-    struct migration m = {.target = schema->oldest, .steps = steps, .count = count, .error = error};
+    struct migration m = {
+        .target = migrate_newest(schema), .steps = steps, .count = count, .error = error};
     enum db_status status = DB_OK;
     error[0] = '\0';
-    while (schema->steps[m.target - schema->oldest])
-        m.target++;
     while (status == DB_OK)
         status = db_transact(db, apply_next, &m);
     if (status != DB_NONE) {

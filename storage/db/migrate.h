@@ -12,10 +12,14 @@ struct migrate_step {
     enum db_status (*work)(struct db *db, char error[DB_ERROR_SIZE]);
 };
 
+/* The version to which this program brings a database. */
+int64_t migrate_newest(const struct db_schema *schema);
+
 /* Makes the tables of an empty database, or applies the steps that are missing, each in its own
  * transaction together with its work in C and its version number, so that a crash between two is
  * continued later. COUNT STEPS. A database whose version is newer than the program's, or older than
- * its oldest, is DB_FAILED with a sentence in ERROR and is not touched.
+ * its oldest, is DB_FAILED with a sentence in ERROR and is not touched; so is one that has to be
+ * changed while other processes work on it.
  * Doing it twice, or from two processes, is harmless. storage/upgrade.h has this program's steps.
  */
 enum db_status migrate(struct db *db, const struct migrate_step *steps, unsigned count,

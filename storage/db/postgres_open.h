@@ -9,13 +9,14 @@
 #define POSTGRES_SCHEMA "tacet"
 
 /* Advisory locks are pairs of numbers: this one, and which lock. */
-#define POSTGRES_LOCKS      "1413563749" /* "TACe" */
-#define POSTGRES_WRITE_LOCK "0"
+#define POSTGRES_LOCKS         "1413563749" /* "TACe" */
+#define POSTGRES_WRITE_LOCK    "0"
+#define POSTGRES_PRESENCE_LOCK "1" /* each connection shares it */
 
 /* Connects to SETTINGS and checks the database: it is a primary, its commits are durable, it is
- * empty or ours, and no server of another number works on it. PASSWORD is used where the URL has
- * none, and may be NULL. Not DB_OK: FAULT holds a sentence without anything of the URL, and nothing
- * was changed. DB_FULL: the server cannot be reached at present. */
+ * empty or ours. PASSWORD is used where the URL has none, and may be NULL. Not DB_OK: FAULT holds a
+ * sentence without anything of the URL, and nothing was changed. DB_FULL: the server cannot be
+ * reached at present. */
 enum db_status postgres_open(const struct db_settings *settings, const char *password, PGconn **out,
                              struct db_fault *fault);
 

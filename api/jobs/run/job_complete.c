@@ -43,15 +43,14 @@ static bool keep_policy(struct job_run *run, const struct policy *policy)
     run->waiting = !closed;
     if (!closed)
         return false;
-    const struct job_checkpoint checkpoint = {.id = run->job.id,
-                                              .worker = run->control->worker,
-                                              .step = (int64_t)run->step,
-                                              .bytes = box,
-                                              .size = box_size,
-                                              .now_ms = run->app->settings.now_ms(),
-                                              .lease_ms = LEASE_EVALUATE_MS};
+    struct job_checkpoint checkpoint = {.id = run->job.id,
+                                        .worker = run->control->worker,
+                                        .step = (int64_t)run->step,
+                                        .bytes = box,
+                                        .size = box_size,
+                                        .lease_ms = LEASE_EVALUATE_MS};
     struct job_lease lease = {0};
-    enum db_status status = jobs_save_checkpoint(run->db, &checkpoint, &lease);
+    enum db_status status = job_lease_save(run, &checkpoint, &lease);
     free(box);
     run->storage_failed = status != DB_OK || db_broken(run->db);
     run->lost = status == DB_OK && !lease.ours;

@@ -1,4 +1,6 @@
-/* A worker's lease of its job: heartbeats, checkpoints, and stopping once the lease is lost. */
+/* A worker's lease of its job: heartbeats, checkpoints, and stopping once the lease is lost. When a
+ * lease ends is told by the database's clock where it is shared; how often it is renewed, by the
+ * worker's. */
 #include "api/jobs/run/job_run.h"
 
 #include <stdlib.h>
@@ -23,15 +25,17 @@ int64_t job_lease_shown(const struct job_run *run, uint64_t step)
 
 bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
 {
-    int64_t now = run->app->settings.now_ms();
+    int64_t now = run->app->settings.now_ms(), clock = now;
     if (job_lease_broken(run))
         return false;
     /* A heartbeat is also due when the clock was set back. */
     if (!force && run->beat_ms != 0 && now >= run->beat_ms && now - run->beat_ms < BEAT_EVERY_MS)
         return true;
     struct job_lease lease = {0};
-    enum db_status status = jobs_heartbeat(run->db, run->job.id, run->control->worker,
-                                           job_lease_shown(run, run->step), now, lease_ms, &lease);
+    enum db_status status = db_clock(run->db, &clock);
+    if (status == DB_OK)
+        status = jobs_heartbeat(run->db, run->job.id, run->control->worker,
+                                job_lease_shown(run, run->step), clock, lease_ms, &lease);
     if (job_lease_broken(run))
         return false;
     if (db_may_pass(status)) {
@@ -58,15 +62,21 @@ bool job_run_goes_on(struct job_run *run)
     return !job_run_must_stop(run) && job_run_beat(run, false, JOB_LEASE_MS);
 }
 
+enum db_status job_lease_save(struct job_run *run, struct job_checkpoint *checkpoint,
+                              struct job_lease *out)
+{
+    checkpoint->now_ms = run->app->settings.now_ms();
+    enum db_status status = db_clock(run->db, &checkpoint->now_ms);
+    return status == DB_OK ? jobs_save_checkpoint(run->db, checkpoint, out) : status;
+}
+
 enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const unsigned char *bytes,
                                size_t size)
 {
-    int64_t now = run->app->settings.now_ms();
     struct job_checkpoint checkpoint = {.id = run->job.id,
                                         .worker = run->control->worker,
                                         .step = (int64_t)steps_done,
                                         .hides_step = job_plan_is_unprotected(&run->plan),
-                                        .now_ms = now,
                                         .lease_ms = JOB_LEASE_MS};
     struct job_lease lease = {0};
     unsigned char *box = NULL;
@@ -75,11 +85,11 @@ enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const u
     if (!job_checkpoint_close(run, bytes, size, &box, &checkpoint.size))
         return DB_MEMORY;
     checkpoint.bytes = box;
-    enum db_status status = jobs_save_checkpoint(run->db, &checkpoint, &lease);
+    enum db_status status = job_lease_save(run, &checkpoint, &lease);
     free(box);
     if (job_lease_broken(run))
         return DB_FAILED;
-    run->saved_ms = now;
+    run->saved_ms = run->app->settings.now_ms();
     if (db_may_pass(status))
         return status;
     run->storage_failed = status != DB_OK;

@@ -156,6 +156,10 @@ bool job_lease_broken(struct job_run *run);
 /* STEP as the job's row has it for views: 0 for an unprotected job, whose speed is not shown. */
 int64_t job_lease_shown(const struct job_run *run, uint64_t step);
 
+/* Stores CHECKPOINT, whose now_ms it sets. As jobs_save_checkpoint. */
+enum db_status job_lease_save(struct job_run *run, struct job_checkpoint *checkpoint,
+                              struct job_lease *out);
+
 /* Stores a checkpoint, encrypted. DB_OK: it is on disk, and the lease is ours. DB_FULL, DB_RETRY or
  * DB_MEMORY: it is not on disk, but a later try may succeed. DB_FAILED: a flag of RUN says why. */
 enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const unsigned char *bytes,

@@ -33,12 +33,22 @@ static bool heeds_callers(struct job_run *run)
     return !job_run_must_stop(run) && job_run_beat(run, true, JOB_LEASE_MS);
 }
 
+/* Reads the clock by which the job's start was noted. False: it cannot be read. */
+static bool read_clock(struct job_run *run, int64_t *now_ms)
+{
+    *now_ms = run->app->settings.now_ms();
+    run->storage_failed = run->storage_failed || db_clock(run->db, now_ms) != DB_OK;
+    return !run->storage_failed;
+}
+
 bool job_tick_wait(struct job_run *run, struct job_ending *ending)
 {
     const struct api_job_control *control = run->control;
     if (!job_plan_is_unprotected(&run->plan) || ending->state == JOB_CANCELLED)
         return true;
-    int64_t started = run->job.started_ms, now = run->app->settings.now_ms();
+    int64_t started = run->job.started_ms, now;
+    if (!read_clock(run, &now))
+        return false;
     if (now < started) /* the clock was set back */
         return true;
     ending->tick_ms = tick_behind(started, now);
@@ -46,8 +56,7 @@ bool job_tick_wait(struct job_run *run, struct job_ending *ending)
     while (goes_on && control->wait && now >= started && now < ending->tick_ms) {
         int64_t left = ending->tick_ms - now;
         control->wait(control->context, left < WAIT_MS ? left : WAIT_MS);
-        goes_on = heeds_callers(run);
-        now = run->app->settings.now_ms();
+        goes_on = read_clock(run, &now) && heeds_callers(run);
     }
     if (run->cancelled)
         cancel_waiting(ending);

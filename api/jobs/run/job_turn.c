@@ -165,9 +165,11 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
                                const struct api_job_control *control, char out_note[256])
 {
     struct job_run run = {.app = app, .db = db, .control = control};
-    int64_t now = app->settings.now_ms();
+    int64_t now = app->settings.now_ms(), clock = now;
     out_note[0] = '\0';
-    enum db_status status = jobs_claim(db, control->worker, now, JOB_LEASE_MS, &run.job);
+    enum db_status status = db_clock(db, &clock);
+    if (status == DB_OK)
+        status = jobs_claim(db, control->worker, clock, JOB_LEASE_MS, &run.job);
     if (status == DB_NONE || status == DB_RETRY)
         return purge_deleted(db, control);
     if (status != DB_OK)

@@ -287,10 +287,10 @@ Test(uploads, crashed_ones_are_swept, .init = open_store, .fini = close_store)
     stage("cli_a", 9, b);
     cr_assert_eq(commit(b, 9, names, 1, 9).verdict, DATASET_OK);
     fixture_reopen(&f);
-    cr_assert_eq(uploads_sweep(f.db), DB_OK);
+    cr_assert_eq(uploads_sweep(f.db, 0), DB_OK);
     cr_assert_eq(count_of("SELECT count(*) FROM uploads"), 1);
     cr_assert_eq(count_of("SELECT count(*) FROM upload_chunks"), 9);
-    cr_assert_eq(uploads_sweep(f.db), DB_OK);
+    cr_assert_eq(uploads_sweep(f.db, 0), DB_OK);
 }
 
 static int64_t occurrences(const char *path, const char *needle)
@@ -359,7 +359,7 @@ Test(uploads, every_failing_call_leaves_all_or_nothing)
         cr_assert_eq(d.experts, fired ? 0 : 2);
         cr_assert_eq(d.trajectories, fired ? 0 : 10);
         cr_assert_eq(count_of("SELECT count(*) FROM experts"), fired ? 0 : 2);
-        cr_assert_eq(uploads_sweep(f.db), DB_OK);
+        cr_assert_eq(uploads_sweep(f.db, 0), DB_OK);
         cr_assert_eq(count_of("SELECT count(*) FROM upload_chunks"), fired ? 0 : 2);
         fixture_close(&f);
         if (!fired) {

@@ -1,0 +1,296 @@
+"""Several servers and workers on one PostgreSQL database (scripts/test-postgres).
+
+  servers_test.py [CASE]...
+
+$TACET is the program, $TACET_TEST_DATABASE the server (scripts/with-postgres)."""
+import atexit
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/siege"))
+from house import Wire, request  # noqa: E402
+
+TACET = os.environ["TACET"]
+PLACE = os.environ["TACET_TEST_DATABASE"]
+STATE = {"state": [0.01, -0.02, 0.03, 0.04]}
+LINES = "".join(json.dumps({"expert": f"e{i % 40}", "states": [[0.01 * i, t, 0, 0.1] for t in range(5)],
+                            "actions": [(i + t) % 2 for t in range(4)], "rewards": [1] * 4,
+                            "terminated": True, "truncated": False}) + "\n" for i in range(80))
+folder = tempfile.TemporaryDirectory(prefix="tacet-servers-")
+running = []
+wrong = []
+
+
+@atexit.register
+def end_all():
+    for process in running:
+        if process.poll() is None:
+            process.send_signal(signal.SIGCONT)
+            process.kill()
+            process.wait()
+
+
+def expect(holds, what):
+    if not holds:
+        wrong.append(what)
+        print("servers_test: failed:", what, file=sys.stderr, flush=True)
+
+
+def wait_until(what, holds, seconds=60):
+    until = time.monotonic() + seconds
+    while not (found := holds()):
+        if time.monotonic() > until:
+            raise SystemExit("servers_test: it did not happen: " + what)
+        time.sleep(0.05)
+    return found
+
+
+def sql(text, database="postgres"):
+    return subprocess.run(["psql", "-qAt", f"postgresql:///{database}?{PLACE}", "-c", text], check=True,
+                          capture_output=True, text=True).stdout.strip()
+
+
+def tacet(*words, text=None):
+    return subprocess.run([TACET, *words], input=text, capture_output=True, text=True)
+
+
+class Service:
+    """One database, and processes on it, each with a directory of its own and the same key."""
+    count = 0
+
+    def __init__(self):
+        Service.count += 1
+        self.name = f"servers_{os.getpid()}_{Service.count}"
+        self.url = f"postgresql:///{self.name}?{PLACE}"
+        sql(f"CREATE DATABASE {self.name}")
+        self.processes, self.directories = [], 0
+        self.first = self.directory(None)
+        made = tacet("client", "create", "--data", self.first, "--database", self.url, "--role", "admin", "--name", "first")
+        self.admin = made.stdout.strip()
+        self.key = tacet("key", "export", "--data", self.first).stdout
+
+    def directory(self, key):
+        self.directories += 1
+        path = f"{folder.name}/{self.name}-{self.directories}"
+        if key:
+            taken = tacet("key", "import", "--data", path, text=key)
+            expect(taken.returncode == 0, f"key import: {taken.stderr}")
+        return path
+
+    def begin(self, command, directory, *flags):
+        log = open(directory + ".log", "ab")
+        process = subprocess.Popen([TACET, command, "--data", directory, "--database", self.url, *flags],
+                                   stdout=subprocess.PIPE, stderr=log, text=True)
+        running.append(process)
+        self.processes.append(process)
+        process.line = process.stdout.readline().strip()
+        process.directory = directory
+        if not process.line:
+            raise SystemExit(f"tacet {command} did not start: " + open(directory + ".log").read()[-1000:])
+        return process
+
+    def serve(self, *flags, directory=None):
+        if not directory:
+            directory = self.directory(self.key) if self.processes else self.first
+        process = self.begin("serve", directory, "--listen", "127.0.0.1:0", *flags)
+        process.wire = Wire(int(process.line.rsplit(":", 1)[1]))
+        return process
+
+    def work(self, *flags):
+        return self.begin("work", self.directory(self.key), *flags)
+
+    def person(self, server, role):
+        return server.wire.make("POST", "/v1/clients", self.admin, {"name": role, "role": role})
+
+    def teacher(self, server, steward, budget, client_budget, **more):
+        policy = {"name": "p", "environment": "cartpole", "network": {
+            "activation": "tanh", "output": "softmax",
+            "layers": [{"weight": [[0.3, 0.1, -0.2, 0.4], [-0.1, 0.2, 0.5, 0.3]], "bias": [0.1, 0]},
+                       {"weight": [[0.5, -0.3], [-0.4, 0.6]], "bias": [0, 0.1]}]}}
+        body = {"policy": server.wire.make("POST", "/v1/policies", steward, policy)["id"],
+                "mechanism": {"name": "dirichlet", "concentration": 20, "min_probability": 0.1},
+                "adjacency": {"unit": "observation", "radius": 0.01}, "accounting": "renyi",
+                "budget": {"epsilon": budget, "delta": 1e-5},
+                "client_budget": {"epsilon": client_budget, "delta": 1e-5}, **more}
+        return server.wire.make("POST", "/v1/teachers", steward, body)["id"]
+
+    def verify(self):
+        """What an auditor computes from the export: the ledger adds up, nothing is above its limit."""
+        out = subprocess.run([TACET, "export", "--data", self.first, "--database", self.url], capture_output=True)
+        checked = subprocess.run([TACET, "verify", "-"], input=out.stdout, capture_output=True)
+        expect(checked.returncode == 0, f"the ledger: {out.stderr[-300:]}{checked.stdout[-500:]}{checked.stderr[-300:]}")
+        over = sql("SELECT count(*) FROM tacet.ledger_accounts WHERE spent_units + held_units > limit_units", self.name)
+        expect(over == "0", f"{over} accounts are above their limits")
+
+    def close(self):
+        for process in self.processes:
+            process.send_signal(signal.SIGCONT)
+            process.terminate()
+        for process in self.processes:
+            process.wait()
+        sql(f"DROP DATABASE {self.name} WITH (FORCE)")
+
+
+def ask(wire, token, teacher, key):
+    return wire.ask("POST", f"/v1/teachers/{teacher}/queries", token, STATE, key=key)
+
+
+def two_spend_one_account():
+    """16 clients ask through both servers until all is spent; one server is killed on the way."""
+    service = Service()
+    a, b = service.serve(), service.serve()
+    steward = service.person(a, "steward")["token"]
+    students = [service.person(b, "student")["token"] for _ in range(16)]
+    teacher = service.teacher(a, steward, 2, 2)
+    answered, refused, lock = {}, collections.Counter(), threading.Lock()
+    killed = threading.Event()
+
+    def spend(number):
+        wires = [Wire(a.wire.port), Wire(b.wire.port)]
+        spent = count = 0
+        while spent < 3:
+            count += 1
+            key, server = f"{number}-{count}", (number + count) % 2
+            if killed.is_set():
+                server = 0
+            answer = ask(wires[server], students[number], teacher, key)
+            if answer.status == 0:  # killed: the same call again, elsewhere
+                answer = ask(wires[0], students[number], teacher, key)
+            with lock:
+                if answer.status == 200:
+                    answered[number, key] = answer.body
+                else:
+                    refused[answer.status] += 1
+                if len(answered) == 60 and not killed.is_set():
+                    killed.set()
+                    b.kill()
+            spent = spent + 1 if answer.status in (403, 409, 402, 429) else 0
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        for done in [pool.submit(spend, n) for n in range(16)]:
+            done.result()
+    expect(killed.is_set(), f"{len(answered)} answers are too few to kill a server on the way")
+    expect(set(refused) == {403}, f"refusals: {dict(refused)}")
+    b = service.serve(directory=b.directory)
+    for (number, key), body in answered.items():
+        again = ask(b.wire, students[number], teacher, key)
+        expect(again.status == 200 and again.body == body, f"{number} {key} was answered anew: {again.status}")
+    cap = service.name, "SELECT spent_units, limit_units, entries FROM tacet.ledger_accounts WHERE kind = 'teacher'"
+    spent, limit, entries = map(int, sql(cap[1], cap[0]).split("|"))
+    each = spent // (entries - 1)
+    expect(spent <= limit and spent == each * (entries - 1) and limit - spent < each,
+           f"{entries} entries spent {spent} of {limit}")
+    stored = int(sql("SELECT count(*) FROM tacet.answers WHERE key ~ '^[0-9]+-[0-9]+$'", service.name))
+    expect(entries - 1 == stored >= len(answered), f"{entries} entries, {stored} stored, {len(answered)} seen")
+    service.verify()
+    service.close()
+    print(f"two_spend_one_account: {len(answered)} answers, {dict(refused)}")
+
+
+def one_key_at_both_gets_one_answer():
+    service = Service()
+    a, b = service.serve("--workers", "0"), service.serve("--workers", "0")
+    steward, student = (service.person(a, role) for role in ("steward", "student"))
+    teacher = service.teacher(a, steward["token"], 5, 5)
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for n in range(10):
+            both = [pool.submit(ask, server.wire, student["token"], teacher, f"key-{n}") for server in (a, b)]
+            first, second = (answer.result() for answer in both)
+            expect(first.status == second.status == 200 and first.body == second.body, f"key-{n}: {first} {second}")
+    entries = sql("SELECT entries FROM tacet.ledger_accounts WHERE kind = 'teacher'", service.name)
+    expect(entries == "11", f"10 keys made {entries} entries")
+    # What one server has ended, the other knows.
+    closed = a.wire.ask("POST", f"/v1/teachers/{teacher}:close", steward["token"])
+    expect(closed.status == 200, f"close: {closed}")
+    answer = ask(b.wire, student["token"], teacher, "late")
+    expect(answer.status == 410 and b"closed" in answer.body, f"closed on another server: {answer}")
+    revoked = a.wire.ask("DELETE", f"/v1/clients/{student['id']}", service.admin)
+    expect(revoked.status in (200, 204), f"revoke: {revoked}")
+    answer = b.wire.ask("GET", "/v1/teachers", student["token"])
+    expect(answer.status == 401, f"revoked on another server: {answer}")
+    service.verify()
+    service.close()
+
+
+def submit(service, server, steward, steps, key):
+    dataset = server.wire.make("POST", "/v1/datasets", steward, {
+        "name": "walks", "environment": "cartpole", "nominal_experts": 40, "budget": {"epsilon": 8, "delta": 1e-5}})["id"]
+    server.wire.make("POST", f"/v1/datasets/{dataset}/trajectories", steward, LINES, kind="application/x-ndjson",
+                     key=key + "-data")
+    server.wire.make("POST", f"/v1/datasets/{dataset}:seal", steward)
+    job = {"algorithm": "cql", "mechanism": "dpsgd", "dataset": dataset,
+           "privacy": {"force": True, "epsilon": 2, "delta": 1e-6},
+           "parameters": {"hidden": [16], "batch_size": 8, "steps": steps}}
+    return server.wire.make("POST", "/v1/jobs", steward, job, key=key)["id"]
+
+
+def a_job_runs_elsewhere():
+    """Asked at a server without workers, followed there, run by a worker; a paused worker stores nothing."""
+    service = Service()
+    a = service.serve("--workers", "0")
+    steward = service.person(a, "steward")["token"]
+    row = lambda: sql(f"SELECT state, step, lease_owner FROM tacet.jobs WHERE id = '{job}'", service.name).split("|")
+    job = submit(service, a, steward, 300, "short")
+    follower = Wire(a.wire.port)
+    follower.open()
+    follower.socket.sendall(request("GET", f"/v1/jobs/{job}/events", steward))
+    time.sleep(1.5)
+    expect(row()[0] == "queued", f"a server without workers ran a job: {row()}")
+    first = service.work("--workers", "1")
+    seen = b""
+    while b"event: done" not in seen and (more := follower.socket.recv(65536)):
+        seen += more
+    expect(b"event: done" in seen and b"succeeded" in seen, f"the follower saw {seen[-300:]}")
+
+    job = submit(service, a, steward, 5000000, "long")
+    wait_until("a checkpoint", lambda: sql("SELECT count(*) FROM tacet.checkpoints", service.name) == "1")
+    first.send_signal(signal.SIGSTOP)
+    # Its lease ends now, and not in half a minute.
+    sql(f"UPDATE tacet.jobs SET lease_until_ms = 1 WHERE id = '{job}'", service.name)
+    owner = row()[2]
+    second = service.work("--workers", "1")
+    wait_until("another claim", lambda: row()[2] not in ("", owner))
+    log = pathlib.Path(first.directory + ".log")
+    first.send_signal(signal.SIGCONT)
+    wait_until("the paused worker has noticed", lambda: "another worker has it" in log.read_text())
+    second_owner = row()[2]
+    expect(row()[0] == "running" and second_owner not in ("", owner), f"the paused worker has the job: {row()}")
+    first.terminate()
+    expect(first.wait() == 0, "a worker did not end in order")
+    second.kill()
+    sql(f"UPDATE tacet.jobs SET lease_until_ms = 1 WHERE id = '{job}'", service.name)
+    third = service.work("--workers", "1")
+    wait_until("a third claim", lambda: row()[2] not in ("", second_owner))
+    a.wire.make("POST", f"/v1/jobs/{job}:cancel", steward)
+    wait_until("the end", lambda: row()[0] == "cancelled")
+    held = sql("SELECT sum(held_units) FROM tacet.ledger_accounts", service.name)
+    expect(held == "0", f"{held} units are still held")
+    expect("job-resumed" in open(third.directory + ".log").read(), "the job did not go on from its checkpoint")
+    service.verify()
+    service.close()
+
+
+CASES = [two_spend_one_account, one_key_at_both_gets_one_answer, a_job_runs_elsewhere]
+
+
+def main():
+    wanted = sys.argv[1:]
+    for case in CASES:
+        if not wanted or case.__name__ in wanted:
+            begun = time.monotonic()
+            case()
+            print(f"servers_test: {case.__name__}: {time.monotonic() - begun:.1f} s", flush=True)
+    sys.exit(1 if wrong else 0)
+
+
+main()
