@@ -15,6 +15,7 @@ static const struct {
 } COMMANDS[] = {
     {"serve", cli_serve, "run the service on a data directory"},
     {"work", cli_work, "run jobs beside the servers of a PostgreSQL database"},
+    {"migrate", cli_migrate, "move a service from SQLite to PostgreSQL"},
     {"key", cli_key, "bring the signing key to another server of the same database"},
     {"client", cli_client, "make a client and print its token"},
     {"experts", cli_experts, "train simulated experts and write their trajectories"},

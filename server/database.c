@@ -105,9 +105,8 @@ bool database_is_new(const struct database_place *place)
            errno == ENOENT && !(remote && database_serves(place->url));
 }
 
-/* Derives the key of the rows' digests from the seed in PLACE's directory. */
-static bool database_digest_key(const struct database_place *place, unsigned char key[DB_KEY_SIZE],
-                                char *error, size_t error_size)
+bool database_digest_key(const struct database_place *place, unsigned char key[DB_KEY_SIZE],
+                         char *error, size_t error_size)
 {
     static const char purpose[] = "tacet: digests of stored rows, 1";
     unsigned char seed[32];
@@ -128,24 +127,28 @@ static bool database_digest_key(const struct database_place *place, unsigned cha
     return true;
 }
 
-/* The file in a data directory that says that its service is in PostgreSQL. Without it a start that
- * forgets --database would make an empty database, with all budgets unspent. */
-#define ELSEWHERE "postgresql"
+/* Whether PLACE's directory says that its service is in PostgreSQL. */
+static bool is_elsewhere(const struct database_place *place, char note[PATH_BYTES])
+{
+    struct stat status;
+    return data_dir_path(place->directory, DATABASE_ELSEWHERE, note, PATH_BYTES) &&
+           stat(note, &status) == 0;
+}
 
 /* Sets where the database is. False: it cannot be there. */
 static bool database_locate(struct database *database, const struct database_place *place,
                             struct db_settings *settings, char *error, size_t error_size)
 {
     struct stat status;
+    char note[PATH_BYTES];
+    bool elsewhere = is_elsewhere(place, note);
     if (!data_dir_path(place->directory, "tacet.db", database->path, sizeof database->path)) {
         snprintf(error, error_size, "the name of the data directory is too long");
         return false;
     }
     settings->location = database->path;
     if (!database_is_remote(place)) {
-        char note[PATH_BYTES];
-        if (!data_dir_path(place->directory, ELSEWHERE, note, sizeof note) ||
-            stat(note, &status) != 0)
+        if (!elsewhere || place->moves)
             return true;
         snprintf(error, error_size,
                  "the service of %.200s is in PostgreSQL, and an empty database would forget its "
@@ -153,10 +156,10 @@ static bool database_locate(struct database *database, const struct database_pla
                  place->directory, note);
         return false;
     }
-    if (stat(database->path, &status) == 0) {
+    if (!elsewhere && stat(database->path, &status) == 0) {
         snprintf(error, error_size,
                  "%.200s holds a service of its own, whose budgets an empty database would forget: "
-                 "--database needs another data directory",
+                 "--database needs another data directory, or tacet migrate",
                  place->directory);
         return false;
     }
@@ -171,13 +174,13 @@ static bool database_note_elsewhere(const struct database_place *place, char *er
                                     size_t error_size)
 {
     char note[PATH_BYTES];
-    return data_dir_path(place->directory, ELSEWHERE, note, sizeof note) &&
+    return data_dir_path(place->directory, DATABASE_ELSEWHERE, note, sizeof note) &&
            data_dir_write_whole(note, "postgresql\n", error, error_size);
 }
 
 struct database *database_open(const struct database_place *place, char *error, size_t error_size)
 {
-    char why[DB_ERROR_SIZE] = "";
+    char why[DB_ERROR_SIZE] = "", note[PATH_BYTES];
     unsigned char key[DB_KEY_SIZE] = {0};
     struct database *database = memory_new(1, sizeof *database);
     struct db_settings settings = {.cache_kib = CACHE_KIB, .digest_key = key};
@@ -190,11 +193,16 @@ struct database *database_open(const struct database_place *place, char *error, 
     struct db *db = database_connect(database, error, error_size);
     if (!db || !database_note(database, error, error_size))
         goto cleanup;
-    if (database->remote && !database_note_elsewhere(place, error, error_size))
-        goto cleanup;
-    if (storage_upgrade(db, why) == DB_OK && storage_check(db, why) == DB_OK)
+    if (database->remote && is_elsewhere(place, note) && !storage_is_in_use(db))
+        snprintf(
+            error, error_size,
+            "the database is empty, and the file %.200s says that it has a service: is the URL "
+            "right, and did tacet migrate end well?",
+            note);
+    else if (storage_upgrade(db, why) != DB_OK || storage_check(db, why) != DB_OK)
+        snprintf(error, error_size, "%.200s: %s", database->path, why);
+    else if (!database->remote || database_note_elsewhere(place, error, error_size))
         return database;
-    snprintf(error, error_size, "%.200s: %s", database->path, why);
 cleanup:
     database_close(database);
     return NULL;

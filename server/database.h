@@ -8,11 +8,13 @@
 
 struct db;
 struct database;
+struct storage_copied;
 
 /* Where a database is. */
 struct database_place {
     const char *directory; /* holds the keys */
     const char *url;       /* of PostgreSQL; NULL, "" or "sqlite": DIRECTORY/tacet.db */
+    bool moves;            /* the latter, although DIRECTORY may say that it was moved */
 };
 
 /* Whether PLACE is a PostgreSQL database. */
@@ -28,6 +30,21 @@ bool database_is_new(const struct database_place *place);
  * anything of the URL; a database that is not ours, or belongs to another key, is left as it was.
  */
 struct database *database_open(const struct database_place *place, char *error, size_t error_size);
+
+/* Moves the service of the data directory FROM, which no server has open, from its tacet.db to the
+ * empty PostgreSQL database at URL (storage/copy.h). From then on FROM belongs to that one, and its
+ * tacet.db is not opened any more. False: ERROR holds a sentence, and the service is where it was;
+ * or nobody knows, as it says, and neither is opened before it was asked again. */
+bool database_move(const char *from, const char *url, struct storage_copied *out, char *error,
+                   size_t error_size);
+
+/* The file in a data directory that says that its service is in PostgreSQL. Without it a start that
+ * forgets --database would make an empty database, with all budgets unspent. */
+#define DATABASE_ELSEWHERE "postgresql"
+
+/* Derives the key of the rows' digests from the seed in PLACE's directory. */
+bool database_digest_key(const struct database_place *place, unsigned char key[32], char *error,
+                         size_t error_size);
 
 /* True when the file is where it was opened: not removed, moved or replaced. Any thread. Without it
  * no transaction ends well, because what it stored would be lost with the process. */

@@ -221,7 +221,7 @@ bool data_dir_write_whole(const char *path, const char *text, char *error, size_
     int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     if (file < 0)
         return path_fault(error, error_size, draft, "cannot be made");
-    bool written = write_all(file, text, strlen(text));
+    bool written = write_all(file, text, strlen(text)) && fsync(file) == 0;
     if (close(file) != 0)
         written = false;
     if (written && rename(draft, path) == 0)

@@ -280,7 +280,59 @@ def a_job_runs_elsewhere():
     service.close()
 
 
-CASES = [two_spend_one_account, one_key_at_both_gets_one_answer, a_job_runs_elsewhere]
+def sqlite_moves_to_postgres():
+    """tacet migrate: refusals that change nothing, then the same answers and balances from PostgreSQL."""
+    service = Service()
+    other = Service()
+    data = f"{folder.name}/{service.name}-moving"
+    sql(f"DROP DATABASE {service.name}")
+    sql(f"CREATE DATABASE {service.name}")
+    service.first, service.url, postgres = data, "sqlite", service.url
+    service.admin = tacet("client", "create", "--data", data, "--role", "admin", "--name", "first").stdout.strip()
+    a = service.serve("--workers", "1")
+    steward, student = (service.person(a, role)["token"] for role in ("steward", "student"))
+    teacher = service.teacher(a, steward, 5, 5)
+    bodies = {key: ask(a.wire, student, teacher, key).body for key in ("one", "two", "three")}
+    job = submit(service, a, steward, 100, "job")
+    wait_until("the job's end", lambda: b'"succeeded"' in a.wire.ask("GET", f"/v1/jobs/{job}", steward).body)
+    accounts = a.wire.make("GET", "/v1/ledger/accounts", steward)
+
+    def refused(what, words, target=postgres):
+        said = tacet("migrate", "--from", data, "--to", target)
+        expect(said.returncode == 1 and words in said.stderr, f"{what}: {said.stdout}{said.stderr}")
+
+    refused("a running server", "in use by another server")
+    a.terminate()
+    a.wait()
+    refused("a target with a service", "has a service already", other.url)
+    refused("a target that is away", "cannot be reached", "postgresql:///x?host=/nowhere")
+    a = service.serve(directory=data)  # nothing was changed
+    a.terminate()
+    a.wait()
+    moved = tacet("migrate", "--from", data, "--to", postgres)
+    expect(moved.returncode == 0, f"migrate: {moved.stderr}")
+    print(moved.stdout.strip())
+    refused("a second time", "has a service already")
+    said = tacet("serve", "--data", data, "--listen", "127.0.0.1:0")
+    expect(said.returncode == 1 and "is in PostgreSQL" in said.stderr, f"a start on SQLite: {said.stderr}")
+    service.url = postgres
+    a = service.serve(directory=data)
+    for key, body in bodies.items():
+        again = ask(a.wire, student, teacher, key)
+        expect(again.status == 200 and again.body == body, f"{key} was answered anew: {again.status}")
+    expect(a.wire.make("GET", "/v1/ledger/accounts", steward) == accounts, "the accounts are not those of before")
+    expect(ask(a.wire, student, teacher, "four").status == 200, "no new answer")
+    service.verify()
+    service.close()
+    # An empty database is not taken for the service's.
+    sql(f"CREATE DATABASE {service.name}")
+    said = tacet("serve", "--data", data, "--database", postgres, "--listen", "127.0.0.1:0")
+    expect(said.returncode == 1 and "the database is empty" in said.stderr, f"an empty database: {said.stderr}")
+    sql(f"DROP DATABASE {service.name}")
+    other.close()
+
+
+CASES = [two_spend_one_account, one_key_at_both_gets_one_answer, a_job_runs_elsewhere, sqlite_moves_to_postgres]
 
 
 def main():
