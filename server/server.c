@@ -71,6 +71,7 @@ struct server_trouble { /* where a start-up step says what went wrong */
 static bool server_ready(void *context, const char **why_not)
 {
     struct server *server = context;
+    const struct database_place place = {.url = server->config->database};
     *why_not = NULL;
     if (atomic_load(&server->draining))
         *why_not = "The server is shutting down.";
@@ -78,7 +79,7 @@ static bool server_ready(void *context, const char **why_not)
         *why_not = "The data directory is full or cannot be written to.";
     else if (!database_stands(server->database))
         *why_not = "The database was removed, moved or replaced. Nothing is stored any more.";
-    else if (!data_dir_stands(server->config->data))
+    else if (!data_dir_stands(server->config->data, !database_is_remote(&place)))
         *why_not = "The data directory is open to others, or its signing key is missing.";
     return !*why_not;
 }

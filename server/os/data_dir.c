@@ -198,12 +198,12 @@ bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], ch
     return true;
 }
 
-bool data_dir_stands(const char *directory)
+bool data_dir_stands(const char *directory, bool has_database)
 {
     static const char *const names[] = {".", "signing.key", "tacet.db"};
     char path[PATH_BYTES], ignored[512];
     struct stat status;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < (has_database ? 3 : 2); i++)
         if (!data_dir_path(directory, names[i], path, sizeof path) || stat(path, &status) != 0 ||
             !data_dir_check_mode(path, status.st_mode, ignored, sizeof ignored))
             return false;

@@ -25,9 +25,9 @@ bool data_dir_lock(const char *directory, int out_locks[2], char *error, size_t 
  * chmod that mends it. */
 bool data_dir_check_mode(const char *path, unsigned mode, char *error, size_t error_size);
 
-/* True while DIRECTORY and what is in it are as a start would accept them: private, and with the
- * seed in place. */
-bool data_dir_stands(const char *directory);
+/* True while DIRECTORY and what is in it are as a start would accept them: private, with the seed
+ * in place and, where it HAS_DATABASE, `tacet.db`. */
+bool data_dir_stands(const char *directory, bool has_database);
 
 /* Makes the seed of a new service: 32 bytes of the system's randomness, mode 0600. It is made
  * before the database, so that no database is without its seed. A seed that exists is kept, and two

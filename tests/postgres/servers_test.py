@@ -201,6 +201,8 @@ def one_key_at_both_gets_one_answer():
     service = Service()
     a, b = service.serve("--workers", "0"), service.serve("--workers", "0")
     steward, student = (service.person(a, role) for role in ("steward", "student"))
+    ready = b.wire.ask("GET", "/v2/health/ready")
+    expect(ready.status == 200, f"ready: {ready}")
     teacher = service.teacher(a, steward["token"], 5, 5)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for n in range(10):
