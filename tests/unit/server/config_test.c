@@ -225,7 +225,7 @@ Test(settings, the_variable_names_the_file_too)
     free(found.file);
     setenv("TACET_CONFIG", "", 1);
     cr_assert(config_read(&config, 0, NULL, &found));
-    cr_expect_eq(config.workers, 0);
+    cr_expect_eq(config.workers, CONFIG_AUTO);
     cr_expect_null(found.file);
 }
 
