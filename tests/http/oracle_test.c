@@ -107,3 +107,76 @@ Test(oracle, prices_a_judge_by_held_out_experts)
     expect_said("1 distinct event");
     desk_expect_whole_ledger(&desk);
 }
+
+/* ---- one account for all kinds of releases */
+
+enum { EXPERTS = 40 };
+
+#define COSTS ",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":%s,\"delta\":%s,\"force\":true"
+#define TINY  ",\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":20"
+
+/* A job of each kind, what it costs alone, and the rest of its body. */
+static const struct {
+    const char *start, *epsilon, *delta, *rest;
+} kinds[] = {
+    {"\"algorithm\":\"cql\"", "3", "1e-6", "}" TINY "}"},
+    {"\"algorithm\":\"cql\"", "4", "1e-6",
+     "}" TINY "},\"sweep\":{\"learning_rate\":[0.001,0.01]},\"evaluate\":{\"environment\":"
+     "\"cartpole\",\"episodes\":2,\"max_episode_steps\":10}"},
+    {"\"algorithm\":\"cql\",\"mechanism\":\"selective_dpsgd\"", "60", "1e-3",
+     ",\"plain_share\":0.5,\"stable\":{\"count\":5}}" TINY ",\"arithmetic\":\"float\"}"},
+    {"\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"consensus\"", "50", "1e-3",
+     ",\"consensus\":{\"labels\":9}}" TINY ",\"arithmetic\":\"float\"}"},
+    {"\"algorithm\":\"gp_q_learning\"", "4", "1e-6",
+     "},\"parameters\":{\"shards\":20,\"features\":6,\"steps\":20,\"hidden\":[4]}"},
+};
+
+#define POLICY                                                                                     \
+    "{\"activation\":\"relu\",\"output\":\"argmax\",\"layers\":["                                  \
+    "{\"weight\":[[0,0,0,0],[0.02,0.1,1,0.5]],\"bias\":[0,0]}]}"
+
+/* A dataset of EXPERTS experts, each with a policy, so that no clones are trained. */
+static void open_composed(const struct desk *desk, char out_id[64])
+{
+    char path[128];
+    struct http_answer made =
+        desk_post(desk, 201, "/v1/datasets",
+                  "{\"name\":\"all "
+                  "kinds\",\"environment\":\"cartpole\",\"nominal_experts\":40,\"min_action_"
+                  "probability\":0.4,\"max_episode_steps\":30,\"budget\":"
+                  "{\"epsilon\":200,\"delta\":1e-2,\"accounting\":\"renyi\",\"delta_share\":0.5}}",
+                  "composed");
+    snprintf(out_id, 64, "%s", http_text(&made, "id"));
+    http_answer_clear(&made);
+    for (unsigned e = 0; e < EXPERTS; e++) {
+        snprintf(path, sizeof path, "/v1/datasets/%s/experts/e%u/policy", out_id, e);
+        made = desk_call(desk, "PUT", 204, path, POLICY, NULL);
+        http_answer_clear(&made);
+    }
+    char *lines = scene_trajectories(EXPERTS, 1, 20, 7);
+    desk_fill(desk, out_id, lines);
+    free(lines);
+}
+
+/* Every kind of release enters an account that adds divergences by its own event, and the oracle
+ * prices each of them at the account's order. */
+Test(oracle, prices_every_kind_of_release_on_one_composed_account)
+{
+    char dataset[64], body[600], path[96], key[16], arguments[160];
+    const struct desk desk = scene_desk(&scene, &server);
+    open_composed(&desk, dataset);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        snprintf(body, sizeof body, "{%s" COSTS "%s}", kinds[i].start, dataset, kinds[i].epsilon,
+                 kinds[i].delta, kinds[i].rest);
+        snprintf(key, sizeof key, "kind-%zu", i);
+        desk_submit(&desk, body, key, path);
+        struct http_answer job = desk_wait(&desk, path);
+        cr_expect_str_eq(http_text(&job, "state"), "succeeded", "%s", job.body);
+        http_answer_clear(&job);
+    }
+    cr_expect_lt(desk_epsilon(&desk, dataset, "spent"), 3 + 4 + 60 + 50 + 4);
+    snprintf(arguments, sizeof arguments, "--save $F/export %s", server.base);
+    cr_expect_eq(price(arguments), 0);
+    expect_said("5 distinct events");
+    desk_expect_whole_ledger(&desk);
+}

@@ -348,7 +348,8 @@ def least_divergence(leaf, order):
         if fails and leaf[0] != "pair":
             return inf
         values.append(ln_sum_exp(ln_mass + (order - 1) * loss) / (order - 1))
-    return max(values)
+    # The outputs with a finite loss have the mass 1 - delta (docs/proofs/budgets.md, what is set aside).
+    return max(values) + (log1p(-leaf[2]) / (order - 1) if leaf[0] == "pair" else 0)
 
 
 def most_divergence(leaf, order):
