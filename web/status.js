@@ -87,12 +87,13 @@ function budgetCard(account) {
   const held = (account.reserved || {}).epsilon || 0;
   const left = (account.remaining || {}).epsilon || 0;
   const share = limit > 0 ? spent / limit : 1;
-  const what = account.resource_name || account.resource || account.account;
+  const named = account.resource_name || (account.project || {}).name; // whose it is, where it has no name of its own
+  const what = account.resource || account.account;
   return el("article", { class: "card" },
     el("div", { class: "line" },
-      el("a", { href: "/v1/ledger/accounts/" + account.account, title: account.resource,
-        class: account.resource_name ? "" : "mono" }, what),
+      el("a", { href: "/v1/ledger/accounts/" + account.account, class: named ? "" : "mono" }, named || what),
       el("span", { class: "soft" }, [account.kind, account.unit].filter(Boolean).join(" · "))),
+    named && el("div", { class: "soft mono" }, what),
     bar(`${percent(share)} spent`, [share, share >= 1 ? "full" : ""], [limit > 0 ? held / limit : 0, "held"]),
     el("div", { class: "line" },
       el("span", {}, "ε ", el("b", {}, short(spent)), " of " + short(limit)),
