@@ -53,6 +53,26 @@ Test(buys, count_down_to_the_last_job)
                    "budget-reserved");
 }
 
+/* A job by consensus buys labels: nine each, as often as the rest pays for such a job. */
+Test(buys, count_labels_after_a_job_that_asked_for_some)
+{
+    const char *dataset = domain_crowd(f, 40, true);
+    for (int left = 5; left >= 4; left--) {
+        expect_status(
+            fixture_post(
+                f, "steward", "/v1/jobs",
+                domain_path("{\"algorithm\":\"behaviour_cloning\",\"mechanism\":"
+                            "\"consensus\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":50,"
+                            "\"delta\":1e-3,\"force\":true,\"consensus\":{\"labels\":9}},"
+                            "\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":20}}",
+                            dataset)),
+            202);
+        struct response *budget = domain_budget(f, dataset);
+        cr_expect_eq(response_number(budget, "/buys/jobs_like_the_last"), left, "%s", budget->body);
+        cr_expect_eq(response_number(budget, "/buys/labels"), 9 * left, "%s", budget->body);
+    }
+}
+
 Test(buys, count_down_to_the_last_answer)
 {
     struct response *made =
