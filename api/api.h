@@ -23,6 +23,9 @@ struct route;
 /* What all threads share, made from SETTINGS, which are copied. NULL when randomness is missing. */
 struct app *api_open(const struct api_settings *settings);
 
+/* Whether NAME may be settings' log_origin, if it is not "". */
+bool api_log_origin_good(const char *name);
+
 /* Frees APP; its secret key is wiped. NULL is fine. */
 void api_close(struct app *app);
 

@@ -3,10 +3,12 @@
 
 #include <jansson.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/api.h"
 #include "api/call/pass.h"
+#include "api/call/tlog.h"
 #include "api/pages.h"
 #include "api/releases/q_shelf.h"
 #include "api/teachers/teacher_shelf.h"
@@ -33,7 +35,15 @@ struct app *api_open(const struct api_settings *settings)
     unsigned char hash[16];
     crypto_generichash(hash, sizeof hash, app->public_key, sizeof app->public_key, NULL, 0);
     sodium_bin2hex(app->key_id, sizeof app->key_id, hash, 8);
+    const char *origin = settings->log_origin ? settings->log_origin : "";
+    snprintf(app->log_origin, sizeof app->log_origin, "%s%s", origin[0] ? origin : "tacet/",
+             origin[0] ? "" : app->key_id);
     return app;
+}
+
+bool api_log_origin_good(const char *name)
+{
+    return tlog_name_good(name);
 }
 
 void api_close(struct app *app)

@@ -13,11 +13,12 @@ struct span {
     size_t size;
 };
 
-/* Compares PATH with PATTERN; VALUES receives the values of the {names}, still encoded. A value
- * ends at '/' and at ':', which begins a verb: a colon inside of a value is sent as %3A. */
-static bool path_fits(const char *pattern, const char *path, struct span *values,
+/* Compares PATH with ROW's pattern; VALUES receives the values of the {names}, still encoded. A
+ * value ends at '/' and at ':', which begins a verb: a colon inside of a value is sent as %3A. */
+static bool path_fits(const struct route *row, const char *path, struct span *values,
                       unsigned *out_count)
 {
+    const char *pattern = row->pattern;
     unsigned count = 0;
     while (*pattern != '\0') {
         if (*pattern != '{') {
@@ -31,9 +32,13 @@ static bool path_fits(const char *pattern, const char *path, struct span *values
             path++;
         if (path == value || count == ROUTE_PARAMETERS_MAX)
             return false;
-        values[count++] = (struct span){value, (size_t)(path - value)};
         while (*pattern++ != '}') {
         }
+        if (*pattern == '\0' && (row->flags & ROUTE_REST) != 0)
+            path += strlen(path);
+        if (path[-1] == '/')
+            return false;
+        values[count++] = (struct span){value, (size_t)(path - value)};
     }
     *out_count = count;
     return *path == '\0';
@@ -55,7 +60,7 @@ void route_match(const char *method, const char *path, struct arena *arena, stru
     const struct route *routes = route_all(&count);
     memset(out, 0, sizeof *out);
     for (unsigned i = 0; i < count && !out->route; i++)
-        if (path_fits(routes[i].pattern, path, values, &out->value_count) &&
+        if (path_fits(&routes[i], path, values, &out->value_count) &&
             strcmp(routes[i].method, wanted) == 0)
             out->route = &routes[i];
     if (out->route)
@@ -67,7 +72,7 @@ void route_match_row(const struct route *row, const char *path, struct arena *ar
 {
     struct span values[ROUTE_PARAMETERS_MAX];
     memset(out, 0, sizeof *out);
-    bool fit = path_fits(row->pattern, path, values, &out->value_count);
+    bool fit = path_fits(row, path, values, &out->value_count);
     assert(fit);
     (void)fit;
     out->route = row;
@@ -82,7 +87,7 @@ void route_allowed(const char *path, char *out, size_t size)
     out[0] = '\0';
     for (unsigned i = 0; i < count; i++) {
         struct span values[ROUTE_PARAMETERS_MAX];
-        if (!path_fits(routes[i].pattern, path, values, &ignored))
+        if (!path_fits(&routes[i], path, values, &ignored))
             continue;
         const char *method = routes[i].method;
         const char *head = strcmp(method, "GET") == 0 ? "HEAD, " : "";

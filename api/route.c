@@ -6,6 +6,7 @@
 #include "api/books/client_tokens.h"
 #include "api/books/clients.h"
 #include "api/books/limits.h"
+#include "api/books/log.h"
 #include "api/books/projects.h"
 #include "api/call/certificates.h"
 #include "api/call/health.h"
@@ -67,6 +68,12 @@ static const struct route routes[] = {
     {"PATCH", "/v1/ledger/accounts/{id}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_accounts_patch, "Changes the limit of an account, with a reason."},
     {"GET", "/v1/ledger/accounts/{id}/entries", POOL, ROLE_STEWARD | ROLE_STUDENT | ROLE_AGENT | ROLE_AUDITOR, 0, BODY_NONE, PAGED, NULL, api_accounts_entries, "Lists the entries of an account in their order."},
     {"POST", "/v1/ledger:verify", POOL, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_READS, BODY_NONE, "", NULL, api_ledger_verify, "Recomputes every balance and every hash from the entries."},
+
+    /* log.h */
+    {"GET", "/v1/ledger/checkpoint", POOL, ROLE_AUDITOR, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_log_checkpoint, "Shows the signed root of the ledger's log (C2SP tlog-checkpoint)."},
+    {"GET", "/v1/ledger/tile/{level}/{tile}", POOL, ROLE_AUDITOR, ROUTE_ANY_ACCEPT | ROUTE_REST, BODY_NONE, "", NULL, api_log_tile, "Gives hashes or entries of the ledger's log (C2SP tlog-tiles)."},
+    {"GET", "/v1/ledger/proofs/consistency", POOL, ROLE_AUDITOR, ROUTE_ANY_ACCEPT, BODY_NONE, "old", NULL, api_log_consistency, "Proves that the log goes on from an older size, for a witness (C2SP tlog-witness)."},
+    {"GET", "/v1/ledger/accounts/{id}/proof", POOL, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_log_proof, "Proves that the account as it is now is in the log (C2SP tlog-proof)."},
 
     /* limits.h */
     {"GET", "/v1/limit-changes", BATCH, ROLE_STEWARD | ROLE_AUDITOR, 0, BODY_NONE, "status " PAGED, NULL, api_limit_changes_list, "Lists changes of limits that two stewards decide."},

@@ -79,6 +79,9 @@ static bool check_genuine(const char *name, const struct certificate_options *op
     if (facts.account[0] != '\0' && facts.entries > 0)
         printf(", paid from %s, whose entry %lld it names", facts.account,
                (long long)facts.entries);
+    if (facts.proven)
+        printf(", which is leaf %lld of the log %s of %lld", (long long)facts.leaf,
+               facts.log.origin, (long long)facts.log.size);
     printf("\n");
     return !options->weights || check_weights(options->weights, &facts);
 }

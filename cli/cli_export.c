@@ -16,7 +16,7 @@
 #include "server/server.h"
 
 struct export_options {
-    const char *data, *out;
+    const char *data, *out, *log_origin;
     char database[FLAG_SECRET_SIZE];
 };
 
@@ -26,6 +26,8 @@ static const struct flag TABLE[] = {
     {"data", AS_ANY_TEXT(data), "./data", "DIR", "data directory of the server", FLAG_ENVIRONMENT},
     {"database", AS_SECRET(database), NULL, "URL", "database of the server, as it has it",
      FLAG_ENVIRONMENT},
+    {"log-origin", AS_ANY_TEXT(log_origin), "", "NAME",
+     "name of the ledger's log, as the server has it", FLAG_ENVIRONMENT},
     {"out", AS_TEXT(out), "-", "FILE", "where to write; - is standard output", 0},
 };
 
@@ -48,8 +50,10 @@ static bool write_export_bytes(void *context, const char *bytes, size_t size)
 static bool export_service(const struct export_options *options, FILE *out,
                            char error[CLI_ERROR_SIZE])
 {
-    struct api_settings settings = {
-        .now_ms = clock_now_ms, .cors_origins = "", .version = TACET_VERSION};
+    struct api_settings settings = {.now_ms = clock_now_ms,
+                                    .cors_origins = "",
+                                    .log_origin = options->log_origin,
+                                    .version = TACET_VERSION};
     struct database *database = NULL;
     struct app *app = NULL;
     const char *why = NULL;
@@ -88,6 +92,8 @@ int cli_export(int argc, char **argv)
     int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
     if (status != CLI_GO_ON)
         return status;
+    if (options.log_origin[0] != '\0' && !api_log_origin_good(options.log_origin))
+        return cli_complain(&FLAGS, CLI_USAGE, "--log-origin is no name of a log");
     umask(077);
     bool standard = strcmp(options.out, "-") == 0;
     FILE *out = standard ? stdout : fopen(options.out, "wx");

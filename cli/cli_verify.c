@@ -12,7 +12,7 @@
 #define KEYS_MOST ((size_t)1 << 20)
 
 struct verify_options {
-    const char *keys, *earlier;
+    const char *keys, *earlier, *checkpoint;
 };
 
 #define FLAG_OPTIONS struct verify_options
@@ -22,12 +22,15 @@ static const struct flag TABLE[] = {
      "the service's /.well-known/jwks.json, fetched over a connection that you trust", 0},
     {"earlier", AS_TEXT(earlier), NULL, "FILE",
      "an export of before: FILE has to go on from its last entries", 0},
+    {"checkpoint", AS_TEXT(checkpoint), NULL, "FILE",
+     "a checkpoint of before, as a witness keeps it: the log has to go on from it; needs --keys",
+     0},
 };
 
 static const struct flags FLAGS = {
     .program = "tacet verify",
     .usage =
-        "usage: tacet verify [--keys FILE] [--earlier FILE] FILE\n\n"
+        "usage: tacet verify [--keys FILE] [--earlier FILE] [--checkpoint FILE] FILE\n\n"
         "Checks what \"tacet export\" wrote, without access to the service: every line's form and\n"
         "the signature over all of them, every hash, sum and limit of the ledger, the price of\n"
         "every entry by the accountants, and every certificate. - reads standard input. Exit code\n"
@@ -70,6 +73,7 @@ static void print_report(const char *name, const struct verify_report *r)
     printf("  %" PRId64 " hashes of certificates and earlier exports compared, %" PRId64
            " inside of folds\n",
            r->heads, r->lost);
+    printf("  %" PRId64 " leaves of the log\n", r->leaves);
     for (unsigned i = 0; i < r->described; i++)
         print_fault(&r->faults[i]);
     if (r->fault_count > r->described)
@@ -104,6 +108,22 @@ static bool read_key_set(const char *name, struct proof_keys *out, char error[CL
     return good;
 }
 
+/* Reads a checkpoint that one of KEYS signed. */
+static bool read_kept_checkpoint(const char *name, const struct proof_keys *keys,
+                                 struct tlog_checkpoint *out, char error[CLI_ERROR_SIZE])
+{
+    size_t size = 0;
+    char *text = cli_read_file(name, TLOG_NOTE_MOST, &size, error);
+    const char *why = text ? "the key set is empty" : NULL;
+    for (unsigned i = 0; why && i < keys->count; i++)
+        why = tlog_checkpoint_read(text, size, keys->key[i], out);
+    if (why)
+        snprintf(error, CLI_ERROR_SIZE, "%.400s: %s", name, why);
+    bool good = text && !why;
+    free(text);
+    return good;
+}
+
 int cli_verify(int argc, char **argv)
 {
     struct verify_options options = {.keys = NULL};
@@ -117,9 +137,15 @@ int cli_verify(int argc, char **argv)
         return cli_complain(&FLAGS, CLI_USAGE, "takes one FILE; --help shows how");
     if (options.keys && !read_key_set(options.keys, &keys, error))
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+    struct tlog_checkpoint kept = {.size = 0};
+    if (options.checkpoint && !options.keys)
+        return cli_complain(&FLAGS, CLI_USAGE, "--checkpoint needs --keys");
+    if (options.checkpoint && !read_kept_checkpoint(options.checkpoint, &keys, &kept, error))
+        return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
     const struct proof_keys *trusted = options.keys ? &keys : NULL;
     struct verify *verify = export_verify_new();
     status = options.earlier ? verify_file(verify, options.earlier, trusted) : CLI_DONE;
+    export_verify_expect(verify, &kept);
     int last = verify_file(verify, argv[0], trusted);
     export_verify_free(verify);
     if (fflush(stdout) != 0)

@@ -28,8 +28,7 @@ ROOT = pow(2, (P - 1) // 4, P)
 
 def ed_add(a, b):
     """The sum of two points in extended coordinates."""
-    e = (a[1] - a[0]) * (b[1] - b[0]) % P
-    f = (a[1] + a[0]) * (b[1] + b[0]) % P
+    e, f = (a[1] - a[0]) * (b[1] - b[0]) % P, (a[1] + a[0]) * (b[1] + b[0]) % P
     c, d = 2 * a[3] * b[3] * D % P, 2 * a[2] * b[2] % P
     return ((f - e) * (d - c) % P, (d + c) * (f + e) % P, (d - c) * (d + c) % P, (f - e) * (f + e) % P)
 
@@ -37,10 +36,8 @@ def ed_add(a, b):
 def ed_times(scalar, point):
     total = (0, 1, 1, 0)
     while scalar:
-        if scalar & 1:
-            total = ed_add(total, point)
-        point = ed_add(point, point)
-        scalar >>= 1
+        total = ed_add(total, point) if scalar & 1 else total
+        point, scalar = ed_add(point, point), scalar >> 1
     return total
 
 
@@ -52,12 +49,10 @@ def ed_point(text):
         return None
     square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
     x = pow(square, (P + 3) // 8, P)
-    if (x * x - square) % P:
-        x = x * ROOT % P
+    x = x * ROOT % P if (x * x - square) % P else x
     if (x * x - square) % P or (x == 0 and sign):
         return None
-    if x & 1 != sign:
-        x = P - x
+    x = P - x if x & 1 != sign else x
     return (x, y, 1, x * y % P)
 
 
@@ -83,6 +78,7 @@ ACCOUNT = {"id": TEXT, "kind": TEXT, "resource": TEXT, "client": TEXT, "owner": 
 ENTRY = {"account": TEXT, "sequence": WHOLE, "time_ms": WHOLE, "kind": TEXT, "limit_units": WHOLE,
          "spent_units": WHOLE, "held_units": WHOLE, "limit_delta": WHOLE, "spent_delta": WHOLE, "held_delta": WHOLE,
          "epsilon": REAL, "delta": REAL, "client": TEXT, "resource": TEXT, "event": TEXT, "hash": HASH}
+LEAF = {"number": WHOLE, "account": TEXT, "sequence": WHOLE, "head": HASH}
 HEAD = {"version": WHOLE, "time_ms": WHOLE, "software_version": TEXT, "kid": TEXT, "x": TEXT}
 END = {"lines": WHOLE, "digest": HASH, "signature": TEXT}
 ACCOUNT_KINDS = ("dataset", "teacher", "client", "share")
@@ -101,9 +97,9 @@ class Unreadable(Exception):
 
 def unique(pairs):
     members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a name stands twice")
-    return members
+    if len(members) == len(pairs):
+        return members
+    raise ValueError("a name stands twice")
 
 
 def is_kind(value, kind):
@@ -119,22 +115,20 @@ def read_members(line, name, members):
     try:
         whole = json.loads(line, object_pairs_hook=unique)
         found = whole[name]
-        good = len(whole) == 1 and list(found) == list(members)
-        good = good and all(is_kind(found[m], kind) for m, kind in members.items())
+        if len(whole) == 1 and list(found) == list(members) and all(is_kind(found[m], members[m]) for m in members):
+            return found
     except (ValueError, KeyError, TypeError, AttributeError):
-        good = False
-    if not good:
-        raise Unreadable("the line cannot be read; nothing behind it was checked")
-    return found
+        pass
+    raise Unreadable()
 
 
 def unpadded(text):
     """The bytes that base64url TEXT stands for; none when it is written in another way."""
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        return raw if base64.urlsafe_b64encode(raw).rstrip(b"=") == text.encode() else b""
     except (ValueError, TypeError, UnicodeError):
         return b""
-    return raw if base64.urlsafe_b64encode(raw).rstrip(b"=") == text.encode() else b""
 
 
 def key_id(key):
@@ -153,76 +147,114 @@ def hash_of(raw):
 
 
 def genesis(account):
-    texts = ("id", "kind", "resource", "client", "owner", "unit")
     return hash_of(canonical_text("tacet ledger account 1")
                    + struct.pack("<dq", account["renyi_order"] + 0.0, account["created_ms"])
-                   + b"".join(canonical_text(account[t]) for t in texts))
+                   + b"".join(canonical_text(account[t]) for t in "id kind resource client owner unit".split()))
 
 
 def entry_hash(entry, previous):
-    texts = ("kind", "account", "client", "resource", "event")
-    return hash_of(struct.pack("<9q2d", 1, entry["sequence"], entry["time_ms"], *(entry[b] for b in BALANCES),
-                               entry["epsilon"] + 0.0, entry["delta"] + 0.0)
-                   + bytes.fromhex(previous) + b"".join(canonical_text(entry[t]) for t in texts))
+    numbers = (1, entry["sequence"], entry["time_ms"], *(entry[b] for b in BALANCES))
+    texts = b"".join(canonical_text(entry[t]) for t in ("kind", "account", "client", "resource", "event"))
+    reals = (entry["epsilon"] + 0.0, entry["delta"] + 0.0)
+    return hash_of(struct.pack("<9q2d", *numbers, *reals) + bytes.fromhex(previous) + texts)
+
+
+# ---- the log: RFC 9162, section 2.1; C2SP's tlog-checkpoint and tlog-proof
+
+def sha(*parts):
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def root_of(row):
+    while len(row) > 1:
+        row = [sha(b"\1", *row[i:i + 2]) if i + 1 < len(row) else row[i] for i in range(0, len(row), 2)]
+    return row[0] if row else sha()
+
+
+def inclusion_root(leaf, node, size, path):
+    """The root of the tree of SIZE in which LEAF is number NODE, by PATH; None when there is none."""
+    last = size - 1
+    for other in path:
+        if node & 1 or node == last:
+            leaf = sha(b"\1", other, leaf)
+            while not node & 1 and node:
+                node, last = node >> 1, last >> 1
+        else:
+            leaf = sha(b"\1", leaf, other)
+        if last <= 0:
+            return None
+        node, last = node >> 1, last >> 1
+    return leaf if node == last == 0 else None
+
+
+def read_checkpoint(note, key):
+    """Size and root of a checkpoint that KEY signed."""
+    text, _, signatures = note.rpartition("\n\n")
+    origin, size, root = text.split("\n")
+    for line in signatures.split("\n"):
+        if line.startswith(f"\u2014 {origin} "):
+            raw = base64.b64decode(line.rpartition(" ")[2], validate=True)
+            if raw[:4] == sha(f"{origin}\n\1".encode(), key)[:4] and ed_holds(key, f"{text}\n".encode(), raw[4:]):
+                return int(size), base64.b64decode(root, validate=True)
+    raise ValueError("no signature of this key holds")
+
+
+def read_proof(ledger, key):
+    """Size and root of the log that LEDGER, of a certificate, proves its entry to be in."""
+    head, _, note = ledger["proof"].partition("\n\n")
+    name, index, *path = head.split("\n")
+    size, root = read_checkpoint(note, key)
+    leaf = sha(f"\0{ledger['account']} {ledger['entries']} {ledger['head']}".encode())
+    found = inclusion_root(leaf, int(index[6:]), size, [base64.b64decode(p, validate=True) for p in path])
+    if name != "c2sp.org/tlog-proof@v1" or not index.startswith("index ") or found != root:
+        raise ValueError("the proof does not hold")
+    return size, root
 
 
 def effects_fit(entry):
     """Whether the amounts of ENTRY are those that its kind has."""
     limit, spent, held, limit_d, spent_d, held_d = (entry[b] for b in BALANCES)
     no_limit, no_spent, no_held = not (limit or limit_d), not (spent or spent_d), not (held or held_d)
-    spends = spent >= 0 and spent_d >= 0
-    kind = entry["kind"]
-    if kind in ("open", "limit"):
-        return no_spent and no_held
-    if kind in ("debit", "folded"):
-        return no_limit and no_held and spends
-    if kind == "hold":
-        return no_limit and no_spent and held >= 0 and held_d >= 0
-    if kind == "settle":
-        return no_limit and spends and spent <= -held and spent_d <= -held_d
-    return no_limit and no_spent and no_held
+    opens, pays = no_spent and no_held, no_limit and spent >= 0 and spent_d >= 0
+    return {"open": opens, "limit": opens, "debit": pays and no_held, "folded": pays and no_held,
+            "hold": no_limit and no_spent and held >= 0 and held_d >= 0, "handover": no_limit and opens,
+            "settle": pays and spent <= -held and spent_d <= -held_d}[entry["kind"]]
 
 
 class Account:
     """The account in hand: what its line says, and what its entries add up to."""
 
     def __init__(self, row):
-        self.row, self.sums = row, dict.fromkeys(BALANCES, 0)
-        self.epsilon = self.delta = 0
-        self.entries, self.head, self.chained, self.holds = 0, genesis(row), True, {}
+        self.row, self.sums, self.holds = row, dict.fromkeys(BALANCES, 0), {}
+        self.epsilon = self.delta = self.entries = 0
+        self.head, self.chained = genesis(row), True
+        self.first = self.leaf = 0  # the first entry that the last one counts; the last leaf's sequence
 
     def apply(self, entry):
         after = {b: self.sums[b] + entry[b] for b in BALANCES}
-        good = (all(0 <= after[b] <= MOST for b in BALANCES)
-                and after["spent_units"] + after["held_units"] <= after["limit_units"]
-                and after["spent_delta"] + after["held_delta"] <= after["limit_delta"])
-        if good:
-            self.sums = after
+        limit, spent, held, limit_d, spent_d, held_d = after.values()
+        good = all(0 <= a <= MOST for a in after.values()) and spent + held <= limit and spent_d + held_d <= limit_d
+        self.sums = after if good else self.sums
         return good
 
     def move_hold(self, entry):
         amounts, name = (entry["held_units"], entry["held_delta"]), entry["resource"]
         if entry["kind"] == "hold":
-            good = name not in self.holds and len(name.encode()) < 32
-            if good:
-                self.holds[name] = amounts
-            return good
-        if name not in self.holds or self.holds[name] != (-amounts[0], -amounts[1]):
-            return False
-        del self.holds[name]
-        return True
+            return len(name.encode()) < 32 and self.holds.setdefault(name, amounts) is amounts
+        return name in self.holds and self.holds.pop(name) == (-amounts[0], -amounts[1])
 
 
 class Export:
     """One pass over an export. Anchors are (account, sequence, hash, from): another's word for an entry's hash."""
 
-    def __init__(self, keys, anchors):
+    def __init__(self, keys, anchors, claims):
         self.trusted, self.anchors, self.anchors_of = keys, list(anchors), None
         self.line, self.fault_count, self.faults = 0, 0, []
-        self.counts = dict.fromkeys(("accounts", "entries", "folded", "open_holds", "certificates", "heads", "lost"), 0)
-        self.heads, self.purposes, self.account = [], set(), None
+        self.counts = dict.fromkeys("accounts entries folded open_holds certificates leaves heads lost".split(), 0)
+        self.heads, self.purposes, self.seen, self.account = [], set(), set(), None
         self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.last_account, self.last_certificate, self.key = (-2**63, ""), "", None
+        self.leaves, self.claims, self.log, self.version = {}, list(claims), None, 0
 
     def fault(self, where, sequence, what):
         self.fault_count += 1
@@ -230,18 +262,19 @@ class Export:
             at = f"line {self.line}" + (f", {where}" if where else "") + (f", entry {sequence}" if sequence else "")
             self.faults.append(f"{at}: {what}")
 
+    def when(self, bad, *fault):
+        if bad:
+            self.fault(*fault)
+
     def read_head(self, line):
-        try:
-            head = read_members(line, "export", HEAD)
-        except Unreadable:
-            raise Unreadable("it does not begin as an export of tacet does") from None
-        if head["version"] != 1:
-            raise Unreadable("this program knows exports of version 1 alone")
+        head = read_members(line, "export", HEAD)
+        self.version = head["version"]
+        if self.version not in (1, 2):
+            raise Unreadable("this program knows exports of versions 1 and 2 alone")
         self.key = unpadded(head["x"])
-        if len(self.key) != 32 or key_id(self.key) != head["kid"]:
-            self.fault("", 0, "the key's id is not that of the key")
-        if self.trusted is not None and self.key not in self.trusted:
-            self.fault("", 0, "it is signed with the key of another service")
+        self.when(len(self.key) != 32 or key_id(self.key) != head["kid"], "", 0, "the key's id is not that of the key")
+        other = self.trusted is not None and self.key not in self.trusted
+        self.when(other, "", 0, "it is signed with the key of another service")
 
     # ---- certificates
 
@@ -249,20 +282,21 @@ class Export:
         self.counts["certificates"] += 1
         try:
             certificate = json.loads(text, object_pairs_hook=unique)
-            signature = certificate["signature"]
-            where = certificate["id"]
+            signature, where = certificate["signature"], certificate["id"]
             good = signature["algorithm"] == "Ed25519" and type(where) is str
         except (ValueError, KeyError, TypeError):
             self.fault("", 0, "the certificate cannot be read")
             return
         ledger = certificate.get("ledger", {})
-        if signature.get("key_id") != key_id(self.key):
-            self.fault(where, 0, "it is signed with the key of another service")
-        elif not good or not ed_holds(self.key, SIGNATURE.sub(b"", text, count=1), unpadded(signature.get("value"))):
-            self.fault(where, 0, "its signature does not hold: it was changed")
-        if where <= self.last_certificate:
-            self.fault(where, 0, "the certificates are not in the order of their ids")
+        good = good and signature.get("key_id") == key_id(self.key)
+        good = good and ed_holds(self.key, SIGNATURE.sub(b"", text, count=1), unpadded(signature.get("value")))
+        self.when(not good, where, 0, "its signature does not hold: it was changed, or the key is another's")
+        self.when(where <= self.last_certificate, where, 0, "the certificates are not in the order of their ids")
         self.last_certificate = where
+        try:
+            self.claims += [(*read_proof(ledger, self.key), where)] if ledger.get("proof") else []
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self.fault(where, 0, "its proof that the log has its entry does not hold")
         if ledger.get("account") and ledger.get("entries") and ledger.get("head"):
             self.anchors.append((ledger["account"], ledger["entries"], ledger["head"], where))
 
@@ -270,38 +304,32 @@ class Export:
 
     def begin_account(self, row):
         if self.anchors_of is None:
-            self.anchors_of = {}
+            self.anchors_of = {anchor[0]: [] for anchor in self.anchors}
             for anchor in sorted(self.anchors):
-                self.anchors_of.setdefault(anchor[0], []).append(anchor)
+                self.anchors_of[anchor[0]].append(anchor)
         if row["kind"] not in ACCOUNT_KINDS:
-            raise Unreadable("the line cannot be read; nothing behind it was checked")
-        if (row["created_ms"], row["id"]) <= self.last_account:
-            self.fault(row["id"], 0, "the accounts are not in the order of their opening")
-        self.last_account = (row["created_ms"], row["id"])
+            raise Unreadable()
+        order = (row["created_ms"], row["id"])
+        self.when(order <= self.last_account, row["id"], 0, "the accounts are not in the order of their opening")
+        self.last_account = order
         purpose = (row["kind"], row["resource"], row["client"])
-        if purpose in self.purposes:
-            self.fault(row["id"], 0, "two accounts are for the same resource and client")
+        self.when(purpose in self.purposes, row["id"], 0, "two accounts are for the same resource and client")
         self.purposes.add(purpose)
         self.account, self.waiting = Account(row), self.anchors_of.pop(row["id"], [])
+        self.seen.add(row["id"])
         self.counts["accounts"] += 1
 
     def end_account(self):
-        account = self.account
-        if not account:
+        if not self.account:
             return
-        row, sums = account.row, account.sums
-        for what, names in (("what is spent", ("spent_units", "spent_delta")),
-                            ("what is held", ("held_units", "held_delta"))):
-            if any(row[n] != sums[n] for n in names):
-                self.fault(row["id"], 0, f"{what} is not the sum of the entries")
-        if (row["limit_units"], row["limit_delta"], row["epsilon"], row["delta"]) != (
-                sums["limit_units"], sums["limit_delta"], account.epsilon, account.delta):
-            self.fault(row["id"], 0, "the limit is not what the entries say")
-        if (row["entries"], row["head"]) != (account.entries, account.head):
-            self.fault(row["id"], 0, "the last entry is not the one that it should be")
+        account, row, sums = self.account, self.account.row, self.account.sums
+        found = {**sums, **{n: getattr(account, n) for n in ("epsilon", "delta", "entries", "head")}}
+        for name, value in found.items():
+            self.when(row[name] != value, row["id"], 0, f"{name} is not what the entries say")
+        if self.version > 1 and account.leaf != account.entries:
+            self.fault(row["id"], account.entries, "the last entry is not in the log")
         for anchor in self.waiting:
-            self.fault(anchor[3] or row["id"], anchor[1],
-                       "an entry that was there is missing: this is an older history")
+            self.fault(anchor[3] or row["id"], anchor[1], "an entry that was there is missing")
         self.counts["open_holds"] += len(account.holds)
         self.aside.update({name: held for name, held in account.holds.items() if name.startswith("acc_")})
         if row["kind"] == "share":
@@ -310,38 +338,26 @@ class Export:
 
     def check_chain(self, entry, first, previous):
         account, where, sequence = self.account, self.account.row["id"], entry["sequence"]
-        if entry["account"] != where:
-            self.fault(where, sequence, "the entry is another account's")
-        if (entry["kind"] == "open") != (sequence == 1):
-            self.fault(where, sequence, "opening stands in the wrong place")
+        self.when(entry["account"] != where, where, sequence, "the entry is another account's")
+        self.when((entry["kind"] == "open") != (sequence == 1), where, sequence, "opening stands in the wrong place")
         if not account.chained:
             return
-        if first != account.entries + 1:
-            account.chained = False
-            self.fault(where, sequence, "an entry before this one is missing, or is there twice")
-        elif previous != account.head if previous else entry_hash(entry, account.head) != entry["hash"]:
-            account.chained = False
-            self.fault(where, sequence, "its hash is not that of what it says behind the entry before it")
+        follows = previous == account.head if previous else entry_hash(entry, account.head) == entry["hash"]
+        account.chained = first == account.entries + 1 and follows
+        self.when(not account.chained, where, sequence, "it does not follow the entry before it by number and hash")
 
     def read_entry(self, entry):
         account, where, sequence, kind = self.account, self.account.row["id"], entry["sequence"], entry["kind"]
         first, previous = sequence, None
-        if kind not in ENTRY_KINDS:
-            raise Unreadable("the line cannot be read; nothing behind it was checked")
-        if not 1 <= sequence <= 10**12:
-            self.fault(where, sequence, "no account has so many entries")
-            return
-        if kind == "folded":
-            fold = FOLD.fullmatch(entry["event"])
-            if fold and 2 <= int(fold[1]) <= sequence and int(fold[2]) == sequence - int(fold[1]) + 1:
-                first, previous = int(fold[1]), fold[4]
-            else:
-                self.fault(where, sequence, "the fold cannot be read")
+        if kind not in ENTRY_KINDS or not 1 <= sequence <= 10**12:
+            raise Unreadable()
+        fold = FOLD.fullmatch(entry["event"]) if kind == "folded" else None
+        if fold and 2 <= int(fold[1]) <= sequence and int(fold[2]) == sequence - int(fold[1]) + 1:
+            first, previous = int(fold[1]), fold[4]
+        self.when(kind == "folded" and not previous, where, sequence, "the fold cannot be read")
         self.check_chain(entry, first, previous)
-        if not effects_fit(entry):
-            self.fault(where, sequence, "its amounts are not those of its kind")
-        if not account.apply(entry):
-            self.fault(where, sequence, "breaks 0 <= spent + held <= limit")
+        self.when(not effects_fit(entry), where, sequence, "its amounts are not those of its kind")
+        self.when(not account.apply(entry), where, sequence, "breaks 0 <= spent + held <= limit")
         if kind in ("hold", "settle") and not account.move_hold(entry):
             self.fault(where, sequence, "it begins or ends a hold that it cannot")
         if kind == "settle" and entry["resource"].startswith("acc_"):
@@ -349,40 +365,68 @@ class Export:
         if kind in ("open", "limit"):
             account.epsilon, account.delta = entry["epsilon"], entry["delta"]
         self.meet_anchors(entry)
-        account.entries, account.head = sequence, entry["hash"]
+        account.entries, account.head, account.first = sequence, entry["hash"], first
         self.counts["entries"] += sequence - first + 1
         self.counts["folded"] += sequence - first + 1 if kind == "folded" else 0
 
     def meet_anchors(self, entry):
         while self.waiting and self.waiting[0][1] <= entry["sequence"]:
             account, sequence, head, source = self.waiting.pop(0)
-            if sequence < entry["sequence"]:
-                self.counts["lost"] += 1
-            elif head != entry["hash"]:
-                self.fault(source or account, sequence, "another entry was there: this is another history")
-            else:
+            lost = sequence < entry["sequence"]
+            self.counts["lost" if lost else "heads"] += 1
+            self.when(not lost and head != entry["hash"], source or account, sequence, "another entry was there")
+
+    # ---- the log
+
+    def read_leaf(self, leaf):
+        account, sequence = self.account, leaf["sequence"]
+        good = leaf["account"] == account.row["id"] and leaf["number"] not in self.leaves
+        good = good and max(account.leaf + 1, account.first) <= sequence <= account.entries
+        good = good and (sequence < account.entries or leaf["head"] == account.head)
+        self.when(not good, account.row["id"], sequence, "the log has another entry: this is another history")
+        self.counts["lost"] += sequence < account.entries
+        account.leaf = sequence
+        self.counts["leaves"] += 1
+        self.leaves[leaf["number"]] = sha(f"\0{leaf['account']} {sequence} {leaf['head']}".encode())
+
+    def check_log(self):
+        row = [self.leaves.get(number) for number in range(len(self.leaves))]
+        if None in row:
+            self.fault("", 0, "a leaf of the log is missing, or is there twice")
+        elif self.log != (len(row), root_of(row)):
+            self.fault("", 0, "the log is not that of its checkpoint")
+        else:
+            for size, root, source in self.claims:
+                other = size > len(row) or root_of(row[:size]) != root
+                self.when(other, source, 0, "the log once had other leaves: it is older, or another history")
                 self.counts["heads"] += 1
 
     def check_shares(self):
         for share, spent in self.shares.items():
             aside = self.aside.get(share)
-            if aside is None:
-                self.fault(share, 0, "nobody pays for what this share spends")
-            elif spent[0] > aside[0] or spent[1] > aside[1]:
-                self.fault(share, 0, "the share has spent more than its payer set aside or paid")
+            short = aside is None or spent[0] > aside[0] or spent[1] > aside[1]
+            self.when(short, share, 0, "the share has spent more than its payer set aside or paid")
 
     # ---- the stream
 
     def read_end(self, line, digest):
         end = read_members(line, "end", END)
-        if end["digest"] != digest or end["lines"] != self.line - 1:
-            self.fault("", 0, "the lines before it are not those that it counts")
-        signed = f"tacet export 1 lines {end['lines']} digest {digest}\n".encode()
-        if not ed_holds(self.key, signed, unpadded(end["signature"])):
-            self.fault("", 0, "its signature does not hold for the lines before it")
+        signed = f"tacet export 1 lines {self.line - 1} digest {digest}\n".encode()
+        good = (end["digest"], end["lines"]) == (digest, self.line - 1)
+        good = good and ed_holds(self.key, signed, unpadded(end["signature"]))
+        self.when(not good, "", 0, "its signature does not hold for the lines before it")
 
     def read_line(self, line):
-        if line.startswith(b'{"entry":') and self.account:
+        if self.log:
+            raise Unreadable()
+        if line.startswith(b'{"leaf":') and self.account and self.version > 1:
+            self.read_leaf(read_members(line, "leaf", LEAF))
+        elif line.startswith(b'{"checkpoint":') and self.version > 1:
+            try:
+                self.log = read_checkpoint(json.loads(line)["checkpoint"], self.key)
+            except (ValueError, KeyError, TypeError, AttributeError):
+                raise Unreadable("the checkpoint does not hold") from None
+        elif line.startswith(b'{"entry":') and self.account:
             self.read_entry(read_members(line, "entry", ENTRY))
         elif line.startswith(b'{"account":'):
             row = read_members(line, "account", ACCOUNT)
@@ -391,24 +435,23 @@ class Export:
         elif line.startswith(b'{"certificate":') and line.endswith(b"}\n") and not self.account:
             self.read_certificate(line[len(b'{"certificate":'):-2])
         else:
-            raise Unreadable("the line cannot be read; nothing behind it was checked")
+            raise Unreadable()
 
     def read_lines(self, file):
         digest, ended = hashlib.blake2b(digest_size=32), False
         for line in file:
             self.line += 1
-            if ended:
-                raise Unreadable("there are lines behind the last one")
-            if not line.endswith(b"\n"):
-                raise Unreadable("the export ends within a line: it was cut off")
+            if ended or not line.endswith(b"\n"):
+                raise Unreadable("the export ends within a line, or goes on behind its last one")
             if self.line == 1:
                 self.read_head(line)
             elif line.startswith(b'{"end":'):
                 self.end_account()
                 self.check_shares()
-                for account in self.anchors_of.values() if self.anchors_of is not None else [self.anchors]:
-                    for anchor in account:
-                        self.fault(anchor[3] or anchor[0], 0, "the account that it names is missing")
+                for anchor in self.anchors:
+                    self.when(anchor[0] not in self.seen, anchor[3] or anchor[0], 0, "its account is missing")
+                if self.version > 1:
+                    self.check_log()
                 self.read_end(line, digest.hexdigest())
                 ended = True
             else:
@@ -417,22 +460,17 @@ class Export:
         if not ended:
             raise Unreadable("the export ends before its last line: it was cut off")
 
-    def read(self, file):
-        try:
-            self.read_lines(file)
-        except Unreadable as why:
-            self.fault("", 0, str(why))
-        return self
 
-
-def verify(name, keys, anchors):
+def verify(name, keys, anchors, claims=()):
     with (sys.stdin.buffer if name == "-" else open(name, "rb")) as file:
-        export = Export(keys, anchors).read(file)
-    word = "the export's own word" if keys is None else "of --keys"
-    print(f"{name}: key {key_id(export.key or b'')} ({word})")
+        export = Export(keys, anchors, claims)
+        try:
+            export.read_lines(file)
+        except Unreadable as why:
+            export.fault("", 0, str(why) or "the line cannot be read; nothing behind it was checked")
+    print(f"{name}: key {key_id(export.key or b'')} ({'its own word' if keys is None else 'of --keys'})")
     print("  " + ", ".join(f"{count} {what}" for what, count in export.counts.items()))
-    for fault in export.faults:
-        print("  " + fault)
+    print("".join(f"  {fault}\n" for fault in export.faults), end="")
     print("  all of it holds" if export.fault_count == 0 else f"  IT DOES NOT HOLD: {export.fault_count} faults")
     return export
 
@@ -443,7 +481,7 @@ def main():
     parser.add_argument("--earlier")
     parser.add_argument("export")
     options = parser.parse_args()
-    keys, anchors, good = None, [], True
+    keys, anchors, claims, good = None, [], [], True
     try:
         if options.keys:
             with open(options.keys, encoding="utf-8") as file:
@@ -451,7 +489,8 @@ def main():
         if options.earlier:
             earlier = verify(options.earlier, keys, [])
             anchors, good = earlier.heads, earlier.fault_count == 0
-        good = verify(options.export, keys, anchors).fault_count == 0 and good
+            claims = [(*earlier.log, "")] if earlier.log else []
+        good = verify(options.export, keys, anchors, claims).fault_count == 0 and good
     except (OSError, ValueError, KeyError) as why:
         sys.exit(f"verify.py: {why}")
     sys.exit(0 if good else 1)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "server/os/log.h"
 
 #define FLAG_OPTIONS struct config
@@ -150,6 +151,10 @@ static const struct flag SETTINGS[] = {
      "programs of worlds may open sockets", ENV},
     {"cors-origins", AS_ANY_TEXT(cors_origins), "", "ORIGINS",
      "web origins that may call, comma-separated", ENV},
+    {"log-origin", AS_ANY_TEXT(log_origin), "", "NAME",
+     "name of the ledger's log in its checkpoints, such as tacet.example.com/ledger; by default it "
+     "is made from the signing key; a witness takes another name for another log",
+     ENV},
     {"log-level", AS_CHOICE(log_level, log_level_names), "info", "LEVEL",
      "error, warn, info or debug", ENV},
     {"log-format", AS_CHOICE(log_format, log_format_names), "text", "FORMAT",
@@ -209,6 +214,8 @@ bool config_read(struct config *config, int argc, char **argv, struct flags_foun
     else if (config->workers == 0 &&
              (config->database[0] == '\0' || strcmp(config->database, "sqlite") == 0))
         wrong = "--workers 0 needs --database postgresql://...: nothing else would run the jobs";
+    else if (config->log_origin[0] != '\0' && !api_log_origin_good(config->log_origin))
+        wrong = "--log-origin is at most 127 printable ASCII characters without spaces and +";
     if (!wrong)
         return true;
     snprintf(found->error, sizeof found->error, "%s", wrong);

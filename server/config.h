@@ -29,6 +29,7 @@ struct config {
     struct flag_list oidc_role_map; /* THEIRS=OURS; TACET_OIDC_ROLE_MAP has one in each line */
     bool oidc_admin;
     const char *cors_origins;
+    const char *log_origin; /* "": from the key */
     int log_level;  /* enum log_level */
     int log_format; /* enum log_format */
     bool access_log;

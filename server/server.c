@@ -223,6 +223,7 @@ static bool open_app(struct server *server, struct server_trouble trouble)
         .keep_entries_days = (uint32_t)config->keep_entries_days,
         .answers_from_ms = server->answers_from_ms,
         .cors_origins = config->cors_origins,
+        .log_origin = config->log_origin,
         .version = TACET_VERSION,
         .keys = server->keys,
         .worlds = server->worlds,

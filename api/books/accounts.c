@@ -232,9 +232,10 @@ enum problem api_ledger_verify(struct call *call)
         return call_db(call, status);
     return call_reply_json(
         call, 200,
-        json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "ok", report.fault_count == 0,
-                  "accounts", (json_int_t)report.accounts, "entries", (json_int_t)report.entries,
-                  "folded", (json_int_t)report.folded, "open_holds", (json_int_t)report.open_holds,
-                  "fault_count", (json_int_t)report.fault_count, "faults", faults_json(&report),
-                  "head", hash_json(report.head)));
+        json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:{s:I, s:o}}", "ok",
+                  report.fault_count == 0, "accounts", (json_int_t)report.accounts, "entries",
+                  (json_int_t)report.entries, "folded", (json_int_t)report.folded, "open_holds",
+                  (json_int_t)report.open_holds, "fault_count", (json_int_t)report.fault_count,
+                  "faults", faults_json(&report), "head", hash_json(report.head), "log", "size",
+                  (json_int_t)report.leaves, "root", hash_json(report.root)));
 }

@@ -22,6 +22,7 @@ struct app {
     unsigned char public_key[32]; /* Ed25519 */
     unsigned char *secret_key;    /* 64 bytes of guarded memory */
     char key_id[17];              /* of the public key: 16 hex digits of its hash */
+    char log_origin[128];         /* of the ledger's log (tlog.h) */
     struct shelf *teachers;       /* each of these four has a lock of its own */
     struct shelf *q_releases;
     struct teacher_noise *noise;

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "api/call/app.h"
+#include "api/call/tlog.h"
 #include "api/json/json_text.h"
+#include "memory/memory.h"
 
 #define VARIANT       sodium_base64_VARIANT_URLSAFE_NO_PADDING
 #define SIGNATURE_MAX sodium_base64_ENCODED_LEN(crypto_sign_BYTES, VARIANT)
@@ -29,6 +31,55 @@ char *certificate_sign(const struct app *app, const json_t *certificate)
     text = json_text_write(whole, true, &size);
     json_decref(whole);
     return text;
+}
+
+enum db_status certificate_checkpoint(const struct app *app, struct ledger_tree *tree,
+                                      struct buffer *out)
+{
+    struct tlog_checkpoint checkpoint = {.size = (int64_t)tree->tree.size};
+    memcpy(checkpoint.origin, app->log_origin, sizeof checkpoint.origin);
+    enum db_status status = ledger_tree_status(tree, merkle_root(&tree->tree, checkpoint.root));
+    if (status == DB_OK)
+        tlog_checkpoint_add(out, &checkpoint, app->secret_key);
+    return status;
+}
+
+struct proof_work {
+    const struct app *app;
+    const struct ledger_account *account;
+    struct buffer text;
+};
+
+static enum db_status write_proof(struct db *db, void *context)
+{
+    struct proof_work *work = context;
+    struct ledger_tree *tree = NULL;
+    struct ledger_leaf leaf;
+    struct merkle_proof proof;
+    enum db_status status = ledger_log_find(db, work->account->id, work->account->entries, &leaf);
+    if (status == DB_OK)
+        status = ledger_tree_open(db, -1, &tree);
+    if (status != DB_OK)
+        return db_owed(status);
+    status = ledger_tree_status(tree, merkle_inclusion(&tree->tree, (uint64_t)leaf.number, &proof));
+    if (status == DB_OK) {
+        tlog_proof_add(&work->text, leaf.number, &proof);
+        status = certificate_checkpoint(work->app, tree, &work->text);
+    }
+    free(tree);
+    return status;
+}
+
+enum db_status certificate_proof(const struct app *app, struct db *db,
+                                 const struct ledger_account *account, json_t **out)
+{
+    struct proof_work work = {app, account, {.lid = TLOG_TEXT_MOST}};
+    enum db_status status = account ? db_view(db, write_proof, &work) : DB_OK;
+    *out = NULL;
+    if (status == DB_OK)
+        *out = account ? json_string(memory_must(work.text.bytes)) : json_null();
+    buffer_clear(&work.text);
+    return status;
 }
 
 json_t *certificate_keys(const struct app *app)

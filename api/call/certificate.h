@@ -5,12 +5,25 @@
 
 #include <jansson.h>
 
+#include "memory/buffer.h"
+#include "storage/ledger/ledger_log.h"
+
 struct app;
 
 /* The canonical text of CERTIFICATE (an object, borrowed, without "signature") with the member
  * "signature":{"algorithm":"Ed25519","key_id":...,"value":base64url} added: what is stored and
  * served as it is. The caller frees it. */
 char *certificate_sign(const struct app *app, const json_t *certificate);
+
+/* Adds the signed checkpoint of TREE (tlog.h) to OUT. */
+enum db_status certificate_checkpoint(const struct app *app, struct ledger_tree *tree,
+                                      struct buffer *out);
+
+/* Gives, as a JSON text, the proof that ACCOUNT (as it was read from DB) is in the log of the
+ * ledger, with the checkpoint of the log as it now is: a tlog-proof. ACCOUNT NULL: null. *OUT is a
+ * new reference, and NULL unless DB_OK. */
+enum db_status certificate_proof(const struct app *app, struct db *db,
+                                 const struct ledger_account *account, json_t **out);
 
 /* The key set of /.well-known/jwks.json (RFC 7517, 8037). New reference. */
 json_t *certificate_keys(const struct app *app);

@@ -44,6 +44,7 @@ enum route_flag {
                                within a batch (api_is_heavy) */
     ROUTE_DATED_KEY = 512,  /* asked without end: with answers that are not kept for ever, the key
                                must name its time (retention.h) */
+    ROUTE_REST = 1024,      /* the last value of the path takes what is left, slashes too */
     ROUTE_UNTIMED = 256,    /* takes longer the more data were uploaded: metrics do not time it */
 };
 

@@ -26,6 +26,7 @@ struct api_settings {
     const char *cors_origins;         /* comma-separated allow-list, "" for none */
     const char *version;
     struct keyring *keys; /* of keyring.h; outlives the app. NULL: nothing private is stored */
+    const char *log_origin; /* of the ledger's log (tlog.h); NULL or "": tacet/ and the key's id */
     const struct worlds *worlds; /* of worlds.h; outlives the app. NULL: those built in alone */
     struct identity *identity;   /* of identity.h; outlives the app. NULL: own tokens alone */
     /* Writes Prometheus text of the server's own counters to BUFFER; NULL for none. */

@@ -64,9 +64,9 @@ const char *proof_keys_read(const char *text, size_t size, struct proof_keys *ou
 
 /* ---- the signature */
 
-/* Checks the SIGNATURE of CERTIFICATE, from which it was taken. */
+/* Checks the SIGNATURE of CERTIFICATE, from which it was taken. *OUT_KEY is the key that signed. */
 static const char *check_signature(const json_t *certificate, const json_t *signature,
-                                   const struct proof_keys *keys)
+                                   const struct proof_keys *keys, const unsigned char **out_key)
 {
     unsigned char value[crypto_sign_BYTES];
     char id[KEY_ID_SIZE], wanted[KEY_ID_SIZE];
@@ -84,6 +84,7 @@ static const char *check_signature(const json_t *certificate, const json_t *sign
         bool good = crypto_sign_verify_detached(value, (const unsigned char *)text, size,
                                                 keys->key[i]) == 0;
         free(text);
+        *out_key = keys->key[i];
         return good ? NULL : "its signature does not hold: it was changed";
     }
     return "it is signed with the key of another service";
@@ -108,6 +109,31 @@ static void read_facts(const json_t *certificate, struct certificate_facts *out)
         out->entries = json_integer_value(json_object_get(ledger, "entries"));
 }
 
+/* Checks that the entry which the certificate names is in the log of whoever has KEY. */
+static const char *check_log_proof(const json_t *certificate, const unsigned char key[32],
+                                   struct certificate_facts *facts)
+{
+    const json_t *proof = json_object_get(json_object_get(certificate, "ledger"), "proof");
+    struct ledger_leaf leaf = {.sequence = facts->entries};
+    unsigned char hash[MERKLE_HASH_SIZE];
+    struct tlog_text text;
+    if (!proof || json_is_null(proof))
+        return NULL;
+    if (facts->entries < 1 || !json_is_string(proof) ||
+        !tlog_proof_read(json_string_value(proof), json_string_length(proof), &text))
+        return "its proof that the log has its entry cannot be read";
+    const char *why = tlog_checkpoint_read(text.note, text.note_size, key, &facts->log);
+    if (why)
+        return why;
+    memcpy(leaf.account, facts->account, ID_SIZE);
+    memcpy(leaf.head, facts->head, LEDGER_HASH_SIZE);
+    ledger_leaf_hash(&leaf, hash);
+    facts->leaf = text.number;
+    facts->proven = merkle_inclusion_holds(hash, (uint64_t)text.number, (uint64_t)facts->log.size,
+                                           &text.proof, facts->log.root);
+    return facts->proven ? NULL : "its proof that the log has its entry does not hold";
+}
+
 static bool is_canonical(const json_t *json, const char *text, size_t size)
 {
     size_t again_size = 0;
@@ -130,8 +156,11 @@ const char *proof_certificate(const char *text, size_t size, const struct proof_
     out->canonical = is_canonical(json, text, size);
     json_t *signature = json_incref(json_object_get(json, "signature"));
     (void)json_object_del(json, "signature");
-    const char *why = check_signature(json, signature, keys);
+    const unsigned char *key = NULL;
+    const char *why = check_signature(json, signature, keys, &key);
     read_facts(json, out);
+    if (!why)
+        why = check_log_proof(json, key, out);
     json_decref(signature);
     json_decref(json);
     if (!why && out->id[0] == '\0')

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "storage/ledger/ledger.h"
+#include "api/call/tlog.h"
+#include "storage/ledger/ledger_log.h"
 
 #define PROOF_KEYS_MAX 16
 #define KEY_ID_SIZE    17
@@ -33,12 +34,16 @@ struct certificate_facts {
     bool canonical;  /* it is laid out as it was signed: sorted, compact, shortest numbers */
     int64_t entries; /* of the account when it was issued; 0: it does not say */
     unsigned char head[LEDGER_HASH_SIZE];
+    bool proven;                /* it proves that this entry is in the ledger's log: */
+    int64_t leaf;               /* its number there */
+    struct tlog_checkpoint log; /* as it then was */
     char software[64];
     char weights_sha256[65],
         files_sha256[3][65]; /* of the network; of its JSON, safetensors, ONNX */
 };
 
-/* Checks that TEXT is a certificate that one of KEYS signed, and fills OUT. NULL, or a sentence. */
+/* Checks that TEXT is a certificate that one of KEYS signed, with a proof that holds if it has one,
+ * and fills OUT. NULL, or a sentence. */
 const char *proof_certificate(const char *text, size_t size, const struct proof_keys *keys,
                               struct certificate_facts *out);
 

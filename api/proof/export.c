@@ -8,12 +8,17 @@
 #include <string.h>
 
 #include "api/call/app.h"
+#include "api/call/certificate.h"
+#include "api/call/tlog.h"
+#include "api/json/json_text.h"
 #include "api/proof/line_reader.h"
 #include "api/proof/row_text.h"
 #include "memory/memory.h"
 #include "storage/certificate_text.h"
 #include "storage/ledger/ledger_chain.h"
+#include "storage/ledger/ledger_log.h"
 
+#define LEAVES  256 /* that are read at once */
 #define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
 struct exporting {
@@ -24,7 +29,9 @@ struct exporting {
     void *context;
     struct buffer line;
     long long lines;
-    const char *fault; /* NULL: none yet */
+    const char *fault;                 /* NULL: none yet */
+    struct ledger_leaf leaves[LEAVES]; /* of the account in hand; those before AT are written */
+    unsigned at, leaf_count;
 };
 
 /* Writes the line that was built, and begins the next one. */
@@ -61,19 +68,58 @@ static bool put_certificate_line(void *context, const struct certificate_any *ce
     return put_line(e);
 }
 
+/* Reads the leaves of ACCOUNT behind SEQUENCE. */
+static bool take_leaves(struct exporting *e, const char *account, int64_t sequence)
+{
+    e->at = 0;
+    if (ledger_log_of(e->db, account, sequence, LEAVES, e->leaves, &e->leaf_count) != DB_OK)
+        e->fault = "the log cannot be read";
+    return !e->fault;
+}
+
+/* A leaf comes behind the entry that it names, or behind the fold that counts this entry. */
 static bool put_entry_line(void *context, const struct ledger_entry *entry)
 {
-    return put_row(context, "entry", &ledger_entries_table, entry);
+    struct exporting *e = context;
+    bool good = put_row(e, "entry", &ledger_entries_table, entry);
+    while (good && e->at < e->leaf_count && e->leaves[e->at].sequence <= entry->sequence) {
+        const struct ledger_leaf *leaf = &e->leaves[e->at++];
+        good = put_row(e, "leaf", &ledger_leaves_table, leaf);
+        if (good && e->at == LEAVES)
+            good = take_leaves(e, entry->account, leaf->sequence);
+    }
+    return good;
 }
 
 static bool put_account_line(void *context, const struct ledger_account *account)
 {
     struct exporting *e = context;
-    if (!put_row(e, "account", &ledger_accounts_table, account))
+    if (!put_row(e, "account", &ledger_accounts_table, account) || !take_leaves(e, account->id, 0))
         return false;
     if (ledger_entries(e->db, account->id, 0, UINT_MAX, put_entry_line, e) != DB_OK && !e->fault)
         e->fault = "the ledger cannot be read";
     return !e->fault;
+}
+
+static enum db_status put_checkpoint(struct exporting *e)
+{
+    struct buffer note = {.lid = TLOG_NOTE_MOST};
+    struct ledger_tree *tree = NULL;
+    char *text = NULL;
+    enum db_status status = ledger_tree_open(e->db, -1, &tree);
+    if (status == DB_OK)
+        status = certificate_checkpoint(e->app, tree, &note);
+    if (status == DB_OK) {
+        size_t most = 6 * note.size + 2;
+        (void)buffer_add_text(&e->line, "{\"checkpoint\":");
+        text = buffer_reserve(&e->line, most);
+        e->line.size += text ? json_text_string(note.bytes, text, most) : 0;
+        (void)buffer_add_text(&e->line, "}");
+        (void)put_line(e);
+    }
+    free(tree);
+    buffer_clear(&note);
+    return status;
 }
 
 static enum db_status put_rows(struct db *db, void *context)
@@ -82,6 +128,8 @@ static enum db_status put_rows(struct db *db, void *context)
     enum db_status status = certificate_any_list(db, put_certificate_line, e);
     if (status == DB_OK && !e->fault)
         status = ledger_list(db, NULL, NULL, NULL, UINT_MAX, put_account_line, e);
+    if (status == DB_OK && !e->fault)
+        status = put_checkpoint(e);
     return status;
 }
 

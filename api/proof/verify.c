@@ -58,14 +58,15 @@ static bool read_export_head(struct verify *verify, char *at)
     int64_t version = 0;
     const char *kid = NULL;
     bool good = row_text_skip(&at, "{\"export\":{\"version\":") &&
-                row_text_integer(&at, &version) && version == EXPORT_VERSION &&
+                row_text_integer(&at, &version) && version >= 1 && version <= EXPORT_VERSION &&
                 row_text_skip(&at, ",\"time_ms\":") && row_text_integer(&at, &report->time_ms) &&
                 row_text_skip(&at, ",\"software_version\":") && row_text_string(&at) &&
                 row_text_skip(&at, ",\"kid\":") && (kid = row_text_string(&at)) &&
                 row_text_skip(&at, ",\"x\":") && read_export_bytes(&at, verify->key.key[0], 32) &&
                 row_text_skip(&at, "}}") && *at == '\0';
-    if (version != 0 && version != EXPORT_VERSION)
-        verify_fault(verify, "", 0, "this program knows exports of version 1 alone");
+    verify->has_log = version > 1;
+    if (version < 0 || version > EXPORT_VERSION)
+        verify_fault(verify, "", 0, "this program knows exports of versions 1 and 2 alone");
     else if (!good)
         verify_fault(verify, "", 0, "it does not begin as an export of tacet does");
     if (!good)
@@ -124,6 +125,8 @@ static void read_certificate(struct verify *verify, char *text, size_t size)
     if (strcmp(facts.id, verify->last_certificate) <= 0)
         verify_fault(verify, facts.id, 0, "the certificates are not in the order of their ids");
     memcpy(verify->last_certificate, facts.id, ID_SIZE);
+    if (facts.proven)
+        verify_claim(verify, facts.id, facts.log.size, facts.log.root);
     if (facts.entries < 1 || facts.account[0] == '\0')
         return;
     struct anchor *anchor = verify_list_add(&verify->anchors, sizeof *anchor);
@@ -133,10 +136,25 @@ static void read_certificate(struct verify *verify, char *text, size_t size)
     anchor->sequence = facts.entries;
 }
 
+/* AT is a checkpoint and what is behind it. Nothing but the end follows. */
+static bool read_checkpoint_line(struct verify *verify, char *at)
+{
+    const char *note = row_text_string(&at);
+    if (!note || !row_text_skip(&at, "}") || *at != '\0')
+        return false;
+    const char *why = tlog_checkpoint_read(note, strlen(note), verify->key.key[0], &verify->log);
+    verify->has_checkpoint = true;
+    if (why)
+        verify_fault(verify, "", 0, why);
+    return true;
+}
+
 /* Reads one line between the head and the end. False: it is none. */
 static bool read_export_line(struct verify *verify, char *line, size_t size)
 {
     char *at = line;
+    if (verify->has_checkpoint)
+        return false;
     if (row_text_skip(&at, "{\"entry\":")) {
         struct ledger_entry entry;
         if (!verify->in_account || !row_text_read(&ledger_entries_table, &at, &entry))
@@ -144,6 +162,16 @@ static bool read_export_line(struct verify *verify, char *line, size_t size)
         verify_next_entry(verify, &entry);
         return row_text_skip(&at, "}") && *at == '\0';
     }
+    if (row_text_skip(&at, "{\"leaf\":")) {
+        struct ledger_leaf leaf = {.number = -1};
+        if (!verify->has_log || !verify->in_account ||
+            !row_text_read(&ledger_leaves_table, &at, &leaf))
+            return false;
+        verify_leaf(verify, &leaf);
+        return row_text_skip(&at, "}") && *at == '\0';
+    }
+    if (verify->has_log && row_text_skip(&at, "{\"checkpoint\":"))
+        return read_checkpoint_line(verify, at);
     if (row_text_skip(&at, "{\"account\":")) {
         struct ledger_account account = {.id = ""};
         if (!row_text_read(&ledger_accounts_table, &at, &account))
@@ -207,6 +235,7 @@ static void read_export(struct verify *verify, struct line_reader *lines)
     verify_account_end(verify);
     verify_accounts_end(verify);
     verify_shares_end(verify);
+    verify_log_end(verify);
     if (!read_export_end(verify, line))
         return;
     enum line_status status = line_read(lines, &line, &size);
@@ -221,15 +250,25 @@ struct verify *export_verify_new(void)
     return verify;
 }
 
-/* What one export leaves to the next: the heads of its accounts. */
-static void begin_export(struct verify *verify, struct verify_report *report)
+static void free_lists(struct verify *verify)
 {
-    struct verify clean = {.prices = verify->prices, .anchors = verify->heads};
     free(verify->anchors.items);
     free(verify->holds.items);
     free(verify->purposes.items);
     free(verify->shares.items);
     free(verify->aside.items);
+    free(verify->leaves.items);
+    free(verify->claims.items);
+}
+
+/* What one export leaves to the next: the heads of its accounts, and its log. */
+static void begin_export(struct verify *verify, struct verify_report *report)
+{
+    struct verify clean = {
+        .prices = verify->prices, .anchors = verify->heads, .kept = verify->kept};
+    clean.earlier.size = verify->log.size;
+    memcpy(clean.earlier.root, verify->log.root, MERKLE_HASH_SIZE);
+    free_lists(verify);
     *verify = clean;
     *report = (struct verify_report){.lines = 0};
     verify->report = report;
@@ -240,14 +279,16 @@ void export_verify_free(struct verify *verify)
 {
     if (!verify)
         return;
-    free(verify->anchors.items);
+    free_lists(verify);
     free(verify->heads.items);
-    free(verify->holds.items);
-    free(verify->purposes.items);
-    free(verify->shares.items);
-    free(verify->aside.items);
     free(verify->prices);
     free(verify);
+}
+
+void export_verify_expect(struct verify *verify, const struct tlog_checkpoint *kept)
+{
+    verify->kept.size = kept->size;
+    memcpy(verify->kept.root, kept->root, MERKLE_HASH_SIZE);
 }
 
 void export_verify(struct verify *verify, struct byte_reader reader, const struct proof_keys *keys,

@@ -30,6 +30,7 @@ struct verify_report {
     int64_t folded;          /* of the entries, those that folds count */
     int64_t prices, unknown; /* entries whose price was computed again, or was out of reach */
     int64_t heads, lost;     /* hashes of earlier that were compared, or are inside of folds */
+    int64_t leaves;          /* of the log */
     int64_t fault_count;     /* 0: all is well */
     unsigned described;
     struct verify_fault faults[VERIFY_FAULTS_MAX];
@@ -42,6 +43,10 @@ struct verify *export_verify_new(void);
 
 /* Frees VERIFY. NULL is fine. */
 void export_verify_free(struct verify *verify);
+
+/* From now on the log of each export has to go on from the tree of KEPT, which the caller has
+ * checked: what a witness has cosigned, say. */
+void export_verify_expect(struct verify *verify, const struct tlog_checkpoint *kept);
 
 /* Reads one export to its end, or to a line that is none. KEYS: those that the caller trusts, NULL
  * for whichever the export names. A second export must contain every account of the first, and go

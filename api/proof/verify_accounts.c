@@ -206,6 +206,7 @@ void verify_next_entry(struct verify *verify, struct ledger_entry *entry)
     check_declared(verify, entry);
     check_price(verify, entry);
     meet_anchors(verify, entry);
+    verify->fold_first = fold.first;
     sums->entries = entry->sequence;
     memcpy(sums->head, entry->hash, LEDGER_HASH_SIZE);
     verify->report->entries += count;
@@ -237,6 +238,7 @@ void verify_account(struct verify *verify, const struct ledger_account *row)
     memcpy(verify->last_id, row->id, ID_SIZE);
     verify->in_account = verify->chained = true;
     verify->holds.count = 0;
+    verify->last_leaf = 0;
     verify->claimed = *row;
     verify->sums = (struct ledger_account){.kind = row->kind, .renyi_order = row->renyi_order};
     memcpy(verify->sums.id, row->id, ID_SIZE);
@@ -262,6 +264,8 @@ void verify_account_end(struct verify *verify)
     if (account->entries != sums->entries ||
         memcmp(account->head, sums->head, LEDGER_HASH_SIZE) != 0)
         verify_fault(verify, account->id, 0, "the last entry is not the one that it should be");
+    if (verify->has_log && verify->last_leaf != sums->entries)
+        verify_fault(verify, account->id, sums->entries, "the last entry is not in the log");
     for (; (anchor = next_anchor(verify)); verify->next_anchor++) {
         anchor->met = true;
         verify_fault(verify, anchor->from[0] ? anchor->from : account->id, anchor->sequence,

@@ -29,6 +29,19 @@ struct share_amount {
     int64_t units, delta_units;
 };
 
+struct log_leaf {
+    int64_t number;
+    unsigned char hash[MERKLE_HASH_SIZE];
+};
+
+/* Somebody else's word for the log when it had SIZE leaves: a certificate's, an earlier export's,
+ * or a checkpoint's that was kept. */
+struct log_claim {
+    int64_t size;
+    unsigned char root[MERKLE_HASH_SIZE];
+    char from[ID_SIZE]; /* the certificate; "" */
+};
+
 struct purpose {
     unsigned char hash[16]; /* of what an account is for */
 };
@@ -51,6 +64,16 @@ struct verify {
     struct verify_list purposes; /* of struct purpose */
     struct verify_list shares;   /* of struct share_amount: spent */
     struct verify_list aside;    /* of struct share_amount: set aside or paid */
+
+    struct verify_list leaves;  /* of struct log_leaf */
+    struct verify_list claims;  /* of struct log_claim */
+    struct log_claim earlier;   /* the log of the export before; size 0: none */
+    struct log_claim kept;      /* what the caller has kept; size 0: nothing */
+    struct tlog_checkpoint log; /* of this export */
+    int64_t last_leaf;          /* sequence of the last leaf of the account in hand */
+    int64_t fold_first;         /* the first entry that the last one counts */
+    bool has_log;               /* exports of version 1 have none */
+    bool has_checkpoint;
 
     struct ledger_account claimed,
         sums;                 /* the account in hand, as its line says and as it adds up */
@@ -79,6 +102,16 @@ void verify_account_end(struct verify *verify);
 /* Notes that UNITS and DELTA_UNITS are set aside or paid for NAME, if that is an account's id. */
 void verify_share_aside(struct verify *verify, const char *name, int64_t units,
                         int64_t delta_units);
+
+/* Adds a leaf of the account in hand, which names the last entry that was read. */
+void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf);
+
+/* Notes what somebody else says of the log. */
+void verify_claim(struct verify *verify, const char *from, int64_t size,
+                  const unsigned char root[MERKLE_HASH_SIZE]);
+
+/* After the last line but one: the log is that of its checkpoint and of all claims. */
+void verify_log_end(struct verify *verify);
 
 /* After the last account: no share has spent more than its payer set aside or paid for it. */
 void verify_shares_end(struct verify *verify);

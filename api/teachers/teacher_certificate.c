@@ -170,7 +170,8 @@ static json_t *teacher_binds_json(const struct app *app, const struct teacher_ro
 }
 
 char *teacher_certificate(const struct app *app, const struct teacher_row *row,
-                          const struct teacher_wish *wish, const struct ledger_account *account)
+                          const struct teacher_wish *wish, const struct ledger_account *account,
+                          json_t *proof)
 {
     const struct dataset_row *dataset = NULL;
     if (wish->dataset.id[0] != '\0')
@@ -179,7 +180,8 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row,
     if (!version)
         version = "";
     json_t *json = json_pack(
-        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:s, s:o, s:s, s:s, s:o, s:o, s:{s:s, s:o, s:I, s:o}, "
+        "{s:s, s:s, s:s, s:o, s:o, s:s, s:o, s:s, s:o, s:s, s:s, s:o, s:o, s:{s:s, s:o, s:I, s:o, "
+        "s:O}, "
         "s:o, s:o}",
         "id", row->certificate, "subject", "teacher", "teacher", row->id, "policy",
         json_string(row->policy), "dataset", json_text_or_null(row->dataset), "owner", row->owner,
@@ -189,8 +191,8 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row,
         teacher_assumptions_json(row, wish->secret), "warnings", teacher_warnings_json(row, wish),
         "ledger", "account", row->account, "dataset_account",
         json_text_or_null(row->dataset_account), "entries", (json_int_t)account->entries, "head",
-        digest_json(account->head), "binds", teacher_binds_json(app, row, wish), "issued_at",
-        json_time(row->created_ms));
+        digest_json(account->head), "proof", proof, "binds", teacher_binds_json(app, row, wish),
+        "issued_at", json_time(row->created_ms));
     json_object_set_new(json, "when_spent", json_string(row->when_spent));
     json_object_set_new(json, "limit_may_change",
                         json_string("The owner may raise or lower the limit. Then the greatest "

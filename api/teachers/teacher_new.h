@@ -47,10 +47,11 @@ struct teacher_wish {
                                                   bytes */
 };
 
-/* The signed text of a new teacher made by WISH, whose ROW is complete; ACCOUNT is the teacher's.
- * The caller frees it. */
+/* The signed text of a new teacher made by WISH, whose ROW is complete; ACCOUNT is the teacher's,
+ * PROOF its certificate_proof (borrowed). The caller frees it. */
 char *teacher_certificate(const struct app *app, const struct teacher_row *row,
-                          const struct teacher_wish *wish, const struct ledger_account *account);
+                          const struct teacher_wish *wish, const struct ledger_account *account,
+                          json_t *proof);
 
 /* Reads the body, loads the policy, computes bound, order and prices. */
 enum problem teacher_wish_read(struct call *call, struct teacher_wish *out);

@@ -7,6 +7,7 @@
 #include "algos/release/teacher.h"
 #include "api/call/app.h"
 #include "api/call/budget.h"
+#include "api/call/certificate.h"
 #include "api/call/certificates.h"
 #include "api/call/names.h"
 #include "api/call/page.h"
@@ -191,9 +192,14 @@ static enum db_status teacher_insert(struct call *call, struct teacher_row *row,
                                      const struct ledger_account *account)
 {
     id_new("crt_", row->certificate);
-    char *text = teacher_certificate(call->app, row, wish, account);
-    enum db_status status = teachers_insert(call->db, row, text);
+    json_t *proof = NULL;
+    enum db_status status = certificate_proof(call->app, call->db, account, &proof);
+    if (status != DB_OK)
+        return status;
+    char *text = teacher_certificate(call->app, row, wish, account, proof);
+    status = teachers_insert(call->db, row, text);
     free(text);
+    json_decref(proof);
     return status;
 }
 

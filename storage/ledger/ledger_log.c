@@ -20,7 +20,7 @@ static const struct column leaf_columns[] = {
     COLUMN(ledger_leaf, head, BYTES),
 };
 
-static const struct table leaves_table = TABLE("ledger_leaves", ledger_leaf, leaf_columns, 0);
+const struct table ledger_leaves_table = TABLE("ledger_leaves", ledger_leaf, leaf_columns, 0);
 
 struct tree_node {
     unsigned char hash[MERKLE_HASH_SIZE];
@@ -74,8 +74,9 @@ static enum db_status read_nodes(struct db *db, unsigned level, int64_t from, un
     struct db_value values[] = {db_integer(from), db_integer(from + count), db_integer(level)};
     enum db_status status;
     if (level == 0)
-        status = table_list(db, &leaves_table, "WHERE number >= $1 AND number < $2 ORDER BY number",
-                            values, 2, copy_leaf_hash, &read);
+        status = table_list(db, &ledger_leaves_table,
+                            "WHERE number >= $1 AND number < $2 ORDER BY number", values, 2,
+                            copy_leaf_hash, &read);
     else
         status = table_list(db, &nodes_table,
                             "WHERE level = $3 AND number >= $1 AND number < $2 ORDER BY number",
@@ -216,7 +217,7 @@ enum db_status ledger_log_find(struct db *db, const char *account, int64_t seque
     enum db_status status = ledger_batch_write(db);
     if (status != DB_OK)
         return status;
-    return table_find(db, &leaves_table, "WHERE account = $1 AND sequence = $2",
+    return table_find(db, &ledger_leaves_table, "WHERE account = $1 AND sequence = $2",
                       DB_VALUES(db_text(account), db_integer(sequence)), out);
 }
 
@@ -237,8 +238,19 @@ enum db_status ledger_log_of(struct db *db, const char *account, int64_t sequenc
 {
     struct leaf_list list = {out, 0};
     enum db_status status = table_list(
-        db, &leaves_table, "WHERE account = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
+        db, &ledger_leaves_table, "WHERE account = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
         DB_VALUES(db_text(account), db_integer(sequence), db_integer(limit)), copy_leaf, &list);
+    *count = list.count;
+    return status;
+}
+
+enum db_status ledger_log_leaves(struct db *db, int64_t from, unsigned limit,
+                                 struct ledger_leaf out[], unsigned *count)
+{
+    struct leaf_list list = {out, 0};
+    enum db_status status =
+        table_list(db, &ledger_leaves_table, "WHERE number >= $1 ORDER BY number LIMIT $2",
+                   DB_VALUES(db_integer(from), db_integer(limit)), copy_leaf, &list);
     *count = list.count;
     return status;
 }

@@ -8,6 +8,7 @@
 #ifndef TACET_STORAGE_LEDGER_LEDGER_LOG_H
 #define TACET_STORAGE_LEDGER_LEDGER_LOG_H
 
+#include "storage/db/table.h"
 #include "storage/ledger/ledger.h"
 #include "storage/ledger/merkle.h"
 
@@ -19,6 +20,8 @@ struct ledger_leaf {
     int64_t sequence;
     unsigned char head[LEDGER_HASH_SIZE];
 };
+
+extern const struct table ledger_leaves_table; /* rows: struct ledger_leaf */
 
 /* Writes the text of LEAF, whatever its number, and gives its size. */
 size_t ledger_leaf_text(const struct ledger_leaf *leaf, char out[LEDGER_LEAF_SIZE]);
@@ -36,9 +39,14 @@ enum db_status ledger_log_begin(struct db *db, char error[DB_ERROR_SIZE]);
 enum db_status ledger_log_find(struct db *db, const char *account, int64_t sequence,
                                struct ledger_leaf *out);
 
-/* Copies at most LIMIT leaves of ACCOUNT behind SEQUENCE, in order, and their number to *COUNT. */
+/* Copies at most LIMIT leaves of ACCOUNT behind SEQUENCE, in order, and how many they are to
+ * *COUNT. */
 enum db_status ledger_log_of(struct db *db, const char *account, int64_t sequence, unsigned limit,
                              struct ledger_leaf out[], unsigned *count);
+
+/* Copies at most LIMIT leaves from number FROM on, and how many they are to *COUNT. */
+enum db_status ledger_log_leaves(struct db *db, int64_t from, unsigned limit,
+                                 struct ledger_leaf out[], unsigned *count);
 
 /* The tree as it stands in one view or transaction, which outlives it. */
 struct ledger_tree {

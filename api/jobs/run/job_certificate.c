@@ -365,14 +365,16 @@ static json_t *certificate_ledger(const struct job_row *job,
 {
     const struct ledger_account *account = certificate->account;
     json_t *entries = json_null(), *head = json_null(), *exposure = json_null();
+    json_t *proof = certificate->proof ? json_incref(certificate->proof) : json_null();
     if (certificate->exposure)
         exposure = exposure_json(certificate->exposure);
     if (account) {
         entries = json_integer(account->entries);
         head = digest_json(account->head);
     }
-    return json_pack("{s:o, s:s, s:o, s:o, s:o}", "account", json_text_or_null(job->account),
-                     "hold", job->id, "entries", entries, "head", head, "exposure", exposure);
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "account", json_text_or_null(job->account),
+                     "hold", job->id, "entries", entries, "head", head, "proof", proof, "exposure",
+                     exposure);
 }
 
 char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,

@@ -20,6 +20,7 @@ struct job_certificate {
     json_t *binds;                        /* job_binds; borrowed */
     json_t *audited;                      /* job_audit_find; borrowed; NULL: none was named */
     const struct ledger_account *account; /* that holds the price, as it is now; NULL: none */
+    json_t *proof;                        /* certificate_proof of ACCOUNT; borrowed; NULL: none */
     const struct exposure *exposure;      /* of the dataset that ACCOUNT is of; NULL: none */
 };
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "api/call/app.h"
+#include "api/call/certificate.h"
 #include "api/call/sealed.h"
 #include "api/data/exposure.h"
 #include "api/jobs/ask/job_kind.h"
@@ -118,9 +119,11 @@ char *job_run_certificate(struct job_run *run, const struct job_subject *subject
     if (!job_audit_find(run->db, &run->plan, &what.audited))
         return NULL;
     char *text = NULL;
-    what.binds = job_binds(run, certificate, subject->network, subject->release);
+    if (certificate_proof(run->app, run->db, what.account, &what.proof) == DB_OK)
+        what.binds = job_binds(run, certificate, subject->network, subject->release);
     if (what.binds)
         text = job_certificate(run->app, &run->job, &run->plan, &what);
+    json_decref(what.proof);
     json_decref(what.binds);
     json_decref(what.audited);
     return text;

@@ -211,7 +211,7 @@ Judgement = TypedDict("Judgement", {
 }, total=False)
 LedgerReport = TypedDict("LedgerReport", {
     "ok": "bool", "accounts": "int", "entries": "int", "folded": "int", "open_holds": "int", "fault_count": "int",
-    "faults": "list[dict[str, Any]]", "head": "str",
+    "faults": "list[dict[str, Any]]", "head": "str", "log": "dict[str, Any]",
 }, total=False)
 LimitApproval = TypedDict("LimitApproval", {"reason": "str"}, total=False)
 LimitChange = TypedDict("LimitChange", {
@@ -1344,6 +1344,42 @@ class Api:
         return self._transport.call(
             "GET", f"/v1/ledger/accounts/{_path(id)}/entries", query={"page_size": page_size, "page_token": page_token},
         )
+
+    def get_checkpoint(self) -> str:
+        """GET /v1/ledger/checkpoint
+
+        Show the signed root of the ledger's log.
+
+        Roles: auditor
+        """
+        return self._transport.call("GET", "/v1/ledger/checkpoint")
+
+    def get_tile(self, level: str, tile: str) -> str:
+        """GET /v1/ledger/tile/{level}/{tile}
+
+        Give hashes or entries of the ledger's log.
+
+        Roles: auditor
+        """
+        return self._transport.call("GET", f"/v1/ledger/tile/{_path(level)}/{_path(tile)}")
+
+    def prove_consistency(self, *, old: Optional[int] = None) -> str:
+        """GET /v1/ledger/proofs/consistency
+
+        Prove that the log goes on from an older size.
+
+        Roles: auditor
+        """
+        return self._transport.call("GET", "/v1/ledger/proofs/consistency", query={"old": old})
+
+    def prove_account(self, id: str) -> str:
+        """GET /v1/ledger/accounts/{id}/proof
+
+        Prove that an account as it is now is in the log.
+
+        Roles: steward, auditor
+        """
+        return self._transport.call("GET", f"/v1/ledger/accounts/{_path(id)}/proof")
 
     def verify_ledger(self) -> LedgerReport:
         """POST /v1/ledger:verify

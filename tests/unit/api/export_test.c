@@ -62,7 +62,8 @@ Test(export, counts_what_the_service_has_and_finds_it_good)
     cr_expect_eq(report.accounts, 3);
     cr_expect_eq(report.entries, 4 + 7 + 7);
     cr_expect_eq(report.certificates, 2);
-    cr_expect_eq(report.heads, 2);
+    cr_expect_eq(report.heads, 2 + 2); /* of entries and of the log */
+    cr_expect_eq(report.leaves, 4 + 7 + 7);
     cr_expect_eq(report.open_holds, 1);
     cr_expect_eq(report.prices, 1 + 6 + 6);
     cr_expect_eq(report.unknown, 0);
@@ -340,9 +341,9 @@ Test(export, goes_on_from_an_earlier_one_and_not_the_other_way)
     char *later = export_scene_take(f, &later_size);
     export_scene_verify(later, later_size, text, &report);
     cr_expect_eq(report.fault_count, 0, "%s", report.faults[0].what);
-    cr_expect_eq(report.heads, 2 + 3);
+    cr_expect_eq(report.heads, 4 + 3 + 1);
     export_scene_verify(text, size, later, &report);
-    cr_expect_eq(report.fault_count, 2); /* the student's account and the teacher's */
+    cr_expect_eq(report.fault_count, 3); /* the log, the student's account and the teacher's */
     cr_expect_str_eq(report.faults[0].what,
                      "an entry that was there is missing: this is an older history");
     free(later);
@@ -358,7 +359,7 @@ Test(export, of_another_service_is_another_history)
     open_service();
     char *other = export_scene_take(f, &size);
     export_scene_verify(other, size, text, &report);
-    cr_expect_eq(report.fault_count, 3);
+    cr_expect_eq(report.fault_count, 3 + 1); /* its accounts and its log */
     cr_expect_str_eq(report.faults[0].what, "the account that it names is missing");
     free(other);
     free(text);

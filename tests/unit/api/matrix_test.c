@@ -217,6 +217,8 @@ static const char *part_of(const char *name)
         {"{expert}", "e0"},
         {"{token}", "1"},
         {"{name}", "p@current"},
+        {"{level}", "0"},
+        {"{tile}", "000.p/1"},
         {"{sha256}", "5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9"}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strncmp(name, parts[i][0], strlen(parts[i][0])) == 0)

@@ -38,6 +38,12 @@ static const struct mask masks[] = {
     {"*", "*", "/ledger/head", HASHED},
     {"* /v1/ledger/accounts*", "*", "*/head", HASHED},
     {"POST /v1/ledger:verify", "*", "/head", HASHED},
+    {"POST /v1/ledger:verify", "*", "/log/root", HASHED},
+    {"*", "*", "/ledger/proof", HASHED},
+    {"GET /v1/ledger/checkpoint", "*", "body", HASHED},
+    {"GET /v1/ledger/tile/*", "*", "body", HASHED},
+    {"GET /v1/ledger/proofs/*", "*", "body", HASHED},
+    {"GET /v1/ledger/accounts/{id}/proof", "*", "body", HASHED},
     {"GET /v1/ledger/accounts/{id}/entries", "*", "/items/*hash", HASHED},
 
     /* ---- what the owner may see */

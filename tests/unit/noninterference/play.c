@@ -53,10 +53,11 @@ static const char *const collections[][2] = {{"clients", "cli_"},
                                              {"limit-changes", "lch_"},
                                              {"projects", "prj_"}};
 
-static const char *const queries[][2] = {
-    {"format", "json"},    {"format", "safetensors"}, {"format", "onnx"},
-    {"page_size", "1000"}, {"page_token", "none"},    {"state", "succeeded"},
-    {"algorithm", "cql"},  {"status", "open"},        {"project", "none"}};
+static const char *const queries[][2] = {{"format", "json"},     {"format", "safetensors"},
+                                         {"format", "onnx"},     {"page_size", "1000"},
+                                         {"page_token", "none"}, {"state", "succeeded"},
+                                         {"algorithm", "cql"},   {"status", "open"},
+                                         {"project", "none"},    {"old", "1"}};
 
 /* The prefix of the identifiers that PATTERN's {id} stands for; NULL: it has no {id}. */
 static const char *id_prefix(const char *pattern)
@@ -88,6 +89,10 @@ static const char *other_name(struct play *p, const char *name)
         return "2"; /* the calls of later scenes need the first one */
     if (strncmp(name, "{name}", 6) == 0)
         return "kept@current";
+    if (strncmp(name, "{level}", 7) == 0)
+        return "0";
+    if (strncmp(name, "{tile}", 6) == 0)
+        return "000.p/1";
     cr_assert_fail("%s: say in other_name() what stands for it", name);
     return "";
 }

@@ -1,0 +1,130 @@
+/* The log of an export: its leaves come with their accounts, so they are put in order at the end,
+ * and the tree is computed from them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/proof/verify_state.h"
+#include "memory/memory.h"
+
+void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf)
+{
+    const struct ledger_account *sums = &verify->sums;
+    struct log_leaf *added = verify_list_add(&verify->leaves, sizeof *added);
+    if (strcmp(leaf->account, sums->id) != 0)
+        verify_fault(verify, sums->id, leaf->sequence, "the leaf is another account's");
+    if (leaf->sequence <= verify->last_leaf || leaf->sequence > sums->entries ||
+        leaf->sequence < verify->fold_first)
+        verify_fault(verify, sums->id, leaf->sequence, "the leaf does not follow its entry");
+    else if (leaf->sequence < sums->entries)
+        verify->report->lost++;
+    else if (memcmp(leaf->head, sums->head, LEDGER_HASH_SIZE) != 0)
+        verify_fault(verify, sums->id, leaf->sequence,
+                     "the log has another entry: this is another history");
+    verify->last_leaf = leaf->sequence;
+    verify->report->leaves++;
+    added->number = leaf->number;
+    ledger_leaf_hash(leaf, added->hash);
+}
+
+void verify_claim(struct verify *verify, const char *from, int64_t size,
+                  const unsigned char root[MERKLE_HASH_SIZE])
+{
+    struct log_claim *claim = verify_list_add(&verify->claims, sizeof *claim);
+    memcpy(claim->from, from, strlen(from));
+    memcpy(claim->root, root, MERKLE_HASH_SIZE);
+    claim->size = size;
+}
+
+/* ---- the tree */
+
+struct level {
+    size_t count;
+    unsigned char (*node)[MERKLE_HASH_SIZE];
+};
+
+static bool level_node(void *context, unsigned level, uint64_t index,
+                       unsigned char out[MERKLE_HASH_SIZE])
+{
+    const struct level *levels = context;
+    memcpy(out, levels[level].node[index], MERKLE_HASH_SIZE);
+    return true;
+}
+
+/* Computes the nodes of all levels from the first one. */
+static void grow_levels(struct level levels[MERKLE_LEVELS])
+{
+    for (unsigned l = 1; l < MERKLE_LEVELS; l++) {
+        levels[l].count = levels[l - 1].count / MERKLE_TILE;
+        levels[l].node = memory_new(levels[l].count + 1, MERKLE_HASH_SIZE);
+        for (size_t i = 0; i < levels[l].count; i++)
+            merkle_tile(levels[l - 1].node + i * MERKLE_TILE, levels[l].node[i]);
+    }
+}
+
+static int compare_leaves(const void *a, const void *b)
+{
+    const struct log_leaf *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Puts the leaves in order. False: they are not 0, 1, ... */
+static bool sort_leaves(struct verify *verify, struct level *out)
+{
+    struct log_leaf *leaves = verify->leaves.items;
+    out->count = verify->leaves.count;
+    out->node = memory_new(out->count + 1, MERKLE_HASH_SIZE);
+    if (out->count > 0)
+        qsort(leaves, out->count, sizeof *leaves, compare_leaves);
+    for (size_t i = 0; i < out->count; i++) {
+        if (leaves[i].number != (int64_t)i)
+            return false;
+        memcpy(out->node[i], leaves[i].hash, MERKLE_HASH_SIZE);
+    }
+    return true;
+}
+
+static bool root_is(struct level levels[MERKLE_LEVELS], int64_t size,
+                    const unsigned char wanted[MERKLE_HASH_SIZE])
+{
+    unsigned char root[MERKLE_HASH_SIZE];
+    const struct merkle_tree tree = {(uint64_t)size, level_node, levels};
+    return merkle_root(&tree, root) && memcmp(root, wanted, MERKLE_HASH_SIZE) == 0;
+}
+
+static void check_claims(struct verify *verify, struct level levels[MERKLE_LEVELS])
+{
+    const struct log_claim *claims = verify->claims.items;
+    for (size_t i = 0; i < verify->claims.count; i++)
+        if (claims[i].size > (int64_t)levels[0].count)
+            verify_fault(verify, claims[i].from, 0,
+                         "the log once had more leaves: it was rolled back");
+        else if (!root_is(levels, claims[i].size, claims[i].root))
+            verify_fault(verify, claims[i].from, 0,
+                         "the log once had other leaves: this is another history");
+        else
+            verify->report->heads++;
+}
+
+void verify_log_end(struct verify *verify)
+{
+    struct level levels[MERKLE_LEVELS] = {{0, NULL}};
+    if (!verify->has_log)
+        return;
+    if (verify->earlier.size > 0)
+        verify_claim(verify, "", verify->earlier.size, verify->earlier.root);
+    if (verify->kept.size > 0)
+        verify_claim(verify, "", verify->kept.size, verify->kept.root);
+    if (!sort_leaves(verify, &levels[0])) {
+        verify_fault(verify, "", 0, "a leaf of the log is missing, or is there twice");
+    } else {
+        grow_levels(levels);
+        if (!verify->has_checkpoint)
+            verify_fault(verify, "", 0, "there is no checkpoint of the log");
+        else if (verify->log.size != (int64_t)levels[0].count ||
+                 !root_is(levels, verify->log.size, verify->log.root))
+            verify_fault(verify, "", 0, "the log is not that of its checkpoint");
+        check_claims(verify, levels);
+    }
+    for (unsigned l = 0; l < MERKLE_LEVELS; l++)
+        free(levels[l].node);
+}
