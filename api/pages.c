@@ -152,6 +152,20 @@ enum problem api_page_docs(struct call *call)
     return end_page(call, &out);
 }
 
+enum problem api_page_missing(struct call *call)
+{
+    struct buffer out = {0};
+    size_t size;
+    begin_page(&out, "There is nothing here");
+    buffer_add_text(&out, "<p>No page and no endpoint has this address. <a href=\"/\">The status "
+                          "page</a> shows what the service is doing, <a href=\"/docs\">the list of "
+                          "endpoints</a> what it can be asked.</p></main></body></html>\n");
+    char *body = buffer_take(&out, &size);
+    call_header(call, "Content-Security-Policy", PAGE_POLICY);
+    call_header(call, "Vary", "Accept");
+    return call_reply_bytes(call, 200, "text/html; charset=utf-8", body, body ? size : 0);
+}
+
 static json_t *problem_json(enum problem problem)
 {
     const struct problem_info *info = problem_info(problem);

@@ -16,6 +16,9 @@ enum problem api_page_file(struct call *call);
 /* GET /docs */
 enum problem api_page_docs(struct call *call);
 
+/* What a browser gets for a path that nothing has; the caller makes its status 404. */
+enum problem api_page_missing(struct call *call);
+
 /* GET /problems */
 enum problem api_page_problems(struct call *call);
 

@@ -57,6 +57,12 @@ static enum problem answer_allowed(struct call *call)
 {
     char allowed[128];
     route_allowed(call->request->path, allowed, sizeof allowed);
+    if (allowed[0] == '\0' && accept_prefers_html(call_request_header(call, "Accept"))) {
+        enum problem problem = api_page_missing(call);
+        call->reply->status = problem_info(PROBLEM_NOT_FOUND)->status;
+        call->reply->problem = problem_info(PROBLEM_NOT_FOUND)->slug;
+        return problem;
+    }
     if (allowed[0] == '\0')
         return call_problem(call, PROBLEM_NOT_FOUND, "Nothing has this path.");
     call_header(call, "Allow", "%s", allowed);

@@ -18,7 +18,7 @@ def fresh_key():
 class Teacher:
     def __init__(self, server, teacher, token, patience=300):
         self.url, self.token, self.patience = f"{server}/v1/teachers/{teacher}", token, patience
-        self.silent, self.spent, self.asked = False, None, 0
+        self.silent, self.spent, self.asked, self.why = False, None, 0, None
 
     def call(self, path, body):
         """The answer, or None when no budget pays for it. A repeat under the same key is charged once, answered alike."""
@@ -34,6 +34,7 @@ class Teacher:
                 code = getattr(failure, "code", None)  # None: no answer came, or half of one
                 why = b"" if code is None else failure.read()
                 if code == 403 and any(w in why for w in (b"/problems/budget", b"/problems/no-budget", b"/problems/teacher-silent")):
+                    self.why = json.loads(why)["detail"]
                     return None
                 if code not in (None, 408, 425, 429, 502, 503, 504) or time.monotonic() > give_up:
                     sys.exit(f"{failure} {why.decode(errors='replace')}")
@@ -44,6 +45,8 @@ class Teacher:
         self.silent = self.silent or self.call("/rollouts", {}) is None  # the next step of a vanishing schedule
         answer = None if self.silent else self.call("/queries", {"states": states})
         self.silent = answer is None or answer.get("random", False)  # a spent teacher is silent or draws at random
+        if answer and self.silent:
+            self.why = "The teacher is spent and answers at random."
         if not self.silent:
             self.spent, self.asked = answer["spent"], self.asked + len(states)
         return None if self.silent else (answer["probabilities"], answer["error_radius"])
@@ -83,4 +86,5 @@ if __name__ == "__main__":
     random.seed(sys.argv[4] if len(sys.argv) > 4 else None)
     guide = Teacher(sys.argv[1].rstrip("/"), sys.argv[2], os.environ["TACET_TOKEN"])
     curve = learn(guide, int(sys.argv[3]) if len(sys.argv) > 3 else 200)
-    print(json.dumps({"returns": curve, "states_asked": guide.asked, "spent": guide.spent, "alone": guide.silent}))
+    print(json.dumps({"returns": curve, "states_asked": guide.asked, "spent": guide.spent,
+                      "alone": guide.silent, "why": guide.why}))

@@ -11,9 +11,11 @@
 
 #include "api/call/call.h"
 #include "api/json/json_text.h"
+#include "api/json/near_name.h"
 
-#define LARGEST_INTEGER 9007199254740992.0 /* 2^53: beyond it doubles skip integers */
-#define NAME_SHOWN_MAX  64                 /* bytes of an unknown name that are echoed */
+#define LARGEST_INTEGER  9007199254740992.0 /* 2^53: beyond it doubles skip integers */
+#define FIELDS_NEAR_MOST 64                 /* fields of an object that may be meant */
+#define NAME_SHOWN_MAX   64                 /* bytes of an unknown name that are echoed */
 
 struct field field_text(const char *name, const char **out, size_t min, size_t max)
 {
@@ -230,42 +232,14 @@ static bool read_field(struct call *call, const struct field *field, json_t *val
     return false;
 }
 
-/* Levenshtein distance of two short names; anything above 32 bytes counts as far. */
-static unsigned name_distance(const char *a, const char *b)
-{
-    size_t n = strlen(a), m = strlen(b);
-    unsigned row[33];
-    if (n > 32 || m > 32)
-        return 99;
-    for (size_t j = 0; j <= m; j++)
-        row[j] = (unsigned)j;
-    for (size_t i = 1; i <= n; i++) {
-        unsigned diagonal = row[0];
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= m; j++) {
-            unsigned above = row[j];
-            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-            best = above + 1 < best ? above + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
-            diagonal = above;
-            row[j] = best;
-        }
-    }
-    return row[m];
-}
-
 static void unknown_member(struct call *call, const char *pointer, const char *name,
                            const struct field *fields, size_t count)
 {
-    const char *nearest = NULL;
-    unsigned best = 3; /* at most two letters off */
-    for (size_t i = 0; i < count; i++) {
-        unsigned d = name_distance(name, fields[i].name);
-        if (d < best) {
-            best = d;
-            nearest = fields[i].name;
-        }
-    }
+    const char *names[FIELDS_NEAR_MOST];
+    unsigned known = 0;
+    for (; known < count && known < FIELDS_NEAR_MOST; known++)
+        names[known] = fields[known].name;
+    const char *nearest = near_name(name, names, known);
     const char *at = fields_pointer(call, pointer, name);
     if (nearest)
         call_invalid(call, at, "is not a known member; did you mean \"%s\"?", nearest);

@@ -74,9 +74,11 @@ static void dataset_check_dimensions(struct call *call, struct dataset_wish *wis
         call_invalid(call, "/state_dim", "comes with the environment: leave it out");
     if (wish->action_count != 0)
         call_invalid(call, "/action_count", "comes with the environment: leave it out");
+    char why[WORLDS_UNKNOWN_SIZE];
     const struct env *env = worlds_find(call->app->settings.worlds, wish->environment);
     if (!env) {
-        call_invalid(call, "/environment", "is not known: see GET /v1/environments");
+        call_invalid(call, "/environment", "%s",
+                     worlds_unknown(call->app->settings.worlds, wish->environment, why));
         return;
     }
     if (wish->description)

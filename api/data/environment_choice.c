@@ -10,9 +10,11 @@
 
 static const struct env *environment_find(struct call *call, const char *pointer, const char *name)
 {
-    const struct env *env = worlds_find(call->app->settings.worlds, name);
+    const struct worlds *worlds = call->app->settings.worlds;
+    const struct env *env = worlds_find(worlds, name);
+    char why[WORLDS_UNKNOWN_SIZE];
     if (!env)
-        call_invalid(call, pointer, "is not known: see GET /v1/environments");
+        call_invalid(call, pointer, "%s", worlds_unknown(worlds, name, why));
     return env;
 }
 

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+
+#include "api/json/near_name.h"
 
 enum member { EXPERT, STATES, ACTIONS, REWARDS, TERMINATED, TRUNCATED, MEMBER_COUNT };
 
@@ -302,16 +303,6 @@ static bool trajectory_value(struct json_trajectory *hand, enum member member)
 
 /* ---- the object */
 
-/* "state" and "terminal" are meant for "states" and "terminated": four letters decide. NULL: none.
- */
-static const char *nearest_member(const char *name)
-{
-    for (unsigned i = 0; i < MEMBER_COUNT; i++)
-        if (strncasecmp(name, member_names[i], 4) == 0)
-            return member_names[i];
-    return NULL;
-}
-
 static bool trajectory_member(struct json_trajectory *hand)
 {
     struct json_scan *scan = hand->scan;
@@ -331,7 +322,7 @@ static bool trajectory_member(struct json_trajectory *hand)
     }
     char escaped[2 * EXPERT_NAME_MAX + 4], detail[80];
     pointer_escape(name, escaped, sizeof escaped);
-    const char *near = nearest_member(name);
+    const char *near = near_name(name, member_names, MEMBER_COUNT);
     snprintf(detail, sizeof detail, "is no member of a trajectory");
     if (near)
         snprintf(detail, sizeof detail, "is no member of a trajectory; did you mean \"%s\"?", near);
@@ -341,10 +332,13 @@ static bool trajectory_member(struct json_trajectory *hand)
 /* The lengths must agree: T >= 1 actions and rewards, T + 1 states. */
 static void check_lengths(struct json_trajectory *hand)
 {
-    char detail[120];
+    char detail[240];
     for (unsigned i = 0; i < MEMBER_COUNT; i++)
         if (!(hand->seen & 1U << i))
             trajectory_fault(hand, "is missing", "/%s", member_names[i]);
+    unsigned flags = 1U << TERMINATED | 1U << TRUNCATED;
+    if ((hand->seen & flags) == flags && !hand->terminated && !hand->truncated && !hand->faulty)
+        trajectory_fault(hand, "must be true where terminated is false", "/truncated");
     unsigned lists = 1U << ACTIONS | 1U << REWARDS;
     if (hand->lists_faulty || (hand->seen & lists) != lists)
         return;
@@ -359,8 +353,9 @@ static void check_lengths(struct json_trajectory *hand)
     }
     if (!hand->rows_faulty && (hand->seen & 1U << STATES) &&
         hand->rows != hand->actions_count + 1) {
-        snprintf(detail, sizeof detail, "must have one state more than actions: %u, not %u",
-                 hand->actions_count + 1, hand->rows);
+        snprintf(detail, sizeof detail, "must have one state more than actions: %u, not %u%s",
+                 hand->actions_count + 1, hand->rows,
+                 hand->rows == hand->actions_count ? "; `tacet import --last-state` adds it" : "");
         trajectory_fault(hand, detail, "/states");
     }
 }

@@ -195,9 +195,11 @@ enum problem api_policies_import(struct call *call)
     enum problem problem = project_of_new(call, project, row.owner);
     if (problem != PROBLEM_NONE)
         return problem;
+    char why[WORLDS_UNKNOWN_SIZE];
     const struct env *env = worlds_find(call->app->settings.worlds, environment);
     if (!env)
-        return call_invalid(call, "/environment", "is not known: see GET /v1/environments");
+        return call_invalid(call, "/environment", "%s",
+                            worlds_unknown(call->app->settings.worlds, environment, why));
     struct policy *policy =
         network_read(call, network, "/network", env->state_dim, env->action_count);
     if (!policy)

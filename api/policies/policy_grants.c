@@ -69,7 +69,11 @@ static enum problem read_grantee(struct call *call, struct policy_grant *grant,
         return PROBLEM_NONE;
     enum db_status status = clients_find(call->db, id, client);
     if (status == DB_NONE || (status == DB_OK && client->revoked_ms != 0))
-        return call_invalid(call, "/client", "is not known");
+        return call_invalid(call, "/client",
+                            strncmp(id, "cli_", 4) == 0
+                                ? "is not known"
+                                : "is no id of a client (cli_...), which GET /v1/clients/me tells "
+                                  "it");
     return call_db(call, status);
 }
 

@@ -2,6 +2,7 @@
 #include "api/teachers/grant.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/call/budget.h"
 #include "api/call/refusal.h"
@@ -137,6 +138,10 @@ enum problem grant_find_client(struct call *call, const char *id)
         return call_db(call, status);
     if (status == DB_NONE || client.revoked_ms != 0 ||
         !(role_find(client.role) & (ROLE_STUDENT | ROLE_STEWARD)))
-        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such student.");
+        return call_problem(call, PROBLEM_NOT_FOUND, "There is no such student.%s",
+                            strncmp(id, "cli_", 4) == 0
+                                ? ""
+                                : " A student is named by its id (cli_...), which GET "
+                                  "/v1/clients/me tells it.");
     return PROBLEM_NONE;
 }

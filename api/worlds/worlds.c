@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/near_name.h"
 #include "api/worlds/world_program.h"
 #include "memory/memory.h"
 
@@ -43,6 +44,24 @@ const struct env *worlds_find(const struct worlds *worlds, const char *name)
         if (strcmp(env->name, name) == 0)
             return env;
     return NULL;
+}
+
+const char *worlds_unknown(const struct worlds *worlds, const char *name,
+                           char out[WORLDS_UNKNOWN_SIZE])
+{
+    const char *names[2 * WORLDS_MAX];
+    unsigned count = 0;
+    while (count < 2 * WORLDS_MAX && worlds_at(worlds, count)) {
+        names[count] = worlds_at(worlds, count)->name;
+        count++;
+    }
+    const char *near = near_name(name, names, count);
+    if (near)
+        snprintf(out, WORLDS_UNKNOWN_SIZE,
+                 "is not known; did you mean \"%s\"? See GET /v1/environments", near);
+    else
+        snprintf(out, WORLDS_UNKNOWN_SIZE, "is not known: see GET /v1/environments");
+    return out;
 }
 
 const struct world_program *worlds_program(const struct worlds *worlds, const struct env *world)

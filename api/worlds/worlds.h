@@ -42,6 +42,13 @@ void worlds_close(struct worlds *worlds);
  * program cannot be opened as it is: world_run.h. Lives as long as WORLDS. */
 const struct env *worlds_find(const struct worlds *worlds, const char *name);
 
+#define WORLDS_UNKNOWN_SIZE 128
+
+/* What to say of NAME, which no world has: which one may be meant, and where all are listed. Gives
+ * OUT. */
+const char *worlds_unknown(const struct worlds *worlds, const char *name,
+                           char out[WORLDS_UNKNOWN_SIZE]);
+
 /* The world number INDEX, from 0; NULL past the end. */
 const struct env *worlds_at(const struct worlds *worlds, unsigned index);
 

@@ -63,6 +63,8 @@ Test(student_py, asks_until_the_budget_is_gone_and_goes_on_alone)
     json_t *said = end(begin(&server, &scene, 0, 120));
     cr_expect_eq(json_array_size(json_object_get(said, "returns")), 120);
     cr_expect(json_is_true(json_object_get(said, "alone")));
+    const char *why = json_string_value(json_object_get(said, "why"));
+    cr_expect(why && why[0] != '\0', "it says why it is alone");
     cr_expect_gt(member(said, "states_asked"), 0);
     double epsilon = member(json_object_get(said, "spent"), "epsilon");
     cr_expect(epsilon > 0 && epsilon <= 3, "%g", epsilon);

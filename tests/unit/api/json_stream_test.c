@@ -166,6 +166,9 @@ Test(json_stream, points_at_what_is_wrong)
         {"{\"states\":[[0,1],[2,3]],\"actions\":[2],\"rewards\":[0],\"expert\":\"a\","
          "\"terminated\":1,\"truncated\":false}",
          "/terminated"},
+        {"{\"states\":[[0,1],[2,3]],\"actions\":[2],\"rewards\":[0],\"expert\":\"a\","
+         "\"terminated\":false,\"truncated\":false}",
+         "/truncated"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct faults faults;

@@ -193,6 +193,36 @@ static void not_ready(struct api_settings *settings)
     settings->ready = never_ready;
 }
 
+Test(serve_forms, people_get_a_page_where_nothing_is)
+{
+    struct fixture *f = fixture_open();
+    struct response *r = fixture_ask(f, &(struct ask){.path = "/teacher", .accept = "text/html"});
+    expect_status(r, 404);
+    cr_expect_str_eq(r->content_type, "text/html; charset=utf-8");
+    cr_expect_not_null(strstr(r->body, "<a href=\"/docs\">"));
+    cr_expect_str_eq(r->reply.problem, "not-found");
+    cr_expect_null(strstr(r->body, "teacher"), "what was asked for is not repeated");
+    expect_problem(fixture_ask(f, &(struct ask){.path = "/teacher"}), "not-found");
+    r = fixture_ask(f,
+                    &(struct ask){.path = "/v1/clients", .method = "PUT", .accept = "text/html"});
+    cr_expect_eq(r->status, 405);
+    fixture_close(f);
+}
+
+Test(serve_forms, a_misspelt_world_is_told_with_the_one_that_may_be_meant)
+{
+    struct fixture *f = fixture_open();
+    static const char body[] = "{\"name\":\"d\",\"environment\":\"CartPole-v1\",\"budget\":"
+                               "{\"epsilon\":1,\"delta\":1e-6}}";
+    struct response *r = fixture_ask(f, &(struct ask){.path = "/v1/datasets",
+                                                      .key = "a",
+                                                      .token = fixture_token(f, "steward"),
+                                                      .body = body});
+    expect_problem(r, "validation");
+    cr_expect_not_null(strstr(r->body, "did you mean \\\"cartpole\\\"?"), "%s", r->body);
+    fixture_close(f);
+}
+
 static size_t two_counters(void *context, char *buffer, size_t size)
 {
     (void)context;
