@@ -17,6 +17,8 @@ static const struct {
     {"work", cli_work, "run jobs beside the servers of a PostgreSQL database"},
     {"migrate", cli_migrate, "move a service from SQLite to PostgreSQL"},
     {"key", cli_key, "bring the signing key to another server of the same database"},
+    {"status", cli_status, "say what a running service is doing"},
+    {"doctor", cli_doctor, "look at what a service needs, and say what to do"},
     {"client", cli_client, "make a client and print its token"},
     {"experts", cli_experts, "train simulated experts and write their trajectories"},
     {"import", cli_import, "turn a table or arrays into trajectories, and upload them"},

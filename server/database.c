@@ -16,6 +16,7 @@
 #include "server/os/log.h"
 #include "storage/answers/answers.h"
 #include "storage/db/db.h"
+#include "storage/db/migrate.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/upgrade.h"
@@ -178,9 +179,10 @@ static bool database_note_elsewhere(const struct database_place *place, char *er
            data_dir_write_whole(note, "postgresql\n", error, error_size);
 }
 
-struct database *database_open(const struct database_place *place, char *error, size_t error_size)
+/* Opens the database of PLACE as it is. NULL: ERROR holds a sentence. */
+static struct database *database_begin(const struct database_place *place, struct db **out_db,
+                                       char *error, size_t error_size)
 {
-    char why[DB_ERROR_SIZE] = "", note[PATH_BYTES];
     unsigned char key[DB_KEY_SIZE] = {0};
     struct database *database = memory_new(1, sizeof *database);
     struct db_settings settings = {.cache_kib = CACHE_KIB, .digest_key = key};
@@ -190,22 +192,65 @@ struct database *database_open(const struct database_place *place, char *error, 
     database->store = memory_must(
         db_store_new(database->remote ? &db_driver_postgres : &db_driver_sqlite, &settings));
     sodium_memzero(key, sizeof key);
-    struct db *db = database_connect(database, error, error_size);
-    if (!db || !database_note(database, error, error_size))
-        goto cleanup;
-    if (database->remote && is_elsewhere(place, note) && !storage_is_in_use(db))
+    *out_db = database_connect(database, error, error_size);
+    if (*out_db && database_note(database, error, error_size))
+        return database;
+cleanup:
+    database_close(database);
+    return NULL;
+}
+
+/* Brings DATABASE up to date. False: it is closed. */
+static bool database_upgrade(struct database *database, struct db *db, char *error,
+                             size_t error_size)
+{
+    char why[DB_ERROR_SIZE] = "";
+    if (storage_upgrade(db, why) == DB_OK && storage_check(db, why) == DB_OK)
+        return true;
+    snprintf(error, error_size, "%.200s: %s", database->path, why);
+    database_close(database);
+    return false;
+}
+
+struct database *database_open(const struct database_place *place, char *error, size_t error_size)
+{
+    struct db *db = NULL;
+    char note[PATH_BYTES];
+    struct database *database = database_begin(place, &db, error, error_size);
+    if (!database)
+        return NULL;
+    if (database->remote && is_elsewhere(place, note) && !storage_is_in_use(db)) {
         snprintf(
             error, error_size,
             "the database is empty, and the file %.200s says that it has a service: is the URL "
             "right, and did tacet migrate end well?",
             note);
-    else if (storage_upgrade(db, why) != DB_OK || storage_check(db, why) != DB_OK)
-        snprintf(error, error_size, "%.200s: %s", database->path, why);
-    else if (!database->remote || database_note_elsewhere(place, error, error_size))
+        database_close(database);
+        return NULL;
+    }
+    if (!database_upgrade(database, db, error, error_size))
+        return NULL;
+    if (!database->remote || database_note_elsewhere(place, error, error_size))
         return database;
-cleanup:
     database_close(database);
     return NULL;
+}
+
+struct database *database_look(const struct database_place *place, bool *out_old, char *error,
+                               size_t error_size)
+{
+    struct db *db = NULL;
+    int64_t version = 0, target = 0;
+    *out_old = false;
+    struct database *database = database_begin(place, &db, error, error_size);
+    if (!database)
+        return NULL;
+    *out_old = migrate_look(db, &version, &target) == DB_OK && version < target;
+    if (*out_old) {
+        database_close(database);
+        return NULL;
+    }
+    return database_upgrade(database, db, error, error_size) ? database : NULL;
 }
 
 bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char *error,

@@ -31,6 +31,11 @@ bool database_is_new(const struct database_place *place);
  */
 struct database *database_open(const struct database_place *place, char *error, size_t error_size);
 
+/* As database_open, for who only looks: a database of an earlier version is left as it is, with
+ * NULL and *out_old set. */
+struct database *database_look(const struct database_place *place, bool *out_old, char *error,
+                               size_t error_size);
+
 /* Moves the service of the data directory FROM, which no server has open, from its tacet.db to the
  * empty PostgreSQL database at URL (storage/copy.h). From then on FROM belongs to that one, and its
  * tacet.db is not opened any more. False: ERROR holds a sentence, and the service is where it was;

@@ -95,6 +95,13 @@ int64_t migrate_newest(const struct db_schema *schema)
     return version;
 }
 
+enum db_status migrate_look(struct db *db, int64_t *out_version, int64_t *out_target)
+{
+    *out_target = migrate_newest(db_driver_of(db)->schema);
+    return db_one(db, "SELECT coalesce(max(version), 0) FROM schema_versions", NULL, 0,
+                  listing_integer, out_version);
+}
+
 enum db_status migrate(struct db *db, const struct migrate_step *steps, unsigned count,
                        char error[DB_ERROR_SIZE])
 {

@@ -25,4 +25,8 @@ int64_t migrate_newest(const struct db_schema *schema);
 enum db_status migrate(struct db *db, const struct migrate_step *steps, unsigned count,
                        char error[DB_ERROR_SIZE]);
 
+/* Sets *out_version to the version of the database of DB, and *out_target to the program's. Changes
+ * nothing. */
+enum db_status migrate_look(struct db *db, int64_t *out_version, int64_t *out_target);
+
 #endif

@@ -1,0 +1,250 @@
+/* tacet doctor: looks at what a service needs, changes nothing, and says what to do. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/timex.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/doctor_tls.h"
+#include "server/config.h"
+#include "server/database.h"
+#include "server/os/data_dir.h"
+#include "server/os/listen.h"
+#include "server/server.h"
+
+#define PATH_BYTES    4096
+#define LEAST_BYTES   ((unsigned long long)16 << 20) /* below this the server is not ready */
+#define RENEWAL_DAYS  14
+#define BUILT_AFTER_S 1764201600 /* 2025-11-27: no clock that is right shows an earlier time */
+
+enum finding { FINE, WORRY, FAULT };
+
+struct doctor {
+    const struct config *config;
+    bool serves; /* a server holds the directory's lock */
+    unsigned faults;
+};
+
+static const char usage[] =
+    "usage: tacet doctor [flags of tacet serve]\n\n"
+    "Looks at what a service with these settings needs: its directory and the rights of what\n"
+    "is in it, the signing key, the database, disk and clock, TLS, and the address. Changes\n"
+    "nothing, and works beside a running server. Run it as the user of the service. Each line\n"
+    "is ok, warn or FAIL, and says what to do. Exit code 0: nothing FAILs, 1: something does.\n\n";
+
+__attribute__((format(printf, 4, 5))) static void
+doctor_say(struct doctor *doctor, enum finding finding, const char *what, const char *format, ...);
+
+static void doctor_say(struct doctor *doctor, enum finding finding, const char *what,
+                       const char *format, ...)
+{
+    static const char *const words[] = {"ok  ", "warn", "FAIL"};
+    va_list arguments;
+    printf("%s  %-10s ", words[finding], what);
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    printf("\n");
+    doctor->faults += finding == FAULT;
+}
+
+/* False: there is no directory to look into. */
+static bool check_directory(struct doctor *doctor)
+{
+    const char *directory = doctor->config->data;
+    struct stat status;
+    char error[CLI_ERROR_SIZE];
+    if (stat(directory, &status) != 0 && errno == ENOENT) {
+        doctor_say(doctor, WORRY, "directory", "%s is not there: the first start makes it",
+                   directory);
+        return false;
+    }
+    if (stat(directory, &status) != 0 || !S_ISDIR(status.st_mode)) {
+        doctor_say(doctor, FAULT, "directory", "%s is no directory that can be read", directory);
+        return false;
+    }
+    if (status.st_uid != geteuid())
+        doctor_say(
+            doctor, FAULT, "directory",
+            "%s belongs to user %u, and this is user %u: run tacet as the owner, or chown -R it",
+            directory, status.st_uid, geteuid());
+    else if (!data_dir_check_mode(directory, status.st_mode, error, sizeof error))
+        doctor_say(doctor, FAULT, "directory", "%s", error);
+    else if (access(directory, W_OK) != 0)
+        doctor_say(doctor, FAULT, "directory", "%s cannot be written to: %s", directory,
+                   strerror(errno));
+    else
+        doctor_say(doctor, FINE, "directory", "%s, mode %04o", directory, status.st_mode & 07777);
+    int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    doctor->serves = handle >= 0 && flock(handle, LOCK_SH | LOCK_NB) != 0;
+    if (handle >= 0)
+        close(handle);
+    return true;
+}
+
+static void check_file_mode(struct doctor *doctor, const char *name)
+{
+    char path[PATH_BYTES], error[CLI_ERROR_SIZE];
+    struct stat status;
+    if (data_dir_path(doctor->config->data, name, path, sizeof path) && stat(path, &status) == 0 &&
+        !data_dir_check_mode(path, status.st_mode, error, sizeof error))
+        doctor_say(doctor, FAULT, "rights", "%s", error);
+}
+
+/* False: there is no key, and so no database to open. */
+static bool check_key(struct doctor *doctor, bool is_new)
+{
+    unsigned char seed[32];
+    char error[CLI_ERROR_SIZE];
+    if (is_new) {
+        doctor_say(doctor, WORRY, "key", "there is no service yet: the first start makes its key");
+        return false;
+    }
+    bool good = data_dir_signing_seed(doctor->config->data, seed, error, sizeof error);
+    sodium_memzero(seed, sizeof seed);
+    if (good)
+        doctor_say(doctor, FINE, "key", "signing.key is there: keep a copy with every backup");
+    else
+        doctor_say(doctor, FAULT, "key", "%s", error);
+    return good;
+}
+
+static void check_database(struct doctor *doctor, const struct database_place *place)
+{
+    char error[CLI_ERROR_SIZE] = "";
+    unsigned long long entries = 0;
+    bool old = false;
+    struct database *database = database_look(place, &old, error, sizeof error);
+    struct db *db = database ? database_connect(database, error, sizeof error) : NULL;
+    if (old)
+        doctor_say(
+            doctor, WORRY, "database",
+            "it is of an earlier version, which the next start brings up to date: back up first");
+    else if (!db || !database_verify_ledger(db, &entries, error, sizeof error))
+        doctor_say(doctor, FAULT, "database", "%s", error);
+    else
+        doctor_say(doctor, FINE, "database",
+                   "it opens with this key, and %llu entries of the ledger add up", entries);
+    database_close(database);
+}
+
+static void check_disk(struct doctor *doctor)
+{
+    struct statvfs disk;
+    if (statvfs(doctor->config->data, &disk) != 0 || disk.f_blocks == 0)
+        return;
+    unsigned long long bytes = (unsigned long long)disk.f_bavail * disk.f_frsize;
+    unsigned percent = (unsigned)(disk.f_bavail * 100 / disk.f_blocks);
+    enum finding finding = percent < 10 ? WORRY : FINE;
+    if (bytes < LEAST_BYTES)
+        finding = FAULT;
+    doctor_say(
+        doctor, finding, "disk", "%llu MiB (%u %%) are free%s", bytes >> 20, percent,
+        finding == FINE ? "" : ": a full disk ends all that is charged (docs: How the disk grows)");
+}
+
+static void check_clock(struct doctor *doctor)
+{
+    struct timex clock = {.modes = 0};
+    if (time(NULL) < BUILT_AFTER_S)
+        doctor_say(doctor, FAULT, "clock",
+                   "it shows a time before this program was made: put it right");
+    else if (adjtimex(&clock) == TIME_ERROR || (clock.status & STA_UNSYNC))
+        doctor_say(
+            doctor, WORRY, "clock",
+            "nothing says that it is kept right: start systemd-timesyncd or chrony (keys that name "
+            "their day need a good clock)");
+    else
+        doctor_say(doctor, FINE, "clock", "it is kept right");
+}
+
+static void check_tls(struct doctor *doctor)
+{
+    const struct config *config = doctor->config;
+    char text[CLI_ERROR_SIZE];
+    int days = 0;
+    if (config->tls_cert[0] == '\0')
+        return;
+    if (!doctor_tls(config->tls_cert, config->tls_key, &days, text, sizeof text))
+        doctor_say(doctor, FAULT, "tls", "%s", text);
+    else if (days < 0)
+        doctor_say(doctor, FAULT, "tls", "%s has ended: renew it", config->tls_cert);
+    else
+        doctor_say(doctor, days < RENEWAL_DAYS ? WORRY : FINE, "tls", "%s is good for %d days%s",
+                   config->tls_cert, days, days < RENEWAL_DAYS ? ": renew it" : "");
+}
+
+static void check_address(struct doctor *doctor)
+{
+    struct listen_socket socket = {.handle = -1};
+    char error[CLI_ERROR_SIZE];
+    const struct config *config = doctor->config;
+    if (doctor->serves) {
+        doctor_say(doctor, FINE, "server", "a server runs on this directory: tacet status asks it");
+        return;
+    }
+    if (!listen_open("listen", config->listen, &socket, error, sizeof error)) {
+        doctor_say(doctor, FAULT, "address", "%s", error);
+        return;
+    }
+    close(socket.handle);
+    if (socket.local || config->tls_cert[0] != '\0')
+        doctor_say(doctor, FINE, "address", "%s is free; no server runs", config->listen);
+    else
+        doctor_say(
+            doctor, WORRY, "address",
+            "%s is free, but others reach it without TLS: give tls-cert and tls-key, or listen on "
+            "127.0.0.1 behind a proxy",
+            config->listen);
+}
+
+static void doctor_check_all(struct doctor *doctor)
+{
+    const struct config *config = doctor->config;
+    const struct database_place place = {.directory = config->data, .url = config->database};
+    struct utsname system;
+    if (uname(&system) == 0)
+        doctor_say(doctor, FINE, "versions", "tacet %s, %s %s", TACET_VERSION, system.sysname,
+                   system.release);
+    if (geteuid() == 0)
+        doctor_say(doctor, WORRY, "user", "this is root: give the service a user of its own");
+    if (check_directory(doctor)) {
+        check_file_mode(doctor, "tacet.db");
+        check_file_mode(doctor, "tacet.db-wal");
+        if (check_key(doctor, database_is_new(&place)))
+            check_database(doctor, &place);
+        check_disk(doctor);
+    }
+    check_clock(doctor);
+    check_tls(doctor);
+    check_address(doctor);
+}
+
+int cli_doctor(int argc, char **argv)
+{
+    struct config config;
+    struct flags_found found;
+    struct flags flags = config_flags;
+    flags.program = "tacet doctor";
+    flags.usage = usage;
+    if (!config_read(&config, argc, argv, &found))
+        return cli_complain(&flags, CLI_FAILED, "%s", found.error);
+    if (found.help) {
+        flags_help(&flags, stdout);
+        return CLI_DONE;
+    }
+    struct doctor doctor = {.config = &config};
+    doctor_check_all(&doctor);
+    free(found.file);
+    return doctor.faults > 0 ? CLI_FAILED : CLI_DONE;
+}

@@ -1,0 +1,108 @@
+/* tacet doctor and tacet status: what is wrong is named with what to do, and nothing is changed. */
+#include <criterion/criterion.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/http/http_client.h"
+
+static char out[8000];
+
+/* Runs the doctor on DATA; OUT receives what it says. */
+static int see_doctor(const char *data, const char *flag, const char *value)
+{
+    return tacet_run(out, sizeof out, "doctor", "--data", data, "--listen", "127.0.0.1:0", flag,
+                     value, NULL);
+}
+
+static void expect_said(const char *text)
+{
+    cr_expect_not_null(strstr(out, text), "%s in %s", text, out);
+}
+
+Test(doctor, says_what_is_wrong_and_what_to_do, .timeout = 60)
+{
+    struct server_process server;
+    char path[160], moved[160], token[160];
+    server_prepare(&server);
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 0, "%s", out);
+    expect_said("warn  directory  ");
+    cr_expect_neq(access(server.data, F_OK), 0, "nothing is made");
+    server_token(&server, "admin", token);
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 0, "%s", out);
+    expect_said("ok    key ");
+    expect_said("ok    database   it opens with this key, and 0 entries of the ledger add up");
+    expect_said("ok    address ");
+
+    cr_expect_eq(see_doctor(server.data, "--tls-cert", "x"), 1);
+    expect_said("--tls-cert and --tls-key go together");
+    cr_expect_eq(see_doctor(server.data, "--wrkers", "x"), 1);
+    expect_said("did you mean --workers?");
+
+    snprintf(path, sizeof path, "%s/signing.key", server.data);
+    snprintf(moved, sizeof moved, "%s/other", server.data);
+    chmod(path, 0644);
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 1);
+    expect_said("FAIL  key ");
+    expect_said("chmod 600");
+    cr_assert_eq(rename(path, moved), 0);
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 1);
+    expect_said("is missing: a backup is the database and this file");
+    FILE *wrong = fopen(path, "w");
+    cr_assert_not_null(wrong);
+    fprintf(wrong, "%032d", 7);
+    fclose(wrong);
+    chmod(path, 0600);
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 1);
+    expect_said("FAIL  database ");
+    cr_assert_eq(rename(moved, path), 0);
+    chmod(path, 0600);
+    chmod(server.data, 0755);
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 1);
+    expect_said("FAIL  directory ");
+    expect_said("chmod 700");
+    chmod(server.data, 0700);
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 0, "%s", out);
+    server_remove(&server);
+}
+
+Test(doctor, looks_at_a_certificate_and_its_key, .timeout = 60)
+{
+    struct server_process server;
+    server_prepare(&server);
+    cr_expect_eq(tacet_run(out, sizeof out, "doctor", "--data", server.data, "--listen",
+                           "127.0.0.1:0", "--tls-cert", "tests/http/tls/certificate.pem",
+                           "--tls-key", "tests/http/tls/certificate.pem", NULL),
+                 1);
+    expect_said("FAIL  tls        tests/http/tls/certificate.pem is no PEM file of a private key");
+    tacet_run(out, sizeof out, "doctor", "--data", server.data, "--listen", "127.0.0.1:0",
+              "--tls-cert", "tests/http/tls/certificate.pem", "--tls-key", "tests/http/tls/key.pem",
+              NULL);
+    expect_said("tests/http/tls/certificate.pem is good for ");
+    server_remove(&server);
+}
+
+Test(doctor, status_tells_what_a_running_service_does, .timeout = 60)
+{
+    struct server_process server;
+    char token[160];
+    server_open(&server, "--metrics-listen", "127.0.0.1:0", NULL);
+    server_token(&server, "admin", token);
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 0, "%s", out);
+    expect_said("ok    server     a server runs on this directory");
+    cr_expect_eq(tacet_run(out, sizeof out, "status", "--server", server.base, NULL), 0, "%s", out);
+    expect_said("ready       http://127.0.0.1:");
+    expect_said("an administrator's token in TACET_TOKEN shows more");
+    setenv("TACET_TOKEN", token, 1);
+    cr_expect_eq(tacet_run(out, sizeof out, "status", "--server", server.base, NULL), 0, "%s", out);
+    expect_said("up since    20");
+    expect_said("jobs        0 queued, 0 running, 0 succeeded, 0 failed, 0 cancelled");
+    expect_said(" % free");
+    expect_said("refusals    unauthorized 1 (since it is up)");
+    unsetenv("TACET_TOKEN");
+    server_close(&server);
+    cr_expect_eq(tacet_run(out, sizeof out, "status", "--server", server.base, NULL), 1);
+}
