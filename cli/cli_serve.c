@@ -2,7 +2,11 @@
  *
  * SIGTERM and SIGINT drain: running requests are answered, jobs save themselves, and the process
  * exits with 0. Work that still runs after --drain-timeout is cut off. Like a crash, this loses
- * nothing that was acknowledged. A second signal ends the process at once. */
+ * nothing that was acknowledged. A second signal ends the process at once.
+ *
+ * SIGHUP reads the file of settings again, for the level and format of the log and for new worlds,
+ * and the TLS files. */
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +19,9 @@
 #include "cli/cli.h"
 #include "server/config.h"
 #include "server/os/clock.h"
+#include "server/os/flag_file.h"
 #include "server/os/log.h"
+#include "server/os/reopen.h"
 #include "server/server.h"
 
 #define DRAIN_STEP_MS 20
@@ -45,6 +51,7 @@ static struct worlds *open_worlds(const struct config *config, char *error, size
         .file_bytes = config->world_file_bytes,
         .processes = config->world_processes,
         .network = config->world_network,
+        .more = config->config && config->config[0] != '\0',
         .said = log_world,
     };
     return worlds_open(&settings, error, size);
@@ -66,8 +73,61 @@ static bool wait_until_quiet(struct server *server, const sigset_t *signals, uin
     return true;
 }
 
+struct serve_again { /* what a SIGHUP needs */
+    int argc;
+    char **argv;
+    struct reopen *files; /* NULL: there is none to read */
+    struct worlds *worlds;
+};
+
+/* Reads the file of settings again. False: ERROR holds a sentence. */
+static bool reload_settings(const struct serve_again *again, char *error, size_t size)
+{
+    struct config config;
+    struct flags_found found;
+    struct flag_file file = {.text = NULL};
+    unsigned added = 0;
+    int handle = reopen_file(again->files, SERVER_CONFIG);
+    FILE *stream = handle >= 0 ? fdopen(handle, "r") : NULL;
+    const char *why = stream ? flag_file_take(stream, &file) : strerror(errno);
+    if (why) {
+        snprintf(error, size, "the file of settings cannot be read: %s", why);
+        return false;
+    }
+    bool good = config_read_text(&config, again->argc, again->argv, file.text, &found);
+    free(file.text);
+    if (!good) {
+        snprintf(error, size, "%s", found.error);
+        return false;
+    }
+    log_set_level((enum log_level)config.log_level);
+    log_set_format((enum log_format)config.log_format);
+    good = worlds_add(again->worlds, config.worlds.text, config.worlds.count, &added, error, size);
+    free(found.file);
+    if (added > 0)
+        log_event(LOG_LEVEL_INFO, "worlds-added", "count=%u", added);
+    return good;
+}
+
+static void serve_reload(const struct config *config, struct server *server,
+                         const struct serve_again *again)
+{
+    char error[CLI_ERROR_SIZE] = "";
+    bool settled = config->config && config->config[0] != '\0';
+    bool good = !settled || reload_settings(again, error, sizeof error);
+    if (!good)
+        log_event(LOG_LEVEL_ERROR, "reload-failed", "what=settings why=\"%.400s\"", error);
+    bool renewed = !again->files || server_renew(server, again->files, error, sizeof error);
+    if (!renewed)
+        log_event(LOG_LEVEL_ERROR, "reload-failed",
+                  "what=tls why=\"%.400s\" note=\"the certificate stays as it was\"", error);
+    if (good && renewed)
+        log_event(LOG_LEVEL_INFO, "reloaded",
+                  "note=\"log, new worlds and TLS; other settings need a new start\"");
+}
+
 static int run_service(const struct flags *flags, const struct config *config,
-                       const struct worlds *worlds)
+                       const struct serve_again *again)
 {
     char error[512] = "";
     sigset_t signals;
@@ -75,11 +135,12 @@ static int run_service(const struct flags *flags, const struct config *config,
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
     umask(077);
 
-    struct server *server = server_start(config, worlds, error, sizeof error);
+    struct server *server = server_start(config, again->worlds, error, sizeof error);
     if (!server)
         return cli_complain(flags, CLI_FAILED, "%s", error);
     if (config->works)
@@ -88,8 +149,10 @@ static int run_service(const struct flags *flags, const struct config *config,
         printf("listening on %s\n", server_url(server));
     fflush(stdout);
     log_event(LOG_LEVEL_INFO, "ready", "url=%s", server_url(server));
-    while (sigwait(&signals, &signal_number) != 0)
-        continue;
+    while (sigwait(&signals, &signal_number) != 0 || signal_number == SIGHUP)
+        if (signal_number == SIGHUP)
+            serve_reload(config, server, again);
+    sigdelset(&signals, SIGHUP);
     log_event(LOG_LEVEL_INFO, "draining", "signal=%d", signal_number);
     server_drain(server);
     if (!wait_until_quiet(server, &signals, config->drain_timeout_s)) {
@@ -104,18 +167,23 @@ static int run_service(const struct flags *flags, const struct config *config,
 }
 
 /* Opens the worlds and runs what CONFIG, read by FLAGS, describes. */
-static int run_worlds(const struct flags *flags, const struct config *config)
+static int run_worlds(const struct flags *flags, const struct config *config, int argc, char **argv)
 {
     char error[CLI_ERROR_SIZE] = "";
+    const char *paths[SERVER_FILES];
     log_set_level((enum log_level)config->log_level);
     log_set_format((enum log_format)config->log_format);
     if (config->stay_awake)
         log_event(LOG_LEVEL_WARN, "setting-ignored", "setting=stay-awake why=\"it has no effect\"");
-    struct worlds *worlds = open_worlds(config, error, sizeof error);
-    if (!worlds)
-        return cli_complain(flags, CLI_USAGE, "%s", error);
-    int code = run_service(flags, config, worlds);
-    worlds_close(worlds);
+    struct serve_again again = {.argc = argc, .argv = argv};
+    server_files(config, paths);
+    if (paths[SERVER_CONFIG][0] != '\0' || paths[SERVER_CERT][0] != '\0')
+        again.files = reopen_start(paths, SERVER_FILES);
+    again.worlds = open_worlds(config, error, sizeof error);
+    int code = again.worlds ? run_service(flags, config, &again)
+                            : cli_complain(flags, CLI_USAGE, "%s", error);
+    worlds_close(again.worlds);
+    reopen_end(again.files);
     return code;
 }
 
@@ -135,7 +203,7 @@ static int run_config(const struct flags *flags, bool works, int argc, char **ar
         code = cli_complain(flags, CLI_USAGE,
                             "it needs --database postgresql://... and one of --workers at least");
     else
-        code = run_worlds(flags, &config);
+        code = run_worlds(flags, &config, argc, argv);
     free(found.file);
     return code;
 }

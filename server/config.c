@@ -194,8 +194,16 @@ const struct flags config_work_flags = {
 
 bool config_read(struct config *config, int argc, char **argv, struct flags_found *found)
 {
+    return config_read_text(config, argc, argv, NULL, found);
+}
+
+bool config_read_text(struct config *config, int argc, char **argv, const char *text,
+                      struct flags_found *found)
+{
+    struct flags flags = config_flags;
+    flags.text = text;
     *config = (struct config){.workers = CONFIG_AUTO};
-    if (!flags_read(&config_flags, argc, argv, config, found))
+    if (!flags_read(&flags, argc, argv, config, found))
         return false;
     if (found->help)
         return true;

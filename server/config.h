@@ -84,4 +84,9 @@ extern const struct flags config_work_flags;
  * NULL. After FOUND->help nothing is checked. */
 bool config_read(struct config *config, int argc, char **argv, struct flags_found *found);
 
+/* The same with TEXT for what the file holds, for who cannot open it; NULL: it is opened. Secrets
+ * that were read from ARGV or the environment before are not there any more. */
+bool config_read_text(struct config *config, int argc, char **argv, const char *text,
+                      struct flags_found *found);
+
 #endif

@@ -343,7 +343,7 @@ static bool flags_file(struct flags_reading *reading)
     if (path[0] == '\0')
         return true;
     struct flag_file file;
-    const char *why = flag_file_open(path, &file);
+    const char *why = flag_file_open(path, reading->flags->text, &file);
     snprintf(reading->where, sizeof reading->where, "%.300s", path);
     if (why)
         return flags_refuse(reading, ": cannot be read: %s", why);

@@ -110,6 +110,7 @@ struct flags {
     const char *notes;         /* the help after the table, or NULL */
     const char *const *others; /* TACET_ variables of other programs, NULL at the end; one that is
                                   unknown is then refused. NULL: it is ignored */
+    const char *text;          /* what the file holds; NULL: it is read */
     bool takes_arguments;      /* what begins with no dash, or is just "-", is an argument */
     bool once;                 /* a flag that is given twice is refused */
 };

@@ -18,6 +18,7 @@
 #include "server/httpd_hold.h"
 #include "server/httpd_reply.h"
 #include "server/request_log.h"
+#include "server/tls/tls_keys.h"
 
 /* Memory of a connection: it must hold the headers and one piece of a body. libmicrohttpd clears
  * all of it between requests. */
@@ -79,6 +80,10 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
         *guest = NULL;
         return;
     }
+    const union MHD_ConnectionInfo *tls =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    if (httpd->settings.tls_keys && tls)
+        tls_keys_use(httpd->settings.tls_keys, tls->tls_session);
     int handle = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     *guest = guests_enter(
         httpd->guests, handle,

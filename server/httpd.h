@@ -24,6 +24,7 @@ struct httpd_settings {
     void (*accepted)(void *context); /* work for later was accepted (202); NULL for nobody */
     void *accepted_context;
     const char *tls_cert, *tls_key; /* PEM texts; NULL for plain HTTP */
+    struct tls_keys *tls_keys;      /* what connections get instead, which may be renewed */
     const char *tls_client_ca;      /* PEM; NULL: no client is asked for a certificate */
     const char *tls_priorities;     /* of GnuTLS */
     unsigned connections;           /* open at most */

@@ -25,7 +25,7 @@
 #include "server/head_check.h"
 #include "server/httpd_hold.h"
 #include "server/os/clock.h"
-#include "server/peer.h"
+#include "server/tls/peer.h"
 
 #define DISCARD_BYTES ((uint64_t)64 * 1024 * 1024) /* past a route's limit */
 

@@ -27,15 +27,16 @@
 #include "server/os/data_dir.h"
 #include "server/os/listen.h"
 #include "server/os/log.h"
+#include "server/os/reopen.h"
 #include "server/pool.h"
 #include "server/pruner.h"
 #include "server/runner.h"
+#include "server/tls/tls_keys.h"
 #include "storage/db/db.h"
 #include "storage/keys/keyring.h"
 
-#define SPARE_BYTES   ((unsigned long long)16 * 1024 * 1024)
-#define PEM_BYTES_MAX ((size_t)1024 * 1024)
-#define LIGHT_BYTES   512 /* of a question with ten states, which takes as long as two with one */
+#define SPARE_BYTES ((unsigned long long)16 * 1024 * 1024)
+#define LIGHT_BYTES 512 /* of a question with ten states, which takes as long as two with one */
 
 struct server {
     const struct config *config;
@@ -43,7 +44,8 @@ struct server {
     int locks[2]; /* of the data directory; -1 when not held */
     struct listen_socket listening;
     char url[192];
-    char *tls_cert, *tls_key, *tls_client_ca;
+    struct tls_pem pem;        /* the key only until the server listens */
+    struct tls_keys *tls_keys; /* NULL: plain HTTP */
     struct database *database;
     struct metrics *metrics;
     struct issuer *issuer; /* NULL: own tokens alone */
@@ -110,54 +112,47 @@ static void warn_of_root(void)
                   "note=\"the server needs no rights of root: give it a user of its own\"");
 }
 
-/* The text is in locked memory, which sodium_free wipes. No library's buffer sees it. */
-static char *read_pem(const char *path, struct server_trouble trouble)
+/* Opens the file INDEX of server_files: by itself at the start, and by FILES afterwards. */
+static char *server_read_pem(const char *const paths[SERVER_FILES], unsigned index,
+                             struct reopen *files, struct server_trouble trouble)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    char *text = memory_must(sodium_malloc(PEM_BYTES_MAX + 2));
-    size_t used = 0;
-    ssize_t n = 1;
-    while (file >= 0 && n > 0 && used <= PEM_BYTES_MAX) {
-        n = read(file, text + used, PEM_BYTES_MAX + 1 - used);
-        used += n > 0 ? (size_t)n : 0;
-    }
-    if (file >= 0)
-        close(file);
-    if (used == 0 || used > PEM_BYTES_MAX) {
-        snprintf(trouble.text, trouble.size, "%s: no PEM file that can be read", path);
-        sodium_free(text);
-        return NULL;
-    }
-    text[used] = '\0';
-    char *exact = memory_must(sodium_malloc(used + 1)); /* little memory can be locked */
-    memcpy(exact, text, used + 1);
-    sodium_free(text);
-    return exact;
+    const char *path = paths[index];
+    int file = files ? reopen_file(files, index) : open(path, O_RDONLY | O_CLOEXEC);
+    return tls_read_pem(file, path, trouble.text, trouble.size);
 }
 
-static bool read_tls(struct server *server, struct server_trouble trouble)
+static bool read_tls(const struct config *config, struct reopen *files, struct tls_pem *out,
+                     struct server_trouble trouble)
+{
+    const char *paths[SERVER_FILES];
+    server_files(config, paths);
+    out->cert = server_read_pem(paths, SERVER_CERT, files, trouble);
+    if (out->cert)
+        out->key = server_read_pem(paths, SERVER_KEY, files, trouble);
+    if (out->key && config->tls_client_ca[0] != '\0')
+        out->client_ca = server_read_pem(paths, SERVER_CLIENT_CA, files, trouble);
+    return out->key && (out->client_ca || config->tls_client_ca[0] == '\0');
+}
+
+static bool open_tls(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
+    struct stat status;
+    bool changed;
     if (config->tls_cert[0] == '\0')
         return true;
-    server->tls_cert = read_pem(config->tls_cert, trouble);
-    if (!server->tls_cert)
-        return false;
-    struct stat status;
     if (stat(config->tls_key, &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
         log_event(LOG_LEVEL_WARN, "tls-key-exposed",
                   "file=\"%.500s\" note=\"others than its owner may use it: chmod 600\"",
                   config->tls_key);
-    server->tls_key = read_pem(config->tls_key, trouble);
-    if (config->tls_client_ca[0] == '\0' || !server->tls_key)
-        return server->tls_key;
-    server->tls_client_ca = read_pem(config->tls_client_ca, trouble);
-    return server->tls_client_ca;
+    server->tls_keys = tls_keys_new();
+    return read_tls(config, NULL, &server->pem, trouble) &&
+           tls_keys_renew(server->tls_keys, &server->pem, &changed, trouble.text, trouble.size);
 }
 
 static void warn_of_plain_http(const struct server *server)
 {
-    if (!server->tls_cert && !server->listening.local)
+    if (!server->tls_keys && !server->listening.local)
         log_event(LOG_LEVEL_WARN, "plain-http",
                   "note=\"tokens and data travel unencrypted to %s:%u: give --tls-cert and "
                   "--tls-key, or listen on 127.0.0.1 behind a proxy with TLS\"",
@@ -167,7 +162,7 @@ static void warn_of_plain_http(const struct server *server)
 static bool open_door(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
-    if (!read_tls(server, trouble) ||
+    if (!open_tls(server, trouble) ||
         !listen_open("listen", config->listen, &server->listening, trouble.text, trouble.size))
         return false;
     warn_of_plain_http(server);
@@ -360,9 +355,10 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
         .metrics = server->metrics,
         .accepted = job_accepted,
         .accepted_context = server,
-        .tls_cert = server->tls_cert,
-        .tls_key = server->tls_key,
-        .tls_client_ca = server->tls_client_ca,
+        .tls_cert = server->pem.cert,
+        .tls_key = server->pem.key,
+        .tls_keys = server->tls_keys,
+        .tls_client_ca = server->pem.client_ca,
         .tls_priorities = config->tls_priorities,
         .connections = (unsigned)config->connections,
         .connections_per_ip = (unsigned)config->connections_per_ip,
@@ -383,10 +379,10 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
     server->httpd = httpd_start(&settings, server->listening.handle, trouble.text, trouble.size);
     if (!server->httpd)
         return false;
-    sodium_free(server->tls_key); /* the library has its own form of it */
-    server->tls_key = NULL;
+    sodium_free(server->pem.key); /* the library has its own form of it */
+    server->pem.key = NULL;
     server->listening.handle = -1;
-    snprintf(server->url, sizeof server->url, "http%s://%s:%u", server->tls_cert ? "s" : "",
+    snprintf(server->url, sizeof server->url, "http%s://%s:%u", server->tls_keys ? "s" : "",
              server->listening.host, server->listening.port);
     return true;
 }
@@ -434,6 +430,30 @@ const char *server_url(const struct server *server)
     return server->url;
 }
 
+void server_files(const struct config *config, const char *out[SERVER_FILES])
+{
+    out[SERVER_CONFIG] = config->config ? config->config : "";
+    out[SERVER_CERT] = config->tls_cert;
+    out[SERVER_KEY] = config->tls_key;
+    out[SERVER_CLIENT_CA] = config->tls_client_ca;
+}
+
+bool server_renew(struct server *server, struct reopen *files, char *error, size_t error_size)
+{
+    struct server_trouble trouble = {error, error_size};
+    struct tls_pem pem = {NULL, NULL, NULL};
+    bool changed = false;
+    if (!server->tls_keys)
+        return true;
+    bool good = read_tls(server->config, files, &pem, trouble) &&
+                tls_keys_renew(server->tls_keys, &pem, &changed, error, error_size);
+    tls_pem_clear(&pem);
+    if (changed)
+        log_event(LOG_LEVEL_INFO, "tls-renewed",
+                  "note=\"new connections get the new certificate\"");
+    return good;
+}
+
 void server_drain(struct server *server)
 {
     atomic_store(&server->draining, true);
@@ -472,9 +492,8 @@ void server_stop(struct server *server)
     issuer_close(server->issuer);
     database_close(server->database);
     metrics_free(server->metrics);
-    sodium_free(server->tls_key);
-    sodium_free(server->tls_cert);
-    sodium_free(server->tls_client_ca);
+    tls_pem_clear(&server->pem);
+    tls_keys_free(server->tls_keys);
     if (server->listening.handle >= 0)
         close(server->listening.handle);
     if (server->watched.handle >= 0)

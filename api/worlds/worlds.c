@@ -3,6 +3,7 @@
 #include "api/worlds/worlds.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,7 @@
 struct worlds {
     struct worlds_settings settings;
     struct keeper *keeper; /* NULL until a program is declared */
-    unsigned count;
+    atomic_uint count;     /* of PROGRAMS that stay as they are */
     struct world_program *programs[WORLDS_MAX];
 };
 
@@ -202,27 +203,73 @@ static bool program_add(struct worlds *worlds, const char *line, size_t size,
         free_program(program);
         return false;
     }
-    worlds->programs[worlds->count++] = program;
+    worlds->programs[worlds->count] = program;
+    atomic_fetch_add(&worlds->count, 1);
+    return true;
+}
+
+/* The program of the world that LINE[size] declares, if it is declared already. */
+static const struct world_program *program_of_line(const struct worlds *worlds, const char *line,
+                                                   size_t size)
+{
+    const char *equals = memchr(line, '=', size);
+    size_t length = equals ? (size_t)(equals - line) : 0;
+    for (unsigned i = 0; i < worlds->count; i++) {
+        const struct world_program *program = worlds->programs[i];
+        if (length == strlen(program->name) && memcmp(line, program->name, length) == 0)
+            return program;
+    }
+    return NULL;
+}
+
+/* True when LINE[size] declares PROGRAM with the command that it has. */
+static bool is_as_declared(const struct world_program *program, const char *line, size_t size,
+                           struct trouble trouble)
+{
+    size_t length = strlen(program->name) + 1;
+    if (strlen(program->command) == size - length &&
+        memcmp(program->command, line + length, size - length) == 0)
+        return true;
+    snprintf(trouble.text, trouble.size, "--world %s: another command needs a new start",
+             program->name);
+    return false;
+}
+
+bool worlds_add(struct worlds *worlds, const char *const *declared, size_t count,
+                unsigned *out_added, char *error, size_t error_size)
+{
+    struct trouble trouble = {error, error_size};
+    *out_added = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (const char *at = declared[i]; *at != '\0'; at += *at == '\n') {
+            const char *line = at;
+            size_t size = strcspn(line, "\n");
+            const struct world_program *known = program_of_line(worlds, line, size);
+            at += size;
+            if (size == 0 || (known && is_as_declared(known, line, size, trouble)))
+                continue;
+            if (known || !program_add(worlds, line, size, trouble))
+                return false;
+            ++*out_added;
+        }
+    }
     return true;
 }
 
 struct worlds *worlds_open(const struct worlds_settings *settings, char *error, size_t error_size)
 {
-    struct trouble trouble = {error, error_size};
     struct worlds *worlds = memory_new(1, sizeof *worlds);
+    unsigned added;
     worlds->settings = *settings;
     worlds->settings.declared = NULL;
     worlds->settings.declared_count = 0;
-    for (size_t i = 0; i < settings->declared_count; i++) {
-        const char *at = settings->declared[i];
-        while (*at != '\0') {
-            size_t size = strcspn(at, "\n");
-            if (size > 0 && !program_add(worlds, at, size, trouble)) {
-                worlds_close(worlds);
-                return NULL;
-            }
-            at += size + (at[size] == '\n');
-        }
-    }
-    return worlds;
+    if (settings->more)
+        worlds->keeper = keeper_start(true);
+    if (settings->more && !worlds->keeper)
+        snprintf(error, error_size, "--world: no process can be started");
+    else if (worlds_add(worlds, settings->declared, settings->declared_count, &added, error,
+                        error_size))
+        return worlds;
+    worlds_close(worlds);
+    return NULL;
 }

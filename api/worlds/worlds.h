@@ -1,6 +1,6 @@
 /* The worlds that this server knows: those built in, and those that its operator declared as
- * NAME=COMMAND, which are programs (docs/worlds.md). Read-only once it is open, so all threads may
- * use it. Only the operator can declare a world, because that runs a program. */
+ * NAME=COMMAND, which are programs (docs/worlds.md). Once it is open worlds are only added, so all
+ * threads may use it. Only the operator can declare a world, because that runs a program. */
 #ifndef TACET_API_WORLDS_WORLDS_H
 #define TACET_API_WORLDS_WORLDS_H
 
@@ -24,6 +24,7 @@ struct worlds_settings {
     uint64_t file_bytes;   /* of a file that a program writes; 0: no limit */
     uint64_t processes;    /* of a program, and threads, at once; 0: no limit */
     bool network;          /* programs may open sockets */
+    bool more;             /* worlds_add may be called later */
     /* A line that a program wrote to its standard error: printable ASCII, few of them. From any
      * thread. NULL: nobody hears it. */
     void (*said)(void *context, const char *world, const char *line);
@@ -34,6 +35,13 @@ struct worlds_settings {
  * forks, so it has no other thread yet (programs/keeper.h). Texts are copied. NULL: one of
  * them is not usable, and ERROR holds a sentence that names it. */
 struct worlds *worlds_open(const struct worlds_settings *settings, char *error, size_t error_size);
+
+/* Adds the worlds of DECLARED[count] (as in settings) that there are not yet, while others use
+ * WORLDS; one thread at a time. *out_added counts them. False: one is not usable, or its name had
+ * another command before, which only a new start can change; ERROR holds a sentence, and those
+ * before it are added. */
+bool worlds_add(struct worlds *worlds, const char *const *declared, size_t count,
+                unsigned *out_added, char *error, size_t error_size);
 
 /* Frees WORLDS, which no world_run uses any more. NULL is fine. */
 void worlds_close(struct worlds *worlds);

@@ -7,18 +7,16 @@
 #include <string.h>
 
 #include "memory/buffer.h"
+#include "memory/memory.h"
 
 #define FILE_BYTES ((size_t)256 * 1024)
 
-const char *flag_file_open(const char *path, struct flag_file *out)
+const char *flag_file_take(FILE *file, struct flag_file *out)
 {
     struct buffer bytes = {.lid = FILE_BYTES};
     char piece[4096];
     size_t got = 0;
-    FILE *file = fopen(path, "r");
     *out = (struct flag_file){0};
-    if (!file)
-        return strerror(errno);
     while ((got = fread(piece, 1, sizeof piece, file)) > 0 && buffer_add(&bytes, piece, got))
         continue;
     const char *why = ferror(file) ? strerror(errno) : NULL;
@@ -35,6 +33,17 @@ const char *flag_file_open(const char *path, struct flag_file *out)
     }
     out->text = out->next = text;
     return NULL;
+}
+
+const char *flag_file_open(const char *path, const char *text, struct flag_file *out)
+{
+    FILE *file = text ? NULL : fopen(path, "r");
+    *out = (struct flag_file){0};
+    if (text)
+        out->text = out->next = memory_copy_text(text);
+    else if (!file)
+        return strerror(errno);
+    return text ? NULL : flag_file_take(file, out);
 }
 
 /* TEXT without blanks at both ends. */

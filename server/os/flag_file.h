@@ -3,6 +3,7 @@
 #define TACET_SERVER_OS_FLAG_FILE_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 struct flag_file {
     char *text; /* all of it; the caller frees it after the last use of a name or a value */
@@ -12,8 +13,12 @@ struct flag_file {
     char *value;   /* NULL: the line has no "=" */
 };
 
-/* Reads the file PATH, at most 256 KiB. NULL, or why it is no file of settings (static text). */
-const char *flag_file_open(const char *path, struct flag_file *out);
+/* Reads TEXT, or the file PATH, at most 256 KiB, when TEXT is NULL. NULL, or why it is no file of
+ * settings (static text). */
+const char *flag_file_open(const char *path, const char *text, struct flag_file *out);
+
+/* As flag_file_open, from an open file, which it closes. */
+const char *flag_file_take(FILE *file, struct flag_file *out);
 
 /* Goes on to the next line that is neither empty nor a comment. False: there is none. */
 bool flag_file_next(struct flag_file *file);

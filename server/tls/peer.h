@@ -1,6 +1,6 @@
 /* Who is at the other end of a TLS connection. */
-#ifndef TACET_SERVER_PEER_H
-#define TACET_SERVER_PEER_H
+#ifndef TACET_SERVER_TLS_PEER_H
+#define TACET_SERVER_TLS_PEER_H
 
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* GnuTLS verifies. */
-#include "server/peer.h"
+#include "server/tls/peer.h"
 
 #include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
