@@ -37,6 +37,7 @@
 
 #define RESOLVE_SECONDS 30
 #define WRITER_IDLE_MS  "20000"
+#define ALONE_TRIES     6
 
 static void note_warning(void *context, const PGresult *result)
 {
@@ -196,12 +197,19 @@ static bool postgres_driver_alone(void *pointer)
 {
     struct postgres_connection *connection = pointer;
     char answer[POSTGRES_MARK_SIZE];
+    bool alone = false;
     postgres_keep_rest(connection);
-    return postgres_ask(connection->handle,
-                        "SELECT pg_try_advisory_xact_lock(" POSTGRES_LOCKS
-                        ", " POSTGRES_PRESENCE_LOCK ")",
-                        answer, sizeof answer) &&
-           strcmp(answer, "t") == 0;
+    /* The server may need a moment to see that a process which has just ended is gone. */
+    for (int tries = 0; tries < ALONE_TRIES && !alone; tries++) {
+        if (tries > 0)
+            nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+        alone = postgres_ask(connection->handle,
+                             "SELECT pg_try_advisory_xact_lock(" POSTGRES_LOCKS
+                             ", " POSTGRES_PRESENCE_LOCK ")",
+                             answer, sizeof answer) &&
+                strcmp(answer, "t") == 0;
+    }
+    return alone;
 }
 
 static void postgres_driver_rollback(void *pointer)
