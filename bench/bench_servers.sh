@@ -1,0 +1,64 @@
+#!/bin/bash
+# Durable teacher queries over SQLite, and over PostgreSQL (a Unix socket, with fsync) with one server and with two on the same
+# account: queries a second, and for each CPU second of the servers and of PostgreSQL together.
+#
+#   POSTGRES_DURABLE=1 scripts/with-postgres bench/bench_servers.sh BUILD-DIRECTORY
+#
+# BENCH_ROUNDS (3) of BENCH_SECONDS (3), BENCH_CONNECTIONS (64).
+set -euo pipefail
+bin=$1
+rounds=${BENCH_ROUNDS:-3}
+seconds=${BENCH_SECONDS:-3}
+connections=${BENCH_CONNECTIONS:-64}
+top=$(mktemp -d -p "${BENCH_DIR:-/tmp}")
+servers=()
+. bench/service.sh
+trap 'kill "${servers[@]}" 2>/dev/null || true; rm -rf "$top"' EXIT
+
+cpu() { # PID...: their CPU seconds
+    local pid
+    for pid in "$@"; do cat "/proc/$pid/stat"; done | awk -v tick="$(getconf CLK_TCK)" '
+        {sub(/.*\) /, ""); sum += $12 + $13} END {printf "%.2f\n", sum / tick}'
+}
+postgres() { local first; first=$(head -n 1 "$TACET_TEST_CLUSTER/data/postmaster.pid"); echo "$first" && pgrep -P "$first"; }
+
+measure() { # NAME BASE...: one generator for each server, all at once
+    local name=$1 base before after own i; shift
+    local -a all
+    mapfile -t all < <(printf '%s\n' "${servers[@]}"; [ "$name" = sqlite ] || postgres)
+    for _ in $(seq "$rounds"); do
+        before=$(cpu "${all[@]}") own=$(cpu "${servers[@]}") i=0
+        local -a generators=()
+        for base in "$@"; do
+            SALT=$((++i)) TOKEN=$student wrk -t1 -c$((connections / $#)) -d"${seconds}s" -s bench/query.lua \
+                "$base/v1/teachers/$teacher/queries" >"$top/$i.out" &
+            generators+=($!)
+        done
+        wait "${generators[@]}"
+        after=$(cpu "${all[@]}")
+        cat "$top"/*.out | awk -v name="$name" -v cpu="$before $after $own $(cpu "${servers[@]}")" -v s="$seconds" '
+            /^RESULT/ {rate += $2; p50 = $3 > p50 ? $3 : p50; p99 = $4 > p99 ? $4 : p99; bad += $5}
+            END {split(cpu, at, " "); printf "%-11s %7.0f /s %7.0f /CPU s (servers alone %7.0f)  p50 %6.1f ms  p99 %6.1f ms  bad %d\n",
+                 name, rate, rate * s / (at[2] - at[1]), rate * s / (at[4] - at[3]), p50, p99, bad}'
+    done
+    rm -f "$top"/*.out
+}
+
+work=$top/sqlite && mkdir "$work"
+serve && servers=("$server")
+open_people
+open_teacher
+measure sqlite "$base"
+end_server
+
+psql -q "postgresql:///postgres?$TACET_TEST_DATABASE" -c 'CREATE DATABASE bench'
+export TACET_DATABASE="postgresql:///bench?$TACET_TEST_DATABASE"
+work=$top/first && mkdir "$work"
+serve && servers=("$server") first=$base
+open_people
+open_teacher
+measure postgresql "$base"
+work=$top/second && mkdir "$work"
+"$bin/tacet" key export --data "$top/first/data" | "$bin/tacet" key import --data "$work/data"
+serve && servers+=("$server")
+measure two-servers "$first" "$base"
