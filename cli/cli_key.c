@@ -32,7 +32,8 @@ static const struct flag IMPORT_TABLE[] = {
 
 static const struct flags EXPORT = {
     .program = "tacet key export",
-    .usage = "usage: tacet key export [--data DIR]\n\n"
+    .usage = "usage: tacet key export [--data DIR]\n"
+             "       tacet key import [--data DIR] [--in FILE]\n\n"
              "Writes the signing key of a service as a line of text, for the other servers and\n"
              "workers of its database. Who has the line can sign certificates and open what is\n"
              "sealed: keep it as secret as the key.\n\n",
