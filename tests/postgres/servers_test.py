@@ -274,6 +274,7 @@ def a_job_runs_elsewhere():
     sql(f"UPDATE tacet.jobs SET lease_until_ms = 1 WHERE id = '{job}'", service.name)
     third = service.work("--workers", "1")
     wait_until("a third claim", lambda: row()[2] not in ("", second_owner))
+    a.wire.close()  # it may have been silent for too long
     a.wire.make("POST", f"/v1/jobs/{job}:cancel", steward)
     wait_until("the end", lambda: row()[0] == "cancelled")
     held = sql("SELECT sum(held_units) FROM tacet.ledger_accounts", service.name)
