@@ -11,6 +11,7 @@
 #include "algos/data/trajectory.h"
 #include "api/api.h"
 #include "api/call/app.h"
+#include "api/data/erasure.h"
 #include "api/data/private_data.h"
 #include "api/data/private_form.h"
 #include "memory/memory.h"
@@ -149,8 +150,11 @@ bool api_private_begin(struct app *app, struct db *db, char *error, size_t error
         if (status == DB_OK)
             status = sealing_note_key(db, name);
     }
+    if (status == DB_OK)
+        status = erasure_resume(app, db);
     if (status != DB_OK)
-        snprintf(error, error_size, "what is stored in clear cannot be encrypted: %.200s",
+        snprintf(error, error_size,
+                 "what is stored in clear cannot be encrypted, or an erasure not be ended: %.180s",
                  db_last_error(db));
     return status == DB_OK;
 }

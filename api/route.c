@@ -92,11 +92,12 @@ static const struct route routes[] = {
     {"GET", "/v1/datasets", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, OWNED, NULL, api_datasets_list, "Lists datasets."},
     {"GET", "/v1/datasets/{id}", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, "", NULL, api_datasets_get, "Shows a dataset; its counts to its steward only."},
     /* Not in a batch: that would be on disk only after the call's deferred functions have run. */
-    {"DELETE", "/v1/datasets/{id}", POOL, ROLE_STEWARD, ROUTE_UNTIMED, BODY_NONE, "", NULL, api_datasets_delete, "Deletes the data; the ledger stays."},
+    {"DELETE", "/v1/datasets/{id}", POOL, ROLE_STEWARD, ROUTE_UNTIMED, BODY_NONE, "receipt", NULL, api_datasets_delete, "Deletes the data; the ledger stays."},
     {"POST", "/v1/datasets/{id}:seal", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_NONE, "", NULL, api_datasets_seal, "Fixes the data, so that jobs may use them."},
     {"POST", "/v1/datasets/{id}:compose", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_JSON, "", NULL, api_datasets_compose, "Lets what is left of the budget add up by Renyi divergence."},
     {"GET", "/v1/datasets/{id}/budget", BATCH, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_datasets_budget, "Shows what is spent and what remains."},
     {"POST", "/v1/datasets/{id}/trajectories", STREAM, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_UNTIMED, BODY_STREAM, "", api_trajectories_prepare, api_trajectories_upload, "Uploads trajectories, all or nothing."},
+    {"DELETE", "/v1/datasets/{id}/experts/{expert}", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_UNTIMED, BODY_NONE, "client", NULL, api_experts_erase, "Erases an expert's data, with a signed receipt."},
     {"PUT", "/v1/datasets/{id}/experts/{expert}/policy", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_POLICY_BODY | ROUTE_UNTIMED, BODY_JSON, "", NULL, api_experts_put_policy, "Gives an expert's own policy."},
 
     /* jobs.h */

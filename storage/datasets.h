@@ -111,6 +111,19 @@ typedef bool expert_fn(void *context, const struct expert_row *expert);
 enum db_status datasets_experts(struct db *db, const char *dataset, uint32_t from, unsigned limit,
                                 expert_fn *each, void *context);
 
+/* Shows the experts of DATASET that CLIENT (NULL: any client) calls NAME, in order. */
+enum db_status datasets_experts_named(struct db *db, const char *dataset, const char *client,
+                                      const char *name, expert_fn *each, void *context);
+
+/* Gives expert NUMBER another NAME, which no client can give, and removes its policy: its key was
+ * erased. DB_NONE: unknown. */
+enum db_status datasets_erase_expert(struct db *db, const char *dataset, uint32_t number,
+                                     const char *name);
+
+/* Finds the newest expert whose name begins with PREFIX, of CLIENT (NULL: any). DB_NONE: none. */
+enum db_status datasets_find_erased(struct db *db, const char *dataset, const char *client,
+                                    const char *prefix, struct expert_row *out);
+
 struct expert_policy {
     const char *dataset, *expert, *client;
     const void *bytes;

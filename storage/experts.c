@@ -104,6 +104,56 @@ enum db_status datasets_experts(struct db *db, const char *dataset, uint32_t fro
         DB_VALUES(db_text(dataset), db_integer(from), db_integer(limit)), show_expert, &list);
 }
 
+enum db_status datasets_experts_named(struct db *db, const char *dataset, const char *client,
+                                      const char *name, expert_fn *each, void *context)
+{
+    struct show_expert list = {each, context};
+    return table_list(
+        db, &experts_table,
+        "WHERE dataset = $1 AND ($2 = '' OR owner = $2) AND name = $3 ORDER BY number",
+        DB_VALUES(db_text(dataset), db_text_or_empty(client), db_text(name)), show_expert, &list);
+}
+
+/* ---- erasing */
+
+struct erase_work {
+    const char *dataset;
+    uint32_t number;
+    const char *name;
+};
+
+static enum db_status erase_expert(struct db *db, void *context)
+{
+    const struct erase_work *work = context;
+    struct db_value values[] = {db_text(work->dataset), db_integer(work->number),
+                                db_text(work->name)};
+    enum db_status status = db_change(
+        db, "UPDATE experts SET name = $3, stored_bytes = 0 WHERE dataset = $1 AND number = $2",
+        values, 3);
+    if (status != DB_OK)
+        return status;
+    return db_run(db, "DELETE FROM expert_policies WHERE dataset = $1 AND number = $2", values, 2,
+                  NULL, NULL);
+}
+
+enum db_status datasets_erase_expert(struct db *db, const char *dataset, uint32_t number,
+                                     const char *name)
+{
+    assert(strlen(name) < DATASET_EXPERT_SIZE);
+    return db_transact(db, erase_expert, &(struct erase_work){dataset, number, name});
+}
+
+enum db_status datasets_find_erased(struct db *db, const char *dataset, const char *client,
+                                    const char *prefix, struct expert_row *out)
+{
+    return table_find(db, &experts_table,
+                      "WHERE dataset = $1 AND ($2 = '' OR owner = $2) AND substr(name, 1, $4) = $3 "
+                      "ORDER BY number DESC LIMIT 1",
+                      DB_VALUES(db_text(dataset), db_text_or_empty(client), db_text(prefix),
+                                db_integer((int64_t)strlen(prefix))),
+                      out);
+}
+
 /* ---- policies */
 
 /* A policy and a copy of its bytes: a row's own bytes may be unaligned, and end with the

@@ -188,8 +188,10 @@ static enum db_status cancel_job(struct db *db, void *context)
     if (status != DB_NONE)
         return status;
     *work->result = JOB_CANCEL_REQUESTED;
-    status = db_change(
-        db, "UPDATE jobs SET cancel_requested = 1 WHERE id = $1 AND state = 'running'", values, 1);
+    status = db_change(db,
+                       "UPDATE jobs SET cancel_requested = CASE WHEN cancel_requested = 0 THEN 1 "
+                       "ELSE cancel_requested END WHERE id = $1 AND state = 'running'",
+                       values, 1);
     if (status != DB_NONE)
         return status;
     status = db_one(db, "SELECT 1 FROM jobs WHERE id = $1", values, 1, listing_ignore, NULL);
@@ -200,4 +202,23 @@ static enum db_status cancel_job(struct db *db, void *context)
 enum db_status jobs_cancel(struct db *db, const char *id, int64_t now_ms, enum job_cancel *out)
 {
     return db_transact(db, cancel_job, &(struct cancel_work){id, now_ms, out});
+}
+
+#define STOPPED "2" /* in cancel_requested: cancelled, and nothing of it is released */
+
+enum db_status jobs_stop_on(struct db *db, const char *dataset)
+{
+    return db_optional(db_change(db,
+                                 "UPDATE jobs SET cancel_requested = " STOPPED
+                                 " WHERE dataset = $1 AND state = 'running'",
+                                 DB_VALUES(db_text(dataset))));
+}
+
+enum db_status jobs_stopped(struct db *db, const char *id, bool *out)
+{
+    enum db_status status =
+        db_one(db, "SELECT 1 FROM jobs WHERE id = $1 AND cancel_requested = " STOPPED,
+               DB_VALUES(db_text(id)), listing_ignore, NULL);
+    *out = status == DB_OK;
+    return db_optional(status);
 }

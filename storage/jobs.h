@@ -188,4 +188,11 @@ enum job_cancel {
 /* Cancels a queued job, or asks the worker of a running one to; *OUT says which. */
 enum db_status jobs_cancel(struct db *db, const char *id, int64_t now_ms, enum job_cancel *out);
 
+/* Stops the jobs that run on DATASET, because data of it were erased: each ends as a cancelled one,
+ * and jobs_stopped says so from now on. */
+enum db_status jobs_stop_on(struct db *db, const char *dataset);
+
+/* Whether the job was stopped by jobs_stop_on: it must release nothing. */
+enum db_status jobs_stopped(struct db *db, const char *id, bool *out);
+
 #endif

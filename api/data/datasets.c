@@ -8,11 +8,11 @@
 #include "api/call/app.h"
 #include "api/call/page.h"
 #include "api/call/project.h"
+#include "api/data/erasure.h"
 #include "api/data/exposure.h"
 #include "api/json/json_text.h"
 #include "memory/shelf.h"
 #include "storage/jobs.h"
-#include "storage/policies.h"
 #include "storage/uploads.h"
 
 const char *const dataset_sensitivities[] = {"private", "public", NULL};
@@ -215,9 +215,8 @@ static void silence_teachers(void *what)
     shelf_drop(silencing->teachers, silencing->dataset);
 }
 
-/* Wipes the teachers' secret networks of DATASET once the deletion is on disk. Before that, a
- * concurrent question could put the networks back on the shelf. */
-static void silence_at_the_end(struct call *call, const char *dataset)
+/* Before the deletion is on disk, a concurrent question could put the networks back. */
+void dataset_silence(struct call *call, const char *dataset)
 {
     struct dataset_silencing *silencing = arena_array(&call->arena, 1, sizeof *silencing);
     silencing->teachers = call->app->teachers;
@@ -231,7 +230,10 @@ enum problem api_datasets_delete(struct call *call)
     enum problem problem = dataset_of_call(call, &row);
     if (problem != PROBLEM_NONE)
         return problem;
-    bool used = false;
+    bool used = false, receipt = false;
+    problem = erasure_wants_receipt(call, &receipt);
+    if (problem != PROBLEM_NONE)
+        return problem;
     enum dataset_verdict verdict = DATASET_UNKNOWN;
     enum db_status status = jobs_use_dataset(call->db, row.id, &used);
     if (status == DB_OK && used) {
@@ -239,13 +241,13 @@ enum problem api_datasets_delete(struct call *call)
                             "A job on this dataset is queued or running: cancel it first.");
     }
     if (status == DB_OK)
-        status = datasets_delete(call->db, row.id, &verdict);
-    if (status == DB_OK && verdict == DATASET_OK)
-        status = policies_erase_secrets(call->db, row.id);
+        status = erasure_dataset(call->app, call->db, row.id, &verdict);
     if (status != DB_OK)
         return call_db(call, status);
     if (verdict != DATASET_OK)
         return unknown_dataset(call);
-    silence_at_the_end(call, row.id);
-    return call_reply_empty(call, 204);
+    dataset_silence(call, row.id);
+    if (!receipt)
+        return call_reply_empty(call, 204);
+    return erasure_reply(call, row.id, NULL, call->now_ms);
 }

@@ -38,6 +38,10 @@ enum problem api_trajectories_prepare(struct call *call);
 /* Makes the staged trajectories part of the dataset, in one transaction. */
 enum problem api_trajectories_upload(struct call *call);
 
+/* DELETE .../experts/{expert} (expert_erase.c): makes all that was uploaded of it unreadable,
+ * wherever copies are. */
+enum problem api_experts_erase(struct call *call);
+
 /* GET /v1/environments (environments.c): the catalogue of simulated worlds. */
 enum problem api_environments_list(struct call *call);
 
@@ -78,6 +82,10 @@ enum problem dataset_of_call(struct call *call, struct dataset_row *out);
 /* Refuses SIZE further bytes of the caller's where they would not fit in what one client may
  * store. */
 enum problem dataset_check_disk(struct call *call, size_t size);
+
+/* Wipes, when the call ends, the networks in memory of the teachers over what was learned from
+ * DATASET and is not released. */
+void dataset_silence(struct call *call, const char *dataset);
 
 /* The problem that VERDICT, which is not DATASET_OK, means for the caller. SEALED is the sentence
  * for a sealed dataset. */

@@ -109,6 +109,20 @@ static void explain_price(struct finish *finish)
     }
 }
 
+/* Says so when the job was stopped because data were erased. */
+static void explain_stop(struct finish *finish)
+{
+    bool stopped = false;
+    char price[JOB_DETAIL_SIZE];
+    (void)jobs_stopped(finish->run->db, finish->run->job.id, &stopped);
+    if (!stopped)
+        return;
+    memcpy(price, finish->why, sizeof price);
+    snprintf(finish->why, sizeof finish->why,
+             "Data of its dataset were erased while it ran, so nothing of it is released. %.230s",
+             price);
+}
+
 /* True when the job gives a policy. The ensemble of a job that was cancelled at the last moment is
  * dropped. */
 static bool gives_policy(const struct finish *finish)
@@ -250,8 +264,14 @@ static enum db_status finish_work(struct db *db, void *context)
 {
     struct finish *finish = context;
     struct job_run *run = finish->run;
-    enum db_status status = DB_OK;
-    if (gives_policy(finish))
+    bool stopped = false;
+    enum db_status status = jobs_stopped(db, run->job.id, &stopped);
+    /* Who claims it next finds nothing to release, and it ends as a cancelled job. */
+    if (status == DB_OK && stopped && (gives_policy(finish) || run->release)) {
+        run->lost = true;
+        return DB_NONE;
+    }
+    if (status == DB_OK && gives_policy(finish))
         status =
             policies_insert(db, &finish->row, finish->bytes, finish->size, finish->certificate);
     if (status == DB_OK && run->release)
@@ -329,6 +349,7 @@ enum db_status job_run_finish(struct job_run *run, const struct job_ending *endi
     }
     set_price(&finish);
     explain_price(&finish);
+    explain_stop(&finish);
     finish.event = job_plan_event(&run->plan, finish.steps, finish.before);
     if (has_findings(&finish))
         prepare_findings(&finish);

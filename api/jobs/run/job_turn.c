@@ -85,6 +85,8 @@ static enum api_job_turn end_job(struct job_run *run, const struct job_ending *e
     kept.evaluated = kept.evaluated && kept.state == JOB_SUCCEEDED;
     enum db_status status = job_run_finish(run, &kept);
     if (status == DB_NONE && run->lost) {
+        /* One that was stopped is still ours: the next turn ends it. */
+        (void)jobs_release_leases(run->db, run->control->worker);
         snprintf(note, 256, "%s: another worker has it", run->job.id);
         return API_JOB_PAUSED;
     }
@@ -154,7 +156,10 @@ static bool turn_to_end(struct job_run *run, struct job_ending *ending)
     }
     const struct run_kind *kind = run_kind(&run->plan);
     if (cancelled) { /* while nobody had it */
-        ending->policy = kind->kept(run);
+        bool stopped = false;
+        run->storage_failed = jobs_stopped(run->db, run->job.id, &stopped) != DB_OK;
+        if (!run->storage_failed && !stopped)
+            ending->policy = kind->kept(run);
         return !run->storage_failed && !run->waiting;
     }
     snprintf(run->environment, sizeof run->environment, "%s", run->job.environment);

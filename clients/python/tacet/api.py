@@ -144,6 +144,10 @@ Environment = TypedDict("Environment", {
     "random_return": "Optional[float]", "parameters": "list[dict[str, Any]]",
 }, total=False)
 EnvironmentChoice = Union[str, dict[str, Any]]
+ErasureReceipt = TypedDict("ErasureReceipt", {
+    "type": "str", "dataset": "str", "expert": "Optional[str]", "erased_at": "str", "meaning": "str",
+    "signature": "dict[str, Any]",
+}, total=False)
 Event = dict[str, Any]
 Exposure = TypedDict("Exposure", {"limit": "Amount", "greatest_limit": "Amount", "released": "Amount"}, total=False)
 Fold = TypedDict("Fold", {
@@ -582,14 +586,14 @@ class Api:
         """
         return self._transport.call("GET", f"/v1/datasets/{_path(id)}")
 
-    def delete_dataset(self, id: str) -> None:
+    def delete_dataset(self, id: str, *, receipt: Optional[bool] = None) -> ErasureReceipt:
         """DELETE /v1/datasets/{id}
 
         Delete the data; the ledger stays.
 
         Roles: steward
         """
-        return self._transport.call("DELETE", f"/v1/datasets/{_path(id)}")
+        return self._transport.call("DELETE", f"/v1/datasets/{_path(id)}", query={"receipt": receipt})
 
     def seal_dataset(self, id: str, *, key: Optional[str] = None) -> Dataset:
         """POST /v1/datasets/{id}:seal
@@ -624,6 +628,17 @@ class Api:
         return self._transport.call(
             "POST", f"/v1/datasets/{_path(id)}/trajectories", raw=raw,
             headers={"Content-Encoding": content_encoding, "Content-Type": content_type}, key=key or fresh_key(),
+        )
+
+    def erase_expert(self, id: str, expert: str, *, client: Optional[str] = None) -> ErasureReceipt:
+        """DELETE /v1/datasets/{id}/experts/{expert}
+
+        Erase an expert's data, with a signed receipt.
+
+        Roles: steward, contributor
+        """
+        return self._transport.call(
+            "DELETE", f"/v1/datasets/{_path(id)}/experts/{_path(expert)}", query={"client": client},
         )
 
     def put_expert_policy(self, id: str, expert: str, body: Network, *, key: Optional[str] = None) -> None:

@@ -1,0 +1,145 @@
+/* How data are erased, and the receipt. */
+#include "api/data/erasure.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/call/app.h"
+#include "api/call/certificate.h"
+#include "api/data/datasets.h"
+#include "api/data/private_form.h"
+#include "api/json/json_text.h"
+#include "storage/jobs.h"
+#include "storage/policies.h"
+
+static const char meaning[] =
+    "The key of these data was overwritten. The service can read them no more, neither in its "
+    "database and logs nor in a copy of them, unless the copy has the keys of that time beside it. "
+    "What was derived from the dataset and was not released is erased too, and teachers over it "
+    "are silent. Policies, answers and functions that were released before stay. They were "
+    "released under the guarantee that their certificates state, which bounds what they tell of "
+    "these data, and the ledger keeps what they cost. What was released without a mechanism, and "
+    "copies that others made of the data, are not covered.";
+
+void erasure_mark(const struct app *app, const char *dataset, const char *name,
+                  char out[ERASURE_MARK_SIZE])
+{
+    const char *const parts[] = {"tacet: names of erased experts, 1", dataset, name};
+    crypto_generichash_state state;
+    unsigned char hash[16];
+    /* The first half of an Ed25519 secret key is its seed. */
+    crypto_generichash_init(&state, app->secret_key, crypto_sign_SEEDBYTES, sizeof hash);
+    for (int i = 0; i < 3; i++)
+        crypto_generichash_update(&state, (const unsigned char *)parts[i], strlen(parts[i]) + 1);
+    crypto_generichash_final(&state, hash, sizeof hash);
+    out[0] = '~'; /* no client's name begins with it */
+    sodium_bin2hex(out + 1, 2 * sizeof hash + 1, hash, sizeof hash);
+    strcat(out, ".");
+}
+
+enum db_status erasure_expert(const struct app *app, struct db *db, const char *dataset,
+                              const struct expert_row *expert, int64_t now_ms)
+{
+    char mark[ERASURE_MARK_SIZE], name[DATASET_EXPERT_SIZE];
+    if (!app->settings.keys)
+        return DB_FAILED;
+    erasure_mark(app, dataset, expert->name, mark);
+    snprintf(name, sizeof name, "%s%" PRId64 ".%" PRIu32, mark, now_ms, expert->number);
+    enum db_status status =
+        private_status(keyring_erase(app->settings.keys, dataset, expert->number));
+    if (status == DB_OK)
+        status = datasets_erase_expert(db, dataset, expert->number, name);
+    if (status == DB_OK)
+        status = policies_erase_secrets(db, dataset);
+    if (status == DB_OK)
+        status = jobs_stop_on(db, dataset);
+    return status;
+}
+
+enum db_status erasure_dataset(const struct app *app, struct db *db, const char *dataset,
+                               enum dataset_verdict *out_verdict)
+{
+    if (!app->settings.keys)
+        return DB_FAILED;
+    enum db_status status = private_status(keyring_erase_all(app->settings.keys, dataset));
+    if (status == DB_OK)
+        status = datasets_delete(db, dataset, out_verdict);
+    if (status == DB_OK)
+        status = policies_erase_secrets(db, dataset);
+    if (status == DB_OK)
+        status = jobs_stop_on(db, dataset);
+    return status;
+}
+
+/* ---- at a start */
+
+struct resuming {
+    const struct app *app;
+    struct db *db;
+    enum db_status status;
+};
+
+static bool keep_expert(void *context, const struct expert_row *row)
+{
+    *(struct expert_row *)context = *row;
+    return false;
+}
+
+static enum db_status resume_expert(const struct resuming *resuming, const char *dataset,
+                                    uint32_t number)
+{
+    struct expert_row row = {.number = UINT32_MAX};
+    enum db_status status = datasets_experts(resuming->db, dataset, number, 1, keep_expert, &row);
+    if (status != DB_OK || row.number != number || row.name[0] == '~')
+        return status;
+    return erasure_expert(resuming->app, resuming->db, dataset, &row,
+                          resuming->app->settings.now_ms());
+}
+
+static bool resume_one(void *context, const char *dataset, uint32_t number)
+{
+    struct resuming *resuming = context;
+    struct dataset_row row;
+    enum dataset_verdict verdict;
+    enum db_status status = datasets_find(resuming->db, dataset, &row);
+    if (status == DB_OK && row.state != DATASET_DELETED && number == KEYRING_DATASET)
+        status = erasure_dataset(resuming->app, resuming->db, dataset, &verdict);
+    else if (status == DB_OK && row.state != DATASET_DELETED)
+        status = resume_expert(resuming, dataset, number);
+    resuming->status = db_optional(status);
+    return resuming->status == DB_OK;
+}
+
+enum db_status erasure_resume(const struct app *app, struct db *db)
+{
+    struct resuming resuming = {app, db, DB_OK};
+    enum keyring_status status = keyring_erased(app->settings.keys, resume_one, &resuming);
+    return resuming.status == DB_OK ? private_status(status) : resuming.status;
+}
+
+/* ---- the receipt */
+
+enum problem erasure_reply(struct call *call, const char *dataset, const char *expert,
+                           int64_t time_ms)
+{
+    json_t *receipt = json_pack("{s:s, s:s, s:o, s:o, s:s}", "type", "erasure", "dataset", dataset,
+                                "expert", json_text_or_null(expert ? expert : ""), "erased_at",
+                                json_time(time_ms), "meaning", meaning);
+    char *text = certificate_sign(call->app, receipt);
+    json_decref(receipt);
+    json_t *signed_receipt = json_text_stored(text);
+    free(text);
+    return call_reply_json(call, 200, signed_receipt);
+}
+
+enum problem erasure_wants_receipt(struct call *call, bool *out)
+{
+    const char *wanted = call_query(call, "receipt");
+    *out = wanted && strcmp(wanted, "true") == 0;
+    if (!wanted || *out || strcmp(wanted, "false") == 0)
+        return PROBLEM_NONE;
+    return call_invalid_query(call, "receipt", "must be true or false");
+}

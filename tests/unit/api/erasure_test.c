@@ -1,0 +1,239 @@
+/* Erasing an expert, or a dataset: who may, what goes, what stays, and what is said of it. */
+#include <criterion/criterion.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "api/call/app.h"
+#include "api/data/private_data.h"
+#include "api/json/json_text.h"
+#include "storage/db/listing.h"
+#include "storage/keys/keyring.h"
+#include "tests/unit/api/domain.h"
+
+static struct fixture *f;
+
+static void open_service(void)
+{
+    f = fixture_open();
+}
+
+static void close_service(void)
+{
+    fixture_close(f);
+}
+
+static struct response *erase(const char *role, const char *dataset, const char *expert)
+{
+    return fixture_delete(f, role, domain_path("/v1/datasets/%s/experts/%s", dataset, expert));
+}
+
+static bool count_bytes(void *context, const struct upload_chunk *chunk)
+{
+    *(size_t *)context += chunk->size;
+    return true;
+}
+
+static size_t readable(const char *dataset)
+{
+    size_t size = 0;
+    cr_assert_eq(private_read(fixture_app(f), fixture_db(f), dataset, count_bytes, &size), DB_OK);
+    return size;
+}
+
+static bool signature_verifies(struct response *receipt)
+{
+    unsigned char signature[crypto_sign_BYTES];
+    size_t size = 0;
+    json_t *without = json_deep_copy(receipt->json);
+    json_object_del(without, "signature");
+    char *text = json_text_write(without, true, &size);
+    const char *value = response_text(receipt, "/signature/value");
+    cr_assert_eq(sodium_base642bin(signature, sizeof signature, value, strlen(value), NULL, NULL,
+                                   NULL, sodium_base64_VARIANT_URLSAFE_NO_PADDING),
+                 0);
+    bool verifies = crypto_sign_verify_detached(signature, (unsigned char *)text, size,
+                                                fixture_app(f)->public_key) == 0;
+    json_decref(without);
+    free(text);
+    return verifies;
+}
+
+Test(erasure, gives_a_signed_receipt_and_the_same_again, .init = open_service,
+     .fini = close_service)
+{
+    const char *dataset = domain_sealed(f, "private", 5);
+    size_t before = readable(dataset);
+    struct response *receipt = erase("steward", dataset, "e2");
+    expect_status(receipt, 200);
+    cr_expect_str_eq(response_text(receipt, "/type"), "erasure");
+    cr_expect_str_eq(response_text(receipt, "/dataset"), dataset);
+    cr_expect_str_eq(response_text(receipt, "/expert"), "e2");
+    cr_expect_not_null(strstr(response_text(receipt, "/meaning"), "released before stay"));
+    cr_expect(signature_verifies(receipt));
+    cr_expect_eq(readable(dataset), before / 5 * 4);
+    fixture_advance(60000);
+    struct response *again = erase("steward", dataset, "e2");
+    expect_status(again, 200);
+    cr_expect_str_eq(again->body, receipt->body);
+    expect_problem(erase("steward", dataset, "e7"), "not-found");
+    expect_problem(erase("steward", dataset, "~e"), "not-found");
+    /* the name is gone too, and the slot stays */
+    int64_t named = -1;
+    cr_assert_eq(db_one(fixture_db(f), "SELECT count(*) FROM experts WHERE name = 'e2'", NULL, 0,
+                        listing_integer, &named),
+                 DB_OK);
+    cr_expect_eq(named, 0);
+    struct response *shown = fixture_get(f, "steward", domain_path("/v1/datasets/%s", dataset));
+    cr_expect_eq(response_number(shown, "/experts"), 5);
+}
+
+Test(erasure, is_for_the_contributor_and_the_steward, .init = open_service, .fini = close_service)
+{
+    const char *dataset = domain_dataset(f, "private"), *other;
+    (void)fixture_token(f, "contributor");
+    other = fixture_new_token(f, "contributor");
+    char *lines = domain_lines(2, 3), *one = domain_lines(1, 3);
+    expect_status(domain_upload(f, "contributor", dataset, lines, 0, NULL), 201);
+    expect_status(domain_upload(f, NULL, dataset, one, 0, NULL), 201);
+    const char *path = domain_path("/v1/datasets/%s/experts/e1", dataset);
+    struct response *foreign =
+        fixture_ask(f, &(struct ask){.method = "DELETE", .path = path, .token = other});
+    expect_problem(foreign, "not-found");
+    struct response *missing = erase("contributor", dataset, "e9");
+    cr_expect_str_eq(response_text(foreign, "/detail"), response_text(missing, "/detail"));
+    expect_problem(erase("contributor", "ds_0", "e1"), "not-found");
+    expect_problem(erase("student", dataset, "e1"), "forbidden");
+    /* two clients call an expert so */
+    expect_problem(erase("steward", dataset, "e0"), "conflict");
+    expect_status(fixture_delete(f, "steward",
+                                 domain_path("/v1/datasets/%s/experts/e0?client=%s", dataset,
+                                             fixture_client(f, "steward"))),
+                  200);
+    expect_status(erase("contributor", dataset, "e0"), 200);
+    cr_expect_eq(readable(dataset), readable(dataset));
+    expect_status(erase("contributor", dataset, "e1"), 200);
+    cr_expect_eq(readable(dataset), 0);
+    /* who comes back is somebody new */
+    expect_status(domain_upload(f, "contributor", dataset, one, 0, NULL), 201);
+    cr_expect_gt(readable(dataset), 0);
+    expect_status(erase("contributor", dataset, "e0"), 200);
+    cr_expect_eq(readable(dataset), 0);
+    free(lines);
+    free(one);
+}
+
+Test(erasure, leaves_certificates_and_ledger_and_the_next_job_runs, .init = open_service,
+     .fini = close_service)
+{
+    const char *dataset = domain_sealed(f, "private", 6);
+    struct response *job = domain_run(f, domain_private_job(dataset, 1, 8));
+    const char *policy = response_text(job, "/policy");
+    expect_status(erase("steward", dataset, "e0"), 200);
+    expect_status(fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", policy)), 200);
+    expect_status(fixture_get(f, "steward", domain_path("/v1/policies/%s/certificate", policy)),
+                  200);
+    domain_expect_whole_ledger(f);
+    struct response *next = domain_run(f, domain_private_job(dataset, 1, 8));
+    cr_expect_str_eq(response_text(next, "/state"), "succeeded", "%s", next->body);
+    domain_expect_whole_ledger(f);
+}
+
+/* ---- a job that runs */
+
+struct meddling {
+    const char *dataset;
+    unsigned at, calls;
+};
+
+static bool erase_then(void *context)
+{
+    struct meddling *meddling = context;
+    fixture_advance(1500);
+    if (++meddling->calls == meddling->at)
+        expect_status(erase("steward", meddling->dataset, "e1"), 200);
+    return false;
+}
+
+static void expect_stopped(struct response *made, double paid_at_least)
+{
+    struct response *job = domain_job(f, made);
+    cr_assert_str_eq(response_text(job, "/state"), "cancelled", "%s", job->body);
+    cr_expect(json_is_null(response_at(job, "/policy")));
+    cr_expect_not_null(strstr(job->body, "erased while it ran"), "%s", job->body);
+    cr_expect_geq(response_number(job, "/privacy/spent/epsilon"), paid_at_least);
+    domain_expect_whole_ledger(f);
+}
+
+Test(erasure, stops_a_job_under_way_which_releases_nothing, .init = open_service,
+     .fini = close_service)
+{
+    for (unsigned at = 1; at <= 2; at++) { /* while it loads, and while it trains */
+        const char *dataset = domain_sealed(f, "private", 6);
+        struct response *made =
+            fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 1, 200));
+        expect_status(made, 202);
+        struct meddling meddling = {.dataset = dataset, .at = at};
+        (void)domain_turn(f, "w", erase_then, &meddling);
+        cr_assert_geq(meddling.calls, at);
+        fixture_advance(60000);
+        (void)domain_turn(f, "v", NULL, NULL); /* where the first one could not end it */
+        expect_stopped(made, 0);
+    }
+}
+
+/* Its checkpoint is of no use either: the whole price is paid, and nothing released. */
+Test(erasure, stops_a_job_between_two_workers, .init = open_service, .fini = close_service)
+{
+    const char *dataset = domain_sealed(f, "private", 6);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 1, 200));
+    expect_status(made, 202);
+    struct domain_meddler meddler = {.f = f, .advance_ms = 6000, .act_at = 2, .stop = true};
+    cr_assert_eq(domain_turn(f, "w", domain_meddle, &meddler), API_JOB_PAUSED);
+    expect_status(erase("steward", dataset, "e1"), 200);
+    fixture_advance(60000);
+    cr_assert_eq(domain_turn(f, "v", NULL, NULL), API_JOB_RAN);
+    expect_stopped(made, 0.99);
+}
+
+/* ---- crashes and restored copies */
+
+Test(erasure, that_was_interrupted_is_ended_at_the_next_start, .init = open_service,
+     .fini = close_service)
+{
+    char error[DB_ERROR_SIZE] = "";
+    const char *dataset = domain_sealed(f, "private", 4), *gone = domain_sealed(f, "private", 4);
+    struct keyring *keys = fixture_app(f)->settings.keys;
+    cr_assert_eq(keyring_erase(keys, dataset, 3), KEYRING_OK);
+    cr_assert_eq(keyring_erase_all(keys, gone), KEYRING_OK);
+    for (int i = 0; i < 2; i++)
+        cr_assert(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error), "%s",
+                  error);
+    expect_status(erase("steward", dataset, "e3"), 200); /* the receipt */
+    expect_status(fixture_get(f, "steward", domain_path("/v1/datasets/%s", dataset)), 200);
+    expect_problem(fixture_get(f, "steward", domain_path("/v1/datasets/%s", gone)), "not-found");
+    domain_expect_whole_ledger(f);
+}
+
+Test(erasure, of_a_whole_dataset_has_a_receipt_on_demand, .init = open_service,
+     .fini = close_service)
+{
+    const char *dataset = domain_sealed(f, "private", 3), *other = domain_sealed(f, "private", 3);
+    expect_problem(
+        fixture_delete(f, "steward", domain_path("/v1/datasets/%s?receipt=yes", dataset)),
+        "validation");
+    struct response *receipt =
+        fixture_delete(f, "steward", domain_path("/v1/datasets/%s?receipt=true", dataset));
+    expect_status(receipt, 200);
+    cr_expect(json_is_null(response_at(receipt, "/expert")));
+    cr_expect(signature_verifies(receipt));
+    unsigned char key[KEYRING_KEY];
+    cr_expect_eq(keyring_find(fixture_app(f)->settings.keys, dataset, 0, key), KEYRING_NONE);
+    cr_expect_eq(keyring_find(fixture_app(f)->settings.keys, other, 0, key), KEYRING_OK);
+    expect_problem(erase("steward", dataset, "e0"), "not-found");
+    expect_status(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", other)), 204);
+    domain_expect_whole_ledger(f);
+}
