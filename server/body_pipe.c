@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "memory/memory.h"
+#include "memory/wipe.h"
 
 struct body_pipe {
     pthread_mutex_t lock;
@@ -38,7 +39,8 @@ void body_pipe_free(struct body_pipe *pipe)
         return;
     pthread_cond_destroy(&pipe->arrived);
     pthread_mutex_destroy(&pipe->lock);
-    free(pipe);
+    wipe_free(pipe);
+    wipe_stack();
 }
 
 /* Suspends the connection. The caller has the lock. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "memory/memory.h"
+#include "memory/wipe.h"
 #include "server/database.h"
 #include "server/helpers.h"
 
@@ -33,6 +34,7 @@ static void *pool_run(void *context)
     while ((exchange = lane_take(&pool->lane, 1, &count))) {
         api_serve(pool->app, self->db, &exchange->request, &exchange->reply);
         database_heed(self->db);
+        wipe_stack(); /* of an upload, for instance */
         lane_release(&pool->lane, exchange);
         exchange_finish(exchange);
     }

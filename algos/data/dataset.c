@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "memory/memory.h"
+#include "memory/wipe.h"
 
 /* One trajectory as it arrived: where its states and transitions begin. */
 struct arrival {
@@ -41,9 +42,9 @@ void dataset_builder_free(struct dataset_builder *builder)
 {
     if (!builder)
         return;
-    free(builder->states);
-    free(builder->rewards);
-    free(builder->actions);
+    wipe_free(builder->states);
+    wipe_free(builder->rewards);
+    wipe_free(builder->actions);
     free(builder->arrivals);
     free(builder);
 }
@@ -54,7 +55,7 @@ static void *resize_column(void *array, uint64_t room, size_t size)
     size_t bytes;
     if (__builtin_mul_overflow(room, size, &bytes))
         return NULL;
-    return realloc(array, bytes > 0 ? bytes : 1);
+    return wipe_resize(array, bytes > 0 ? bytes : 1);
 }
 
 static uint64_t more_room(uint64_t room, uint64_t needed)
@@ -192,10 +193,10 @@ void dataset_free(struct dataset *dataset)
 {
     if (!dataset)
         return;
-    free(dataset->states);
+    wipe_free(dataset->states);
     free(dataset->state_row);
-    free(dataset->actions);
-    free(dataset->rewards);
+    wipe_free(dataset->actions);
+    wipe_free(dataset->rewards);
     free(dataset->terminated);
     free(dataset->expert_transitions);
     free(dataset->expert_keys);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "memory/memory.h"
+#include "memory/wipe.h"
 
 #define END        (-1)
 #define FIRST_ROOM 4096
@@ -26,7 +27,7 @@ void csv_scan_open(struct csv_scan *scan, struct byte_reader reader)
 void csv_scan_close(struct csv_scan *scan)
 {
     free(scan->starts);
-    free(scan->text);
+    wipe_free(scan->text);
 }
 
 const char *csv_scan_cell(const struct csv_scan *scan, uint32_t index)
@@ -116,7 +117,7 @@ static bool grow_text(struct csv_scan *scan)
         return false;
     }
     scan->room *= 2;
-    scan->text = memory_resize(scan->text, scan->room, 1);
+    scan->text = memory_must(wipe_resize(scan->text, scan->room));
     return true;
 }
 

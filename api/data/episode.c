@@ -1,6 +1,7 @@
 /* Collects the rows of a table into one trajectory. There is always room for one more row: the
  * state that "repeat" adds. */
 #include "api/data/episode.h"
+#include "memory/wipe.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +15,9 @@ struct episode episode_new(uint32_t dim, uint32_t max_steps)
 
 void episode_free(struct episode *episode)
 {
-    free(episode->states);
-    free(episode->rewards);
-    free(episode->actions);
+    wipe_free(episode->states);
+    wipe_free(episode->rewards);
+    wipe_free(episode->actions);
 }
 
 void episode_begin(struct episode *episode, enum description_last_state rule, bool says_truncated)
@@ -33,11 +34,11 @@ static bool episode_reserve(struct episode *episode, uint32_t rows)
     if (rows < episode->room)
         return true;
     size_t room = episode->room > 0 ? 2 * (size_t)episode->room : FIRST_ROOM;
-    float *states = realloc(episode->states, room * episode->dim * sizeof(float));
+    float *states = wipe_resize(episode->states, room * episode->dim * sizeof(float));
     episode->states = states ? states : episode->states;
-    float *rewards = realloc(episode->rewards, room * sizeof(float));
+    float *rewards = wipe_resize(episode->rewards, room * sizeof(float));
     episode->rewards = rewards ? rewards : episode->rewards;
-    uint16_t *actions = realloc(episode->actions, room * sizeof(uint16_t));
+    uint16_t *actions = wipe_resize(episode->actions, room * sizeof(uint16_t));
     episode->actions = actions ? actions : episode->actions;
     if (!states || !rewards || !actions || room > UINT32_MAX)
         return false;

@@ -7,6 +7,7 @@
 #include "api/data/json_trajectory.h"
 #include "api/json/json_scan.h"
 #include "memory/memory.h"
+#include "memory/wipe.h"
 
 enum form { FORM_UNKNOWN, FORM_LINES, FORM_ARRAY };
 
@@ -39,7 +40,7 @@ void json_stream_free(struct json_stream *stream)
         return;
     json_trajectory_close(&stream->hand);
     json_scan_close(&stream->scan);
-    free(stream);
+    wipe_free(stream);
 }
 
 /* ---- the document */

@@ -4,6 +4,7 @@
  * value in well-formed JSON is reported with its pointer and skipped, and reading goes on, so that
  * one upload reports many faults. Counts stop one above what is allowed. */
 #include "api/data/json_trajectory.h"
+#include "memory/wipe.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -35,9 +36,9 @@ bool json_trajectory_open(struct json_trajectory *hand, struct json_scan *scan,
 
 void json_trajectory_close(struct json_trajectory *hand)
 {
-    free(hand->states);
-    free(hand->rewards);
-    free(hand->actions);
+    wipe_free(hand->states);
+    wipe_free(hand->rewards);
+    wipe_free(hand->actions);
 }
 
 /* ---- faults */

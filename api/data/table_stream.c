@@ -16,6 +16,7 @@
 #include "api/data/expert_names.h"
 #include "api/data/table_time.h"
 #include "memory/memory.h"
+#include "memory/wipe.h"
 
 #define NO_COLUMN    UINT32_MAX
 #define EPISODE_MAX  256 /* bytes of an episode's name */
@@ -75,8 +76,8 @@ void table_stream_free(struct table_stream *stream)
     csv_scan_close(&stream->scan);
     episode_free(&stream->episode);
     episode_keys_free(&stream->known);
-    free(stream->features);
-    free(stream);
+    wipe_free(stream->features);
+    wipe_free(stream);
 }
 
 const char *table_stream_ignored(const struct table_stream *stream)

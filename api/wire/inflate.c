@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "memory/memory.h"
+#include "memory/wipe.h"
 
 #define INPUT_SIZE       65536
 #define ZSTD_WINDOW_LOG  23 /* 8 MiB, what RFC 9659 asks of senders */
@@ -68,7 +69,7 @@ void inflate_free(struct inflate *stream)
     if (stream->encoding == INFLATE_GZIP)
         inflateEnd(&stream->gzip);
     ZSTD_freeDStream(stream->zstd);
-    free(stream);
+    wipe_free(stream);
 }
 
 enum inflate_status inflate_status(const struct inflate *stream)

@@ -1,0 +1,240 @@
+/* After an erasure nothing of the expert can be found: in no file of the data directory, in no copy
+ * that was made before, in no log, and not in the memory of the server. */
+#include <criterion/criterion.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "tests/http/http_client.h"
+
+#define ROWS 4
+#define DIM  4
+
+static struct server_process server;
+static struct http_client *client;
+static char token[160], dataset[64], backup[120];
+static float states[ROWS][DIM];
+static char texts[ROWS][100];
+static bool found;
+
+/* ---- looking for the states: as they were written, as floats and as doubles */
+
+static bool holds_states(const char *bytes, size_t size)
+{
+    for (int i = 0; i < ROWS; i++) {
+        double wide[2] = {(double)states[i][0], (double)states[i][1]};
+        if (memmem(bytes, size, texts[i], strlen(texts[i])) ||
+            memmem(bytes, size, states[i], sizeof states[i]) ||
+            memmem(bytes, size, wide, sizeof wide))
+            return true;
+    }
+    return false;
+}
+
+static int look_at_file(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    size_t size = 0;
+    (void)status;
+    (void)place;
+    char *bytes = kind == FTW_F ? read_whole(path, &size) : NULL;
+    if (bytes && holds_states(bytes, size)) {
+        fprintf(stderr, "%s holds a state\n", path);
+        found = true;
+    }
+    free(bytes);
+    return 0;
+}
+
+static bool files_hold_states(void)
+{
+    found = false;
+    cr_assert_eq(nftw(server.folder, look_at_file, 16, FTW_PHYS), 0);
+    return found;
+}
+
+static bool memory_holds_states(void)
+{
+    char path[64], line[512];
+    bool holds = false;
+    size_t seen = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)server.pid);
+    FILE *maps = fopen(path, "r");
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)server.pid);
+    FILE *memory = fopen(path, "rb");
+    cr_assert(maps && memory);
+    while (fgets(line, sizeof line, maps)) {
+        unsigned long from, to;
+        char mode[8];
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) != 3 || strncmp(mode, "rw", 2) != 0)
+            continue;
+        char *bytes = malloc(to - from);
+        cr_assert_not_null(bytes);
+        if (fseeko(memory, (off_t)from, SEEK_SET) == 0) {
+            size_t n = fread(bytes, 1, to - from, memory);
+            seen += n;
+            if (holds_states(bytes, n)) {
+                fprintf(stderr, "a state is in %s", line);
+                holds = true;
+            }
+        }
+        free(bytes);
+    }
+    fclose(maps);
+    fclose(memory);
+    cr_assert_gt(seen, 1 << 20);
+    return holds;
+}
+
+/* ---- the service */
+
+static void call_expect(const char *method, const char *path, const char *body, const char *type,
+                        long status)
+{
+    struct http_answer answer = http_expect(
+        client, status,
+        &(struct http_call){
+            .method = method, .path = path, .token = token, .body = body, .content_type = type});
+    http_answer_clear(&answer);
+}
+
+static const char *path_of(const char *rest)
+{
+    static char path[200];
+    snprintf(path, sizeof path, "/v1/datasets/%s%s", dataset, rest);
+    return path;
+}
+
+/* One episode of EXPERT; its states are kept where KEPT. */
+static void upload(const char *expert, bool kept)
+{
+    char body[1200];
+    int used = snprintf(body, sizeof body, "{\"expert\":\"%s\",\"states\":[", expert);
+    for (int i = 0; i < ROWS; i++) {
+        char row[100];
+        int at = 0;
+        for (int k = 0; k < DIM; k++) {
+            double value = (rand() % 2000000 - 1000000) * 1e-6;
+            at += snprintf(row + at, sizeof row - (size_t)at, "%s%.6f", k ? "," : "", value);
+            if (kept)
+                states[i][k] = (float)value;
+        }
+        if (kept)
+            strcpy(texts[i], row);
+        used += snprintf(body + used, sizeof body - (size_t)used, "%s[%s]", i ? "," : "", row);
+    }
+    snprintf(
+        body + used, sizeof body - (size_t)used,
+        "],\"actions\":[0,1,0],\"rewards\":[1,1,1],\"terminated\":true,\"truncated\":false}\n");
+    call_expect("POST", path_of("/trajectories"), body, "application/x-ndjson", 201);
+}
+
+static void open_service(void)
+{
+    srand(7);
+    server_open(&server, "--confine", "off", "--access-log", NULL);
+    server_token(&server, "steward", token);
+    client = http_client_new(&server);
+    struct http_answer made = http_expect(
+        client, 201,
+        &(struct http_call){.method = "POST",
+                            .path = "/v1/datasets",
+                            .token = token,
+                            .body = "{\"name\":\"d\",\"environment\":\"cartpole\",\"budget\":{"
+                                    "\"epsilon\":10,\"delta\":1e-5}}"});
+    snprintf(dataset, sizeof dataset, "%s", http_text(&made, "id"));
+    http_answer_clear(&made);
+    upload("other", false);
+    upload("e17", true);
+}
+
+/* Copies the database and its log, as a backup of the running service has them. */
+static void make_backup(void)
+{
+    for (int log = 0; log < 2; log++) {
+        char from[160], to[160];
+        size_t size = 0;
+        snprintf(from, sizeof from, "%s/tacet.db%s", server.data, log ? "-wal" : "");
+        snprintf(to, sizeof to, "%s/backup.db%s", server.folder, log ? "-wal" : "");
+        char *bytes = read_whole(from, &size);
+        FILE *file = fopen(to, "wb");
+        cr_assert(bytes && file && size > 0);
+        cr_assert_eq(fwrite(bytes, 1, size, file), size);
+        fclose(file);
+        free(bytes);
+    }
+    snprintf(backup, sizeof backup, "%s/backup.db", server.folder);
+}
+
+static void put_back(const char *from, const char *end)
+{
+    char source[160], target[160];
+    snprintf(source, sizeof source, "%s%s", from, end);
+    snprintf(target, sizeof target, "%s/tacet.db%s", server.data, end);
+    cr_assert(chmod(source, 0600) == 0 && rename(source, target) == 0);
+}
+
+Test(erasure, leaves_nothing_of_an_expert_anywhere, .timeout = 120)
+{
+    open_service();
+    make_backup();
+    call_expect("DELETE", path_of("/experts/e17"), NULL, NULL, 200);
+    cr_expect_not(memory_holds_states());
+    cr_expect_not(files_hold_states());
+    call_expect("DELETE", path_of("/experts/nobody"), NULL, NULL, 404);
+
+    /* Killed and started on the copy of before, it erases again. */
+    cr_assert_eq(server_end(&server, SIGKILL), 1000 + SIGKILL);
+    put_back(backup, "");
+    put_back(backup, "-wal");
+    server_start(&server);
+    http_client_move(client, &server);
+    call_expect("DELETE", path_of("/experts/e17"), NULL, NULL, 200);
+    call_expect("POST", path_of(":seal"), NULL, NULL, 200);
+    cr_expect_not(memory_holds_states());
+    cr_expect_not(files_hold_states());
+    call_expect("POST", "/v1/ledger:verify", NULL, NULL, 200);
+    http_client_free(client);
+    server_close(&server);
+}
+
+/* ---- the master key */
+
+static int start_without(const char *flag, const char *value, const char *why)
+{
+    server.flags[0] = flag;
+    server.flags[1] = flag ? value : NULL;
+    server.flags[2] = NULL;
+    int code = server_start_in_vain(&server);
+    cr_expect(server_log_has(&server, why), "%s", why);
+    return code;
+}
+
+Test(erasure, needs_the_keys_that_belong_to_the_data, .timeout = 120)
+{
+    static const char digits[] = "c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
+    static const char print[] =
+        "echo c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
+    char away[120], keys[120];
+    server_prepare(&server);
+    server.flags[0] = "--key-command";
+    server.flags[1] = print;
+    server_start(&server);
+    cr_assert_eq(server_end(&server, SIGTERM), 0);
+    cr_expect_eq(start_without(NULL, NULL, "is not encrypted under this key"), 1);
+    cr_expect_eq(start_without("--key-command", "echo 12", "gives no key"), 1);
+    cr_expect_eq(start_without("--key-command", "exit 3", "failed, with status 3"), 1);
+    cr_expect_eq(start_without("--key-file", "/nowhere", "cannot be read"), 1);
+    snprintf(keys, sizeof keys, "%s/keys", server.data);
+    snprintf(away, sizeof away, "%s/keys", server.folder);
+    cr_assert_eq(rename(keys, away), 0);
+    cr_expect_eq(start_without("--key-command", print, "is missing, and without its keys"), 1);
+    cr_assert_eq(rename(away, keys), 0);
+    server.flags[0] = "--key";
+    server.flags[1] = digits;
+    server_start(&server);
+    cr_assert_eq(server_end(&server, SIGTERM), 0);
+    server_remove(&server);
+}
