@@ -30,6 +30,7 @@ static const struct {
     {"export", cli_export, "write what an auditor needs who has no access"},
     {"verify", cli_verify, "check an export without access to the service"},
     {"certificate", cli_certificate, "check a certificate without a server"},
+    {"keys", cli_keys, "encrypt the keys of private data under a new master key"},
     {"help", main_help, "this list, or the help of the command named after it"},
     {"version", main_version, "print the version"},
 };

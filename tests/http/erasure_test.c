@@ -217,7 +217,7 @@ Test(erasure, needs_the_keys_that_belong_to_the_data, .timeout = 120)
     static const char digits[] = "c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
     static const char print[] =
         "echo c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
-    char away[120], keys[120];
+    char away[120], keys[120], said[1000] = "";
     server_prepare(&server);
     server.flags[0] = "--key-command";
     server.flags[1] = print;
@@ -234,6 +234,14 @@ Test(erasure, needs_the_keys_that_belong_to_the_data, .timeout = 120)
     cr_assert_eq(rename(away, keys), 0);
     server.flags[0] = "--key";
     server.flags[1] = digits;
+    server_start(&server);
+    /* Another master key, while it runs: the one that signing.key gives. */
+    cr_expect_eq(tacet_run(said, sizeof said, "keys", "rotate", "--data", server.data,
+                           "--key-command", print, NULL),
+                 0, "%s", said);
+    cr_assert_eq(server_end(&server, SIGTERM), 0);
+    cr_expect_eq(start_without("--key", digits, "is not encrypted under this key"), 1);
+    server.flags[0] = NULL;
     server_start(&server);
     cr_assert_eq(server_end(&server, SIGTERM), 0);
     server_remove(&server);

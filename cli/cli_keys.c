@@ -1,0 +1,71 @@
+/* tacet keys: gives the keys of private data another master key, beside a running server or without
+ * one. */
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "server/keys.h"
+#include "server/os/data_dir.h"
+#include "storage/keys/keyring.h"
+
+struct keys_options {
+    const char *data, *key_file, *key_command, *new_key_file, *new_key_command;
+    char key[FLAG_SECRET_SIZE];
+};
+
+#define FLAG_OPTIONS struct keys_options
+
+static const struct flag TABLE[] = {
+    {"data", AS_ANY_TEXT(data), "./data", "DIR", "data directory of the server", FLAG_ENVIRONMENT},
+    {"key", AS_SECRET(key), NULL, "KEY", "the present master key; better in TACET_KEY",
+     FLAG_ENVIRONMENT},
+    {"key-file", AS_ANY_TEXT(key_file), "", "FILE", "file with it", FLAG_ENVIRONMENT},
+    {"key-command", AS_ANY_TEXT(key_command), "", "COMMAND", "command that prints it",
+     FLAG_ENVIRONMENT},
+    {"new-key-file", AS_ANY_TEXT(new_key_file), "", "FILE", "file with the new master key", 0},
+    {"new-key-command", AS_ANY_TEXT(new_key_command), "", "COMMAND",
+     "command that prints the new master key", 0},
+};
+
+static const struct flags FLAGS = {
+    .program = "tacet keys rotate",
+    .usage = "usage: tacet keys rotate [--data DIR] [--key-file FILE] [--new-key-file FILE]\n\n"
+             "Encrypts the keys of private data under a new master key. A server that runs goes\n"
+             "on, and its next start needs the new one. A key that is not given is the one that\n"
+             "is derived from signing.key.\n\n",
+    FLAG_TABLE(TABLE),
+};
+
+static bool rotate_keys(const struct keys_options *options, char error[CLI_ERROR_SIZE])
+{
+    const struct keys_source from = {options->key, options->key_file, options->key_command};
+    const struct keys_source to = {NULL, options->new_key_file, options->new_key_command};
+    unsigned char before[KEYRING_KEY], after[KEYRING_KEY];
+    char path[4096];
+    bool done = data_dir_path(options->data, "keys", path, sizeof path) &&
+                keys_master(options->data, &from, before, error, CLI_ERROR_SIZE) &&
+                keys_master(options->data, &to, after, error, CLI_ERROR_SIZE) &&
+                keyring_rotate(path, before, after, error, CLI_ERROR_SIZE);
+    sodium_memzero(before, sizeof before);
+    sodium_memzero(after, sizeof after);
+    return done;
+}
+
+int cli_keys(int argc, char **argv)
+{
+    struct keys_options options = {.data = NULL};
+    struct flags_found found;
+    char error[CLI_ERROR_SIZE] = "the name of the data directory is too long";
+    bool help = argc > 0 && (strcmp(argv[0], "--help") == 0 || strcmp(argv[0], "-h") == 0);
+    if (!help && (argc == 0 || strcmp(argv[0], "rotate") != 0)) {
+        fprintf(stderr, "tacet keys: its command is \"rotate\"; --help shows it\n");
+        return CLI_USAGE;
+    }
+    int status = cli_read_flags(&FLAGS, argc - !help, argv + !help, &options, &found);
+    if (status != CLI_GO_ON)
+        return status;
+    if (!rotate_keys(&options, error))
+        return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+    return CLI_DONE;
+}
