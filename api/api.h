@@ -40,7 +40,7 @@ bool api_private_begin(struct app *app, struct db *db, char *error, size_t error
 bool api_prune(struct app *app, struct db *db, bool *out_more);
 
 /* The service's metrics as Prometheus's text: those of settings.metrics, then jobs and budgets of
- * all tenants together, read through DB. The caller frees it. NULL: no memory. */
+ * all tenants together, read through DB. The caller frees it. NULL: it cannot be read now. */
 char *api_metrics_text(struct app *app, struct db *db, size_t *out_size);
 
 /* ---- one request */

@@ -177,7 +177,8 @@ cleanup:
 
 char *api_metrics_text(struct app *app, struct db *db, size_t *out_size)
 {
-    return health_metrics_text(app, db, out_size);
+    char *text;
+    return health_metrics_text(app, db, &text, out_size) == DB_OK ? text : NULL;
 }
 
 struct admitted *api_admitted_new(void)

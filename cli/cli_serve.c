@@ -23,6 +23,7 @@
 #include "server/os/log.h"
 #include "server/os/reopen.h"
 #include "server/server.h"
+#include "server/tls_files.h"
 
 #define DRAIN_STEP_MS 20
 

@@ -27,11 +27,10 @@
 #include "server/os/data_dir.h"
 #include "server/os/listen.h"
 #include "server/os/log.h"
-#include "server/os/reopen.h"
 #include "server/pool.h"
 #include "server/pruner.h"
 #include "server/runner.h"
-#include "server/tls/tls_keys.h"
+#include "server/tls_files.h"
 #include "storage/db/db.h"
 #include "storage/keys/keyring.h"
 
@@ -44,8 +43,7 @@ struct server {
     int locks[2]; /* of the data directory; -1 when not held */
     struct listen_socket listening;
     char url[192];
-    struct tls_pem pem;        /* the key only until the server listens */
-    struct tls_keys *tls_keys; /* NULL: plain HTTP */
+    struct tls_files tls;
     struct database *database;
     struct metrics *metrics;
     struct issuer *issuer; /* NULL: own tokens alone */
@@ -112,47 +110,9 @@ static void warn_of_root(void)
                   "note=\"the server needs no rights of root: give it a user of its own\"");
 }
 
-/* Opens the file INDEX of server_files: by itself at the start, and by FILES afterwards. */
-static char *server_read_pem(const char *const paths[SERVER_FILES], unsigned index,
-                             struct reopen *files, struct server_trouble trouble)
-{
-    const char *path = paths[index];
-    int file = files ? reopen_file(files, index) : open(path, O_RDONLY | O_CLOEXEC);
-    return tls_read_pem(file, path, trouble.text, trouble.size);
-}
-
-static bool read_tls(const struct config *config, struct reopen *files, struct tls_pem *out,
-                     struct server_trouble trouble)
-{
-    const char *paths[SERVER_FILES];
-    server_files(config, paths);
-    out->cert = server_read_pem(paths, SERVER_CERT, files, trouble);
-    if (out->cert)
-        out->key = server_read_pem(paths, SERVER_KEY, files, trouble);
-    if (out->key && config->tls_client_ca[0] != '\0')
-        out->client_ca = server_read_pem(paths, SERVER_CLIENT_CA, files, trouble);
-    return out->key && (out->client_ca || config->tls_client_ca[0] == '\0');
-}
-
-static bool open_tls(struct server *server, struct server_trouble trouble)
-{
-    const struct config *config = server->config;
-    struct stat status;
-    bool changed;
-    if (config->tls_cert[0] == '\0')
-        return true;
-    if (stat(config->tls_key, &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        log_event(LOG_LEVEL_WARN, "tls-key-exposed",
-                  "file=\"%.500s\" note=\"others than its owner may use it: chmod 600\"",
-                  config->tls_key);
-    server->tls_keys = tls_keys_new();
-    return read_tls(config, NULL, &server->pem, trouble) &&
-           tls_keys_renew(server->tls_keys, &server->pem, &changed, trouble.text, trouble.size);
-}
-
 static void warn_of_plain_http(const struct server *server)
 {
-    if (!server->tls_keys && !server->listening.local)
+    if (!server->tls.keys && !server->listening.local)
         log_event(LOG_LEVEL_WARN, "plain-http",
                   "note=\"tokens and data travel unencrypted to %s:%u: give --tls-cert and "
                   "--tls-key, or listen on 127.0.0.1 behind a proxy with TLS\"",
@@ -162,7 +122,7 @@ static void warn_of_plain_http(const struct server *server)
 static bool open_door(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
-    if (!open_tls(server, trouble) ||
+    if (!tls_files_open(&server->tls, config, trouble.text, trouble.size) ||
         !listen_open("listen", config->listen, &server->listening, trouble.text, trouble.size))
         return false;
     warn_of_plain_http(server);
@@ -355,10 +315,10 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
         .metrics = server->metrics,
         .accepted = job_accepted,
         .accepted_context = server,
-        .tls_cert = server->pem.cert,
-        .tls_key = server->pem.key,
-        .tls_keys = server->tls_keys,
-        .tls_client_ca = server->pem.client_ca,
+        .tls_cert = server->tls.pem.cert,
+        .tls_key = server->tls.pem.key,
+        .tls_keys = server->tls.keys,
+        .tls_client_ca = server->tls.pem.client_ca,
         .tls_priorities = config->tls_priorities,
         .connections = (unsigned)config->connections,
         .connections_per_ip = (unsigned)config->connections_per_ip,
@@ -379,10 +339,10 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
     server->httpd = httpd_start(&settings, server->listening.handle, trouble.text, trouble.size);
     if (!server->httpd)
         return false;
-    sodium_free(server->pem.key); /* the library has its own form of it */
-    server->pem.key = NULL;
+    sodium_free(server->tls.pem.key); /* the library has its own form of it */
+    server->tls.pem.key = NULL;
     server->listening.handle = -1;
-    snprintf(server->url, sizeof server->url, "http%s://%s:%u", server->tls_keys ? "s" : "",
+    snprintf(server->url, sizeof server->url, "http%s://%s:%u", server->tls.keys ? "s" : "",
              server->listening.host, server->listening.port);
     return true;
 }
@@ -430,28 +390,9 @@ const char *server_url(const struct server *server)
     return server->url;
 }
 
-void server_files(const struct config *config, const char *out[SERVER_FILES])
-{
-    out[SERVER_CONFIG] = config->config ? config->config : "";
-    out[SERVER_CERT] = config->tls_cert;
-    out[SERVER_KEY] = config->tls_key;
-    out[SERVER_CLIENT_CA] = config->tls_client_ca;
-}
-
 bool server_renew(struct server *server, struct reopen *files, char *error, size_t error_size)
 {
-    struct server_trouble trouble = {error, error_size};
-    struct tls_pem pem = {NULL, NULL, NULL};
-    bool changed = false;
-    if (!server->tls_keys)
-        return true;
-    bool good = read_tls(server->config, files, &pem, trouble) &&
-                tls_keys_renew(server->tls_keys, &pem, &changed, error, error_size);
-    tls_pem_clear(&pem);
-    if (changed)
-        log_event(LOG_LEVEL_INFO, "tls-renewed",
-                  "note=\"new connections get the new certificate\"");
-    return good;
+    return tls_files_renew(&server->tls, server->config, files, error, error_size);
 }
 
 void server_drain(struct server *server)
@@ -492,8 +433,7 @@ void server_stop(struct server *server)
     issuer_close(server->issuer);
     database_close(server->database);
     metrics_free(server->metrics);
-    tls_pem_clear(&server->pem);
-    tls_keys_free(server->tls_keys);
+    tls_files_close(&server->tls);
     if (server->listening.handle >= 0)
         close(server->listening.handle);
     if (server->watched.handle >= 0)

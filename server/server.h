@@ -21,12 +21,6 @@ struct worlds;
 struct server *server_start(const struct config *config, const struct worlds *worlds, char *error,
                             size_t error_size);
 
-enum server_file { SERVER_CONFIG, SERVER_CERT, SERVER_KEY, SERVER_CLIENT_CA, SERVER_FILES };
-
-/* The names in CONFIG of the files that server_renew reads, in the order of enum server_file; ""
- * for one that there is not. */
-void server_files(const struct config *config, const char *out[SERVER_FILES]);
-
 /* Reads the TLS certificate and its key again, through FILES (server/os/reopen.h, begun with
  * server_files). Connections that begin from now on get them; jobs and open connections notice
  * nothing. False: what was before stays, and ERROR holds a sentence. */

@@ -86,26 +86,34 @@ static void say_census(struct buffer *text, const struct census *census)
                       (long long)census->requests);
 }
 
-char *health_metrics_text(struct app *app, struct db *db, size_t *out_size)
+enum db_status health_metrics_text(struct app *app, struct db *db, char **out, size_t *out_size)
 {
     struct census census;
     struct buffer text = {.lid = 2 * METRICS_BYTES_MAX};
     const struct api_settings *settings = &app->settings;
+    *out = NULL;
+    enum db_status status = census_take(db, &census);
+    if (status != DB_OK)
+        return status;
     char *own = malloc(METRICS_BYTES_MAX);
-    if (own && settings->metrics)
-        buffer_add(&text, own,
-                   settings->metrics(settings->metrics_context, own, METRICS_BYTES_MAX));
+    if (!own)
+        return DB_MEMORY;
+    size_t size = 0;
+    if (settings->metrics)
+        size = settings->metrics(settings->metrics_context, own, METRICS_BYTES_MAX);
+    buffer_add(&text, own, size);
     free(own);
-    if (census_take(db, &census) == DB_OK)
-        say_census(&text, &census);
-    return buffer_take(&text, out_size);
+    say_census(&text, &census);
+    *out = buffer_take(&text, out_size);
+    return *out ? DB_OK : DB_MEMORY;
 }
 
 enum problem api_metrics(struct call *call)
 {
     size_t size = 0;
-    char *text = health_metrics_text(call->app, call->db, &size);
-    if (!text)
-        return call_problem(call, PROBLEM_OVERLOADED, "Memory is short.");
+    char *text;
+    enum db_status status = health_metrics_text(call->app, call->db, &text, &size);
+    if (status != DB_OK)
+        return call_db(call, status);
     return call_reply_bytes(call, 200, "text/plain; version=0.0.4; charset=utf-8", text, size);
 }

@@ -16,8 +16,8 @@ enum problem api_metrics(struct call *call);
 /* PROBLEM_NOT_READY when the server is not ready to serve. */
 enum problem health_check_ready(struct call *call);
 
-/* The text of the metrics: those of settings.metrics, then a census read through DB. The caller
- * frees it. NULL: no memory. */
-char *health_metrics_text(struct app *app, struct db *db, size_t *out_size);
+/* *OUT becomes the text of the metrics: those of settings.metrics, then a census read through DB.
+ * The caller frees it. Not DB_OK: there is none. */
+enum db_status health_metrics_text(struct app *app, struct db *db, char **out, size_t *out_size);
 
 #endif
