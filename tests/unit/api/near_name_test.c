@@ -21,7 +21,7 @@ Test(near_name, is_the_one_that_was_meant)
         {"epsilom", "epsilon"},
         {"noise", "noise_multiplier"},
         {"learningRate", "learning_rate"},
-        {"acrobatics", "acrobot"},
+        {"noise_mults", "noise_multiplier"},
     };
     static const char *const strangers[] = {
         "",   "-",  "x",          "colour",
