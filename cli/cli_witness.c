@@ -1,0 +1,145 @@
+/* tacet witness: cosigns the log of a service, in a process and directory of its own. */
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+#include "cli/http_out.h"
+#include "cli/witness.h"
+#include "server/os/clock.h"
+#include "server/os/data_dir.h"
+
+#define KEYS_MOST ((size_t)1 << 20)
+
+struct witness_options {
+    const char *data, *keys, *origin, *name, *server;
+};
+
+#define FLAG_OPTIONS struct witness_options
+
+static const struct flag TABLE[] = {
+    {"data", AS_ANY_TEXT(data), NULL, "DIR", "directory of the witness; made if it is missing",
+     FLAG_REQUIRED},
+    {"keys", AS_TEXT(keys), NULL, "FILE",
+     "the service's /.well-known/jwks.json, fetched over a connection that you trust",
+     FLAG_REQUIRED},
+    {"origin", AS_TEXT(origin), NULL, "NAME", "origin of the log: the checkpoint's first line",
+     FLAG_REQUIRED},
+    {"name", AS_TEXT(name), "tacet-witness", "NAME", "name of the witness in its cosignatures", 0},
+    {"server", AS_ANY_TEXT(server), NULL, "URL",
+     "the service; a token of an auditor is in TACET_TOKEN", FLAG_ENVIRONMENT},
+};
+
+static const struct flags FLAGS = {
+    .program = "tacet witness",
+    .usage =
+        "usage: tacet witness --data DIR --keys FILE --origin NAME --server URL\n"
+        "       tacet witness --data DIR --keys FILE --origin NAME FILE\n\n"
+        "Fetches the checkpoint of a service's ledger, checks that it goes on from the last one\n"
+        "that this witness has cosigned, remembers it and writes it with the cosignature (C2SP\n"
+        "tlog-cosignature). FILE is what GET /v1/ledger/proofs/consistency gives; - is standard\n"
+        "input. Exit code 1: it was not cosigned, because the log was rolled back, has another\n"
+        "history, or cannot be read.\n\n",
+    FLAG_TABLE(TABLE),
+    .takes_arguments = true,
+};
+
+/* Reads the request that the service at URL has for a witness that knows SIZE leaves. NULL: ERROR
+ * says why. */
+static char *fetch_request(const char *url, int64_t size, size_t *out_size,
+                           char error[CLI_ERROR_SIZE])
+{
+    struct http_out *out = NULL;
+    struct http_out_answer answer;
+    char path[80], *text = NULL;
+    const char *wrong = http_out_open_simple(url, getenv("TACET_TOKEN"), &out);
+    if (wrong) {
+        snprintf(error, CLI_ERROR_SIZE, "--server: %s", wrong);
+        return NULL;
+    }
+    snprintf(path, sizeof path, "/v1/ledger/proofs/consistency?old=%lld", (long long)size);
+    enum http_out_status status = http_out_get(out, path, &answer);
+    if (status == HTTP_OUT_OK) {
+        text = strdup(answer.body);
+        *out_size = answer.size;
+    } else if (answer.http == 404 && size > 0) {
+        snprintf(error, CLI_ERROR_SIZE,
+                 "the log has fewer than the %lld leaves that this witness has cosigned: it was "
+                 "rolled back",
+                 (long long)size);
+    } else {
+        snprintf(error, CLI_ERROR_SIZE, "%.500s", answer.problem.text);
+    }
+    http_out_close(out);
+    return text;
+}
+
+/* Opens the directory and the keys of WITNESS. */
+static bool open_witness(const struct witness_options *options, struct witness *witness,
+                         int locks[2], char error[CLI_ERROR_SIZE])
+{
+    unsigned char seed[32], public_key[32];
+    size_t size = 0;
+    char *keys = cli_read_file(options->keys, KEYS_MOST, &size, error);
+    const char *why = keys ? proof_keys_read(keys, size, &witness->keys) : NULL;
+    if (why)
+        snprintf(error, CLI_ERROR_SIZE, "%.400s: %s", options->keys, why);
+    bool good = keys && !why && data_dir_make(options->data, error, CLI_ERROR_SIZE) &&
+                data_dir_lock(options->data, locks, error, CLI_ERROR_SIZE) &&
+                data_dir_make_signing_seed(options->data, error, CLI_ERROR_SIZE) &&
+                data_dir_signing_seed(options->data, seed, error, CLI_ERROR_SIZE);
+    free(keys);
+    if (good)
+        crypto_sign_seed_keypair(public_key, witness->secret_key, seed);
+    sodium_memzero(seed, sizeof seed);
+    return good;
+}
+
+static bool run_witness(const struct witness_options *options, const char *file,
+                        char error[CLI_ERROR_SIZE])
+{
+    struct witness witness = {
+        .directory = options->data, .name = options->name, .origin = options->origin};
+    struct buffer out = {.lid = TLOG_NOTE_MOST}, key = {.lid = 1024};
+    int64_t known = 0;
+    int locks[2];
+    size_t size = 0;
+    char *request = NULL;
+    bool good =
+        open_witness(options, &witness, locks, error) && witness_known(&witness, &known, error);
+    if (good)
+        request = file ? cli_read_file(file, TLOG_TEXT_MOST, &size, error)
+                       : fetch_request(options->server, known, &size, error);
+    good = request && witness_cosign(&witness, request, size, clock_now_ms() / 1000, &out, error);
+    if (good) {
+        tlog_key_add(&key, witness.name, witness.secret_key + 32, true);
+        fprintf(stderr, "tacet witness: cosigned behind %lld leaves; key %s\n", (long long)known,
+                key.bytes);
+        good = fwrite(out.bytes, 1, out.size, stdout) == out.size && fflush(stdout) == 0;
+    }
+    sodium_memzero(witness.secret_key, sizeof witness.secret_key);
+    buffer_clear(&key);
+    buffer_clear(&out);
+    free(request);
+    return good;
+}
+
+int cli_witness(int argc, char **argv)
+{
+    struct witness_options options = {.data = NULL};
+    struct flags_found found;
+    char error[CLI_ERROR_SIZE] = "it cannot be written";
+    int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
+    if (status != CLI_GO_ON)
+        return status;
+    if (found.arguments > 1 || (found.arguments == 0 && !options.server))
+        return cli_complain(&FLAGS, CLI_USAGE, "takes --server URL or one FILE");
+    if (!tlog_name_good(options.origin) || !tlog_name_good(options.name))
+        return cli_complain(&FLAGS, CLI_USAGE, "--origin and --name have no spaces and no +");
+    umask(077);
+    if (run_witness(&options, found.arguments == 1 ? argv[0] : NULL, error))
+        return CLI_DONE;
+    return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+}

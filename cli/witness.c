@@ -1,0 +1,156 @@
+#include "cli/witness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+
+#define PATH_SIZE 1024
+
+static bool witness_fail(char error[WITNESS_ERROR_SIZE], const char *where, const char *what)
+{
+    snprintf(error, WITNESS_ERROR_SIZE, "%.300s: %.200s", where, what);
+    return false;
+}
+
+/* ---- what is remembered */
+
+static bool log_path(const struct witness *witness, const char *suffix, char out[PATH_SIZE],
+                     char error[WITNESS_ERROR_SIZE])
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char hex[33];
+    crypto_hash_sha256(hash, (const unsigned char *)witness->origin, strlen(witness->origin));
+    sodium_bin2hex(hex, sizeof hex, hash, 16);
+    int size = snprintf(out, PATH_SIZE, "%s/%s%s", witness->directory, hex, suffix);
+    if (size > 0 && size < PATH_SIZE)
+        return true;
+    return witness_fail(error, witness->directory, "the name is too long");
+}
+
+static bool write_log_bytes(int file, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t wrote = write(file, bytes, size);
+        if (wrote <= 0 && errno != EINTR)
+            return false;
+        bytes += wrote > 0 ? wrote : 0;
+        size -= wrote > 0 ? (size_t)wrote : 0;
+    }
+    return true;
+}
+
+static bool sync_directory(const char *directory)
+{
+    int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool good = handle >= 0 && fsync(handle) == 0;
+    if (handle >= 0)
+        close(handle);
+    return good;
+}
+
+/* Replaces the file of the log that ends in SUFFIX; it is on disk afterwards. */
+static bool write_log_file(const struct witness *witness, const char *suffix, const char *bytes,
+                           size_t size, char error[WITNESS_ERROR_SIZE])
+{
+    char path[PATH_SIZE], draft[PATH_SIZE];
+    if (!log_path(witness, suffix, path, error) || !log_path(witness, ".draft", draft, error))
+        return false;
+    int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool good = file >= 0 && write_log_bytes(file, bytes, size) && fsync(file) == 0;
+    if (file >= 0)
+        good = close(file) == 0 && good;
+    good = good && rename(draft, path) == 0 && sync_directory(witness->directory);
+    return good || witness_fail(error, path, "cannot be written, so nothing was cosigned");
+}
+
+/* Reads a checkpoint that one of the log's keys signed. */
+static const char *read_signed(const struct witness *witness, const char *note, size_t size,
+                               struct tlog_checkpoint *out)
+{
+    const char *why = "no key of the log is known";
+    for (unsigned i = 0; why && i < witness->keys.count; i++)
+        why = tlog_checkpoint_read(note, size, witness->keys.key[i], out);
+    if (!why && strcmp(out->origin, witness->origin) != 0)
+        return "it is the checkpoint of a log of another origin";
+    return why;
+}
+
+/* Reads what WITNESS knows; a size of 0: nothing. */
+static bool read_known(const struct witness *witness, struct tlog_checkpoint *out,
+                       char error[WITNESS_ERROR_SIZE])
+{
+    char path[PATH_SIZE], why_not[CLI_ERROR_SIZE];
+    size_t size = 0;
+    out->size = 0;
+    if (!log_path(witness, "", path, error))
+        return false;
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return true;
+    char *note = cli_read_file(path, TLOG_NOTE_MOST, &size, why_not);
+    const char *why = note ? read_signed(witness, note, size, out) : why_not;
+    free(note);
+    return !why || witness_fail(error, path, why);
+}
+
+bool witness_known(const struct witness *witness, int64_t *out, char error[WITNESS_ERROR_SIZE])
+{
+    struct tlog_checkpoint known;
+    bool good = read_known(witness, &known, error);
+    *out = good ? known.size : 0;
+    return good;
+}
+
+/* ---- cosigning */
+
+/* Why the log of NOW does not go on from KNOWN by the proof of REQUEST; NULL: it does. */
+static const char *compare_logs(const struct tlog_checkpoint *known,
+                                const struct tlog_checkpoint *now, const struct tlog_text *request)
+{
+    if (now->size < known->size)
+        return "the log has fewer leaves than this witness has cosigned: it was rolled back";
+    if (now->size == known->size && known->size > 0 &&
+        memcmp(now->root, known->root, MERKLE_HASH_SIZE) != 0)
+        return "the log has other leaves than this witness has cosigned: these are two histories";
+    if (request->number != known->size)
+        return "the proof does not begin at the size that this witness has cosigned";
+    if (!merkle_consistency_holds((uint64_t)known->size, known->root, (uint64_t)now->size,
+                                  now->root, &request->proof))
+        return "it is not proven that the log goes on from what this witness has cosigned";
+    return NULL;
+}
+
+bool witness_cosign(const struct witness *witness, const char *request, size_t size, int64_t time_s,
+                    struct buffer *out, char error[WITNESS_ERROR_SIZE])
+{
+    struct tlog_checkpoint known = {.size = 0}, now;
+    struct tlog_text text;
+    if (!tlog_request_read(request, size, &text))
+        return witness_fail(error, witness->origin, "this is no request to a witness");
+    const char *why = read_signed(witness, text.note, text.note_size, &now);
+    if (why)
+        return witness_fail(error, witness->origin, why);
+    if (!read_known(witness, &known, error))
+        return false;
+    why = compare_logs(&known, &now, &text);
+    if (why) {
+        if (write_log_file(witness, ".refused", text.note, text.note_size, error))
+            (void)witness_fail(error, witness->origin, why);
+        return false;
+    }
+    struct buffer note = {.lid = TLOG_NOTE_MOST};
+    (void)buffer_add(&note, text.note, text.note_size);
+    tlog_cosignature_add(&note, text.note, text.note_size, witness->name, witness->secret_key,
+                         time_s);
+    bool good = !note.failed || witness_fail(error, witness->origin, "the checkpoint is too long");
+    good = good && write_log_file(witness, "", note.bytes, note.size, error);
+    if (good)
+        (void)buffer_add(out, note.bytes, note.size);
+    buffer_clear(&note);
+    return good;
+}

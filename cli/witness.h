@@ -1,0 +1,32 @@
+/* A witness of one or more transparency logs (C2SP tlog-witness): it remembers the largest
+ * checkpoint of each log that it has cosigned, and cosigns only what goes on from it.
+ *
+ * Its directory holds `signing.key` (server/os/data_dir.h) and a file for each log, named by the
+ * hash of its origin, with the last cosigned checkpoint. This file is on disk before a cosignature
+ * leaves, so that no crash lets the witness cosign two histories. What was refused although its
+ * signature holds is evidence against the log, and is kept beside it (".refused"). */
+#ifndef TACET_CLI_WITNESS_H
+#define TACET_CLI_WITNESS_H
+
+#include "api/proof/certificate_check.h"
+
+#define WITNESS_ERROR_SIZE 512
+
+struct witness {
+    const char *directory;  /* which the caller has locked */
+    const char *name;       /* of the witness's key */
+    const char *origin;     /* of the log */
+    struct proof_keys keys; /* of the log */
+    unsigned char secret_key[64];
+};
+
+/* Finds the size of the log that WITNESS knows, 0 for none. False: ERROR says what is wrong. */
+bool witness_known(const struct witness *witness, int64_t *out, char error[WITNESS_ERROR_SIZE]);
+
+/* Checks REQUEST (tlog_request_add and a checkpoint) against what WITNESS knows, remembers its
+ * checkpoint and adds it with the cosignature of TIME_S to OUT. False: ERROR says why not, and
+ * nothing was cosigned. */
+bool witness_cosign(const struct witness *witness, const char *request, size_t size, int64_t time_s,
+                    struct buffer *out, char error[WITNESS_ERROR_SIZE]);
+
+#endif

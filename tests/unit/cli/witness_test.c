@@ -1,0 +1,181 @@
+/* The witness: it cosigns what goes on from the last checkpoint, and nothing else. */
+#include "cli/witness.h"
+
+#include <criterion/criterion.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ORIGIN "a.example/log"
+#define MOST   40
+
+static unsigned char leaves[2][MOST]
+                           [MERKLE_HASH_SIZE]; /* of two histories: the first 9 are alike */
+static unsigned char log_secret[64];
+static struct witness witness;
+static char directory[64], error[WITNESS_ERROR_SIZE];
+static struct buffer cosigned;
+
+static void open_witness(void)
+{
+    unsigned char seed[32] = {1}, public_key[32];
+    cr_assert_geq(sodium_init(), 0);
+    for (unsigned h = 0; h < 2; h++)
+        for (unsigned i = 0; i < MOST; i++)
+            merkle_leaf((unsigned char[]){(unsigned char)i, (unsigned char)(i < 9 ? 0 : h)}, 2,
+                        leaves[h][i]);
+    snprintf(directory, sizeof directory, "/tmp/tacet-witness-XXXXXX");
+    cr_assert_not_null(mkdtemp(directory));
+    witness = (struct witness){.directory = directory, .name = "w.example/1", .origin = ORIGIN};
+    crypto_sign_seed_keypair(witness.keys.key[0], log_secret, seed);
+    witness.keys.count = 1;
+    seed[0] = 2;
+    crypto_sign_seed_keypair(public_key, witness.secret_key, seed);
+    cosigned = (struct buffer){.lid = TLOG_NOTE_MOST};
+}
+
+static void close_witness(void)
+{
+    char command[100];
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    cr_assert_eq(system(command), 0);
+    buffer_clear(&cosigned);
+}
+
+TestSuite(witness, .init = open_witness, .fini = close_witness);
+
+static bool leaf_node(void *context, unsigned level, uint64_t index, unsigned char *out)
+{
+    cr_assert_eq(level, 0);
+    memcpy(out, leaves[*(unsigned *)context][index], MERKLE_HASH_SIZE);
+    return true;
+}
+
+static struct buffer request_of(unsigned history, int64_t old, int64_t size, const char *origin,
+                                const unsigned char *secret)
+{
+    struct buffer out = {.lid = TLOG_TEXT_MOST};
+    struct merkle_proof proof = {.count = 0};
+    struct tlog_checkpoint checkpoint = {.size = size};
+    const struct merkle_tree tree = {(uint64_t)size, leaf_node, &history};
+    snprintf(checkpoint.origin, sizeof checkpoint.origin, "%s", origin);
+    cr_assert(merkle_root(&tree, checkpoint.root));
+    if (old <= size)
+        cr_assert(merkle_consistency(&tree, (uint64_t)old, &proof));
+    tlog_request_add(&out, old, &proof);
+    tlog_checkpoint_add(&out, &checkpoint, secret);
+    return out;
+}
+
+static bool cosign(struct buffer request)
+{
+    buffer_clear(&cosigned);
+    bool good = witness_cosign(&witness, request.bytes, request.size, 1700000000, &cosigned, error);
+    cr_expect_eq(good, cosigned.size > 0);
+    buffer_clear(&request);
+    return good;
+}
+
+static bool shows(unsigned history, int64_t old, int64_t size)
+{
+    return cosign(request_of(history, old, size, ORIGIN, log_secret));
+}
+
+static int64_t known(void)
+{
+    int64_t size = -1;
+    cr_assert(witness_known(&witness, &size, error), "%s", error);
+    return size;
+}
+
+static void expect_refused(bool good, const char *why)
+{
+    cr_expect_not(good);
+    cr_expect_not_null(strstr(error, why), "%s", error);
+}
+
+Test(witness, cosigns_a_log_that_goes_on)
+{
+    static const int64_t sizes[] = {0, 1, 7, 7, 8, 40};
+    int64_t time_s = 0;
+    for (unsigned i = 1; i < 6; i++) {
+        cr_assert(shows(0, sizes[i - 1], sizes[i]), "%s", error);
+        cr_expect(tlog_cosigned(cosigned.bytes, cosigned.size, witness.name,
+                                witness.secret_key + 32, &time_s));
+        cr_expect_eq(time_s, 1700000000);
+        cr_expect_eq(known(), sizes[i]);
+    }
+}
+
+Test(witness, refuses_a_copy_that_was_rolled_back)
+{
+    cr_assert(shows(0, 0, 20));
+    expect_refused(shows(0, 20, 12), "rolled back");
+    expect_refused(shows(0, 0, 12), "rolled back");
+    expect_refused(shows(0, 12, 19), "rolled back");
+    cr_expect_eq(known(), 20);
+    cr_assert(shows(0, 20, 21));
+}
+
+Test(witness, refuses_two_histories)
+{
+    cr_assert(shows(0, 0, 20));
+    expect_refused(shows(1, 20, 20), "two histories");
+    expect_refused(shows(1, 20, 30), "not proven");
+    expect_refused(shows(1, 9, 30), "does not begin");
+    expect_refused(shows(1, 0, 30), "does not begin");
+    cr_expect_eq(known(), 20);
+}
+
+/* What is alike up to the size that is known is one history to this witness. */
+Test(witness, keeps_what_it_refused)
+{
+    char command[200];
+    cr_assert(shows(0, 0, 20));
+    cr_assert_not(shows(1, 20, 20));
+    snprintf(command, sizeof command, "test -s %s/*.refused", directory);
+    cr_expect_eq(system(command), 0);
+}
+
+Test(witness, refuses_another_key_and_another_origin)
+{
+    expect_refused(cosign(request_of(0, 0, 5, ORIGIN, witness.secret_key)), "key of another log");
+    expect_refused(cosign(request_of(0, 0, 5, "b.example/log", log_secret)), "another origin");
+    cr_expect_eq(known(), 0);
+}
+
+Test(witness, refuses_what_is_no_request)
+{
+    struct buffer request = request_of(0, 0, 5, ORIGIN, log_secret);
+    struct buffer out = {.lid = TLOG_NOTE_MOST};
+    for (size_t most = 0; most < request.size; most++)
+        cr_expect_not(witness_cosign(&witness, request.bytes, most, 1, &out, error));
+    for (size_t at = 0; at < request.size; at++) {
+        request.bytes[at] ^= 1;
+        cr_expect_not(witness_cosign(&witness, request.bytes, request.size, 1, &out, error),
+                      "byte %zu", at);
+        request.bytes[at] ^= 1;
+    }
+    cr_expect_eq(out.size, 0);
+    cr_expect_eq(known(), 0);
+    buffer_clear(&request);
+}
+
+/* Beginning anew would cosign any history. */
+Test(witness, does_not_begin_anew_when_what_it_knew_is_damaged)
+{
+    char command[200];
+    cr_assert(shows(0, 0, 20));
+    snprintf(command, sizeof command, "for f in %s/*; do echo x > $f; done", directory);
+    cr_assert_eq(system(command), 0);
+    cr_expect_not(shows(0, 0, 20));
+    cr_expect_not(shows(0, 20, 21));
+}
+
+Test(witness, cosigns_nothing_that_it_cannot_remember)
+{
+    witness.directory = "/tmp/tacet-witness-none";
+    expect_refused(shows(0, 0, 5), "cannot be written");
+}
