@@ -116,7 +116,7 @@ static bool run_witness(const struct witness_options *options, const char *file,
     if (good) {
         tlog_key_add(&key, witness.name, witness.secret_key + 32, true);
         fprintf(stderr, "tacet witness: cosigned behind %lld leaves; key %s\n", (long long)known,
-                key.bytes);
+                key.failed ? "" : key.bytes);
         good = fwrite(out.bytes, 1, out.size, stdout) == out.size && fflush(stdout) == 0;
     }
     sodium_memzero(witness.secret_key, sizeof witness.secret_key);

@@ -8,7 +8,6 @@
 #include "api/call/app.h"
 #include "api/call/tlog.h"
 #include "api/json/json_text.h"
-#include "memory/memory.h"
 
 #define VARIANT       sodium_base64_VARIANT_URLSAFE_NO_PADDING
 #define SIGNATURE_MAX sodium_base64_ENCODED_LEN(crypto_sign_BYTES, VARIANT)
@@ -76,8 +75,10 @@ enum db_status certificate_proof(const struct app *app, struct db *db,
     struct proof_work work = {app, account, {.lid = TLOG_TEXT_MOST}};
     enum db_status status = account ? db_view(db, write_proof, &work) : DB_OK;
     *out = NULL;
+    if (work.text.failed)
+        status = DB_MEMORY;
     if (status == DB_OK)
-        *out = account ? json_string(memory_must(work.text.bytes)) : json_null();
+        *out = account ? json_string(work.text.bytes) : json_null();
     buffer_clear(&work.text);
     return status;
 }

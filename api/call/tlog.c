@@ -201,6 +201,7 @@ void tlog_cosignature_add(struct buffer *out, const char *note, size_t size, con
     note_key_id(name, KEY_WITNESS, secret_key + 32, bytes);
     for (unsigned i = 0; i < TIMESTAMP; i++)
         bytes[KEY_ID + i] = (unsigned char)((uint64_t)time_s >> (8 * (TIMESTAMP - 1 - i)));
+    out->failed = out->failed || message.failed;
     crypto_sign_detached(bytes + KEY_ID + TIMESTAMP, NULL, (const unsigned char *)message.bytes,
                          message.size, secret_key);
     buffer_clear(&message);

@@ -109,7 +109,9 @@ static enum db_status put_checkpoint(struct exporting *e)
     enum db_status status = ledger_tree_open(e->db, -1, &tree);
     if (status == DB_OK)
         status = certificate_checkpoint(e->app, tree, &note);
-    if (status == DB_OK) {
+    if (note.failed)
+        e->fault = "the checkpoint does not fit into memory";
+    if (status == DB_OK && !e->fault) {
         size_t most = 6 * note.size + 2;
         (void)buffer_add_text(&e->line, "{\"checkpoint\":");
         text = buffer_reserve(&e->line, most);

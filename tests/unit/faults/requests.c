@@ -229,6 +229,8 @@ static int caller_of(const struct route *route)
         return CALLER_OWNER;
     if (route->roles & ROLE_AGENT)
         return CALLER_AGENT;
+    if (route->roles == ROLE_AUDITOR)
+        return CALLER_AUDITOR;
     return route->roles & ROLE_ADMIN ? CALLER_ADMIN : CALLER_NOBODY;
 }
 
