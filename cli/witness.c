@@ -45,7 +45,7 @@ static bool write_log_bytes(int file, const char *bytes, size_t size)
     return true;
 }
 
-static bool sync_directory(const char *directory)
+static bool sync_log_directory(const char *directory)
 {
     int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool good = handle >= 0 && fsync(handle) == 0;
@@ -65,7 +65,7 @@ static bool write_log_file(const struct witness *witness, const char *suffix, co
     bool good = file >= 0 && write_log_bytes(file, bytes, size) && fsync(file) == 0;
     if (file >= 0)
         good = close(file) == 0 && good;
-    good = good && rename(draft, path) == 0 && sync_directory(witness->directory);
+    good = good && rename(draft, path) == 0 && sync_log_directory(witness->directory);
     return good || witness_fail(error, path, "cannot be written, so nothing was cosigned");
 }
 
