@@ -10,7 +10,7 @@
 #include "storage/keys/keyring.h"
 
 struct keys_options {
-    const char *data, *key_file, *key_command, *new_key_file, *new_key_command;
+    const char *data, *keys_dir, *key_file, *key_command, *new_key_file, *new_key_command;
     char key[FLAG_SECRET_SIZE];
 };
 
@@ -18,6 +18,8 @@ struct keys_options {
 
 static const struct flag TABLE[] = {
     {"data", AS_ANY_TEXT(data), "./data", "DIR", "data directory of the server", FLAG_ENVIRONMENT},
+    {"keys-dir", AS_ANY_TEXT(keys_dir), "", "DIR",
+     "directory of the keys, by default \"keys\" in the data directory", FLAG_ENVIRONMENT},
     {"key", AS_SECRET(key), NULL, "KEY", "the present master key; better in TACET_KEY",
      FLAG_ENVIRONMENT},
     {"key-file", AS_ANY_TEXT(key_file), "", "FILE", "file with it", FLAG_ENVIRONMENT},
@@ -43,7 +45,8 @@ static bool rotate_keys(const struct keys_options *options, char error[CLI_ERROR
     const struct keys_source to = {NULL, options->new_key_file, options->new_key_command};
     unsigned char before[KEYRING_KEY], after[KEYRING_KEY];
     char path[4096];
-    bool done = data_dir_path(options->data, "keys", path, sizeof path) &&
+    bool done = keys_directory(options->data, options->keys_dir, path, sizeof path, error,
+                               CLI_ERROR_SIZE) &&
                 keys_master(options->data, &from, before, error, CLI_ERROR_SIZE) &&
                 keys_master(options->data, &to, after, error, CLI_ERROR_SIZE) &&
                 keyring_rotate(path, before, after, error, CLI_ERROR_SIZE);

@@ -38,6 +38,11 @@ static const struct flag SETTINGS[] = {
     {"key", AS_SECRET(key), NULL, "KEY",
      "64 hexadecimal digits: the key that private data are encrypted under; better in TACET_KEY",
      ENV},
+    {"keys-dir", AS_ANY_TEXT(keys_dir), "", "DIR",
+     "directory of the keys of private data, by default \"keys\" in the data directory; servers "
+     "and "
+     "workers of one database share one",
+     ENV},
     {"key-file", AS_ANY_TEXT(key_file), "", "FILE", "file with that key; mode 0600", ENV},
     {"key-command", AS_ANY_TEXT(key_command), "", "COMMAND",
      "command of the shell that prints that key, run once at the start", ENV},

@@ -16,6 +16,7 @@ struct config {
     const char *metrics_listen;      /* "": /metrics of the service alone */
     char database[FLAG_SECRET_SIZE]; /* "" or "sqlite": a file in DATA */
     char key[FLAG_SECRET_SIZE]; /* "", as the next two: where the master key is given (keys.h) */
+    const char *keys_dir;       /* "": DATA/keys */
     const char *key_file;
     const char *key_command;
     const char *tls_cert;
@@ -30,8 +31,8 @@ struct config {
     bool oidc_admin;
     const char *cors_origins;
     const char *log_origin; /* "": from the key */
-    int log_level;  /* enum log_level */
-    int log_format; /* enum log_format */
+    int log_level;          /* enum log_level */
+    int log_format;         /* enum log_format */
     bool access_log;
     bool confine;
     bool stay_awake;  /* has no effect */

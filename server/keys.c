@@ -14,7 +14,6 @@
 #include "storage/keys/keyring.h"
 #include "storage/sealing.h"
 
-#define PATH_BYTES 4096
 #define TEXT_BYTES 128 /* more than a key in digits and an end of line */
 
 static bool key_of_digits(const char *text, size_t size, const char *from, unsigned char out[32],
@@ -98,25 +97,31 @@ bool keys_master(const char *directory, const struct keys_source *source, unsign
     return key_of_service(directory, out, error, error_size);
 }
 
-struct keyring *keys_open(const char *directory, const struct keys_source *source, struct db *db,
-                          char *error, size_t error_size)
+bool keys_directory(const char *data, const char *chosen, char *out, size_t size, char *error,
+                    size_t error_size)
 {
-    char path[PATH_BYTES], noted[SEALING_NAME_SIZE];
+    bool fits = chosen && chosen[0] != '\0' ? snprintf(out, size, "%s", chosen) < (int)size
+                                            : data_dir_path(data, "keys", out, size);
+    if (!fits)
+        snprintf(error, error_size, "the name of the directory of keys is too long");
+    return fits;
+}
+
+struct keyring *keys_open(const char *directory, const char *keys, const struct keys_source *source,
+                          struct db *db, char *error, size_t error_size)
+{
+    char noted[SEALING_NAME_SIZE];
     unsigned char master[32];
     struct keyring *keyring = NULL;
-    if (!data_dir_path(directory, "keys", path, sizeof path)) {
-        snprintf(error, error_size, "the name of the data directory is too long");
-        return NULL;
-    }
-    if (!keyring_exists(path) && sealing_key_name(db, noted) != DB_NONE) {
+    if (!keyring_exists(keys) && sealing_key_name(db, noted) != DB_NONE) {
         snprintf(error, error_size,
                  "%.200s/root is missing, and without its keys nobody can read the data: put back "
-                 "the directory \"keys\"",
-                 path);
+                 "the directory \"keys\"; servers of one database share it (--keys-dir)",
+                 keys);
         return NULL;
     }
     if (keys_master(directory, source, master, error, error_size))
-        keyring = keyring_open(path, master, error, error_size);
+        keyring = keyring_open(keys, master, error, error_size);
     sodium_memzero(master, sizeof master);
     return keyring;
 }

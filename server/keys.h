@@ -17,13 +17,18 @@ struct keys_source {
     const char *command; /* of the shell; prints it */
 };
 
+/* Writes the directory of the keys: CHOSEN, or DATA/keys where it is NULL or "". False: the name is
+ * too long, and ERROR says so. */
+bool keys_directory(const char *data, const char *chosen, char *out, size_t size, char *error,
+                    size_t error_size);
+
 /* Reads the master key of the service in DIRECTORY. False: ERROR holds a sentence. */
 bool keys_master(const char *directory, const struct keys_source *source,
                  unsigned char out_master[32], char *error, size_t error_size);
 
-/* Opens the keys of the service in DIRECTORY, whose database is DB, and makes them where the
- * database never had any. NULL: ERROR holds a sentence. */
-struct keyring *keys_open(const char *directory, const struct keys_source *source, struct db *db,
-                          char *error, size_t error_size);
+/* Opens the keys in KEYS (keys_directory) of the service in DIRECTORY, whose database is DB, and
+ * makes them where the database never had any. NULL: ERROR holds a sentence. */
+struct keyring *keys_open(const char *directory, const char *keys, const struct keys_source *source,
+                          struct db *db, char *error, size_t error_size);
 
 #endif

@@ -48,6 +48,7 @@ struct server {
     struct metrics *metrics;
     struct issuer *issuer; /* NULL: own tokens alone */
     struct keyring *keys;
+    char keys_path[4096];
     struct app *app;
     struct committer *committer;
     struct pool *pool, *plans, *uploads;
@@ -163,7 +164,10 @@ static bool open_app(struct server *server, struct server_trouble trouble)
     struct db *db = database_connect(server->database, trouble.text, trouble.size);
     if (!db)
         return false;
-    server->keys = keys_open(config->data, &source, db, trouble.text, trouble.size);
+    if (keys_directory(config->data, config->keys_dir, server->keys_path, sizeof server->keys_path,
+                       trouble.text, trouble.size))
+        server->keys =
+            keys_open(config->data, server->keys_path, &source, db, trouble.text, trouble.size);
     if (!server->keys)
         return false;
     struct api_settings settings = {
@@ -373,7 +377,7 @@ struct server *server_start(const struct config *config, const struct worlds *wo
         (!config->works && !write_port_file(server, trouble)))
         goto cleanup;
     /* What is not beneath the data directory is open now; threads and clients come after this. */
-    confine_process(config->data, config->confine,
+    confine_process((const char *const[]){config->data, server->keys_path}, config->confine,
                     database_is_remote(&(struct database_place){.url = config->database}));
     if (server->issuer && !issuer_follow(server->issuer))
         snprintf(error, error_size, "no more threads can be started");

@@ -36,7 +36,7 @@ static const char *confine_word(int error)
     return error == 0 ? "on" : strerror(error);
 }
 
-void confine_process(const char *directory, bool wanted, bool connects)
+void confine_process(const char *const directories[2], bool wanted, bool connects)
 {
     if (!wanted || SANITIZED) {
         log_event(LOG_LEVEL_WARN, "not-confined", "why=\"%s\"",
@@ -47,7 +47,7 @@ void confine_process(const char *directory, bool wanted, bool connects)
     OPENSSL_init_crypto(OPENSSL_INIT_LOAD_CONFIG, NULL); /* it would read its settings later */
     bool no_new = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1;
     bool private = prctl(PR_GET_DUMPABLE) == 0;
-    int files = confine_files(directory, connects, &version);
+    int files = confine_files(directories, connects, &version);
     int calls = confine_calls(connects);
     log_event(files == 0 && calls == 0 ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, "confined",
               "files=\"%s\" landlock=%d calls=\"%s\" privileges=%s memory=%s cores=off",

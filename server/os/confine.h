@@ -10,19 +10,19 @@
 void confine_from_start(bool wanted);
 
 /* Confines this process, which is a single thread and has opened what is not beneath DIRECTORY, to
- * the files of DIRECTORY and to the calls that a service makes; when CONNECTS, it may connect to a
- * database elsewhere as well. What the system does not know how to refuse is left; the log says
- * what is on. */
-void confine_process(const char *directory, bool wanted, bool connects);
+ * the files of both DIRECTORIES and to the calls that a service makes; when CONNECTS, it may
+ * connect to a database elsewhere as well. What the system does not know how to refuse is left; the
+ * log says what is on. */
+void confine_process(const char *const directories[2], bool wanted, bool connects);
 
 /* ---- its parts */
 
 /* From now on this thread and those that it starts may open, make and remove files beneath
- * DIRECTORY, and none elsewhere; bind and (unless CONNECTS) connect no TCP port where the system
+ * DIRECTORIES, and none elsewhere; bind and (unless CONNECTS) connect no TCP port where the system
  * knows how to refuse that; and signal no process outside. What is open stays usable. The caller
  * has given up new privileges (PR_SET_NO_NEW_PRIVS). *OUT_VERSION receives the system's version of
  * this. Returns 0, or the error number for which nothing has changed. */
-int confine_files(const char *directory, bool connects, int *out_version);
+int confine_files(const char *const directories[2], bool connects, int *out_version);
 
 /* From now on this thread may read files, and neither write, make, remove nor run any. Otherwise as
  * confine_files. */

@@ -85,7 +85,7 @@ static bool files_permit(int set, const char *path, uint64_t access)
     return permitted;
 }
 
-int confine_files(const char *directory, bool connects, int *out_version)
+int confine_files(const char *const directories[2], bool connects, int *out_version)
 {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
     if (version < 1)
@@ -103,7 +103,8 @@ int confine_files(const char *directory, bool connects, int *out_version)
     for (size_t i = 0; connects && i < sizeof NAMES / sizeof NAMES[0]; i++)
         files_permit(set, NAMES[i], READ_FILE);
     int error = 0;
-    if (!files_permit(set, directory, rules.files & (BENEATH | TRUNCATE)) ||
+    if (!files_permit(set, directories[0], rules.files & (BENEATH | TRUNCATE)) ||
+        !files_permit(set, directories[1], rules.files & (BENEATH | TRUNCATE)) ||
         syscall(SYS_landlock_restrict_self, set, 0) != 0)
         error = errno;
     close(set);

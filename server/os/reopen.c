@@ -28,10 +28,7 @@ struct reopen {
 struct reopen_message {
     int error;
     struct iovec part;
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
     struct msghdr message;
 };
 
@@ -41,8 +38,8 @@ static void reopen_lay_out(struct reopen_message *m)
     m->part = (struct iovec){&m->error, sizeof m->error};
     m->message = (struct msghdr){.msg_iov = &m->part,
                                  .msg_iovlen = 1,
-                                 .msg_control = m->control.bytes,
-                                 .msg_controllen = sizeof m->control.bytes};
+                                 .msg_control = m->control,
+                                 .msg_controllen = sizeof m->control};
 }
 
 static void reopen_answer(const char *path)
@@ -55,9 +52,10 @@ static void reopen_answer(const char *path)
         m.message.msg_control = NULL;
         m.message.msg_controllen = 0;
     } else {
-        m.control.head = (struct cmsghdr){
+        struct cmsghdr *head = CMSG_FIRSTHDR(&m.message);
+        *head = (struct cmsghdr){
             .cmsg_len = CMSG_LEN(sizeof file), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-        memcpy(CMSG_DATA(&m.control.head), &file, sizeof file);
+        memcpy(CMSG_DATA(head), &file, sizeof file);
     }
     (void)sendmsg(OUT, &m.message, MSG_NOSIGNAL);
     if (file >= 0)
@@ -117,8 +115,9 @@ int reopen_file(struct reopen *reopen, unsigned index)
         errno = EPIPE;
         return -1;
     }
-    if (m.message.msg_controllen >= CMSG_LEN(sizeof file) && m.control.head.cmsg_type == SCM_RIGHTS)
-        memcpy(&file, CMSG_DATA(&m.control.head), sizeof file);
+    const struct cmsghdr *head = CMSG_FIRSTHDR(&m.message);
+    if (head && head->cmsg_len == CMSG_LEN(sizeof file) && head->cmsg_type == SCM_RIGHTS)
+        memcpy(&file, CMSG_DATA(head), sizeof file);
     errno = m.error;
     return file;
 }

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -134,6 +135,26 @@ bool keyring_rotate(const char *directory, const unsigned char from[KEYRING_KEY]
     return rotated;
 }
 
+/* Reads the root key, or makes it. Of two processes that begin at once, the second reads. */
+static bool root_open(struct keyring *keyring, const unsigned char master[KEYRING_KEY], char *error,
+                      size_t error_size)
+{
+    const char *directory = keyring->directory;
+    bool opened = false;
+    int lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock < 0 || flock(lock, LOCK_EX) != 0)
+        snprintf(error, error_size, "%.200s cannot be locked: %s", directory, strerror(errno));
+    else if (keyring_exists(directory))
+        opened = root_read(directory, master, keyring->root, error, error_size);
+    else {
+        randombytes_buf(keyring->root, KEYRING_KEY);
+        opened = root_write(directory, master, keyring->root, error, error_size);
+    }
+    if (lock >= 0)
+        close(lock);
+    return opened;
+}
+
 struct keyring *keyring_open(const char *directory, const unsigned char master[KEYRING_KEY],
                              char *error, size_t error_size)
 {
@@ -154,12 +175,8 @@ struct keyring *keyring_open(const char *directory, const unsigned char master[K
         snprintf(error, error_size,
                  "%.200s has mode %04o, so that others may use it: chmod 700 %.200s", directory,
                  status.st_mode & 07777U, directory);
-    else if (keyring_exists(directory))
-        opened = root_read(directory, master, keyring->root, error, error_size);
-    else {
-        randombytes_buf(keyring->root, KEYRING_KEY);
-        opened = root_write(directory, master, keyring->root, error, error_size);
-    }
+    else
+        opened = root_open(keyring, master, error, error_size);
     if (opened)
         return keyring;
     keyring_close(keyring);
@@ -198,13 +215,18 @@ void keyring_service_key(const struct keyring *keyring, unsigned char out[KEYRIN
 /* ---- slots */
 
 /* Opens the file of DATASET, -1 when there is none. *OUT_MADE: it is new. */
+/* Who may write, writes alone until it closes the file, among several processes too. */
 static int slots_open(const struct keyring *keyring, const char *dataset, int flags)
 {
     char path[PATH_BYTES];
     if (strlen(dataset) > ID_MAX || strchr(dataset, '/') ||
         !keyring_path(keyring->directory, dataset, path))
         return -1;
-    return open(path, flags | O_CLOEXEC, 0600);
+    int file = open(path, flags | O_CLOEXEC, 0600);
+    if (file < 0 || (flags & O_ACCMODE) == O_RDONLY || flock(file, LOCK_EX) == 0)
+        return file;
+    close(file);
+    return -1;
 }
 
 static off_t slot_place(uint32_t number)

@@ -7,7 +7,7 @@
  *
  * Deleting data is overwriting a key: what was encrypted under it can then be read nowhere, neither
  * in the database and its log nor in any copy of them. XChaCha20-Poly1305 (libsodium), with the
- * slot's own name as associated data. Any thread. */
+ * slot's own name as associated data. Any thread; several processes may share a directory. */
 #ifndef TACET_STORAGE_KEYS_KEYRING_H
 #define TACET_STORAGE_KEYS_KEYRING_H
 

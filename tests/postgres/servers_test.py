@@ -75,6 +75,7 @@ class Service:
         self.url = f"postgresql:///{self.name}?{PLACE}"
         sql(f"CREATE DATABASE {self.name}")
         self.processes, self.directories = [], 0
+        self.keys = f"{folder.name}/{self.name}-keys"
         self.first = self.directory(None)
         made = tacet("client", "create", "--data", self.first, "--database", self.url, "--role", "admin", "--name", "first")
         self.admin = made.stdout.strip()
@@ -90,8 +91,8 @@ class Service:
 
     def begin(self, command, directory, *flags):
         log = open(directory + ".log", "ab")
-        process = subprocess.Popen([TACET, command, "--data", directory, "--database", self.url, *flags],
-                                   stdout=subprocess.PIPE, stderr=log, text=True)
+        process = subprocess.Popen([TACET, command, "--data", directory, "--database", self.url, "--keys-dir", self.keys,
+                                    *flags], stdout=subprocess.PIPE, stderr=log, text=True)
         running.append(process)
         self.processes.append(process)
         process.line = process.stdout.readline().strip()

@@ -87,6 +87,7 @@ static bool service_connect(struct service *service, char *why, size_t size)
 
 bool service_start(struct service *service, const char *directory, char *why, size_t size)
 {
+    char keys[4096];
     unsigned long long entries, answers;
     struct api_settings settings = {.now_ms = service_now,
                                     .max_body_bytes = 1 << 20,
@@ -112,8 +113,10 @@ bool service_start(struct service *service, const char *directory, char *why, si
     service->answers_from_ms = settings.answers_from_ms;
     service->metrics = metrics_new();
     service->admitted = api_admitted_new();
-    settings.keys = service->keys =
-        keys_open(directory, &(struct keys_source){0}, service->auditor, why, size);
+    if (keys_directory(directory, NULL, keys, sizeof keys, why, size))
+        service->keys =
+            keys_open(directory, keys, &(struct keys_source){0}, service->auditor, why, size);
+    settings.keys = service->keys;
     if (!service->keys)
         return false;
     service->app = api_open(&settings);
