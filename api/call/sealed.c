@@ -72,12 +72,16 @@ unsigned char *sealed_open(const struct app *app, const char *dataset, const cha
         derive_key(app, key);
         opened = key_box_open(key, id, bytes, size, secret);
     }
-    sodium_memzero(key, sizeof key);
     if (!opened) {
+        struct keyring *keys = app->settings.keys;
+        bool erased = keys && dataset[0] != '\0' &&
+                      keyring_find(keys, dataset, KEYRING_DATASET, key) == KEYRING_ERASED;
+        sodium_memzero(key, sizeof key);
         sodium_free(secret);
-        errno = EBADMSG;
+        errno = erased ? ESTALE : EBADMSG;
         return NULL;
     }
+    sodium_memzero(key, sizeof key);
     *out_size = size - KEY_BOX_MORE;
     return secret;
 }

@@ -58,6 +58,8 @@ static enum db_status read_ensemble(const struct app *app, struct db *db,
     enum db_status status = policies_bytes(db, policy->id, &bytes, &size);
     if (status == DB_OK && size > 0) {
         unsigned char *secret = sealed_open(app, policy->dataset, policy->id, bytes, size, &length);
+        if (!secret && errno == ESTALE)
+            goto cleanup; /* deleted since this view began */
         if (secret)
             errno = 0;
         t->ensemble = ensemble_from_bytes(secret, length);
@@ -68,6 +70,7 @@ static enum db_status read_ensemble(const struct app *app, struct db *db,
         if (!good)
             status = db_undecoded();
     }
+cleanup:
     free(bytes);
     return status;
 }

@@ -208,13 +208,13 @@ static bool program_add(struct worlds *worlds, const char *line, size_t size,
     return true;
 }
 
-/* The program of the world that LINE[size] declares, if it is declared already. */
-static const struct world_program *program_of_line(const struct worlds *worlds, const char *line,
-                                                   size_t size)
+/* The program of the world that LINE[size] declares, if it is among the first COUNT. */
+static const struct world_program *program_of_line(const struct worlds *worlds, unsigned count,
+                                                   const char *line, size_t size)
 {
     const char *equals = memchr(line, '=', size);
     size_t length = equals ? (size_t)(equals - line) : 0;
-    for (unsigned i = 0; i < worlds->count; i++) {
+    for (unsigned i = 0; i < count; i++) {
         const struct world_program *program = worlds->programs[i];
         if (length == strlen(program->name) && memcmp(line, program->name, length) == 0)
             return program;
@@ -239,12 +239,13 @@ bool worlds_add(struct worlds *worlds, const char *const *declared, size_t count
                 unsigned *out_added, char *error, size_t error_size)
 {
     struct trouble trouble = {error, error_size};
+    unsigned before = worlds->count;
     *out_added = 0;
     for (size_t i = 0; i < count; i++) {
         for (const char *at = declared[i]; *at != '\0'; at += *at == '\n') {
             const char *line = at;
             size_t size = strcspn(line, "\n");
-            const struct world_program *known = program_of_line(worlds, line, size);
+            const struct world_program *known = program_of_line(worlds, before, line, size);
             at += size;
             if (size == 0 || (known && is_as_declared(known, line, size, trouble)))
                 continue;

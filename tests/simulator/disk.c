@@ -1,5 +1,6 @@
 #include "tests/simulator/disk.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -202,14 +203,43 @@ static bool disk_each_file(const char *from, const char *to,
     return good;
 }
 
+/* Copies the keys in folder FROM into the new folder TO; without TO removes them and FROM. */
+static bool disk_each_key(const char *from, const char *to)
+{
+    bool good = true;
+    char source[420], target[420];
+    DIR *folder = opendir(from);
+    if (!folder)
+        return true; /* there may be no keys */
+    if (to)
+        mkdir(to, S_IRWXU);
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(source, sizeof source, "%s/%s", from, entry->d_name);
+        snprintf(target, sizeof target, "%s/%s", to ? to : "", entry->d_name);
+        good = (to ? disk_copy_file(source, target) : unlink(source) == 0) && good;
+    }
+    closedir(folder);
+    return good && (to || rmdir(from) == 0);
+}
+
 bool disk_copy(const char *from, const char *to)
 {
-    return disk_each_file(from, to, disk_copy_file);
+    char source[160], target[160];
+    snprintf(source, sizeof source, "%s/keys", from);
+    snprintf(target, sizeof target, "%s/keys", to);
+    return disk_each_file(from, to, disk_copy_file) && disk_each_key(source, target);
 }
 
 bool disk_move(const char *from, const char *to)
 {
-    return disk_each_file(from, to, disk_move_file);
+    char source[160], target[160];
+    snprintf(source, sizeof source, "%s/keys", from);
+    snprintf(target, sizeof target, "%s/keys", to);
+    /* What a life left there that did not begin is in the way of a folder. */
+    return disk_each_key(target, NULL) && disk_each_file(from, to, disk_move_file) &&
+           disk_move_file(source, target);
 }
 
 /* SQLite calls it for every connection that is opened. */
@@ -236,5 +266,7 @@ void disk_remove(const char *directory)
     snprintf(path, sizeof path, "%s/tacet.db-shm", directory);
     ram_forget(path);
     unlink(path);
+    snprintf(path, sizeof path, "%s/keys", directory);
+    disk_each_key(path, NULL);
     rmdir(directory);
 }

@@ -59,8 +59,11 @@ static enum algorithm_status train_from(struct job_run *run, const struct datase
         run->storage_failed = true;
         return ALGORITHM_PAUSED;
     }
+    run->waiting = status == DB_OK && !checkpoint && errno == ENOMEM;
+    if (run->waiting)
+        return ALGORITHM_PAUSED;
     if (status == DB_OK && !checkpoint)
-        return errno == ENOMEM ? ALGORITHM_NO_MEMORY : ALGORITHM_BAD_CHECKPOINT;
+        return ALGORITHM_BAD_CHECKPOINT;
     if (run->resumed && run->control->resumed)
         run->control->resumed(run->control->context, run->job.id, (uint64_t)step);
     run->saved_ms = run->app->settings.now_ms();

@@ -40,10 +40,10 @@ static const struct mask masks[] = {
     {"POST /v1/ledger:verify", "*", "/head", HASHED},
     {"POST /v1/ledger:verify", "*", "/log/root", HASHED},
     {"*", "*", "/ledger/proof", HASHED},
-    {"GET /v1/ledger/checkpoint", "*", "body", HASHED},
-    {"GET /v1/ledger/tile/*", "*", "body", HASHED},
-    {"GET /v1/ledger/proofs/*", "*", "body", HASHED},
-    {"GET /v1/ledger/accounts/{id}/proof", "*", "body", HASHED},
+    {"GET /v1/ledger/checkpoint", "*", "digest", HASHED},
+    {"GET /v1/ledger/tile/*", "*", "digest", HASHED},
+    {"GET /v1/ledger/proofs/*", "*", "digest", HASHED},
+    {"GET /v1/ledger/accounts/{id}/proof", "*", "digest", HASHED},
     {"GET /v1/ledger/accounts/{id}/entries", "*", "/items/*hash", HASHED},
 
     /* ---- what the owner may see */
