@@ -158,7 +158,7 @@ $(OUT)/example_world: examples/world.c
 # Every price once more, by another accountant. It comes last, because it reads the ledgers that the others left.
 $(OUT)/test_oracle: tests/tests.mk
 	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nexec /usr/bin/python3 tests/oracle/test_oracle.py $(OUT)/tacet "$$TACET_LEDGERS" %d\n' \
+	@printf '#!/bin/sh\nexec /usr/bin/python3 tests/oracle/test_oracle.py $(OUT)/tacet "$$KEPT_LEDGERS" %d\n' \
 	  $(if $(filter asan tsan,$(VARIANT)),100,1000) > $@
 	@chmod +x $@
 
@@ -188,7 +188,7 @@ hardening: $(OUT)/tacet $(OUT)/tacet-import-hdf5
 
 test-run: test-programs hardening
 	@ledgers=$$(mktemp -d /tmp/tacet-ledgers-XXXXXX); \
-	TACET=$(OUT)/tacet TACET_LEDGERS=$$ledgers scripts/run-tests $(TEST_PROGRAMS); code=$$?; \
+	TACET=$(OUT)/tacet KEPT_LEDGERS=$$ledgers scripts/run-tests $(TEST_PROGRAMS); code=$$?; \
 	rm -r $$ledgers; exit $$code
 
 # What a bare machine lacks is installed first; make then starts anew, because it looks for libraries when it reads its files.

@@ -20,7 +20,7 @@ struct private_reading {
     uint32_t key_count;
     unsigned char *clear; /* a chunk */
     size_t room;
-    bool damaged;
+    bool damaged, starved;
 };
 
 /* ---- the keys of an upload */
@@ -103,8 +103,10 @@ static bool read_chunk(void *context, const struct upload_chunk *chunk)
         free(reading->clear); /* wiped behind every chunk */
         reading->clear = malloc(chunk->size);
         reading->room = reading->clear ? chunk->size : 0;
-        reading->damaged = !reading->clear;
+        reading->starved = !reading->clear;
     }
+    if (reading->starved)
+        return false;
     if (!reading->damaged && !open_records(reading, chunk, &clear.size))
         reading->damaged = true;
     if (!reading->damaged) {
@@ -134,9 +136,9 @@ enum db_status private_read(const struct app *app, struct db *db, const char *da
     free(reading.own);
     free(reading.states);
     free(reading.clear);
-    if (status == DB_OK && reading.damaged)
-        return DB_NONE;
-    return status;
+    if (status == DB_OK && reading.starved)
+        return DB_MEMORY;
+    return status == DB_OK && reading.damaged ? DB_NONE : status;
 }
 
 /* ---- networks */
@@ -146,7 +148,7 @@ struct policy_reading {
     const char *dataset;
     expert_policy_fn *each;
     void *context;
-    bool damaged;
+    bool damaged, starved;
 };
 
 static bool read_policy(void *context, uint32_t number, const void *bytes, size_t size)
@@ -167,8 +169,9 @@ static bool read_policy(void *context, uint32_t number, const void *bytes, size_
     size_t clear_size = size - PRIVATE_HEAD - KEY_BOX_MORE;
     unsigned char *clear = malloc(clear_size + 1);
     private_policy_name(reading->dataset, number, name);
-    reading->damaged = !clear || !key_box_open(key, name, box, size - PRIVATE_HEAD, clear);
-    if (!reading->damaged)
+    reading->starved = !clear;
+    reading->damaged = clear && !key_box_open(key, name, box, size - PRIVATE_HEAD, clear);
+    if (clear && !reading->damaged)
         more = reading->each(reading->context, number, clear, clear_size);
     if (clear)
         sodium_memzero(clear, clear_size);
@@ -185,7 +188,7 @@ enum db_status private_policies(const struct app *app, struct db *db, const char
     if (!app->settings.keys)
         return DB_FAILED;
     enum db_status status = datasets_policies(db, dataset, read_policy, &reading);
-    if (status == DB_OK && reading.damaged)
-        return DB_NONE;
-    return status;
+    if (status == DB_OK && reading.starved)
+        return DB_MEMORY;
+    return status == DB_OK && reading.damaged ? DB_NONE : status;
 }

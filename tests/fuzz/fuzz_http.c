@@ -55,7 +55,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     (void)argc;
     (void)argv;
     signal(SIGPIPE, SIG_IGN);
-    unsetenv("TACET_LEDGERS"); /* the tests' own variable is no setting */
+    unsetenv("KEPT_LEDGERS"); /* the tests' own variable is no setting */
     log_set_level(LOG_LEVEL_ERROR);
     snprintf(service.data, sizeof service.data, "%s/data", fuzz_directory());
     fuzz_tokens_in(service.data, service.token);

@@ -48,7 +48,7 @@ static void use_database(const char *data)
 /* In a child: what speaks to the tests is no setting of a service. */
 static void forget_tests(void)
 {
-    static const char *const names[] = {"TACET_LEDGERS", "TACET_FAULTS", "TACET_TEST_CLUSTER",
+    static const char *const names[] = {"KEPT_LEDGERS", "TACET_FAULTS", "TACET_TEST_CLUSTER",
                                         "TACET_TEST_DATABASE", "TACET_TEST_POSTGRES"};
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
         unsetenv(names[i]);
@@ -181,11 +181,11 @@ static int remove_one(const char *path, const struct stat *status, int type, str
     return remove(path);
 }
 
-/* Moves the ledger of a server that has ended into the folder $TACET_LEDGERS, where there is one,
+/* Moves the ledger of a server that has ended into the folder $KEPT_LEDGERS, where there is one,
  * under the name of the server's folder: tests/oracle prices it again. */
 static void keep_ledger(const struct server_process *server)
 {
-    const char *folder = getenv("TACET_LEDGERS");
+    const char *folder = getenv("KEPT_LEDGERS");
     for (int i = 0; folder && i < 2; i++) {
         const char *end = i == 0 ? "" : "-wal";
         char from[128], to[256];

@@ -10,7 +10,7 @@
 /* The tests' own variable is no setting. */
 static void forget_ledgers(void)
 {
-    unsetenv("TACET_LEDGERS");
+    unsetenv("KEPT_LEDGERS");
 }
 
 TestSuite(config, .init = forget_ledgers);
