@@ -1,5 +1,5 @@
 /* The witness: it cosigns what goes on from the last checkpoint, and nothing else. */
-#include "cli/witness.h"
+#include "cli/proof/witness.h"
 
 #include <criterion/criterion.h>
 #include <sodium.h>

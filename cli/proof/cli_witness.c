@@ -7,7 +7,7 @@
 
 #include "cli/cli.h"
 #include "cli/http_out.h"
-#include "cli/witness.h"
+#include "cli/proof/witness.h"
 #include "server/os/clock.h"
 #include "server/os/data_dir.h"
 

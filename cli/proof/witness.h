@@ -5,8 +5,8 @@
  * hash of its origin, with the last cosigned checkpoint. This file is on disk before a cosignature
  * leaves, so that no crash lets the witness cosign two histories. What was refused although its
  * signature holds is evidence against the log, and is kept beside it (".refused"). */
-#ifndef TACET_CLI_WITNESS_H
-#define TACET_CLI_WITNESS_H
+#ifndef TACET_CLI_PROOF_WITNESS_H
+#define TACET_CLI_PROOF_WITNESS_H
 
 #include "api/proof/certificate_check.h"
 

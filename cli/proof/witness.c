@@ -1,4 +1,4 @@
-#include "cli/witness.h"
+#include "cli/proof/witness.h"
 
 #include <errno.h>
 #include <fcntl.h>
