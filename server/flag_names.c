@@ -1,5 +1,5 @@
 /* Names of flags and of their variables. */
-#include "server/flag_names.h"
+#include "server/flags.h"
 
 #include <ctype.h>
 #include <stdio.h>

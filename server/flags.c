@@ -11,7 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "server/flag_names.h"
 #include "server/os/flag_file.h"
 
 #define ID_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789_"

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "server/flag_names.h"
 #include "server/flags.h"
 
 #define HELP_INDENT 28
