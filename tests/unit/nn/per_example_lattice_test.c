@@ -236,7 +236,7 @@ Test(per_example_lattice, a_group_that_cancels_keeps_every_bound)
     enum { PAIR = 2 };
     struct fixture f;
     setup(&f);
-    for (int i = 0; i < PAIR; i++)
+    for (int i = 1; i < PAIR; i++)
         memcpy(f.inputs[i], f.inputs[0], sizeof f.inputs[0]);
     for (int k = 0; k < OUT; k++) {
         f.errors[0][k] *= 1e4F;
