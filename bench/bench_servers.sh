@@ -20,7 +20,7 @@ cpu() { # PID...: their CPU seconds
     for pid in "$@"; do cat "/proc/$pid/stat"; done | awk -v tick="$(getconf CLK_TCK)" '
         {sub(/.*\) /, ""); sum += $12 + $13} END {printf "%.2f\n", sum / tick}'
 }
-postgres() { local first; first=$(head -n 1 "$TACET_TEST_CLUSTER/data/postmaster.pid"); echo "$first" && pgrep -P "$first"; }
+postgres() { local first; first=$(head -n 1 "$POSTGRES_TEST_CLUSTER/data/postmaster.pid"); echo "$first" && pgrep -P "$first"; }
 
 measure() { # NAME BASE...: one generator for each server, all at once
     local name=$1 base before after own i; shift
@@ -51,8 +51,8 @@ open_teacher
 measure sqlite "$base"
 end_server
 
-psql -q "postgresql:///postgres?$TACET_TEST_DATABASE" -c 'CREATE DATABASE bench'
-export TACET_DATABASE="postgresql:///bench?$TACET_TEST_DATABASE"
+psql -q "postgresql:///postgres?$POSTGRES_TEST_DATABASE" -c 'CREATE DATABASE bench'
+export TACET_DATABASE="postgresql:///bench?$POSTGRES_TEST_DATABASE"
 work=$top/first && mkdir "$work"
 serve && servers=("$server") first=$base
 open_people

@@ -26,7 +26,7 @@ const char *server_program(void)
 static void ask_database(const char *folder, const char *sql)
 {
     char command[512];
-    const char *place = getenv("TACET_TEST_DATABASE");
+    const char *place = getenv("POSTGRES_TEST_DATABASE");
     if (place == NULL)
         return;
     snprintf(command, sizeof command, "psql -q 'postgresql:///postgres?%s' -c '%s \"%.*s\"'", place,
@@ -37,21 +37,12 @@ static void ask_database(const char *folder, const char *sql)
 static void use_database(const char *data)
 {
     char url[256];
-    const char *place = getenv("TACET_TEST_DATABASE");
+    const char *place = getenv("POSTGRES_TEST_DATABASE");
     if (place == NULL || strncmp(data, "/tmp/", 5) != 0)
         return;
     data += strlen("/tmp/");
     snprintf(url, sizeof url, "postgresql:///%.*s?%s", (int)strcspn(data, "/"), data, place);
     setenv("TACET_DATABASE", url, 1);
-}
-
-/* In a child: what speaks to the tests is no setting of a service. */
-static void forget_tests(void)
-{
-    static const char *const names[] = {"KEPT_LEDGERS", "TACET_FAULTS", "TACET_TEST_CLUSTER",
-                                        "TACET_TEST_DATABASE", "TACET_TEST_POSTGRES"};
-    for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
-        unsetenv(names[i]);
 }
 
 void server_prepare(struct server_process *server)
@@ -83,7 +74,6 @@ static void exec_server(const struct server_process *server, int out)
     for (unsigned i = 0; server->environment[i] != NULL; i++)
         putenv((char *)(uintptr_t)server->environment[i]);
     use_database(server->data);
-    forget_tests();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(out, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
@@ -215,7 +205,6 @@ static int run_list(char *out, size_t size, const char *const *arguments, bool e
         for (unsigned i = 0; arguments[i] != NULL && arguments[i + 1] != NULL; i++)
             if (strcmp(arguments[i], "--data") == 0)
                 use_database(arguments[i + 1]);
-        forget_tests();
         dup2(ends[1], STDOUT_FILENO);
         dup2(errors_too ? ends[1] : open("/dev/null", O_WRONLY), STDERR_FILENO);
         execv(arguments[0], (char **)(uintptr_t)arguments);

@@ -2,7 +2,7 @@
 
   servers_test.py [CASE]...
 
-$TACET is the program, $TACET_TEST_DATABASE the server (scripts/with-postgres). LONG=1 waits until the lease of a paused worker
+$TACET is the program, $POSTGRES_TEST_DATABASE the server (scripts/with-postgres). LONG=1 waits until the lease of a paused worker
 has ended by itself."""
 import atexit
 import collections
@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT / "tests/siege"))
 from house import Wire, request  # noqa: E402
 
 TACET = os.environ["TACET"]
-PLACE = os.environ["TACET_TEST_DATABASE"]
+PLACE = os.environ["POSTGRES_TEST_DATABASE"]
 STATE = {"state": [0.01, -0.02, 0.03, 0.04]}
 LINES = "".join(json.dumps({"expert": f"e{i % 40}", "states": [[0.01 * i, t, 0, 0.1] for t in range(5)],
                             "actions": [(i + t) % 2 for t in range(4)], "rewards": [1] * 4,

@@ -157,11 +157,11 @@ static struct scene open_scene(void)
     return s;
 }
 
-/* The routes whose number leaves ROW; without TACET_FAULTS=all a sample of those that spend. */
+/* The routes whose number leaves ROW; without FAULTS_TESTED=all a sample of those that spend. */
 static void fail_row(unsigned row)
 {
     unsigned count;
-    bool all = getenv("TACET_FAULTS") != NULL;
+    bool all = getenv("FAULTS_TESTED") != NULL;
     const struct route *routes = route_all(&count);
     struct scene s = open_scene();
     for (unsigned i = row; i < count; i += ROWS) {
@@ -223,7 +223,7 @@ static void fail_jobs(unsigned first)
 {
     struct scene s = open_scene();
     char body[1024];
-    bool all = getenv("TACET_FAULTS") != NULL;
+    bool all = getenv("FAULTS_TESTED") != NULL;
     snprintf(body, sizeof body, "%s", domain_private_job(s.p->dataset, 1, 200));
     double before = entries_now(s.p);
     fixture_post(s.p->f, "steward", "/v1/jobs", body);

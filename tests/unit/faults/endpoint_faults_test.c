@@ -14,7 +14,7 @@
 TestSuite(endpoint_faults, .timeout = 900);
 
 #define CALLS_MOST 20000 /* of the database, or allocations, for one request */
-#define CALLS_EACH 32    /* that fail one by one; with TACET_FAULTS=all, all do */
+#define CALLS_EACH 32    /* that fail one by one; with FAULTS_TESTED=all, all do */
 
 static bool is_good(const struct response *r)
 {
@@ -87,7 +87,7 @@ static unsigned fail_everywhere(struct play *p, const struct things *things,
     for (unsigned i = 0; i < fault_count; i++) {
         unsigned n = 0;
         while (fail_at(p, things, route, &faults[i], n, entries)) {
-            n += n < CALLS_EACH || getenv("TACET_FAULTS") ? 1 : n / 4;
+            n += n < CALLS_EACH || getenv("FAULTS_TESTED") ? 1 : n / 4;
             cr_assert_lt(n, CALLS_MOST, "%s %s", route->method, route->pattern);
             tried++;
         }

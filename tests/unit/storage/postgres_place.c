@@ -9,7 +9,7 @@
 
 static const char *server_of_tests(void)
 {
-    return getenv("TACET_TEST_DATABASE");
+    return getenv("POSTGRES_TEST_DATABASE");
 }
 
 bool postgres_place_wanted(void)

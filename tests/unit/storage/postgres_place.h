@@ -1,4 +1,4 @@
-/* A database of its own on the PostgreSQL server that TACET_TEST_DATABASE names
+/* A database of its own on the PostgreSQL server that POSTGRES_TEST_DATABASE names
  * (scripts/with-postgres sets it): the part of a URL behind "?". */
 #ifndef TACET_TESTS_STORAGE_POSTGRES_PLACE_H
 #define TACET_TESTS_STORAGE_POSTGRES_PLACE_H
