@@ -38,10 +38,11 @@ static const struct column teacher_columns[] = {
     COLUMN(teacher_row, at_floor, TEXT),
     COLUMN(teacher_row, when_spent, TEXT),
     COLUMN(teacher_row, certificate, TEXT),
+    COLUMN(teacher_row, name, TEXT),
 };
 
 const struct table teachers_table = TABLE_DIGESTED("teachers", teacher_row, teacher_columns,
-                                                   TABLE_ALL(teacher_columns), "digest", 1, 0);
+                                                   TABLE_ALL(teacher_columns), "digest", 1, 1);
 
 enum db_status teachers_insert(struct db *db, const struct teacher_row *teacher,
                                const char *certificate_text)

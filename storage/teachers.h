@@ -31,6 +31,7 @@ struct teacher_row {
     bool has_client_budget; /* false: only clients with a grant may ask */
     double client_epsilon, client_delta;
     int64_t created_ms;
+    char name[NAME_SIZE]; /* "": it is called as its policy is */
 };
 
 /* With the CERTIFICATE_TEXT of row->certificate ("" for none). DB_NONE: the id exists. */

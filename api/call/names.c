@@ -38,34 +38,52 @@ static enum db_status policy_name(struct db *db, const char *id, char out[NAME_S
     return status;
 }
 
-static enum db_status teacher_name(struct db *db, const char *id, char out[NAME_SIZE])
+static enum db_status aggregation_name(struct db *db, const char *id, char out[NAME_SIZE])
+{
+    struct aggregation_row row;
+    enum db_status status = aggregations_find(db, id, &row, NULL, 0);
+    if (status == DB_OK)
+        memcpy(out, row.name, NAME_SIZE);
+    return status;
+}
+
+/* A teacher without a name is called as its policy is, for those who may see the policy. */
+static enum db_status teacher_name(struct db *db, const char *id, bool owner, char out[NAME_SIZE])
 {
     struct teacher_row row;
     enum db_status status = teachers_find(db, id, &row);
-    return status == DB_OK ? policy_name(db, row.policy, out) : status;
+    if (status != DB_OK)
+        return status;
+    memcpy(out, row.name, NAME_SIZE);
+    return owner && out[0] == '\0' ? policy_name(db, row.policy, out) : DB_OK;
 }
 
 static const struct {
     const char *prefix;
     enum db_status (*find)(struct db *db, const char *id, char out[NAME_SIZE]);
-} kinds[] = {
-    {"cli_", client_name}, {"ds_", dataset_name}, {"pol_", policy_name}, {"tch_", teacher_name}};
+    bool open; /* whoever may see the id may see the name */
+} kinds[] = {{"agg_", aggregation_name, true},
+             {"cli_", client_name, false},
+             {"ds_", dataset_name, false},
+             {"pol_", policy_name, false}};
 
 enum db_status names_add(struct db *db, json_t *json, const char *member, const char *id)
 {
-    char name[NAME_SIZE] = "";
-    enum db_status status = DB_NONE;
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (strncmp(id, kinds[i].prefix, strlen(kinds[i].prefix)) == 0)
-            status = kinds[i].find(db, id, name);
-    json_object_set_new(json, member, json_text_or_null(name));
-    return db_optional(status);
+    return names_show(db, json, member, id, true);
 }
 
 enum db_status names_show(struct db *db, json_t *json, const char *member, const char *id,
                           bool shown)
 {
-    return names_add(db, json, member, shown ? id : "");
+    char name[NAME_SIZE] = "";
+    enum db_status status = DB_NONE;
+    if (strncmp(id, "tch_", strlen("tch_")) == 0)
+        status = teacher_name(db, id, shown, name);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if ((shown || kinds[i].open) && strncmp(id, kinds[i].prefix, strlen(kinds[i].prefix)) == 0)
+            status = kinds[i].find(db, id, name);
+    json_object_set_new(json, member, json_text_or_null(name));
+    return db_optional(status);
 }
 
 enum db_status names_resource(struct db *db, const struct ledger_account *account,

@@ -34,7 +34,7 @@ static const char *const spents[] = {"refuse", "random", NULL};
 static const char *const units[] = {"observation", "expert", NULL};
 
 struct members {
-    const char *policy, *understood;
+    const char *policy, *name, *understood;
     int accounting; /* of accountings */
     int spent;      /* of spents */
     json_t *mechanism, *adjacency, *budget, *client_budget;
@@ -143,6 +143,7 @@ static bool teacher_read_members(struct call *call, struct members *members,
     *members = (struct members){0}; /* "renyi", "refuse" */
     const struct field fields[] = {
         field_text("policy", &members->policy, 1, ID_SIZE - 1),
+        field_optional(field_text("name", &members->name, 1, NAME_SIZE - 1)),
         field_object("mechanism", &members->mechanism),
         field_object("adjacency", &members->adjacency),
         field_optional(field_choice("accounting", &members->accounting, accountings)),
@@ -155,6 +156,7 @@ static bool teacher_read_members(struct call *call, struct members *members,
     fields_read(call, call->body, "", fields, sizeof fields / sizeof *fields);
     out->basic = members->accounting == 1;
     row->vanishing = row->temperature = 1;
+    snprintf(row->name, sizeof row->name, "%s", members->name ? members->name : "");
     snprintf(row->adjacency, sizeof row->adjacency, "%s", units[0]);
     snprintf(row->at_floor, sizeof row->at_floor, "%s", floors[0]);
     snprintf(row->when_spent, sizeof row->when_spent, "%s", spents[members->spent]);

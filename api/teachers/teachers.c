@@ -280,7 +280,9 @@ json_t *teacher_row_json(struct call *call, const struct teacher_row *row)
         json_decref(json);
         return NULL;
     }
-    json_object_set_new(json, "policy_name", json_text_or_null(owner ? policy.name : ""));
+    const char *policy_name = owner ? policy.name : "";
+    json_object_set_new(json, "policy_name", json_text_or_null(policy_name));
+    json_object_set_new(json, "name", json_text_or_null(row->name[0] ? row->name : policy_name));
     return json;
 }
 

@@ -5,12 +5,16 @@
 #include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "memory/buffer.h"
+#include "memory/memory.h"
 #include "storage/db/db_state.h"
 
 #define GATHERED_BYTES 512
-#define NAME_SHOWN     48 /* bytes of a key column in an error */
+#define READ_MOST      4096 /* bytes of a statement */
+#define NAME_SHOWN     48   /* bytes of a key column in an error */
 
 struct digest_state {
     crypto_generichash_state hash;
@@ -148,8 +152,16 @@ enum db_status digest_all(struct db *db, const struct table *table)
         n += snprintf(sql + n, sizeof sql - (size_t)n, " AND %s = $%u", table->columns[i].name,
                       i + 2);
     assert((size_t)n < sizeof sql);
+    /* The loose columns may be younger than the version that is upgraded. */
+    struct buffer read = {.lid = READ_MOST};
+    for (unsigned i = 0; i < table->count - table->loose; i++)
+        buffer_add_format(&read, "%s%s", i == 0 ? "SELECT " : ", ", table->columns[i].name);
+    buffer_add_format(&read, ", %s FROM %s", table->digest, table->name);
+    char *text = memory_must(buffer_take(&read, NULL));
     struct digest_work work = {db, table, sql};
-    return table_rows(db, table, "", NULL, 0, digest_row, &work);
+    enum db_status status = db_run(db, text, NULL, 0, digest_row, &work);
+    free(text);
+    return status;
 }
 
 void digest_key_name(const struct db *db, char out[2 * DIGEST_SIZE + 1])

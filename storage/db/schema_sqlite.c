@@ -543,7 +543,8 @@ const char *const schema_sqlite_tables[] = {
     " certificate TEXT NOT NULL DEFAULT '',"
     " certificate_text TEXT NOT NULL DEFAULT '',"
     " when_spent TEXT NOT NULL DEFAULT 'refuse',"
-    " digest BLOB NOT NULL DEFAULT x'') STRICT, WITHOUT ROWID",
+    " digest BLOB NOT NULL DEFAULT x'',"
+    " name TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID",
     "CREATE INDEX teachers_by_time ON teachers (created_ms, id)",
     "CREATE UNIQUE INDEX teachers_by_certificate ON teachers (certificate) WHERE certificate <> ''",
 
@@ -855,6 +856,12 @@ static const char *const to_keys[] = {
     NULL,
 };
 
+/* Teachers may have names. */
+static const char *const to_teacher_names[] = {
+    "ALTER TABLE teachers ADD COLUMN name TEXT NOT NULL DEFAULT ''",
+    NULL,
+};
+
 const char *const *const schema_sqlite_steps[] = {to_rows,
                                                   without_blocks,
                                                   with_coverage,
@@ -875,6 +882,7 @@ const char *const *const schema_sqlite_steps[] = {to_rows,
                                                   to_fixed_names,
                                                   to_log,
                                                   to_keys,
+                                                  to_teacher_names,
                                                   NULL};
 
 const struct db_schema schema_sqlite = {

@@ -49,7 +49,7 @@ struct table {
      * checked by every read; NULL: rows have none. The struct does not have it. */
     const char *digest;
     unsigned named; /* with a digest: the first NAMED columns, 1 to 3, are the row's key */
-    unsigned loose; /* the last LOOSE columns change and are not under the digest */
+    unsigned loose; /* the last LOOSE columns change, or came later, and are not under the digest */
 };
 
 /* The initializer of a table of struct ROW whose COLUMNS are an array. */

@@ -324,7 +324,7 @@ StagePlan = TypedDict("StagePlan", {
     "plain_share": "float", "stable": "dict[str, Any]", "consensus": "dict[str, Any]",
 }, total=False)
 Teacher = TypedDict("Teacher", {
-    "project": "ProjectName", "id": "str", "policy": "str", "policy_name": "Optional[str]",
+    "project": "ProjectName", "id": "str", "policy": "str", "name": "Optional[str]", "policy_name": "Optional[str]",
     "dataset_name": "Optional[str]", "mechanism": "dict[str, Any]", "adjacency": "dict[str, Any]",
     "accounting": "Literal['renyi', 'basic']", "order": "Optional[float]", "lipschitz": "Optional[float]",
     "sensitivity": "float", "renyi_units_per_query": "Optional[int]", "cost_per_query": "Optional[Amount]",
@@ -334,9 +334,10 @@ Teacher = TypedDict("Teacher", {
     "certificate": "Optional[str]", "protects": "str", "does_not_protect": "str", "created_at": "Time",
 }, total=False)
 TeacherRequest = TypedDict("TeacherRequest", {
-    "policy": "str", "mechanism": "Union[DirichletMechanism, GaussianSimplexMechanism]", "approvals": "int",
-    "i_understand": "Literal['not_private']", "adjacency": "dict[str, Any]", "accounting": "Literal['renyi', 'basic']",
-    "budget": "WantedAmount", "client_budget": "dict[str, Any]", "when_spent": "Literal['refuse', 'random']",
+    "policy": "str", "name": "str", "mechanism": "Union[DirichletMechanism, GaussianSimplexMechanism]",
+    "approvals": "int", "i_understand": "Literal['not_private']", "adjacency": "dict[str, Any]",
+    "accounting": "Literal['renyi', 'basic']", "budget": "WantedAmount", "client_budget": "dict[str, Any]",
+    "when_spent": "Literal['refuse', 'random']",
 }, total=False)
 TensorMetadata = TypedDict("TensorMetadata", {"name": "str", "datatype": "str", "shape": "list[int]"}, total=False)
 Time = Optional[str]
@@ -880,8 +881,8 @@ class Api:
 
         Put a policy behind a noisy mechanism and a budget.
 
-        body: policy*, mechanism*, approvals, i_understand, adjacency*, accounting, budget*, client_budget,
-        when_spent (* required)
+        body: policy*, name, mechanism*, approvals, i_understand, adjacency*, accounting, budget*,
+        client_budget, when_spent (* required)
 
         Roles: steward
         """

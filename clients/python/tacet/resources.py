@@ -191,7 +191,7 @@ class Answer(dict):  # type: ignore[type-arg]
 class Teacher(Resource):
     """A policy that answers behind a noisy mechanism, for a price."""
 
-    shown = ("state", "policy", "queries_in_client_budget")
+    shown = ("name", "state", "policy", "queries_in_client_budget")
 
     def _read(self) -> dict[str, Any]:
         return self.client.api.get_teacher(self.id)  # type: ignore[return-value]

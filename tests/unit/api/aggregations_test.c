@@ -143,7 +143,7 @@ Test(aggregations, a_full_buffer_moves_the_parameters, .init = open_service, .fi
 
 Test(aggregations, one_report_for_each_agent, .init = open_service, .fini = close_service)
 {
-    const char *id = make(""), *token = fixture_new_token(f, "agent");
+    const char *id = make(",\"name\":\"beds\""), *token = fixture_new_token(f, "agent");
     const char *bytes = report(id, token, gradient, NULL);
     struct response *first = submit(id, token, "one", 1, bytes);
     expect_status(first, 202);
@@ -158,6 +158,7 @@ Test(aggregations, one_report_for_each_agent, .init = open_service, .fini = clos
     cr_expect_eq(json_array_size(response_at(r, "/items")), 1);
     cr_expect_str_eq(response_text(r, "/items/0/unit"), "agent");
     cr_expect_str_eq(response_text(r, "/items/0/resource"), id);
+    cr_expect_str_eq(response_text(r, "/items/0/resource_name"), "beds");
     cr_expect_float_eq(response_number(r, "/items/0/spent/epsilon"), 5, 1e-9);
     cr_expect_float_eq(response_number(r, "/items/0/remaining/epsilon"), 0, 1e-9);
     /* Another agent sees neither that account nor its entries. */

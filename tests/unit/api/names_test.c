@@ -93,6 +93,65 @@ Test(names, a_student_learns_nothing_of_the_dataset_behind_a_refusal)
     cr_expect_str_eq(response_text(own, "/items/0/client_name"), "student");
 }
 
+/* The body of a teacher of POLICY that is called NAME, a JSON text. */
+static const char *named_teacher(const char *policy, const char *name)
+{
+    return domain_path("{\"name\":%s,%s", name, domain_teacher(policy, 8, 2) + 1);
+}
+
+Test(names, of_a_teacher_are_for_all_who_may_ask_it)
+{
+    const char *policy = domain_policy(f);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/teachers", named_teacher(policy, "\"caf\u00e9 <b>1</b>\""));
+    expect_status(made, 201);
+    const char *teacher = response_text(made, "/id");
+    const char *path = domain_path("/v1/teachers/%s", teacher);
+    static const char name[] = "caf\u00e9 <b>1</b>";
+    cr_expect_str_eq(response_text(made, "/name"), name);
+    cr_expect_str_eq(text_of("student", path, "/name"), name);
+    cr_expect_str_eq(text_of("student", "/v1/teachers", "/items/0/name"), name);
+    cr_expect(is_null(fixture_get(f, "student", path), "/policy_name"));
+    expect_status(
+        fixture_post(f, "student", domain_path("%s/queries", path), "{\"state\":[0,0,0,0]}"), 200);
+    cr_expect_str_eq(text_of("student", "/v1/ledger/accounts", "/items/0/resource_name"), name);
+    expect_status(fixture_post(f, "student", "/v1/budget-requests",
+                               domain_path("{\"teacher\":\"%s\",\"epsilon\":3,\"delta\":1e-5,"
+                                           "\"reason\":\"r\"}",
+                                           teacher)),
+                  201);
+    cr_expect_str_eq(text_of("student", "/v1/budget-requests", "/items/0/teacher_name"), name);
+}
+
+Test(names, of_a_teacher_without_one_are_its_policys_for_its_steward)
+{
+    struct response *made =
+        fixture_post(f, "steward", "/v1/teachers", named_teacher(domain_policy(f), "null"));
+    expect_status(made, 201);
+    const char *path = domain_path("/v1/teachers/%s", response_text(made, "/id"));
+    cr_expect_str_eq(text_of("steward", path, "/name"), "p");
+    cr_expect(is_null(fixture_get(f, "student", path), "/name"));
+}
+
+Test(names, of_a_teacher_have_a_size_and_no_control_characters)
+{
+    static const char *const wrong[] = {"\"\"", "7", "[\"a\"]", "\"a\\nb\"", "\"\\u0000\""};
+    const char *policy = domain_policy(f);
+    char longest[210];
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct response *refused =
+            fixture_post(f, "steward", "/v1/teachers", named_teacher(policy, wrong[i]));
+        cr_expect_eq(refused->status / 100, 4, "%s: %s", wrong[i], refused->body);
+    }
+    for (int size = 200; size <= 201; size++) {
+        snprintf(longest, sizeof longest, "\"%0*d\"", size, 7);
+        expect_status(fixture_post(f, "steward", "/v1/teachers", named_teacher(policy, longest)),
+                      size == 200 ? 201 : 422);
+    }
+    struct response *list = fixture_get(f, "steward", "/v1/teachers");
+    cr_expect_eq(json_array_size(response_at(list, "/items")), 1);
+}
+
 Test(names, stand_beside_ids_for_the_owner)
 {
     const char *dataset = domain_path("%s", domain_sealed_of(f, WARD("110"), 12));
