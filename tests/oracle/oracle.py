@@ -362,8 +362,8 @@ def most_divergence(leaf, order):
 def divergence(event, order):
     """(least, greatest) that the price of EVENT may be on an account of Renyi divergences."""
     runs = leaves(event)
-    return (sum(times * least_divergence(leaf, order) for leaf, times in runs.items()),
-            sum(times * most_divergence(leaf, order) for leaf, times in runs.items()))
+    return (max(0, sum(times * least_divergence(leaf, order) for leaf, times in runs.items())),
+            max(0, sum(times * most_divergence(leaf, order) for leaf, times in runs.items())))
 
 
 def infinite_mass(event):

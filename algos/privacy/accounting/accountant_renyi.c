@@ -50,15 +50,29 @@ static double divergence_of(const struct mechanism *mechanism, double order, str
     case MECHANISM_RANDOMIZED_RESPONSE:
     case MECHANISM_EPSILON_DELTA: break;
     }
-    struct contour_law law = accountant_law_of(mechanism, 1.0);
+    struct mechanism whole = *mechanism;
+    if (whole.kind == MECHANISM_EPSILON_DELTA)
+        whole.pair.delta = 0.0; /* plan_log_finite_mass has it */
+    struct contour_law law = accountant_law_of(&whole, 1.0);
     double c = order - 1.0, greatest = contour_law_greatest(&law);
     double value = contour_law_log_moment(&law, c) / c * ROUND_UP;
     /* Small exponents are summed with relative accuracy, large ones as logarithms. */
     return c * greatest < 19.0 ? value : value + 1e-13 / c;
 }
 
-/* The divergence of ORDER of the whole plan, rounded up; INFINITY also where WORK does not suffice.
- */
+/* ln of the probability that all (epsilon, delta) pairs have a finite loss: 0 without pairs. */
+static double plan_log_finite_mass(const struct composition *composition)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < composition->count; i++)
+        if (composition->part[i].mechanism.kind == MECHANISM_EPSILON_DELTA)
+            sum += (double)composition->part[i].times *
+                   log1p(-composition->part[i].mechanism.pair.delta);
+    return sum;
+}
+
+/* The divergence of ORDER of the finite losses of the whole plan, rounded up. It may be negative,
+ * as their mass may be below 1. INFINITY also where WORK does not suffice. */
 static double plan_divergence(const struct composition *composition, double order,
                               struct work *work)
 {
@@ -66,7 +80,7 @@ static double plan_divergence(const struct composition *composition, double orde
     for (size_t i = 0; i < composition->count && isfinite(sum); i++)
         sum += (double)composition->part[i].times *
                divergence_of(&composition->part[i].mechanism, order, work);
-    return sum * ROUND_UP;
+    return sum * ROUND_UP + plan_log_finite_mass(composition) / (order - 1.0) / ROUND_UP;
 }
 
 static double bound_at(const void *context, double log_c)
@@ -83,12 +97,7 @@ static double bound_at(const void *context, double log_c)
 /* Mass of the losses that no epsilon covers, rounded up. */
 static double plan_infinite_mass(const struct composition *composition)
 {
-    double log_finite = 0;
-    for (size_t i = 0; i < composition->count; i++)
-        if (composition->part[i].mechanism.kind == MECHANISM_EPSILON_DELTA)
-            log_finite += (double)composition->part[i].times *
-                          log1p(-composition->part[i].mechanism.pair.delta);
-    return (0.0 - expm1(log_finite)) * (1.0 + 1e-12);
+    return (0.0 - expm1(plan_log_finite_mass(composition))) * (1.0 + 1e-12);
 }
 
 bool accountant_renyi_price(const struct composition *composition, double order,
@@ -97,6 +106,8 @@ bool accountant_renyi_price(const struct composition *composition, double order,
     struct work work = {PRICE_STEPS};
     *out = (struct renyi_price){.divergence = plan_divergence(composition, order, &work),
                                 .delta = plan_infinite_mass(composition)};
+    if (out->divergence < 0.0)
+        out->divergence = 0.0; /* no release makes another one cheaper */
     return isfinite(out->divergence) && out->delta < 1.0;
 }
 

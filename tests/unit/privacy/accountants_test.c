@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "algos/privacy/accounting/accountant.h"
+#include "algos/privacy/accounting/accountant_renyi.h"
 #include "tests/unit/privacy/golden.h"
 #include "tests/unit/privacy/plans.h"
 
@@ -97,6 +98,51 @@ static struct mechanism any(struct noise_source *noise)
 }
 
 /* Over random plans: what the accountants that know a mechanism say never contradicts. */
+static double array_number(const json_t *array, size_t i)
+{
+    return json_number_value(json_array_get(array, i));
+}
+
+/* Reads a part of a golden price. Returns what its losses leave to chance, as a logarithm. */
+static double add_part(struct composition *plan, const json_t *part)
+{
+    const json_t *gaussian = json_object_get(part, "gaussian"),
+                 *pair = json_object_get(part, "pair");
+    if (gaussian)
+        plan_add(plan, plan_gaussian(array_number(gaussian, 0), array_number(gaussian, 1)), 1);
+    else if (pair)
+        plan_add(plan, plan_pair(array_number(pair, 0), array_number(pair, 1)), 1);
+    else
+        plan_add(plan, plan_laplace(golden_number(part, "laplace")), 1);
+    return pair ? log1p(-array_number(pair, 1)) : 0.0;
+}
+
+/* What a Renyi account pays is an upper bound: near order 1, too, where the mass that pairs leave
+ * out weighs most. It is never negative. */
+Test(accountants, renyi_prices_are_upper_bounds)
+{
+    json_t *root = golden_load("renyi_price.json"), *one, *part;
+    size_t i, j;
+    json_array_foreach(json_object_get(root, "cases"), i, one)
+    {
+        struct composition plan = {0};
+        struct renyi_price price;
+        double order = golden_number(one, "order"), want = golden_number(one, "divergence");
+        double left = 0;
+        json_array_foreach(json_object_get(one, "parts"), j, part) left += add_part(&plan, part);
+        cr_assert(accountant_renyi_price(&plan, order, &price), "row %zu", i);
+        cr_expect_geq(price.divergence, fmax(0.0, want), "row %zu: %.17g", i, price.divergence);
+        double slack = 1e-8 * (1.0 + fabs(want) - left / (order - 1.0));
+        cr_expect_leq(price.divergence, fmax(0.0, want) + slack, "row %zu: %.17g", i,
+                      price.divergence);
+        cr_expect(price.delta >= -expm1(left) && price.delta <= -expm1(left) * (1.0 + 1e-11),
+                  "row %zu: %.17g", i, price.delta);
+        composition_clear(&plan);
+    }
+    cr_assert_eq(i, 26);
+    json_decref(root);
+}
+
 Test(accountants, never_contradict)
 {
     static const struct accountant *const all[] = {&accountant_gdp, &accountant_optimal_composition,
