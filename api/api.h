@@ -39,6 +39,10 @@ bool api_private_begin(struct app *app, struct db *db, char *error, size_t error
  * both was not done. */
 bool api_prune(struct app *app, struct db *db, bool *out_more);
 
+/* Appends the refusals of the last seconds to the audit trail. DB as for api_prune; any thread.
+ * False: db_last_error says why not; they are kept. */
+bool api_write_refusals(struct app *app, struct db *db);
+
 /* The service's metrics as Prometheus's text: those of settings.metrics, then jobs and budgets of
  * all tenants together, read through DB. The caller frees it. NULL: it cannot be read now. */
 char *api_metrics_text(struct app *app, struct db *db, size_t *out_size);

@@ -14,6 +14,7 @@
 #include "api/teachers/teacher_shelf.h"
 #include "memory/memory.h"
 #include "memory/shelf.h"
+#include "storage/refusals.h"
 
 struct app *api_open(const struct api_settings *settings)
 {
@@ -29,6 +30,7 @@ struct app *api_open(const struct api_settings *settings)
     app->q_releases = q_shelf_new();
     app->noise = teacher_noise_new();
     app->passes = passes_new();
+    app->refusals = refusals_new();
     pages_tag_files(app->page_tags);
     memory_must(app->secret_key);
     crypto_sign_seed_keypair(app->public_key, app->secret_key, settings->signing_seed);
@@ -52,6 +54,7 @@ void api_close(struct app *app)
         return;
     shelf_free(app->teachers);
     passes_free(app, app->passes);
+    refusals_free(app->refusals);
     shelf_free(app->q_releases);
     teacher_noise_free(app->noise);
     sodium_free(app->secret_key); /* wipes it */

@@ -4,6 +4,7 @@
 #include "api/call/retention.h"
 #include "storage/answers/answers.h"
 #include "storage/ledger/ledger_fold.h"
+#include "storage/refusals.h"
 
 #define DAY_MS INT64_C(86400000)
 
@@ -61,6 +62,11 @@ static enum db_status prune_entries(struct app *app, struct db *db, int64_t now_
     app->entries_seen = work.sweep.seen;
     *out_more = *out_more || work.sweep.more;
     return work.status;
+}
+
+bool api_write_refusals(struct app *app, struct db *db)
+{
+    return refusals_write(app->refusals, db) == DB_OK;
 }
 
 bool api_prune(struct app *app, struct db *db, bool *out_more)

@@ -8,6 +8,7 @@
 #include "api/books/limits.h"
 #include "api/books/log.h"
 #include "api/books/projects.h"
+#include "api/books/trail.h"
 #include "api/call/certificates.h"
 #include "api/call/health.h"
 #include "api/data/datasets.h"
@@ -74,6 +75,9 @@ static const struct route routes[] = {
     {"GET", "/v1/ledger/tile/{level}/{tile}", POOL, ROLE_AUDITOR, ROUTE_ANY_ACCEPT | ROUTE_REST, BODY_NONE, "", NULL, api_log_tile, "Gives hashes or entries of the ledger's log (C2SP tlog-tiles)."},
     {"GET", "/v1/ledger/proofs/consistency", POOL, ROLE_AUDITOR, ROUTE_ANY_ACCEPT, BODY_NONE, "old", NULL, api_log_consistency, "Proves that the log goes on from an older size, for a witness (C2SP tlog-witness)."},
     {"GET", "/v1/ledger/accounts/{id}/proof", POOL, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_log_proof, "Proves that the account as it is now is in the log (C2SP tlog-proof)."},
+
+    /* trail.h */
+    {"GET", "/v1/audit", POOL, ROLE_ADMIN | ROLE_AUDITOR, ROUTE_ANY_ACCEPT, BODY_NONE, "resource client since until after " PAGED, NULL, api_trail_list, "Lists who changed what, as JSON or as JSON lines."},
 
     /* limits.h */
     {"GET", "/v1/limit-changes", BATCH, ROLE_STEWARD | ROLE_AUDITOR, 0, BODY_NONE, "status " PAGED, NULL, api_limit_changes_list, "Lists changes of limits that two stewards decide."},
@@ -151,7 +155,7 @@ static const struct route routes[] = {
     {"GET", "/v2/health/ready", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_inference_ready, "Open Inference Protocol: says whether requests will be served."},
     {"GET", "/v2/models/{id}", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_inference_model, "Open Inference Protocol: the tensors of a teacher."},
     {"GET", "/v2/models/{id}/ready", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_inference_model_ready, "Open Inference Protocol: says that a teacher is there."},
-    {"POST", "/v2/models/{id}/infer", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_OR_ID | ROUTE_DATED_KEY | ROUTE_HEAVY, BODY_JSON, "", api_inference_prepare, api_inference_infer, "Open Inference Protocol: asks a teacher and pays for it."},
+    {"POST", "/v2/models/{id}/infer", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_OR_ID | ROUTE_DATED_KEY | ROUTE_HEAVY | ROUTE_ASKS, BODY_JSON, "", api_inference_prepare, api_inference_infer, "Open Inference Protocol: asks a teacher and pays for it."},
 
     /* q_releases.h */
     {"GET", "/v1/q-releases", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, OWNED, NULL, api_q_releases_list, "Lists released Q-functions."},
@@ -168,7 +172,7 @@ static const struct route routes[] = {
     {"GET", "/v1/aggregations/{id}", BATCH, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, "", NULL, api_aggregations_get, "Shows an aggregation."},
     {"POST", "/v1/aggregations/{id}:close", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_aggregations_close, "Ends an aggregation; its parameters stay."},
     {"GET", "/v1/aggregations/{id}/parameters", BATCH, ROLE_STEWARD | ROLE_AGENT, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_aggregations_parameters, "Gives the present parameters, and an agent the seed of its next report."},
-    {"POST", "/v1/aggregations/{id}/submissions", BATCH, ROLE_AGENT, ROUTE_KEY_REQUIRED, BODY_JSON, "", NULL, api_aggregations_submit, "Takes an agent's randomised report."},
+    {"POST", "/v1/aggregations/{id}/submissions", BATCH, ROLE_AGENT, ROUTE_KEY_REQUIRED | ROUTE_ASKS, BODY_JSON, "", NULL, api_aggregations_submit, "Takes an agent's randomised report."},
 
     /* health.h */
     {"GET", "/healthz/live", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_health_live, "Answers as long as the process runs."},

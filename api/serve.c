@@ -167,6 +167,10 @@ enum api_admission api_admit(struct app *app, struct db *db, struct admitted *ad
         admission = API_NEWCOMER;
     if (admission != API_REFUSED)
         goto cleanup;
+    if (!call.match.route)
+        match_route(&call);
+    if (!call.match.malformed)
+        call_serve_refused(&call, problem);
     call_answer_problem(&call, problem);
     add_common_headers(&call);
 cleanup:

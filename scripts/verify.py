@@ -71,23 +71,21 @@ def ed_holds(key, message, signature):
 # ---- the form of lines
 
 TEXT, WHOLE, REAL, HASH = "text", "whole", "real", "hash"
-ACCOUNT = {"id": TEXT, "kind": TEXT, "resource": TEXT, "client": TEXT, "owner": TEXT, "unit": TEXT,
-           "renyi_order": REAL, "epsilon": REAL, "delta": REAL, "limit_units": WHOLE, "spent_units": WHOLE,
-           "held_units": WHOLE, "limit_delta": WHOLE, "spent_delta": WHOLE, "held_delta": WHOLE, "entries": WHOLE,
-           "head": HASH, "created_ms": WHOLE}
-ENTRY = {"account": TEXT, "sequence": WHOLE, "time_ms": WHOLE, "kind": TEXT, "limit_units": WHOLE,
-         "spent_units": WHOLE, "held_units": WHOLE, "limit_delta": WHOLE, "spent_delta": WHOLE, "held_delta": WHOLE,
-         "epsilon": REAL, "delta": REAL, "client": TEXT, "resource": TEXT, "event": TEXT, "hash": HASH}
+BALANCES = dict.fromkeys("limit_units spent_units held_units limit_delta spent_delta held_delta".split(), WHOLE)
+ACCOUNT = {**dict.fromkeys("id kind resource client owner unit".split(), TEXT), "renyi_order": REAL, "epsilon": REAL,
+           "delta": REAL, **BALANCES, "entries": WHOLE, "head": HASH, "created_ms": WHOLE}
+ENTRY = {"account": TEXT, "sequence": WHOLE, "time_ms": WHOLE, "kind": TEXT, **BALANCES, "epsilon": REAL,
+         "delta": REAL, "client": TEXT, "resource": TEXT, "event": TEXT, "hash": HASH}
 LEAF = {"number": WHOLE, "account": TEXT, "sequence": WHOLE, "head": HASH}
 HEAD = {"version": WHOLE, "time_ms": WHOLE, "software_version": TEXT, "kid": TEXT, "x": TEXT}
 END = {"lines": WHOLE, "digest": HASH, "signature": TEXT}
 ACCOUNT_KINDS = ("dataset", "teacher", "client", "share")
 ENTRY_KINDS = ("open", "limit", "debit", "hold", "settle", "folded", "handover")
-BALANCES = ("limit_units", "spent_units", "held_units", "limit_delta", "spent_delta", "held_delta")
 MOST = 4 * 10**18
 HEX = re.compile("[0-9a-f]{64}")
 FOLD = re.compile(r'\{"type":"FoldedEntries","first_sequence":(\d+),"count":(\d+),"first_time_ms":(-?\d+),'
                   r'"previous_hash":"([0-9a-f]{64})","digest":"[0-9a-f]{32}"\}')
+ROW = re.compile(rb'\{"audit":(\{"number":([1-9]\d{0,17}),.*\})\}\n')
 SIGNATURE = re.compile(rb',"signature":(\{[^{}]*\})')
 
 
@@ -96,8 +94,7 @@ class Unreadable(Exception):
 
 
 def unique(pairs):
-    members = dict(pairs)
-    if len(members) == len(pairs):
+    if len(members := dict(pairs)) == len(pairs):
         return members
     raise ValueError("a name stands twice")
 
@@ -138,8 +135,7 @@ def key_id(key):
 # ---- hashes of the ledger: numbers are little endian, each text follows its length
 
 def canonical_text(text):
-    raw = text.encode("utf-8", "surrogatepass")
-    return struct.pack("<q", len(raw)) + raw
+    return struct.pack("<q", len(raw := text.encode("utf-8", "surrogatepass"))) + raw
 
 
 def hash_of(raw):
@@ -250,11 +246,12 @@ class Export:
     def __init__(self, keys, anchors, claims):
         self.trusted, self.anchors, self.anchors_of = keys, list(anchors), None
         self.line, self.fault_count, self.faults = 0, 0, []
-        self.counts = dict.fromkeys("accounts entries folded open_holds certificates leaves heads lost".split(), 0)
+        self.counts = dict.fromkeys("accounts entries folded open_holds certificates leaves rows heads lost".split(), 0)
         self.heads, self.purposes, self.seen, self.account = [], set(), set(), None
         self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.last_account, self.last_certificate, self.key = (-2**63, ""), "", None
         self.leaves, self.claims, self.log, self.version = {}, list(claims), None, 0
+        self.row = (0, "", True)  # of the audit trail, the last one: number, hash, whether its leaf has come
 
     def fault(self, where, sequence, what):
         self.fault_count += 1
@@ -269,14 +266,12 @@ class Export:
     def read_head(self, line):
         head = read_members(line, "export", HEAD)
         self.version = head["version"]
-        if self.version not in (1, 2):
-            raise Unreadable("this program knows exports of versions 1 and 2 alone")
+        if self.version not in (1, 2, 3):
+            raise Unreadable("this program knows exports of versions 1 to 3 alone")
         self.key = unpadded(head["x"])
         self.when(len(self.key) != 32 or key_id(self.key) != head["kid"], "", 0, "the key's id is not that of the key")
-        other = self.trusted is not None and self.key not in self.trusted
-        self.when(other, "", 0, "it is signed with the key of another service")
-
-    # ---- certificates
+        if self.trusted is not None:
+            self.when(self.key not in self.trusted, "", 0, "it is signed with the key of another service")
 
     def read_certificate(self, text):
         self.counts["certificates"] += 1
@@ -300,8 +295,6 @@ class Export:
         if ledger.get("account") and ledger.get("entries") and ledger.get("head"):
             self.anchors.append((ledger["account"], ledger["entries"], ledger["head"], where))
 
-    # ---- accounts
-
     def begin_account(self, row):
         if self.anchors_of is None:
             self.anchors_of = {anchor[0]: [] for anchor in self.anchors}
@@ -309,9 +302,8 @@ class Export:
                 self.anchors_of[anchor[0]].append(anchor)
         if row["kind"] not in ACCOUNT_KINDS:
             raise Unreadable()
-        order = (row["created_ms"], row["id"])
-        self.when(order <= self.last_account, row["id"], 0, "the accounts are not in the order of their opening")
-        self.last_account = order
+        last, self.last_account = self.last_account, (row["created_ms"], row["id"])
+        self.when(self.last_account <= last, row["id"], 0, "the accounts are not in the order of their opening")
         purpose = (row["kind"], row["resource"], row["client"])
         self.when(purpose in self.purposes, row["id"], 0, "two accounts are for the same resource and client")
         self.purposes.add(purpose)
@@ -376,63 +368,72 @@ class Export:
             self.counts["lost" if lost else "heads"] += 1
             self.when(not lost and head != entry["hash"], source or account, sequence, "another entry was there")
 
-    # ---- the log
+    def read_row(self, number, text):
+        self.end_account()
+        good = number == self.row[0] + 1 and self.row[2]
+        self.when(not good, "audit", number, "a row before it, or its leaf, is missing")
+        self.account, self.row, self.counts["rows"] = None, (number, hash_of(text), False), number
+
+    def account_leaf(self, account, leaf, sequence):
+        account.leaf, last = sequence, account.leaf
+        self.counts["lost"] += sequence < account.entries
+        good = leaf["account"] == account.row["id"] and max(last + 1, account.first) <= sequence <= account.entries
+        return good and (sequence < account.entries or leaf["head"] == account.head)
 
     def read_leaf(self, leaf):
-        account, sequence = self.account, leaf["sequence"]
-        good = leaf["account"] == account.row["id"] and leaf["number"] not in self.leaves
-        good = good and max(account.leaf + 1, account.first) <= sequence <= account.entries
-        good = good and (sequence < account.entries or leaf["head"] == account.head)
-        self.when(not good, account.row["id"], sequence, "the log has another entry: this is another history")
-        self.counts["lost"] += sequence < account.entries
-        account.leaf = sequence
+        sequence, row, self.row = leaf["sequence"], self.row, (*self.row[:2], True)
+        found = (leaf["account"], sequence, leaf["head"], False)
+        good = found == ("audit", *row) if row[0] else self.account_leaf(self.account, leaf, sequence)
+        good = good and leaf["number"] not in self.leaves
+        self.when(not good, leaf["account"], sequence, "the log has another entry: this is another history")
         self.counts["leaves"] += 1
         self.leaves[leaf["number"]] = sha(f"\0{leaf['account']} {sequence} {leaf['head']}".encode())
 
     def check_log(self):
         row = [self.leaves.get(number) for number in range(len(self.leaves))]
+        self.when(not self.row[2], "audit", self.row[0], "the row is not in the log")
         if None in row:
             self.fault("", 0, "a leaf of the log is missing, or is there twice")
         elif self.log != (len(row), root_of(row)):
             self.fault("", 0, "the log is not that of its checkpoint")
         else:
+            self.counts["heads"] += len(self.claims)
             for size, root, source in self.claims:
                 other = size > len(row) or root_of(row[:size]) != root
                 self.when(other, source, 0, "the log once had other leaves: it is older, or another history")
-                self.counts["heads"] += 1
 
     def check_shares(self):
         for share, spent in self.shares.items():
-            aside = self.aside.get(share)
-            short = aside is None or spent[0] > aside[0] or spent[1] > aside[1]
+            aside = self.aside.get(share, (-1, -1))
+            short = spent[0] > aside[0] or spent[1] > aside[1]
             self.when(short, share, 0, "the share has spent more than its payer set aside or paid")
-
-    # ---- the stream
 
     def read_end(self, line, digest):
         end = read_members(line, "end", END)
         signed = f"tacet export 1 lines {self.line - 1} digest {digest}\n".encode()
-        good = (end["digest"], end["lines"]) == (digest, self.line - 1)
-        good = good and ed_holds(self.key, signed, unpadded(end["signature"]))
+        good = ed_holds(self.key, signed, unpadded(end["signature"]))
+        good = good and (end["digest"], end["lines"]) == (digest, self.line - 1)
         self.when(not good, "", 0, "its signature does not hold for the lines before it")
 
     def read_line(self, line):
         if self.log:
             raise Unreadable()
-        if line.startswith(b'{"leaf":') and self.account and self.version > 1:
+        if line.startswith(b'{"leaf":') and (self.account or self.row[0]) and self.version > 1:
             self.read_leaf(read_members(line, "leaf", LEAF))
         elif line.startswith(b'{"checkpoint":') and self.version > 1:
             try:
                 self.log = read_checkpoint(json.loads(line)["checkpoint"], self.key)
             except (ValueError, KeyError, TypeError, AttributeError):
                 raise Unreadable("the checkpoint does not hold") from None
+        elif self.version > 2 and (row := ROW.fullmatch(line)):
+            self.read_row(int(row[2]), row[1])
         elif line.startswith(b'{"entry":') and self.account:
             self.read_entry(read_members(line, "entry", ENTRY))
-        elif line.startswith(b'{"account":'):
+        elif line.startswith(b'{"account":') and not self.row[0]:
             row = read_members(line, "account", ACCOUNT)
             self.end_account()
             self.begin_account(row)
-        elif line.startswith(b'{"certificate":') and line.endswith(b"}\n") and not self.account:
+        elif line.startswith(b'{"certificate":') and line.endswith(b"}\n") and not (self.account or self.row[0]):
             self.read_certificate(line[len(b'{"certificate":'):-2])
         else:
             raise Unreadable()
@@ -477,9 +478,8 @@ def verify(name, keys, anchors, claims=()):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--keys")
-    parser.add_argument("--earlier")
-    parser.add_argument("export")
+    for name in ("--keys", "--earlier", "export"):
+        parser.add_argument(name)
     options = parser.parse_args()
     keys, anchors, claims, good = None, [], [], True
     try:

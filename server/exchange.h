@@ -6,6 +6,7 @@
 #ifndef TACET_SERVER_EXCHANGE_H
 #define TACET_SERVER_EXCHANGE_H
 
+#include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,6 +54,7 @@ enum exchange_room {
 
 struct exchange {
     struct api_request request;
+    struct sockaddr_in6 from; /* what request.address points to: of IPv4 or IPv6 */
     struct api_reply reply;
     struct api_route_info route;
     struct exchange *next;    /* in a lane's queue */

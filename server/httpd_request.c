@@ -234,6 +234,19 @@ static void take_certificate(const struct httpd *httpd, struct exchange *exchang
     exchange->request.certificate = exchange->certificate;
 }
 
+/* Copies the client's address, because uploads may outlive their connection. */
+static void take_address(struct exchange *exchange)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    const struct sockaddr *address = info ? info->client_addr : NULL;
+    if (!address || (address->sa_family != AF_INET && address->sa_family != AF_INET6))
+        return;
+    memcpy(&exchange->from, address,
+           address->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof exchange->from);
+    exchange->request.address = (const struct sockaddr *)&exchange->from;
+}
+
 static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *exchange,
                                      struct MHD_Connection *connection, const char *method,
                                      const char *version)
@@ -252,6 +265,7 @@ static enum MHD_Result begin_request(struct httpd *httpd, struct exchange *excha
     struct guest *guest = httpd_guest(connection);
     enum guest_welcome welcome = guests_head_came(httpd->guests, guest);
     exchange->address = guest_address(guest);
+    take_address(exchange);
     take_certificate(httpd, exchange, guest);
     exchange->stage = STAGE_BODY;
     if (!take_head(httpd, exchange, method, version))

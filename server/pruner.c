@@ -27,6 +27,7 @@ struct pruner {
     bool stopping;
     struct app *app;
     struct db *db;
+    bool removes;
     struct pruner_clocks clocks;
     char told[PRUNER_TOLD]; /* the last failure that was logged */
 };
@@ -75,6 +76,13 @@ static bool prune_once(struct pruner *pruner)
     return more;
 }
 
+/* What cannot be written now is written later. */
+static void write_refusals(struct pruner *pruner)
+{
+    (void)api_write_refusals(pruner->app, pruner->db);
+    database_heed(pruner->db);
+}
+
 /* Waits for MS or the end. True when it is the end. */
 static bool pruner_sleep(struct pruner *pruner, int64_t ms)
 {
@@ -94,17 +102,20 @@ static void *pruner_run(void *context)
     int64_t pause;
     do {
         int64_t begun = clock_now_us();
-        bool more = prune_once(pruner);
+        write_refusals(pruner);
+        bool more = pruner->removes && prune_once(pruner);
         pause = more ? 1 + PAUSES * (clock_now_us() - begun) / 1000 : IDLE_MS;
     } while (!pruner_sleep(pruner, pause));
+    write_refusals(pruner);
     return NULL;
 }
 
-struct pruner *pruner_start(struct app *app, struct db *db)
+struct pruner *pruner_start(struct app *app, struct db *db, bool removes)
 {
     struct pruner *pruner = memory_new(1, sizeof *pruner);
     pruner->app = app;
     pruner->db = db;
+    pruner->removes = removes;
     (void)answers_newest(db, &pruner->clocks.wall_ms);
     pthread_mutex_init(&pruner->lock, NULL);
     clock_condition_init(&pruner->changed);

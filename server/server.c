@@ -55,7 +55,7 @@ struct server {
     struct events *events;
     struct helpers *helpers;
     struct runner *runner;
-    struct pruner *pruner; /* NULL: answers are kept for ever */
+    struct pruner *pruner;
     struct listen_socket watched;
     struct metrics_door *door_of_metrics; /* NULL: none of its own */
     struct httpd *httpd;
@@ -285,12 +285,10 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     if (!connect_many(server, many, uploads, trouble))
         return false;
     server->uploads = pool_start(app, many, uploads, fair_limits(uploads, uploads));
-    bool prunes = config->keep_answers_days > 0 || config->keep_entries_days > 0;
-    if (prunes) {
-        if (!connect_many(server, single, 1, trouble))
-            return false;
-        server->pruner = pruner_start(app, single[0]);
-    }
+    if (!connect_many(server, single, 1, trouble))
+        return false;
+    server->pruner = pruner_start(app, single[0],
+                                  config->keep_answers_days > 0 || config->keep_entries_days > 0);
     if (server->watched.handle >= 0) {
         if (!connect_many(server, single, 1, trouble))
             return false;
@@ -299,7 +297,7 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
                   server->watched.port);
     }
     bool started = (server->door_of_metrics || server->watched.handle < 0) && server->events &&
-                   server->pool && server->plans && server->uploads && (server->pruner || !prunes);
+                   server->pool && server->plans && server->uploads && server->pruner;
     if (!started)
         snprintf(trouble.text, trouble.size, "no more threads can be started");
     return started;

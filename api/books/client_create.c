@@ -7,6 +7,7 @@
 
 #include "api/call/app.h"
 #include "api/call/auth.h"
+#include "storage/ledger/trail.h"
 
 #define DAY_MS 86400000
 
@@ -62,6 +63,17 @@ static const char *say_outcome(enum db_status status, char token[TOKEN_SIZE])
     return "the database failed";
 }
 
+/* Notes in the audit trail what the machine's operator did to CLIENT. */
+static enum db_status note_command(struct db *db, const char *action, const char *client,
+                                   int64_t token, int64_t now_ms)
+{
+    struct trail_row row = {.time_ms = now_ms, .actor = "operator", .outcome = "ok", .count = 1};
+    snprintf(row.action, sizeof row.action, "%s", action);
+    snprintf(row.resource, sizeof row.resource, "%s", client);
+    snprintf(row.subject, sizeof row.subject, "%lld", (long long)token);
+    return trail_append(db, &row);
+}
+
 struct creation {
     const char *name, *role;
     const struct token_terms *terms;
@@ -74,8 +86,11 @@ static enum db_status create_work(struct db *db, void *context)
     struct creation *creation = context;
     struct client_row client;
     struct client_token made;
-    return client_create(db, creation->name, creation->role, creation->terms, creation->now_ms,
-                         &client, &made, creation->token);
+    enum db_status status = client_create(db, creation->name, creation->role, creation->terms,
+                                          creation->now_ms, &client, &made, creation->token);
+    return status == DB_OK
+               ? note_command(db, "tacet client create", client.id, made.number, creation->now_ms)
+               : status;
 }
 
 const char *api_client_create_with(struct app *app, struct db *db, const char *name,
@@ -124,6 +139,8 @@ static enum db_status rotate_work(struct db *db, void *context)
     }
     if (status == DB_OK || status == DB_NONE)
         status = client_rotate(db, &now, &token, replacement->token);
+    if (status == DB_OK)
+        status = note_command(db, "tacet client rotate", now.client, token.number, now.now_ms);
     if (status == DB_NONE)
         replacement->wrong = "the client has 10 tokens that work; delete one first";
     return status;

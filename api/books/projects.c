@@ -386,5 +386,6 @@ enum problem api_projects_transfer(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     standing.member = standing.member && keeps_members;
+    call->subject = id;
     return call_reply_json(call, 200, project_standing_json(&standing));
 }

@@ -14,6 +14,7 @@
 #define PAGE_TAG_SIZE 35 /* 32 hexadecimal digits in quotes, and NUL */
 
 struct passes;
+struct refusals;
 struct shelf;
 struct teacher_noise;
 
@@ -27,6 +28,7 @@ struct app {
     struct shelf *q_releases;
     struct teacher_noise *noise;
     struct passes *passes;
+    struct refusals *refusals; /* for the audit trail; with a lock of its own */
     /* Earlier answers may be gone. Only grows; raised by api_prune, which alone has the others. */
     _Atomic int64_t answers_from_ms;
     int64_t answers_seen, entries_seen;        /* the last rows that it has seen */

@@ -51,6 +51,8 @@ struct call {
     int64_t now_ms;
     json_t *body; /* BODY_JSON: the parsed body (any JSON type), borrowed; else NULL */
     void *plan;   /* what PREPARE left for HANDLE */
+    /* Whom a change is about, in the audit trail, where neither path nor Location say it. */
+    const char *subject;
     struct arena arena;
 
     /* private to call.c and serve.c from here on */

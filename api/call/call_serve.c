@@ -8,18 +8,23 @@
  * still known then, with the projects that it has by then. */
 #include "api/call/call_serve.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "api/call/accept.h"
+#include "api/call/app.h"
 #include "api/call/auth.h"
 #include "api/call/fields.h"
 #include "api/call/idempotency.h"
 #include "api/call/outsider.h"
 #include "api/call/project.h"
+#include "api/call/reply.h"
 #include "api/call/uri.h"
 #include "api/json/json_text.h"
+#include "storage/refusals.h"
 
 struct change {
     struct call *call;
@@ -28,6 +33,95 @@ struct change {
     bool prepared; /* some time ago */
     enum problem problem;
 };
+
+/* ---- the audit trail */
+
+/* Copies an identifier, a number or a digest. What else a path may name stays out of the trail. */
+static void copy_word(char *out, size_t size, const char *word)
+{
+    size_t length = strspn(word, "0123456789abcdefghijklmnopqrstuvwxyz_");
+    if (word[length] == '\0' && length < size)
+        memcpy(out, word, length + 1);
+}
+
+/* The last part of the answer's Location; "" without one. */
+static const char *made_thing(const struct call *call)
+{
+    const char *location = reply_header_value(call->reply, "Location");
+    const char *slash = location ? strrchr(location, '/') : NULL;
+    return slash ? slash + 1 : "";
+}
+
+/* What the path has for {NAME}; NULL: it has none, or was not read because a pass was shown. */
+static const char *path_value(const struct call *call, const char *name)
+{
+    char braced[16];
+    snprintf(braced, sizeof braced, "{%s}", name);
+    bool has = call->match.value_count > 0 && strstr(call->route->pattern, braced);
+    return has ? call_parameter(call, name) : NULL;
+}
+
+/* The second thing that the call is about. */
+static const char *call_subject(const struct call *call)
+{
+    static const char *const names[] = {"client", "token", "sha256"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (path_value(call, names[i]))
+            return path_value(call, names[i]);
+    return call->subject ? call->subject : made_thing(call);
+}
+
+static void copy_address(char *out, size_t size, const struct sockaddr *from)
+{
+    const void *at = from;
+    if (from && from->sa_family == AF_INET)
+        (void)inet_ntop(AF_INET, &((const struct sockaddr_in *)at)->sin_addr, out, (socklen_t)size);
+    else if (from && from->sa_family == AF_INET6)
+        (void)inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)at)->sin6_addr, out,
+                        (socklen_t)size);
+}
+
+void call_trail_row(struct call *call, struct trail_row *out)
+{
+    const struct route *route = call->route;
+    const char *id = path_value(call, "id");
+    *out = (struct trail_row){
+        .time_ms = call->now_ms, .actor = "client", .token = call->caller.token, .count = 1};
+    memcpy(out->client, call->caller.id, sizeof out->client);
+    snprintf(out->role, sizeof out->role, "%s", role_name(call->caller.role));
+    snprintf(out->action, sizeof out->action, "%s %s", route->method, route->pattern);
+    snprintf(out->request, sizeof out->request, "%s", call->request->request_id);
+    copy_address(out->address, sizeof out->address, call->request->address);
+    if (id)
+        copy_word(out->subject, sizeof out->subject, call_subject(call));
+    if (id && strcmp(id, "me") == 0)
+        id = call->caller.id;
+    copy_word(out->resource, sizeof out->resource, id ? id : made_thing(call));
+}
+
+/* Appends the change, in its transaction. */
+static enum problem append_change(struct call *call)
+{
+    struct trail_row row;
+    call_trail_row(call, &row);
+    row.status = call->reply->status;
+    snprintf(row.outcome, sizeof row.outcome, "ok");
+    return call_db(call, trail_append(call->db, &row));
+}
+
+void call_serve_refused(struct call *call, enum problem problem)
+{
+    struct trail_row row;
+    bool no_right = problem == PROBLEM_FORBIDDEN || problem == PROBLEM_INSUFFICIENT_SCOPE;
+    if (call->caller.id[0] == '\0' || !(no_right || route_in_trail(call->route)))
+        return;
+    call_trail_row(call, &row);
+    row.status = problem_info(problem)->status;
+    snprintf(row.outcome, sizeof row.outcome, "%s", problem_info(problem)->slug);
+    refusals_note(call->app->refusals, &row);
+}
+
+/* ---- the handler */
 
 static enum problem handle_call(struct call *call)
 {
@@ -40,15 +134,13 @@ static enum problem handle_call(struct call *call)
 static enum problem replay_or_handle(struct call *call, const char *key)
 {
     bool replayed = false;
-    if (!key)
-        return handle_call(call);
-    enum problem problem = idempotency_replay(call, key, &replayed);
+    enum problem problem = key ? idempotency_replay(call, key, &replayed) : PROBLEM_NONE;
     if (problem != PROBLEM_NONE || replayed)
         return problem;
     problem = handle_call(call);
-    if (problem != PROBLEM_NONE)
-        return problem;
-    return idempotency_store(call, key);
+    if (problem == PROBLEM_NONE && key)
+        problem = idempotency_store(call, key);
+    return problem == PROBLEM_NONE && route_in_trail(call->route) ? append_change(call) : problem;
 }
 
 static enum problem check_caller(struct call *call, const char *client)
@@ -209,7 +301,7 @@ static enum problem check_form(struct call *call, const char **out_key)
     return problem;
 }
 
-enum problem call_serve(struct call *call, const char *client)
+static enum problem serve_known(struct call *call, const char *client)
 {
     const char *key = NULL;
     enum problem problem = check_caller(call, client);
@@ -222,4 +314,12 @@ enum problem call_serve(struct call *call, const char *client)
     }
     problem = check_form(call, &key);
     return problem == PROBLEM_NONE ? project_judge(call, run_call(call, client, key)) : problem;
+}
+
+enum problem call_serve(struct call *call, const char *client)
+{
+    enum problem problem = serve_known(call, client);
+    if (problem != PROBLEM_NONE)
+        call_serve_refused(call, problem);
+    return problem;
 }

@@ -7,6 +7,7 @@
 
 #include "api/call/app.h"
 #include "api/call/auth.h"
+#include "api/call/call_serve.h"
 #include "api/identity/identity.h"
 #include "storage/clients.h"
 
@@ -74,6 +75,31 @@ enum problem outsider_check(struct call *call, const char *token)
     return PROBLEM_NONE;
 }
 
+struct enrolment {
+    const struct client_row *client;
+    struct trail_row row;
+};
+
+static enum db_status enroll_work(struct db *db, void *context)
+{
+    struct enrolment *enrolment = context;
+    enum db_status status = clients_insert(db, enrolment->client);
+    return status == DB_OK ? trail_append(db, &enrolment->row) : status;
+}
+
+/* Stores CLIENT, with its row of the audit trail. DB_NONE: it is there. */
+static enum db_status enroll_client(struct call *call, const struct client_row *client)
+{
+    struct enrolment enrolment = {.client = client};
+    struct trail_row *row = &enrolment.row;
+    call_trail_row(call, row);
+    snprintf(row->action, sizeof row->action, "enrolment by the issuer of tokens");
+    snprintf(row->outcome, sizeof row->outcome, "ok");
+    snprintf(row->resource, sizeof row->resource, "%s", client->id);
+    row->subject[0] = '\0';
+    return db_transact(call->db, enroll_work, &enrolment);
+}
+
 enum problem outsider_enroll(struct call *call)
 {
     const struct identity_caller *who = call->newcomer;
@@ -81,7 +107,7 @@ enum problem outsider_enroll(struct call *call)
     memcpy(client.id, call->caller.id, sizeof client.id);
     snprintf(client.role, sizeof client.role, "%s", who->role);
     client_name_of(who->subject, identity_issuer(call->app->settings.identity), client.name);
-    enum db_status status = clients_insert(call->db, &client);
+    enum db_status status = enroll_client(call, &client);
     if (status == DB_NONE) /* two calls came at once: this one, too, is checked against the row */
         status = clients_find(call->db, client.id, &client);
     if (status != DB_OK)

@@ -24,6 +24,8 @@ enum api_lane {
     API_LANE_INLINE, /* static bytes, touches no database: answered where it was received */
 };
 
+struct sockaddr;
+
 struct api_request {
     const char *method; /* "GET" ... */
     const char *path;   /* percent-encoded as received, without the query */
@@ -36,7 +38,8 @@ struct api_request {
     char request_id[40];
     /* The SHA-256, 32 bytes, of a TLS client certificate that verified; NULL: there is none. */
     const unsigned char *certificate;
-    const struct route *route; /* from api_route; NULL: api_serve finds it */
+    const struct sockaddr *address; /* where it came from; NULL: it is not known */
+    const struct route *route;      /* from api_route; NULL: api_serve finds it */
 };
 
 #define API_REPLY_HEADERS 12  /* the fullest is a repeated job with CORS: 9 */

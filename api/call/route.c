@@ -17,6 +17,11 @@ bool route_writes(const struct route *route)
     return strcmp(route->method, "GET") != 0 && !(route->flags & ROUTE_READS);
 }
 
+bool route_in_trail(const struct route *route)
+{
+    return route_writes(route) && !(route->flags & ROUTE_ASKS);
+}
+
 enum scope route_scope(const struct route *route)
 {
     if (route->flags & (ROUTE_KEY_REQUIRED | ROUTE_KEY_OR_ID))

@@ -45,6 +45,8 @@ enum route_flag {
     ROUTE_DATED_KEY = 512,  /* asked without end: with answers that are not kept for ever, the key
                                must name its time (retention.h) */
     ROUTE_REST = 1024,      /* the last value of the path takes what is left, slashes too */
+    ROUTE_ASKS = 2048,      /* asked as often as a client likes, and recorded by the ledger or the
+                               aggregation: no row of the audit trail */
     ROUTE_UNTIMED = 256,    /* takes longer the more data were uploaded: metrics do not time it */
 };
 
@@ -88,6 +90,9 @@ struct route_match {
 
 /* True when the route changes something: neither GET nor a ROUTE_READS. */
 bool route_writes(const struct route *route);
+
+/* True when a call of ROUTE that changes something is a row of the audit trail. */
+bool route_in_trail(const struct route *route);
 
 /* The scope that a call of ROUTE needs. */
 enum scope route_scope(const struct route *route);

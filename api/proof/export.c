@@ -17,6 +17,7 @@
 #include "storage/certificate_text.h"
 #include "storage/ledger/ledger_chain.h"
 #include "storage/ledger/ledger_log.h"
+#include "storage/ledger/trail.h"
 
 #define LEAVES  256 /* that are read at once */
 #define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
@@ -101,6 +102,25 @@ static bool put_account_line(void *context, const struct ledger_account *account
     return !e->fault;
 }
 
+/* A row of the audit trail as its text, whose hash is in the leaf behind it. */
+static bool put_trail_line(void *context, const struct trail_row *row)
+{
+    struct exporting *e = context;
+    char text[TRAIL_TEXT_SIZE];
+    struct ledger_leaf leaf;
+    size_t size = trail_text(row, text);
+    (void)buffer_add_text(&e->line, "{\"audit\":");
+    (void)buffer_add(&e->line, text, size);
+    (void)buffer_add_text(&e->line, "}");
+    if (!put_line(e))
+        return false;
+    if (ledger_log_find(e->db, TRAIL_ACCOUNT, row->number, &leaf) != DB_OK) {
+        e->fault = "the log cannot be read";
+        return false;
+    }
+    return put_row(e, "leaf", &ledger_leaves_table, &leaf);
+}
+
 static enum db_status put_checkpoint(struct exporting *e)
 {
     struct buffer note = {.lid = TLOG_NOTE_MOST};
@@ -127,9 +147,12 @@ static enum db_status put_checkpoint(struct exporting *e)
 static enum db_status put_rows(struct db *db, void *context)
 {
     struct exporting *e = context;
+    const struct trail_filter all = {.client = "", .resource = "", .limit = UINT_MAX};
     enum db_status status = certificate_any_list(db, put_certificate_line, e);
     if (status == DB_OK && !e->fault)
         status = ledger_list(db, NULL, NULL, NULL, UINT_MAX, put_account_line, e);
+    if (status == DB_OK && !e->fault)
+        status = trail_list(db, &all, put_trail_line, e);
     if (status == DB_OK && !e->fault)
         status = put_checkpoint(e);
     return status;

@@ -1,7 +1,7 @@
 /* An export: one stream of JSON lines with which anyone can check the service without access to it.
- * It holds the public key, every certificate, every account, every entry of the ledger and every
- * leaf of its log with a signed checkpoint, and no raw data, weights or tokens. docs/verify.md
- * describes it line by line. */
+ * It holds the public key, every certificate, every account, every entry of the ledger, the audit
+ * trail and every leaf of the log with a signed checkpoint, and no raw data, weights or tokens.
+ * docs/verify.md describes it line by line. */
 #ifndef TACET_API_PROOF_EXPORT_H
 #define TACET_API_PROOF_EXPORT_H
 
@@ -12,7 +12,7 @@
 struct app;
 struct db;
 
-#define EXPORT_VERSION 2 /* 1 had no log */
+#define EXPORT_VERSION 3 /* 1 had no log, 2 no audit trail */
 /* What the last line's signature is over: the number of lines before it, and the hex BLAKE2b-256
  * of their bytes. */
 #define EXPORT_SIGNED      "tacet export 1 lines %lld digest %s\n"

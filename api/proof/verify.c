@@ -65,8 +65,9 @@ static bool read_export_head(struct verify *verify, char *at)
                 row_text_skip(&at, ",\"x\":") && read_export_bytes(&at, verify->key.key[0], 32) &&
                 row_text_skip(&at, "}}") && *at == '\0';
     verify->has_log = version > 1;
+    verify->has_trail = version > 2;
     if (version < 0 || version > EXPORT_VERSION)
-        verify_fault(verify, "", 0, "this program knows exports of versions 1 and 2 alone");
+        verify_fault(verify, "", 0, "this program knows exports of versions 1 to 3 alone");
     else if (!good)
         verify_fault(verify, "", 0, "it does not begin as an export of tacet does");
     if (!good)
@@ -162,9 +163,14 @@ static bool read_export_line(struct verify *verify, char *line, size_t size)
         verify_next_entry(verify, &entry);
         return row_text_skip(&at, "}") && *at == '\0';
     }
+    if (verify->has_trail && row_text_skip(&at, "{\"audit\":")) {
+        verify_account_end(verify);
+        verify->in_account = false;
+        return line[size - 1] == '}' && verify_trail(verify, at, size - 1 - (size_t)(at - line));
+    }
     if (row_text_skip(&at, "{\"leaf\":")) {
         struct ledger_leaf leaf = {.number = -1};
-        if (!verify->has_log || !verify->in_account ||
+        if (!verify->has_log || !(verify->in_account || verify->trail.number > 0) ||
             !row_text_read(&ledger_leaves_table, &at, &leaf))
             return false;
         verify_leaf(verify, &leaf);
@@ -172,6 +178,8 @@ static bool read_export_line(struct verify *verify, char *line, size_t size)
     }
     if (verify->has_log && row_text_skip(&at, "{\"checkpoint\":"))
         return read_checkpoint_line(verify, at);
+    if (verify->trail.number > 0)
+        return false;
     if (row_text_skip(&at, "{\"account\":")) {
         struct ledger_account account = {.id = ""};
         if (!row_text_read(&ledger_accounts_table, &at, &account))

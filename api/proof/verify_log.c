@@ -3,13 +3,40 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/proof/row_text.h"
 #include "api/proof/verify_state.h"
 #include "memory/memory.h"
+#include "storage/ledger/trail.h"
 
-void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf)
+bool verify_trail(struct verify *verify, char *text, size_t size)
+{
+    int64_t number = 0;
+    char *at = text;
+    if (!row_text_skip(&at, "{\"number\":") || !row_text_integer(&at, &number) || *at != ',')
+        return false;
+    if (verify->trail.number > 0 && !verify->trail.logged)
+        verify_fault(verify, TRAIL_ACCOUNT, verify->trail.number, "the row is not in the log");
+    if (number != verify->trail.number + 1)
+        verify_fault(verify, TRAIL_ACCOUNT, number, "a row before this one is missing");
+    verify->trail.number = number;
+    verify->trail.logged = false;
+    trail_hash(text, size, verify->trail.hash);
+    verify->report->trail++;
+    return true;
+}
+
+/* The leaf of the last row of the audit trail. */
+static void trail_leaf(struct verify *verify, const struct ledger_leaf *leaf)
+{
+    if (strcmp(leaf->account, TRAIL_ACCOUNT) != 0 || leaf->sequence != verify->trail.number ||
+        verify->trail.logged || memcmp(leaf->head, verify->trail.hash, LEDGER_HASH_SIZE) != 0)
+        verify_fault(verify, TRAIL_ACCOUNT, verify->trail.number, "the log has another row");
+    verify->trail.logged = true;
+}
+
+static void account_leaf(struct verify *verify, const struct ledger_leaf *leaf)
 {
     const struct ledger_account *sums = &verify->sums;
-    struct log_leaf *added = verify_list_add(&verify->leaves, sizeof *added);
     if (strcmp(leaf->account, sums->id) != 0)
         verify_fault(verify, sums->id, leaf->sequence, "the leaf is another account's");
     if (leaf->sequence <= verify->last_leaf || leaf->sequence > sums->entries ||
@@ -21,6 +48,12 @@ void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf)
         verify_fault(verify, sums->id, leaf->sequence,
                      "the log has another entry: this is another history");
     verify->last_leaf = leaf->sequence;
+}
+
+void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf)
+{
+    struct log_leaf *added = verify_list_add(&verify->leaves, sizeof *added);
+    (verify->trail.number > 0 ? trail_leaf : account_leaf)(verify, leaf);
     verify->report->leaves++;
     added->number = leaf->number;
     ledger_leaf_hash(leaf, added->hash);
@@ -110,6 +143,8 @@ void verify_log_end(struct verify *verify)
     struct level levels[MERKLE_LEVELS] = {{0, NULL}};
     if (!verify->has_log)
         return;
+    if (verify->trail.number > 0 && !verify->trail.logged)
+        verify_fault(verify, TRAIL_ACCOUNT, verify->trail.number, "the row is not in the log");
     if (verify->earlier.size > 0)
         verify_claim(verify, "", verify->earlier.size, verify->earlier.root);
     if (verify->kept.size > 0)

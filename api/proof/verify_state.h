@@ -72,7 +72,13 @@ struct verify {
     struct tlog_checkpoint log; /* of this export */
     int64_t last_leaf;          /* sequence of the last leaf of the account in hand */
     int64_t fold_first;         /* the first entry that the last one counts */
-    bool has_log;               /* exports of version 1 have none */
+    struct {
+        int64_t number; /* of its last row; 0: none yet */
+        unsigned char hash[LEDGER_HASH_SIZE];
+        bool logged; /* its leaf has come */
+    } trail;
+    bool has_log;   /* exports of version 1 have none */
+    bool has_trail; /* those of version 2 neither */
     bool has_checkpoint;
 
     struct ledger_account claimed,
@@ -105,6 +111,9 @@ void verify_share_aside(struct verify *verify, const char *name, int64_t units,
 
 /* Adds a leaf of the account in hand, which names the last entry that was read. */
 void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf);
+
+/* Adds the row of the audit trail whose TEXT has SIZE bytes. False: it is none. */
+bool verify_trail(struct verify *verify, char *text, size_t size);
 
 /* Notes what somebody else says of the log. */
 void verify_claim(struct verify *verify, const char *from, int64_t size,

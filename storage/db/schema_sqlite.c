@@ -78,6 +78,27 @@ static const char nodes_fixed[] = "CREATE TRIGGER ledger_nodes_fixed BEFORE UPDA
                                   " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows');"
                                   " END";
 
+/* The audit trail (trail.h). */
+static const char create_trail[] = "CREATE TABLE audit_trail ("
+                                   " number INTEGER NOT NULL PRIMARY KEY,"
+                                   " time_ms INTEGER NOT NULL,"
+                                   " actor TEXT NOT NULL,"
+                                   " client TEXT NOT NULL,"
+                                   " role TEXT NOT NULL,"
+                                   " token INTEGER NOT NULL,"
+                                   " action TEXT NOT NULL,"
+                                   " resource TEXT NOT NULL,"
+                                   " subject TEXT NOT NULL,"
+                                   " status INTEGER NOT NULL,"
+                                   " outcome TEXT NOT NULL,"
+                                   " count INTEGER NOT NULL,"
+                                   " address TEXT NOT NULL,"
+                                   " request TEXT NOT NULL) STRICT";
+static const char trail_stays[] = "CREATE TRIGGER audit_trail_stays BEFORE DELETE ON audit_trail"
+                                  " BEGIN SELECT RAISE(ABORT, 'the audit trail only grows'); END";
+static const char trail_fixed[] = "CREATE TRIGGER audit_trail_fixed BEFORE UPDATE ON audit_trail"
+                                  " BEGIN SELECT RAISE(ABORT, 'the audit trail only grows'); END";
+
 static const char create_descriptions[] =
     "CREATE TABLE dataset_descriptions ("
     " dataset TEXT NOT NULL PRIMARY KEY REFERENCES datasets (id),"
@@ -363,6 +384,9 @@ const char *const schema_sqlite_tables[] = {
     leaves_fixed,
     nodes_stay,
     nodes_fixed,
+    create_trail,
+    trail_stays,
+    trail_fixed,
     "CREATE TRIGGER ledger_accounts_stay BEFORE DELETE ON ledger_accounts"
     " BEGIN SELECT RAISE(ABORT, 'accounts of the ledger are never removed'); END",
     "CREATE TRIGGER ledger_holds_stay BEFORE DELETE ON ledger_holds"
@@ -862,6 +886,9 @@ static const char *const to_teacher_names[] = {
     NULL,
 };
 
+/* Changes have an audit trail, which begins empty. */
+static const char *const to_trail[] = {create_trail, trail_stays, trail_fixed, NULL};
+
 const char *const *const schema_sqlite_steps[] = {to_rows,
                                                   without_blocks,
                                                   with_coverage,
@@ -883,6 +910,7 @@ const char *const *const schema_sqlite_steps[] = {to_rows,
                                                   to_log,
                                                   to_keys,
                                                   to_teacher_names,
+                                                  to_trail,
                                                   NULL};
 
 const struct db_schema schema_sqlite = {

@@ -4,7 +4,8 @@
  * A leaf is an account at one moment, "ACCOUNT SEQUENCE HASH": the id, the sequence of its last
  * entry, and the hash of that entry in hexadecimal, which chains all entries before it. A
  * transaction appends one leaf for each account that it changed, and a batch one for each account,
- * whatever the number of entries. Leaves stay when entries are folded. */
+ * whatever the number of entries. Leaves stay when entries are folded. Rows of the audit trail
+ * (trail.h) have leaves of the same form. */
 #ifndef TACET_STORAGE_LEDGER_LEDGER_LOG_H
 #define TACET_STORAGE_LEDGER_LEDGER_LOG_H
 

@@ -21,6 +21,7 @@
 #include "api/jobs/run/run_release.h"
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
+#include "storage/ledger/trail.h"
 #include "storage/policies.h"
 #include "storage/teachers.h"
 
@@ -259,6 +260,19 @@ static struct job_end end_of(const struct finish *finish)
     return end;
 }
 
+/* Notes in the audit trail what the job of END gives. */
+static enum db_status note_release(struct db *db, const struct job_end *end)
+{
+    struct trail_row row = {.time_ms = end->now_ms,
+                            .actor = "service",
+                            .action = "release",
+                            .outcome = "ok",
+                            .count = 1};
+    snprintf(row.resource, sizeof row.resource, "%s", end->id);
+    snprintf(row.subject, sizeof row.subject, "%s", end->q_release ? end->q_release : end->policy);
+    return trail_append(db, &row);
+}
+
 /* DB_NONE: the lease was lost. */
 static enum db_status finish_work(struct db *db, void *context)
 {
@@ -286,6 +300,8 @@ static enum db_status finish_work(struct db *db, void *context)
     }
     if (status == DB_OK)
         status = settle_hold(db, finish);
+    if (status == DB_OK && (end.policy || end.q_release))
+        status = note_release(db, &end);
     return db_owed(status);
 }
 

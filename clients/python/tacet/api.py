@@ -51,6 +51,11 @@ Answer = TypedDict("Answer", {
     "random": "bool", "protects": "Literal['observation', 'expert']", "does_not_protect": "str",
 }, total=False)
 AnswerError = TypedDict("AnswerError", {"uniform": "dict[str, Any]", "peaked": "dict[str, Any]"}, total=False)
+AuditRow = TypedDict("AuditRow", {
+    "number": "int", "time": "str", "actor": "Literal['client', 'operator', 'service']", "client": "str", "role": "str",
+    "token": "int", "action": "str", "resource": "str", "subject": "str", "status": "int", "outcome": "str",
+    "count": "int", "address": "str", "request": "str",
+}, total=False)
 Budget = TypedDict("Budget", {
     "guaranteed": "Optional[dict[str, Any]]", "account": "str", "client_name": "Optional[str]", "unit": "str",
     "limit": "Amount", "spent": "Amount", "reserved": "Amount", "remaining": "Amount",
@@ -1243,6 +1248,22 @@ class Api:
         """
         return self._transport.call(
             "POST", f"/v1/aggregations/{_path(id)}/submissions", body=body, key=key or fresh_key(),
+        )
+
+    def list_audit(
+        self, *, resource: Optional[str] = None, client: Optional[str] = None, since: Optional[str] = None,
+        until: Optional[str] = None, after: Optional[int] = None, page_size: Optional[int] = None,
+        page_token: Optional[str] = None,
+    ) -> dict[str, Any]:
+        """GET /v1/audit
+
+        List who changed what.
+
+        Roles: admin, auditor
+        """
+        return self._transport.call(
+            "GET", "/v1/audit",
+            query={"resource": resource, "client": client, "since": since, "until": until, "after": after, "page_size": page_size, "page_token": page_token},
         )
 
     def list_limit_changes(

@@ -20,9 +20,14 @@ static void with_origin(struct api_settings *settings)
     settings->log_origin = ORIGIN;
 }
 
+#define BEGUN 2 /* leaves: rows of the audit trail that say who was made */
+#define EACH  2 /* leaves of a new account: its own, and that of a row of the audit trail */
+
 static void open_service(void)
 {
     f = fixture_open_with(with_origin);
+    (void)fixture_token(f, "auditor");
+    (void)fixture_token(f, "steward");
 }
 
 static void close_service(void)
@@ -66,46 +71,56 @@ static const char *new_account(void)
 
 Test(log, its_checkpoint_counts_what_accounts_did)
 {
-    cr_expect_eq(checkpoint_now().size, 0);
+    cr_expect_eq(checkpoint_now().size, BEGUN);
     new_account();
     struct tlog_checkpoint one = checkpoint_now();
-    cr_expect_eq(one.size, 1);
+    cr_expect_eq(one.size, BEGUN + EACH);
     new_account();
     struct tlog_checkpoint two = checkpoint_now();
-    cr_expect_eq(two.size, 2);
+    cr_expect_eq(two.size, BEGUN + 2 * EACH);
     cr_expect_neq(memcmp(one.root, two.root, MERKLE_HASH_SIZE), 0);
     struct response *r = fixture_post(f, "auditor", "/v1/ledger:verify", NULL);
     char hex[65];
-    cr_expect_eq(response_number(r, "/log/size"), 2);
+    cr_expect_eq(response_number(r, "/log/size"), BEGUN + 2 * EACH);
     cr_expect_str_eq(response_text(r, "/log/root"), sodium_bin2hex(hex, 65, two.root, 32));
 }
 
 Test(log, its_tiles_are_the_leaves_and_their_hashes)
 {
-    unsigned char hash[2][MERKLE_HASH_SIZE], root[MERKLE_HASH_SIZE], both[65] = {1};
-    const char *first = new_account();
-    new_account();
-    struct response *r = get("/v1/ledger/tile/0/000.p/2");
+    unsigned char hash[4][MERKLE_HASH_SIZE], root[MERKLE_HASH_SIZE], both[65] = {1};
+    const char *account = new_account(), *at;
+    struct response *r = get("/v1/ledger/tile/0/000.p/4");
     expect_status(r, 200);
     cr_assert_eq(r->size, sizeof hash);
     memcpy(hash, r->body, sizeof hash);
-    memcpy(both + 1, hash, sizeof hash);
+    for (unsigned i = 0; i < 2; i++) {
+        memcpy(both + 1, hash[2 * i], sizeof both - 1);
+        crypto_hash_sha256(root, both, sizeof both);
+        memcpy(hash[i], root, sizeof root);
+    }
+    memcpy(both + 1, hash, sizeof both - 1);
     crypto_hash_sha256(root, both, sizeof both);
     cr_expect_arr_eq(root, checkpoint_now().root, sizeof root);
-    r = get("/v1/ledger/tile/entries/000.p/1");
+    memcpy(hash, r->body, sizeof hash);
+    r = get("/v1/ledger/tile/entries/000.p/3");
     expect_status(r, 200);
-    size_t size = (size_t)((unsigned char)r->body[0] << 8 | (unsigned char)r->body[1]);
-    cr_assert_eq(r->size, size + 2);
-    cr_expect_eq(strncmp(r->body + 2, first, strlen(first)), 0);
-    merkle_leaf(r->body + 2, size, root);
-    cr_expect_arr_eq(root, hash[0], sizeof root);
+    at = r->body;
+    for (unsigned i = 0; i < 3; i++) {
+        size_t size = (size_t)((unsigned char)at[0] << 8 | (unsigned char)at[1]);
+        const char *name = i < BEGUN ? "audit " : account;
+        cr_expect_eq(strncmp(at + 2, name, strlen(name)), 0);
+        merkle_leaf(at + 2, size, root);
+        cr_expect_arr_eq(root, hash[i], sizeof root);
+        at += 2 + size;
+    }
+    cr_expect_eq(at, r->body + r->size);
     expect_status(get("/v1/ledger/tile/0/000.p%2F2"), 200);
 }
 
 Test(log, has_no_tile_that_is_named_in_another_way)
 {
     static const char *const tiles[] = {
-        "0/000",          "0/000.p/3",       "0/000.p/0",
+        "0/000",          "0/000.p/7",       "0/000.p/0",
         "0/000.p/256",    "0/000.p/02",      "0/001.p/1",
         "1/000.p/1",      "63/000.p/1",      "64/000.p/1",
         "00/000.p/2",     "0/0.p/2",         "0/x000/000.p/2",
@@ -129,7 +144,8 @@ Test(log, goes_on_from_every_size_that_it_had)
     }
     for (unsigned i = 0; i < 5; i++) {
         struct tlog_text text;
-        struct response *r = get(domain_path("/v1/ledger/proofs/consistency?old=%u", i + 1));
+        struct response *r =
+            get(domain_path("/v1/ledger/proofs/consistency?old=%lld", (long long)old[i].size));
         expect_status(r, 200);
         cr_assert(tlog_request_read(r->body, r->size, &text));
         struct tlog_checkpoint now = read_checkpoint(text.note, text.note_size);
@@ -138,7 +154,7 @@ Test(log, goes_on_from_every_size_that_it_had)
                                            now.root, &text.proof));
     }
     expect_status(get("/v1/ledger/proofs/consistency"), 200);
-    expect_problem(get("/v1/ledger/proofs/consistency?old=6"), "not-found");
+    expect_problem(get("/v1/ledger/proofs/consistency?old=13"), "not-found");
     expect_problem(get("/v1/ledger/proofs/consistency?old=-1"), "validation");
     expect_problem(get("/v1/ledger/proofs/consistency?old=01"), "validation");
     expect_problem(get("/v1/ledger/proofs/consistency?old=9999999999999999999"), "validation");

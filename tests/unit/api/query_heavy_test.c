@@ -194,7 +194,8 @@ static void put_on_the_shelf(void)
     db_close(reader);
 }
 
-/* Nor does a question get them that comes while the dataset is being deleted: the key goes first. */
+/* Nor does a question get them that comes while the dataset is being deleted: the key goes first.
+ */
 Test(query_heavy, a_deletion_erases_the_key_before_it_is_on_disk)
 {
     const struct shelved_teacher *t = NULL;

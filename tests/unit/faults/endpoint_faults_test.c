@@ -1,7 +1,7 @@
 /* Every endpoint while the n-th call of the database fails, or the n-th allocation of a size that a
  * user chooses, for every n and in every way: the answer is an honest problem, nothing is charged,
  * and the same call with the same key then goes through as if it had never been, and is charged
- * once. */
+ * once. What changes something is one row of the audit trail, whatever failed before. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,12 +54,15 @@ static bool fail_at(struct play *p, const struct things *things, const struct ro
     const char *where =
         domain_path("%s %s, %s at %u", route->method, route->pattern, fault->name, n);
     const struct ask ask = requests_ask(p, things, route);
-    double before = faults_entries(p);
+    double before = faults_entries(p), rows = faults_rows(p);
     faults_restart(p);
     faults_arm(fault, n);
     struct response *r = faults_ask(p, &ask);
     bool failed = faults_end();
     double charged = faults_entries(p) - before;
+    if (r)
+        cr_expect_eq(faults_rows(p) - rows, is_good(r) && route_in_trail(route), "%s: %g rows",
+                     where, faults_rows(p) - rows);
     if (r && is_good(r)) {
         cr_expect_eq(charged, entries, "%s: other charges", where);
     } else {
@@ -70,6 +73,9 @@ static bool fail_at(struct play *p, const struct things *things, const struct ro
                   where);
         expect_recovery(p, route, &ask, where);
         cr_expect_eq(faults_entries(p) - before, entries, "%s: charged otherwise", where);
+        if (r)
+            cr_expect_eq(faults_rows(p) - rows, route_in_trail(route), "%s: then %g rows", where,
+                         faults_rows(p) - rows);
     }
     fixture_forget(p->f);
     return failed;
@@ -79,9 +85,11 @@ static unsigned fail_everywhere(struct play *p, const struct things *things,
                                 const struct route *route)
 {
     const struct ask ask = requests_ask(p, things, route);
-    double before = faults_entries(p);
+    double before = faults_entries(p), rows = faults_rows(p);
     struct response *r = fixture_ask(p->f, &ask);
     double entries = faults_entries(p) - before;
+    cr_expect_eq(faults_rows(p) - rows, route_in_trail(route), "%s %s: %g rows", route->method,
+                 route->pattern, faults_rows(p) - rows);
     unsigned tried = 0;
     cr_assert(is_good(r), "%s %s: %d %s", route->method, route->pattern, r->status, r->body);
     for (unsigned i = 0; i < fault_count; i++) {

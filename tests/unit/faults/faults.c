@@ -136,6 +136,11 @@ double faults_entries(struct play *play)
     return ask_number(play, "SELECT COUNT(*) FROM ledger_entries");
 }
 
+double faults_rows(struct play *play)
+{
+    return ask_number(play, "SELECT COUNT(*) FROM audit_trail");
+}
+
 double faults_spent(struct play *play)
 {
     return ask_number(play, "SELECT SUM(spent_units + held_units) FROM ledger_accounts");

@@ -46,6 +46,9 @@ void faults_restart(struct play *play);
 /* The number of entries in all ledgers. */
 double faults_entries(struct play *play);
 
+/* Rows of the audit trail. */
+double faults_rows(struct play *play);
+
 /* What all accounts have spent or hold, in units. */
 double faults_spent(struct play *play);
 

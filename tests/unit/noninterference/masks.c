@@ -57,6 +57,7 @@ static const struct mask masks[] = {
     {"* /v1/jobs*", "owner", "*/progress/eta_seconds", TIMED},
     {"GET /v1/policies*", "owner", "*/created_at", TIMED},
     {"GET /v1/q-releases*", "*", "*/created_at", TIMED},
+    {"GET /v1/audit*", "*", "/items/*/time", TIMED}, /* when a job gave its policy */
     {"GET */certificate*", "*", "/issued_at", TIMED},
     {"GET /v1/ledger/accounts/{id}/entries", "*", "/items/*/time", TIMED},
 };

@@ -53,11 +53,14 @@ static const char *const collections[][2] = {{"clients", "cli_"},
                                              {"limit-changes", "lch_"},
                                              {"projects", "prj_"}};
 
-static const char *const queries[][2] = {{"format", "json"},     {"format", "safetensors"},
-                                         {"format", "onnx"},     {"page_size", "1000"},
-                                         {"page_token", "none"}, {"state", "succeeded"},
-                                         {"algorithm", "cql"},   {"status", "open"},
-                                         {"project", "none"},    {"old", "1"}};
+static const char *const queries[][2] = {{"format", "json"},      {"format", "safetensors"},
+                                         {"format", "onnx"},      {"page_size", "1000"},
+                                         {"page_token", "none"},  {"state", "succeeded"},
+                                         {"algorithm", "cql"},    {"status", "open"},
+                                         {"project", "none"},     {"old", "1"},
+                                         {"resource", "none"},    {"client", "none"},
+                                         {"since", "2026-01-01"}, {"until", "2020-01-01"},
+                                         {"after", "10"}};
 
 /* The prefix of the identifiers that PATTERN's {id} stands for; NULL: it has no {id}. */
 static const char *id_prefix(const char *pattern)
