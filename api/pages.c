@@ -103,7 +103,7 @@ static void put_roles(struct buffer *out, const struct route *route)
         return;
     }
     const char *comma = "";
-    for (unsigned role = 1; role <= ROLE_AUDITOR; role *= 2) {
+    for (unsigned role = 1; role <= ROLE_MONITOR; role *= 2) {
         if (route->roles & role) {
             buffer_add_format(out, "%s%s", comma, role_name((enum role)role));
             comma = ", ";

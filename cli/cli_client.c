@@ -41,7 +41,7 @@ static const struct flag CREATE_TABLE[] = {
     FLAG_DATA,
     FLAG_DATABASE,
     {"role", AS_ANY_TEXT(role), NULL, "ROLE",
-     "admin, steward, contributor, student, agent or auditor", FLAG_REQUIRED},
+     "admin, steward, contributor, student, agent, auditor or monitor", FLAG_REQUIRED},
     {"name", AS_ANY_TEXT(name), NULL, "NAME", "a name for people to read", FLAG_REQUIRED},
     FLAG_EXPIRES,
     {"scopes", AS_TEXT(scopes), "read,write,spend", "LIST", "what the token may do", 0},

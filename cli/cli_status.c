@@ -24,7 +24,7 @@ static const struct flags FLAGS = {
     .usage =
         "usage: tacet status [--server URL]\n\n"
         "Says what a running service is doing: its version, since when it is up, jobs by state,\n"
-        "budgets that are low, refusals. An administrator's token in TACET_TOKEN, or the address\n"
+        "budgets that are low, refusals. The token of a monitor in TACET_TOKEN, or the address\n"
         "of --metrics-listen, shows more than the first line. Exit code 0: it is ready.\n\n",
     FLAG_TABLE(TABLE),
 };
@@ -142,10 +142,9 @@ static int print_status(struct http_out *server, const char *base)
     if (status == HTTP_OUT_OK)
         print_metrics(answer.body);
     else
-        printf(
-            "no more     %s (an administrator's token in TACET_TOKEN shows more, and so does the "
-            "address of --metrics-listen)\n",
-            answer.problem.text);
+        printf("no more     %s (the token of a monitor in TACET_TOKEN shows more, and so does the "
+               "address of --metrics-listen)\n",
+               answer.problem.text);
     return ready ? CLI_DONE : CLI_FAILED;
 }
 

@@ -30,7 +30,7 @@ struct issuer {
 };
 
 static const char *const ROLES[] = {"admin", "steward", "contributor", "student",
-                                    "agent", "auditor", NULL};
+                                    "agent", "auditor", "monitor",     NULL};
 
 /* ---- messages */
 

@@ -101,7 +101,7 @@ const char *api_client_create_with(struct app *app, struct db *db, const char *n
     if (length < 1 || length > CLIENT_NAME_MAX_BYTES)
         return "the name must be 1 to 100 bytes long";
     if (role_find(role) == ROLE_NONE)
-        return "the role must be admin, steward, contributor, student, agent or auditor";
+        return "the role must be admin, steward, contributor, student, agent, auditor or monitor";
     struct creation creation = {name, role, terms, app->settings.now_ms(), token};
     return say_outcome(db_transact(db, create_work, &creation), token);
 }

@@ -35,7 +35,7 @@ json_t *clients_new_json(const struct client_row *client, const struct client_to
 enum problem api_clients_create(struct call *call)
 {
     static const char *const roles[] = {"admin", "steward", "contributor", "student",
-                                        "agent", "auditor", NULL};
+                                        "agent", "auditor", "monitor",     NULL};
     const char *name = NULL;
     int role = 0;
     json_t *scopes = NULL;

@@ -234,7 +234,7 @@ static enum problem check_role(struct call *call, const struct client_row *clien
 {
     enum project_role first, last;
     enum role role = role_find(client->role);
-    if (role & (ROLE_ADMIN | ROLE_AUDITOR))
+    if (role & (ROLE_ADMIN | ROLE_AUDITOR | ROLE_MONITOR))
         return call_problem(call, PROBLEM_CONFLICT,
                             "A client of the role %s is no member of projects.", client->role);
     last = most_role(role, &first);

@@ -81,7 +81,7 @@ static enum problem refuse_role(struct call *call, const char *role)
 {
     char list[128] = "";
     size_t size = 0;
-    for (unsigned bit = 1; bit <= ROLE_ANY; bit <<= 1) {
+    for (unsigned bit = 1; bit <= ROLE_MONITOR; bit <<= 1) {
         if ((call->route->roles & bit) != 0 && size < sizeof list) {
             int more = snprintf(list + size, sizeof list - size, "%s%s", size > 0 ? ", " : "",
                                 role_name((enum role)bit));

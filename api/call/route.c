@@ -8,7 +8,8 @@ static const struct {
     enum role role;
 } ROLES[] = {
     {"admin", ROLE_ADMIN},     {"steward", ROLE_STEWARD}, {"contributor", ROLE_CONTRIBUTOR},
-    {"student", ROLE_STUDENT}, {"agent", ROLE_AGENT},     {"auditor", ROLE_AUDITOR}};
+    {"student", ROLE_STUDENT}, {"agent", ROLE_AGENT},     {"auditor", ROLE_AUDITOR},
+    {"monitor", ROLE_MONITOR}};
 
 #define ROLE_COUNT (sizeof ROLES / sizeof ROLES[0])
 

@@ -20,8 +20,9 @@ enum role {
     ROLE_STUDENT = 8,
     ROLE_AGENT = 16,
     ROLE_AUDITOR = 32,
-    ROLE_ANY = 63, /* every role, with a token */
-    ROLE_NONE = 0, /* public: no token is asked for */
+    ROLE_ANY = 63,     /* every role, with a token, but for the next one */
+    ROLE_MONITOR = 64, /* reads the metrics and nothing else */
+    ROLE_NONE = 0,     /* public: no token is asked for */
 };
 
 /* What a token may do of that which its client's role may. The bits are stored. */

@@ -95,7 +95,7 @@ Test(doctor, status_tells_what_a_running_service_does, .timeout = 60)
     expect_said("ok    server     a server runs on this directory");
     cr_expect_eq(tacet_run(out, sizeof out, "status", "--server", server.base, NULL), 0, "%s", out);
     expect_said("ready       http://127.0.0.1:");
-    expect_said("an administrator's token in TACET_TOKEN shows more");
+    expect_said("the token of a monitor in TACET_TOKEN shows more");
     setenv("TACET_TOKEN", token, 1);
     cr_expect_eq(tacet_run(out, sizeof out, "status", "--server", server.base, NULL), 0, "%s", out);
     expect_said("up since    20");

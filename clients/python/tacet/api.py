@@ -315,7 +315,7 @@ Rehearsal = TypedDict("Rehearsal", {
     "quality": "Optional[float]", "random_return": "float", "best_return": "float", "episode_steps": "int",
     "runs": "list[dict[str, Any]]", "sentence": "str",
 }, total=False)
-Role = Literal['admin', 'steward', 'contributor', 'student', 'agent', 'auditor']
+Role = Literal['admin', 'steward', 'contributor', 'student', 'agent', 'auditor', 'monitor']
 RotationRequest = TypedDict("RotationRequest", {
     "overlap_seconds": "int", "expires_in_days": "int", "scopes": "Scopes",
 }, total=False)
@@ -1446,7 +1446,7 @@ class Api:
 
         Counters of the server in Prometheus text.
 
-        Roles: admin
+        Roles: admin, monitor
         """
         return self._transport.call("GET", "/metrics")
 

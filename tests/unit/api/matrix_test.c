@@ -68,8 +68,8 @@ static const char *const bodies[][2] = {
 
 enum standing { OWN, INVITED, FOREIGN, STANDINGS };
 
-static const char *const role_names[] = {"admin",   "steward", "contributor",
-                                         "student", "agent",   "auditor"};
+static const char *const role_names[] = {"admin", "steward", "contributor", "student",
+                                         "agent", "auditor", "monitor"};
 #define ROLES (sizeof role_names / sizeof *role_names)
 
 static struct fixture *f;

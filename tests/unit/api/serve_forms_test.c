@@ -249,6 +249,12 @@ Test(serve_forms, health_and_metrics)
     expect_problem(fixture_get(f, NULL, "/metrics"), "unauthorized");
     expect_problem(fixture_get(f, "student", "/metrics"), "forbidden");
     expect_problem(fixture_get(f, "steward", "/metrics"), "forbidden");
+    expect_status(fixture_get(f, "monitor", "/metrics"), 200);
+    expect_problem(fixture_get(f, "monitor", "/v1/environments"), "forbidden");
+    expect_problem(fixture_get(f, "monitor", "/v1/clients/me"), "forbidden");
+    r = fixture_get(f, "auditor", "/metrics");
+    expect_problem(r, "forbidden");
+    cr_expect_not_null(strstr(response_text(r, "/detail"), "these may: admin, monitor"));
     fixture_close(f);
     f = fixture_open_with(not_ready);
     r = fixture_get(f, NULL, "/healthz/ready");
