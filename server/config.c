@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "server/os/log.h"
+#include "server/webhooks/webhooks.h"
 
 #define FLAG_OPTIONS struct config
 #define ENV          FLAG_ENVIRONMENT
@@ -137,6 +138,11 @@ static const struct flag SETTINGS[] = {
     {"keep-entries", AS_COUNT(keep_entries_days, 0, 36500), "0", "DAYS",
      "debits of the ledger that are older are added up, and no longer stand one by one "
      "(docs/operating.md); 0 keeps them for ever",
+     ENV},
+    {"webhook", AS_LIST(webhooks, WEBHOOKS_MOST), "", "PROJECT ADDRESS KEYFILE",
+     "tell this address when a job of the project (its id, or all) has ended, when a budget is low "
+     "and when more is asked for, signed with the key in the file (docs/operating.md); may be "
+     "repeated",
      ENV},
     {"world", AS_LIST(worlds, FLAG_LIST_MAX), "", "NAME=COMMAND",
      "a world that is a program (docs/worlds.md); may be repeated, and the variable holds one a "

@@ -13,6 +13,7 @@ struct config {
     const char *data;
     const char *listen;
     const char *port_file;
+    struct flag_list webhooks;       /* PROJECT ADDRESS KEYFILE */
     const char *metrics_listen;      /* "": /metrics of the service alone */
     char database[FLAG_SECRET_SIZE]; /* "" or "sqlite": a file in DATA */
     char key[FLAG_SECRET_SIZE]; /* "", as the next two: where the master key is given (keys.h) */

@@ -1,36 +1,25 @@
-/* Sends a text again only after it has changed, and a failure only after another outcome.
- *
- * Two processes: what reads is libcurl with TLS, which may crash on what it is sent; what started
- * it waits for its end and does nothing else. A packet is sent whole or not at all, so that a crash
- * leaves no half of one. */
+/* Sends a text again only after it has changed, and a failure only after another outcome. */
 #include "server/issuer_watch.h"
 
 #include <curl/curl.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "memory/memory.h"
-#include "server/os/confine.h"
+#include "server/os/outgoing.h"
 
 #define FILE_MS      1000
 #define ADDRESS_MS   300000
 #define AGAIN_MS     10000 /* after a fetch that failed */
 #define EARLY_MS     60000 /* between two early fetches */
-#define RESTART_MS   1000  /* before the reader is started anew; twice as long each time */
-#define RESTART_MOST 60000
 #define FETCH_MOST_S 10L
-#define OUT          3
+#define OUT          OUTGOING_SOCKET
 
 /* ---- sources */
 
@@ -39,36 +28,9 @@ bool issuer_is_address(const char *source)
     return strstr(source, "://") != NULL;
 }
 
-/* True when curl, which fetches it, reads SOURCE as an address of this machine. */
-static bool is_near(CURLU *address)
-{
-    static const char *const near[] = {"127.0.0.1", "[::1]", "localhost"};
-    char *host = NULL;
-    bool found = false;
-    if (curl_url_get(address, CURLUPART_HOST, &host, 0) != CURLUE_OK)
-        return false;
-    for (size_t i = 0; i < sizeof near / sizeof near[0]; i++)
-        found = found || strcasecmp(host, near[i]) == 0;
-    curl_free(host);
-    return found;
-}
-
 const char *issuer_source_wrong(const char *source)
 {
-    const char *wrong = NULL;
-    if (!issuer_is_address(source))
-        return NULL;
-    CURLU *address = memory_must(curl_url());
-    CURLUcode read = curl_url_set(address, CURLUPART_URL, source, CURLU_DISALLOW_USER);
-    if (read == CURLUE_USER_NOT_ALLOWED)
-        wrong = "an address may have no user or password";
-    else if (read != CURLUE_OK)
-        wrong = "it looks like an address and cannot be read as one";
-    else if (strncasecmp(source, "https://", 8) != 0 &&
-             !(strncasecmp(source, "http://", 7) == 0 && is_near(address)))
-        wrong = "an address must begin with https://; http:// is for this machine alone";
-    curl_url_cleanup(address);
-    return wrong;
+    return issuer_is_address(source) ? outgoing_address_wrong(source) : NULL;
 }
 
 static void watch_failed(struct issuer_message *now, const char *why)
@@ -139,13 +101,6 @@ static bool send_watched(const struct issuer_message *now)
     return send(OUT, now, offsetof(struct issuer_message, text) + now->size, MSG_NOSIGNAL) >= 0;
 }
 
-static int64_t watch_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Waits for at most WAIT_MS. False: the other end is closed. A packet from there counts as *WISH
  * for an early fetch. */
 static bool watch_wait(int64_t wait_ms, bool *wish)
@@ -162,11 +117,11 @@ static bool watch_wait(int64_t wait_ms, bool *wish)
  * False: the other end is closed. */
 static bool wait_until_due(bool address, bool good, int64_t *early)
 {
-    int64_t wait_ms = FILE_MS, now = watch_clock();
+    int64_t wait_ms = FILE_MS, now = outgoing_clock_ms();
     bool wish = false, open = true;
     if (address)
         wait_ms = good ? ADDRESS_MS : AGAIN_MS;
-    for (int64_t due = now + wait_ms; open && now < due; now = watch_clock()) {
+    for (int64_t due = now + wait_ms; open && now < due; now = outgoing_clock_ms()) {
         bool wished = address && wish;
         if (wished && now >= *early) {
             *early = now + EARLY_MS;
@@ -178,8 +133,9 @@ static bool wait_until_due(bool address, bool good, int64_t *early)
     return open;
 }
 
-_Noreturn static void read_forever(const char *source)
+static void read_forever(const void *context)
 {
+    const char *source = context;
     bool address = issuer_is_address(source), sent = false;
     struct issuer_message *now = memory_new(1, sizeof *now), *before = memory_new(1, sizeof *now);
     int64_t early = 0;
@@ -193,65 +149,21 @@ _Noreturn static void read_forever(const char *source)
         bool same = sent && now->good == before->good && now->size == before->size &&
                     memcmp(now->text, before->text, now->size) == 0;
         if (!same && !send_watched(now))
-            _exit(0);
+            return;
         sent = true;
         struct issuer_message *swap = before;
         before = now;
         now = swap;
     } while (wait_until_due(address, before->good, &early));
-    _exit(0);
 }
 
 /* ---- the process that starts it */
-
-/* Keeps nothing that the server had but the socket, as OUT, and nothing that it may do but reading
- * and connecting. */
-static void leave_server(int out)
-{
-    sigset_t none;
-    int nowhere = open("/dev/null", O_RDWR);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    prctl(PR_SET_NAME, "tacet-keys");
-    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    sigemptyset(&none);
-    pthread_sigmask(SIG_SETMASK, &none, NULL);
-    for (int i = 0; i < OUT; i++)
-        dup2(nowhere, i);
-    if (out != OUT)
-        dup2(out, OUT);
-    closefrom(OUT + 1);
-    confine_writes();
-}
-
-/* Waits before the next start. False: the other end is closed. What comes from there meanwhile
- * stays for the reader, which fetches at once in any case. */
-static bool wait_to_restart(int wait_ms)
-{
-    struct pollfd server = {.fd = OUT, .events = POLLRDHUP};
-    return poll(&server, 1, wait_ms) <= 0;
-}
 
 void issuer_watch(const char *source, int out)
 {
     static const char died[] = "the process that reads them has ended and is started again";
     struct issuer_message *news = memory_new(1, sizeof *news);
-    int wait_ms = RESTART_MS, status = 0;
-    leave_server(out);
     watch_failed(news, died);
-    for (;;) {
-        int64_t begun = watch_clock();
-        pid_t reader = fork();
-        if (reader == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);
-            read_forever(source);
-        }
-        if (reader > 0 && waitpid(reader, &status, 0) == reader && WIFEXITED(status) &&
-            WEXITSTATUS(status) == 0)
-            _exit(0);
-        if (watch_clock() - begun > RESTART_MOST)
-            wait_ms = RESTART_MS;
-        if (!send_watched(news) || !wait_to_restart(wait_ms))
-            _exit(0);
-        wait_ms = wait_ms < RESTART_MOST / 2 ? 2 * wait_ms : RESTART_MOST;
-    }
+    outgoing_run("tacet-keys", out, read_forever, source, news,
+                 offsetof(struct issuer_message, text) + news->size);
 }

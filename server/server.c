@@ -31,6 +31,7 @@
 #include "server/pruner.h"
 #include "server/runner.h"
 #include "server/tls_files.h"
+#include "server/webhooks/webhooks.h"
 #include "storage/db/db.h"
 #include "storage/keys/keyring.h"
 
@@ -46,7 +47,8 @@ struct server {
     struct tls_files tls;
     struct database *database;
     struct metrics *metrics;
-    struct issuer *issuer; /* NULL: own tokens alone */
+    struct issuer *issuer;     /* NULL: own tokens alone */
+    struct webhooks *webhooks; /* NULL: none */
     struct keyring *keys;
     char keys_path[4096];
     struct app *app;
@@ -255,6 +257,13 @@ static bool start_jobs(struct server *server, struct server_trouble trouble)
     return server->runner;
 }
 
+static bool start_webhooks(struct server *server, struct server_trouble trouble)
+{
+    struct db *many[WEBHOOKS_MOST];
+    return connect_many(server, many, webhooks_count(server->webhooks), trouble) &&
+           webhooks_follow(server->webhooks, many, database_heed);
+}
+
 static bool start_lanes(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
@@ -367,6 +376,9 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     error[0] = '\0';
     if (!config->works)
         server->issuer = issuer_open(config, error, error_size);
+    if (!config->works && error[0] == '\0')
+        server->webhooks =
+            webhooks_open(config->webhooks.text, config->webhooks.count, error, error_size);
     /* Steps that may fail and leave no trace come before the directory is made. */
     if (error[0] != '\0' || (!config->works && !open_door(server, trouble)) ||
         !data_dir_make(config->data, error, error_size) ||
@@ -380,7 +392,8 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     if (server->issuer && !issuer_follow(server->issuer))
         snprintf(error, error_size, "no more threads can be started");
     else if (start_jobs(server, trouble) &&
-             (config->works || (start_lanes(server, trouble) && start_httpd(server, trouble))))
+             (config->works || (start_webhooks(server, trouble) && start_lanes(server, trouble) &&
+                                start_httpd(server, trouble))))
         return server;
 cleanup:
     server_stop(server);
@@ -423,6 +436,7 @@ void server_stop(struct server *server)
     pool_stop(server->plans);
     pool_stop(server->uploads);
     committer_stop(server->committer);
+    webhooks_close(server->webhooks);
     pruner_stop(server->pruner);
     metrics_door_stop(server->door_of_metrics);
     events_stop(server->events);

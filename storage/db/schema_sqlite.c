@@ -302,6 +302,15 @@ static const char create_members[] = "CREATE TABLE project_members ("
 static const char members_by_client[] =
     "CREATE INDEX project_members_by_client ON project_members (client, project, role)";
 
+/* What webhooks' targets know already. */
+static const char create_told[] = "CREATE TABLE webhooks_told ("
+                                  " target TEXT NOT NULL,"
+                                  " event TEXT NOT NULL,"
+                                  " told_ms INTEGER NOT NULL,"
+                                  " PRIMARY KEY (target, event)) STRICT, WITHOUT ROWID";
+static const char jobs_by_end[] =
+    "CREATE INDEX jobs_by_end ON jobs (finished_ms) WHERE finished_ms > 0";
+
 const char *const schema_sqlite_tables[] = {
     "CREATE TABLE meta ("
     " name TEXT NOT NULL PRIMARY KEY,"
@@ -502,6 +511,8 @@ const char *const schema_sqlite_tables[] = {
     "CREATE INDEX jobs_by_time ON jobs (created_ms, id)",
     "CREATE INDEX jobs_to_run ON jobs (state, created_ms, id)",
     "CREATE INDEX jobs_by_dataset ON jobs (dataset, state)",
+    jobs_by_end,
+    create_told,
 
     "CREATE TABLE checkpoints ("
     " job TEXT NOT NULL PRIMARY KEY REFERENCES jobs (id),"
@@ -889,6 +900,9 @@ static const char *const to_teacher_names[] = {
 /* Changes have an audit trail, which begins empty. */
 static const char *const to_trail[] = {create_trail, trail_stays, trail_fixed, NULL};
 
+/* Webhooks. */
+static const char *const to_webhooks[] = {create_told, jobs_by_end, NULL};
+
 const char *const *const schema_sqlite_steps[] = {to_rows,
                                                   without_blocks,
                                                   with_coverage,
@@ -911,6 +925,7 @@ const char *const *const schema_sqlite_steps[] = {to_rows,
                                                   to_keys,
                                                   to_teacher_names,
                                                   to_trail,
+                                                  to_webhooks,
                                                   NULL};
 
 const struct db_schema schema_sqlite = {
