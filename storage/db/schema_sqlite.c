@@ -903,30 +903,14 @@ static const char *const to_trail[] = {create_trail, trail_stays, trail_fixed, N
 /* Webhooks. */
 static const char *const to_webhooks[] = {create_told, jobs_by_end, NULL};
 
-const char *const *const schema_sqlite_steps[] = {to_rows,
-                                                  without_blocks,
-                                                  with_coverage,
-                                                  with_descriptions,
-                                                  with_random,
-                                                  with_digests,
-                                                  with_fixed_rows,
-                                                  with_removal,
-                                                  with_notes,
-                                                  with_folds,
-                                                  with_sizes,
-                                                  with_requests,
-                                                  to_tokens,
-                                                  to_names,
-                                                  to_limits,
-                                                  to_projects,
-                                                  to_digested_names,
-                                                  to_fixed_names,
-                                                  to_log,
-                                                  to_keys,
-                                                  to_teacher_names,
-                                                  to_trail,
-                                                  to_webhooks,
-                                                  NULL};
+const char *const *const schema_sqlite_steps[] = {
+    to_rows,           without_blocks, with_coverage,   with_descriptions,
+    with_random,       with_digests,   with_fixed_rows, with_removal,
+    with_notes,        with_folds,     with_sizes,      with_requests,
+    to_tokens,         to_names,       to_limits,       to_projects,
+    to_digested_names, to_fixed_names, to_log,          to_keys,
+    to_teacher_names,  to_trail,       to_webhooks,     NULL,
+};
 
 const struct db_schema schema_sqlite = {
     .tables = schema_sqlite_tables, .oldest = SCHEMA_SQLITE_OLDEST, .steps = schema_sqlite_steps};

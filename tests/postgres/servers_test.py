@@ -58,7 +58,7 @@ def wait_until(what, holds, seconds=60):
 
 def sql(text, database="postgres"):
     return subprocess.run(["psql", "-qAt", f"postgresql:///{database}?{PLACE}", "-c", text], check=True,
-                          capture_output=True, text=True).stdout.strip()
+                          stdout=subprocess.PIPE, text=True).stdout.strip()
 
 
 def tacet(*words, text=None):
