@@ -2,6 +2,7 @@
  * their own epsilons and deltas, added up, say more. Both are valid, and the smaller is shown. */
 #include "api/data/exposure.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "storage/jobs.h"
@@ -51,7 +52,10 @@ enum db_status exposure_of(struct db *db, const struct ledger_account *account,
     if (status != DB_OK || strncmp(account->resource, "acc_", 4) != 0)
         return status;
     struct ledger_account old;
+    struct ledger_limits earlier;
     status = ledger_find(db, account->resource, &old);
+    if (status == DB_OK)
+        status = ledger_limits(db, old.id, &earlier);
     if (status != DB_OK)
         return db_owed(status);
     /* The old account paid what it had left for this one, whose limit began with that. */
@@ -59,6 +63,9 @@ enum db_status exposure_of(struct db *db, const struct ledger_account *account,
                                       old.delta - limits.first_delta};
     out->limit = sum_of(out->limit, before);
     out->greatest = sum_of(out->greatest, before);
+    /* The old account's limit may have been lowered before it was converted. */
+    out->greatest.epsilon = fmax(out->greatest.epsilon, earlier.greatest_epsilon);
+    out->greatest.delta = fmax(out->greatest.delta, earlier.greatest_delta);
     out->released = sum_of(out->released, before);
     return DB_OK;
 }

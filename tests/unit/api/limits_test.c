@@ -233,6 +233,21 @@ Test(limits, of_a_converted_dataset_are_those_of_the_account_that_pays)
     cr_assert_eq(response_number(dataset, "/exposure/released/epsilon"), 0);
 }
 
+Test(limits, that_were_lowered_before_a_conversion_are_still_the_greatest)
+{
+    struct response *made = make_dataset("\"budget\":{\"epsilon\":5,\"delta\":1e-5}");
+    const char *id = response_text(made, "/id"), *old = response_text(made, "/account");
+    expect_status(patch(old, "*", RAISE), 200);
+    expect_status(patch(old, "*", "{\"limit\":{\"epsilon\":2,\"delta\":1e-6},\"reason\":\"r\"}"),
+                  200);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:compose", id), "{}"),
+                  200);
+    struct response *dataset = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
+    cr_expect_eq(response_number(dataset, "/exposure/limit/epsilon"), 2);
+    cr_expect_eq(response_number(dataset, "/exposure/greatest_limit/epsilon"), 8);
+    cr_expect_eq(response_number(dataset, "/exposure/greatest_limit/delta"), 1e-5);
+}
+
 Test(limits, with_two_approvals_wait_for_another_steward)
 {
     struct response *made =
