@@ -5,6 +5,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/api.h"
 #include "api/call/pass.h"
@@ -40,6 +41,10 @@ struct app *api_open(const struct api_settings *settings)
     const char *origin = settings->log_origin ? settings->log_origin : "";
     snprintf(app->log_origin, sizeof app->log_origin, "%s%s", origin[0] ? origin : "tacet/",
              origin[0] ? "" : app->key_id);
+    size_t length = strlen(app->log_origin);
+    if (settings->life > 1) /* a restored log is another one: it does not go on from the lost one */
+        snprintf(app->log_origin + length, sizeof app->log_origin - length, "/%lld",
+                 (long long)settings->life);
     return app;
 }
 

@@ -80,7 +80,7 @@ LEAF = {"number": WHOLE, "account": TEXT, "sequence": WHOLE, "head": HASH}
 HEAD = {"version": WHOLE, "time_ms": WHOLE, "software_version": TEXT, "kid": TEXT, "x": TEXT}
 END = {"lines": WHOLE, "digest": HASH, "signature": TEXT}
 ACCOUNT_KINDS = ("dataset", "teacher", "client", "share")
-ENTRY_KINDS = ("open", "limit", "debit", "hold", "settle", "folded", "handover")
+ENTRY_KINDS = ("open", "limit", "debit", "hold", "settle", "folded", "handover", "restored")
 MOST = 4 * 10**18
 HEX = re.compile("[0-9a-f]{64}")
 FOLD = re.compile(r'\{"type":"FoldedEntries","first_sequence":(\d+),"count":(\d+),"first_time_ms":(-?\d+),'
@@ -213,6 +213,7 @@ def effects_fit(entry):
     no_limit, no_spent, no_held = not (limit or limit_d), not (spent or spent_d), not (held or held_d)
     opens, pays = no_spent and no_held, no_limit and spent >= 0 and spent_d >= 0
     return {"open": opens, "limit": opens, "debit": pays and no_held, "folded": pays and no_held,
+            "restored": pays and no_held,
             "hold": no_limit and no_spent and held >= 0 and held_d >= 0, "handover": no_limit and opens,
             "settle": pays and spent <= -held and spent_d <= -held_d}[entry["kind"]]
 

@@ -44,6 +44,11 @@ static const struct flag SETTINGS[] = {
      "and "
      "workers of one database share one",
      ENV},
+    {"marks", AS_ANY_TEXT(marks), "", "DIR",
+     "directory, on another machine, that notes ahead how much each account may have spent, so "
+     "that "
+     "a restored backup spends nothing twice (docs/operating.md)",
+     ENV},
     {"key-file", AS_ANY_TEXT(key_file), "", "FILE", "file with that key; mode 0600", ENV},
     {"key-command", AS_ANY_TEXT(key_command), "", "COMMAND",
      "command of the shell that prints that key, run once at the start", ENV},

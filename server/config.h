@@ -18,6 +18,7 @@ struct config {
     char database[FLAG_SECRET_SIZE]; /* "" or "sqlite": a file in DATA */
     char key[FLAG_SECRET_SIZE]; /* "", as the next two: where the master key is given (keys.h) */
     const char *keys_dir;       /* "": DATA/keys */
+    const char *marks;          /* "": none (storage/marks/marks.h) */
     const char *key_file;
     const char *key_command;
     const char *tls_cert;

@@ -34,6 +34,7 @@
 #include "server/webhooks/webhooks.h"
 #include "storage/db/db.h"
 #include "storage/keys/keyring.h"
+#include "storage/recovery.h"
 
 #define SPARE_BYTES ((unsigned long long)16 * 1024 * 1024)
 #define LIGHT_BYTES 512 /* of a question with ten states, which takes as long as two with one */
@@ -51,6 +52,8 @@ struct server {
     struct webhooks *webhooks; /* NULL: none */
     struct keyring *keys;
     char keys_path[4096];
+    struct marks *marks; /* NULL: none */
+    struct db *books;    /* the connection of the start and the end */
     struct app *app;
     struct committer *committer;
     struct pool *pool, *plans, *uploads;
@@ -166,6 +169,15 @@ static bool open_app(struct server *server, struct server_trouble trouble)
     struct db *db = database_connect(server->database, trouble.text, trouble.size);
     if (!db)
         return false;
+    server->books = db;
+    if (!config->works &&
+        !recovery_begin(db, config->marks, &server->marks, trouble.text, trouble.size))
+        return false;
+    struct recovery_life life;
+    if (recovery_life(db, &life) != DB_OK) {
+        snprintf(trouble.text, trouble.size, "the database cannot be read: %s", db_last_error(db));
+        return false;
+    }
     if (keys_directory(config->data, config->keys_dir, server->keys_path, sizeof server->keys_path,
                        trouble.text, trouble.size))
         server->keys =
@@ -183,6 +195,8 @@ static bool open_app(struct server *server, struct server_trouble trouble)
         .keep_answers_days = (uint32_t)config->keep_answers_days,
         .keep_entries_days = (uint32_t)config->keep_entries_days,
         .answers_from_ms = server->answers_from_ms,
+        .answered_ms = life.answered_ms,
+        .life = life.number,
         .cors_origins = config->cors_origins,
         .log_origin = config->log_origin,
         .version = TACET_VERSION,
@@ -387,7 +401,9 @@ struct server *server_start(const struct config *config, const struct worlds *wo
         (!config->works && !write_port_file(server, trouble)))
         goto cleanup;
     /* What is not beneath the data directory is open now; threads and clients come after this. */
-    confine_process((const char *const[]){config->data, server->keys_path}, config->confine,
+    confine_process((const char *const[]){config->data, server->keys_path,
+                                          server->marks ? config->marks : NULL},
+                    config->confine,
                     database_is_remote(&(struct database_place){.url = config->database}));
     if (server->issuer && !issuer_follow(server->issuer))
         snprintf(error, error_size, "no more threads can be started");
@@ -447,7 +463,9 @@ void server_stop(struct server *server)
         api_close(server->app);
     keyring_close(server->keys);
     issuer_close(server->issuer);
+    recovery_end(server->books, server->marks);
     database_close(server->database);
+    marks_close(server->marks);
     metrics_free(server->metrics);
     tls_files_close(&server->tls);
     if (server->listening.handle >= 0)

@@ -53,6 +53,20 @@ static enum problem check_removed(struct call *call, const char *key)
     return retention_check(call, key);
 }
 
+/* After a restore nobody knows whether a key was answered in the life that was lost, unless it
+ * names a time of this life. The keys of jobs are of this life: all earlier ones have ended. */
+static enum problem check_restored(struct call *call, int64_t date)
+{
+    int64_t answered_ms = call->app->settings.answered_ms;
+    if (answered_ms == 0 || date > answered_ms || call->by_job)
+        return PROBLEM_NONE;
+    return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_EXPIRED,
+                        "The service was restored from a backup, and may have answered this key "
+                        "before. Nothing was "
+                        "charged now. A new call needs a fresh key that names its time: a UUID of "
+                        "version 7 will do.");
+}
+
 enum problem retention_check_new(struct call *call, const char *key)
 {
     uint32_t days = call->app->settings.keep_answers_days;
@@ -60,16 +74,19 @@ enum problem retention_check_new(struct call *call, const char *key)
     enum problem problem = PROBLEM_NONE;
     if (date >= 0 && db_is_shared(call->db))
         problem = check_removed(call, key);
+    if (problem == PROBLEM_NONE)
+        problem = check_restored(call, date);
     if (problem != PROBLEM_NONE)
         return problem;
-    if (days == 0)
+    bool guarded = db_guard_of(call->db) != NULL;
+    if (days == 0 && !guarded)
         return PROBLEM_NONE;
     if (date > call->now_ms + ANSWERS_EARLY_MS) {
         return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_INVALID,
                             "The key names a time that is to come. Correct the clock that makes "
                             "keys. Nothing was charged.");
     }
-    if (date >= 0 || !(call->route->flags & ROUTE_DATED_KEY) || call->by_job)
+    if (days == 0 || date >= 0 || !(call->route->flags & ROUTE_DATED_KEY) || call->by_job)
         return PROBLEM_NONE;
     return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_INVALID,
                         "This server keeps a teacher's answers for %" PRIu32

@@ -19,9 +19,10 @@ int64_t retention_from(const struct call *call);
 /* Refuses KEY when the time that it names is over. */
 enum problem retention_check(struct call *call, const char *key);
 
-/* Refuses KEY, which has no stored answer, where answers are not kept for ever: when it names a
- * time that lies ahead of the clock by more than ANSWERS_EARLY_MS, or when the route asks for a
- * time and it names none. What was stored before the clock went back is so given again. */
+/* Refuses KEY, which has no stored answer: where answers are not kept for ever, or the service has
+ * marks, when it names a time that lies ahead of the clock by more than ANSWERS_EARLY_MS; where the
+ * route asks for a time, when it names none; after a restore, when it may have been answered in the
+ * life that was lost. What was stored before the clock went back is so given again. */
 enum problem retention_check_new(struct call *call, const char *key);
 
 #endif

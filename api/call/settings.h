@@ -23,9 +23,11 @@ struct api_settings {
     uint32_t keep_answers_days;       /* 0: for ever */
     uint32_t keep_entries_days;       /* 0: for ever */
     int64_t answers_from_ms;          /* what answers_kept_from says of the database */
-    const char *cors_origins;         /* comma-separated allow-list, "" for none */
+    int64_t answered_ms; /* keys up to this time may have been answered before a restore; 0: none */
+    int64_t life;        /* 1, and one more after each restore (storage/recovery.h) */
+    const char *cors_origins; /* comma-separated allow-list, "" for none */
     const char *version;
-    struct keyring *keys; /* of keyring.h; outlives the app. NULL: nothing private is stored */
+    struct keyring *keys;   /* of keyring.h; outlives the app. NULL: nothing private is stored */
     const char *log_origin; /* of the ledger's log (tlog.h); NULL or "": tacet/ and the key's id */
     const struct worlds *worlds; /* of worlds.h; outlives the app. NULL: those built in alone */
     struct identity *identity;   /* of identity.h; outlives the app. NULL: own tokens alone */

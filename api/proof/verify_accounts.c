@@ -85,6 +85,7 @@ static bool effects_fit(const struct ledger_entry *e)
     case LEDGER_ENTRY_OPEN:
     case LEDGER_ENTRY_LIMIT: return !spent && !held;
     case LEDGER_ENTRY_DEBIT:
+    case LEDGER_ENTRY_RESTORED:
     case LEDGER_ENTRY_FOLDED: return !limit && !held && spends;
     case LEDGER_ENTRY_HOLD: return !limit && !spent && e->held_units >= 0 && e->held_delta >= 0;
     case LEDGER_ENTRY_SETTLE:

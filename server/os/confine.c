@@ -36,7 +36,7 @@ static const char *confine_word(int error)
     return error == 0 ? "on" : strerror(error);
 }
 
-void confine_process(const char *const directories[2], bool wanted, bool connects)
+void confine_process(const char *const directories[CONFINE_DIRECTORIES], bool wanted, bool connects)
 {
     if (!wanted || SANITIZED) {
         log_event(LOG_LEVEL_WARN, "not-confined", "why=\"%s\"",

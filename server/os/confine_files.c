@@ -85,7 +85,8 @@ static bool files_permit(int set, const char *path, uint64_t access)
     return permitted;
 }
 
-int confine_files(const char *const directories[2], bool connects, int *out_version)
+int confine_files(const char *const directories[CONFINE_DIRECTORIES], bool connects,
+                  int *out_version)
 {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
     if (version < 1)
@@ -103,9 +104,10 @@ int confine_files(const char *const directories[2], bool connects, int *out_vers
     for (size_t i = 0; connects && i < sizeof NAMES / sizeof NAMES[0]; i++)
         files_permit(set, NAMES[i], READ_FILE);
     int error = 0;
-    if (!files_permit(set, directories[0], rules.files & (BENEATH | TRUNCATE)) ||
-        !files_permit(set, directories[1], rules.files & (BENEATH | TRUNCATE)) ||
-        syscall(SYS_landlock_restrict_self, set, 0) != 0)
+    for (int i = 0; error == 0 && i < CONFINE_DIRECTORIES && directories[i]; i++)
+        if (!files_permit(set, directories[i], rules.files & (BENEATH | TRUNCATE)))
+            error = errno;
+    if (error == 0 && syscall(SYS_landlock_restrict_self, set, 0) != 0)
         error = errno;
     close(set);
     return error;

@@ -11,6 +11,7 @@
 #include "storage/answers/key_date.h"
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
+#include "storage/marks/marks.h"
 
 /* A row of the table: the answer under its name. */
 struct named_answer {
@@ -93,6 +94,7 @@ enum db_status answers_store(struct db *db, const char *client, const char *key,
     assert(client_size < sizeof row.client && key_size < sizeof row.key);
     memcpy(row.client, client, client_size);
     memcpy(row.key, key, key_size);
+    marks_note_key(db, key_date_ms(key));
     return table_insert(db, &answers_table, &row, NULL, 0);
 }
 

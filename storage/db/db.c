@@ -125,7 +125,10 @@ static enum db_status write_batch_state(struct db *db)
 static enum db_status transaction_end(struct db *db, bool commit)
 {
     assert(db->mode != IDLE);
+    struct db_guard *guard = db->mode == WRITING ? db->store->guard : NULL;
     enum db_status status = commit ? write_batch_state(db) : db->lost;
+    if (guard && commit && status == DB_OK)
+        status = guard->before(guard, db->fault.text);
     if (status == DB_OK && commit) {
         status = db->driver->commit(db->connection, &db->fault);
         assert(status != DB_NONE);
@@ -138,6 +141,8 @@ static enum db_status transaction_end(struct db *db, bool commit)
     db->hopeful = false;
     free(db->batch_state);
     db->batch_state = NULL;
+    if (guard)
+        guard->after(guard, commit && status == DB_OK);
     if (mode == WRITING)
         give_turn(db->store);
     return status;

@@ -217,6 +217,26 @@ const char *db_damage(struct db *db);
  * reply. Never goes back to false. */
 bool db_broken(const struct db *db);
 
+/* ---- guards */
+
+/* What has to happen around every commit of a store. */
+struct db_guard {
+    /* Before the commit of a writing transaction. Anything but DB_OK, with a sentence in WHY: it is
+     * rolled back and gives that. */
+    enum db_status (*before)(struct db_guard *guard, char why[DB_ERROR_SIZE]);
+    /* After the end of every writing transaction, before the next one: whether it is stored. */
+    void (*after)(struct db_guard *guard, bool stored);
+};
+
+/* Gives DB's store a guard, which outlives it, before anything is written. */
+void db_set_guard(struct db *db, struct db_guard *guard);
+
+/* The guard of DB's store; NULL: none. */
+struct db_guard *db_guard_of(const struct db *db);
+
+/* Derives a key for PURPOSE from the key of the store's digests. */
+void db_derive_key(const struct db *db, const char *purpose, unsigned char out[DB_KEY_SIZE]);
+
 /* ---- statements */
 
 /* The values $1, $2, ... of a statement: two arguments, VALUES and COUNT, of what follows. */

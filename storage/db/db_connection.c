@@ -64,6 +64,22 @@ void db_close(struct db *db)
     free(db);
 }
 
+void db_set_guard(struct db *db, struct db_guard *guard)
+{
+    db->store->guard = guard;
+}
+
+struct db_guard *db_guard_of(const struct db *db)
+{
+    return db->store->guard;
+}
+
+void db_derive_key(const struct db *db, const char *purpose, unsigned char out[DB_KEY_SIZE])
+{
+    crypto_generichash(out, DB_KEY_SIZE, (const unsigned char *)purpose, strlen(purpose),
+                       db->store->digest_key, DB_KEY_SIZE);
+}
+
 const struct db_driver *db_driver_of(const struct db *db)
 {
     return db->driver;

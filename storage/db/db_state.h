@@ -15,6 +15,7 @@ struct db_store {
     struct db_settings settings;
     char *location;
     unsigned char digest_key[DB_KEY_SIZE];
+    struct db_guard *guard; /* NULL: none */
     /* Writers take a number and are served in turn. The one that goes first waits for one other at
      * most: after it, one of those in turn is owed the next place. */
     pthread_mutex_t lock;

@@ -83,6 +83,11 @@ typedef bool ledger_account_fn(void *context, const struct ledger_account *accou
 enum db_status ledger_list(struct db *db, const char *owner, const char *client, const char *after,
                            unsigned limit, ledger_account_fn *each, void *context);
 
+typedef enum db_status ledger_each_fn(struct db *db, struct ledger_account *account, void *context);
+
+/* Calls EACH, which may change it, for every account of OWNER, or of all owners for NULL. */
+enum db_status ledger_each(struct db *db, const char *owner, ledger_each_fn *each, void *context);
+
 /* ---- spending */
 
 enum ledger_verdict {
@@ -188,11 +193,12 @@ enum ledger_entry_kind {
     LEDGER_ENTRY_DEBIT,
     LEDGER_ENTRY_HOLD,
     LEDGER_ENTRY_SETTLE,
-    LEDGER_ENTRY_FOLDED,  /* many debits (ledger_fold.h) */
-    LEDGER_ENTRY_HANDOVER /* of the account's project to another steward: it moves no balance */
+    LEDGER_ENTRY_FOLDED,   /* many debits (ledger_fold.h) */
+    LEDGER_ENTRY_HANDOVER, /* of the account's project to another steward: it moves no balance */
+    LEDGER_ENTRY_RESTORED  /* what may have been spent after the backup (ledger_restore.h) */
 };
 
-/* "open", "limit", "debit", "hold", "settle", "folded" or "handover". */
+/* "open", "limit", "debit", "hold", "settle", "folded", "handover" or "restored". */
 const char *ledger_entry_kind_name(enum ledger_entry_kind kind);
 
 /* Finds the kind NAME of a ledger entry. False: there is none. */
@@ -214,7 +220,8 @@ struct ledger_entry {
     unsigned char hash[LEDGER_HASH_SIZE];
 };
 
-/* Sets *OUT to whether ACCOUNT has paid for more than jobs: by an entry "debit", or for a share. */
+/* Sets *OUT to whether ACCOUNT has paid for more than jobs: by an entry "debit" or "restored", or
+ * for a share. */
 enum db_status ledger_has_debits(struct db *db, const char *account, bool *out);
 
 typedef bool ledger_entry_fn(void *context, const struct ledger_entry *entry);

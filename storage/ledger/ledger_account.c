@@ -138,7 +138,13 @@ static enum db_status open_account(struct db *db, void *context)
                                  .client = o->owner,
                                  .resource = a->resource,
                                  .event = o->event};
-    return ledger_post(db, a, &entry);
+    struct mark mark;
+    char name[MARKS_NAME_SIZE];
+    ledger_mark_name(a, name);
+    status = ledger_post(db, a, &entry);
+    if (status == DB_OK && marks_find_orphan(db, name, &mark))
+        status = ledger_burn(db, a, &mark, a->resource, o->event, o->now_ms);
+    return status;
 }
 
 enum db_status ledger_open_account(struct db *db, const struct ledger_opening *opening,
@@ -152,40 +158,56 @@ enum db_status ledger_open_account(struct db *db, const struct ledger_opening *o
 
 /* ---- handing over */
 
-#define HANDED_AT_ONCE 256
+#define ACCOUNTS_AT_ONCE 256
 
-struct handover {
-    struct ledger_account accounts[HANDED_AT_ONCE];
+struct account_page {
+    struct ledger_account accounts[ACCOUNTS_AT_ONCE];
     unsigned count;
 };
 
 static bool collect_account(void *context, const struct ledger_account *account)
 {
-    struct handover *handover = context;
-    handover->accounts[handover->count++] = *account;
+    struct account_page *page = context;
+    page->accounts[page->count++] = *account;
     return true;
+}
+
+enum db_status ledger_each(struct db *db, const char *owner, ledger_each_fn *each, void *context)
+{
+    struct account_page *page = memory_new(1, sizeof *page);
+    char after[ID_SIZE] = "";
+    enum db_status status;
+    do {
+        page->count = 0;
+        status = ledger_list(db, owner, NULL, after, ACCOUNTS_AT_ONCE, collect_account, page);
+        for (unsigned i = 0; status == DB_OK && i < page->count; i++) {
+            memcpy(after, page->accounts[i].id, ID_SIZE);
+            status = each(db, &page->accounts[i], context);
+        }
+    } while (status == DB_OK && page->count == ACCOUNTS_AT_ONCE);
+    free(page);
+    return status;
+}
+
+struct handover {
+    const char *client, *event;
+    int64_t now_ms;
+};
+
+static enum db_status hand_over_account(struct db *db, struct ledger_account *account,
+                                        void *context)
+{
+    const struct handover *handover = context;
+    struct ledger_entry entry = {.time_ms = handover->now_ms,
+                                 .kind = LEDGER_ENTRY_HANDOVER,
+                                 .client = handover->client,
+                                 .resource = account->resource,
+                                 .event = handover->event};
+    return ledger_post(db, account, &entry);
 }
 
 enum db_status ledger_hand_over(struct db *db, const char *owner, const char *client,
                                 const char *event, int64_t now_ms)
 {
-    struct handover *handover = memory_new(1, sizeof *handover);
-    char after[ID_SIZE] = "";
-    enum db_status status;
-    do {
-        handover->count = 0;
-        status = ledger_list(db, owner, NULL, after, HANDED_AT_ONCE, collect_account, handover);
-        for (unsigned i = 0; status == DB_OK && i < handover->count; i++) {
-            struct ledger_account *account = &handover->accounts[i];
-            struct ledger_entry entry = {.time_ms = now_ms,
-                                         .kind = LEDGER_ENTRY_HANDOVER,
-                                         .client = client,
-                                         .resource = account->resource,
-                                         .event = event};
-            memcpy(after, account->id, ID_SIZE);
-            status = ledger_post(db, account, &entry);
-        }
-    } while (status == DB_OK && handover->count == HANDED_AT_ONCE);
-    free(handover);
-    return status;
+    return ledger_each(db, owner, hand_over_account, &(struct handover){client, event, now_ms});
 }

@@ -12,10 +12,15 @@
 #include "storage/ledger/ledger_post.h"
 
 static const char *const kind_names[] = {
-    [LEDGER_ENTRY_OPEN] = "open",         [LEDGER_ENTRY_LIMIT] = "limit",
-    [LEDGER_ENTRY_DEBIT] = "debit",       [LEDGER_ENTRY_HOLD] = "hold",
-    [LEDGER_ENTRY_SETTLE] = "settle",     [LEDGER_ENTRY_FOLDED] = "folded",
-    [LEDGER_ENTRY_HANDOVER] = "handover", NULL,
+    [LEDGER_ENTRY_OPEN] = "open",
+    [LEDGER_ENTRY_LIMIT] = "limit",
+    [LEDGER_ENTRY_DEBIT] = "debit",
+    [LEDGER_ENTRY_HOLD] = "hold",
+    [LEDGER_ENTRY_SETTLE] = "settle",
+    [LEDGER_ENTRY_FOLDED] = "folded",
+    [LEDGER_ENTRY_HANDOVER] = "handover",
+    [LEDGER_ENTRY_RESTORED] = "restored",
+    NULL,
 };
 
 static const struct column entry_columns[] = {
@@ -184,6 +189,25 @@ bool ledger_apply(struct ledger_account *account, const struct ledger_entry *ent
 
 /* ---- the account's row */
 
+/* Of both rows the greater amounts: the change may be undone. */
+static void note_mark(struct db *db, const struct ledger_account *before,
+                      const struct ledger_account *after)
+{
+    char name[MARKS_NAME_SIZE];
+    const struct marks_change change = {
+        .used = {marks_greater(before->spent_units + before->held_units,
+                               after->spent_units + after->held_units),
+                 marks_greater(before->spent_delta + before->held_delta,
+                               after->spent_delta + after->held_delta)},
+        .limit = {marks_greater(before->limit_units, after->limit_units),
+                  marks_greater(before->limit_delta, after->limit_delta)},
+        .epsilon = after->epsilon,
+        .delta = after->delta,
+        .entries = before->entries};
+    ledger_mark_name(after, name);
+    marks_note(db, name, &change);
+}
+
 enum db_status ledger_move_row(struct db *db, const struct ledger_account *before,
                                const struct ledger_account *after)
 {
@@ -212,6 +236,8 @@ enum db_status ledger_move_row(struct db *db, const struct ledger_account *befor
                   "AND spent_units + held_units + $6 + $7 <= limit_units + $5 "
                   "AND spent_delta + held_delta + $9 + $10 <= limit_delta + $8",
                   values, sizeof values / sizeof *values);
+    if (status == DB_OK)
+        note_mark(db, before, after);
     return status == DB_OK ? ledger_log_append(db, after) : status;
 }
 
@@ -293,7 +319,8 @@ enum db_status ledger_has_debits(struct db *db, const char *account, bool *out)
     if (status != DB_OK)
         return status;
     return db_optional(db_one(db,
-                              "SELECT 1 FROM ledger_entries WHERE account = $1 AND (kind = 'debit' "
+                              "SELECT 1 FROM ledger_entries WHERE account = $1 AND (kind IN ("
+                              "'debit', 'restored') "
                               "OR (kind = 'hold' AND resource LIKE 'acc!_%' ESCAPE '!')) LIMIT 1",
                               values, 1, see_debit, out));
 }

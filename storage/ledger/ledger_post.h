@@ -4,6 +4,7 @@
 #define TACET_STORAGE_LEDGER_LEDGER_POST_H
 
 #include "storage/ledger/ledger_chain.h"
+#include "storage/marks/marks.h"
 
 /* Appends ENTRY (time, kind, effects, client, resource, event, and for "limit" the declared budget)
  * to *ACCOUNT as it was read in this transaction: fills in account, sequence and hashes, inserts
@@ -34,6 +35,14 @@ enum db_status ledger_batch_write(struct db *db);
  * not. Nothing is changed. */
 enum db_status ledger_weigh(struct db *db, const struct ledger_charge *charge,
                             struct ledger_outcome *out);
+
+/* Writes the name of ACCOUNT's mark. */
+void ledger_mark_name(const struct ledger_account *account, char out[MARKS_NAME_SIZE]);
+
+/* Spends of *ACCOUNT, which holds nothing, what is missing up to MARK, with an entry "restored",
+ * and raises its limit before where that is less. */
+enum db_status ledger_burn(struct db *db, struct ledger_account *account, const struct mark *mark,
+                           const char *resource, const char *event, int64_t now_ms);
 
 struct ledger_report;
 

@@ -139,7 +139,7 @@ Enough = TypedDict("Enough", {"experts": "Optional[int]", "epsilon": "Optional[f
 EnoughForBoth = TypedDict("EnoughForBoth", {"weak": "Enough", "good": "Enough"}, total=False)
 Entry = TypedDict("Entry", {
     "account": "str", "sequence": "int", "time": "Time",
-    "kind": "Literal['open', 'limit', 'debit', 'hold', 'settle', 'folded', 'handover']", "units": "Units",
+    "kind": "Literal['open', 'limit', 'debit', 'hold', 'settle', 'folded', 'handover', 'restored']", "units": "Units",
     "client": "Optional[str]", "client_name": "Optional[str]", "resource": "Optional[str]", "reason": "Optional[str]",
     "request": "Optional[str]", "change": "Optional[str]", "approved_by": "Optional[str]", "event": "Any",
     "previous_hash": "str", "hash": "str",

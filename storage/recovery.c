@@ -1,0 +1,309 @@
+#include "storage/recovery.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "storage/answers/answers.h"
+#include "storage/db/table.h"
+#include "storage/ledger/ledger_post.h"
+#include "storage/ledger/ledger_verify.h"
+
+/* ---- the note of a life */
+
+struct life_note {
+    char name[16], value[96];
+};
+
+static const struct column note_columns[] = {
+    COLUMN(life_note, name, TEXT),
+    COLUMN(life_note, value, TEXT),
+};
+
+static const struct table notes_table =
+    TABLE_DIGESTED("meta", life_note, note_columns, TABLE_ALL(note_columns), "digest", 1, 0);
+
+enum db_status recovery_life(struct db *db, struct recovery_life *out)
+{
+    struct life_note note;
+    *out = (struct recovery_life){.number = 1};
+    enum db_status status = table_find(db, &notes_table, "WHERE name = 'life'", NULL, 0, &note);
+    if (status == DB_OK && sscanf(note.value, "%31s %" SCNd64 " %" SCNd64, out->id, &out->number,
+                                  &out->answered_ms) != 3)
+        return db_fail(db, "meta", "the note of the service's life cannot be read");
+    return db_optional(status);
+}
+
+static enum db_status note_life(struct db *db, void *context)
+{
+    const struct recovery_life *life = context;
+    struct life_note note = {.name = "life"};
+    snprintf(note.value, sizeof note.value, "%s %" PRId64 " %" PRId64, life->id, life->number,
+             life->answered_ms);
+    enum db_status status = db_run(db, "DELETE FROM meta WHERE name = 'life'", NULL, 0, NULL, NULL);
+    return status == DB_OK ? db_owed(table_insert(db, &notes_table, &note, NULL, 0)) : status;
+}
+
+/* ---- starting and stopping */
+
+struct comparison {
+    struct marks *marks;
+    int64_t found; /* accounts that have a mark with entries */
+    bool stale;
+};
+
+/* Compares ACCOUNT with its mark, and brings the mark up to what is stored. */
+static enum db_status compare_with_mark(struct db *db, struct ledger_account *account,
+                                        void *context)
+{
+    struct comparison *comparison = context;
+    struct mark mark = {.entries = 0};
+    (void)db;
+    ledger_mark_name(account, mark.name);
+    if (marks_find(comparison->marks, mark.name, &mark))
+        comparison->found += mark.entries > 0;
+    comparison->stale = comparison->stale || account->entries < mark.entries;
+    mark.used.units = marks_greater(mark.used.units, account->spent_units + account->held_units);
+    mark.used.delta = marks_greater(mark.used.delta, account->spent_delta + account->held_delta);
+    mark.epsilon = account->epsilon;
+    mark.delta = account->delta;
+    mark.entries = account->entries;
+    mark.orphan = false;
+    marks_set(comparison->marks, &mark);
+    return DB_OK;
+}
+
+static void count_mark(void *context, const struct mark *mark)
+{
+    *(int64_t *)context += mark->entries > 0 && !mark->orphan;
+}
+
+static const char *const LOST =
+    "if they are lost, tacet restore --data DIR --marks DIR --marks-lost closes all accounts";
+
+/* Whether marks that were FOUND belong to LIFE. */
+static bool fits_life(const struct marks *marks, enum marks_found found,
+                      const struct recovery_life *life, const char *directory, char *error,
+                      size_t error_size)
+{
+    bool fits = true;
+    if (found == MARKS_DAMAGED) {
+        snprintf(error, error_size, "%.200s: the marks are damaged, or another service's; %s",
+                 directory, LOST);
+        fits = false;
+    } else if (found == MARKS_NONE && life->id[0] != '\0') {
+        snprintf(error, error_size, "%.200s has no marks of this service; %s", directory, LOST);
+        fits = false;
+    } else if (found == MARKS_FOUND && strcmp(marks_life(marks), life->id) != 0) {
+        snprintf(error, error_size,
+                 "%.200s has the marks of another life of this service: this directory is an older "
+                 "copy, and would spend again what was spent. tacet restore --data DIR --marks DIR "
+                 "goes on with it",
+                 directory);
+        fits = false;
+    }
+    return fits;
+}
+
+static bool compare_all(struct db *db, struct marks *marks, char *error, size_t error_size)
+{
+    struct comparison comparison = {.marks = marks};
+    int64_t marked = 0;
+    marks_each(marks, count_mark, &marked);
+    if (ledger_each(db, NULL, compare_with_mark, &comparison) != DB_OK) {
+        snprintf(error, error_size, "the ledger cannot be read: %s", db_last_error(db));
+        return false;
+    }
+    if (!comparison.stale && comparison.found == marked)
+        return true;
+    snprintf(error, error_size,
+             "this data directory is older than its marks, and would spend again what was spent: "
+             "tacet restore --data DIR --marks DIR goes on with it");
+    return false;
+}
+
+static bool begin_marks(struct db *db, struct marks *marks, const struct recovery_life *known,
+                        char *error, size_t error_size)
+{
+    struct recovery_life life = *known;
+    if (!compare_all(db, marks, error, error_size))
+        return false;
+    if (life.id[0] == '\0')
+        id_new("life_", life.id);
+    bool begun = marks_begin(marks, life.id);
+    if (!begun)
+        snprintf(error, error_size, "the marks cannot be written");
+    else if (known->id[0] == '\0' && db_transact(db, note_life, &life) != DB_OK)
+        snprintf(error, error_size, "the database cannot be written: %s", db_last_error(db));
+    else
+        return true;
+    return false;
+}
+
+bool recovery_begin(struct db *db, const char *directory, struct marks **out, char *error,
+                    size_t error_size)
+{
+    struct recovery_life life;
+    enum marks_found found;
+    *out = NULL;
+    if (recovery_life(db, &life) != DB_OK) {
+        snprintf(error, error_size, "the database cannot be read: %s", db_last_error(db));
+        return false;
+    }
+    if (directory[0] == '\0') {
+        if (life.id[0] != '\0')
+            snprintf(error, error_size, "this service has marks elsewhere: give --marks DIR");
+        return life.id[0] == '\0';
+    }
+    if (db_driver_of(db)->shared) {
+        snprintf(error, error_size,
+                 "--marks is for SQLite alone: PostgreSQL has backups of its own");
+        return false;
+    }
+    struct marks *marks = marks_open(db, directory, &found, error, error_size);
+    if (!marks)
+        return false;
+    if (!fits_life(marks, found, &life, directory, error, error_size) ||
+        !begin_marks(db, marks, &life, error, error_size)) {
+        marks_close(marks);
+        return false;
+    }
+    marks_guard(marks, db);
+    *out = marks;
+    return true;
+}
+
+void recovery_end(struct db *db, struct marks *marks)
+{
+    char life[MARKS_LIFE_SIZE];
+    struct comparison comparison = {.marks = marks};
+    if (!marks)
+        return;
+    snprintf(life, sizeof life, "%s", marks_life(marks));
+    if (ledger_each(db, NULL, compare_with_mark, &comparison) == DB_OK)
+        (void)marks_begin(marks, life);
+}
+
+/* ---- restoring */
+
+struct restore_work {
+    const struct marks *marks;
+    struct recovery_life life;
+    int64_t now_ms;
+    struct ledger_restored *out;
+};
+
+static void write_restored_event(const struct ledger_report *report, char out[256])
+{
+    char root[2 * LEDGER_HASH_SIZE + 1];
+    sodium_bin2hex(root, sizeof root, report->root, LEDGER_HASH_SIZE);
+    snprintf(out, 256,
+             "{\"type\":\"NoOpDpEvent\",\"restored_leaves\":%" PRId64 ",\"restored_root\":\"%s\"}",
+             report->leaves, root);
+}
+
+static enum db_status end_jobs(struct db *db, int64_t now_ms)
+{
+    enum db_status status = db_run(
+        db,
+        "UPDATE jobs SET state = 'cancelled', cancel_requested = 1, finished_ms = $1, "
+        "lease_owner = '', lease_until_ms = 0, problem_detail = 'The service was restored from a "
+        "backup. What the job may have paid since is in the account''s entry \"restored\".' "
+        "WHERE state IN ('queued', 'running')",
+        DB_VALUES(db_integer(now_ms)), NULL, NULL);
+    if (status == DB_OK)
+        status = db_run(db, "DELETE FROM checkpoints", NULL, 0, NULL, NULL);
+    if (status == DB_OK)
+        status = db_run(db,
+                        "UPDATE teacher_clients SET share = '', dataset_share = '' "
+                        "WHERE share <> ''",
+                        NULL, 0, NULL, NULL);
+    return status;
+}
+
+static enum db_status restore_all(struct db *db, void *context)
+{
+    struct restore_work *work = context;
+    struct ledger_report report;
+    char event[256];
+    enum db_status status = ledger_verify(db, &report);
+    if (status == DB_OK && report.fault_count != 0)
+        return db_fail(db, "the ledger", report.faults[0].what);
+    write_restored_event(&report, event);
+    if (status == DB_OK)
+        status = ledger_restore(db, work->marks, work->life.id, event, work->now_ms, work->out);
+    if (status == DB_OK)
+        status = end_jobs(db, work->now_ms);
+    return status == DB_OK ? note_life(db, &work->life) : status;
+}
+
+/* ---- marks of accounts that are not in the backup */
+
+struct finding {
+    struct db *db;
+    struct marks *marks;
+};
+
+static enum db_status mark_known(struct db *db, struct ledger_account *account, void *context)
+{
+    struct mark mark;
+    char name[MARKS_NAME_SIZE];
+    (void)db;
+    ledger_mark_name(account, name);
+    if (!marks_find(context, name, &mark))
+        return DB_OK;
+    mark.orphan = false;
+    mark.entries = 0; /* it counted those of the lost life */
+    marks_set(context, &mark);
+    return DB_OK;
+}
+
+static void mark_orphan(void *context, const struct mark *mark)
+{
+    struct mark orphan = *mark;
+    orphan.orphan = true;
+    orphan.entries = 0;
+    marks_set(context, &orphan);
+}
+
+bool recovery_restore(struct db *db, const char *directory, bool lost, int64_t now_ms,
+                      struct ledger_restored *out, char *error, size_t error_size)
+{
+    struct restore_work work = {.now_ms = now_ms, .out = out};
+    enum marks_found found;
+    bool done = false;
+    if (recovery_life(db, &work.life) != DB_OK) {
+        snprintf(error, error_size, "the database cannot be read: %s", db_last_error(db));
+        return false;
+    }
+    struct marks *marks = marks_open(db, directory, &found, error, error_size);
+    if (!marks)
+        return false;
+    if (found != MARKS_FOUND && !lost) {
+        snprintf(error, error_size,
+                 "%.200s has no whole marks of this service. If they are lost, --marks-lost closes "
+                 "all accounts",
+                 directory);
+        goto cleanup;
+    }
+    int64_t answered_ms = marks_key_ms(marks);
+    if (lost)
+        answered_ms = marks_greater(answered_ms, now_ms + ANSWERS_EARLY_MS);
+    work.marks = lost ? NULL : marks;
+    work.life.answered_ms = marks_greater(work.life.answered_ms, answered_ms);
+    work.life.number++;
+    id_new("life_", work.life.id);
+    marks_each(marks, mark_orphan, marks);
+    if (ledger_each(db, NULL, mark_known, marks) != DB_OK)
+        snprintf(error, error_size, "the ledger cannot be read: %s", db_last_error(db));
+    else if (!marks_begin(marks, work.life.id))
+        snprintf(error, error_size, "the marks in %.200s cannot be written", directory);
+    else if (db_transact(db, restore_all, &work) != DB_OK)
+        snprintf(error, error_size, "the database cannot be restored: %s", db_last_error(db));
+    else
+        done = true;
+cleanup:
+    marks_close(marks);
+    return done;
+}

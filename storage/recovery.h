@@ -1,0 +1,32 @@
+/* A service's life: from its first start, or from a restore, until its data directory is lost. Its
+ * database and its marks (marks/marks.h) name the same life, so that no older copy goes on. */
+#ifndef TACET_STORAGE_RECOVERY_H
+#define TACET_STORAGE_RECOVERY_H
+
+#include "storage/ledger/ledger_restore.h"
+
+struct recovery_life {
+    char id[ID_SIZE];    /* life_; "": there are no marks */
+    int64_t number;      /* 1, and one more with each restore */
+    int64_t answered_ms; /* keys up to this time may have been answered in a life that was lost; 0:
+                            in none */
+};
+
+/* Reads the life of a database. DB_FAILED: or its note is damaged. */
+enum db_status recovery_life(struct db *db, struct recovery_life *out);
+
+/* Opens the marks in DIRECTORY ("": there are none) for a service that starts on DB, and guards
+ * DB's store with them. False: ERROR says why it must not start. */
+bool recovery_begin(struct db *db, const char *directory, struct marks **out, char *error,
+                    size_t error_size);
+
+/* Writes how far the accounts are, after the last transaction of a service. NULL is fine. */
+void recovery_end(struct db *db, struct marks *marks);
+
+/* Begins a new life on DB, an older copy of a database: spends every account up to its mark, ends
+ * all jobs and shares, and refuses keys of which nobody knows whether they were answered. LOST: the
+ * marks in DIRECTORY are lost, and every account is closed. May be repeated when it fails. */
+bool recovery_restore(struct db *db, const char *directory, bool lost, int64_t now_ms,
+                      struct ledger_restored *out, char *error, size_t error_size);
+
+#endif

@@ -1,0 +1,498 @@
+/* Marks: no account passes its mark, and a backup that is spent up to its marks gives nothing a
+ * second time, whatever was stored after it. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "storage/answers/answers.h"
+#include "storage/ledger/ledger_verify.h"
+#include "storage/recovery.h"
+#include "storage/upgrade.h"
+#include "tests/unit/storage/fixture.h"
+
+#define LIMIT 6400 /* of which a mark is at most 101 ahead */
+#define AHEAD (LIMIT / MARKS_PARTS + 1)
+
+static struct fixture f;
+static struct marks *marks;
+static char directory[80], backup[96];
+
+static void connect_store(void)
+{
+    char error[DB_ERROR_SIZE];
+    struct db_settings settings = {.location = f.path, .not_durable = true};
+    f.store = db_store_new(&db_driver_sqlite, &settings);
+    f.db = fixture_connect(&f);
+    cr_assert_eq(storage_upgrade(f.db, error), DB_OK, "%s", error);
+}
+
+static bool begin(char error[DB_ERROR_SIZE])
+{
+    error[0] = '\0';
+    return recovery_begin(f.db, directory, &marks, error, DB_ERROR_SIZE);
+}
+
+static void open_marked(void)
+{
+    char error[DB_ERROR_SIZE];
+    fixture_name(&f);
+    snprintf(directory, sizeof directory, "%s/marks", f.folder);
+    snprintf(backup, sizeof backup, "%s/backup", f.folder);
+    cr_assert_eq(mkdir(directory, 0700), 0);
+    connect_store();
+    cr_assert(begin(error), "%s", error);
+}
+
+/* The process dies. */
+static void lose_process(void)
+{
+    db_close(f.db);
+    db_store_free(f.store);
+    marks_close(marks);
+    marks = NULL;
+}
+
+static void close_marked(void)
+{
+    char command[128];
+    lose_process();
+    snprintf(command, sizeof command, "rm -r %s", f.folder);
+    cr_assert_eq(system(command), 0);
+}
+
+static void back_up(void)
+{
+    char sql[160];
+    unlink(backup);
+    snprintf(sql, sizeof sql, "VACUUM INTO '%s'", backup);
+    cr_assert_eq(db_run(f.db, sql, NULL, 0, NULL, NULL), DB_OK, "%s", db_last_error(f.db));
+}
+
+/* The data directory is lost, and the backup stands in its place. */
+static void lose_machine(void)
+{
+    char path[256];
+    lose_process();
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s%s", f.path, i ? "-shm" : "-wal");
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/ledger.head", f.folder);
+    unlink(path);
+    snprintf(path, sizeof path, "cp %s %s", backup, f.path);
+    cr_assert_eq(system(path), 0);
+    connect_store();
+}
+
+static struct ledger_restored restore(bool lost)
+{
+    char error[DB_ERROR_SIZE] = "";
+    struct ledger_restored restored;
+    cr_assert(recovery_restore(f.db, directory, lost, 5000, &restored, error, sizeof error), "%s",
+              error);
+    fixture_audit(f.db);
+    cr_assert(begin(error), "%s", error);
+    return restored;
+}
+
+static struct ledger_account read_account(enum ledger_kind kind, const char *resource,
+                                          const char *client)
+{
+    struct ledger_account account;
+    cr_assert_eq(ledger_find_for(f.db, kind, resource, client, &account), DB_OK);
+    return account;
+}
+
+static int64_t mark_of(const struct ledger_account *account)
+{
+    struct mark mark;
+    char name[MARKS_NAME_SIZE];
+    marks_name(ledger_kind_name(account->kind), account->resource, account->client, name);
+    cr_assert(marks_find(marks, name, &mark));
+    return mark.used.units;
+}
+
+static void debit(const char *account, int64_t units)
+{
+    enum ledger_verdict verdict;
+    cr_assert_eq(fixture_debit(f.db, account, units, 0, &verdict), DB_OK, "%s",
+                 db_last_error(f.db));
+    cr_assert_eq(verdict, LEDGER_OK);
+}
+
+Test(marks, are_ahead_of_what_is_spent_and_held, .init = open_marked, .fini = close_marked)
+{
+    enum ledger_verdict verdict;
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    cr_expect_eq(mark_of(&a), AHEAD);
+    for (int i = 0; i < 150; i++) {
+        debit(a.id, 40);
+        a = read_account(LEDGER_DATASET, "ds_a", NULL);
+        cr_expect_geq(mark_of(&a), a.spent_units);
+        cr_expect_leq(mark_of(&a), a.spent_units + AHEAD);
+        cr_expect_leq(mark_of(&a), LIMIT);
+    }
+    cr_assert_eq(fixture_hold(f.db, "job_a", a.id, 400, &verdict), DB_OK);
+    cr_expect_eq(mark_of(&a), LIMIT);
+    cr_assert_eq(fixture_settle(f.db, "job_a", a.id, 1, &verdict), DB_OK);
+    debit(a.id, 1); /* the first change after the settlement sees that the hold has ended */
+    cr_expect_eq(mark_of(&a), 6002 + AHEAD);
+}
+
+Test(marks, that_cannot_be_written_stop_what_would_pass_them, .init = open_marked,
+     .fini = close_marked)
+{
+    char away[96];
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    snprintf(away, sizeof away, "%s.away", directory);
+    cr_assert_eq(rename(directory, away), 0);
+    debit(a.id, AHEAD); /* the range that was written */
+    cr_expect_eq(fixture_debit(f.db, a.id, 1, 0, NULL), DB_FULL);
+    cr_expect(strstr(db_last_error(f.db), "cannot be written"), "%s", db_last_error(f.db));
+    cr_expect_not(db_broken(f.db));
+    cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+    cr_expect_eq(fixture_debit(f.db, a.id, 1, 0, NULL), DB_OK);
+    cr_expect_eq(db_commit_batch(f.db), DB_FULL);
+    a = read_account(LEDGER_DATASET, "ds_a", NULL);
+    cr_expect_eq(a.spent_units, AHEAD);
+    cr_assert_eq(rename(away, directory), 0);
+    debit(a.id, 1);
+    cr_expect_eq(mark_of(&a), 2 * AHEAD + 1);
+    back_up();
+    lose_machine();
+    cr_expect_eq(restore(false).closed, 0); /* the file is whole again */
+}
+
+Test(marks, of_a_restored_service_are_spent, .init = open_marked, .fini = close_marked)
+{
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 640000);
+    debit(a.id, 1000);
+    back_up();
+    debit(a.id, 3000);
+    int64_t mark = mark_of(&a);
+    lose_machine();
+    struct ledger_restored restored = restore(false);
+    cr_expect_eq(restored.accounts, 1);
+    cr_expect_eq(restored.burnt, 1);
+    cr_expect_eq(restored.closed, 0);
+    a = read_account(LEDGER_DATASET, "ds_a", NULL);
+    cr_expect_eq(a.spent_units, mark);
+    cr_expect_geq(a.spent_units, 4000);
+    cr_expect_eq(a.spent_delta, 10001);
+    struct recovery_life life;
+    cr_assert_eq(recovery_life(f.db, &life), DB_OK);
+    cr_expect_eq(life.number, 2);
+    debit(a.id, LIMIT - mark);
+}
+
+Test(marks, that_are_lost_close_their_accounts, .init = open_marked, .fini = close_marked)
+{
+    char path[128], error[DB_ERROR_SIZE];
+    struct ledger_restored restored;
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 10);
+    back_up();
+    snprintf(path, sizeof path, "%s/marks", directory);
+    lose_machine();
+    unlink(path);
+    cr_expect_not(begin(error));
+    cr_expect(strstr(error, "has no marks of this service"), "%s", error);
+    cr_expect_not(recovery_restore(f.db, directory, false, 1, &restored, error, sizeof error));
+    cr_expect(strstr(error, "--marks-lost"), "%s", error);
+    cr_expect_eq(restore(true).closed, 1);
+    a = read_account(LEDGER_DATASET, "ds_a", NULL);
+    cr_expect_eq(a.spent_units, LIMIT);
+    cr_expect_eq(a.spent_delta, 10);
+}
+
+Test(marks, are_missed_where_a_service_has_some, .init = open_marked, .fini = close_marked)
+{
+    char error[DB_ERROR_SIZE] = "";
+    marks_close(marks);
+    cr_expect_not(recovery_begin(f.db, "", &marks, error, sizeof error));
+    cr_expect(strstr(error, "give --marks"), "%s", error);
+}
+
+/* Reads the whole file of marks, or writes it. */
+static size_t marks_text(char *text, size_t size, bool write)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/marks", directory);
+    FILE *file = fopen(path, write ? "w" : "r");
+    cr_assert_not_null(file);
+    size_t n = write ? fwrite(text, 1, size, file) : fread(text, 1, size, file);
+    fclose(file);
+    return n;
+}
+
+Test(marks, that_were_cut_off_or_changed_are_told_apart, .init = open_marked, .fini = close_marked)
+{
+    static char text[1 << 16], changed[1 << 16];
+    char error[DB_ERROR_SIZE];
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    debit(a.id, 500);
+    lose_process();
+    size_t size = marks_text(text, sizeof text, false);
+    memcpy(changed, text, size);
+    memcpy(changed + size, "a dataset ds_a - 9 0 1 0 1\n= 012345", 35); /* never confirmed */
+    for (size_t cut = 1; cut <= 35; cut += 2) {
+        marks_text(changed, size + cut, true);
+        connect_store();
+        cr_expect(begin(error), "%s", error);
+        lose_process();
+    }
+    for (size_t i = 0; i + 36 < size; i += 7) {
+        memcpy(changed, text, size);
+        changed[i] ^= 1;
+        marks_text(changed, size, true);
+        connect_store();
+        cr_expect_not(begin(error), "byte %zu", i);
+        cr_expect(strstr(error, "damaged"), "byte %zu: %s", i, error);
+        lose_process();
+    }
+    marks_text(text, size, true);
+    connect_store();
+    cr_expect(begin(error), "%s", error);
+}
+
+Test(marks, find_an_older_directory, .init = open_marked, .fini = close_marked)
+{
+    char error[DB_ERROR_SIZE];
+    struct ledger_restored restored;
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    back_up();
+    debit(a.id, 1);
+    recovery_end(f.db, marks); /* a clean stop says how far each account is */
+    lose_machine();
+    cr_expect_not(begin(error));
+    cr_expect(strstr(error, "older than its marks"), "%s", error);
+    cr_assert(recovery_restore(f.db, directory, false, 1, &restored, error, sizeof error));
+    lose_machine(); /* the same backup by hand: its life is over */
+    cr_expect_not(begin(error));
+    cr_expect(strstr(error, "another life"), "%s", error);
+}
+
+/* A client's account that was opened after the backup is opened again, and has spent. */
+Test(marks, of_accounts_that_the_backup_has_not_hold, .init = open_marked, .fini = close_marked)
+{
+    back_up();
+    struct ledger_account a = fixture_account(f.db, LEDGER_CLIENT, "tch_a", "cli_a", LIMIT, 0);
+    debit(a.id, 5000);
+    int64_t mark = mark_of(&a);
+    lose_machine();
+    cr_expect_eq(restore(false).accounts, 0);
+    lose_process(); /* it is remembered over starts */
+    char error[DB_ERROR_SIZE];
+    connect_store();
+    cr_assert(begin(error), "%s", error);
+    a = fixture_account(f.db, LEDGER_CLIENT, "tch_a", "cli_a", 100, 0);
+    cr_expect_eq(a.spent_units, mark);
+    cr_expect_eq(a.limit_units, mark); /* it was greater when that was spent */
+    struct ledger_account b = fixture_account(f.db, LEDGER_CLIENT, "tch_a", "cli_b", 100, 0);
+    cr_expect_eq(b.spent_units, 0);
+    fixture_audit(f.db);
+}
+
+static enum db_status store_answer(struct db *db, void *key)
+{
+    char body[] = "{}";
+    struct answer_row answer = {.status = 200, .body = body, .body_size = 2, .created_ms = 1};
+    return answers_store(db, "cli_a", key, &answer);
+}
+
+/* The time of a key is written before its answer is given. */
+Test(marks, know_the_times_of_keys, .init = open_marked, .fini = close_marked)
+{
+    char dated[] = "2026-11-24-a", undated[] = "abc";
+    const int64_t day = INT64_C(1795478400000);
+    cr_assert_eq(db_transact(f.db, store_answer, undated), DB_OK);
+    cr_expect_eq(marks_key_ms(marks), 0);
+    back_up();
+    cr_assert_eq(db_transact(f.db, store_answer, dated), DB_OK);
+    cr_expect_eq(marks_key_ms(marks), day + MARKS_KEYS_AHEAD);
+    lose_machine();
+    restore(false);
+    struct recovery_life life;
+    cr_assert_eq(recovery_life(f.db, &life), DB_OK);
+    cr_expect_eq(life.answered_ms, day + MARKS_KEYS_AHEAD);
+}
+
+/* ---- many disasters
+ *
+ * Some accounts pay, hold, settle, share and change their limits; at random moments a backup is
+ * made, and at others the machine is lost and the last backup is restored. What was really given
+ * is counted beside: what was paid, and what was held when the machine was lost. */
+
+#define CLIENTS 3
+#define JOBS    4
+
+struct truth {
+    int64_t given[CLIENTS + 2], limit[CLIENTS + 2]; /* of the clients, the teacher, the dataset */
+    int64_t held[JOBS];                             /* by open jobs of the dataset */
+    char jobs[JOBS][ID_SIZE];
+    char share[ID_SIZE], share_account[ID_SIZE]; /* of the teacher; "": none */
+    int64_t aside, share_given;
+};
+
+static struct ledger_account truth_account(struct truth *truth, unsigned i)
+{
+    static const char *const clients[] = {"cli_0", "cli_1", "cli_2"};
+    enum ledger_kind kind = i < CLIENTS    ? LEDGER_CLIENT
+                            : i == CLIENTS ? LEDGER_TEACHER
+                                           : LEDGER_DATASET;
+    const char *resource = kind == LEDGER_DATASET ? "ds_a" : "tch_a";
+    const char *client = kind == LEDGER_CLIENT ? clients[i] : NULL;
+    struct ledger_account account;
+    enum db_status status = ledger_find_for(f.db, kind, resource, client, &account);
+    if (status == DB_NONE) {
+        account = fixture_account(f.db, kind, resource, client, LIMIT, 0);
+        if (truth->limit[i] < LIMIT)
+            truth->limit[i] = LIMIT;
+    }
+    return account;
+}
+
+static void truth_pay(struct truth *truth, unsigned i, int64_t units)
+{
+    struct ledger_account account = truth_account(truth, i);
+    enum ledger_verdict verdict;
+    cr_assert_eq(fixture_debit(f.db, account.id, units, 0, &verdict), DB_OK);
+    truth->given[i] += verdict == LEDGER_OK ? units : 0;
+}
+
+static void truth_job(struct truth *truth, unsigned job, int64_t units)
+{
+    struct ledger_account account = truth_account(truth, CLIENTS + 1);
+    enum ledger_verdict verdict;
+    if (truth->held[job] == 0) {
+        id_new("job_", truth->jobs[job]);
+        cr_assert_eq(fixture_hold(f.db, truth->jobs[job], account.id, units, &verdict), DB_OK);
+        truth->held[job] = verdict == LEDGER_OK ? units : 0;
+        return;
+    }
+    units = units < truth->held[job] ? units : truth->held[job];
+    cr_assert_eq(fixture_settle(f.db, truth->jobs[job], account.id, units, &verdict), DB_OK);
+    cr_assert_eq(verdict, LEDGER_OK);
+    truth->given[CLIENTS + 1] += units;
+    truth->held[job] = 0;
+}
+
+static void truth_share(struct truth *truth, int64_t units)
+{
+    struct ledger_account payer = truth_account(truth, CLIENTS);
+    enum ledger_verdict verdict;
+    if (truth->share[0] == '\0') {
+        id_new("shr_", truth->share);
+        struct ledger_account share =
+            fixture_account(f.db, LEDGER_SHARE, truth->share, "cli_0", units, 0);
+        cr_assert_eq(fixture_hold(f.db, share.id, payer.id, units, &verdict), DB_OK);
+        memcpy(truth->share_account, share.id, ID_SIZE);
+        truth->aside = units;
+        truth->share_given = 0;
+        if (verdict != LEDGER_OK)
+            truth->share[0] = '\0';
+    } else if (units % 3 == 0) {
+        cr_assert_eq(
+            fixture_settle(f.db, truth->share_account, payer.id, truth->share_given, &verdict),
+            DB_OK);
+        cr_assert_eq(verdict, LEDGER_OK);
+        truth->share[0] = '\0';
+    } else {
+        cr_assert_eq(fixture_debit(f.db, truth->share_account, units, 0, &verdict), DB_OK);
+        truth->share_given += verdict == LEDGER_OK ? units : 0;
+        truth->given[CLIENTS] += verdict == LEDGER_OK ? units : 0;
+    }
+}
+
+static void truth_limit(struct truth *truth, unsigned i, int64_t units)
+{
+    struct ledger_account account = truth_account(truth, i);
+    enum ledger_verdict verdict;
+    const struct ledger_limit limit = {.account = account.id,
+                                       .epsilon = 1,
+                                       .delta = 1e-6,
+                                       .limit_units = units,
+                                       .client = "cli_owner",
+                                       .event = "{}",
+                                       .now_ms = 3000};
+    cr_assert_eq(ledger_set_limit(f.db, &limit, &verdict, NULL), DB_OK);
+    if (verdict == LEDGER_OK && units > truth->limit[i])
+        truth->limit[i] = units;
+}
+
+static void truth_step(struct truth *truth, uint64_t *seed)
+{
+    int64_t units = 1 + (int64_t)fixture_random(seed, 60);
+    unsigned i = (unsigned)fixture_random(seed, CLIENTS + 2);
+    switch (fixture_random(seed, 10)) {
+    case 0:
+    case 1: truth_job(truth, (unsigned)fixture_random(seed, JOBS), 3 * units); break;
+    case 2: truth_share(truth, 2 * units); break;
+    case 3: truth_limit(truth, i, LIMIT / 2 + (int64_t)fixture_random(seed, LIMIT)); break;
+    case 4: back_up(); break;
+    case 5: {
+        enum db_status begun = db_begin_batch(f.db, true);
+        cr_assert_eq(begun, DB_OK);
+        for (unsigned k = 0; k < 5; k++)
+            truth_pay(truth, (i + k) % (CLIENTS + 2), units);
+        cr_assert_eq(db_commit_batch(f.db), DB_OK);
+        break;
+    }
+    default: truth_pay(truth, i, units);
+    }
+}
+
+/* The machine is lost, and the last backup restored: what was held may have been shown. Gives the
+ * greatest amount that was burnt beyond what was given, in units. */
+static int64_t truth_disaster(struct truth *truth)
+{
+    int64_t held[CLIENTS + 2] = {0}, before[CLIENTS + 2], most = 0;
+    for (unsigned i = 0; i < JOBS; i++)
+        held[CLIENTS + 1] += truth->held[i];
+    held[CLIENTS] = truth->share[0] == '\0' ? 0 : truth->aside - truth->share_given;
+    for (unsigned i = 0; i < CLIENTS + 2; i++) {
+        struct ledger_account account = truth_account(truth, i);
+        before[i] = account.spent_units + account.held_units;
+    }
+    lose_machine();
+    restore(false);
+    for (unsigned i = 0; i < CLIENTS + 2; i++) {
+        truth->given[i] += held[i];
+        struct ledger_account account = truth_account(truth, i);
+        cr_assert_geq(account.spent_units, before[i], "account %u is refilled", i);
+        if (account.spent_units - before[i] > most)
+            most = account.spent_units - before[i];
+        if (account.limit_units > truth->limit[i])
+            truth->limit[i] = account.limit_units;
+        cr_assert_leq(truth->given[i], truth->limit[i], "account %u", i);
+    }
+    memset(truth->held, 0, sizeof truth->held);
+    truth->share[0] = '\0';
+    return most;
+}
+
+Test(marks, keep_all_accounts_within_their_limits_over_many_lives, .init = open_marked,
+     .fini = close_marked, .timeout = 300)
+{
+    struct truth truth = {.held = {0}};
+    uint64_t seed = 20261127;
+    int64_t most = 0;
+    back_up();
+    for (unsigned i = 0; i < CLIENTS + 2; i++)
+        (void)truth_account(&truth, i);
+    for (int life = 0; life < 60; life++) {
+        uint64_t steps = fixture_random(&seed, 40);
+        for (uint64_t step = 0; step < steps; step++)
+            truth_step(&truth, &seed);
+        int64_t burnt = truth_disaster(&truth);
+        most = burnt > most ? burnt : most;
+    }
+    cr_expect_gt(most, 0);
+    /* A limit may have been three halves of LIMIT, and one commit ago there may have been a hold.
+     */
+    cr_expect_leq(most, 3 * LIMIT / 2 / MARKS_PARTS + 1 + 3 * 60 * JOBS, "burnt %ld", (long)most);
+}
