@@ -7,10 +7,11 @@ MARCH   ?= x86-64-v3
 OUT     := $(BUILD)/$(VARIANT)
 
 WARNINGS := -Wall -Wextra -Werror -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes
+# Two builds of one commit give the same program wherever they stand (scripts/reproducible), so no path of ours is in a release.
 # The service is linked with link-time optimisation; what only tests is linked from the machine code beside it, which takes
 # a second instead of a minute a program.  clang keeps one form per object, so there everything is optimised at the link.
 FAT_OBJECTS    := $(if $(findstring clang,$(CC)),,-ffat-lto-objects)
-CFLAGS_release := -O3 -g -flto=auto $(FAT_OBJECTS) -fno-semantic-interposition
+CFLAGS_release := -O3 -g -ffile-prefix-map=$(CURDIR)=. -flto=auto $(FAT_OBJECTS) -fno-semantic-interposition
 LINK_FOR_TESTS := $(if $(FAT_OBJECTS),-fno-lto)
 CFLAGS_debug   := -O0 -g3
 CFLAGS_asan    := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
