@@ -71,7 +71,7 @@ ROOM_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r
 
 .DEFAULT_GOAL := all
 .SECONDARY:
-.PHONY: all help debug asan tsan demo bench format lint install-program install uninstall deb test-deb test-watch clean
+.PHONY: all help debug asan tsan demo bench format lint install-program install uninstall deb sbom release test-deb test-watch clean
 
 # All cores, unless make was told otherwise.
 ALL_CORES = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -110,6 +110,7 @@ help:
 	@echo 'make format lint   clang-format in place; clang-tidy and cppcheck'
 	@echo 'make install uninstall PREFIX=$(PREFIX)'
 	@echo 'make test-watch   metrics, alert rules and dashboard, by promtool'
+	@echo 'make sbom release KEY=FILE   what the program was made of; a release, signed, in build/dist'
 	@echo 'make deb test-deb   Debian packages in build/deb; the package installed in a scratch root, started and removed'
 
 debug asan tsan:
@@ -120,7 +121,7 @@ $(BUILD)/tacet: $(BUILD)/release/tacet
 
 $(OUT)/tacet: $(OUT)/cli/main.c.o $(ROOM_LIBS)
 	$(call say,LD ,$@)
-	$(Q)$(CC) $(COMMON) $(LDHARDEN) $(LDFLAGS) -o $@ $< -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group $(LDLIBS)
+	$(Q)$(CC) $(COMMON) $(LDHARDEN) $(LDFLAGS) -Wl,--dependency-file=$@.link -o $@ $< -Wl,--start-group $(ROOM_LIBS) -Wl,--end-group $(LDLIBS)
 
 # `tacet import` with the HDF5 library is a program of its own: the service does not load that library.
 HDF5_DIR := $(firstword $(wildcard /usr/lib/*/hdf5/serial))
@@ -223,6 +224,18 @@ deb:
 	rm -rf $(BUILD)/deb && mkdir -p $(BUILD)/deb
 	BUILD=$(abspath $(BUILD)) debian/rules binary
 	BUILD=$(abspath $(BUILD)) debian/rules clean
+
+# What the program was made of, as CycloneDX.
+sbom: all
+	scripts/sbom.py $(BUILD)/release/tacet $$(git log -1 --format=%ct) > $(BUILD)/tacet.cdx.json
+
+# Package, source, list of parts, digests, and their signature by KEY, an SSH key.
+release: deb sbom
+	@[ -n "$(KEY)" ] || { echo "make release KEY=FILE: the SSH key that signs" >&2; exit 1; }
+	rm -rf $(BUILD)/dist && mkdir -p $(BUILD)/dist
+	cp $(BUILD)/deb/tacet_*.deb $(BUILD)/tacet.cdx.json $(BUILD)/dist
+	git archive --prefix=tacet/ -o $(BUILD)/dist/tacet.tar.gz HEAD
+	scripts/sign-release $(BUILD)/dist $(KEY)
 
 test-deb: deb
 	scripts/test-deb $(BUILD)
