@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/call/uri.h"
+#include "api/json/near_name.h"
 
 struct span {
     const char *text;
@@ -97,4 +98,40 @@ void route_allowed(const char *path, char *out, size_t size)
     }
     if (used > 0)
         snprintf(out + used, size - used, "OPTIONS");
+}
+
+/* Copies the second part of PATH, which ends at '/' or ':'. False: it has none that fits. */
+static bool second_part(const char *path, char *out, size_t size)
+{
+    const char *part = strchr(path + 1, '/');
+    size_t length = part ? strcspn(part + 1, "/:") : 0;
+    if (length == 0 || length >= size)
+        return false;
+    memcpy(out, part + 1, length);
+    out[length] = '\0';
+    return true;
+}
+
+const char *route_near(const char *path, char out[ROUTE_NEAR_SIZE])
+{
+    char asked[ROUTE_NEAR_SIZE], part[ROUTE_NEAR_SIZE];
+    unsigned count;
+    const struct route *routes = route_all(&count);
+    out[0] = '\0';
+    if (path[0] != '/' || !second_part(path, asked, sizeof asked))
+        return out;
+    size_t first = strcspn(path + 1, "/") + 2; /* "/v1/" */
+    for (unsigned i = 0; i < count && out[0] == '\0'; i++) {
+        if (strncmp(routes[i].pattern, path, first) != 0 ||
+            !second_part(routes[i].pattern, part, sizeof part))
+            continue;
+        if (strcmp(part, asked) == 0)
+            return out;
+        size_t size = first + strlen(part);
+        if (size < ROUTE_NEAR_SIZE && near_name(asked, (const char *const[]){part}, 1)) {
+            memcpy(out, routes[i].pattern, size);
+            out[size] = '\0';
+        }
+    }
+    return out;
 }

@@ -22,4 +22,10 @@ void route_match_row(const struct route *row, const char *path, struct arena *ar
  */
 void route_allowed(const char *path, char *out, size_t size);
 
+#define ROUTE_NEAR_SIZE 60
+
+/* The beginning of a path ("/v1/datasets") that PATH, which has no row, may be meant for; "": none.
+ */
+const char *route_near(const char *path, char out[ROUTE_NEAR_SIZE]);
+
 #endif

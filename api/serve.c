@@ -63,6 +63,10 @@ static enum problem answer_allowed(struct call *call)
         call->reply->problem = problem_info(PROBLEM_NOT_FOUND)->slug;
         return problem;
     }
+    char near[ROUTE_NEAR_SIZE];
+    if (allowed[0] == '\0' && *route_near(call->request->path, near) != '\0')
+        return call_problem(call, PROBLEM_NOT_FOUND, "Nothing has this path; did you mean %s?",
+                            near);
     if (allowed[0] == '\0')
         return call_problem(call, PROBLEM_NOT_FOUND, "Nothing has this path.");
     call_header(call, "Allow", "%s", allowed);

@@ -24,6 +24,7 @@
 #include "api/call/reply.h"
 #include "api/call/uri.h"
 #include "api/json/json_text.h"
+#include "api/json/near_name.h"
 #include "storage/refusals.h"
 
 struct change {
@@ -213,6 +214,8 @@ static enum problem run_call(struct call *call, const char *client, const char *
 
 /* ---- the form */
 
+#define QUERY_NAMES_MOST 16
+
 /* Every query parameter is known to the route and given once. */
 static enum problem request_check_query(struct call *call)
 {
@@ -229,8 +232,15 @@ static enum problem request_check_query(struct call *call)
     }
     if (call->route->query[0] == '\0')
         return call_invalid_query(call, name, "is not known: this endpoint takes no parameters");
-    return call_invalid_query(call, name, "is not known; this endpoint takes: %s",
-                              call->route->query);
+    char words[200], hint[NEAR_HINT_SIZE], *rest = NULL;
+    const char *names[QUERY_NAMES_MOST];
+    unsigned count = 0;
+    snprintf(words, sizeof words, "%s", call->route->query);
+    for (char *word = strtok_r(words, " ", &rest); word && count < QUERY_NAMES_MOST;
+         word = strtok_r(NULL, " ", &rest))
+        names[count++] = word;
+    return call_invalid_query(call, name, "is not known; this endpoint takes: %s%s",
+                              call->route->query, near_hint(name, names, count, hint));
 }
 
 /* application/json, with parameters of which charset may only be UTF-8. */

@@ -163,9 +163,10 @@ static bool read_choice(struct call *call, const struct field *field, const json
                         const char *pointer)
 {
     const char *text = json_string_value(value);
-    char list[400] = "";
+    char list[400] = "", hint[NEAR_HINT_SIZE] = "";
     size_t size = 0;
-    for (int i = 0; field->choices[i]; i++) {
+    unsigned count = 0;
+    for (int i = 0; field->choices[i]; i++, count++) {
         if (text && strcmp(text, field->choices[i]) == 0) {
             *(int *)field->out = i;
             return true;
@@ -175,7 +176,9 @@ static bool read_choice(struct call *call, const struct field *field, const json
         size += more > 0 && (size_t)more < sizeof list - size ? (size_t)more : 0;
     }
     list[size] = '\0';
-    add_fault_at(call, pointer, field->name, "must be one of %s", list);
+    if (text)
+        near_hint(text, field->choices, count, hint);
+    add_fault_at(call, pointer, field->name, "must be one of %s%s", list, hint);
     return false;
 }
 
@@ -239,12 +242,9 @@ static void unknown_member(struct call *call, const char *pointer, const char *n
     unsigned known = 0;
     for (; known < count && known < FIELDS_NEAR_MOST; known++)
         names[known] = fields[known].name;
-    const char *nearest = near_name(name, names, known);
-    const char *at = fields_pointer(call, pointer, name);
-    if (nearest)
-        call_invalid(call, at, "is not a known member; did you mean \"%s\"?", nearest);
-    else
-        call_invalid(call, at, "is not a known member");
+    char hint[NEAR_HINT_SIZE];
+    call_invalid(call, fields_pointer(call, pointer, name), "is not a known member%s",
+                 near_hint(name, names, known, hint));
 }
 
 bool field_sent(const json_t *object, const char *name)

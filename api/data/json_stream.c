@@ -83,14 +83,21 @@ static bool next_element(struct json_stream *stream, bool first)
     return first || json_scan_expect(scan, ',', "A ',' or ']' was expected.");
 }
 
-/* True when the body is compressed without being declared so. Its bytes would give a fault for
- * every line feed among them. */
-static bool is_compressed(struct json_scan *scan)
+#define TABLE_LINE 4096 /* bytes of a table's first line that are looked at */
+
+/* What the body is when it is another form that is known by how it begins: the fault to give, or
+ * NULL. Its bytes would give a fault for every line feed among them. */
+static const char *other_form(struct json_scan *scan)
 {
-    if (!json_scan_begins(scan, "\x1F\x8B", 2) && !json_scan_begins(scan, "\x28\xB5\x2F\xFD", 4))
-        return false;
-    json_scan_fault(scan, "The body is compressed: send Content-Encoding: gzip or zstd with it.");
-    return true;
+    if (json_scan_begins(scan, "\x1F\x8B", 2) || json_scan_begins(scan, "\x28\xB5\x2F\xFD", 4))
+        return "The body is compressed: send Content-Encoding: gzip or zstd with it.";
+    if (json_scan_begins(scan, "\x89HDF", 4) || json_scan_begins(scan, "PK\x03\x04", 4))
+        return "The body is no JSON but an HDF5 or NPZ file: `tacet import` sends it.";
+    unsigned char first = json_scan_peek(scan);
+    if (first > ' ' && first != '{' && first != '[' && json_scan_line_has(scan, ',', TABLE_LINE))
+        return "The body is no JSON but looks like a table: send it as text/csv to a dataset whose "
+               "description has a table, or let `tacet import` make trajectories of it.";
+    return NULL;
 }
 
 /* Goes to where the next trajectory must begin; false at the end or a fault. */
@@ -98,7 +105,9 @@ static bool stream_advance(struct json_stream *stream)
 {
     struct json_scan *scan = &stream->scan;
     bool first = stream->form == FORM_UNKNOWN;
-    if (first && is_compressed(scan)) {
+    const char *other = first ? other_form(scan) : NULL;
+    if (other) {
+        json_scan_fault(scan, other);
         stream->form = FORM_ARRAY; /* all of it is lost */
         return false;
     }

@@ -85,6 +85,13 @@ bool json_scan_begins(struct json_scan *scan, const char *bytes, size_t size)
     return json_scan_fill(scan, size) >= size && memcmp(scan->at, bytes, size) == 0;
 }
 
+bool json_scan_line_has(struct json_scan *scan, char byte, size_t most)
+{
+    size_t size = json_scan_fill(scan, most);
+    const char *at = (const char *)scan->at, *line = memchr(at, '\n', size);
+    return memchr(at, byte, line ? (size_t)(line - at) : size) != NULL;
+}
+
 const char *json_scan_unexpected(struct json_scan *scan, const char *what)
 {
     if (scan->at == scan->end && scan->finished)

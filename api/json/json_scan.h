@@ -42,6 +42,9 @@ bool json_scan_at_end(struct json_scan *scan);
 /* True when the bytes that come next are these SIZE ones; consumes nothing. */
 bool json_scan_begins(struct json_scan *scan, const char *bytes, size_t size);
 
+/* True when BYTE comes before the next line feed and within MOST bytes; consumes nothing. */
+bool json_scan_line_has(struct json_scan *scan, char byte, size_t most);
+
 /* Consumes BYTE after white space, or faults with WHAT ("expected ':' ..."). */
 bool json_scan_expect(struct json_scan *scan, char byte, const char *what);
 

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #define PLAIN_SIZE 33
@@ -91,4 +92,14 @@ const char *near_name(const char *name, const char *const *names, unsigned count
         }
     }
     return nearest;
+}
+
+const char *near_hint(const char *name, const char *const *names, unsigned count,
+                      char out[NEAR_HINT_SIZE])
+{
+    const char *near = near_name(name, names, count);
+    out[0] = '\0';
+    if (near)
+        snprintf(out, NEAR_HINT_SIZE, "; did you mean \"%.70s\"?", near);
+    return out;
 }

@@ -7,4 +7,10 @@
  * beginning, or at most two letters off. NULL: none. */
 const char *near_name(const char *name, const char *const *names, unsigned count);
 
+#define NEAR_HINT_SIZE 100
+
+/* The same as the rest of a sentence, in OUT: "; did you mean \"cql\"?", or "". */
+const char *near_hint(const char *name, const char *const *names, unsigned count,
+                      char out[NEAR_HINT_SIZE]);
+
 #endif

@@ -18,6 +18,7 @@
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_sweep.h"
+#include "api/json/near_name.h"
 #include "memory/buffer.h"
 
 #define EPISODES 100
@@ -62,7 +63,8 @@ static void read_evaluate(struct call *call, const json_t *object, struct job_pl
     out->max_episode_steps = playing.max_steps;
 }
 
-#define LIST_MAX 4096
+#define LIST_MAX             4096
+#define ALGORITHMS_NEAR_MOST 64
 
 static void list_name(struct buffer *list, const char *name)
 {
@@ -92,10 +94,19 @@ static bool read_mechanism(struct call *call, const char *name, struct job_plan 
         index = algorithm_mechanism_find(name);
     if (index < 0 || !algorithm->mechanisms[index]) {
         struct buffer list = {.lid = LIST_MAX};
-        for (int m = 0; m < MECHANISM_COUNT; m++)
-            if (algorithm->mechanisms[m])
-                list_name(&list, algorithm_mechanism_name((enum algorithm_mechanism)m));
-        call_invalid(call, "/mechanism", "must be one of %s for %s", list.bytes, algorithm->name);
+        const char *names[MECHANISM_COUNT];
+        unsigned count = 0;
+        char hint[NEAR_HINT_SIZE] = "";
+        for (int m = 0; m < MECHANISM_COUNT; m++) {
+            if (!algorithm->mechanisms[m])
+                continue;
+            names[count] = algorithm_mechanism_name((enum algorithm_mechanism)m);
+            list_name(&list, names[count++]);
+        }
+        if (name)
+            near_hint(name, names, count, hint);
+        call_invalid(call, "/mechanism", "must be one of %s for %s%s", list.bytes, algorithm->name,
+                     hint);
         buffer_clear(&list);
         return false;
     }
@@ -103,15 +114,21 @@ static bool read_mechanism(struct call *call, const char *name, struct job_plan 
     return true;
 }
 
-static void refuse_algorithm(struct call *call)
+static void refuse_algorithm(struct call *call, const char *name)
 {
     struct buffer list = {.lid = LIST_MAX};
+    const char *names[ALGORITHMS_NEAR_MOST];
     unsigned count;
+    char hint[NEAR_HINT_SIZE];
     const struct algorithm *const *all = algorithm_all(&count);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
         list_name(&list, all[i]->name);
-    call_invalid(call, "/algorithm", "is not known: there is %s; see GET /v1/algorithms",
-                 list.bytes);
+        if (i < ALGORITHMS_NEAR_MOST)
+            names[i] = all[i]->name;
+    }
+    near_hint(name, names, count < ALGORITHMS_NEAR_MOST ? count : ALGORITHMS_NEAR_MOST, hint);
+    call_invalid(call, "/algorithm", "is not known: there is %s; see GET /v1/algorithms%s",
+                 list.bytes, hint);
     buffer_clear(&list);
 }
 
@@ -146,7 +163,7 @@ static bool read_members(struct call *call, struct job_members *members, struct 
         return false;
     out->algorithm = algorithm_find(members->algorithm);
     if (!out->algorithm) {
-        refuse_algorithm(call);
+        refuse_algorithm(call, members->algorithm);
         return false;
     }
     const char *mechanism = members->mechanism;

@@ -49,12 +49,38 @@ Test(words, jobs_name_what_there_is)
     r = fixture_post(f, "steward", "/v1/jobs:estimate",
                      "{\"algorithm\":\"cql\",\"dataset\":\"ds_1\",\"mechanism\":\"dp-sgd\"}");
     expect_invalid(r, "/mechanism");
+    expect_word(r, "/errors/0/detail", "did you mean \"dpsgd\"?");
     cr_assert_eq(json_array_size(response_at(r, "/errors")), 1, "%s", r->body);
     r = fixture_post(f, "steward", "/v1/jobs:estimate",
                      "{\"algorithm\":\"cql\",\"dataset\":\"ds_1\",\"mechanism\":\"none\","
                      "\"parameters\":{\"batchsize\":8}}");
     expect_invalid(r, "/parameters/batchsize");
     expect_word(r, "/errors/0/detail", "did you mean \"batch_size\"?");
+    r = fixture_post(f, "steward", "/v1/jobs:estimate", "{\"algorithm\":\"behavior_cloning\"}");
+    expect_invalid(r, "/algorithm");
+    expect_word(r, "/errors/0/detail", "did you mean \"behaviour_cloning\"?");
+    fixture_close(f);
+}
+
+Test(words, choices_queries_and_paths_say_what_was_meant)
+{
+    struct fixture *f = fixture_open();
+    struct response *r =
+        fixture_post(f, "admin", "/v1/clients", "{\"name\":\"n\",\"role\":\"studnet\"}");
+    expect_invalid(r, "/role");
+    expect_word(r, "/errors/0/detail", "did you mean \"student\"?");
+    r = fixture_post(f, "admin", "/v1/clients", "{\"name\":\"n\",\"role\":\"colour\"}");
+    expect_invalid(r, "/role");
+    cr_expect_null(strstr(r->body, "did you mean"), "%s", r->body);
+    r = fixture_get(f, "steward", "/v1/jobs?sate=failed");
+    expect_problem(r, "validation");
+    expect_word(r, "/errors/0/detail", "did you mean \"state\"?");
+    r = fixture_get(f, "steward", "/v1/dataset/ds_1");
+    expect_problem(r, "not-found");
+    expect_word(r, "/detail", "did you mean /v1/datasets?");
+    r = fixture_get(f, "steward", "/v1/jobs/job_1/nothing");
+    expect_problem(r, "not-found");
+    cr_expect_str_eq(response_text(r, "/detail"), "Nothing has this path.");
     fixture_close(f);
 }
 
@@ -94,6 +120,18 @@ Test(words, uploads_say_what_was_meant)
         expect_problem(r, "validation");
         cr_assert_eq(json_array_size(response_at(r, "/errors")), 1, "%s", r->body);
         expect_word(r, "/errors/0/detail", "Content-Encoding");
+    }
+    static const char *const others[][2] = {
+        {"expert,state\n1,2\n3,4\n", "text/csv"},
+        {"\"expert\",\"state\"\n1,2\n", "text/csv"},
+        {"\x89HDF\r\n\x1A\n\n", "tacet import"},
+        {"PK\x03\x04\n\n", "tacet import"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        r = domain_upload(f, NULL, id, others[i][0], 0, NULL);
+        expect_problem(r, "validation");
+        cr_assert_eq(json_array_size(response_at(r, "/errors")), 1, "%s", r->body);
+        expect_word(r, "/errors/0/detail", others[i][1]);
     }
     expect_status(domain_upload(f, NULL, id, LINE("states", "0"), 0, NULL), 201);
     fixture_close(f);
