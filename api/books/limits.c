@@ -13,6 +13,7 @@
 #include "api/books/limit_set.h"
 #include "api/call/budget.h"
 #include "api/call/fields.h"
+#include "api/call/names.h"
 #include "api/call/page.h"
 #include "api/call/revision.h"
 #include "api/json/json_text.h"
@@ -26,15 +27,21 @@ static enum problem no_such_change(struct call *call)
     return call_problem(call, PROBLEM_NOT_FOUND, "There is no such change of a limit.");
 }
 
-static json_t *change_json(const struct limit_change_row *row)
+/* NULL: the database failed. */
+static json_t *change_json(struct call *call, const struct limit_change_row *row)
 {
-    return json_pack("{s:s, s:s, s:s, s:o, s:I, s:s, s:s, s:o, s:o, s:o, s:o}", "id", row->id,
-                     "account", row->account, "status", limit_change_state_name(row->state),
-                     "limit", budget_amount(row->epsilon, row->delta), "approvals",
-                     (json_int_t)row->approvals, "reason", row->reason, "proposed_by",
-                     row->proposer, "decided_by", json_text_or_null(row->decider), "answer",
-                     json_text_or_null(row->answer), "created_at", json_time(row->created_ms),
-                     "decided_at", json_time(row->decided_ms));
+    json_t *json = json_pack(
+        "{s:s, s:s, s:s, s:o, s:I, s:s, s:s, s:o, s:o, s:o, s:o}", "id", row->id, "account",
+        row->account, "status", limit_change_state_name(row->state), "limit",
+        budget_amount(row->epsilon, row->delta), "approvals", (json_int_t)row->approvals, "reason",
+        row->reason, "proposed_by", row->proposer, "decided_by", json_text_or_null(row->decider),
+        "answer", json_text_or_null(row->answer), "created_at", json_time(row->created_ms),
+        "decided_at", json_time(row->decided_ms));
+    if (names_add(call->db, json, "proposed_by_name", row->proposer) == DB_OK &&
+        names_add(call->db, json, "decided_by_name", row->decider) == DB_OK)
+        return json;
+    json_decref(json);
+    return NULL;
 }
 
 /* ---- proposing */
@@ -83,7 +90,7 @@ static enum problem store_proposal(struct call *call, const struct limit_set *se
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/limit-changes/%s", row.id);
-    return call_reply_json(call, 202, change_json(&row));
+    return call_reply_json(call, 202, change_json(call, &row));
 }
 
 enum problem api_accounts_patch(struct call *call)
@@ -142,12 +149,13 @@ enum problem api_limit_changes_get(struct call *call)
     enum problem problem = change_of_call(call, &row, &account);
     if (problem != PROBLEM_NONE)
         return problem;
-    return call_reply_json(call, 200, change_json(&row));
+    return call_reply_json(call, 200, change_json(call, &row));
 }
 
-static bool list_change(void *page, const struct limit_change_row *row)
+static bool list_change(void *context, const struct limit_change_row *row)
 {
-    return page_add(page, change_json(row), row->id);
+    struct page *page = context;
+    return page_add(page, change_json(page->call, row), row->id);
 }
 
 enum problem api_limit_changes_list(struct call *call)
@@ -186,7 +194,7 @@ static enum problem decide_change(struct call *call, struct limit_change_row *ro
     enum db_status status = limit_changes_decide(call->db, row);
     if (status != DB_OK)
         return call_db(call, status == DB_NONE ? DB_RETRY : status);
-    return call_reply_json(call, 200, change_json(row));
+    return call_reply_json(call, 200, change_json(call, row));
 }
 
 enum problem api_limit_changes_approve(struct call *call)

@@ -225,8 +225,9 @@ LedgerReport = TypedDict("LedgerReport", {
 LimitApproval = TypedDict("LimitApproval", {"reason": "str"}, total=False)
 LimitChange = TypedDict("LimitChange", {
     "id": "str", "account": "str", "status": "Literal['open', 'approved', 'declined']", "limit": "Amount",
-    "approvals": "int", "reason": "str", "proposed_by": "str", "decided_by": "Optional[str]", "answer": "Optional[str]",
-    "created_at": "Time", "decided_at": "Time",
+    "approvals": "int", "reason": "str", "proposed_by": "str", "proposed_by_name": "Optional[str]",
+    "decided_by": "Optional[str]", "decided_by_name": "Optional[str]", "answer": "Optional[str]", "created_at": "Time",
+    "decided_at": "Time",
 }, total=False)
 LimitRequest = TypedDict("LimitRequest", {"limit": "Amount", "approvals": "int", "reason": "str"}, total=False)
 MechanismComparison = TypedDict("MechanismComparison", {

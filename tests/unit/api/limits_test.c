@@ -261,6 +261,8 @@ Test(limits, with_two_approvals_wait_for_another_steward)
     cr_assert_str_eq(response_header(proposed, "Location"),
                      domain_path("/v1/limit-changes/%s", id));
     cr_assert_str_eq(response_text(proposed, "/status"), "open");
+    cr_expect_str_eq(response_text(proposed, "/proposed_by_name"), "steward");
+    cr_expect(json_is_null(response_at(proposed, "/decided_by_name")));
     cr_assert_eq(response_number(show(account), "/limit/epsilon"), 5);
     expect_problem(patch(account, "\"1\"", RAISE), "conflict");          /* one waits already */
     expect_problem(decide_as(first, id, "approve", "{}"), "forbidden");  /* the same person */
@@ -272,6 +274,7 @@ Test(limits, with_two_approvals_wait_for_another_steward)
     list.token = first;
     cr_assert_null(response_at(fixture_ask(f, &list), "/items/0"));
     struct response *given = decide_as(second, id, "approve", "{\"reason\":\"agreed\"}");
+    cr_expect_neq(response_text(given, "/decided_by_name")[0], '\0');
     expect_status(given, 200);
     cr_assert_str_eq(response_text(given, "/decided_by"), fixture_token_client(f, second));
     cr_assert_str_eq(response_text(given, "/proposed_by"), fixture_client(f, "steward"));
