@@ -92,6 +92,7 @@ help:
 	@echo 'make test-sanitizers   the same under ASan+UBSan and under TSan'
 	@echo 'make soak-worlds   ten million random steps in every world under ASan+UBSan'
 	@echo 'make siege      a student among all attacks at once, and campaigns of thousands; half an hour, prints its seed'
+	@echo 'make disasters   a machine is lost under 64 clients and restored, 200 times; an hour'
 	@echo 'make hardening  how the programs are hardened, a table from readelf'
 	@echo 'make bench      speed, next to the limits of this machine'
 	@echo 'make bench-ledger bench-shards bench-memory ensemble curves   more measurements (docs/performance.md)'

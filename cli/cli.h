@@ -12,7 +12,7 @@ enum { CLI_GO_ON = -1, CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 }; /* exit co
 typedef int cli_command(int argc, char **argv);
 cli_command cli_serve, cli_client, cli_experts, cli_agent, cli_student, cli_epsilon, cli_replay,
     cli_audit, cli_status, cli_doctor, cli_import, cli_export, cli_verify, cli_certificate, cli_key,
-    cli_keys, cli_work, cli_migrate, cli_witness;
+    cli_keys, cli_work, cli_migrate, cli_witness, cli_backup, cli_restore;
 
 /* Reads ARGV into OPTIONS as flags_read does. CLI_GO_ON: the subcommand has its options. Otherwise
  * the exit code: the help was printed, or one line on standard error says what was wrong. */

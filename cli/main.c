@@ -31,6 +31,8 @@ static const struct {
     {"verify", cli_verify, "check an export without access to the service"},
     {"certificate", cli_certificate, "check a certificate without a server"},
     {"keys", cli_keys, "encrypt the keys of private data under a new master key"},
+    {"backup", cli_backup, "back up a service, encrypted, while it runs"},
+    {"restore", cli_restore, "restore a backup, and spend what may have been spent after it"},
     {"witness", cli_witness, "cosign the log of a service's ledger"},
     {"help", main_help, "this list, or the help of the command named after it"},
     {"version", main_version, "print the version"},

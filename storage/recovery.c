@@ -151,12 +151,14 @@ bool recovery_begin(struct db *db, const char *directory, struct marks **out, ch
         snprintf(error, error_size, "the database cannot be read: %s", db_last_error(db));
         return false;
     }
+    bool shared = db_driver_of(db)->shared;
     if (directory[0] == '\0') {
-        if (life.id[0] != '\0')
-            snprintf(error, error_size, "this service has marks elsewhere: give --marks DIR");
-        return life.id[0] == '\0';
+        if (life.id[0] != '\0' && !shared)
+            snprintf(error, error_size,
+                     "this service has marks elsewhere, or is a backup: give --marks DIR");
+        return life.id[0] == '\0' || shared; /* which was moved there */
     }
-    if (db_driver_of(db)->shared) {
+    if (shared) {
         snprintf(error, error_size,
                  "--marks is for SQLite alone: PostgreSQL has backups of its own");
         return false;
@@ -186,6 +188,15 @@ void recovery_end(struct db *db, struct marks *marks)
 }
 
 /* ---- restoring */
+
+bool recovery_seal(struct db *db)
+{
+    struct recovery_life life;
+    if (recovery_life(db, &life) != DB_OK)
+        return false;
+    snprintf(life.id, sizeof life.id, "a-backup");
+    return db_transact(db, note_life, &life) == DB_OK;
+}
 
 struct restore_work {
     const struct marks *marks;

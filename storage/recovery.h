@@ -23,6 +23,9 @@ bool recovery_begin(struct db *db, const char *directory, struct marks **out, ch
 /* Writes how far the accounts are, after the last transaction of a service. NULL is fine. */
 void recovery_end(struct db *db, struct marks *marks);
 
+/* Makes DB, a copy of a database, one that no service starts on before recovery_restore. */
+bool recovery_seal(struct db *db);
+
 /* Begins a new life on DB, an older copy of a database: spends every account up to its mark, ends
  * all jobs and shares, and refuses keys of which nobody knows whether they were answered. LOST: the
  * marks in DIRECTORY are lost, and every account is closed. May be repeated when it fails. */

@@ -127,6 +127,11 @@ $(OUT)/test_crash: $(CRASH_OBJ) $(HTTP_KIT) $(TEST_RUNNER)
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lm
 
+# The machine is lost under 64 clients, and restored from a backup: DISASTERS=200 times.
+.PHONY: disasters
+disasters: $(OUT)/tacet $(OUT)/test_crash
+	@DISASTERS=$(or $(DISASTERS),200) TACET=$(OUT)/tacet $(OUT)/test_crash --filter 'disaster/*'
+
 # Every endpoint of a server whose system calls fail: the requests of test_faults over HTTP.
 SYSTEM_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/system/*.c) tests/unit/api/fixture_forms.c tests/unit/api/domain.c tests/unit/api/export_scene.c \
   tests/unit/faults/requests.c $(patsubst %,tests/unit/noninterference/%.c,ask chance masks play spent transcript) \

@@ -147,6 +147,9 @@ struct db_driver {
     /* Reads all tables but those named in BUT, which ends in NULL, and their indexes: DB_FAILED
      * with a sentence in FAULT when one is damaged. NULL: the database looks after itself. */
     enum db_status (*check)(void *connection, const char *const *but, struct db_fault *fault);
+    /* Writes the database, as one moment shows it, to the new file PATH. NULL: it has backups of
+     * its own. */
+    enum db_status (*copy)(void *connection, const char *path, struct db_fault *fault);
     /* In a writing transaction: whether no other process has the database open; none can open it
      * before the transaction's end. NULL: who opens it sees to that. */
     bool (*alone)(void *connection);
@@ -189,6 +192,10 @@ int64_t db_noted_entries(const struct db *db);
 /* Reads all tables but those named in BUT, which ends in NULL, with their indexes. DB_FAILED: one
  * is damaged; db_last_error names it. */
 enum db_status db_check(struct db *db, const char *const *but);
+
+/* Copies the database, as one moment shows it, to the new file PATH, while others write. DB_FAILED:
+ * or it is no file. */
+enum db_status db_copy(struct db *db, const char *path);
 
 /* Whether other processes may work on the database now: nothing of it that can change may then be
  * remembered from one transaction to the next. */

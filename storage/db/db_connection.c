@@ -90,6 +90,13 @@ int64_t db_noted_entries(const struct db *db)
     return db->driver->noted_entries ? db->driver->noted_entries(db->connection) : 0;
 }
 
+enum db_status db_copy(struct db *db, const char *path)
+{
+    if (!db->driver->copy)
+        return db_fail(db, db->driver->name, "has backups of its own");
+    return db->driver->copy(db->connection, path, &db->fault);
+}
+
 enum db_status db_check(struct db *db, const char *const *but)
 {
     return db->driver->check ? db->driver->check(db->connection, but, &db->fault) : DB_OK;

@@ -301,6 +301,11 @@ static enum db_status driver_check(void *pointer, const char *const *but, struct
     return sqlite_file_check(((struct connection *)pointer)->handle, but, fault);
 }
 
+static enum db_status driver_copy(void *pointer, const char *path, struct db_fault *fault)
+{
+    return sqlite_file_copy(((struct connection *)pointer)->handle, path, fault);
+}
+
 static enum db_status driver_commit(void *pointer, struct db_fault *fault)
 {
     struct connection *connection = pointer;
@@ -339,4 +344,5 @@ const struct db_driver db_driver_sqlite = {
     .in_transaction = driver_in_transaction,
     .noted_entries = driver_noted_entries,
     .check = driver_check,
+    .copy = driver_copy,
 };

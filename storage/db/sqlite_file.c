@@ -173,3 +173,23 @@ bool sqlite_use_log(sqlite3 *handle)
     sqlite3_finalize(stmt);
     return is_wal;
 }
+
+enum db_status sqlite_file_copy(sqlite3 *handle, const char *path, struct db_fault *fault)
+{
+    sqlite3 *copy = NULL;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    int code = sqlite3_open_v2(path, &copy, flags, NULL);
+    sqlite3_backup *backup =
+        code == SQLITE_OK ? sqlite3_backup_init(copy, "main", handle, "main") : NULL;
+    if (backup) {
+        (void)sqlite3_backup_step(backup, -1); /* all pages in one view: others may write */
+        code = sqlite3_backup_finish(backup);
+    }
+    if (!backup || code != SQLITE_OK)
+        snprintf(fault->text, sizeof fault->text, "the database cannot be copied: %.*s",
+                 SQLITE_FILE_TEXT_SIZE, sqlite3_errmsg(copy));
+    sqlite3_close(copy);
+    if (backup && code == SQLITE_OK)
+        return DB_OK;
+    return (code & 0xff) == SQLITE_FULL ? DB_FULL : DB_FAILED;
+}

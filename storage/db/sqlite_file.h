@@ -39,6 +39,10 @@ bool sqlite_pragma(sqlite3 *handle, const char *format, long long value);
 /* As check of struct db_driver. */
 enum db_status sqlite_file_check(sqlite3 *handle, const char *const *but, struct db_fault *fault);
 
+/* As copy of struct db_driver. The pages keep their places, so that later copies have most in
+ * common. */
+enum db_status sqlite_file_copy(sqlite3 *handle, const char *path, struct db_fault *fault);
+
 /* Turns the write-ahead log on; false: it is not. */
 bool sqlite_use_log(sqlite3 *handle);
 

@@ -12,8 +12,8 @@
 #include "storage/db/db.h"
 #include "storage/marks/marks_file.h"
 
-#define MARKS_PARTS      64             /* a mark is a 64th of the limit ahead */
-#define MARKS_KEYS_AHEAD INT64_C(60000) /* milliseconds */
+#define MARKS_PARTS      100           /* a mark is a hundredth of the limit ahead */
+#define MARKS_KEYS_AHEAD INT64_C(2000) /* milliseconds */
 
 struct marks;
 

@@ -55,6 +55,17 @@ static void remember(struct asker *asker, const char *key, struct http_answer *a
     answer->body = NULL;
 }
 
+/* A UUID of version 7: a service that was restored takes no other. */
+static void write_key(const struct asker *asker, unsigned n, char key[48])
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    unsigned long long ms =
+        (unsigned long long)now.tv_sec * 1000 + (unsigned long long)now.tv_nsec / 1000000;
+    snprintf(key, 48, "%08llx-%04llx-7%03x-8%03x-%012x", ms >> 16 & 0xffffffff, ms & 0xffff,
+             asker->number & 0xfff, asker->round & 0xfff, n);
+}
+
 static void *ask_on(void *context)
 {
     struct asker *asker = context;
@@ -64,7 +75,7 @@ static void *ask_on(void *context)
     asker->unknown[0] = asker->full[0] = '\0';
     for (unsigned n = 0; !gone && !atomic_load(&crowd->stop); n++) {
         char key[48];
-        snprintf(key, sizeof key, "r%u-a%u-n%u", asker->round, asker->number, n);
+        write_key(asker, n, key);
         struct http_answer answer = crowd_ask(asker->client, crowd->scene, student, key);
         bool full = answer.status == 503 &&
                     strcmp(http_text(&answer, "type"), "/problems/storage-full") == 0;

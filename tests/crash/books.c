@@ -24,12 +24,15 @@ static void read_account(const struct scene *scene, const json_t *account, struc
     const char *resource = json_string_value(json_object_get(account, "resource"));
     if (resource == NULL || strcmp(resource, scene->teacher) != 0)
         return;
-    if (kind != NULL && strcmp(kind, "teacher") == 0)
+    if (kind != NULL && strcmp(kind, "teacher") == 0) {
         totals->teacher_spent = spent;
+        totals->teacher_limit = limit;
+    }
     const char *client = json_string_value(json_object_get(account, "client"));
     for (unsigned i = 0; i < scene->student_count; i++)
         if (client != NULL && strcmp(client, scene->students[i].id) == 0) {
             totals->student_spent[i] = spent;
+            totals->student_limit[i] = limit;
             totals->student_entries[i] = number(account, "entries");
         }
 }

@@ -8,8 +8,8 @@
 
 struct totals { /* of the ledger, in its integers */
     int64_t entries;
-    int64_t teacher_spent;
-    int64_t student_spent[SCENE_STUDENTS_MAX];
+    int64_t teacher_spent, teacher_limit;
+    int64_t student_spent[SCENE_STUDENTS_MAX], student_limit[SCENE_STUDENTS_MAX];
     int64_t student_entries[SCENE_STUDENTS_MAX];
 };
 

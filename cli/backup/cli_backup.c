@@ -1,0 +1,126 @@
+/* tacet backup: adds a running service's database to a vault (vault.h). */
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/backup/identity.h"
+#include "cli/backup/vault.h"
+#include "cli/cli.h"
+#include "server/database.h"
+#include "server/os/clock.h"
+#include "server/os/data_dir.h"
+#include "storage/recovery.h"
+
+struct backup_options {
+    const char *data, *to, *recipient, *make_identity;
+};
+
+#define FLAG_OPTIONS struct backup_options
+
+static const struct flag TABLE[] = {
+    {"data", AS_ANY_TEXT(data), "./data", "DIR", "data directory of the service, which may run",
+     FLAG_ENVIRONMENT},
+    {"to", AS_TEXT(to), NULL, "DIR", "directory of the backups, on another machine", 0},
+    {"recipient", AS_TEXT(recipient), NULL, "KEY", "64 hexadecimal digits: who can restore", 0},
+    {"make-identity", AS_TEXT(make_identity), NULL, "FILE",
+     "write a new secret key to FILE, print its recipient's key, and do nothing else", 0},
+};
+
+static const struct flags FLAGS = {
+    .program = "tacet backup",
+    .usage =
+        "usage: tacet backup --make-identity FILE\n"
+        "       tacet backup --to DIR --recipient KEY [--data DIR]\n\n"
+        "Backs up the database and the signing key of a service with SQLite, encrypted, while\n"
+        "it runs. Only what has changed since the last backup in DIR is written. The keys of\n"
+        "private data (keys/) are not in it: docs/operating.md says how to keep them.\n\n",
+    FLAG_TABLE(TABLE),
+};
+
+/* Copies the database of OPTIONS to COPY, which no service starts on. */
+static bool copy_database(const struct backup_options *options, const char *copy, char *error)
+{
+    const struct database_place place = {.directory = options->data};
+    unsigned char key[DB_KEY_SIZE];
+    char why[DB_ERROR_SIZE] = "";
+    bool old = false;
+    struct db *db = NULL;
+    if (database_is_new(&place)) {
+        snprintf(error, CLI_ERROR_SIZE, "%.400s holds no service", options->data);
+        return false;
+    }
+    struct database *database = database_look(&place, &old, error, CLI_ERROR_SIZE);
+    if (old)
+        snprintf(error, CLI_ERROR_SIZE, "the database is of an earlier version: start it once");
+    bool good = database && (db = database_connect(database, error, CLI_ERROR_SIZE));
+    if (good && db_copy(db, copy) != DB_OK) {
+        snprintf(error, CLI_ERROR_SIZE, "%s", db_last_error(db));
+        good = false;
+    }
+    database_close(database);
+    if (!good || !database_digest_key(&place, key, error, CLI_ERROR_SIZE))
+        return false;
+    struct db_store *store =
+        db_store_new(&db_driver_sqlite, &(struct db_settings){.location = copy, .digest_key = key});
+    db = NULL;
+    good = db_open(store, &db, why) == DB_OK && recovery_seal(db);
+    if (!good)
+        snprintf(error, CLI_ERROR_SIZE, "the copy of the database cannot be opened: %s", why);
+    db_close(db);
+    db_store_free(store);
+    return good;
+}
+
+static bool back_up(const struct backup_options *options, struct vault_counts *out, char *error)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+    unsigned char recipient[VAULT_KEY_SIZE], seed[VAULT_KEY_SIZE];
+    char copy[4096], path[4200];
+    if (!identity_parse(options->recipient, recipient)) {
+        snprintf(error, CLI_ERROR_SIZE, "--recipient is 64 hexadecimal digits");
+        return false;
+    }
+    if (!data_dir_path(options->data, "tacet.copy", copy, sizeof copy)) {
+        snprintf(error, CLI_ERROR_SIZE, "the name of the data directory is too long");
+        return false;
+    }
+    (void)unlink(copy); /* of a backup that was killed */
+    bool good =
+        data_dir_signing_seed(options->data, seed, error, CLI_ERROR_SIZE) &&
+        copy_database(options, copy, error) &&
+        vault_add(options->to, recipient, seed, copy, clock_now_ms(), out, error, CLI_ERROR_SIZE);
+    sodium_memzero(seed, sizeof seed);
+    for (unsigned i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        snprintf(path, sizeof path, "%s%s", copy, suffixes[i]);
+        (void)unlink(path);
+    }
+    return good;
+}
+
+int cli_backup(int argc, char **argv)
+{
+    struct backup_options options = {.data = NULL};
+    struct flags_found found;
+    struct vault_counts counts;
+    char error[CLI_ERROR_SIZE] = "", recipient[2 * VAULT_KEY_SIZE + 1];
+    int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
+    if (status != CLI_GO_ON)
+        return status;
+    umask(077);
+    if (options.make_identity) {
+        if (!identity_make(options.make_identity, recipient, error))
+            return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+        printf("%s\n", recipient);
+        return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+    }
+    if (!options.to || !options.recipient)
+        return cli_complain(&FLAGS, CLI_USAGE, "needs --to and --recipient");
+    if (!back_up(&options, &counts, error))
+        return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+    printf("backed up: %" PRIu64 " bytes, %" PRIu64 " of %" PRIu64 " chunks are new\n",
+           counts.bytes, counts.written, counts.chunks);
+    return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+}

@@ -1,0 +1,134 @@
+/* tacet restore: begins a new life of a service from a backup (vault.h), or from an older copy of
+ * its data directory, and spends what may have been spent in the life that was lost. */
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/backup/identity.h"
+#include "cli/cli.h"
+#include "server/database.h"
+#include "server/os/clock.h"
+#include "server/os/data_dir.h"
+#include "storage/recovery.h"
+
+struct restore_options {
+    const char *data, *marks, *from, *identity, *backup;
+    bool lost;
+};
+
+#define FLAG_OPTIONS struct restore_options
+
+static const struct flag TABLE[] = {
+    {"data", AS_ANY_TEXT(data), "./data", "DIR",
+     "data directory, new or empty; without --from one that is older than its marks",
+     FLAG_ENVIRONMENT},
+    {"marks", AS_TEXT(marks), NULL, "DIR", "marks of the service (tacet serve --marks)",
+     FLAG_ENVIRONMENT | FLAG_REQUIRED},
+    {"from", AS_TEXT(from), NULL, "DIR", "directory of the backups (tacet backup --to)", 0},
+    {"identity", AS_TEXT(identity), NULL, "FILE",
+     "secret key of the recipient (tacet backup --make-identity)", 0},
+    {"backup", AS_TEXT(backup), NULL, "NAME", "a file in backups/; by default the newest", 0},
+    {"marks-lost", AS_SWITCH(lost), NULL, NULL,
+     "the marks are lost: close every account, so that nothing is paid any more", 0},
+};
+
+static const struct flags FLAGS = {
+    .program = "tacet restore",
+    .usage = "usage: tacet restore --from DIR --identity FILE --marks DIR [--data DIR]\n"
+             "       tacet restore --marks DIR [--data DIR]\n\n"
+             "Restores a backup, verifies its ledger, and spends every account up to its mark, so\n"
+             "that no account pays more than its limit over both lives. Jobs and guarantees have\n"
+             "ended, and keys that may have been answered before are refused. Without --from it\n"
+             "does this to a data directory that is there, while no server runs on it. May be\n"
+             "repeated when it failed.\n\n",
+    FLAG_TABLE(TABLE),
+};
+
+static bool is_empty_directory(const char *directory)
+{
+    DIR *folder = opendir(directory);
+    unsigned entries = 0;
+    if (!folder)
+        return errno == ENOENT;
+    while (readdir(folder))
+        entries++;
+    closedir(folder);
+    return entries == 2;
+}
+
+/* Fills the data directory from the backup, whose database no service starts on yet. */
+static bool fill_directory(const struct restore_options *options, char *error)
+{
+    unsigned char identity[VAULT_KEY_SIZE], seed[VAULT_KEY_SIZE];
+    char draft[4096], path[4096], name[VAULT_NAME_SIZE];
+    bool good = identity_read(options->identity, identity, error) &&
+                data_dir_path(options->data, "tacet.copy", draft, sizeof draft) &&
+                data_dir_path(options->data, "tacet.db", path, sizeof path) &&
+                vault_take(options->from, options->backup, identity, draft, seed, name, error,
+                           CLI_ERROR_SIZE);
+    sodium_memzero(identity, sizeof identity);
+    good = good && data_dir_take_signing_seed(options->data, seed, error, CLI_ERROR_SIZE);
+    sodium_memzero(seed, sizeof seed);
+    if (good && rename(draft, path) != 0) {
+        snprintf(error, CLI_ERROR_SIZE, "%.400s: %s", path, strerror(errno));
+        good = false;
+    }
+    if (good)
+        printf("backup %s\n", name);
+    else
+        (void)unlink(draft);
+    return good;
+}
+
+static bool begin_life(const struct restore_options *options, struct ledger_restored *out,
+                       char *error)
+{
+    const struct database_place place = {.directory = options->data};
+    unsigned long long answers = 0;
+    if (database_is_new(&place)) {
+        snprintf(error, CLI_ERROR_SIZE, "%.400s holds no service", options->data);
+        return false;
+    }
+    struct database *database = database_open(&place, error, CLI_ERROR_SIZE);
+    struct db *db = database ? database_connect(database, error, CLI_ERROR_SIZE) : NULL;
+    bool good = db && database_verify_answers(db, &answers, error, CLI_ERROR_SIZE) &&
+                recovery_restore(db, options->marks, options->lost, clock_now_ms(), out, error,
+                                 CLI_ERROR_SIZE);
+    database_close(database);
+    return good;
+}
+
+int cli_restore(int argc, char **argv)
+{
+    struct restore_options options = {.data = NULL};
+    struct flags_found found;
+    struct ledger_restored restored;
+    char error[CLI_ERROR_SIZE] = "";
+    int locks[2] = {-1, -1};
+    int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
+    if (status != CLI_GO_ON)
+        return status;
+    if ((!options.from) != (!options.identity))
+        return cli_complain(&FLAGS, CLI_USAGE, "--from and --identity need each other");
+    umask(077);
+    if (options.from && !is_empty_directory(options.data))
+        return cli_complain(&FLAGS, CLI_FAILED, "%s is not empty: restore into a new directory",
+                            options.data);
+    if (!data_dir_make(options.data, error, CLI_ERROR_SIZE) ||
+        !data_dir_lock(options.data, locks, error, CLI_ERROR_SIZE) ||
+        (options.from && !fill_directory(&options, error)) ||
+        !begin_life(&options, &restored, error))
+        return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+    printf("restored: %" PRId64 " accounts, of which %" PRId64 " paid for the life that was lost, "
+           "at most %.3g %% of a limit\n",
+           restored.accounts, restored.burnt, 100 * restored.most);
+    if (restored.closed > 0)
+        printf("closed: %" PRId64 " accounts have no mark and pay nothing any more\n",
+               restored.closed);
+    return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+}
