@@ -43,8 +43,7 @@ def ed_times(scalar, point):
 
 def ed_point(text):
     """The point that 32 bytes stand for, or None."""
-    y = int.from_bytes(text, "little")
-    sign, y = y >> 255, y & ((1 << 255) - 1)
+    sign, y = divmod(int.from_bytes(text, "little"), 1 << 255)
     if y >= P:
         return None
     square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
@@ -68,8 +67,6 @@ def ed_holds(key, message, signature):
     return (left[0] * right[2] - right[0] * left[2]) % P == 0 and (left[1] * right[2] - right[1] * left[2]) % P == 0
 
 
-# ---- the form of lines
-
 TEXT, WHOLE, REAL, HASH = "text", "whole", "real", "hash"
 BALANCES = dict.fromkeys("limit_units spent_units held_units limit_delta spent_delta held_delta".split(), WHOLE)
 ACCOUNT = {**dict.fromkeys("id kind resource client owner unit".split(), TEXT), "renyi_order": REAL, "epsilon": REAL,
@@ -79,13 +76,11 @@ ENTRY = {"account": TEXT, "sequence": WHOLE, "time_ms": WHOLE, "kind": TEXT, **B
 LEAF = {"number": WHOLE, "account": TEXT, "sequence": WHOLE, "head": HASH}
 HEAD = {"version": WHOLE, "time_ms": WHOLE, "software_version": TEXT, "kid": TEXT, "x": TEXT}
 END = {"lines": WHOLE, "digest": HASH, "signature": TEXT}
-ACCOUNT_KINDS = ("dataset", "teacher", "client", "share")
 ENTRY_KINDS = ("open", "limit", "debit", "hold", "settle", "folded", "handover", "restored")
-MOST = 4 * 10**18
-HEX = re.compile("[0-9a-f]{64}")
 FOLD = re.compile(r'\{"type":"FoldedEntries","first_sequence":(\d+),"count":(\d+),"first_time_ms":(-?\d+),'
                   r'"previous_hash":"([0-9a-f]{64})","digest":"[0-9a-f]{32}"\}')
 ROW = re.compile(rb'\{"audit":(\{"number":([1-9]\d{0,17}),.*\})\}\n')
+TILE = re.compile(rb'\{"tile":\{"number":(0|[1-9]\d{0,14}),"hashes":"([0-9a-f]{16384})"\}\}\n')
 SIGNATURE = re.compile(rb',"signature":(\{[^{}]*\})')
 
 
@@ -104,7 +99,7 @@ def is_kind(value, kind):
         return type(value) is int and -2**63 < value < 2**63
     if kind == REAL:
         return type(value) in (int, float) and abs(value) < float("inf")
-    return type(value) is str and (kind != HASH or HEX.fullmatch(value) is not None)
+    return type(value) is str and (kind != HASH or re.fullmatch("[0-9a-f]{64}", value) is not None)
 
 
 def read_members(line, name, members):
@@ -230,7 +225,7 @@ class Account:
     def apply(self, entry):
         after = {b: self.sums[b] + entry[b] for b in BALANCES}
         limit, spent, held, limit_d, spent_d, held_d = after.values()
-        good = all(0 <= a <= MOST for a in after.values()) and spent + held <= limit and spent_d + held_d <= limit_d
+        good = all(0 <= a <= 4e18 for a in after.values()) and spent + held <= limit and spent_d + held_d <= limit_d
         self.sums = after if good else self.sums
         return good
 
@@ -251,7 +246,7 @@ class Export:
         self.heads, self.purposes, self.seen, self.account = [], set(), set(), None
         self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.last_account, self.last_certificate, self.key = (-2**63, ""), "", None
-        self.leaves, self.claims, self.log, self.version = {}, list(claims), None, 0
+        self.leaves, self.tiles, self.claims, self.log, self.version = {}, {}, list(claims), None, 0
         self.row = (0, "", True)  # of the audit trail, the last one: number, hash, whether its leaf has come
 
     def fault(self, where, sequence, what):
@@ -271,8 +266,8 @@ class Export:
             raise Unreadable("this program knows exports of versions 1 to 3 alone")
         self.key = unpadded(head["x"])
         self.when(len(self.key) != 32 or key_id(self.key) != head["kid"], "", 0, "the key's id is not that of the key")
-        if self.trusted is not None:
-            self.when(self.key not in self.trusted, "", 0, "it is signed with the key of another service")
+        other = self.trusted is not None and self.key not in self.trusted
+        self.when(other, "", 0, "it is signed with the key of another service")
 
     def read_certificate(self, text):
         self.counts["certificates"] += 1
@@ -297,11 +292,12 @@ class Export:
             self.anchors.append((ledger["account"], ledger["entries"], ledger["head"], where))
 
     def begin_account(self, row):
+        self.end_account()
         if self.anchors_of is None:
             self.anchors_of = {anchor[0]: [] for anchor in self.anchors}
             for anchor in sorted(self.anchors):
                 self.anchors_of[anchor[0]].append(anchor)
-        if row["kind"] not in ACCOUNT_KINDS:
+        if row["kind"] not in ("dataset", "teacher", "client", "share"):
             raise Unreadable()
         last, self.last_account = self.last_account, (row["created_ms"], row["id"])
         self.when(self.last_account <= last, row["id"], 0, "the accounts are not in the order of their opening")
@@ -383,15 +379,17 @@ class Export:
 
     def read_leaf(self, leaf):
         sequence, row, self.row = leaf["sequence"], self.row, (*self.row[:2], True)
-        found = (leaf["account"], sequence, leaf["head"], False)
-        good = found == ("audit", *row) if row[0] else self.account_leaf(self.account, leaf, sequence)
-        good = good and leaf["number"] not in self.leaves
+        found, new = (leaf["account"], sequence, leaf["head"], False), leaf["number"] not in self.leaves
+        good = new and (found == ("audit", *row) if row[0] else self.account_leaf(self.account, leaf, sequence))
         self.when(not good, leaf["account"], sequence, "the log has another entry: this is another history")
         self.counts["leaves"] += 1
         self.leaves[leaf["number"]] = sha(f"\0{leaf['account']} {sequence} {leaf['head']}".encode())
 
     def check_log(self):
-        row = [self.leaves.get(number) for number in range(len(self.leaves))]
+        whole = {**self.tiles, **self.leaves}
+        row = [whole.get(number) for number in range(len(whole))]
+        bad = len(whole) - len(self.leaves) > self.counts["folded"] or self.tiles.items() - whole.items()
+        self.when(bad, "", 0, "a tile is not that of its leaves, or too many leaves are removed")
         self.when(not self.row[2], "audit", self.row[0], "the row is not in the log")
         if None in row:
             self.fault("", 0, "a leaf of the log is missing, or is there twice")
@@ -417,7 +415,7 @@ class Export:
         self.when(not good, "", 0, "its signature does not hold for the lines before it")
 
     def read_line(self, line):
-        if self.log:
+        if self.log or (self.tiles and not line.startswith((b'{"tile":', b'{"checkpoint":'))):
             raise Unreadable()
         if line.startswith(b'{"leaf":') and (self.account or self.row[0]) and self.version > 1:
             self.read_leaf(read_members(line, "leaf", LEAF))
@@ -428,12 +426,14 @@ class Export:
                 raise Unreadable("the checkpoint does not hold") from None
         elif self.version > 2 and (row := ROW.fullmatch(line)):
             self.read_row(int(row[2]), row[1])
+        elif self.version > 2 and (row := TILE.fullmatch(line)):
+            raw, number = bytes.fromhex(row[2].decode()), 256 * int(row[1])
+            self.when(number <= next(reversed(self.tiles), -1), "", 0, "the tiles are not in order")
+            self.tiles.update((number + i, raw[32 * i:32 * i + 32]) for i in range(256))
         elif line.startswith(b'{"entry":') and self.account:
             self.read_entry(read_members(line, "entry", ENTRY))
         elif line.startswith(b'{"account":') and not self.row[0]:
-            row = read_members(line, "account", ACCOUNT)
-            self.end_account()
-            self.begin_account(row)
+            self.begin_account(read_members(line, "account", ACCOUNT))
         elif line.startswith(b'{"certificate":') and line.endswith(b"}\n") and not (self.account or self.row[0]):
             self.read_certificate(line[len(b'{"certificate":'):-2])
         else:

@@ -121,6 +121,17 @@ static bool put_trail_line(void *context, const struct trail_row *row)
     return put_row(e, "leaf", &ledger_leaves_table, &leaf);
 }
 
+/* The hashes of a tile from which leaves are removed. */
+static bool put_tile_line(void *context, const struct ledger_tile *tile)
+{
+    struct exporting *e = context;
+    char hex[2 * sizeof tile->hashes + 1];
+    sodium_bin2hex(hex, sizeof hex, tile->hashes, sizeof tile->hashes);
+    (void)buffer_add_format(&e->line, "{\"tile\":{\"number\":%lld,\"hashes\":\"%s\"}}",
+                            (long long)tile->number, hex);
+    return put_line(e);
+}
+
 static enum db_status put_checkpoint(struct exporting *e)
 {
     struct buffer note = {.lid = TLOG_NOTE_MOST};
@@ -153,6 +164,8 @@ static enum db_status put_rows(struct db *db, void *context)
         status = ledger_list(db, NULL, NULL, NULL, UINT_MAX, put_account_line, e);
     if (status == DB_OK && !e->fault)
         status = trail_list(db, &all, put_trail_line, e);
+    if (status == DB_OK && !e->fault)
+        status = ledger_tiles(db, put_tile_line, e);
     if (status == DB_OK && !e->fault)
         status = put_checkpoint(e);
     return status;

@@ -31,6 +31,7 @@ struct verify_report {
     int64_t prices, unknown; /* entries whose price was computed again, or was out of reach */
     int64_t heads, lost;     /* hashes of earlier that were compared, or are inside of folds */
     int64_t leaves;          /* of the log */
+    int64_t removed;         /* of these, those of which the hash alone is there */
     int64_t trail;           /* rows of the audit trail */
     int64_t fault_count;     /* 0: all is well */
     unsigned described;

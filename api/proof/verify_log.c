@@ -59,6 +59,27 @@ void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf)
     ledger_leaf_hash(leaf, added->hash);
 }
 
+bool verify_tile(struct verify *verify, char *at)
+{
+    unsigned char hashes[MERKLE_TILE * MERKLE_HASH_SIZE];
+    int64_t number = -1;
+    size_t size = 0;
+    const char *hex = NULL;
+    bool good = row_text_integer(&at, &number) && row_text_skip(&at, ",\"hashes\":") &&
+                (hex = row_text_string(&at)) && row_text_skip(&at, "}}") && *at == '\0' &&
+                strlen(hex) == 2 * sizeof hashes &&
+                strspn(hex, "0123456789abcdef") == 2 * sizeof hashes &&
+                sodium_hex2bin(hashes, sizeof hashes, hex, strlen(hex), NULL, &size, NULL) == 0 &&
+                number >= verify->next_tile && number < INT64_MAX / MERKLE_TILE;
+    verify->next_tile = good ? number + 1 : verify->next_tile;
+    for (int64_t i = 0; i < MERKLE_TILE && good; i++) {
+        struct log_leaf *added = verify_list_add(&verify->leaves, sizeof *added);
+        *added = (struct log_leaf){.number = number * MERKLE_TILE + i, .of_tile = true};
+        memcpy(added->hash, hashes + i * MERKLE_HASH_SIZE, MERKLE_HASH_SIZE);
+    }
+    return good;
+}
+
 void verify_claim(struct verify *verify, const char *from, int64_t size,
                   const unsigned char root[MERKLE_HASH_SIZE])
 {
@@ -97,10 +118,13 @@ static void grow_levels(struct level levels[MERKLE_LEVELS])
 static int compare_leaves(const void *a, const void *b)
 {
     const struct log_leaf *x = a, *y = b;
-    return (x->number > y->number) - (x->number < y->number);
+    if (x->number == y->number)
+        return x->of_tile - y->of_tile;
+    return x->number > y->number ? 1 : -1;
 }
 
-/* Puts the leaves in order. False: they are not 0, 1, ... */
+/* Puts the leaves in order. A tile's hash counts where the leaf itself is not there, and otherwise
+ * must be the leaf's. False: they are not 0, 1, ... */
 static bool sort_leaves(struct verify *verify, struct level *out)
 {
     struct log_leaf *leaves = verify->leaves.items;
@@ -108,10 +132,16 @@ static bool sort_leaves(struct verify *verify, struct level *out)
     out->node = memory_new(out->count + 1, MERKLE_HASH_SIZE);
     if (out->count > 0)
         qsort(leaves, out->count, sizeof *leaves, compare_leaves);
-    for (size_t i = 0; i < out->count; i++) {
-        if (leaves[i].number != (int64_t)i)
+    out->count = 0;
+    for (size_t i = 0; i < verify->leaves.count; i++) {
+        bool again = i > 0 && leaves[i].of_tile && leaves[i].number == leaves[i - 1].number;
+        if (again ? memcmp(leaves[i].hash, leaves[i - 1].hash, MERKLE_HASH_SIZE) != 0
+                  : leaves[i].number != (int64_t)out->count)
             return false;
-        memcpy(out->node[i], leaves[i].hash, MERKLE_HASH_SIZE);
+        if (again)
+            continue;
+        verify->report->removed += leaves[i].of_tile;
+        memcpy(out->node[out->count++], leaves[i].hash, MERKLE_HASH_SIZE);
     }
     return true;
 }
@@ -153,6 +183,8 @@ void verify_log_end(struct verify *verify)
         verify_fault(verify, "", 0, "a leaf of the log is missing, or is there twice");
     } else {
         grow_levels(levels);
+        if (verify->report->removed > verify->report->folded)
+            verify_fault(verify, "", 0, "more leaves of the log are removed than entries");
         if (!verify->has_checkpoint)
             verify_fault(verify, "", 0, "there is no checkpoint of the log");
         else if (verify->log.size != (int64_t)levels[0].count ||

@@ -32,6 +32,7 @@ struct share_amount {
 struct log_leaf {
     int64_t number;
     unsigned char hash[MERKLE_HASH_SIZE];
+    bool of_tile; /* its hash is all that is there, unless the leaf itself is in the list, too */
 };
 
 /* Somebody else's word for the log when it had SIZE leaves: a certificate's, an earlier export's,
@@ -77,8 +78,9 @@ struct verify {
         unsigned char hash[LEDGER_HASH_SIZE];
         bool logged; /* its leaf has come */
     } trail;
-    bool has_log;   /* exports of version 1 have none */
-    bool has_trail; /* those of version 2 neither */
+    int64_t next_tile; /* the least number that the next tile may have */
+    bool has_log;      /* exports of version 1 have none */
+    bool has_trail;    /* those of version 2 neither */
     bool has_checkpoint;
 
     struct ledger_account claimed,
@@ -114,6 +116,9 @@ void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf);
 
 /* Adds the row of the audit trail whose TEXT has SIZE bytes. False: it is none. */
 bool verify_trail(struct verify *verify, char *text, size_t size);
+
+/* Adds the hashes of the tile whose text is behind AT. False: it is none. */
+bool verify_tile(struct verify *verify, char *at);
 
 /* Notes what somebody else says of the log. */
 void verify_claim(struct verify *verify, const char *from, int64_t size,

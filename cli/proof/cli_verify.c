@@ -73,8 +73,9 @@ static void print_report(const char *name, const struct verify_report *r)
     printf("  %" PRId64 " hashes of certificates and earlier exports compared, %" PRId64
            " inside of folds\n",
            r->heads, r->lost);
-    printf("  %" PRId64 " leaves of the log, %" PRId64 " rows of the audit trail\n", r->leaves,
-           r->trail);
+    printf("  %" PRId64 " leaves of the log, %" PRId64 " of them as hashes alone, %" PRId64
+           " rows of the audit trail\n",
+           r->leaves + r->removed, r->removed, r->trail);
     for (unsigned i = 0; i < r->described; i++)
         print_fault(&r->faults[i]);
     if (r->fault_count > r->described)

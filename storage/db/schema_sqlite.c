@@ -68,6 +68,23 @@ static const char create_nodes[] = "CREATE TABLE ledger_nodes ("
 static const char leaves_stay[] =
     "CREATE TRIGGER ledger_leaves_stay BEFORE DELETE ON ledger_leaves"
     " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows'); END";
+/* A leaf goes with its entry, when a tile has its hash. */
+static const char create_tiles[] = "CREATE TABLE ledger_tiles ("
+                                   " number INTEGER NOT NULL PRIMARY KEY,"
+                                   " hashes BLOB NOT NULL,"
+                                   " digest BLOB NOT NULL) STRICT";
+static const char tiles_stay[] = "CREATE TRIGGER ledger_tiles_stay BEFORE DELETE ON ledger_tiles"
+                                 " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows');"
+                                 " END";
+static const char tiles_fixed[] = "CREATE TRIGGER ledger_tiles_fixed BEFORE UPDATE ON ledger_tiles"
+                                  " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows');"
+                                  " END";
+static const char leaves_go[] =
+    "CREATE TRIGGER ledger_leaves_stay BEFORE DELETE ON ledger_leaves WHEN OLD.account = 'audit'"
+    " OR NOT EXISTS (SELECT 1 FROM ledger_tiles WHERE number = OLD.number / 256)"
+    " OR EXISTS (SELECT 1 FROM ledger_entries WHERE account = OLD.account"
+    " AND sequence = OLD.sequence)"
+    " BEGIN SELECT RAISE(ABORT, 'a leaf of the log goes when its entry is folded'); END";
 static const char leaves_fixed[] =
     "CREATE TRIGGER ledger_leaves_fixed BEFORE UPDATE ON ledger_leaves"
     " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows'); END";
@@ -389,10 +406,13 @@ const char *const schema_sqlite_tables[] = {
     accounts_follow,
     create_leaves,
     create_nodes,
-    leaves_stay,
+    create_tiles,
+    leaves_go,
     leaves_fixed,
     nodes_stay,
     nodes_fixed,
+    tiles_stay,
+    tiles_fixed,
     create_trail,
     trail_stays,
     trail_fixed,
@@ -903,13 +923,37 @@ static const char *const to_trail[] = {create_trail, trail_stays, trail_fixed, N
 /* Webhooks. */
 static const char *const to_webhooks[] = {create_told, jobs_by_end, NULL};
 
+/* Leaves of the log go when their entries are folded. */
+static const char *const to_tiles[] = {
+    create_tiles, tiles_stay, tiles_fixed, "DROP TRIGGER ledger_leaves_stay", leaves_go, NULL,
+};
+
 const char *const *const schema_sqlite_steps[] = {
-    to_rows,           without_blocks, with_coverage,   with_descriptions,
-    with_random,       with_digests,   with_fixed_rows, with_removal,
-    with_notes,        with_folds,     with_sizes,      with_requests,
-    to_tokens,         to_names,       to_limits,       to_projects,
-    to_digested_names, to_fixed_names, to_log,          to_keys,
-    to_teacher_names,  to_trail,       to_webhooks,     NULL,
+    to_rows,
+    without_blocks,
+    with_coverage,
+    with_descriptions,
+    with_random,
+    with_digests,
+    with_fixed_rows,
+    with_removal,
+    with_notes,
+    with_folds,
+    with_sizes,
+    with_requests,
+    to_tokens,
+    to_names,
+    to_limits,
+    to_projects,
+    to_digested_names,
+    to_fixed_names,
+    to_log,
+    to_keys,
+    to_teacher_names,
+    to_trail,
+    to_webhooks,
+    to_tiles,
+    NULL,
 };
 
 const struct db_schema schema_sqlite = {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "memory/memory.h"
+#include "storage/ledger/ledger_log.h"
 #include "storage/ledger/ledger_post.h"
 
 #define FOLDED_AT_ONCE 1024 /* rows: some milliseconds, shorter than a full batch */
@@ -246,9 +247,10 @@ static enum db_status fold_run(struct db *db, const struct run *run)
                   db_integer(run->spent_delta), db_text(event))));
     if (status != DB_OK || run->first == run->last)
         return status;
-    return db_owed(db_change(
+    status = db_owed(db_change(
         db, "DELETE FROM ledger_entries WHERE account = $1 AND sequence >= $2 AND sequence < $3",
         DB_VALUES(db_text(run->account), db_integer(run->first), db_integer(run->last))));
+    return status == DB_OK ? ledger_log_forget(db, run->account, run->first, run->last) : status;
 }
 
 static enum db_status fold_runs(struct db *db, void *context)

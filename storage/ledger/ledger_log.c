@@ -1,6 +1,6 @@
-/* DESIGN. Leaves are rows, and of the tree's other nodes only the roots of full tiles are stored,
- * when the last leaf below them is appended. So an append is one row, and now and then a few more,
- * and a root or a proof reads a few tiles of each level. */
+/* DESIGN. Leaves are rows until their entries are folded, and of the tree's other nodes only the
+ * roots of full tiles are stored, when the last leaf below them is appended. So an append is one
+ * row, and now and then a few more, and a root or a proof reads a few tiles of each level. */
 #include "storage/ledger/ledger_log.h"
 
 #include <assert.h>
@@ -29,6 +29,14 @@ struct tree_node {
 static const struct column node_columns[] = {COLUMN(tree_node, hash, BYTES)};
 
 static const struct table nodes_table = TABLE("ledger_nodes", tree_node, node_columns, 0);
+
+static const struct column tile_columns[] = {
+    COLUMN(ledger_tile, number, INTEGER),
+    COLUMN(ledger_tile, hashes, BYTES),
+};
+
+static const struct table tiles_table = TABLE_DIGESTED("ledger_tiles", ledger_tile, tile_columns,
+                                                       TABLE_ALL(tile_columns), "digest", 1, 0);
 
 size_t ledger_leaf_text(const struct ledger_leaf *leaf, char out[LEDGER_LEAF_SIZE])
 {
@@ -66,7 +74,33 @@ static bool copy_node_hash(void *context, const void *row)
     return true;
 }
 
-/* Reads COUNT nodes of LEVEL from node FROM on, all of which must be there. */
+enum db_status ledger_tile_find(struct db *db, int64_t number, struct ledger_tile *out)
+{
+    return table_find(db, &tiles_table, "WHERE number = $1", DB_VALUES(db_integer(number)), out);
+}
+
+TABLE_SHOW(show_tile, ledger_tile);
+
+enum db_status ledger_tiles(struct db *db,
+                            bool (*each)(void *context, const struct ledger_tile *tile),
+                            void *context)
+{
+    struct show_tile show = {each, context};
+    return table_list(db, &tiles_table, "ORDER BY number", NULL, 0, show_tile, &show);
+}
+
+/* Copies the first COUNT hashes of leaves of tile NUMBER, some of which are removed. */
+static enum db_status stored_hashes(struct db *db, int64_t number, unsigned count,
+                                    unsigned char out[][MERKLE_HASH_SIZE])
+{
+    struct ledger_tile tile;
+    enum db_status status = ledger_tile_find(db, number, &tile);
+    if (status == DB_OK)
+        memcpy(out, tile.hashes, count * sizeof *out);
+    return status;
+}
+
+/* Reads COUNT nodes of LEVEL from node FROM on, which begins a tile. All of them must be there. */
 static enum db_status read_nodes(struct db *db, unsigned level, int64_t from, unsigned count,
                                  unsigned char out[][MERKLE_HASH_SIZE])
 {
@@ -81,7 +115,11 @@ static enum db_status read_nodes(struct db *db, unsigned level, int64_t from, un
         status = table_list(db, &nodes_table,
                             "WHERE level = $3 AND number >= $1 AND number < $2 ORDER BY number",
                             values, 3, copy_node_hash, &read);
-    if (status == DB_OK && read.count != count)
+    if (status == DB_OK && read.count != count && level == 0)
+        status = stored_hashes(db, from / MERKLE_TILE, count, out);
+    else if (status == DB_OK && read.count != count)
+        status = DB_NONE;
+    if (status == DB_NONE)
         return db_fail(db, "ledger_nodes", "a part of the ledger's tree is missing");
     return status;
 }
@@ -188,6 +226,42 @@ enum db_status ledger_log_append(struct db *db, const struct ledger_account *acc
     return status == DB_OK ? close_tiles(db, number) : db_owed(status);
 }
 
+/* ---- removing */
+
+static enum db_status keep_tile(struct db *db, int64_t number)
+{
+    struct ledger_tile tile = {.number = number};
+    unsigned char hashes[MERKLE_TILE][MERKLE_HASH_SIZE];
+    enum db_status status = read_nodes(db, 0, number * MERKLE_TILE, MERKLE_TILE, hashes);
+    if (status != DB_OK)
+        return status;
+    memcpy(tile.hashes, hashes, sizeof tile.hashes);
+    return db_owed(table_insert(db, &tiles_table, &tile, NULL, 0));
+}
+
+enum db_status ledger_log_forget(struct db *db, const char *account, int64_t first, int64_t last)
+{
+    int64_t leaves = 0, tile = 0;
+    enum db_status status = count_leaves(db, &leaves);
+    struct db_value values[] = {db_text(account), db_integer(first), db_integer(last),
+                                db_integer(leaves - leaves % MERKLE_TILE)};
+    while (status == DB_OK && tile >= 0) {
+        status = db_one(db,
+                        "SELECT coalesce(min(number) / 256, -1) FROM ledger_leaves WHERE account = "
+                        "$1 AND sequence >= $2 AND sequence < $3 AND number < $4 AND number / 256 "
+                        "NOT IN (SELECT number FROM ledger_tiles)",
+                        values, 4, listing_integer, &tile);
+        if (status == DB_OK && tile >= 0)
+            status = keep_tile(db, tile);
+    }
+    if (status != DB_OK)
+        return db_owed(status);
+    return db_optional(db_change(db,
+                                 "DELETE FROM ledger_leaves WHERE account = $1 AND sequence >= $2 "
+                                 "AND sequence < $3 AND number < $4",
+                                 values, 4));
+}
+
 struct log_beginning {
     struct db *db;
     enum db_status status;
@@ -224,6 +298,7 @@ enum db_status ledger_log_find(struct db *db, const char *account, int64_t seque
 struct leaf_list {
     struct ledger_leaf *out;
     unsigned count;
+    int64_t number; /* of the next one */
 };
 
 static bool copy_leaf(void *context, const void *row)
@@ -236,7 +311,7 @@ static bool copy_leaf(void *context, const void *row)
 enum db_status ledger_log_of(struct db *db, const char *account, int64_t sequence, unsigned limit,
                              struct ledger_leaf out[], unsigned *count)
 {
-    struct leaf_list list = {out, 0};
+    struct leaf_list list = {out, 0, 0};
     enum db_status status = table_list(
         db, &ledger_leaves_table, "WHERE account = $1 AND sequence > $2 ORDER BY sequence LIMIT $3",
         DB_VALUES(db_text(account), db_integer(sequence), db_integer(limit)), copy_leaf, &list);
@@ -244,13 +319,20 @@ enum db_status ledger_log_of(struct db *db, const char *account, int64_t sequenc
     return status;
 }
 
+static bool copy_next_leaf(void *context, const void *row)
+{
+    struct leaf_list *list = context;
+    const struct ledger_leaf *leaf = row;
+    return leaf->number == list->number++ && copy_leaf(context, row);
+}
+
 enum db_status ledger_log_leaves(struct db *db, int64_t from, unsigned limit,
                                  struct ledger_leaf out[], unsigned *count)
 {
-    struct leaf_list list = {out, 0};
+    struct leaf_list list = {out, 0, from};
     enum db_status status =
         table_list(db, &ledger_leaves_table, "WHERE number >= $1 ORDER BY number LIMIT $2",
-                   DB_VALUES(db_integer(from), db_integer(limit)), copy_leaf, &list);
+                   DB_VALUES(db_integer(from), db_integer(limit)), copy_next_leaf, &list);
     *count = list.count;
     return status;
 }

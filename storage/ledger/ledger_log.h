@@ -4,8 +4,10 @@
  * A leaf is an account at one moment, "ACCOUNT SEQUENCE HASH": the id, the sequence of its last
  * entry, and the hash of that entry in hexadecimal, which chains all entries before it. A
  * transaction appends one leaf for each account that it changed, and a batch one for each account,
- * whatever the number of entries. Leaves stay when entries are folded. Rows of the audit trail
- * (trail.h) have leaves of the same form. */
+ * whatever the number of entries. Rows of the audit trail (trail.h) have leaves of the same form.
+ *
+ * When entries are folded, the leaves that named them are removed, and of each of them the tree
+ * keeps the hash, in a tile: what it shows of all other leaves stays. */
 #ifndef TACET_STORAGE_LEDGER_LEDGER_LOG_H
 #define TACET_STORAGE_LEDGER_LEDGER_LOG_H
 
@@ -24,6 +26,20 @@ struct ledger_leaf {
 
 extern const struct table ledger_leaves_table; /* rows: struct ledger_leaf */
 
+/* The hashes of 256 leaves, some of which are removed. */
+struct ledger_tile {
+    int64_t number; /* of its first leaf, divided by 256 */
+    unsigned char hashes[MERKLE_TILE * MERKLE_HASH_SIZE];
+};
+
+/* The tile of this NUMBER. DB_NONE: all of its leaves are there. */
+enum db_status ledger_tile_find(struct db *db, int64_t number, struct ledger_tile *out);
+
+/* Shows all such tiles in order. */
+enum db_status ledger_tiles(struct db *db,
+                            bool (*each)(void *context, const struct ledger_tile *tile),
+                            void *context);
+
 /* Writes the text of LEAF, whatever its number, and gives its size. */
 size_t ledger_leaf_text(const struct ledger_leaf *leaf, char out[LEDGER_LEAF_SIZE]);
 
@@ -32,6 +48,11 @@ void ledger_leaf_hash(const struct ledger_leaf *leaf, unsigned char out[MERKLE_H
 
 /* Appends ACCOUNT as it stands, in the open transaction. For the files of the ledger alone. */
 enum db_status ledger_log_append(struct db *db, const struct ledger_account *account);
+
+/* Removes the leaves of ACCOUNT from sequence FIRST on and before LAST, whose entries were folded
+ * in the open transaction. Those of the last 256 numbers that are not a whole tile yet stay. For
+ * the files of the ledger alone. */
+enum db_status ledger_log_forget(struct db *db, const char *account, int64_t first, int64_t last);
 
 /* Appends every account of a database that had no log. ERROR is not used. */
 enum db_status ledger_log_begin(struct db *db, char error[DB_ERROR_SIZE]);
@@ -45,7 +66,8 @@ enum db_status ledger_log_find(struct db *db, const char *account, int64_t seque
 enum db_status ledger_log_of(struct db *db, const char *account, int64_t sequence, unsigned limit,
                              struct ledger_leaf out[], unsigned *count);
 
-/* Copies at most LIMIT leaves from number FROM on, and how many they are to *COUNT. */
+/* Copies at most LIMIT leaves from number FROM on, up to the first that is removed, and how many
+ * they are to *COUNT. */
 enum db_status ledger_log_leaves(struct db *db, int64_t from, unsigned limit,
                                  struct ledger_leaf out[], unsigned *count);
 

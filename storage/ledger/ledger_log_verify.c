@@ -13,8 +13,10 @@
 struct log_audit {
     struct db *db;
     struct ledger_report *report;
-    int64_t leaves;
-    int64_t nodes;                                                     /* that should be stored */
+    int64_t leaves, removed;
+    int64_t nodes;           /* that should be stored */
+    struct ledger_tile tile; /* the last one that was looked for; not there: its number is -1 */
+    int64_t tile_number;     /* that was looked for; -1: none */
     unsigned char tiles[MERKLE_LEVELS][MERKLE_TILE][MERKLE_HASH_SIZE]; /* that are growing */
 };
 
@@ -38,6 +40,28 @@ static enum db_status check_node(struct log_audit *log, unsigned level, int64_t 
     return db_optional(status);
 }
 
+/* Looks for the tile of leaf NUMBER, which has the hashes of leaves that are removed. */
+static enum db_status take_tile(struct log_audit *log, int64_t number)
+{
+    if (log->tile_number == number / MERKLE_TILE)
+        return DB_OK;
+    log->tile_number = number / MERKLE_TILE;
+    enum db_status status = ledger_tile_find(log->db, log->tile_number, &log->tile);
+    if (status == DB_NONE)
+        log->tile.number = -1;
+    return db_optional(status);
+}
+
+/* A tile that is stored is that of its leaves. */
+static enum db_status check_tile(struct log_audit *log, int64_t last)
+{
+    enum db_status status = take_tile(log, last);
+    if (status == DB_OK && log->tile.number >= 0 &&
+        memcmp(log->tile.hashes, log->tiles[0], sizeof log->tile.hashes) != 0)
+        ledger_report_fault(log->report, "", 0, "a tile of the log is not that of its leaves");
+    return status;
+}
+
 /* Adds a leaf to the tiles, and compares the nodes that it completes with those that are stored. */
 static enum db_status grow_tiles(struct log_audit *log, unsigned char hash[MERKLE_HASH_SIZE])
 {
@@ -47,9 +71,30 @@ static enum db_status grow_tiles(struct log_audit *log, unsigned char hash[MERKL
         memcpy(log->tiles[level][number % MERKLE_TILE], hash, MERKLE_HASH_SIZE);
         if (number % MERKLE_TILE != MERKLE_TILE - 1)
             break;
+        if (level == 0)
+            status = check_tile(log, number);
+        if (status != DB_OK)
+            break;
         merkle_tile(log->tiles[level], hash);
         number /= MERKLE_TILE;
         status = check_node(log, level + 1, number, hash);
+    }
+    return status;
+}
+
+/* Adds the leaves before NUMBER that are removed. DB_NONE: one of them has no hash. */
+static enum db_status add_removed(struct log_audit *log, int64_t number)
+{
+    enum db_status status = DB_OK;
+    while (log->leaves < number && status == DB_OK) {
+        unsigned char hash[MERKLE_HASH_SIZE];
+        status = take_tile(log, log->leaves);
+        if (status == DB_OK && log->tile.number < 0)
+            return DB_NONE;
+        memcpy(hash, log->tile.hashes + log->leaves % MERKLE_TILE * MERKLE_HASH_SIZE, sizeof hash);
+        if (status == DB_OK)
+            status = grow_tiles(log, hash);
+        log->removed++;
     }
     return status;
 }
@@ -63,6 +108,9 @@ static enum db_status audit_leaf(void *context, const struct db_row *row)
     unsigned char hash[MERKLE_HASH_SIZE];
     size_t size, entry_size;
     const void *head = db_row_bytes(row, 3, &size), *entry = db_row_bytes(row, 4, &entry_size);
+    enum db_status status = add_removed(log, leaf.number);
+    if (status != DB_OK && status != DB_NONE)
+        return status;
     if (!db_row_copy(row, 1, leaf.account, ID_SIZE) || size != LEDGER_HASH_SIZE ||
         leaf.number != log->leaves) {
         ledger_report_fault(log->report, leaf.account, leaf.sequence,
@@ -114,8 +162,11 @@ enum db_status ledger_log_verify(struct db *db, struct ledger_report *report)
     struct ledger_tree *tree = NULL;
     log->db = db;
     log->report = report;
+    log->tile_number = -1;
     enum db_status status = audit_leaves(log);
     report->leaves = log->leaves;
+    if (log->removed > report->folded)
+        ledger_report_fault(report, "", 0, "more leaves of the log are removed than entries");
     if (status == DB_OK)
         status = trail_verify(db, report);
     if (status == DB_OK && report->fault_count == 0)

@@ -10,7 +10,7 @@
 #include "api/proof/export.h"
 #include "memory/buffer.h"
 #include "memory/memory.h"
-#include "storage/ledger/ledger.h"
+#include "storage/ledger/ledger_fold.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/api/export_scene.h"
 
@@ -330,6 +330,64 @@ Test(export, is_judged_alike_in_another_language)
     for (unsigned i = 0; i < PYTHON_TRIES; i++)
         cr_expect_eq(faulty[i], report[i].fault_count > 0, "try %u: %s", i,
                      report[i].faults[0].what);
+}
+
+/* ---- leaves that are removed */
+
+static void fold_everything(void)
+{
+    struct ledger_sweep sweep = {.from_ms = INT64_MAX, .now_ms = INT64_MAX, .more = true};
+    while (sweep.more)
+        cr_assert_eq(ledger_fold(fixture_db(f), &sweep), DB_OK);
+}
+
+static unsigned line_that_begins(const struct lines *lines, const char *text)
+{
+    for (unsigned i = 0; i < lines->count; i++)
+        if (strncmp(lines->line[i], text, strlen(text)) == 0)
+            return i;
+    cr_assert_fail("no line begins with %s", text);
+    return 0;
+}
+
+/* The log is that of before, though most leaves went with their entries. Each digit of their hashes
+ * counts, in both languages. */
+Test(export, has_the_hashes_of_leaves_whose_entries_are_folded)
+{
+    enum { EDITS = 4 };
+    struct verify_report report;
+    char folder[] = PYTHON_FOLDER;
+    bool faulty[EDITS];
+    size_t size;
+    char *before = export_scene_take(f, &size);
+    ask_teacher(140);
+    fold_everything();
+    char *text = export_scene_take(f, &size);
+    export_scene_verify(text, size, before, &report);
+    cr_expect_eq(report.fault_count, 0, "%s", report.faults[0].what);
+    cr_expect_gt(report.removed, 200);
+    cr_expect_leq(report.removed, report.folded);
+    cr_assert_not_null(mkdtemp(folder));
+    for (unsigned i = 0; i < EDITS; i++) {
+        struct lines lines = cut_lines(text);
+        unsigned at = line_that_begins(&lines, "{\"tile\":");
+        char *digit = lines.line[at] + strlen(lines.line[at]) - (i == 1 ? 300 : 16300);
+        if (i == 1 || i == 2)
+            *digit = *digit == '7' ? '3' : '7';
+        if (i == 3)
+            lines.line[at][strlen("{\"tile\":{\"number\":")] = '1';
+        char *edited = sign_again(&lines, &size);
+        save_export(folder, i, edited, size);
+        export_scene_verify(edited, size, NULL, &report);
+        cr_expect_eq(report.fault_count > 0, i > 0, "edit %u", i);
+        free(edited);
+        free_lines(&lines);
+    }
+    ask_python(folder, EDITS, faulty);
+    for (unsigned i = 0; i < EDITS; i++)
+        cr_expect_eq(faulty[i], i > 0, "edit %u", i);
+    free(before);
+    free(text);
 }
 
 /* ---- an export of before */

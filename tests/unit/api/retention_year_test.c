@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "tests/unit/api/export_scene.h"
 #include "tests/unit/api/keep_scene.h"
 
 TestSuite(retention_year, .init = keep_open, .fini = keep_close);
@@ -79,8 +80,7 @@ static void keep_both(struct api_settings *settings)
     settings->keep_entries_days = KEEP_DAYS;
 }
 
-#define LEAF_BYTES 256 /* at most, of the log, which stays */
-#define PAGE_BYTES 4096
+#define TILE_PAGES 3 /* of the log, for 256 leaves */
 
 /* Every question is paid: the ledger keeps the entries of its days, and one fold for each account,
  * while balances, heads and the count of entries are those of all of them. */
@@ -111,8 +111,12 @@ Test(retention_year, a_year_of_paid_questions_takes_the_room_of_its_days, .timeo
         fixture_forget(keep_fixture);
     }
     cr_expect_eq(keep_number("SELECT max(entries) FROM ledger_accounts"), 1 + YEAR * PER_DAY);
-    int64_t log = keep_number("SELECT count(*) FROM ledger_leaves") * LEAF_BYTES / PAGE_BYTES;
-    cr_expect_leq(keep_number("SELECT page_count FROM pragma_page_count"), pages + 4 + log);
+    int64_t tiles = keep_number("SELECT count(*) FROM ledger_tiles");
+    cr_expect_geq(tiles, 2 * PER_DAY * (YEAR - KEEP_DAYS) / 256 - 1);
+    cr_expect_leq(keep_number("SELECT page_count FROM pragma_page_count"),
+                  pages + 4 + tiles * TILE_PAGES);
+    cr_expect_lt(keep_number("SELECT count(*) FROM ledger_leaves"), 2 * PER_DAY * KEEP_DAYS + 600);
+    export_scene_expect_good(keep_fixture);
     struct response *verdict = fixture_post(keep_fixture, "steward", "/v1/ledger:verify", NULL);
     expect_status(verdict, 200);
     cr_expect_eq(response_number(verdict, "/folded"), 2 * PER_DAY * (YEAR - KEEP_DAYS - 1));
