@@ -239,9 +239,46 @@ static enum db_status keep_tile(struct db *db, int64_t number)
     return db_owed(table_insert(db, &tiles_table, &tile, NULL, 0));
 }
 
+/* A note in meta, under a digest: how many leaves are removed. */
+struct removed_note {
+    char name[16], value[24];
+};
+
+static const struct column note_columns[] = {
+    COLUMN(removed_note, name, TEXT),
+    COLUMN(removed_note, value, TEXT),
+};
+
+static const struct table note_table =
+    TABLE_DIGESTED("meta", removed_note, note_columns, TABLE_ALL(note_columns), "digest", 1, 0);
+
+enum db_status ledger_log_removed(struct db *db, int64_t *out)
+{
+    struct removed_note note = {.value = "0"};
+    enum db_status status =
+        table_find(db, &note_table, "WHERE name = 'leaves-removed'", NULL, 0, &note);
+    *out = strtoll(note.value, NULL, 10);
+    return db_optional(status);
+}
+
+static enum db_status note_removed(struct db *db, int64_t more)
+{
+    struct removed_note note = {.name = "leaves-removed"};
+    unsigned char digest[DIGEST_SIZE];
+    int64_t before = 0;
+    enum db_status status = ledger_log_removed(db, &before);
+    snprintf(note.value, sizeof note.value, "%lld", (long long)(before + more));
+    if (status != DB_OK || before == 0)
+        return status == DB_OK ? db_owed(table_insert(db, &note_table, &note, NULL, 0)) : status;
+    table_digest(db, &note_table, &note, digest);
+    return db_owed(db_change(
+        db, "UPDATE meta SET value = $2, digest = $3 WHERE name = $1",
+        DB_VALUES(db_text(note.name), db_text(note.value), db_bytes(digest, sizeof digest))));
+}
+
 enum db_status ledger_log_forget(struct db *db, const char *account, int64_t first, int64_t last)
 {
-    int64_t leaves = 0, tile = 0;
+    int64_t leaves = 0, tile = 0, count = 0;
     enum db_status status = count_leaves(db, &leaves);
     struct db_value values[] = {db_text(account), db_integer(first), db_integer(last),
                                 db_integer(leaves - leaves % MERKLE_TILE)};
@@ -254,12 +291,17 @@ enum db_status ledger_log_forget(struct db *db, const char *account, int64_t fir
         if (status == DB_OK && tile >= 0)
             status = keep_tile(db, tile);
     }
-    if (status != DB_OK)
-        return db_owed(status);
-    return db_optional(db_change(db,
-                                 "DELETE FROM ledger_leaves WHERE account = $1 AND sequence >= $2 "
-                                 "AND sequence < $3 AND number < $4",
-                                 values, 4));
+    if (status == DB_OK)
+        status = db_one(db,
+                        "SELECT count(*) FROM ledger_leaves WHERE account = $1 AND sequence >= $2 "
+                        "AND sequence < $3 AND number < $4",
+                        values, 4, listing_integer, &count);
+    if (status == DB_OK && count > 0)
+        status = db_change(db,
+                           "DELETE FROM ledger_leaves WHERE account = $1 AND sequence >= $2 "
+                           "AND sequence < $3 AND number < $4",
+                           values, 4);
+    return status == DB_OK && count > 0 ? note_removed(db, count) : db_owed(status);
 }
 
 struct log_beginning {

@@ -54,6 +54,9 @@ enum db_status ledger_log_append(struct db *db, const struct ledger_account *acc
  * the files of the ledger alone. */
 enum db_status ledger_log_forget(struct db *db, const char *account, int64_t first, int64_t last);
 
+/* How many leaves are removed, to *OUT. */
+enum db_status ledger_log_removed(struct db *db, int64_t *out);
+
 /* Appends every account of a database that had no log. ERROR is not used. */
 enum db_status ledger_log_begin(struct db *db, char error[DB_ERROR_SIZE]);
 

@@ -160,13 +160,16 @@ enum db_status ledger_log_verify(struct db *db, struct ledger_report *report)
 {
     struct log_audit *log = memory_new(1, sizeof *log);
     struct ledger_tree *tree = NULL;
+    int64_t removed = 0;
     log->db = db;
     log->report = report;
     log->tile_number = -1;
     enum db_status status = audit_leaves(log);
     report->leaves = log->leaves;
-    if (log->removed > report->folded)
-        ledger_report_fault(report, "", 0, "more leaves of the log are removed than entries");
+    if (status == DB_OK)
+        status = ledger_log_removed(db, &removed);
+    if (status == DB_OK && log->removed != removed)
+        ledger_report_fault(report, "", 0, "the log has other leaves than are noted");
     if (status == DB_OK)
         status = trail_verify(db, report);
     if (status == DB_OK && report->fault_count == 0)
