@@ -71,7 +71,7 @@ ROOM_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r
 
 .DEFAULT_GOAL := all
 .SECONDARY:
-.PHONY: all help debug asan tsan demo bench format lint install-program install uninstall deb sbom release test-deb test-watch clean
+.PHONY: all help debug asan tsan demo bench format lint install-program install uninstall deb sbom release test-deb test-watch test-page clean
 
 # All cores, unless make was told otherwise.
 ALL_CORES = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -112,6 +112,7 @@ help:
 	@echo 'make install uninstall PREFIX=$(PREFIX)'
 	@echo 'make test-watch   metrics, alert rules and dashboard, by promtool'
 	@echo 'make sbom release KEY=FILE   what the program was made of; a release, signed, in build/dist'
+	@echo 'make test-page    the page in Chromium'
 	@echo 'make deb test-deb   Debian packages in build/deb; the package installed in a scratch root, started and removed'
 
 debug asan tsan:
@@ -246,6 +247,12 @@ test-watch:
 	@scripts/install-deps build watch
 	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet
 	scripts/test-watch $(BUILD)/tacet
+
+# The page in a real browser; SHOTS=FOLDER keeps pictures of it.
+test-page:
+	@scripts/install-deps build page
+	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet
+	TACET=$(BUILD)/tacet /usr/bin/python3 tests/page/page_test.py
 
 clean:
 	rm -rf $(BUILD)

@@ -21,16 +21,60 @@ function el(name, attributes, ...children) {
   return node;
 }
 
-async function ask(path) {
+// Makes OLD what FRESH is and keeps every node that is the same in both: so the focus, a selection and the
+// scroll of the page stay where they are, and a screen reader hears only what changed.
+function patch(old, fresh) {
+  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || old.namespaceURI !== fresh.namespaceURI) {
+    old.replaceWith(fresh);
+    return;
+  }
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  for (const { name } of [...old.attributes]) {
+    // What a person has opened stays open.
+    if (!fresh.hasAttribute(name) && !(old.nodeName === "DETAILS" && name === "open")) old.removeAttribute(name);
+  }
+  for (const { name, value } of fresh.attributes) {
+    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  }
+  const [was, is] = [[...old.childNodes], [...fresh.childNodes]];
+  is.forEach((node, i) => (i < was.length ? patch(was[i], node) : old.append(node)));
+  was.slice(is.length).forEach((node) => node.remove());
+}
+
+async function ask(path, method = "GET") {
   const reply = await fetch(path, {
+    method,
     headers: { Accept: "application/json", Authorization: "Bearer " + sessionStorage.getItem(KEY) },
     cache: "no-store",
   });
-  const body = await reply.json().catch(() => ({}));
+  const text = await reply.text();
+  let body = {};
+  try { body = JSON.parse(text); } catch { /* not JSON: nothing is known of it */ }
+  if (reply.ok && body.signature) body.verified = await isGenuine(text, body.signature);
   if (!reply.ok) {
     throw Object.assign(new Error(body.detail || reply.statusText), { status: reply.status });
   }
   return body;
+}
+
+const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
+
+// Checks a certificate here, by the public key of the service: Ed25519 over its text without the signature.
+// null: this browser cannot.
+async function isGenuine(text, signature) {
+  try {
+    const { keys } = await (await fetch("/.well-known/jwks.json")).json();
+    const found = keys.find((k) => k.kid === signature.key_id);
+    if (!found) return false;
+    const key = await crypto.subtle.importKey("jwk", { kty: found.kty, crv: found.crv, x: found.x }, "Ed25519", false, ["verify"]);
+    const signed = new TextEncoder().encode(text.trimEnd().replace(/"signature":\{[^{}]*\},?/, ""));
+    return await crypto.subtle.verify("Ed25519", key, bytesOf(signature.value), signed);
+  } catch {
+    return null;
+  }
 }
 
 // A list that this role may not see counts as absent.
@@ -70,7 +114,8 @@ function jobTable(jobs) {
   const rows = jobs.map((job) => el("tr", {},
     el("td", {}, el("a", { href: "/v1/jobs/" + job.id, class: "mono" }, job.id)),
     el("td", {}, job.algorithm, " ", el("span", { class: "soft" }, job.mechanism || "")),
-    el("td", {}, el("span", { class: "pill " + job.state }, job.state)),
+    el("td", {}, el("span", { class: "pill " + job.state }, job.state),
+      job.error && el("div", { class: "soft reason" }, job.error.detail)),
     el("td", {}, progress(job), el("span", { class: "soft" },
       job.state === "running" ? span((job.progress || {}).eta_seconds) : "")),
     el("td", { class: "number" }, job.evaluation ? short(job.evaluation.mean_return) : "–"),
@@ -87,6 +132,8 @@ function budgetCard(account) {
   const held = (account.reserved || {}).epsilon || 0;
   const left = (account.remaining || {}).epsilon || 0;
   const share = limit > 0 ? spent / limit : 1;
+  const taken = limit > 0 ? (spent + held) / limit : 1;
+  const low = taken > 0.9 && taken < 1;
   const named = account.resource_name || (account.project || {}).name; // whose it is, where it has no name of its own
   const what = account.resource || account.account;
   return el("article", { class: "card" },
@@ -94,10 +141,12 @@ function budgetCard(account) {
       el("a", { href: "/v1/ledger/accounts/" + account.account, class: named ? "" : "mono" }, named || what),
       el("span", { class: "soft" }, [account.kind, account.unit].filter(Boolean).join(" · "))),
     named && el("div", { class: "soft mono" }, what),
-    bar(`${percent(share)} spent`, [share, share >= 1 ? "full" : ""], [limit > 0 ? held / limit : 0, "held"]),
+    bar(`${percent(share)} spent`, [share, share >= 1 ? "full" : low ? "low" : ""], [limit > 0 ? held / limit : 0, "held"]),
     el("div", { class: "line" },
       el("span", {}, "ε ", el("b", {}, short(spent)), " of " + short(limit)),
       el("span", { class: "soft" }, held > 0 ? short(held) + " held, " : "", short(left) + " left")),
+    low && el("div", { class: "warn" }, "Less than a tenth is left."),
+    taken >= 1 && el("div", { class: "bad" }, share >= 1 ? "Spent: nothing more is answered." : "All of it is spent or held."),
     el("div", { class: "soft" }, `δ ${short((account.limit || {}).delta)}`,
       account.client ? " · " + (account.client_name || account.client) : "",
       account.closed_at ? " · closed" : ""));
@@ -105,18 +154,36 @@ function budgetCard(account) {
 
 function budgets(accounts) {
   if (accounts.length === 0) return el("p", { class: "note" }, "No budgets yet.");
-  return el("div", { class: "grid" }, accounts.map(budgetCard));
+  // Each agent's budget is spent in one report: a card for all of an aggregation's.
+  const ofAgent = (it) => it.client && (it.resource || "").startsWith("agg_");
+  const agents = new Map();
+  accounts.filter(ofAgent).forEach((it) => agents.set(it.resource, [...(agents.get(it.resource) || []), it]));
+  return el("div", { class: "grid" }, accounts.filter((it) => !ofAgent(it)).map(budgetCard),
+    [...agents].map(([what, all]) => el("article", { class: "card" },
+      el("div", { class: "mono" }, what),
+      el("div", {}, el("b", {}, String(all.length)), all.length === 1 ? " agent's budget, " : " agents' budgets, ",
+        el("b", {}, String(all.filter((it) => (it.remaining || {}).epsilon === 0).length)), " spent in a report"))));
+}
+
+// Where this page shows what an id names; undefined: nowhere.
+function placeOf(id) {
+  const [, kind] = /^(job|acc|crt|ds|pol|tch)_[0-9a-z]+$/.exec(id) || [];
+  return { job: `/v1/jobs/${id}`, acc: `/v1/ledger/accounts/${id}`, crt: `/v1/certificates/${id}`,
+    ds: `/v1/datasets/${id}/budget`, pol: `/v1/policies/${id}/certificate`, tch: `/v1/teachers/${id}/certificate` }[kind];
 }
 
 // Any JSON as nested definition lists: certificates, a single job, a budget.
 function tree(value) {
   if (value === null) return document.createTextNode("–");
+  if (typeof value === "number") return document.createTextNode(Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6))));
+  const place = typeof value === "string" && placeOf(value);
+  if (place && place !== location.pathname) return el("a", { href: place, class: "mono" }, value);
   if (typeof value !== "object") {
-    return el("span", { class: typeof value === "string" && value.length > 24 ? "mono" : "" }, String(value));
+    return el("span", { class: typeof value === "string" && value.length > 24 && !value.includes(" ") ? "mono" : "" }, String(value));
   }
   if (Array.isArray(value)) {
-    if (value.every((v) => v === null || typeof v !== "object")) return document.createTextNode(value.join(", "));
-    return el("div", {}, value.map(tree));
+    if (value.every((v) => v === null || (typeof v !== "object" && !String(v).includes(" ")))) return document.createTextNode(value.join(", "));
+    return el("div", {}, value.map((v) => el("div", {}, tree(v))));
   }
   return el("dl", {}, Object.entries(value).map(([k, v]) =>
     [el("dt", {}, k.replaceAll("_", " ")), el("dd", {}, tree(v))]));
@@ -149,6 +216,58 @@ async function account(path) {
     entries.next_page_token && el("p", { class: "soft" }, "The first hundred; the rest by page_token."));
 }
 
+const curves = new Map(); // of each job that was looked at: [step, mean return]
+
+// The mean return of a public training as it was seen since the page was opened.
+function curve(job) {
+  const { step, mean_return: y } = job.progress || {};
+  if (typeof y !== "number") return null;
+  const seen = curves.get(job.id) || [];
+  curves.set(job.id, seen);
+  if (seen.length === 0 || seen.at(-1)[0] < step) seen.push([step, y]);
+  if (seen.length < 2) return null;
+  const [low, high] = [Math.min(...seen.map((p) => p[1])), Math.max(...seen.map((p) => p[1]))];
+  const [from, to] = [seen[0][0], seen.at(-1)[0]];
+  const points = seen.map(([x, v]) => `${(600 * (x - from) / (to - from)).toFixed(1)},${(100 - 100 * (v - low) / (high - low || 1)).toFixed(1)}`);
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const line = document.createElementNS("http://www.w3.org/2000/svg", "polyline");
+  for (const [k, v] of [["viewBox", "-4 -4 608 108"], ["class", "curve"], ["role", "img"], ["preserveAspectRatio", "none"],
+    ["aria-label", `mean return from ${short(seen[0][1])} to ${short(y)}`]]) svg.setAttribute(k, v);
+  line.setAttribute("points", points.join(" "));
+  svg.append(line);
+  return el("div", { class: "card" }, el("div", { class: "line" }, el("b", {}, "Mean return"),
+    el("span", { class: "soft" }, `${short(low)} to ${short(high)}, now ${short(y)}`)), svg);
+}
+
+function jobPage(job) {
+  const { state, created_at, started_at, finished_at, progress: at, error, notes, algorithm, mechanism, ...rest } = job;
+  const live = state === "queued" || state === "running";
+  const left = state === "running" && span((at || {}).eta_seconds);
+  return el("div", {},
+    el("h1", {}, algorithm, " ", el("span", { class: "pill " + state }, state)),
+    el("p", { class: "soft" }, mechanism === "none" ? "no mechanism" : mechanism, " · asked for ", clock(created_at),
+      finished_at && ` · ended ${clock(finished_at)}`),
+    el("div", { class: "card" }, progress(job),
+      el("div", { class: "line" },
+        el("span", {}, state === "queued" && (at || {}).queue_place ? `number ${at.queue_place} in the queue` : "",
+          left || ""),
+        live && el("button", { type: "button", class: "quiet", "data-cancel": job.id, disabled: job.cancel_requested },
+          job.cancel_requested ? "stopping…" : "Cancel this job"))),
+    error && el("p", { class: "card bad" }, error.detail),
+    (notes || []).map((note) => el("p", { class: "note" }, note)),
+    el("div", {}, curve(job)),
+    el("h2", {}, "All of it"), el("div", { class: "card" }, tree(rest)));
+}
+
+function certificatePage(path, it) {
+  const { verified, ...rest } = it;
+  const said = { true: ["good", "Genuine: this browser checked the signature with the service's public key."],
+    false: ["bad", "The signature does not hold: this certificate was changed, or is not of this service."],
+    null: ["warn", "This browser cannot check Ed25519 here. `tacet certificate verify` does."] }[verified];
+  return el("div", {}, el("h1", {}, "Certificate"), el("p", { class: "card " + said[0], id: "genuine" }, said[1]),
+    el("div", { class: "card" }, tree(rest)));
+}
+
 async function view() {
   const path = location.pathname;
   if (path === "/v1/jobs") {
@@ -160,7 +279,9 @@ async function view() {
   if (path.startsWith("/v1/ledger/accounts/")) return account(path);
   if (path.startsWith("/v1/")) {
     const it = await ask(path);
-    return el("div", {}, el("h1", { class: "mono" }, path), it.progress ? progress(it) : null,
+    if (path.startsWith("/v1/jobs/")) return jobPage(it);
+    if (it.signature) return certificatePage(path, it);
+    return el("div", {}, el("h1", { class: "mono" }, path),
       el("div", { class: "card" }, tree(it)));
   }
   return overview();
@@ -176,13 +297,19 @@ function enter(message) {
   $("token").focus();
 }
 
+function show(node) {
+  const old = $("view").firstChild;
+  if (old) patch(old, node);
+  else $("view").append(node);
+}
+
 async function draw() {
   clearTimeout(timer);
   try {
     const node = await view();
     $("enter").hidden = true;
     $("leave").hidden = false;
-    $("view").replaceChildren(node);
+    show(node);
   } catch (error) {
     if (error.status === 401) {
       sessionStorage.removeItem(KEY);
@@ -190,7 +317,7 @@ async function draw() {
       return;
     }
     $("leave").hidden = false;
-    $("view").replaceChildren(el("p", { class: "card bad" }, error.message));
+    show(el("p", { class: "card bad", role: "alert" }, error.message));
   }
   timer = setTimeout(draw, EVERY_MS);
 }
@@ -218,6 +345,16 @@ $("enter").addEventListener("submit", (event) => {
 $("leave").addEventListener("click", () => {
   sessionStorage.removeItem(KEY);
   enter("");
+});
+$("view").addEventListener("click", async (event) => {
+  const job = event.target.dataset.cancel;
+  if (!job || !confirm("Cancel this job? It may still pay its price.")) return;
+  try {
+    await ask(`/v1/jobs/${job}:cancel`, "POST");
+  } catch (error) {
+    alert(error.message);
+  }
+  draw();
 });
 readiness();
 if (sessionStorage.getItem(KEY)) draw();

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""The page in Chromium, over WebDriver (W3C), against a real server. SHOTS=FOLDER keeps pictures of it."""
+import base64
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+from service import Service, die_with_parent  # noqa: E402
+
+PATIENCE_S = 60
+ENDLESS = {"algorithm": "ppo", "environment": "cartpole", "parameters": {"transitions": 100_000_000}}
+NETWORK = {"activation": "relu", "output": "softmax", "layers": [{"weight": [[0.1] * 4] * 2, "bias": [0, 0]}]}
+TEACHER = {"mechanism": {"name": "dirichlet", "concentration": 20, "min_probability": 0.1}, "accounting": "renyi",
+           "adjacency": {"unit": "observation", "radius": 1e-6}, "budget": {"epsilon": 5, "delta": 1e-5}}
+CERTIFICATE = """const reply = await fetch(arguments[0], {headers: {Authorization: "Bearer " + arguments[1]}});
+const text = await reply.text(), signature = JSON.parse(text).signature;
+return [await isGenuine(text, signature), await isGenuine(text.replace(/[0-9]/, (d) => (d + 1) % 10), signature),
+        await isGenuine(text, {...signature, key_id: "another"})];"""
+
+
+class Browser:
+    """A window of Chromium that chromedriver drives."""
+
+    def __init__(self, width, scheme):
+        self.folder = tempfile.TemporaryDirectory(prefix="tacet-page-")
+        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True,
+                                       preexec_fn=die_with_parent)
+        line = next(line for line in self.driver.stdout if "successfully on port" in line)
+        self.base = "http://127.0.0.1:" + line.strip().rstrip(".").split()[-1]
+        options = {"args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + self.folder.name,
+                            f"--window-size={width},900"]}
+        if scheme == "dark":
+            options["args"].append("--force-dark-mode")
+        made = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {"goog:chromeOptions": options}}})
+        self.session = "/session/" + made["sessionId"]
+        self.do("/goog/cdp/execute", {"cmd": "Emulation.setDeviceMetricsOverride", "params": {
+            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}})
+        self.do("/goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": {
+            "features": [{"name": "prefers-color-scheme", "value": scheme}]}})
+
+    def call(self, method, path, body=None):
+        request = urllib.request.Request(self.base + path, method=method,
+                                         data=None if body is None else json.dumps(body).encode())
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE_S) as reply:
+                return json.load(reply)["value"]
+        except urllib.error.HTTPError as error:
+            raise AssertionError(error.read().decode()) from None
+
+    def do(self, path, body=None, method="POST"):
+        return self.call(method, self.session + path, (body or {}) if method == "POST" else None)
+
+    def go(self, url):
+        self.do("/url", {"url": url})
+
+    def run(self, script, *arguments):
+        return self.do("/execute/sync", {"script": script, "args": list(arguments)})
+
+    def wait(self, script, *arguments):
+        until = time.monotonic() + PATIENCE_S
+        while not (found := self.run(script, *arguments)):
+            assert time.monotonic() < until, (script, self.run("return document.body.innerText"))
+            time.sleep(0.1)
+        return found
+
+    def enter(self, url, token):
+        self.go(url)
+        self.run("sessionStorage.setItem('tacet-token', arguments[0]); location.reload()", token)
+
+    def keep(self, name):
+        if os.environ.get("SHOTS"):
+            path = pathlib.Path(os.environ["SHOTS"]) / (name + ".png")
+            path.write_bytes(base64.b64decode(self.do("/screenshot", method="GET")))
+
+    def close(self):
+        self.do("", method="DELETE")
+        self.driver.terminate()
+        self.driver.wait()
+        self.driver.stdout.close()
+        self.folder.cleanup()
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.service = Service()
+        cls.browser = Browser(1200, "light")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.close()
+
+    def post(self, path, body, key):
+        request = urllib.request.Request(self.service.url + path, method="POST", data=json.dumps(body).encode(), headers={
+            "Authorization": "Bearer " + self.service.steward_token, "Content-Type": "application/json",
+            "Idempotency-Key": key})
+        with urllib.request.urlopen(request) as reply:
+            return json.load(reply)
+
+    def test_a_job_is_updated_in_place_and_cancelled(self):
+        browser, job = self.browser, self.post("/v1/jobs", ENDLESS, "endless")["id"]
+        browser.enter(self.service.url + "/v1/jobs/" + job, self.service.steward_token)
+        browser.wait("return document.querySelector('.pill.running')")
+        browser.run("""window.kept = document.querySelector('[data-cancel]'); kept.focus();
+            getSelection().selectAllChildren(document.querySelector('#view h1'));
+            window.seen = document.querySelector('.bar').getAttribute('aria-label'); window.draws = 0;
+            const show_ = show; show = (node) => { window.draws++; show_(node); };
+            window.step = [...document.querySelectorAll('svg polyline')].map((p) => p.getAttribute('points'))[0] || ''""")
+        browser.wait("return draws >= 2")
+        browser.wait("const p = document.querySelector('svg polyline'); return p && p.getAttribute('points') !== step")
+        self.assertTrue(browser.run("return document.activeElement === kept && kept.isConnected"))
+        self.assertIn("ppo", browser.run("return getSelection().toString()"))
+        browser.keep("job-1200-light")
+        browser.run("setTimeout(() => kept.click())")
+        time.sleep(0.5)
+        browser.do("/alert/accept")
+        browser.wait("return document.querySelector('.pill.cancelled')")
+        self.assertFalse(browser.run("return !!document.querySelector('[data-cancel]')"))
+
+    def test_a_certificate_is_checked_in_the_browser(self):
+        browser = self.browser
+        policy = self.post("/v1/policies", {"name": "p", "environment": "cartpole", "network": NETWORK}, "policy")["id"]
+        path = f"/v1/teachers/{self.post('/v1/teachers', {'policy': policy, **TEACHER}, 'teacher')['id']}/certificate"
+        browser.enter(self.service.url + path, self.service.steward_token)
+        said = browser.wait("const e = document.getElementById('genuine'); return e && e.className + e.textContent")
+        self.assertIn("good", said)
+        browser.keep("certificate-1200-light")
+        checked = browser.run(CERTIFICATE, path, self.service.steward_token)
+        self.assertEqual(checked, [True, False, False])
+
+    def test_a_budget_warns_before_its_end_and_at_it(self):
+        browser = self.browser
+        browser.enter(self.service.url + "/", self.service.steward_token)
+        browser.wait("return document.querySelector('.tiles')")
+        said = browser.run("""const of = (spent, held) => budgetCard({account: 'acc_1', limit: {epsilon: 10}, spent: {epsilon: spent},
+            reserved: {epsilon: held}, remaining: {epsilon: 10 - spent - held}}).textContent;
+            return [of(8.9, 0), of(9.1, 0), of(5, 4.1), of(10, 0)]""")
+        warned = ["tenth is left" in text for text in said]
+        self.assertEqual((warned, "Spent: nothing more" in said[3]), ([False, True, True, False], True))
+        agents = browser.run("""return budgets([1, 2, 3].map((i) => ({account: 'acc_' + i, resource: 'agg_1', client: 'cli_' + i,
+            limit: {epsilon: 1}, remaining: {epsilon: i === 1 ? 1 : 0}}))).textContent""")
+        self.assertEqual(agents, "agg_13 agents' budgets, 2 spent in a report")
+
+    def test_a_failed_job_says_why_in_the_list(self):
+        browser = self.browser
+        browser.enter(self.service.url + "/", self.service.steward_token)
+        browser.wait("return document.querySelector('.tiles')")
+        said = browser.run("""return jobTable([{id: 'job_1', algorithm: 'cql', state: 'failed', created_at: null,
+            error: {detail: 'Too few experts.'}}]).textContent""")
+        self.assertIn("Too few experts.", said)
+
+    def test_every_colour_of_text_stands_out(self):
+        def light(colour):
+            parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+            parts = [x / 12.92 if x <= 0.03928 else ((x + 0.055) / 1.055) ** 2.4 for x in parts]
+            return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+        sheet = (pathlib.Path(__file__).resolve().parents[2] / "web" / "status.css").read_text()
+        schemes = re.findall(r":root \{(.*?)\}", sheet, re.DOTALL)
+        self.assertEqual(len(schemes), 2)
+        for scheme in schemes:
+            colours = {name: "#" + "".join(2 * c for c in code) if len(code) == 3 else "#" + code
+                       for name, code in re.findall(r"--([\w-]+): #(\w+)", scheme)}
+            for text in ("ink", "soft", "blue", "good", "warn", "bad"):
+                for ground in ("paper", "card", "blue-soft"):
+                    dark, bright = sorted((light(colours[text]), light(colours[ground])))
+                    self.assertGreaterEqual((bright + 0.05) / (dark + 0.05), 4.5, f"{text} on {ground}: WCAG 2.2, 1.4.3")
+
+    def test_a_phone_shows_every_page_without_scrolling_sideways(self):
+        self.service.data  # a dataset and its budget
+        for width, scheme in ((390, "dark"), (390, "light"), (1200, "dark")):
+            phone = Browser(width, scheme)
+            try:
+                for path in ("/", "/v1/jobs", "/v1/ledger/accounts", "/docs", "/problems"):
+                    phone.enter(self.service.url + path, self.service.steward_token)
+                    phone.wait("return [...document.querySelectorAll('main h1, main h2')].some((e) => e.offsetParent)")
+                    time.sleep(0.3)
+                    phone.keep(f"{path.strip('/').replace('/', '-') or 'home'}-{width}-{scheme}")
+                    self.assertLessEqual(phone.run("return document.documentElement.scrollWidth"), width, path)
+            finally:
+                phone.close()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
