@@ -114,7 +114,7 @@ static bool read_tile_number(const char *at, const char *end, int64_t *out)
     for (;; least = least == 0 ? 1000 : least * 1000) {
         bool more = at < end && *at == 'x';
         at += more;
-        if (end - at < 3 || number > INT64_C(1000000000000))
+        if (end - at < 3 || number > INT64_C(1000000000000) || least > INT64_C(1000000000000))
             return false;
         for (unsigned i = 0; i < 3; i++, at++) {
             if (*at < '0' || *at > '9')
