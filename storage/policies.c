@@ -80,6 +80,14 @@ enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, s
     return blob_find(db, &policy_bytes_table, "WHERE id = $1", id, out_bytes, out_size);
 }
 
+enum db_status policies_have_bytes(struct db *db, const char *id, bool *out)
+{
+    enum db_status status = db_one(db, "SELECT 1 FROM policies WHERE id = $1 AND length(bytes) > 0",
+                                   DB_VALUES(db_text(id)), listing_ignore, NULL);
+    *out = status == DB_OK;
+    return db_optional(status);
+}
+
 enum db_status policies_erase(struct db *db, const char *id)
 {
     unsigned char digest[DIGEST_SIZE];

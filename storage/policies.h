@@ -34,6 +34,9 @@ enum db_status policies_find(struct db *db, const char *id, struct policy_row *o
 /* Reads the bytes; malloc'ed, of size 0 when they were erased. DB_NONE: unknown. */
 enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, size_t *out_size);
 
+/* Sets *OUT to whether there are bytes of the policy ID, and they were not erased. */
+enum db_status policies_have_bytes(struct db *db, const char *id, bool *out);
+
 /* Erases the bytes of the policy ID. DB_NONE: unknown. */
 enum db_status policies_erase(struct db *db, const char *id);
 

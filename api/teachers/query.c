@@ -21,6 +21,7 @@
 #include "api/teachers/teachers.h"
 #include "memory/shelf.h"
 #include "storage/datasets.h"
+#include "storage/policies.h"
 
 /* Most multiply-adds of one query: a few milliseconds, during which every call of its commit may
  * wait. */
@@ -60,8 +61,20 @@ static enum problem find_teacher(struct query *query)
     return problem == PROBLEM_NONE ? call_db(call, status) : problem;
 }
 
-/* Refuses where the policy was trained on a dataset that is deleted: the policy is erased then.
- * Notes who pays for the dataset, which may have changed since the teacher was put on the shelf. */
+/* Whether what the teacher learned from private data is still there. Another server's erasure wiped
+ * nothing on this one's shelf. */
+static enum db_status query_has_learned(const struct query *query, bool *out)
+{
+    struct db *db = query->call->db;
+    *out = query->teacher->ensemble || query->teacher->policy;
+    if (!*out || !db_is_shared(db))
+        return DB_OK;
+    return policies_have_bytes(db, query->teacher->row.policy, out);
+}
+
+/* Refuses where the policy was trained on a dataset that is deleted, or data of which were erased:
+ * the policy is erased then. Notes who pays for the dataset, which may have changed since the
+ * teacher was put on the shelf. */
 static enum problem query_check_dataset(struct query *query)
 {
     struct call *call = query->call;
@@ -69,15 +82,18 @@ static enum problem query_check_dataset(struct query *query)
     struct dataset_row dataset;
     if (t->dataset[0] == '\0')
         return PROBLEM_NONE;
+    bool learned = false;
     enum db_status status = datasets_find(call->db, t->dataset, &dataset);
+    if (status == DB_OK)
+        status = query_has_learned(query, &learned);
     if (status != DB_OK)
         return call_db(call, status);
-    if (dataset.state == DATASET_DELETED || (!t->ensemble && !t->policy)) {
-        /* A deletion by another process wiped nothing here. */
+    if (dataset.state == DATASET_DELETED || !learned) {
         shelf_drop(call->app->teachers, t->dataset);
-        return call_problem(call, PROBLEM_TEACHER_SILENT,
-                            "Its dataset was deleted, and with it what the teacher had learned: it "
-                            "answers no more. Nothing was charged.");
+        return call_problem(
+            call, PROBLEM_TEACHER_SILENT,
+            "Its dataset was deleted, or data of it were erased, and with them what "
+            "the teacher had learned: it answers no more. Nothing was charged.");
     }
     if (t->ensemble)
         memcpy(query->dataset_account, dataset.account, ID_SIZE);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "api/call/app.h"
+#include "api/data/erasure.h"
 #include "api/teachers/teacher_shelf.h"
 #include "storage/ledger/ledger.h"
 #include "tests/unit/api/domain.h"
@@ -179,6 +180,25 @@ Test(query_heavy, leaves_no_networks_of_a_deleted_dataset)
     teacher_shelf_return(app, t);
     expect_problem(ask("late", false), "teacher-silent");
     db_close(reader);
+}
+
+static enum db_status erase_first_expert(struct db *db, void *context)
+{
+    const struct expert_row expert = {.number = 0, .name = "e0"};
+    (void)context;
+    return erasure_expert(fixture_app(f), db, dataset, &expert, 1);
+}
+
+/* It has told this one's shelf nothing. */
+Test(query_heavy, is_silent_after_an_erasure_by_another_server)
+{
+    watched.shared = true;
+    expect_status(ask("early", false), 200);
+    cr_assert_eq(db_transact(fixture_db(f), erase_first_expert, NULL), DB_OK);
+    int64_t before = spent();
+    expect_problem(ask("late", false), "teacher-silent");
+    expect_problem(ask("later", true), "teacher-silent");
+    cr_expect_eq(spent(), before);
 }
 
 static void put_on_the_shelf(void)
