@@ -21,11 +21,10 @@
 
 #include "memory/memory.h"
 #include "storage/keys/key_box.h"
+#include "storage/keys/root_key.h"
 
-#define PATH_BYTES 4096
 #define ID_MAX     40
 #define NAME_BYTES (ID_MAX + 16)
-#define ROOT_NAME  "tacet: root key, 1"
 
 enum slot_state { SLOT_EMPTY, SLOT_KEY, SLOT_ERASED };
 
@@ -37,147 +36,23 @@ struct slot {
 _Static_assert(sizeof(struct slot) == 128, "a slot lies in one sector");
 
 struct keyring {
-    char directory[PATH_BYTES - 64];
+    int folder;          /* held open, so that no other one takes its place */
     unsigned char *root; /* guarded memory */
     pthread_mutex_t lock;
 };
 
-/* ---- files */
-
-static bool keyring_path(const char *directory, const char *name, char out[PATH_BYTES])
-{
-    int n = snprintf(out, PATH_BYTES, "%s/%s", directory, name);
-    return n > 0 && n < PATH_BYTES;
-}
-
-static bool write_whole(int file, const void *bytes, size_t size, off_t at)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t n = pwrite(file, (const char *)bytes + done, size - done, at + (off_t)done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        done += (size_t)n;
-    }
-    return true;
-}
-
-static bool sync_folder(const char *directory)
-{
-    int folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool synced = folder >= 0 && fsync(folder) == 0;
-    if (folder >= 0)
-        close(folder);
-    return synced;
-}
-
-/* ---- the root key */
-
-bool keyring_exists(const char *directory)
-{
-    char path[PATH_BYTES];
-    struct stat status;
-    return keyring_path(directory, "root", path) && stat(path, &status) == 0;
-}
-
-/* Writes the root key beside its place and renames it. */
-static bool root_write(const char *directory, const unsigned char master[KEYRING_KEY],
-                       const unsigned char root[KEYRING_KEY], char *error, size_t error_size)
-{
-    char path[PATH_BYTES], draft[PATH_BYTES];
-    unsigned char box[KEY_BOX_SIZE];
-    int file = -1;
-    key_box_close(master, ROOT_NAME, root, KEYRING_KEY, box);
-    if (keyring_path(directory, "root", path) && keyring_path(directory, "root.new", draft))
-        file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool written = file >= 0 && write_whole(file, box, sizeof box, 0) && fsync(file) == 0;
-    if (file >= 0)
-        close(file);
-    written = written && rename(draft, path) == 0 && sync_folder(directory);
-    if (!written)
-        snprintf(error, error_size, "%.200s/root cannot be written: %s", directory,
-                 strerror(errno));
-    return written;
-}
-
-static bool root_read(const char *directory, const unsigned char master[KEYRING_KEY],
-                      unsigned char root[KEYRING_KEY], char *error, size_t error_size)
-{
-    char path[PATH_BYTES];
-    unsigned char box[KEY_BOX_SIZE + 1];
-    int file = -1;
-    if (keyring_path(directory, "root", path))
-        file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = file >= 0 ? read(file, box, sizeof box) : -1;
-    if (n < 0)
-        snprintf(error, error_size, "%.200s/root cannot be read: %s", directory, strerror(errno));
-    if (file >= 0)
-        close(file);
-    if (n < 0)
-        return false;
-    if (n == KEY_BOX_SIZE && key_box_open(master, ROOT_NAME, box, KEY_BOX_SIZE, root))
-        return true;
-    snprintf(error, error_size,
-             "%.200s/root is not encrypted under this key: give the key that the service was last "
-             "started with, or put back the right directory of keys",
-             directory);
-    return false;
-}
-
-bool keyring_rotate(const char *directory, const unsigned char from[KEYRING_KEY],
-                    const unsigned char to[KEYRING_KEY], char *error, size_t error_size)
-{
-    unsigned char root[KEYRING_KEY];
-    bool rotated = root_read(directory, from, root, error, error_size) &&
-                   root_write(directory, to, root, error, error_size);
-    sodium_memzero(root, sizeof root);
-    return rotated;
-}
-
-/* Reads the root key, or makes it. Of two processes that begin at once, the second reads. */
-static bool root_open(struct keyring *keyring, const unsigned char master[KEYRING_KEY], char *error,
-                      size_t error_size)
-{
-    const char *directory = keyring->directory;
-    bool opened = false;
-    int lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (lock < 0 || flock(lock, LOCK_EX) != 0)
-        snprintf(error, error_size, "%.200s cannot be locked: %s", directory, strerror(errno));
-    else if (keyring_exists(directory))
-        opened = root_read(directory, master, keyring->root, error, error_size);
-    else {
-        randombytes_buf(keyring->root, KEYRING_KEY);
-        opened = root_write(directory, master, keyring->root, error, error_size);
-    }
-    if (lock >= 0)
-        close(lock);
-    return opened;
-}
-
 struct keyring *keyring_open(const char *directory, const unsigned char master[KEYRING_KEY],
                              char *error, size_t error_size)
 {
-    struct stat status;
     struct keyring *keyring = memory_new(1, sizeof *keyring);
     bool ready = sodium_init() >= 0;
     pthread_mutex_init(&keyring->lock, NULL);
     keyring->root = memory_must(sodium_malloc(KEYRING_KEY));
-    bool opened = false;
+    keyring->folder = ready ? root_folder_open(directory, error, error_size) : -1;
     if (!ready)
         snprintf(error, error_size, "the system gives no randomness");
-    else if (snprintf(keyring->directory, sizeof keyring->directory, "%s", directory) >=
-             (int)sizeof keyring->directory)
-        snprintf(error, error_size, "the name of the directory of keys is too long");
-    else if (mkdir(directory, 0700) != 0 && errno != EEXIST)
-        snprintf(error, error_size, "%.200s cannot be made: %s", directory, strerror(errno));
-    else if (stat(directory, &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        snprintf(error, error_size,
-                 "%.200s has mode %04o, so that others may use it: chmod 700 %.200s", directory,
-                 status.st_mode & 07777U, directory);
-    else
-        opened = root_open(keyring, master, error, error_size);
-    if (opened)
+    if (keyring->folder >= 0 &&
+        root_key_open(keyring->folder, directory, master, keyring->root, error, error_size))
         return keyring;
     keyring_close(keyring);
     return NULL;
@@ -187,6 +62,8 @@ void keyring_close(struct keyring *keyring)
 {
     if (!keyring)
         return;
+    if (keyring->folder >= 0)
+        close(keyring->folder);
     sodium_free(keyring->root); /* wipes it */
     pthread_mutex_destroy(&keyring->lock);
     free(keyring);
@@ -214,15 +91,13 @@ void keyring_service_key(const struct keyring *keyring, unsigned char out[KEYRIN
 
 /* ---- slots */
 
-/* Opens the file of DATASET, -1 when there is none. *OUT_MADE: it is new. */
-/* Who may write, writes alone until it closes the file, among several processes too. */
+/* Opens the file of DATASET; -1 when there is none. Who may write, writes alone until it closes the
+ * file, among several processes too. */
 static int slots_open(const struct keyring *keyring, const char *dataset, int flags)
 {
-    char path[PATH_BYTES];
-    if (strlen(dataset) > ID_MAX || strchr(dataset, '/') ||
-        !keyring_path(keyring->directory, dataset, path))
+    if (strlen(dataset) > ID_MAX || strchr(dataset, '/'))
         return -1;
-    int file = open(path, flags | O_CLOEXEC, 0600);
+    int file = openat(keyring->folder, dataset, flags | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (file < 0 || (flags & O_ACCMODE) == O_RDONLY || flock(file, LOCK_EX) == 0)
         return file;
     close(file);
@@ -271,7 +146,7 @@ static bool slot_make(const struct keyring *keyring, int file, const char *datas
     slot_name(dataset, number, name);
     randombytes_buf(out, KEYRING_KEY);
     key_box_close(keyring->root, name, out, KEYRING_KEY, slot.box);
-    return write_whole(file, &slot, sizeof slot, slot_place(number));
+    return root_write_whole(file, &slot, sizeof slot, slot_place(number));
 }
 
 enum keyring_status keyring_find(struct keyring *keyring, const char *dataset, uint32_t number,
@@ -333,7 +208,7 @@ enum keyring_status keyring_need(struct keyring *keyring, const char *dataset,
     for (uint32_t i = 0; i < count && status == KEYRING_OK; i++)
         status = need_one(keyring, file, dataset, numbers[i], numbers[i] >= first_new,
                           out + KEYRING_KEY * (size_t)i, &made);
-    if (made && (fsync(file) != 0 || !sync_folder(keyring->directory)))
+    if (made && (fsync(file) != 0 || fsync(keyring->folder) != 0))
         status = KEYRING_FULL;
     if (file >= 0)
         close(file);
@@ -350,11 +225,11 @@ enum keyring_status keyring_erase(struct keyring *keyring, const char *dataset, 
     unsigned char key[KEYRING_KEY];
     pthread_mutex_lock(&keyring->lock);
     int file = slots_open(keyring, dataset, O_RDWR | O_CREAT);
-    bool done = file >= 0 && write_whole(file, &erased, sizeof erased, slot_place(number)) &&
+    bool done = file >= 0 && root_write_whole(file, &erased, sizeof erased, slot_place(number)) &&
                 slot_read(file, KEYRING_DATASET, &own);
     if (done && own.state == SLOT_KEY)
         done = slot_make(keyring, file, dataset, KEYRING_DATASET, key);
-    done = done && fsync(file) == 0 && sync_folder(keyring->directory);
+    done = done && fsync(file) == 0 && fsync(keyring->folder) == 0;
     if (file >= 0)
         close(file);
     pthread_mutex_unlock(&keyring->lock);
@@ -370,9 +245,9 @@ enum keyring_status keyring_erase_all(struct keyring *keyring, const char *datas
     int file = slots_open(keyring, dataset, O_RDWR | O_CREAT);
     bool done = file >= 0 && fstat(file, &status) == 0;
     for (off_t at = 0; done && (at == 0 || at < status.st_size); at += (off_t)sizeof erased)
-        done = write_whole(file, &erased, sizeof erased, at);
+        done = root_write_whole(file, &erased, sizeof erased, at);
     done = done && fsync(file) == 0 && ftruncate(file, sizeof erased) == 0 && fsync(file) == 0 &&
-           sync_folder(keyring->directory);
+           fsync(keyring->folder) == 0;
     if (file >= 0)
         close(file);
     pthread_mutex_unlock(&keyring->lock);
@@ -403,7 +278,10 @@ static bool show_erased(const struct keyring *keyring, const char *dataset, keyr
 enum keyring_status keyring_erased(struct keyring *keyring, keyring_erased_fn *each, void *context)
 {
     enum keyring_status status = KEYRING_OK;
-    DIR *folder = opendir(keyring->directory);
+    int again = openat(keyring->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = again >= 0 ? fdopendir(again) : NULL;
+    if (!folder && again >= 0)
+        close(again);
     if (!folder)
         return KEYRING_FULL;
     const struct dirent *entry;

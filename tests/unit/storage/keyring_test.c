@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -170,4 +171,31 @@ Test(keyring, is_private_and_names_what_is_wrong, .init = open_keys, .fini = clo
     cr_assert_eq(chmod(directory, 0700), 0);
     cr_assert_eq(truncate(file_of("root"), 20), 0);
     cr_assert_null(keyring_open(directory, master, why, sizeof why));
+}
+
+/* On a network's disk only what is open for writing can be locked for writing. */
+Test(keyring, locks_no_folder, .init = open_keys, .fini = close_keys, .timeout = 10)
+{
+    int folder = open(directory, O_RDONLY | O_DIRECTORY);
+    cr_assert_eq(flock(folder, LOCK_EX), 0);
+    open_again();
+    cr_assert(keyring_rotate(directory, master, other, why, sizeof why), "%s", why);
+    cr_assert(keyring_rotate(directory, other, master, why, sizeof why), "%s", why);
+    close(folder);
+}
+
+/* A folder that goes, as a network's disk does, is not taken for an empty one. */
+Test(keyring, stays_in_its_folder, .init = open_keys, .fini = close_keys)
+{
+    unsigned char first[4][KEYRING_KEY], again[4][KEYRING_KEY];
+    char moved[80];
+    need(first);
+    snprintf(moved, sizeof moved, "%s.moved", directory);
+    cr_assert_eq(rename(directory, moved), 0);
+    cr_assert_eq(mkdir(directory, 0700), 0);
+    need(again);
+    cr_expect_arr_eq(first, again, sizeof first);
+    expect_find(0, KEYRING_OK, first[0]);
+    cr_assert_eq(rmdir(directory), 0, "something was written there");
+    cr_assert_eq(rename(moved, directory), 0);
 }
