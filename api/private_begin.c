@@ -1,8 +1,10 @@
 /* Encrypts what earlier versions stored in clear, once, before the first request.
  *
  * DESIGN. An upload is one transaction: its keys and all of its chunks. A crash leaves uploads in
- * clear and uploads that are encrypted, and the next start goes on. The name of the root key is
- * noted last; a database that has it holds no data in clear. */
+ * clear and uploads that are encrypted, and the next start goes on. Of several servers that begin
+ * at once, one finds what another has encrypted, because it looks in the transaction that encrypts;
+ * and the first one's root key is that of all. A database whose key is noted holds no data in
+ * clear. */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,7 +82,10 @@ static enum db_status seal_upload(struct db *db, void *context)
 {
     struct sealing *sealing = context;
     struct dataset_row row;
-    enum db_status status = datasets_find(db, sealing->upload.dataset, &row);
+    enum db_status status = sealing_next_upload(db, &sealing->upload);
+    if (status != DB_OK)
+        return status;
+    status = datasets_find(db, sealing->upload.dataset, &row);
     sealing->keys = private_keys_new();
     sealing->state_dim = row.state_dim;
     sealing->status = DB_OK;
@@ -93,18 +98,20 @@ static enum db_status seal_upload(struct db *db, void *context)
 static enum db_status seal_uploads(struct app *app, struct db *db)
 {
     struct sealing sealing = {.app = app, .db = db};
-    enum db_status status = sealing_next_upload(db, &sealing.upload);
-    while (status == DB_OK) {
+    enum db_status status = DB_OK;
+    while (status == DB_OK)
         status = db_transact(db, seal_upload, &sealing);
-        if (status == DB_OK)
-            status = sealing_next_upload(db, &sealing.upload);
-    }
     return db_optional(status);
 }
 
 /* ---- experts' networks */
 
-static enum db_status seal_network(struct app *app, struct db *db,
+struct network_sealing {
+    const struct app *app;
+    struct sealing_policy last, next; /* the bytes of NEXT are there within seal_next alone */
+};
+
+static enum db_status seal_network(const struct app *app, struct db *db,
                                    const struct sealing_policy *policy)
 {
     unsigned char *box = NULL;
@@ -119,15 +126,26 @@ static enum db_status seal_network(struct app *app, struct db *db,
     return status;
 }
 
+/* Encrypts the network behind the last one. DB_NONE: there is none. */
+static enum db_status seal_next(struct db *db, void *context)
+{
+    struct network_sealing *sealing = context;
+    sealing->next = sealing->last;
+    enum db_status status = sealing_next_policy(db, &sealing->next);
+    if (status != DB_OK)
+        return status;
+    status = seal_network(sealing->app, db, &sealing->next);
+    free(sealing->next.bytes);
+    return status;
+}
+
 static enum db_status seal_networks(struct app *app, struct db *db)
 {
-    struct sealing_policy policy = {.number = 0};
-    enum db_status status = sealing_next_policy(db, &policy);
+    struct network_sealing sealing = {.app = app};
+    enum db_status status = DB_OK;
     while (status == DB_OK) {
-        status = seal_network(app, db, &policy);
-        free(policy.bytes);
-        if (status == DB_OK)
-            status = sealing_next_policy(db, &policy);
+        status = db_transact(db, seal_next, &sealing);
+        sealing.last = sealing.next;
     }
     return db_optional(status);
 }
@@ -135,15 +153,16 @@ static enum db_status seal_networks(struct app *app, struct db *db)
 bool api_private_begin(struct app *app, struct db *db, char *error, size_t error_size)
 {
     char name[KEYRING_NAME_SIZE], noted[SEALING_NAME_SIZE];
+    bool sealed = false;
     keyring_name(app->settings.keys, name);
-    enum db_status status = sealing_key_name(db, noted);
+    enum db_status status = sealing_begin(db, name, noted, &sealed);
     if (status == DB_OK && strcmp(name, noted) != 0) {
         snprintf(error, error_size,
                  "the keys of private data belong to another database: put back the directory "
                  "\"keys\" that was kept with this one");
         return false;
     }
-    if (status == DB_NONE) {
+    if (status == DB_OK && !sealed) {
         status = seal_uploads(app, db);
         if (status == DB_OK)
             status = seal_networks(app, db);

@@ -1,5 +1,5 @@
-/* The note in `meta` is written last: while it is missing, the work is done again from where it
- * ended. */
+/* Two notes in `meta`. "sealing-key" is written first, so that all servers have one root key;
+ * "root-key" last: while it is missing, the work is done again from where it ended. */
 #include "storage/sealing.h"
 
 #include <string.h>
@@ -18,16 +18,40 @@ enum db_status sealing_key_name(struct db *db, char out[SEALING_NAME_SIZE])
     return db_one(db, "SELECT value FROM meta WHERE name = 'root-key'", NULL, 0, copy_name, out);
 }
 
+struct beginning {
+    const char *name;
+    char *noted;
+    bool *sealed;
+};
+
+static enum db_status begin_sealing(struct db *db, void *context)
+{
+    const struct beginning *beginning = context;
+    enum db_status status = sealing_key_name(db, beginning->noted);
+    *beginning->sealed = status == DB_OK;
+    if (status != DB_NONE)
+        return status;
+    status = db_optional(db_change(
+        db, "INSERT INTO meta (name, value) VALUES ('sealing-key', $1) ON CONFLICT DO NOTHING",
+        DB_VALUES(db_text(beginning->name))));
+    if (status != DB_OK)
+        return status;
+    return db_owed(db_one(db, "SELECT value FROM meta WHERE name = 'sealing-key'", NULL, 0,
+                          copy_name, beginning->noted));
+}
+
+enum db_status sealing_begin(struct db *db, const char *name, char out[SEALING_NAME_SIZE],
+                             bool *out_sealed)
+{
+    struct beginning beginning = {name, out, out_sealed};
+    return db_transact(db, begin_sealing, &beginning);
+}
+
 enum db_status sealing_note_key(struct db *db, const char *name)
 {
     return db_optional(db_change(
         db, "INSERT INTO meta (name, value) VALUES ('root-key', $1) ON CONFLICT DO NOTHING",
         DB_VALUES(db_text(name))));
-}
-
-enum db_status sealing_forget_key(struct db *db)
-{
-    return db_optional(db_change(db, "DELETE FROM meta WHERE name = 'root-key'", NULL, 0));
 }
 
 /* ---- uploads */

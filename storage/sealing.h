@@ -11,11 +11,13 @@
  * some may still be in clear. */
 enum db_status sealing_key_name(struct db *db, char out[SEALING_NAME_SIZE]);
 
-/* Notes that name; the first call counts. */
-enum db_status sealing_note_key(struct db *db, const char *name);
+/* Begins with the root key NAME, unless another was begun with. OUT is the one that counts;
+ * *OUT_SEALED: no data are in clear. */
+enum db_status sealing_begin(struct db *db, const char *name, char out[SEALING_NAME_SIZE],
+                             bool *out_sealed);
 
-/* Forgets it: the keys are lost, and the data with them. */
-enum db_status sealing_forget_key(struct db *db);
+/* Notes that no data are in clear; the first call counts. */
+enum db_status sealing_note_key(struct db *db, const char *name);
 
 struct sealing_upload {
     char id[ID_SIZE], dataset[ID_SIZE];

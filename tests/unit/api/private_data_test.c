@@ -184,6 +184,20 @@ Test(private_data, of_an_earlier_version_is_encrypted_at_the_start)
     fixture_close(f);
 }
 
+/* The first server that begins says which root key it is. */
+Test(private_data, has_the_keys_of_the_server_that_began)
+{
+    struct fixture *f = fixture_open();
+    char error[DB_ERROR_SIZE] = "", first[SEALING_NAME_SIZE];
+    bool sealed = true;
+    cr_assert_eq(sealing_begin(fixture_db(f), "another", first, &sealed), DB_OK);
+    cr_expect_str_eq(first, "another");
+    cr_expect_not(sealed);
+    cr_expect_not(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error));
+    cr_expect_not_null(strstr(error, "belong to another database"), "%s", error);
+    fixture_close(f);
+}
+
 Test(private_data, has_keys_of_its_own_database)
 {
     struct fixture *f = fixture_open();
