@@ -19,21 +19,21 @@ static void derive_key(const struct app *app, unsigned char key[KEY_BOX_KEY])
 }
 
 /* Finds the key of DATASET; MAKES: makes it when there is none. */
-static bool sealed_key(const struct app *app, const char *dataset, bool makes,
-                       unsigned char key[KEY_BOX_KEY])
+static enum keyring_status sealed_key(const struct app *app, const char *dataset, bool makes,
+                                      unsigned char key[KEY_BOX_KEY])
 {
     static const uint32_t own[] = {KEYRING_DATASET};
     struct keyring *keys = app->settings.keys;
     if (!keys)
-        return false;
+        return KEYRING_NONE;
     if (dataset[0] == '\0') {
         keyring_service_key(keys, key);
-        return true;
+        return KEYRING_OK;
     }
     enum keyring_status status = keyring_find(keys, dataset, KEYRING_DATASET, key);
     if (status == KEYRING_NONE && makes)
         status = keyring_need(keys, dataset, own, 1, KEYRING_DATASET, key);
-    return status == KEYRING_OK;
+    return status;
 }
 
 bool sealed_close(const struct app *app, const char *dataset, const char *id,
@@ -42,7 +42,7 @@ bool sealed_close(const struct app *app, const char *dataset, const char *id,
     unsigned char key[KEY_BOX_KEY];
     *out = malloc(size + KEY_BOX_MORE);
     *out_size = size + KEY_BOX_MORE;
-    bool closed = *out && sealed_key(app, dataset, true, key);
+    bool closed = *out && sealed_key(app, dataset, true, key) == KEYRING_OK;
     if (closed) {
         key_box_close(key, id, secret, size, *out);
     } else {
@@ -66,22 +66,22 @@ unsigned char *sealed_open(const struct app *app, const char *dataset, const cha
         errno = ENOMEM;
         return NULL;
     }
-    bool opened =
-        sealed_key(app, dataset, false, key) && key_box_open(key, id, bytes, size, secret);
+    enum keyring_status status = sealed_key(app, dataset, false, key);
+    bool opened = status == KEYRING_OK && key_box_open(key, id, bytes, size, secret);
     if (!opened) {
         derive_key(app, key);
         opened = key_box_open(key, id, bytes, size, secret);
     }
+    sodium_memzero(key, sizeof key);
     if (!opened) {
-        struct keyring *keys = app->settings.keys;
-        bool erased = keys && dataset[0] != '\0' &&
-                      keyring_find(keys, dataset, KEYRING_DATASET, key) == KEYRING_ERASED;
-        sodium_memzero(key, sizeof key);
         sodium_free(secret);
-        errno = erased ? ESTALE : EBADMSG;
+        errno = EBADMSG;
+        if (status == KEYRING_ERASED)
+            errno = ESTALE;
+        if (status == KEYRING_FULL)
+            errno = ENOMEM;
         return NULL;
     }
-    sodium_memzero(key, sizeof key);
     *out_size = size - KEY_BOX_MORE;
     return secret;
 }

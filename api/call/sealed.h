@@ -19,8 +19,8 @@ bool sealed_close(const struct app *app, const char *dataset, const char *id,
 
 /* Decrypts BYTES[size] into guarded memory that sodium_free wipes. Earlier versions encrypted all
  * of these under a key of the signing seed, which opens them still. NULL with errno ENOMEM: no
- * memory; with ESTALE: the key of DATASET was erased; with EBADMSG: BYTES were not encrypted by this
- * server for DATASET and ID, or their key was replaced. */
+ * memory, or the key cannot be read now; with ESTALE: the key of DATASET was erased; with EBADMSG:
+ * BYTES were not encrypted by this server for DATASET and ID, or their key was replaced. */
 unsigned char *sealed_open(const struct app *app, const char *dataset, const char *id,
                            const unsigned char *bytes, size_t size, size_t *out_size);
 

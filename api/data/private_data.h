@@ -61,7 +61,8 @@ enum db_status private_policy_close(const struct app *app, const char *dataset, 
 /* ---- reading */
 
 /* uploads_read with chunks of records in clear, which are wiped behind EACH. Records of erased
- * experts are left out. DB_NONE also when something cannot be decrypted. */
+ * experts are left out. DB_NONE also when something cannot be decrypted; DB_FULL when keys cannot
+ * be read now. */
 enum db_status private_read(const struct app *app, struct db *db, const char *dataset,
                             upload_chunk_fn *each, void *context);
 

@@ -130,7 +130,11 @@ enum db_status private_read(const struct app *app, struct db *db, const char *da
     reading.own = memory_new((size_t)reading.experts + 1, KEYRING_KEY);
     reading.states = memory_new((size_t)reading.experts + 1, sizeof *reading.states);
     keyring_find_all(app->settings.keys, dataset, reading.experts, reading.own, reading.states);
-    status = uploads_read(db, dataset, read_chunk, &reading);
+    for (uint32_t i = 0; i < reading.experts; i++)
+        if (reading.states[i] == KEYRING_FULL) /* no damage: it may be read later */
+            status = DB_FULL;
+    if (status == DB_OK)
+        status = uploads_read(db, dataset, read_chunk, &reading);
     forget_keys(&reading);
     sodium_memzero(reading.own, KEYRING_KEY * (size_t)reading.experts);
     free(reading.own);
@@ -160,8 +164,9 @@ static bool read_policy(void *context, uint32_t number, const void *bytes, size_
     const unsigned char *box = (const unsigned char *)bytes + PRIVATE_HEAD;
     enum keyring_status status =
         keyring_find(reading->app->settings.keys, reading->dataset, number, key);
-    if (status == KEYRING_ERASED)
-        return true;
+    reading->starved = status == KEYRING_FULL;
+    if (status == KEYRING_ERASED || reading->starved)
+        return !reading->starved;
     reading->damaged = status != KEYRING_OK || size < PRIVATE_HEAD + KEY_BOX_MORE ||
                        memcmp(bytes, PRIVATE_POLICY, PRIVATE_HEAD) != 0;
     if (reading->damaged)

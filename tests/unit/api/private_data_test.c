@@ -3,13 +3,16 @@
 #include "api/data/private_data.h"
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "algos/data/trajectory.h"
 #include "api/api.h"
 #include "api/call/app.h"
+#include "api/call/sealed.h"
 #include "storage/db/listing.h"
 #include "storage/keys/keyring.h"
 #include "storage/sealing.h"
@@ -195,6 +198,32 @@ Test(private_data, has_the_keys_of_the_server_that_began)
     cr_expect_not(sealed);
     cr_expect_not(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error));
     cr_expect_not_null(strstr(error, "belong to another database"), "%s", error);
+    fixture_close(f);
+}
+
+/* A file of keys that cannot be opened now, as on a network's disk, is no damage. */
+Test(private_data, is_not_damaged_because_its_keys_cannot_be_read_now)
+{
+    struct fixture *f = fixture_open();
+    const char *dataset = filled(f);
+    struct seen seen = {.size = 0};
+    const struct app *app = fixture_app(f);
+    unsigned char *box = NULL;
+    size_t size = 0;
+    char keys[200];
+    cr_assert(sealed_close(app, dataset, "id", (const unsigned char *)weights, sizeof weights, &box,
+                           &size));
+    snprintf(keys, sizeof keys, "%.*s/keys/%s",
+             (int)(strrchr(fixture_path(f), '/') - fixture_path(f)), fixture_path(f), dataset);
+    cr_assert_eq(unlink(keys), 0);
+    cr_assert_eq(symlink("nowhere", keys), 0);
+    cr_expect_eq(private_read(app, fixture_db(f), dataset, see_chunk, &seen), DB_FULL);
+    cr_expect_neq(private_policies(app, fixture_db(f), dataset, see_network, &seen), DB_NONE);
+    cr_expect_eq(seen.size, 0);
+    errno = 0;
+    cr_expect_null(sealed_open(app, dataset, "id", box, size, &size));
+    cr_expect_eq(errno, ENOMEM);
+    free(box);
     fixture_close(f);
 }
 
