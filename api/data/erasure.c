@@ -79,6 +79,8 @@ enum db_status erasure_dataset(const struct app *app, struct db *db, const char 
 struct resuming {
     const struct app *app;
     struct db *db;
+    const char *dataset; /* and the slot in hand */
+    uint32_t number;
     enum db_status status;
 };
 
@@ -88,34 +90,44 @@ static bool keep_expert(void *context, const struct expert_row *row)
     return false;
 }
 
-static enum db_status resume_expert(const struct resuming *resuming, const char *dataset,
-                                    uint32_t number)
+static enum db_status resume_expert(struct db *db, const struct resuming *resuming)
 {
     struct expert_row row = {.number = UINT32_MAX};
-    enum db_status status = datasets_experts(resuming->db, dataset, number, 1, keep_expert, &row);
-    if (status != DB_OK || row.number != number || row.name[0] == '~')
+    enum db_status status =
+        datasets_experts(db, resuming->dataset, resuming->number, 1, keep_expert, &row);
+    if (status != DB_OK || row.number != resuming->number || row.name[0] == '~')
         return status;
-    return erasure_expert(resuming->app, resuming->db, dataset, &row,
+    return erasure_expert(resuming->app, db, resuming->dataset, &row,
                           resuming->app->settings.now_ms());
+}
+
+/* One transaction, so that a crash leaves all of it to the next start, and another server's erasure
+ * is seen whole. */
+static enum db_status resume_slot(struct db *db, void *context)
+{
+    const struct resuming *resuming = context;
+    struct dataset_row row;
+    enum dataset_verdict verdict;
+    enum db_status status = datasets_find(db, resuming->dataset, &row);
+    if (status != DB_OK || row.state == DATASET_DELETED)
+        return status;
+    if (resuming->number == KEYRING_DATASET)
+        return erasure_dataset(resuming->app, db, resuming->dataset, &verdict);
+    return resume_expert(db, resuming);
 }
 
 static bool resume_one(void *context, const char *dataset, uint32_t number)
 {
     struct resuming *resuming = context;
-    struct dataset_row row;
-    enum dataset_verdict verdict;
-    enum db_status status = datasets_find(resuming->db, dataset, &row);
-    if (status == DB_OK && row.state != DATASET_DELETED && number == KEYRING_DATASET)
-        status = erasure_dataset(resuming->app, resuming->db, dataset, &verdict);
-    else if (status == DB_OK && row.state != DATASET_DELETED)
-        status = resume_expert(resuming, dataset, number);
-    resuming->status = db_optional(status);
+    resuming->dataset = dataset;
+    resuming->number = number;
+    resuming->status = db_optional(db_transact(resuming->db, resume_slot, resuming));
     return resuming->status == DB_OK;
 }
 
 enum db_status erasure_resume(const struct app *app, struct db *db)
 {
-    struct resuming resuming = {app, db, DB_OK};
+    struct resuming resuming = {.app = app, .db = db, .status = DB_OK};
     enum keyring_status status = keyring_erased(app->settings.keys, resume_one, &resuming);
     return resuming.status == DB_OK ? private_status(status) : resuming.status;
 }
