@@ -178,8 +178,9 @@ static int run_worlds(const struct flags *flags, const struct config *config, in
         log_event(LOG_LEVEL_WARN, "setting-ignored", "setting=stay-awake why=\"it has no effect\"");
     struct serve_again again = {.argc = argc, .argv = argv};
     server_files(config, paths);
-    if (paths[SERVER_CONFIG][0] != '\0' || paths[SERVER_CERT][0] != '\0')
-        again.files = reopen_start(paths, SERVER_FILES);
+    bool reopens = paths[SERVER_CONFIG][0] != '\0' || paths[SERVER_CERT][0] != '\0';
+    if (reopens && !(again.files = reopen_start(paths, SERVER_FILES)))
+        return cli_complain(flags, CLI_FAILED, "no process can be started: %s", strerror(errno));
     again.worlds = open_worlds(config, error, sizeof error);
     int code = again.worlds ? run_service(flags, config, &again)
                             : cli_complain(flags, CLI_USAGE, "%s", error);
