@@ -454,6 +454,8 @@ class Export:
                     self.when(anchor[0] not in self.seen, anchor[3] or anchor[0], 0, "its account is missing")
                 if self.version > 1:
                     self.check_log()
+                elif self.claims:
+                    self.fault("", 0, "the export is of a version without a log, and there was one")
                 self.read_end(line, digest.hexdigest())
                 ended = True
             else:

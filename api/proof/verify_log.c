@@ -171,14 +171,16 @@ static void check_claims(struct verify *verify, struct level levels[MERKLE_LEVEL
 void verify_log_end(struct verify *verify)
 {
     struct level levels[MERKLE_LEVELS] = {{0, NULL}};
-    if (!verify->has_log)
-        return;
-    if (verify->trail.number > 0 && !verify->trail.logged)
-        verify_fault(verify, TRAIL_ACCOUNT, verify->trail.number, "the row is not in the log");
     if (verify->earlier.size > 0)
         verify_claim(verify, "", verify->earlier.size, verify->earlier.root);
     if (verify->kept.size > 0)
         verify_claim(verify, "", verify->kept.size, verify->kept.root);
+    if (!verify->has_log && verify->claims.count > 0)
+        verify_fault(verify, "", 0, "the export is of a version without a log, and there was one");
+    if (!verify->has_log)
+        return;
+    if (verify->trail.number > 0 && !verify->trail.logged)
+        verify_fault(verify, TRAIL_ACCOUNT, verify->trail.number, "the row is not in the log");
     if (!sort_leaves(verify, &levels[0])) {
         verify_fault(verify, "", 0, "a leaf of the log is missing, or is there twice");
     } else {

@@ -410,6 +410,41 @@ Test(export, goes_on_from_an_earlier_one_and_not_the_other_way)
     free(text);
 }
 
+/* Else a log that was rolled back could be left out. */
+Test(export, without_its_log_is_refused_where_there_was_one)
+{
+    struct verify_report report;
+    char folder[] = PYTHON_FOLDER;
+    bool faulty[1];
+    size_t size;
+    char *text = export_scene_take(f, &size);
+    struct lines lines = cut_lines(text);
+    char *version = strstr(lines.line[0], "\"version\":2");
+    cr_assert_not_null(version);
+    version[10] = '1';
+    unsigned kept = 0;
+    for (unsigned i = 0; i < lines.count; i++)
+        if (strncmp(lines.line[i], "{\"leaf\"", 7) == 0 ||
+            strncmp(lines.line[i], "{\"checkpoint\"", 13) == 0)
+            free(lines.line[i]);
+        else
+            lines.line[kept++] = lines.line[i];
+    lines.count = kept;
+    char *without = sign_again(&lines, &size);
+    export_scene_verify(without, size, NULL, &report); /* certificates prove that there was one */
+    cr_expect_eq(report.fault_count, 1, "%s", report.faults[0].what);
+    cr_expect_not_null(strstr(report.faults[0].what, "without a log"));
+    export_scene_verify(without, size, text, &report);
+    cr_expect_eq(report.fault_count, 1);
+    cr_assert_not_null(mkdtemp(folder));
+    save_export(folder, 0, without, size);
+    ask_python(folder, 1, faulty);
+    cr_expect(faulty[0]);
+    free(without);
+    free_lines(&lines);
+    free(text);
+}
+
 Test(export, of_another_service_is_another_history)
 {
     struct verify_report report;
