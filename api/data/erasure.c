@@ -90,30 +90,28 @@ static bool keep_expert(void *context, const struct expert_row *row)
     return false;
 }
 
-static enum db_status resume_expert(struct db *db, const struct resuming *resuming)
-{
-    struct expert_row row = {.number = UINT32_MAX};
-    enum db_status status =
-        datasets_experts(db, resuming->dataset, resuming->number, 1, keep_expert, &row);
-    if (status != DB_OK || row.number != resuming->number || row.name[0] == '~')
-        return status;
-    return erasure_expert(resuming->app, db, resuming->dataset, &row,
-                          resuming->app->settings.now_ms());
-}
-
-/* One transaction, so that a crash leaves all of it to the next start, and another server's erasure
- * is seen whole. */
+/* Where something is left, all of it is one transaction, which looks again: a crash leaves it to
+ * the next start, and another server's erasure is seen whole. */
 static enum db_status resume_slot(struct db *db, void *context)
 {
     const struct resuming *resuming = context;
+    bool whole = resuming->number == KEYRING_DATASET;
+    struct expert_row expert = {.number = UINT32_MAX};
     struct dataset_row row;
     enum dataset_verdict verdict;
     enum db_status status = datasets_find(db, resuming->dataset, &row);
     if (status != DB_OK || row.state == DATASET_DELETED)
         return status;
-    if (resuming->number == KEYRING_DATASET)
+    if (!whole)
+        status = datasets_experts(db, resuming->dataset, resuming->number, 1, keep_expert, &expert);
+    if (status != DB_OK || (!whole && (expert.number != resuming->number || expert.name[0] == '~')))
+        return status;
+    if (!db_in_transaction(db))
+        return db_transact(db, resume_slot, context);
+    if (whole)
         return erasure_dataset(resuming->app, db, resuming->dataset, &verdict);
-    return resume_expert(db, resuming);
+    return erasure_expert(resuming->app, db, resuming->dataset, &expert,
+                          resuming->app->settings.now_ms());
 }
 
 static bool resume_one(void *context, const char *dataset, uint32_t number)
@@ -121,7 +119,7 @@ static bool resume_one(void *context, const char *dataset, uint32_t number)
     struct resuming *resuming = context;
     resuming->dataset = dataset;
     resuming->number = number;
-    resuming->status = db_optional(db_transact(resuming->db, resume_slot, resuming));
+    resuming->status = db_optional(resume_slot(resuming->db, resuming));
     return resuming->status == DB_OK;
 }
 
