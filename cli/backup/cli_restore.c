@@ -49,16 +49,21 @@ static const struct flags FLAGS = {
     FLAG_TABLE(TABLE),
 };
 
+/* Whether nothing is in DIRECTORY but the lock of a restore that failed. */
 static bool is_empty_directory(const char *directory)
 {
+    static const char *const none[] = {".", "..", "lock"};
     DIR *folder = opendir(directory);
-    unsigned entries = 0;
+    unsigned others = 0;
     if (!folder)
         return errno == ENOENT;
-    while (readdir(folder))
-        entries++;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        others++;
+        for (unsigned i = 0; i < sizeof none / sizeof *none; i++)
+            others -= strcmp(entry->d_name, none[i]) == 0;
+    }
     closedir(folder);
-    return entries == 2;
+    return others == 0;
 }
 
 /* Fills the data directory from the backup, whose database no service starts on yet. */

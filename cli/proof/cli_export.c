@@ -14,6 +14,7 @@
 #include "server/os/clock.h"
 #include "server/os/data_dir.h"
 #include "server/server.h"
+#include "storage/recovery.h"
 
 struct export_options {
     const char *data, *out, *log_origin;
@@ -71,6 +72,12 @@ static bool export_service(const struct export_options *options, FILE *out,
     struct db *db = database_connect(database, error, CLI_ERROR_SIZE);
     if (!db)
         goto cleanup;
+    struct recovery_life life;
+    if (recovery_life(db, &life) != DB_OK) {
+        snprintf(error, CLI_ERROR_SIZE, "%s", db_last_error(db));
+        goto cleanup;
+    }
+    settings.life = life.number; /* the log's name has it */
     app = api_open(&settings);
     why = app ? export_write(app, db, write_export_bytes, out) : "the service cannot be set up";
     good = !why;

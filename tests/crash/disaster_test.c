@@ -139,19 +139,20 @@ static double expect_spent(const struct ward *ward, const struct totals *lost)
 {
     const struct crowd *crowd = &ward->crowd;
     struct totals totals = read_ledger(&ward->scene);
-    int64_t teacher = 0;
+    int64_t teacher = 0, coming = 0;
     double most = 0;
     for (unsigned s = 0; s < ASKERS; s++) {
         int64_t answers = (int64_t)crowd->per_student[s] + 1; /* and the one that told the price */
         cr_assert_geq(lost->student_spent[s], answers * crowd->own[s], "student %u", s);
         double part = burnt_percent(totals.student_spent[s], lost->student_spent[s],
-                                    totals.student_limit[s], 2 * crowd->own[s]);
+                                    totals.student_limit[s], crowd->own[s]);
         most = part > most ? part : most;
         teacher += answers * crowd->common[s];
+        coming += crowd->common[s];
     }
     cr_assert_geq(lost->teacher_spent, teacher, "the teacher was refilled");
-    double part = burnt_percent(totals.teacher_spent, lost->teacher_spent, totals.teacher_limit,
-                                2 * ASKERS * crowd->common[0]);
+    double part =
+        burnt_percent(totals.teacher_spent, lost->teacher_spent, totals.teacher_limit, coming);
     return part > most ? part : most;
 }
 
