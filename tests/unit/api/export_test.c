@@ -419,12 +419,13 @@ Test(export, without_its_log_is_refused_where_there_was_one)
     size_t size;
     char *text = export_scene_take(f, &size);
     struct lines lines = cut_lines(text);
-    char *version = strstr(lines.line[0], "\"version\":2");
+    char *version = strstr(lines.line[0], "\"version\":3");
     cr_assert_not_null(version);
     version[10] = '1';
     unsigned kept = 0;
     for (unsigned i = 0; i < lines.count; i++)
         if (strncmp(lines.line[i], "{\"leaf\"", 7) == 0 ||
+            strncmp(lines.line[i], "{\"audit\"", 8) == 0 ||
             strncmp(lines.line[i], "{\"checkpoint\"", 13) == 0)
             free(lines.line[i]);
         else
