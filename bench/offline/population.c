@@ -6,6 +6,7 @@
 #include "bench/offline/population.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +235,74 @@ struct population *population_load(const char *world, uint64_t seed, uint32_t ex
 {
     return population_load_selected(world, population_usual_select(world), seed, experts,
                                     trajectories, cache);
+}
+
+/* ---- a third of the experts */
+
+struct kept_expert {
+    double value; /* mean return of a trajectory */
+    uint32_t expert, trajectories;
+};
+
+static bool add_return(void *context, const struct trajectory *trajectory)
+{
+    struct kept_expert *expert = (struct kept_expert *)context + trajectory->expert;
+    for (uint32_t i = 0; i < trajectory->length; i++)
+        expert->value += (double)trajectory->rewards[i];
+    expert->trajectories++;
+    return true;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    const struct kept_expert *x = a, *y = b;
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+static void describe_kept(const struct kept_expert *kept, uint32_t count)
+{
+    double sum = 0.0, squares = 0.0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += kept[i].value;
+    for (uint32_t i = 0; i < count; i++)
+        squares += pow(kept[i].value - sum / count, 2);
+    fprintf(stderr, "%" PRIu32 " experts: mean return %.4g, standard deviation %.4g\n", count,
+            sum / count, sqrt(squares / count));
+}
+
+bool population_keep(struct population *p, enum population_spread spread)
+{
+    uint32_t third = p->experts / 3;
+    if (spread == SPREAD_ALL || third == 0)
+        return true;
+    struct kept_expert *order = calloc(p->experts, sizeof *order);
+    struct policy **kept = calloc(third, sizeof(struct policy *));
+    if (!order || !kept) {
+        free(order);
+        free(kept);
+        return false;
+    }
+    for (uint32_t e = 0; e < p->experts; e++)
+        order[e].expert = e;
+    dataset_each_trajectory(p->data, add_return, order);
+    for (uint32_t e = 0; e < p->experts; e++)
+        order[e].value /= fmax(order[e].trajectories, 1);
+    qsort(order, p->experts, sizeof *order, compare_values);
+    for (uint32_t i = 0; i < third; i++) {
+        order[i] = order[spread == SPREAD_NARROW ? third + i : 3 * i + 1];
+        kept[i] = p->policies[order[i].expert];
+        p->policies[order[i].expert] = NULL;
+    }
+    describe_kept(order, third);
+    for (uint32_t e = 0; e < p->experts; e++)
+        policy_free(p->policies[e]);
+    free(order);
+    free(p->policies);
+    p->policies = kept;
+    p->experts = third;
+    dataset_free(p->data);
+    p->data = play(p);
+    return p->data;
 }
 
 void population_free(struct population *p)

@@ -28,6 +28,10 @@ struct population {
     double random_return; /* mean of 100 episodes of at most evaluation_steps with random actions */
 };
 
+/* Which experts of a population are kept. Both thirds have nearly the same mean return: NARROW are
+ * those in the middle of the order by return, WIDE is every third of that order. */
+enum population_spread { SPREAD_ALL, SPREAD_NARROW, SPREAD_WIDE };
+
 /* The experts that offline learning was measured with: where whole training runs are dear, the best
  * moments of shorter ones. */
 enum experts_select population_usual_select(const char *world);
@@ -43,6 +47,11 @@ struct population *population_load_selected(const char *world, enum experts_sele
 struct population *population_load(const char *world, uint64_t seed, uint32_t experts,
                                    uint32_t trajectories, const char *cache);
 void population_free(struct population *population);
+
+/* Keeps the third of the experts that SPREAD names, by the mean return of their trajectories, and
+ * plays anew with those (all are kept with SPREAD_ALL). Writes how many are left, the mean and the
+ * standard deviation of their returns to standard error. False: no memory. */
+bool population_keep(struct population *population, enum population_spread spread);
 
 /* Makes the cache's file of the networks that IN holds, as `tacet experts --policies` writes them,
  * unpacked, with its usual selection: HIV and LunarLander, whose experts take hours, need not be

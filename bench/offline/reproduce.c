@@ -27,6 +27,7 @@ struct options {
     uint64_t first_seed, seeds, steps, population;
     const char *results, *cache, *report;
     bool ablation, import;
+    enum population_spread spread;
     struct cell_setting settings[CELL_SETTINGS];
     unsigned setting_count;
 };
@@ -36,9 +37,8 @@ static const char usage[] =
     "  [--only none,dpsgd,selective,selective_paper,consensus] [--epsilons 2.5,5,7.5,10]\n"
     "  [--experts 3000] [--trajectories 20] [--first-seed 1] [--seeds 3] [--steps N] [--set "
     "NAME=VALUE[:VALUE...] ...]\n"
-    "  [--population SEED] [--episodes 100] [--results FILE] [--cache DIRECTORY] [--ablation] "
-    "[--report "
-    "DIRECTORY]\n"
+    "  [--population SEED] [--episodes 100] [--results FILE] [--cache DIRECTORY] [--ablation]\n"
+    "  [--spread narrow|wide] [--report DIRECTORY]\n"
     "reproduce_offline --import --environments WORLD [--population SEED] [--cache DIRECTORY] < "
     "NETWORKS\n";
 
@@ -66,6 +66,13 @@ static bool read_setting(const char *text, struct options *o)
     return end && *end == '\0';
 }
 
+static bool read_spread(const char *text, struct options *o)
+{
+    bool narrow = strcmp(text, "narrow") == 0;
+    o->spread = narrow ? SPREAD_NARROW : SPREAD_WIDE;
+    return narrow || strcmp(text, "wide") == 0;
+}
+
 static bool read_option(int which, char *text, struct options *o)
 {
     double value = 0.0;
@@ -84,6 +91,7 @@ static bool read_option(int which, char *text, struct options *o)
     case 'q':
         return number(text, 1, 1e9, &value) && (double)(o->population = (uint64_t)value) == value;
     case 'e': return read_setting(text, o);
+    case 'd': return read_spread(text, o);
     case 'r': o->results = text; return true;
     case 'c': o->cache = text; return true;
     case 'o': o->report = text; return true;
@@ -110,6 +118,7 @@ static bool read_options(int argc, char **argv, struct options *o)
                                           {"results", required_argument, NULL, 'r'},
                                           {"cache", required_argument, NULL, 'c'},
                                           {"report", required_argument, NULL, 'o'},
+                                          {"spread", required_argument, NULL, 'd'},
                                           {"ablation", no_argument, NULL, 'a'},
                                           {"import", no_argument, NULL, 'i'},
                                           {0}};
@@ -127,6 +136,9 @@ static bool describe(const struct options *o, char out[RESULT_WORD])
     out[0] = '\0';
     if (o->population != 1)
         size += (size_t)snprintf(out, RESULT_WORD, "population=%" PRIu64, o->population);
+    if (o->spread != SPREAD_ALL)
+        size += (size_t)snprintf(out + size, RESULT_WORD - size, "%sspread=%s", size > 0 ? "," : "",
+                                 o->spread == SPREAD_NARROW ? "narrow" : "wide");
     if (o->episodes != EPISODES)
         size += (size_t)snprintf(out + size, RESULT_WORD - size, "%sepisodes=%" PRIu32,
                                  size > 0 ? "," : "", o->episodes);
@@ -152,7 +164,7 @@ static bool run_one(const struct options *o, const struct cell *cell)
     unsigned line;
     struct result r = {.epsilon = cell->epsilon,
                        .seed = cell->seed,
-                       .experts = o->experts,
+                       .experts = cell->population->experts,
                        .trajectories = o->trajectories,
                        .random_return = cell->population->random_return};
     snprintf(r.world, sizeof r.world, "%s", cell->population->env->name);
@@ -243,7 +255,7 @@ static bool run(const struct options *o)
     for (unsigned w = 0; w < count; w++) {
         struct population *population =
             population_load(world[w], o->population, o->experts, o->trajectories, o->cache);
-        bool good = population &&
+        bool good = population && population_keep(population, o->spread) &&
                     (o->ablation ? ablation_run(population, o->results) : run_world(o, population));
         population_free(population);
         if (!good)

@@ -1,4 +1,4 @@
-/* Tables and plots over the share of epsilon and over the number of experts. */
+/* Tables and plots over the share of epsilon, the number of experts and their spread of skill. */
 #include "bench/offline/sweeps.h"
 
 #include <inttypes.h>
@@ -12,6 +12,7 @@
 #define ALGORITHMS 2
 #define SHARES     5
 #define SIZES      3
+#define SPREADS    2
 #define METHODS    3
 #define WIDEST     5 /* SHARES, or SIZES */
 
@@ -239,8 +240,7 @@ static bool sweep_sizes(FILE *out, const struct results *all, const char *world,
     fprintf(out,
             "## Numbers of experts, %s\n\nThe settings are those of 3,000 experts, and δ is 1 / "
             "(number of experts). Fractions of the non-private run on as many experts, and mean "
-            "returns. There are five seeds with 3,000 experts (consensus labels: three), and three "
-            "with 1,000 and 2,000.\n\n"
+            "returns. There are five seeds.\n\n"
             "| | 1,000 experts | 2,000 | 3,000 |\n|---|---|---|---|\n",
             world);
     for (unsigned a = 0; a < ALGORITHMS; a++) {
@@ -264,7 +264,39 @@ static bool sweep_sizes(FILE *out, const struct results *all, const char *world,
                                           SIZES, panels, ALGORITHMS * EPSILONS);
 }
 
+/* ---- the spread of the experts' skill */
+
+static void sweep_spreads(FILE *out, const struct results *all, const char *world)
+{
+    static const char *const options[SPREADS] = {"spread=narrow", "spread=wide"};
+    fprintf(
+        out,
+        "\n## Spreads of skill, %s\n\nA third of the 3,000 experts each: those in the middle of "
+        "the order by return (narrow), and every third of that order (wide). Fractions of the "
+        "non-private run on the same experts, and mean returns. There are five seeds.\n\n"
+        "| | narrow | wide |\n|---|---|---|\n",
+        world);
+    for (unsigned a = 0; a < ALGORITHMS; a++)
+        for (unsigned e = 0; e < EPSILONS; e++)
+            for (unsigned m = 0; m < METHODS; m++) {
+                struct sweep_row row = {.count = SPREADS};
+                for (unsigned i = 0; i < SPREADS; i++) {
+                    row.cells[i] = estimate_of(all, 1000, world, algorithms[a], methods[m].name,
+                                               epsilons[e], options[i]);
+                    row.plain[i] =
+                        estimate_of(all, 1000, world, algorithms[a], "none", 0, options[i]);
+                }
+                if (sweep_known(&row) == 0)
+                    continue;
+                fprintf(out, "| %s, ε = %g, %s |", algorithms[a], epsilons[e], methods[m].label);
+                sweep_write_row(out, &row);
+            }
+}
+
 bool sweeps_write(FILE *out, const struct results *all, const char *directory)
 {
-    return sweep_shares(out, all, directory) && sweep_sizes(out, all, "acrobot", directory);
+    if (!sweep_shares(out, all, directory) || !sweep_sizes(out, all, "acrobot", directory))
+        return false;
+    sweep_spreads(out, all, "acrobot");
+    return true;
 }

@@ -55,6 +55,8 @@ static const struct {
     {0, ANY, "hiv", NULL, "selective", "steps=40000 plain_share=0.02 " SELECTIVE},
     {0, ANY, "hiv", "cql", "dpsgd", "alpha=1 transitions_per_expert=8"},
     {0, ANY, "hiv", "bcq", "dpsgd", "threshold=0.95"},
+    {0, ANY, "hiv", "cql", "selective", "alpha=1 transitions_per_expert=8"},
+    {0, ANY, "hiv", "bcq", "selective", "threshold=0.95"},
     {0, ANY, "hiv", NULL, "consensus",
      "input_center=3 input_scale=1 return_power=0 labels=2000 skill_high=1e9 skill_power=1 "
      "skill_episodes=4"},
