@@ -19,7 +19,6 @@ import struct
 import sys
 
 # ---- Ed25519 (RFC 8032, section 5.1), verification alone; it keeps no secret, so it may be slow
-
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, P - 2, P) % P

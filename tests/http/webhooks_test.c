@@ -158,14 +158,14 @@ static void submit(const struct desk *desk, const char *key, char out_path[96])
 }
 
 /* Cancels a job that waits behind another one; its id. */
-static void end_job(const struct desk *desk, const char *key, char out_job[64])
+static void end_job(const struct desk *desk, const char *key, char out_job[96])
 {
     char path[96], cancel[112];
     submit(desk, key, path);
     snprintf(cancel, sizeof cancel, "%s:cancel", path);
     struct http_answer job = desk_post(desk, 200, cancel, NULL, NULL);
     http_answer_clear(&job);
-    snprintf(out_job, 64, "%s", path + strlen("/v1/jobs/"));
+    snprintf(out_job, 96, "%s", path + strlen("/v1/jobs/"));
 }
 
 Test(webhooks, tell_of_a_job_until_the_target_takes_it)
@@ -173,7 +173,7 @@ Test(webhooks, tell_of_a_job_until_the_target_takes_it)
     struct server_process server;
     struct desk desk;
     struct target target;
-    char key[200], setting[400], first[64], second[64], sent[100], path[96];
+    char key[200], setting[400], first[96], second[96], sent[100], path[96];
     target_open(&target, 302, 0);
     server_prepare(&server);
     write_key(&server, 0600, key);
