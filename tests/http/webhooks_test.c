@@ -173,7 +173,7 @@ Test(webhooks, tell_of_a_job_until_the_target_takes_it)
     struct server_process server;
     struct desk desk;
     struct target target;
-    char key[200], setting[400], first[96], second[96], sent[100], path[96];
+    char key[200], setting[400], first[96], second[96], sent[160], path[96];
     target_open(&target, 302, 0);
     server_prepare(&server);
     write_key(&server, 0600, key);
