@@ -100,9 +100,9 @@ static const struct route routes[] = {
     {"POST", "/v1/datasets/{id}:seal", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_NONE, "", NULL, api_datasets_seal, "Fixes the data, so that jobs may use them."},
     {"POST", "/v1/datasets/{id}:compose", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_JSON, "", NULL, api_datasets_compose, "Lets what is left of the budget add up by Renyi divergence."},
     {"GET", "/v1/datasets/{id}/budget", BATCH, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_datasets_budget, "Shows what is spent and what remains."},
-    {"POST", "/v1/datasets/{id}/trajectories", STREAM, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_UNTIMED, BODY_STREAM, "", api_trajectories_prepare, api_trajectories_upload, "Uploads trajectories, all or nothing."},
+    {"POST", "/v1/datasets/{id}/trajectories", STREAM, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_UNTIMED | ROUTE_NO_TRAIL, BODY_STREAM, "", api_trajectories_prepare, api_trajectories_upload, "Uploads trajectories, all or nothing."},
     {"DELETE", "/v1/datasets/{id}/experts/{expert}", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_UNTIMED, BODY_NONE, "client", NULL, api_experts_erase, "Erases an expert's data, with a signed receipt."},
-    {"PUT", "/v1/datasets/{id}/experts/{expert}/policy", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_POLICY_BODY | ROUTE_UNTIMED, BODY_JSON, "", NULL, api_experts_put_policy, "Gives an expert's own policy."},
+    {"PUT", "/v1/datasets/{id}/experts/{expert}/policy", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_POLICY_BODY | ROUTE_UNTIMED | ROUTE_NO_TRAIL, BODY_JSON, "", NULL, api_experts_put_policy, "Gives an expert's own policy."},
 
     /* jobs.h */
     {"POST", "/v1/jobs", PLAN, ROLE_STEWARD, ROUTE_KEY_REQUIRED | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_create, "Reserves the price and queues a training job."},
@@ -155,7 +155,7 @@ static const struct route routes[] = {
     {"GET", "/v2/health/ready", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_inference_ready, "Open Inference Protocol: says whether requests will be served."},
     {"GET", "/v2/models/{id}", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_inference_model, "Open Inference Protocol: the tensors of a teacher."},
     {"GET", "/v2/models/{id}/ready", BATCH, ROLE_STUDENT | ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_inference_model_ready, "Open Inference Protocol: says that a teacher is there."},
-    {"POST", "/v2/models/{id}/infer", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_OR_ID | ROUTE_DATED_KEY | ROUTE_HEAVY | ROUTE_ASKS, BODY_JSON, "", api_inference_prepare, api_inference_infer, "Open Inference Protocol: asks a teacher and pays for it."},
+    {"POST", "/v2/models/{id}/infer", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_OR_ID | ROUTE_DATED_KEY | ROUTE_HEAVY | ROUTE_NO_TRAIL, BODY_JSON, "", api_inference_prepare, api_inference_infer, "Open Inference Protocol: asks a teacher and pays for it."},
 
     /* q_releases.h */
     {"GET", "/v1/q-releases", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, OWNED, NULL, api_q_releases_list, "Lists released Q-functions."},
@@ -172,7 +172,7 @@ static const struct route routes[] = {
     {"GET", "/v1/aggregations/{id}", BATCH, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, "", NULL, api_aggregations_get, "Shows an aggregation."},
     {"POST", "/v1/aggregations/{id}:close", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_aggregations_close, "Ends an aggregation; its parameters stay."},
     {"GET", "/v1/aggregations/{id}/parameters", BATCH, ROLE_STEWARD | ROLE_AGENT, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_aggregations_parameters, "Gives the present parameters, and an agent the seed of its next report."},
-    {"POST", "/v1/aggregations/{id}/submissions", BATCH, ROLE_AGENT, ROUTE_KEY_REQUIRED | ROUTE_ASKS, BODY_JSON, "", NULL, api_aggregations_submit, "Takes an agent's randomised report."},
+    {"POST", "/v1/aggregations/{id}/submissions", BATCH, ROLE_AGENT, ROUTE_KEY_REQUIRED | ROUTE_NO_TRAIL, BODY_JSON, "", NULL, api_aggregations_submit, "Takes an agent's randomised report."},
 
     /* health.h */
     {"GET", "/healthz/live", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_health_live, "Answers as long as the process runs."},

@@ -20,7 +20,7 @@ bool route_writes(const struct route *route)
 
 bool route_in_trail(const struct route *route)
 {
-    return route_writes(route) && !(route->flags & ROUTE_ASKS);
+    return route_writes(route) && !(route->flags & ROUTE_NO_TRAIL);
 }
 
 enum scope route_scope(const struct route *route)

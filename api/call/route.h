@@ -46,9 +46,9 @@ enum route_flag {
     ROUTE_DATED_KEY = 512,  /* asked without end: with answers that are not kept for ever, the key
                                must name its time (retention.h) */
     ROUTE_REST = 1024,      /* the last value of the path takes what is left, slashes too */
-    ROUTE_ASKS = 2048,      /* asked as often as a client likes, and recorded by the ledger or the
-                               aggregation: no row of the audit trail */
-    ROUTE_UNTIMED = 256,    /* takes longer the more data were uploaded: metrics do not time it */
+    ROUTE_NO_TRAIL = 2048, /* no row of the audit trail: the ledger or an aggregation records it, or
+                              the number of rows would tell whether an expert brought data */
+    ROUTE_UNTIMED = 256,   /* takes longer the more data were uploaded: metrics do not time it */
 };
 
 enum route_body {

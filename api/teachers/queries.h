@@ -16,7 +16,7 @@ enum problem api_queries_prepare(struct call *call);
 #define QUERIES_ROUTE                                                                              \
     {                                                                                              \
         "POST", "/v1/teachers/{id}/queries", API_LANE_BATCH, ROLE_STUDENT | ROLE_STEWARD,          \
-            ROUTE_KEY_REQUIRED | ROUTE_DATED_KEY | ROUTE_HEAVY | ROUTE_ASKS, BODY_JSON, "",        \
+            ROUTE_KEY_REQUIRED | ROUTE_DATED_KEY | ROUTE_HEAVY | ROUTE_NO_TRAIL, BODY_JSON, "",    \
             api_queries_prepare, api_queries_ask, "Asks for a noisy answer and pays for it."       \
     }
 
@@ -33,7 +33,7 @@ enum problem api_rollouts_begin(struct call *call);
 #define ROLLOUTS_ROUTE                                                                             \
     {                                                                                              \
         "POST", "/v1/teachers/{id}/rollouts", API_LANE_BATCH, ROLE_STUDENT | ROLE_STEWARD,         \
-            ROUTE_DATED_KEY | ROUTE_ASKS, BODY_NONE, "", NULL, api_rollouts_begin,                 \
+            ROUTE_DATED_KEY | ROUTE_NO_TRAIL, BODY_NONE, "", NULL, api_rollouts_begin,             \
             "Begins the client's next roll-out."                                                   \
     }
 

@@ -87,6 +87,12 @@ static void take_answer(struct life *life, struct asked *asked, const char *answ
                   asked->key, verdict, asked->answer);
 }
 
+static void lose_fate(enum life_fate *fate)
+{
+    if (*fate == FATE_STANDS)
+        *fate = FATE_UNKNOWN;
+}
+
 /* Something was seen to be GONE, or to stand. STOOD: it did when the request was sent, which may
  * have been served before the end and answered after it. */
 static void learn_fate(struct life *life, enum life_fate *fate, bool stood, bool gone,
@@ -94,6 +100,8 @@ static void learn_fate(struct life *life, enum life_fate *fate, bool stood, bool
 {
     if (stood && !gone && *fate == FATE_GONE)
         return;
+    if (fate == &life->dataset && life->deleting && !gone)
+        return; /* networks that were read before its keys went still answer */
     if (gone ? *fate == FATE_STANDS : *fate == FATE_GONE)
         life_fail(life, "%s is %s", what, gone ? "gone" : "back");
     *fate = gone ? FATE_GONE : FATE_STANDS;
@@ -161,7 +169,8 @@ static void judge_end(struct life *life, enum life_fate *fate, int status, int b
 {
     if (status != 204 && status != before)
         life_fail(life, "the end of %s: %d", what, status);
-    if (status == 204 ? *fate == FATE_GONE : *fate == FATE_STANDS)
+    bool half = fate == &life->dataset && life->deleting; /* silent, and not yet deleted */
+    if (status == 204 ? *fate == FATE_GONE && !half : *fate == FATE_STANDS)
         life_fail(life, "%s was %s", what, status == 204 ? "ended twice" : "never ended");
     *fate = FATE_GONE;
 }
@@ -282,6 +291,10 @@ void life_judge(struct life *life, struct flight *flight)
     digest_reply(life, reply);
     life_see_clock(life);
     life->count[LIFE_ERRORS] += reply->status >= 500;
+    if (reply->status >= 500 && flight->what == LIFE_DELETE) { /* its keys may be gone for ever */
+        life->deleting = true;
+        lose_fate(&life->dataset);
+    }
     if (reply->status >= 500) {
         if (disk.failures == flight->failures)
             life_fail(life, "%d without a fault: %.300s", reply->status, reply_text(reply));
@@ -296,12 +309,6 @@ void life_judge(struct life *life, struct flight *flight)
 }
 
 /* ---- after a crash */
-
-static void lose_fate(enum life_fate *fate)
-{
-    if (*fate == FATE_STANDS)
-        *fate = FATE_UNKNOWN;
-}
 
 void life_lose_flights(struct life *life)
 {

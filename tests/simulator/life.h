@@ -88,8 +88,9 @@ struct life {
     struct service service;
     struct model model;
     unsigned processes, depth;
-    bool stirred; /* jobs may have changed */
-    bool deletes; /* the next request deletes the dataset */
+    bool stirred;  /* jobs may have changed */
+    bool deletes;  /* the next request deletes the dataset */
+    bool deleting; /* a deletion failed: it may have erased the dataset's keys before */
     unsigned asked_count, asked_by[SCENE_PEOPLE];
     struct asked asked[LIFE_ASKED];
     struct flight *flights[LIFE_FLIGHTS];
