@@ -300,7 +300,7 @@ Test(unprotected, a_teacher_computes_nothing_from_the_weights, .init = setup, .f
         cr_expect(json_is_null(json_object_get(made.json, "lipschitz")), "%s", made.body);
         cr_expect_float_eq(json_number_value(json_object_get(made.json, "sensitivity")), sqrt(2),
                            1e-9);
-        static const char *const own[] = {"id",      "policy",      "policy_name",
+        static const char *const own[] = {"id",      "name",        "policy",    "policy_name",
                                           "account", "certificate", "created_at"};
         for (size_t m = 0; m < sizeof own / sizeof *own; m++)
             json_object_del(made.json, own[m]);
