@@ -24,6 +24,7 @@ rounded up.
   holds it under the share's id, and pays at its end what the share has paid. The share's own entries
   are priced like the account's.
 - A dataset's account that is converted pays all that it has left for one (epsilon, delta) event.
+- A restored ledger pays what may have been spent since its backup ("restored"); that has no price.
 
 A charge is a certified upper bound and therefore at least the true price, and it must not be above
 it by more than BASIC_GAP or RENYI_GAP.
@@ -180,14 +181,14 @@ def check_share(entry, entries):
     if entry["kind"] == "hold":
         should = {(e["units"]["limit"], e["units"]["limit_delta"]) for e in own if e["kind"] == "open"}
     else:
-        spent = [amounts(e) for e in own if e["kind"] == "debit"]
+        spent = [amounts(e) for e in own if e["kind"] in ("debit", "restored")]
         should = {(sum(u for u, _ in spent), sum(d for _, d in spent))}
     problem = "" if (units, delta) in should else "is not what the share was opened with, or has paid"
     return Verdict(entry, units * UNIT, units * UNIT, units * UNIT, problem)
 
 
 def check(accounts, entries):
-    """A verdict on each entry, in order. A fold has no event that could be priced."""
+    """A verdict on each entry with an event that has a price, in order."""
     entries = [entry for entry in entries if entry["kind"] != "folded"]
     teachers = {entry["resource"]: accounts[entry["account"]] for entry in entries
                 if entry["kind"] == "debit" and accounts[entry["account"]]["kind"] in ("teacher", "share")}
@@ -197,6 +198,8 @@ def check(accounts, entries):
     for entry in entries:
         account = accounts[entry["account"]]
         teacher = client = None
+        if entry["kind"] == "restored":
+            continue
         if entry["kind"] in ("hold", "settle") and entry["resource"].startswith("acc_"):
             verdicts.append(check_share(entry, entries))
             continue
