@@ -191,7 +191,10 @@ static bool add_entry(void *context, const struct ledger_entry *entry)
     /* An account shows its entries to its client, its owner and auditors. */
     bool shown = !call_is(page->call, ROLE_STUDENT | ROLE_AGENT) ||
                  strcmp(entry->client, page->call->caller.id) == 0;
-    if (names_show(page->call->db, json, "client_name", entry->client, shown) != DB_OK)
+    const char *approver = json_string_value(json_object_get(json, "approved_by"));
+    if (names_show(page->call->db, json, "client_name", entry->client, shown) != DB_OK ||
+        names_show(page->call->db, json, "approved_by_name", approver ? approver : "", shown) !=
+            DB_OK)
         return page_add(page, NULL, cursor);
     return page_add(page, json_incref(json), cursor);
 }

@@ -10,6 +10,7 @@
 
 #include "api/call/app.h"
 #include "api/call/fields.h"
+#include "api/call/names.h"
 #include "api/call/page.h"
 #include "api/call/pass.h"
 #include "api/json/json_text.h"
@@ -50,11 +51,12 @@ static bool projects_add_member(void *context, const struct project_member_row *
     list->status = db_owed(clients_find(list->call->db, member->client, &client));
     if (list->status != DB_OK)
         return false;
-    json_array_append_new(
-        list->json, json_pack("{s:s, s:s, s:s, s:s, s:o}", "client", member->client, "name",
-                              client.name, "role", project_role_names[member->role], "added_by",
-                              member->added_by, "added_at", json_time(member->added_ms)));
-    return true;
+    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:o}", "client", member->client, "name",
+                             client.name, "role", project_role_names[member->role], "added_by",
+                             member->added_by, "added_at", json_time(member->added_ms));
+    list->status = names_add(list->call->db, json, "added_by_name", member->added_by);
+    json_array_append_new(list->json, json);
+    return list->status == DB_OK;
 }
 
 /* Answers with the project; its members are shown to its stewards, admins and auditors. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/call/names.h"
 #include "api/call/page.h"
 #include "api/call/project.h"
 #include "api/call/revision.h"
@@ -113,11 +114,17 @@ enum problem policy_of_owner(struct call *call, const char *id, struct policy_ro
 
 /* ---- as JSON */
 
-static json_t *name_json(const struct policy_name_row *row)
+/* NULL: the database failed. */
+static json_t *name_json(struct call *call, const struct policy_name_row *row)
 {
-    return json_pack("{s:s, s:s, s:s, s:I, s:o, s:s}", "name", row->name, "policy", row->policy,
-                     "project", row->owner, "revision", (json_int_t)row->revision, "moved_at",
-                     json_time(row->moved_ms), "moved_by", row->client);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:I, s:o, s:s}", "name", row->name, "policy", row->policy,
+                  "project", row->owner, "revision", (json_int_t)row->revision, "moved_at",
+                  json_time(row->moved_ms), "moved_by", row->client);
+    if (names_add(call->db, json, "moved_by_name", row->client) == DB_OK)
+        return json;
+    json_decref(json);
+    return NULL;
 }
 
 static bool list_name_only(void *context, const struct policy_name_row *row)
@@ -169,8 +176,11 @@ static enum problem check_move(struct call *call, const struct policy_name_row *
 
 static enum problem reply_name(struct call *call, int status, const struct policy_name_row *row)
 {
+    json_t *json = name_json(call, row);
+    if (!json)
+        return call_db(call, DB_FAILED);
     revision_show(call, row->revision);
-    return call_reply_json(call, status, name_json(row));
+    return call_reply_json(call, status, json);
 }
 
 enum problem api_policies_name(struct call *call)
@@ -204,11 +214,12 @@ enum problem api_policies_name(struct call *call)
 
 /* ---- showing names */
 
-static bool name_list_one(void *page, const struct policy_name_row *row)
+static bool name_list_one(void *context, const struct policy_name_row *row)
 {
+    struct page *page = context;
     char cursor[POLICY_NAME_SIZE + ID_SIZE];
     snprintf(cursor, sizeof cursor, "%s %s", row->name, row->owner);
-    return page_add(page, name_json(row), cursor);
+    return page_add(page, name_json(page->call, row), cursor);
 }
 
 enum problem api_policy_names_list(struct call *call)
@@ -255,7 +266,9 @@ enum problem api_policy_names_get(struct call *call)
         status = policy_names_moves(call->db, row->owner, row->name, add_move, &moves);
     if (status != DB_OK)
         return call_db(call, status);
-    json_t *json = name_json(row);
+    json_t *json = name_json(call, row);
+    if (!json)
+        return call_db(call, DB_FAILED);
     json_object_set(json, "moves", moves.list);
     revision_show(call, row->revision);
     return call_reply_json(call, 200, json);

@@ -141,8 +141,8 @@ Entry = TypedDict("Entry", {
     "account": "str", "sequence": "int", "time": "Time",
     "kind": "Literal['open', 'limit', 'debit', 'hold', 'settle', 'folded', 'handover', 'restored']", "units": "Units",
     "client": "Optional[str]", "client_name": "Optional[str]", "resource": "Optional[str]", "reason": "Optional[str]",
-    "request": "Optional[str]", "change": "Optional[str]", "approved_by": "Optional[str]", "event": "Any",
-    "previous_hash": "str", "hash": "str",
+    "request": "Optional[str]", "change": "Optional[str]", "approved_by": "Optional[str]",
+    "approved_by_name": "Optional[str]", "event": "Any", "previous_hash": "str", "hash": "str",
 }, total=False)
 Environment = TypedDict("Environment", {
     "name": "str", "state_dim": "int", "action_count": "int", "max_episode_steps": "int",
@@ -260,7 +260,7 @@ PolicyGrant = TypedDict("PolicyGrant", {
 }, total=False)
 PolicyName = TypedDict("PolicyName", {
     "name": "str", "policy": "str", "project": "str", "revision": "int", "moved_at": "Time", "moved_by": "str",
-    "moves": "list[dict[str, Any]]",
+    "moved_by_name": "Optional[str]", "moves": "list[dict[str, Any]]",
 }, total=False)
 Problem = TypedDict("Problem", {
     "type": "str", "title": "str", "status": "int", "detail": "str", "instance": "str", "request_id": "str",
@@ -277,7 +277,8 @@ Project = TypedDict("Project", {
 }, total=False)
 ProjectChange = TypedDict("ProjectChange", {"name": "str", "invited_only": "bool"}, total=False)
 ProjectMember = TypedDict("ProjectMember", {
-    "client": "str", "name": "str", "role": "ProjectRole", "added_by": "str", "added_at": "str",
+    "client": "str", "name": "str", "role": "ProjectRole", "added_by": "str", "added_by_name": "Optional[str]",
+    "added_at": "str",
 }, total=False)
 ProjectMemberRequest = TypedDict("ProjectMemberRequest", {"role": "ProjectRole"}, total=False)
 ProjectName = TypedDict("ProjectName", {"id": "str", "name": "str"}, total=False)

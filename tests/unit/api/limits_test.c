@@ -287,6 +287,9 @@ Test(limits, with_two_approvals_wait_for_another_steward)
     cr_assert_str_eq(response_text(entries, "/items/1/client"), fixture_client(f, "steward"));
     cr_assert_str_eq(response_text(entries, "/items/1/approved_by"),
                      fixture_token_client(f, second));
+    cr_expect_str_eq(response_text(entries, "/items/1/approved_by_name"),
+                     response_text(given, "/decided_by_name"));
+    cr_expect(json_is_null(response_at(entries, "/items/0/approved_by_name")));
     cr_assert_str_eq(response_text(entries, "/items/1/change"), id);
     cr_assert_null(response_at(entries, "/items/1/event/change"));
 }

@@ -63,6 +63,7 @@ Test(policy_names, a_version_stays_and_an_alias_moves_and_every_move_is_kept)
     cr_expect_str_eq(response_text(moved, "/policy"), second);
     expect_problem(give(first, "treatment@current", "\"1\""), "precondition-failed");
     struct response *shown = fixture_get(f, "steward", "/v1/policy-names/treatment@current");
+    cr_expect_neq(response_text(shown, "/moved_by_name")[0], '\0');
     expect_status(shown, 200);
     cr_expect_str_eq(response_header(shown, "ETag"), "\"2\"");
     cr_expect_eq(json_array_size(response_at(shown, "/moves")), 2);

@@ -333,6 +333,7 @@ Test(projects, members_may_be_kept_at_a_handover)
     cr_expect_str_eq(response_text(seen, "/members/0/client"), me);
     cr_expect_str_eq(response_text(seen, "/members/1/client"), other_id());
     cr_expect_str_eq(response_text(seen, "/members/1/role"), "owner");
+    cr_expect_neq(response_text(seen, "/members/1/added_by_name")[0], '\0');
 }
 
 Test(projects, a_foreign_project_cannot_be_named)
