@@ -12,7 +12,14 @@
 
 TestSuite(job_faults, .timeout = 7200);
 
-enum { ROWS = 4, PLACES = 8, OPTIONS_MOST = 256, TURNS_MOST = 20, LEASE_OVER_MS = 600000 };
+enum {
+    ROWS = 4,
+    PLACES = 8,
+    LAST_CALLS = 4,
+    OPTIONS_MOST = 256,
+    TURNS_MOST = 20,
+    LEASE_OVER_MS = 600000
+};
 
 static bool is_over(const char *state)
 {
@@ -74,17 +81,18 @@ static bool cost_once(struct cost is, struct cost once)
     return is.entries == once.entries && fabs(is.spent - once.spent) <= 0.01 * once.spent;
 }
 
-/* The job of that BODY, in whose first turn the N-th call or allocation fails: it succeeds, and
- * costs as much as without a failure. */
+/* The job of that BODY, in whose first turn the N-th of some COUNT calls or allocations fails: it
+ * succeeds, and costs as much as without a failure. What a stage draws decides whether it has the
+ * last of them. */
 static void run_failing(struct play *p, const char *body, const struct fault *fault, unsigned n,
-                        struct cost once)
+                        unsigned count, struct cost once)
 {
     struct cost before = cost_since(p, (struct cost){0});
     const char *path = new_job(p, body);
     faults_restart(p);
     faults_arm(fault, n);
     faults_turn(p);
-    bool failed = faults_end();
+    bool failed = faults_end() || n + LAST_CALLS >= count;
     const char *state = end_job(p, path);
     struct cost cost = cost_since(p, before);
     struct response *job = fixture_get(p->f, "steward", path);
@@ -121,7 +129,7 @@ static void fail_among(struct sums *sums, const char *body, bool memory, unsigne
         if (faults[i].memory == memory)
             some[sorts++] = &faults[i];
     for (unsigned n = count > 0 ? sums->kinds % stride : 0; n < count; n += stride)
-        run_failing(sums->p, body, some[sums->failures++ % sorts], n, once);
+        run_failing(sums->p, body, some[sums->failures++ % sorts], n, count, once);
 }
 
 static void fail_kind(void *context, const struct algorithm *algorithm, int mechanism,
