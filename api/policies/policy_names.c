@@ -140,19 +140,22 @@ enum db_status policy_names_json(struct db *db, const char *policy, json_t **out
 }
 
 struct moves {
+    struct db *db;
     json_t *list;
     char from[ID_SIZE];
+    enum db_status status;
 };
 
 static bool add_move(void *context, const struct policy_name_row *row)
 {
     struct moves *moves = context;
-    json_array_append_new(moves->list,
-                          json_pack("{s:o, s:s, s:o, s:s}", "at", json_time(row->moved_ms), "by",
-                                    row->client, "from", json_text_or_null(moves->from), "to",
-                                    row->policy));
+    json_t *json =
+        json_pack("{s:o, s:s, s:o, s:s}", "at", json_time(row->moved_ms), "by", row->client, "from",
+                  json_text_or_null(moves->from), "to", row->policy);
+    moves->status = names_add(moves->db, json, "by_name", row->client);
+    json_array_append_new(moves->list, json);
     memcpy(moves->from, row->policy, ID_SIZE);
-    return true;
+    return moves->status == DB_OK;
 }
 
 /* ---- giving names */
@@ -250,7 +253,7 @@ enum problem api_policy_names_get(struct call *call)
     const char *name = call_parameter(call, "name");
     const char *projects = project_list(call, call_query(call, "project"));
     struct own_names names = {.projects = call_own(call, json_array())};
-    struct moves moves = {.list = call_own(call, json_array())};
+    struct moves moves = {.db = call->db, .list = call_own(call, json_array())};
     if (!policy_name_valid(name))
         return refuse_form(call);
     enum db_status status = policy_names_owned(call->db, projects, name, keep_name, &names);
@@ -264,6 +267,8 @@ enum problem api_policy_names_get(struct call *call)
     const struct policy_name_row *row = &names.row;
     if (status == DB_OK)
         status = policy_names_moves(call->db, row->owner, row->name, add_move, &moves);
+    if (status == DB_OK)
+        status = moves.status;
     if (status != DB_OK)
         return call_db(call, status);
     json_t *json = name_json(call, row);

@@ -67,6 +67,8 @@ Test(policy_names, a_version_stays_and_an_alias_moves_and_every_move_is_kept)
     expect_status(shown, 200);
     cr_expect_str_eq(response_header(shown, "ETag"), "\"2\"");
     cr_expect_eq(json_array_size(response_at(shown, "/moves")), 2);
+    cr_expect_str_eq(response_text(shown, "/moves/1/by_name"),
+                     response_text(shown, "/moved_by_name"));
     cr_expect_str_eq(response_text(shown, "/moves/1/from"), first);
     cr_expect_str_eq(response_text(shown, "/moves/1/to"), second);
     cr_expect_str_eq(response_text(shown, "/moves/1/by"), fixture_client(f, "steward"));
