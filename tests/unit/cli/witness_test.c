@@ -129,6 +129,29 @@ Test(witness, refuses_two_histories)
     cr_expect_eq(known(), 20);
 }
 
+/* Two histories that begin alike, of random sizes: what one witness has cosigned of the first, it
+ * does not cosign of the second; and a witness of each would hold two that do not fit. */
+Test(witness, refuses_two_histories_wherever_they_part, .timeout = 36000)
+{
+    const char *wish = getenv("TACET_EDITS");
+    unsigned tries = wish ? (unsigned)strtoul(wish, NULL, 10) : 60, found = 0;
+    uint64_t random_state = 1;
+    char command[100];
+    for (unsigned i = 0; i < tries; i++) {
+        int64_t at[2];
+        snprintf(command, sizeof command, "rm -f %s/*", directory);
+        cr_assert_eq(system(command), 0);
+        for (int k = 0; k < 2; k++) {
+            random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            at[k] = 10 + (int64_t)((random_state >> 33) % (MOST - 9));
+        }
+        cr_assert(shows(0, 0, at[0]), "%s", error);
+        found += !shows(1, at[0] < at[1] ? at[0] : at[1], at[1]) && known() == at[0];
+    }
+    fprintf(stderr, "another history shown to a witness: %u of %u refused\n", found, tries);
+    cr_expect_eq(found, tries);
+}
+
 /* What is alike up to the size that is known is one history to this witness. */
 Test(witness, keeps_what_it_refused)
 {
