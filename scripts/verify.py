@@ -1,14 +1,11 @@
 #!/usr/bin/env python3
 """Check an export of tacet without tacet: structure, hashes, sums, limits, holds, certificates, signatures.
 
-    verify.py [--keys FILE] [--earlier FILE] EXPORT
-
-EXPORT     what "tacet export" wrote; - reads standard input
+    verify.py [--keys FILE] [--earlier FILE] EXPORT      (what "tacet export" wrote; - is standard input)
 --keys     the service's /.well-known/jwks.json, fetched over a connection that you trust
 --earlier  an export of before: EXPORT has to go on from its last entries
-
-It needs Python's standard library and nothing else, and shares no code with "tacet verify", which also computes
-every price again. docs/verify.md describes the file. Exit code 0: all is well, 1: something is not.
+It shares no code with "tacet verify", which computes every price, too. docs/verify.md has the form of an export.
+Exit code 0: all is well.
 """
 import argparse
 import base64
@@ -202,11 +199,12 @@ def read_proof(ledger, key):
 
 
 def effects_fit(entry):
-    """Whether the amounts of ENTRY are those that its kind has."""
+    """Whether the amounts of ENTRY are those that its kind has; a fold has nothing but amounts."""
     limit, spent, held, limit_d, spent_d, held_d = (entry[b] for b in BALANCES)
     no_limit, no_spent, no_held = not (limit or limit_d), not (spent or spent_d), not (held or held_d)
     opens, pays = no_spent and no_held, no_limit and spent >= 0 and spent_d >= 0
-    return {"open": opens, "limit": opens, "debit": pays and no_held, "folded": pays and no_held,
+    bare = not any(entry[word] for word in ("client", "resource", "epsilon", "delta"))
+    return {"open": opens, "limit": opens, "debit": pays and no_held, "folded": pays and no_held and bare,
             "restored": pays and no_held,
             "hold": no_limit and no_spent and held >= 0 and held_d >= 0, "handover": no_limit and opens,
             "settle": pays and spent <= -held and spent_d <= -held_d}[entry["kind"]]

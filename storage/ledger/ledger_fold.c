@@ -48,13 +48,21 @@ static void fold_write_event(const struct ledger_fold *fold, int64_t last, const
              hash, digest);
 }
 
+/* What a fold has no word for is nothing: neither its digest nor its hash is about it. */
+static bool fold_is_bare(const struct ledger_entry *entry)
+{
+    return entry->limit_units == 0 && entry->limit_delta == 0 && entry->held_units == 0 &&
+           entry->held_delta == 0 && entry->epsilon == 0 && entry->delta == 0 &&
+           entry->client[0] == '\0' && entry->resource[0] == '\0';
+}
+
 /* Reads the fold of ENTRY with its digest: what it reads is written again, and must be the same. */
 static bool fold_read_event(const struct ledger_entry *entry, struct ledger_fold *out,
                             char digest[2 * DIGEST_SIZE + 1])
 {
     char hash[2 * LEDGER_HASH_SIZE + 1], again[EVENT_SIZE];
     long long first, count, first_ms;
-    if (entry->kind != LEDGER_ENTRY_FOLDED ||
+    if (entry->kind != LEDGER_ENTRY_FOLDED || !fold_is_bare(entry) ||
         sscanf(entry->event,
                "{\"type\":\"FoldedEntries\",\"first_sequence\":%19lld,\"count\":%19lld,"
                "\"first_time_ms\":%19lld,\"previous_hash\":\"%64[0-9a-f]\",\"digest\":\"%32[0-9a-"
@@ -98,9 +106,7 @@ static bool read_run(const struct db *db, const struct ledger_entry *entry, stru
     memcpy(run->previous_hash, out->previous_hash, LEDGER_HASH_SIZE);
     memcpy(run->hash, entry->hash, LEDGER_HASH_SIZE);
     digest_run(db, run, wanted);
-    /* What a fold has no word for is nothing. */
-    return strcmp(digest, wanted) == 0 && entry->limit_units == 0 && entry->limit_delta == 0 &&
-           entry->held_units == 0 && entry->held_delta == 0;
+    return strcmp(digest, wanted) == 0;
 }
 
 bool ledger_fold_holds(const struct db *db, const struct ledger_entry *entry,
