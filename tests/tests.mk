@@ -19,9 +19,9 @@ NEEDS_bench     := $(FLOOR_algos)
 
 .PHONY: test test-sanitizers test-programs test-run
 
-# Tests call the product's optimised code. Their own is compiled for a fast build, in half the time.
+# Tests call the product's optimised code. Their own is compiled for a fast build, in half the time: a trace needs lines alone.
 ifeq ($(VARIANT),release)
-$(OUT)/tests/%.o: CFLAGS += -O1 -fno-lto
+$(OUT)/tests/%.o: CFLAGS += -O1 -g1 -fno-lto
 endif
 
 # Criterion's sandbox finds no room for its arena under ThreadSanitizer: there a small runner takes its place.
