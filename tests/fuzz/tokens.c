@@ -9,8 +9,8 @@
 #include "server/os/clock.h"
 #include "server/os/data_dir.h"
 
-const char *const fuzz_roles[FUZZ_ROLES] = {"admin",   "steward", "contributor",
-                                            "student", "agent",   "auditor"};
+const char *const fuzz_roles[FUZZ_ROLES] = {"admin", "steward", "contributor", "student",
+                                            "agent", "auditor", "monitor"};
 
 int fuzz_token_role(const char *text, size_t size)
 {

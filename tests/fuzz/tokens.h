@@ -7,10 +7,10 @@
 #include "api/api.h"
 #include "storage/db/db.h"
 
-#define FUZZ_ROLES      6
+#define FUZZ_ROLES      7
 #define FUZZ_TOKEN_SIZE 160
 
-/* "admin", "steward", "contributor", "student", "agent", "auditor". */
+/* "admin", "steward", "contributor", "student", "agent", "auditor", "monitor". */
 extern const char *const fuzz_roles[FUZZ_ROLES];
 
 /* The role that TEXT[size] begins with, when "}" follows; -1: none. */

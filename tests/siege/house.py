@@ -11,7 +11,7 @@ import time
 
 Answer = collections.namedtuple("Answer", "status head body")
 NOTHING = Answer(0, b"", b"")
-ROLES = ("admin", "steward", "contributor", "student", "agent", "auditor")
+ROLES = ("admin", "steward", "contributor", "student", "agent", "auditor", "monitor")
 HOME = "127.0.0.1"
 
 
