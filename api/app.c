@@ -42,15 +42,17 @@ struct app *api_open(const struct api_settings *settings)
     snprintf(app->log_origin, sizeof app->log_origin, "%s%s", origin[0] ? origin : "tacet/",
              origin[0] ? "" : app->key_id);
     size_t length = strlen(app->log_origin);
-    if (settings->life > 1) /* a restored log is another one: it does not go on from the lost one */
-        snprintf(app->log_origin + length, sizeof app->log_origin - length, "/%lld",
-                 (long long)settings->life);
+    /* A restored log is another one: it goes on neither from the lost one nor from another that was
+     * restored from the same backup. */
+    if (settings->life > 1)
+        snprintf(app->log_origin + length, sizeof app->log_origin - length, "/%s",
+                 settings->life_id);
     return app;
 }
 
 bool api_log_origin_good(const char *name)
 {
-    return tlog_name_good(name);
+    return tlog_name_good(name) && strlen(name) < TLOG_NAME_SIZE - ID_SIZE; /* "/" and a life */
 }
 
 void api_close(struct app *app)

@@ -239,7 +239,7 @@ bool config_read_text(struct config *config, int argc, char **argv, const char *
              (config->database[0] == '\0' || strcmp(config->database, "sqlite") == 0))
         wrong = "--workers 0 needs --database postgresql://...: nothing else would run the jobs";
     else if (config->log_origin[0] != '\0' && !api_log_origin_good(config->log_origin))
-        wrong = "--log-origin is at most 127 printable ASCII characters without spaces and +";
+        wrong = "--log-origin is at most 95 printable ASCII characters without spaces and +";
     if (!wrong)
         return true;
     snprintf(found->error, sizeof found->error, "%s", wrong);

@@ -197,6 +197,7 @@ static bool open_app(struct server *server, struct server_trouble trouble)
         .answers_from_ms = server->answers_from_ms,
         .answered_ms = life.answered_ms,
         .life = life.number,
+        .life_id = life.id,
         .cors_origins = config->cors_origins,
         .log_origin = config->log_origin,
         .version = TACET_VERSION,

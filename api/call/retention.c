@@ -54,11 +54,12 @@ static enum problem check_removed(struct call *call, const char *key)
 }
 
 /* After a restore nobody knows whether a key was answered in the life that was lost, unless it
- * names a time of this life. The keys of jobs are of this life: all earlier ones have ended. */
+ * names a time of this life; one that names no time never does. The keys of jobs are of this life:
+ * all earlier ones have ended. */
 static enum problem check_restored(struct call *call, int64_t date)
 {
-    int64_t answered_ms = call->app->settings.answered_ms;
-    if (answered_ms == 0 || date > answered_ms || call->by_job)
+    const struct api_settings *settings = &call->app->settings;
+    if (settings->life <= 1 || date > settings->answered_ms || call->by_job)
         return PROBLEM_NONE;
     return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_EXPIRED,
                         "The service was restored from a backup, and may have answered this key "

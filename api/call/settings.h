@@ -25,6 +25,7 @@ struct api_settings {
     int64_t answers_from_ms;          /* what answers_kept_from says of the database */
     int64_t answered_ms; /* keys up to this time may have been answered before a restore; 0: none */
     int64_t life;        /* 1, and one more after each restore (storage/recovery.h) */
+    const char *life_id; /* of the life; needed while api_open runs, if the service was restored */
     const char *cors_origins; /* comma-separated allow-list, "" for none */
     const char *version;
     struct keyring *keys;   /* of keyring.h; outlives the app. NULL: nothing private is stored */

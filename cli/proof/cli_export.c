@@ -77,7 +77,8 @@ static bool export_service(const struct export_options *options, FILE *out,
         snprintf(error, CLI_ERROR_SIZE, "%s", db_last_error(db));
         goto cleanup;
     }
-    settings.life = life.number; /* the log's name has it */
+    settings.life = life.number; /* the log's name has them */
+    settings.life_id = life.id;
     app = api_open(&settings);
     why = app ? export_write(app, db, write_export_bytes, out) : "the service cannot be set up";
     good = !why;
