@@ -9,7 +9,7 @@
 #include "storage/copy.h"
 
 struct migrate_options {
-    const char *from;
+    const char *from, *marks;
     char to[FLAG_SECRET_SIZE];
 };
 
@@ -18,6 +18,8 @@ struct migrate_options {
 static const struct flag TABLE[] = {
     {"from", AS_TEXT(from), NULL, "DIR", "data directory of the service; its server is stopped",
      FLAG_REQUIRED},
+    {"marks", AS_ANY_TEXT(marks), "", "DIR",
+     "its directory of marks, if it has one: from then on nothing can be restored beside them", 0},
     {"to", AS_SECRET(to), NULL, "URL",
      "postgresql://USER@HOST/NAME of an empty database; a password may be in PGPASSWORD or "
      "PGPASSFILE",
@@ -43,7 +45,7 @@ int cli_migrate(int argc, char **argv)
     if (status != CLI_GO_ON)
         return status;
     umask(077);
-    bool good = database_move(options.from, options.to, &moved, error, sizeof error);
+    bool good = database_move(options.from, options.marks, options.to, &moved, error, sizeof error);
     sodium_memzero(options.to, sizeof options.to);
     if (!good)
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);

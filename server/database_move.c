@@ -1,6 +1,6 @@
 /* DESIGN. The directory's note that the service is elsewhere is on disk before the copy is
- * committed: at no time can both databases be opened and spent. When the copy fails, the note goes
- * again. */
+ * committed: at no time can both databases be opened and spent. Marks say before that, too, that the
+ * service is elsewhere, because it spends without them there. When the copy fails, both go back. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -13,6 +13,7 @@
 #include "server/os/data_dir.h"
 #include "storage/copy.h"
 #include "storage/db/db.h"
+#include "storage/recovery.h"
 
 #define MOVE_PATH_BYTES 4096
 
@@ -57,10 +58,11 @@ static bool move_rows(const char *from, struct db *source, struct db *target,
     return false;
 }
 
-static bool move_checked(const struct database_place *place, struct database *database,
-                         struct db_store *store, struct storage_copied *out, char *error,
-                         size_t error_size)
+static bool move_checked(const struct database_place *place, const char *marks_directory,
+                         struct database *database, struct db_store *store,
+                         struct storage_copied *out, char *error, size_t error_size)
 {
+    struct marks *marks = NULL;
     char why[DB_ERROR_SIZE] = "";
     unsigned long long entries = 0, answers = 0;
     struct db *target = NULL, *source = database_connect(database, error, error_size);
@@ -71,13 +73,18 @@ static bool move_checked(const struct database_place *place, struct database *da
         snprintf(error, error_size, "the target: %s", why);
         return false;
     }
-    bool moved = move_rows(place->directory, source, target, out, error, error_size);
+    bool left = recovery_leave(source, marks_directory, &marks, error, error_size);
+    bool moved = left && move_rows(place->directory, source, target, out, error, error_size);
+    if (moved || db_broken(target))
+        marks_close(marks);
+    else
+        recovery_stay(source, marks);
     db_close(target);
     return moved;
 }
 
-bool database_move(const char *from, const char *url, struct storage_copied *out, char *error,
-                   size_t error_size)
+bool database_move(const char *from, const char *marks, const char *url,
+                   struct storage_copied *out, char *error, size_t error_size)
 {
     const struct database_place place = {.directory = from, .moves = true};
     unsigned char key[DB_KEY_SIZE] = {0};
@@ -99,7 +106,7 @@ bool database_move(const char *from, const char *url, struct storage_copied *out
         goto cleanup;
     store = db_store_new(&db_driver_postgres,
                          &(struct db_settings){.location = url, .digest_key = key});
-    moved = move_checked(&place, database, store, out, error, error_size);
+    moved = move_checked(&place, marks, database, store, out, error, error_size);
 cleanup:
     sodium_memzero(key, sizeof key);
     database_close(database);

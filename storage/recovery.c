@@ -187,6 +187,49 @@ void recovery_end(struct db *db, struct marks *marks)
         (void)marks_begin(marks, life);
 }
 
+/* ---- moving */
+
+#define MOVED "moved" /* the life of marks whose service is elsewhere */
+
+bool recovery_leave(struct db *db, const char *directory, struct marks **out, char *error,
+                    size_t error_size)
+{
+    struct recovery_life life;
+    enum marks_found found;
+    *out = NULL;
+    if (recovery_life(db, &life) != DB_OK) {
+        snprintf(error, error_size, "the database cannot be read: %s", db_last_error(db));
+        return false;
+    }
+    if (directory[0] == '\0') {
+        if (life.id[0] != '\0')
+            snprintf(error, error_size,
+                     "this service has marks elsewhere: give --marks DIR, so that no backup can be "
+                     "restored beside them any more");
+        return life.id[0] == '\0';
+    }
+    struct marks *marks = marks_open(db, directory, &found, error, error_size);
+    bool left = marks && found == MARKS_FOUND && strcmp(marks_life(marks), MOVED) == 0;
+    bool good = marks && (left || fits_life(marks, found, &life, directory, error, error_size));
+    if (good && !marks_begin(marks, MOVED)) {
+        snprintf(error, error_size, "the marks in %.200s cannot be written", directory);
+        good = false;
+    }
+    if (good)
+        *out = marks;
+    else
+        marks_close(marks);
+    return good;
+}
+
+void recovery_stay(struct db *db, struct marks *marks)
+{
+    struct recovery_life life;
+    if (marks && recovery_life(db, &life) == DB_OK)
+        (void)marks_begin(marks, life.id);
+    marks_close(marks);
+}
+
 /* ---- restoring */
 
 bool recovery_seal(struct db *db)
@@ -246,6 +289,10 @@ static enum db_status restore_all(struct db *db, void *context)
         status = ledger_restore(db, work->marks, work->life.id, event, work->now_ms, work->out);
     if (status == DB_OK)
         status = end_jobs(db, work->now_ms);
+    /* An agent's account opens with its first report, and may have been opened and paid since. */
+    if (status == DB_OK && !work->marks)
+        status = db_run(db, "UPDATE aggregations SET is_open = 0 WHERE is_open = 1", NULL, 0, NULL,
+                        NULL);
     return status == DB_OK ? note_life(db, &work->life) : status;
 }
 
@@ -291,6 +338,21 @@ bool recovery_restore(struct db *db, const char *directory, bool lost, int64_t n
     struct marks *marks = marks_open(db, directory, &found, error, error_size);
     if (!marks)
         return false;
+    if (found == MARKS_DAMAGED && lost) {
+        snprintf(
+            error, error_size,
+            "the marks in %.200s are damaged, or another service's: move them away if they are "
+            "none of another service, and give an empty directory",
+            directory);
+        goto cleanup;
+    }
+    if (found == MARKS_FOUND && !lost && strcmp(marks_life(marks), MOVED) == 0) {
+        snprintf(error, error_size,
+                 "the service has moved to another database since: what it spent there is not in "
+                 "the marks in %.200s. --marks-lost closes all accounts",
+                 directory);
+        goto cleanup;
+    }
     if (found != MARKS_FOUND && !lost) {
         snprintf(error, error_size,
                  "%.200s has no whole marks of this service. If they are lost, --marks-lost closes "
@@ -303,6 +365,7 @@ bool recovery_restore(struct db *db, const char *directory, bool lost, int64_t n
         answered_ms = marks_greater(answered_ms, now_ms + ANSWERS_EARLY_MS);
     work.marks = lost ? NULL : marks;
     work.life.answered_ms = marks_greater(work.life.answered_ms, answered_ms);
+    marks_set_key(marks, work.life.answered_ms); /* the next restore of this backup has to know */
     work.life.number++;
     id_new("life_", work.life.id);
     marks_each(marks, mark_orphan, marks);

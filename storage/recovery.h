@@ -23,6 +23,14 @@ bool recovery_begin(struct db *db, const char *directory, struct marks **out, ch
 /* Writes how far the accounts are, after the last transaction of a service. NULL is fine. */
 void recovery_end(struct db *db, struct marks *marks);
 
+/* The service on DB is about to move to a database that has no marks: the marks in DIRECTORY ("": DB
+ * must have none) say from now on that nothing may be restored beside them. False: ERROR. */
+bool recovery_leave(struct db *db, const char *directory, struct marks **out, char *error,
+                    size_t error_size);
+
+/* It has not moved: its marks are its own again, and are closed. NULL is fine. */
+void recovery_stay(struct db *db, struct marks *marks);
+
 /* Makes DB, a copy of a database, one that no service starts on before recovery_restore. */
 bool recovery_seal(struct db *db);
 

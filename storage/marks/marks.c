@@ -1,7 +1,8 @@
 /* DESIGN. `set` is what the file says at least. A commit for which a mark is too low writes the
  * marks of all accounts that it changes, so that accounts which are charged together are written
  * together. After a commit a mark that is too far ahead, because a hold has ended, comes down. When
- * a write fails the file is written anew as a whole by the next one. */
+ * a write fails the file may have its lines or not, and is written anew as a whole by the next one:
+ * a mark that was to rise counts as the old one, and a mark that was to come down as the new one. */
 #include "storage/marks/marks.h"
 
 #include <assert.h>
@@ -18,6 +19,7 @@ struct kept {
     struct mark next; /* what is to be written */
     struct marks_change change;
     bool touched;       /* in the open transaction */
+    bool planned;       /* `next` is to be written */
     bool written;       /* a line of it is in the file */
     struct kept *older; /* touched as well */
 };
@@ -94,26 +96,28 @@ static bool write_all_marks(struct marks *marks)
     return marks->whole;
 }
 
-/* Writes what is next of all that is touched. */
-static bool write_touched(struct marks *marks)
+/* Writes what is planned. */
+static bool write_planned(struct marks *marks)
 {
     struct buffer lines = {.lid = MARKS_FILE_MOST};
-    if (!marks->whole)
+    if (!marks->whole || marks_file_has_grown(&marks->file))
         return write_all_marks(marks);
     if (marks->next_key_ms != marks->key_ms)
         add_key_line(&lines, marks->next_key_ms);
     for (const struct kept *kept = marks->touched; kept; kept = kept->older)
-        marks_file_line(&lines, &kept->next);
+        if (kept->planned)
+            marks_file_line(&lines, &kept->next);
     marks->whole = marks_file_append(&marks->file, &lines);
     buffer_clear(&lines);
     return marks->whole;
 }
 
-/* What was to be written is set, or forgotten. */
+/* What was planned is set, or forgotten. */
 static void take_next(struct marks *marks, bool written)
 {
     for (struct kept *kept = marks->touched; kept; kept = kept->older) {
-        kept->written = kept->written || written;
+        kept->written = kept->written || (kept->planned && written);
+        kept->planned = false;
         if (written)
             kept->set = kept->next;
         else
@@ -160,21 +164,22 @@ static void plan_mark(struct kept *kept)
     kept->next.delta = change->delta;
     kept->next.entries = change->entries;
     kept->next.orphan = kept->set.orphan && change->entries == 0;
+    kept->planned = true;
 }
 
 static enum db_status marks_before_commit(struct db_guard *guard, char why[DB_ERROR_SIZE])
 {
     struct marks *marks = (struct marks *)guard;
-    bool due = marks->asked_key_ms > marks->key_ms;
-    if (due)
+    bool key_due = marks->asked_key_ms > marks->key_ms, due = false;
+    if (key_due)
         marks->next_key_ms = marks->asked_key_ms + MARKS_KEYS_AHEAD;
     for (const struct kept *kept = marks->touched; kept; kept = kept->older)
         due = due || is_due(kept);
-    if (!due)
+    if (!key_due && !due)
         return DB_OK;
-    for (struct kept *kept = marks->touched; kept; kept = kept->older)
+    for (struct kept *kept = marks->touched; kept && due; kept = kept->older)
         plan_mark(kept);
-    bool written = write_touched(marks);
+    bool written = write_planned(marks);
     if (!written)
         snprintf(why, DB_ERROR_SIZE, "the marks in %.150s cannot be written: %s",
                  marks->file.directory, strerror(errno));
@@ -191,6 +196,7 @@ static bool lower_mark(struct kept *kept)
         kept->next.used.units = ahead.units;
     if (kept->set.used.delta > ahead.delta)
         kept->next.used.delta = ahead.delta;
+    kept->planned = lower;
     return lower;
 }
 
@@ -200,8 +206,10 @@ static void marks_after_commit(struct db_guard *guard, bool stored)
     bool lower = false;
     for (struct kept *kept = marks->touched; kept && stored; kept = kept->older)
         lower = lower_mark(kept) || lower;
-    if (lower)
-        take_next(marks, write_touched(marks));
+    if (lower) {
+        (void)write_planned(marks);
+        take_next(marks, true); /* whether or not the file has the lower one */
+    }
     for (struct kept *kept = marks->touched; kept; kept = kept->older)
         kept->touched = false;
     marks->touched = NULL;
@@ -216,7 +224,7 @@ static void read_mark(void *context, const struct mark *mark, int64_t key_ms)
     if (mark)
         marks_set(marks, mark);
     else
-        marks->key_ms = marks->next_key_ms = marks_greater(marks->key_ms, key_ms);
+        marks_set_key(marks, key_ms);
 }
 
 static void forget_all(struct marks *marks)
@@ -299,6 +307,11 @@ void marks_set(struct marks *marks, const struct mark *mark)
 int64_t marks_key_ms(const struct marks *marks)
 {
     return marks->key_ms;
+}
+
+void marks_set_key(struct marks *marks, int64_t key_ms)
+{
+    marks->key_ms = marks->next_key_ms = marks_greater(marks->key_ms, key_ms);
 }
 
 void marks_each(const struct marks *marks, marks_fn *each, void *context)

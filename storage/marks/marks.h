@@ -55,8 +55,11 @@ bool marks_find(const struct marks *marks, const char *name, struct mark *out);
 /* Makes MARK what it is, in memory alone: for marks_begin. */
 void marks_set(struct marks *marks, const struct mark *mark);
 
-/* The time up to which keys may have been answered; 0: none was. */
+/* The time up to which keys may have been answered; 0: none was that names one. */
 int64_t marks_key_ms(const struct marks *marks);
+
+/* Makes that time at least KEY_MS, in memory alone: for marks_begin. */
+void marks_set_key(struct marks *marks, int64_t key_ms);
 
 typedef void marks_fn(void *context, const struct mark *mark);
 

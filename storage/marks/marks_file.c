@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define DIGITS    (2 * MARKS_DIGEST_SIZE)
-#define END_BYTES (2 + DIGITS + 1) /* of an end line */
+#define DIGITS           (2 * MARKS_DIGEST_SIZE)
+#define END_BYTES        (2 + DIGITS + 1) /* of an end line */
+#define MARKS_FILE_GROWS ((off_t)1 << 16)
 
 /* ---- digests */
 
@@ -211,6 +212,11 @@ static bool file_stands(const struct marks_file *file)
     return file->file >= 0 && stat(file->path, &status) == 0 && status.st_ino == file->inode;
 }
 
+bool marks_file_has_grown(const struct marks_file *file)
+{
+    return file->size > 2 * file->whole_size + MARKS_FILE_GROWS;
+}
+
 bool marks_file_append(struct marks_file *file, struct buffer *lines)
 {
     unsigned char digest[MARKS_DIGEST_SIZE];
@@ -253,7 +259,7 @@ bool marks_file_replace(struct marks_file *file, const char *life, const struct 
         if (file->file >= 0)
             close(file->file);
         file->file = handle;
-        file->size = (off_t)whole.size;
+        file->size = file->whole_size = (off_t)whole.size;
         file->inode = status.st_ino;
         memcpy(file->digest, digest, sizeof digest);
     } else if (handle >= 0) {

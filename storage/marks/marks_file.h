@@ -39,7 +39,7 @@ struct marks_file {
     unsigned char key[MARKS_KEY_SIZE];
     unsigned char digest[MARKS_DIGEST_SIZE]; /* the last one */
     int lock, file;                          /* -1: not open */
-    off_t size;
+    off_t size, whole_size; /* of the file, and when it was last written as a whole */
     ino_t inode;
 };
 
@@ -66,6 +66,9 @@ enum marks_found marks_file_read(struct marks_file *file, char life[MARKS_LIFE_S
 
 /* Adds a line to what will be written. */
 void marks_file_line(struct buffer *lines, const struct mark *mark);
+
+/* Whether it is time to write the file as a whole: most of its lines are of older marks. */
+bool marks_file_has_grown(const struct marks_file *file);
 
 /* Adds LINES, durably. False: they may be there or not, and the next call must be
  * marks_file_replace. */

@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/aggregations.h"
 #include "storage/answers/answers.h"
+#include "storage/db/listing.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/recovery.h"
 #include "storage/upgrade.h"
@@ -125,6 +127,30 @@ static void debit(const char *account, int64_t units)
     cr_assert_eq(verdict, LEDGER_OK);
 }
 
+/* Reads the whole file of marks, or writes it. */
+static size_t marks_text(char *text, size_t size, bool write)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/marks", directory);
+    FILE *file = fopen(path, write ? "w" : "r");
+    cr_assert_not_null(file);
+    size_t n = write ? fwrite(text, 1, size, file) : fread(text, 1, size, file);
+    fclose(file);
+    return n;
+}
+
+static enum db_status store_answer(struct db *db, void *key)
+{
+    char body[] = "{}";
+    struct answer_row answer = {.status = 200, .body = body, .body_size = 2, .created_ms = 1};
+    return answers_store(db, "cli_a", key, &answer);
+}
+
+static enum db_status insert_aggregation(struct db *db, void *row)
+{
+    return aggregations_insert(db, row, "{}", 2, "x", 1);
+}
+
 Test(marks, are_ahead_of_what_is_spent_and_held, .init = open_marked, .fini = close_marked)
 {
     enum ledger_verdict verdict;
@@ -168,6 +194,45 @@ Test(marks, that_cannot_be_written_stop_what_would_pass_them, .init = open_marke
     cr_expect_eq(restore(false).closed, 0); /* the file is whole again */
 }
 
+/* The write that brings a mark down may be on the disk though it was not confirmed. */
+Test(marks, that_may_have_come_down_count_as_down, .init = open_marked, .fini = close_marked)
+{
+    char away[96];
+    enum ledger_verdict verdict;
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    cr_assert_eq(fixture_hold(f.db, "job_a", a.id, 400, &verdict), DB_OK);
+    cr_assert_eq(fixture_settle(f.db, "job_a", a.id, 1, &verdict), DB_OK);
+    snprintf(away, sizeof away, "%s.away", directory);
+    cr_assert_eq(rename(directory, away), 0);
+    debit(a.id, 1); /* would bring it down */
+    cr_expect_eq(mark_of(&a), 2 + AHEAD);
+    cr_expect_eq(fixture_debit(f.db, a.id, AHEAD + 1, 0, NULL), DB_FULL);
+    cr_assert_eq(rename(away, directory), 0);
+    debit(a.id, AHEAD + 1);
+}
+
+/* A key that names its time is answered every moment for years. */
+Test(marks, stay_a_small_file, .init = open_marked, .fini = close_marked)
+{
+    char key[40], path[128];
+    struct stat status;
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    snprintf(path, sizeof path, "%s/marks", directory);
+    off_t most = 0;
+    for (int i = 0; i < 3000; i++) {
+        snprintf(key, sizeof key, "0%07x-%04x-7000-8000-000000000000", i, 0);
+        cr_assert_eq(db_transact(f.db, store_answer, key), DB_OK);
+        cr_assert_eq(stat(path, &status), 0);
+        most = status.st_size > most ? status.st_size : most;
+    }
+    cr_expect_gt(most, 1 << 15);
+    cr_expect_lt(most, 3 << 15);
+    back_up();
+    lose_machine();
+    cr_expect_eq(restore(false).closed, 0);
+    cr_expect_leq(mark_of(&a), AHEAD);
+}
+
 Test(marks, of_a_restored_service_are_spent, .init = open_marked, .fini = close_marked)
 {
     struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 640000);
@@ -209,24 +274,99 @@ Test(marks, that_are_lost_close_their_accounts, .init = open_marked, .fini = clo
     cr_expect_eq(a.spent_delta, 10);
 }
 
+/* Whoever restores the same backup again knows at least what the first restore knew. */
+Test(marks, that_are_lost_leave_the_time_of_keys_behind, .init = open_marked, .fini = close_marked)
+{
+    char path[128];
+    struct recovery_life life[2];
+    back_up();
+    snprintf(path, sizeof path, "%s/marks", directory);
+    lose_machine();
+    unlink(path);
+    restore(true);
+    cr_assert_eq(recovery_life(f.db, &life[0]), DB_OK);
+    cr_expect_gt(life[0].answered_ms, 5000); /* the time of the restore */
+    lose_machine();
+    restore(false);
+    cr_assert_eq(recovery_life(f.db, &life[1]), DB_OK);
+    cr_expect_geq(life[1].answered_ms, life[0].answered_ms);
+    cr_expect_str_neq(life[1].id, life[0].id);
+}
+
+Test(marks, of_another_service_are_not_written_over, .init = open_marked, .fini = close_marked)
+{
+    static char text[2][1 << 12];
+    char error[DB_ERROR_SIZE];
+    struct ledger_restored restored;
+    size_t size = marks_text(text[0], sizeof text[0], false);
+    text[0][size - 9] ^= 1;
+    back_up();
+    lose_machine();
+    marks_text(text[0], size, true);
+    cr_expect_not(recovery_restore(f.db, directory, true, 1, &restored, error, sizeof error));
+    cr_expect(strstr(error, "another service's"), "%s", error);
+    cr_expect_eq(marks_text(text[1], sizeof text[1], false), size);
+    cr_expect_arr_eq(text[0], text[1], size);
+}
+
+static int64_t open_aggregations(void)
+{
+    int64_t count = -1;
+    cr_assert_eq(db_one(f.db, "SELECT count(*) FROM aggregations WHERE is_open = 1", NULL, 0,
+                        listing_integer, &count),
+                 DB_OK);
+    return count;
+}
+
+/* The account of an agent that reported after the backup is in neither. */
+Test(marks, that_are_lost_close_aggregations, .init = open_marked, .fini = close_marked)
+{
+    char path[128];
+    struct aggregation_row row = {.id = "agg_a", .owner = "cli_a", .open = true, .created_ms = 1};
+    cr_assert_eq(db_transact(f.db, insert_aggregation, &row), DB_OK);
+    back_up();
+    lose_machine();
+    restore(false);
+    cr_expect_eq(open_aggregations(), 1);
+    snprintf(path, sizeof path, "%s/marks", directory);
+    lose_machine();
+    unlink(path);
+    restore(true);
+    cr_expect_eq(open_aggregations(), 0);
+}
+
+/* It spends elsewhere, without marks. */
+Test(marks, of_a_service_that_moved_restore_nothing, .init = open_marked, .fini = close_marked)
+{
+    char error[DB_ERROR_SIZE] = "";
+    struct marks *left = NULL;
+    struct ledger_restored restored;
+    back_up();
+    marks_close(marks);
+    marks = NULL;
+    cr_expect_not(recovery_leave(f.db, "", &left, error, sizeof error));
+    cr_expect(strstr(error, "give --marks DIR"), "%s", error);
+    cr_assert(recovery_leave(f.db, directory, &left, error, sizeof error), "%s", error);
+    recovery_stay(f.db, left); /* it was not moved */
+    cr_assert(begin(error), "%s", error);
+    marks_close(marks);
+    marks = NULL;
+    for (int i = 0; i < 2; i++) { /* the second time after a crash */
+        cr_assert(recovery_leave(f.db, directory, &left, error, sizeof error), "%s", error);
+        marks_close(left);
+    }
+    lose_machine();
+    cr_expect_not(recovery_restore(f.db, directory, false, 1, &restored, error, sizeof error));
+    cr_expect(strstr(error, "has moved"), "%s", error);
+    restore(true);
+}
+
 Test(marks, are_missed_where_a_service_has_some, .init = open_marked, .fini = close_marked)
 {
     char error[DB_ERROR_SIZE] = "";
     marks_close(marks);
     cr_expect_not(recovery_begin(f.db, "", &marks, error, sizeof error));
     cr_expect(strstr(error, "give --marks"), "%s", error);
-}
-
-/* Reads the whole file of marks, or writes it. */
-static size_t marks_text(char *text, size_t size, bool write)
-{
-    char path[128];
-    snprintf(path, sizeof path, "%s/marks", directory);
-    FILE *file = fopen(path, write ? "w" : "r");
-    cr_assert_not_null(file);
-    size_t n = write ? fwrite(text, 1, size, file) : fread(text, 1, size, file);
-    fclose(file);
-    return n;
 }
 
 Test(marks, that_were_cut_off_or_changed_are_told_apart, .init = open_marked, .fini = close_marked)
@@ -295,13 +435,6 @@ Test(marks, of_accounts_that_the_backup_has_not_hold, .init = open_marked, .fini
     struct ledger_account b = fixture_account(f.db, LEDGER_CLIENT, "tch_a", "cli_b", 100, 0);
     cr_expect_eq(b.spent_units, 0);
     fixture_audit(f.db);
-}
-
-static enum db_status store_answer(struct db *db, void *key)
-{
-    char body[] = "{}";
-    struct answer_row answer = {.status = 200, .body = body, .body_size = 2, .created_ms = 1};
-    return answers_store(db, "cli_a", key, &answer);
 }
 
 /* The time of a key is written before its answer is given. */
