@@ -1,8 +1,11 @@
 /* tacet backup: adds a running service's database to a vault (vault.h). */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -74,6 +77,23 @@ static bool copy_database(const struct backup_options *options, const char *copy
     return good;
 }
 
+/* Locks the copy of the database; -1: ERROR says why not. */
+static int lock_copy(const char *copy, char *error)
+{
+    char path[4200];
+    snprintf(path, sizeof path, "%s.lock", copy);
+    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+        return lock;
+    if (lock >= 0 && errno == EWOULDBLOCK)
+        snprintf(error, CLI_ERROR_SIZE, "another backup of this service runs");
+    else
+        snprintf(error, CLI_ERROR_SIZE, "%.400s: %s", path, strerror(errno));
+    if (lock >= 0)
+        close(lock);
+    return -1;
+}
+
 static bool back_up(const struct backup_options *options, struct vault_counts *out, char *error)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
@@ -87,6 +107,9 @@ static bool back_up(const struct backup_options *options, struct vault_counts *o
         snprintf(error, CLI_ERROR_SIZE, "the name of the data directory is too long");
         return false;
     }
+    int lock = lock_copy(copy, error);
+    if (lock < 0)
+        return false;
     (void)unlink(copy); /* of a backup that was killed */
     bool good =
         data_dir_signing_seed(options->data, seed, error, CLI_ERROR_SIZE) &&
@@ -97,6 +120,7 @@ static bool back_up(const struct backup_options *options, struct vault_counts *o
         snprintf(path, sizeof path, "%s%s", copy, suffixes[i]);
         (void)unlink(path);
     }
+    close(lock);
     return good;
 }
 

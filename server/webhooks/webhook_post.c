@@ -38,7 +38,6 @@ static struct curl_slist *post_headers(const struct webhook_post *post)
 static void post_message(const char *address, const struct webhook_post *post,
                          struct webhook_outcome *out)
 {
-    char why[CURL_ERROR_SIZE] = "";
     long status = 0;
     size_t seen = 0;
     CURL *curl = memory_must(curl_easy_init());
@@ -50,7 +49,6 @@ static void post_message(const char *address, const struct webhook_post *post,
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, post->body);
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT, POST_MOST_S);
-    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, why);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, drop_bytes);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &seen);
     if (strncasecmp(address, "http://", 7) == 0) /* this machine: no proxy should see it */
@@ -67,8 +65,8 @@ static void post_message(const char *address, const struct webhook_post *post,
     if (answered)
         snprintf(out->why, sizeof out->why, "the answer is %ld, and not 2xx", status);
     else
-        snprintf(out->why, sizeof out->why, "%.150s",
-                 why[0] != '\0' ? why : curl_easy_strerror(code));
+        snprintf(out->why, sizeof out->why, "%s",
+                 curl_easy_strerror(code)); /* its longer texts have the address */
 }
 
 static void post_for_ever(const void *context)

@@ -99,6 +99,8 @@ static void say_found(const char *kind, unsigned found)
     cr_expect_eq(found, tries());
 }
 
+/* The signature is over values. A last digit beyond what a double holds changes none, and the text
+ * is then not as it was signed. */
 Test(certificate_edits, a_bit_of_a_certificate, .timeout = 36000)
 {
     unsigned found = 0;
@@ -109,8 +111,9 @@ Test(certificate_edits, a_bit_of_a_certificate, .timeout = 36000)
         unsigned bit = (unsigned)random_below(8);
         flip_bit(file, at, bit);
         const char *why = proof_certificate(file.bytes, file.size, &keys, &facts);
-        found += why != NULL;
-        cr_expect_not_null(why, "bit %u of byte %zu of %zu", bit, at, file.size);
+        bool seen = why || !facts.canonical;
+        found += seen;
+        cr_expect(seen, "bit %u of byte %zu of %zu", bit, at, file.size);
         flip_bit(file, at, bit);
     }
     say_found("a bit of a certificate changed", found);
