@@ -1,7 +1,8 @@
-/* Answers and debits whose time is over. */
+/* Answers, debits and experts' data whose time is over. */
 #include "api/api.h"
 #include "api/call/app.h"
 #include "api/call/retention.h"
+#include "api/data/erasure.h"
 #include "storage/answers/answers.h"
 #include "storage/ledger/ledger_fold.h"
 #include "storage/refusals.h"
@@ -75,5 +76,7 @@ bool api_prune(struct app *app, struct db *db, bool *out_more)
     *out_more = false;
     enum db_status answers = prune_answers(app, db, now_ms, out_more);
     enum db_status entries = prune_entries(app, db, now_ms, out_more);
-    return (answers == DB_OK || answers == DB_RETRY) && (entries == DB_OK || entries == DB_RETRY);
+    enum db_status experts = erasure_due(app, db, out_more);
+    return (answers == DB_OK || answers == DB_RETRY) && (entries == DB_OK || entries == DB_RETRY) &&
+           (experts == DB_OK || experts == DB_RETRY);
 }

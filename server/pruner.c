@@ -27,7 +27,6 @@ struct pruner {
     bool stopping;
     struct app *app;
     struct db *db;
-    bool removes;
     struct pruner_clocks clocks;
     char told[PRUNER_TOLD]; /* the last failure that was logged */
 };
@@ -54,7 +53,7 @@ bool pruner_tells(char told[PRUNER_TOLD], const char *why)
     return why[0] != '\0';
 }
 
-/* Removes some answers and folds some debits. True when there are more. */
+/* Removes some answers, folds some debits and erases some experts. True when there are more. */
 static bool prune_once(struct pruner *pruner)
 {
     bool more = false, leapt = false;
@@ -103,19 +102,18 @@ static void *pruner_run(void *context)
     do {
         int64_t begun = clock_now_us();
         write_refusals(pruner);
-        bool more = pruner->removes && prune_once(pruner);
+        bool more = prune_once(pruner);
         pause = more ? 1 + PAUSES * (clock_now_us() - begun) / 1000 : IDLE_MS;
     } while (!pruner_sleep(pruner, pause));
     write_refusals(pruner);
     return NULL;
 }
 
-struct pruner *pruner_start(struct app *app, struct db *db, bool removes)
+struct pruner *pruner_start(struct app *app, struct db *db)
 {
     struct pruner *pruner = memory_new(1, sizeof *pruner);
     pruner->app = app;
     pruner->db = db;
-    pruner->removes = removes;
     (void)answers_newest(db, &pruner->clocks.wall_ms);
     pthread_mutex_init(&pruner->lock, NULL);
     clock_condition_init(&pruner->changed);

@@ -1,5 +1,6 @@
 /* Removes answers whose time is over (--keep-answers), and folds such debits of the ledger
- * (--keep-entries), and writes refusals into the audit trail, on a thread of its own. */
+ * (--keep-entries), erases experts' data that are older than their datasets declare, and writes
+ * refusals into the audit trail, on a thread of its own. */
 #ifndef TACET_SERVER_PRUNER_H
 #define TACET_SERVER_PRUNER_H
 
@@ -30,9 +31,9 @@ bool pruner_trusts(struct pruner_clocks *clocks, int64_t wall_ms, int64_t steady
  */
 bool pruner_tells(char told[PRUNER_TOLD], const char *why);
 
-/* Starts the thread. APP and DB, a connection for it alone, outlive it. REMOVES: settings let it
- * remove or fold something. NULL: no thread can be started. */
-struct pruner *pruner_start(struct app *app, struct db *db, bool removes);
+/* Starts the thread. APP and DB, a connection for it alone, outlive it. NULL: no thread can be
+ * started. */
+struct pruner *pruner_start(struct app *app, struct db *db);
 
 /* Ends the thread behind the removal in hand. NULL is fine. */
 void pruner_stop(struct pruner *pruner);

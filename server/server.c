@@ -311,8 +311,7 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     server->uploads = pool_start(app, many, uploads, fair_limits(uploads, uploads));
     if (!connect_many(server, single, 1, trouble))
         return false;
-    server->pruner = pruner_start(app, single[0],
-                                  config->keep_answers_days > 0 || config->keep_entries_days > 0);
+    server->pruner = pruner_start(app, single[0]);
     if (server->watched.handle >= 0) {
         if (!connect_many(server, single, 1, trouble))
             return false;

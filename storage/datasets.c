@@ -35,6 +35,8 @@ static const struct column dataset_columns[] = {
     COLUMN(dataset_row, transitions, INTEGER),
     COLUMN(dataset_row, uncovered, FLAG),
     COLUMN(dataset_row, expert_means, TEXT),
+    COLUMN(dataset_row, retention_days, INTEGER),
+    COLUMN(dataset_row, erased_days, INTEGER),
 };
 
 static const struct table datasets_table =
@@ -58,6 +60,7 @@ static enum db_status insert_dataset(struct db *db, void *context)
     fresh.state = DATASET_OPEN;
     fresh.experts = fresh.trajectories = fresh.transitions = 0;
     fresh.uncovered = false;
+    fresh.erased_days = 0;
     enum db_status status = table_insert(db, &datasets_table, &fresh, NULL, 0);
     if (status != DB_OK || !work->description)
         return status;
@@ -118,6 +121,30 @@ enum db_status datasets_list(struct db *db, const char *owner, const char *clien
         DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client), db_text_or_empty(after),
                   db_integer(limit)),
         show_dataset, &list);
+}
+
+enum db_status datasets_set_retention(struct db *db, const char *id, int64_t days)
+{
+    return db_change(db, "UPDATE datasets SET retention_days = $2 WHERE id = $1",
+                     DB_VALUES(db_text(id), db_integer(days)));
+}
+
+enum db_status datasets_next_day(struct db *db, int64_t now_ms, struct dataset_row *out)
+{
+    enum db_status status = table_find(
+        db, &datasets_table,
+        "WHERE retention_days > 0 AND state <> 'deleted' AND "
+        "erased_days < ($1 - created_ms) / 86400000 - retention_days ORDER BY id LIMIT 1",
+        DB_VALUES(db_integer(now_ms)), out);
+    if (status == DB_OK)
+        out->erased_days = (now_ms - out->created_ms) / 86400000 - out->retention_days;
+    return status;
+}
+
+enum db_status datasets_note_days(struct db *db, const struct dataset_row *dataset)
+{
+    return db_change(db, "UPDATE datasets SET erased_days = $2 WHERE id = $1 AND erased_days < $2",
+                     DB_VALUES(db_text(dataset->id), db_integer(dataset->erased_days)));
 }
 
 enum db_status datasets_set_account(struct db *db, const char *id, const char *account)

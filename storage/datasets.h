@@ -33,6 +33,8 @@ struct dataset_row {
                      * that was revealed; never false again */
     char expert_means[DATASET_MEANS_SIZE]; /* who an expert is, in the owner's words; "" where the
                                             * dataset was not described */
+    int64_t retention_days; /* an expert's data are erased when they are older; 0: never */
+    int64_t erased_days;    /* from its creation, whose uploads were declared to be erased by now */
 };
 
 enum dataset_verdict {
@@ -73,6 +75,9 @@ enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict
  * caller's transaction that accepts the job. DB_NONE: unknown. */
 enum db_status datasets_uncover(struct db *db, const char *id);
 
+/* Sets the retention_days of dataset ID. DB_NONE: unknown. */
+enum db_status datasets_set_retention(struct db *db, const char *id, int64_t days);
+
 /* Lets ACCOUNT pay for dataset ID from now on, and for its teachers, whose first answer then costs
  * what all others do. In the caller's transaction. DB_NONE: unknown. */
 enum db_status datasets_set_account(struct db *db, const char *id, const char *account);
@@ -87,6 +92,7 @@ enum db_status datasets_delete(struct db *db, const char *id, enum dataset_verdi
  * own: two clients' experts of one name are two experts, and neither client learns of the other. */
 
 struct expert_row {
+    char dataset[ID_SIZE];
     uint32_t number;
     char name[DATASET_EXPERT_SIZE];
     char owner[ID_SIZE]; /* the client that calls its expert by this name */
@@ -99,10 +105,10 @@ struct expert_row {
 enum db_status datasets_experts_most(struct db *db, const char *dataset, const char *client,
                                      int64_t max_own, int64_t more, int64_t *out_most);
 
-/* Finds CLIENT's expert NAME, or registers it with the next number. Verdicts: OK (*OUT_NUMBER),
- * EXPERTS_LIMIT (MAX_EXPERTS reached), UNKNOWN, NOT_OPEN. */
+/* Finds CLIENT's expert NAME, or registers it with the next number, for an upload of NOW_MS.
+ * Verdicts: OK (*OUT_NUMBER), EXPERTS_LIMIT (MAX_EXPERTS reached), UNKNOWN, NOT_OPEN. */
 enum db_status datasets_register_expert(struct db *db, const char *dataset, const char *name,
-                                        const char *client, int64_t max_experts,
+                                        const char *client, int64_t max_experts, int64_t now_ms,
                                         uint32_t *out_number, enum dataset_verdict *out_verdict);
 
 typedef bool expert_fn(void *context, const struct expert_row *expert);
@@ -119,6 +125,19 @@ enum db_status datasets_experts_named(struct db *db, const char *dataset, const 
  * erased. DB_NONE: unknown. */
 enum db_status datasets_erase_expert(struct db *db, const char *dataset, uint32_t number,
                                      const char *name);
+
+/* Finds a dataset whose uploads of more than its erased_days are to be erased by NOW_MS, whatever
+ * they are, with the new erased_days. DB_NONE: there is none. */
+enum db_status datasets_next_day(struct db *db, int64_t now_ms, struct dataset_row *out);
+
+/* Notes the erased_days of DATASET. DB_NONE: they are noted. */
+enum db_status datasets_note_days(struct db *db, const struct dataset_row *dataset);
+
+/* Of the first dataset behind AFTER ("": all) with experts whose newest upload is older than its
+ * retention_days, finds the one whose is the oldest. Uploads and ages count in whole days from the
+ * dataset's creation, so that the hour of an upload does not show. DB_NONE: no such dataset. */
+enum db_status datasets_next_due(struct db *db, const char *after, int64_t now_ms,
+                                 struct expert_row *out);
 
 /* Finds the newest expert whose name begins with PREFIX, of CLIENT (NULL: any). DB_NONE: none. */
 enum db_status datasets_find_erased(struct db *db, const char *dataset, const char *client,

@@ -14,7 +14,7 @@
 
 struct register_work {
     const char *dataset, *name, *client;
-    int64_t max_experts;
+    int64_t max_experts, now_ms;
     uint32_t *number;
     enum dataset_verdict *verdict;
 };
@@ -28,17 +28,29 @@ static enum db_status add_expert(struct db *db, const struct register_work *work
         return DB_OK;
     }
     struct db_value values[] = {db_text(work->dataset), db_integer(dataset->experts),
-                                db_text(work->name), db_text(work->client)};
+                                db_text(work->name), db_text(work->client),
+                                db_integer(work->now_ms)};
     enum db_status status = db_run(db,
-                                   "INSERT INTO experts (dataset, number, name, owner) "
-                                   "VALUES ($1, $2, $3, $4)",
-                                   values, 4, NULL, NULL);
+                                   "INSERT INTO experts (dataset, number, name, owner, uploaded_ms)"
+                                   " VALUES ($1, $2, $3, $4, $5)",
+                                   values, 5, NULL, NULL);
     if (status != DB_OK)
         return status;
     status = db_change(
         db, "UPDATE datasets SET experts = experts + 1 WHERE id = $1 AND experts = $2", values, 2);
     *work->number = (uint32_t)dataset->experts;
     return status == DB_NONE ? DB_RETRY : status;
+}
+
+/* Notes another upload of an expert. */
+static enum db_status renew_expert(struct db *db, const struct register_work *work)
+{
+    return db_run(
+        db,
+        "UPDATE experts SET uploaded_ms = $3 WHERE dataset = $1 AND number = $2 AND "
+        "uploaded_ms < $3",
+        DB_VALUES(db_text(work->dataset), db_integer(*work->number), db_integer(work->now_ms)),
+        NULL, NULL);
 }
 
 static enum db_status register_expert(struct db *db, void *context)
@@ -54,15 +66,18 @@ static enum db_status register_expert(struct db *db, void *context)
                DB_VALUES(db_text(work->dataset), db_text(work->client), db_text(work->name)),
                listing_integer, &number);
     *work->number = (uint32_t)number;
+    if (status == DB_OK)
+        return renew_expert(db, work);
     return status == DB_NONE ? add_expert(db, work, &dataset) : status;
 }
 
 enum db_status datasets_register_expert(struct db *db, const char *dataset, const char *name,
-                                        const char *client, int64_t max_experts,
+                                        const char *client, int64_t max_experts, int64_t now_ms,
                                         uint32_t *out_number, enum dataset_verdict *out_verdict)
 {
     assert(strlen(name) < DATASET_EXPERT_SIZE && strlen(client) < ID_SIZE);
-    struct register_work work = {dataset, name, client, max_experts, out_number, out_verdict};
+    struct register_work work = {dataset, name,       client,     max_experts,
+                                 now_ms,  out_number, out_verdict};
     return db_transact(db, register_expert, &work);
 }
 
@@ -83,6 +98,7 @@ enum db_status datasets_experts_most(struct db *db, const char *dataset, const c
 /* ---- lists */
 
 static const struct column expert_columns[] = {
+    COLUMN(expert_row, dataset, TEXT),
     COLUMN(expert_row, number, COUNT),
     COLUMN(expert_row, name, TEXT),
     COLUMN(expert_row, owner, TEXT),
@@ -127,9 +143,11 @@ static enum db_status erase_expert(struct db *db, void *context)
     const struct erase_work *work = context;
     struct db_value values[] = {db_text(work->dataset), db_integer(work->number),
                                 db_text(work->name)};
-    enum db_status status = db_change(
-        db, "UPDATE experts SET name = $3, stored_bytes = 0 WHERE dataset = $1 AND number = $2",
-        values, 3);
+    enum db_status status =
+        db_change(db,
+                  "UPDATE experts SET name = $3, stored_bytes = 0, uploaded_ms = 0 "
+                  "WHERE dataset = $1 AND number = $2",
+                  values, 3);
     if (status != DB_OK)
         return status;
     return db_run(db, "DELETE FROM expert_policies WHERE dataset = $1 AND number = $2", values, 2,
@@ -141,6 +159,19 @@ enum db_status datasets_erase_expert(struct db *db, const char *dataset, uint32_
 {
     assert(strlen(name) < DATASET_EXPERT_SIZE);
     return db_transact(db, erase_expert, &(struct erase_work){dataset, number, name});
+}
+
+enum db_status datasets_next_due(struct db *db, const char *after, int64_t now_ms,
+                                 struct expert_row *out)
+{
+    return table_find(
+        db, &experts_table,
+        "WHERE uploaded_ms > 0 AND dataset = (SELECT d.id FROM datasets AS d "
+        "WHERE d.retention_days > 0 AND d.state <> 'deleted' AND d.id > $1 AND EXISTS (SELECT 1 "
+        "FROM experts AS e WHERE e.dataset = d.id AND e.uploaded_ms > 0 AND e.uploaded_ms < "
+        "d.created_ms + (($2 - d.created_ms) / 86400000 - d.retention_days) * 86400000) "
+        "ORDER BY d.id LIMIT 1) ORDER BY uploaded_ms LIMIT 1",
+        DB_VALUES(db_text(after), db_integer(now_ms)), out);
 }
 
 enum db_status datasets_find_erased(struct db *db, const char *dataset, const char *client,
@@ -189,8 +220,8 @@ static enum db_status put_policy(struct db *db, void *context)
     enum db_status status =
         datasets_experts_most(db, p->dataset, p->client, p->max_experts, 1, &most);
     if (status == DB_OK)
-        status = datasets_register_expert(db, p->dataset, p->expert, p->client, most, &row.number,
-                                          work->verdict);
+        status = datasets_register_expert(db, p->dataset, p->expert, p->client, most, p->now_ms,
+                                          &row.number, work->verdict);
     if (status != DB_OK || *work->verdict != DATASET_OK)
         return status;
     memcpy(row.dataset, p->dataset, strlen(p->dataset));

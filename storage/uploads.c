@@ -87,11 +87,13 @@ enum db_status uploads_size(struct db *db, const char *client, int64_t *out_byte
 
 struct staged {
     char dataset[ID_SIZE], client[ID_SIZE];
+    int64_t created_ms;
 };
 
 static const struct column staged_columns[] = {
     COLUMN(staged, dataset, TEXT),
     COLUMN(staged, client, TEXT),
+    COLUMN(staged, created_ms, INTEGER),
 };
 
 static const struct table staged_table = TABLE("uploads", staged, staged_columns, 0);
@@ -115,7 +117,7 @@ static enum db_status map_experts(struct db *db, struct commit_work *work,
     for (uint32_t i = 0; i < summary->expert_count; i++) {
         uint32_t number = 0;
         status = datasets_register_expert(db, staged->dataset, summary->experts[i], staged->client,
-                                          most, &number, &work->out->verdict);
+                                          most, staged->created_ms, &number, &work->out->verdict);
         if (status != DB_OK)
             return status;
         if (work->out->verdict != DATASET_OK) {

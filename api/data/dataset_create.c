@@ -20,7 +20,7 @@
 
 struct dataset_wish {
     const char *name, *environment, *project;
-    int64_t state_dim, action_count, max_episode_steps, nominal_experts, approvals;
+    int64_t state_dim, action_count, max_episode_steps, nominal_experts, approvals, retention_days;
     double discount, min_action_probability;
     json_t *budget, *described;
     const struct description *description; /* NULL: not described, or not readable */
@@ -123,6 +123,7 @@ static bool dataset_read_wish(struct call *call, struct dataset_wish *wish)
         field_optional(field_integer("nominal_experts", &wish->nominal_experts, 1, 1000000000)),
         field_optional(field_object("budget", &wish->budget)),
         field_optional(field_integer("approvals", &wish->approvals, 1, LIMIT_APPROVALS_MAX)),
+        DATASET_RETENTION_FIELD(&wish->retention_days),
         PROJECT_FIELD(&wish->project),
         field_optional(field_object("description", &wish->described)),
     };
@@ -168,6 +169,7 @@ enum problem api_datasets_create(struct call *call)
                               .nominal_experts = wish.nominal_experts,
                               .is_public = wish.sensitivity == 1,
                               .state = DATASET_OPEN,
+                              .retention_days = wish.retention_days,
                               .created_ms = call->now_ms};
     id_new("ds_", row.id);
     snprintf(row.name, sizeof row.name, "%s", wish.name);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/call/app.h"
+#include "api/call/fields.h"
 #include "api/call/page.h"
 #include "api/call/project.h"
 #include "api/data/erasure.h"
@@ -54,6 +55,9 @@ json_t *dataset_json(const struct dataset_row *row, bool with_counts)
     json_object_set_new(json, "covered", dataset_covered_json(row));
     json_object_set_new(json, "uncovered", json_text_or_null(uncovered));
     json_object_set_new(json, "expert_means", dataset_means_json(row));
+    json_object_set_new(json, "retention_days", json_null());
+    if (row->retention_days > 0)
+        json_object_set_new(json, "retention_days", json_integer(row->retention_days));
     if (row->nominal_experts > 0)
         json_object_set_new(json, "nominal_experts", json_integer(row->nominal_experts));
     if (!with_counts)
@@ -180,6 +184,26 @@ enum problem api_datasets_get(struct call *call)
     if (exposed)
         json_object_set_new(json, "exposure", exposure_json(&exposure));
     return call_reply_json(call, 200, project_add(call, json, row.owner));
+}
+
+/* ---- how long data are kept */
+
+enum problem api_datasets_change(struct call *call)
+{
+    struct dataset_row row;
+    enum problem problem = dataset_of_call(call, &row);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    row.retention_days = 0;
+    const struct field fields[] = {DATASET_RETENTION_FIELD(&row.retention_days)};
+    if (!fields_read(call, call->body, "", fields, sizeof fields / sizeof *fields))
+        return PROBLEM_VALIDATION;
+    if (!json_object_get(call->body, "retention_days"))
+        return call_invalid(call, "/retention_days", "is required; null sets no limit");
+    enum db_status status = datasets_set_retention(call->db, row.id, row.retention_days);
+    if (status != DB_OK)
+        return call_db(call, db_owed(status));
+    return call_reply_json(call, 200, project_add(call, dataset_json(&row, true), row.owner));
 }
 
 /* ---- ending */

@@ -16,6 +16,14 @@ enum problem api_datasets_list(struct call *call);
 /* GET /v1/datasets/{id} */
 enum problem api_datasets_get(struct call *call);
 
+/* PATCH /v1/datasets/{id}: changes for how many days an expert's data are kept. Who may do that may
+ * also erase each of the experts. */
+enum problem api_datasets_change(struct call *call);
+
+/* The member "retention_days" of requests; OUT is an int64_t *. */
+#define DATASET_RETENTION_FIELD(out)                                                               \
+    field_optional(field_integer("retention_days", (out), 1, 36500))
+
 /* DELETE /v1/datasets/{id} */
 enum problem api_datasets_delete(struct call *call);
 

@@ -12,7 +12,9 @@
 #include "api/data/datasets.h"
 #include "api/data/private_form.h"
 #include "api/json/json_text.h"
+#include "memory/shelf.h"
 #include "storage/jobs.h"
+#include "storage/ledger/trail.h"
 #include "storage/policies.h"
 
 static const char meaning[] =
@@ -128,6 +130,68 @@ enum db_status erasure_resume(const struct app *app, struct db *db)
     struct resuming resuming = {.app = app, .db = db, .status = DB_OK};
     enum keyring_status status = keyring_erased(app->settings.keys, resume_one, &resuming);
     return resuming.status == DB_OK ? private_status(status) : resuming.status;
+}
+
+/* ---- what is older than was declared
+ *
+ * DESIGN. The audit trail has one row for a dataset and a day, before anything is erased and
+ * whether or not there is anything: the log's size, which every certificate shows, must not tell
+ * whether somebody uploaded. */
+
+struct due {
+    const struct app *app;
+    int64_t now_ms;
+    char after[ID_SIZE]; /* the last dataset that was looked at */
+    struct dataset_row dataset;
+    struct expert_row expert;
+};
+
+static enum db_status note_day(struct db *db, void *context)
+{
+    struct due *due = context;
+    struct trail_row row = {.time_ms = due->now_ms,
+                            .actor = "service",
+                            .action = "retention",
+                            .status = 200,
+                            .outcome = "ok",
+                            .count = 1};
+    enum db_status status = datasets_next_day(db, due->now_ms, &due->dataset);
+    if (status == DB_OK)
+        status = datasets_note_days(db, &due->dataset);
+    memcpy(row.resource, due->dataset.id, sizeof row.resource);
+    return status == DB_OK ? trail_append(db, &row) : status;
+}
+
+/* Looks again: another server may have erased it, or its owner uploaded more. */
+static enum db_status erase_due(struct db *db, void *context)
+{
+    struct due *due = context;
+    enum db_status status = datasets_next_due(db, due->after, due->now_ms, &due->expert);
+    if (status != DB_OK)
+        return status;
+    return erasure_expert(due->app, db, due->expert.dataset, &due->expert, due->now_ms);
+}
+
+enum db_status erasure_due(const struct app *app, struct db *db, bool *out_more)
+{
+    struct due due = {.app = app, .now_ms = app->settings.now_ms()};
+    enum db_status status, failed = DB_OK;
+    while ((status = datasets_next_day(db, due.now_ms, &due.dataset)) == DB_OK &&
+           (status = db_transact(db, note_day, &due)) == DB_OK) {
+    }
+    if (status != DB_NONE)
+        return status;
+    while ((status = datasets_next_due(db, due.after, due.now_ms, &due.expert)) == DB_OK) {
+        status = db_transact(db, erase_due, &due);
+        if (status == DB_OK) {
+            shelf_drop(app->teachers, due.expert.dataset);
+            *out_more = true;
+        } else if (status != DB_NONE && status != DB_RETRY) {
+            failed = db_fail(db, due.expert.dataset, "an expert whose days are over is not erased");
+        }
+        memcpy(due.after, due.expert.dataset, sizeof due.after);
+    }
+    return status == DB_NONE ? failed : status;
 }
 
 /* ---- the receipt */

@@ -31,6 +31,12 @@ enum db_status erasure_dataset(const struct app *app, struct db *db, const char 
  * database brought them back. */
 enum db_status erasure_resume(const struct app *app, struct db *db);
 
+/* Erases the experts whose data are older than their datasets' retention_days, of each dataset one;
+ * *OUT_MORE becomes true when one was. Of several servers that do it at once, one finds what the
+ * others have erased. Outside of any transaction. Not DB_OK: db_last_error names a dataset where it
+ * failed, and the next call tries again. */
+enum db_status erasure_due(const struct app *app, struct db *db, bool *out_more);
+
 /* Replies with the signed receipt of an erasure of EXPERT (NULL: all) at TIME_MS. */
 enum problem erasure_reply(struct call *call, const char *dataset, const char *expert,
                            int64_t time_ms);

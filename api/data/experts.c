@@ -26,7 +26,7 @@ static enum db_status put_network(struct call *call, const struct dataset_row *d
         datasets_experts_most(call->db, put.dataset, put.client, put.max_experts, 1, &most);
     if (status == DB_OK)
         status = datasets_register_expert(call->db, put.dataset, put.expert, put.client, most,
-                                          &number, out_verdict);
+                                          put.now_ms, &number, out_verdict);
     if (status != DB_OK || *out_verdict != DATASET_OK)
         return status;
     bool is_new = number >= dataset->experts;

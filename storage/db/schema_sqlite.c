@@ -154,6 +154,8 @@ static const char uploads_by_client[] =
     "CREATE INDEX uploads_by_client ON uploads (client, stored_bytes)";
 static const char experts_by_owner[] =
     "CREATE INDEX experts_by_owner ON experts (owner, stored_bytes) WHERE stored_bytes > 0";
+static const char experts_by_upload[] =
+    "CREATE INDEX experts_by_upload ON experts (dataset, uploaded_ms) WHERE uploaded_ms > 0";
 static const char create_requests[] = "CREATE TABLE budget_requests ("
                                       " id TEXT NOT NULL PRIMARY KEY,"
                                       " client TEXT NOT NULL,"
@@ -448,7 +450,9 @@ const char *const schema_sqlite_tables[] = {
     " created_ms INTEGER NOT NULL,"
     " purged INTEGER NOT NULL DEFAULT 0,"
     " uncovered INTEGER NOT NULL DEFAULT 0,"
-    " expert_means TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID",
+    " expert_means TEXT NOT NULL DEFAULT '',"
+    " retention_days INTEGER NOT NULL DEFAULT 0,"
+    " erased_days INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID",
     datasets_stay_uncovered,
     create_descriptions,
     "CREATE INDEX datasets_by_time ON datasets (created_ms, id)",
@@ -460,9 +464,11 @@ const char *const schema_sqlite_tables[] = {
     " name TEXT NOT NULL,"
     " owner TEXT NOT NULL,"
     " stored_bytes INTEGER NOT NULL DEFAULT 0," /* of its policy */
+    " uploaded_ms INTEGER NOT NULL DEFAULT 0,"  /* the newest upload; 0: erased */
     " PRIMARY KEY (dataset, number),"
     " UNIQUE (dataset, owner, name)) STRICT, WITHOUT ROWID",
     experts_by_owner,
+    experts_by_upload,
 
     "CREATE TABLE expert_policies ("
     " dataset TEXT NOT NULL,"
@@ -928,32 +934,30 @@ static const char *const to_tiles[] = {
     create_tiles, tiles_stay, tiles_fixed, "DROP TRIGGER ledger_leaves_stay", leaves_go, NULL,
 };
 
-const char *const *const schema_sqlite_steps[] = {
-    to_rows,
-    without_blocks,
-    with_coverage,
-    with_descriptions,
-    with_random,
-    with_digests,
-    with_fixed_rows,
-    with_removal,
-    with_notes,
-    with_folds,
-    with_sizes,
-    with_requests,
-    to_tokens,
-    to_names,
-    to_limits,
-    to_projects,
-    to_digested_names,
-    to_fixed_names,
-    to_log,
-    to_keys,
-    to_teacher_names,
-    to_trail,
-    to_webhooks,
-    to_tiles,
+/* Datasets declare for how many days they keep an expert's data. Who uploaded when is known of
+ * clients alone until now: an expert counts from the newest upload of all. */
+static const char *const to_retention[] = {
+    "ALTER TABLE datasets ADD COLUMN retention_days INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE datasets ADD COLUMN erased_days INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE experts ADD COLUMN uploaded_ms INTEGER NOT NULL DEFAULT 0",
+    "UPDATE experts SET uploaded_ms = t.newest FROM (SELECT dataset, max(created_ms) AS newest"
+    " FROM uploads WHERE place > 0 GROUP BY dataset) AS t"
+    " WHERE t.dataset = experts.dataset AND substr(experts.name, 1, 1) <> '~'",
+    "UPDATE experts SET uploaded_ms = p.stored_ms FROM expert_policies AS p WHERE"
+    " p.dataset = experts.dataset AND p.number = experts.number AND"
+    " p.stored_ms > experts.uploaded_ms",
+    experts_by_upload,
     NULL,
+};
+
+const char *const *const schema_sqlite_steps[] = {
+    to_rows,           without_blocks, with_coverage,   with_descriptions,
+    with_random,       with_digests,   with_fixed_rows, with_removal,
+    with_notes,        with_folds,     with_sizes,      with_requests,
+    to_tokens,         to_names,       to_limits,       to_projects,
+    to_digested_names, to_fixed_names, to_log,          to_keys,
+    to_teacher_names,  to_trail,       to_webhooks,     to_tiles,
+    to_retention,      NULL,
 };
 
 const struct db_schema schema_sqlite = {

@@ -103,12 +103,14 @@ Dataset = TypedDict("Dataset", {
     "discount": "float", "min_action_probability": "float", "sensitivity": "Literal['private', 'public']",
     "nominal_experts": "Optional[int]", "experts": "int", "trajectories": "int", "transitions": "int",
     "account": "Optional[str]", "created_at": "Time", "covered": "Optional[bool]", "uncovered": "Optional[str]",
-    "expert_means": "Optional[str]", "exposure": "Exposure", "description": "Optional[DatasetDescription]",
+    "expert_means": "Optional[str]", "retention_days": "RetentionDays", "exposure": "Exposure",
+    "description": "Optional[DatasetDescription]",
 }, total=False)
 DatasetBudget = TypedDict("DatasetBudget", {
     "epsilon": "float", "delta": "float", "accounting": "Literal['basic', 'renyi']", "order": "BudgetOrder",
     "delta_share": "BudgetDeltaShare",
 }, total=False)
+DatasetChange = TypedDict("DatasetChange", {"retention_days": "RetentionDays"}, total=False)
 DatasetDescription = TypedDict("DatasetDescription", {
     "row": "str", "expert": "str", "features": "list[DescribedFeature]", "outside": "Literal['refuse', 'clip']",
     "actions": "Union[list[str], DescribedBins]", "table": "DescribedTable",
@@ -117,7 +119,7 @@ DatasetRequest = TypedDict("DatasetRequest", {
     "project": "str", "name": "str", "environment": "str", "state_dim": "int", "action_count": "int",
     "max_episode_steps": "int", "discount": "float", "budget": "DatasetBudget", "approvals": "int",
     "min_action_probability": "float", "sensitivity": "Literal['private', 'public']", "nominal_experts": "int",
-    "description": "DatasetDescription",
+    "retention_days": "RetentionDays", "description": "DatasetDescription",
 }, total=False)
 DescribedBins = TypedDict("DescribedBins", {
     "unit": "str", "low": "float", "high": "float", "edges": "list[float]", "names": "list[str]",
@@ -317,6 +319,7 @@ Rehearsal = TypedDict("Rehearsal", {
     "quality": "Optional[float]", "random_return": "float", "best_return": "float", "episode_steps": "int",
     "runs": "list[dict[str, Any]]", "sentence": "str",
 }, total=False)
+RetentionDays = Optional[int]
 Role = Literal['admin', 'steward', 'contributor', 'student', 'agent', 'auditor', 'monitor']
 RotationRequest = TypedDict("RotationRequest", {
     "overlap_seconds": "int", "expires_in_days": "int", "scopes": "Scopes",
@@ -566,7 +569,8 @@ class Api:
         Declare a dataset and its budget.
 
         body: project, name*, environment, state_dim, action_count, max_episode_steps, discount, budget,
-        approvals, min_action_probability, sensitivity, nominal_experts, description (* required)
+        approvals, min_action_probability, sensitivity, nominal_experts, retention_days, description (*
+        required)
 
         Roles: steward
         """
@@ -593,6 +597,17 @@ class Api:
         Roles: steward, contributor
         """
         return self._transport.call("GET", f"/v1/datasets/{_path(id)}")
+
+    def change_dataset(self, id: str, body: DatasetChange, *, key: Optional[str] = None) -> Dataset:
+        """PATCH /v1/datasets/{id}
+
+        Change for how many days an expert's data are kept.
+
+        body: retention_days* (* required)
+
+        Roles: steward
+        """
+        return self._transport.call("PATCH", f"/v1/datasets/{_path(id)}", body=body, key=key or fresh_key())
 
     def delete_dataset(self, id: str, *, receipt: Optional[bool] = None) -> ErasureReceipt:
         """DELETE /v1/datasets/{id}

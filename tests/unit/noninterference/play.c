@@ -212,6 +212,7 @@ const char *play_body(struct play *p, const struct route *route, const char *pat
          "{\"events\":[{\"type\":\"GaussianDpEvent\",\"noise_multiplier\":3}],\"delta\":1e-5}"},
         {"/v1/datasets", "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":"
                          "\"private\",\"budget\":{\"epsilon\":1,\"delta\":1e-5}}"},
+        {"/v1/datasets/{id}", "{\"retention_days\":36500}"},
         {"/v1/datasets/{id}:seal", ""},
         {"/v1/datasets/{id}:compose", "{}"},
         {"/v1/datasets/{id}/trajectories",

@@ -417,10 +417,10 @@ Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_s
     cr_assert_eq(put("e1", "cli_a", "one"), DATASET_OK);
     cr_assert_eq(put("e2", "cli_b", "two"), DATASET_OK);
     cr_assert_eq(put("e1", "cli_a", "uno"), DATASET_OK);
-    cr_assert_eq(datasets_register_expert(f.db, "ds_a", "e3", "cli_a", 3, &number, &verdict),
+    cr_assert_eq(datasets_register_expert(f.db, "ds_a", "e3", "cli_a", 3, 1, &number, &verdict),
                  DB_OK);
     cr_assert(verdict == DATASET_OK && number == 2);
-    cr_assert_eq(datasets_register_expert(f.db, "ds_a", "e4", "cli_a", 9, &number, &verdict),
+    cr_assert_eq(datasets_register_expert(f.db, "ds_a", "e4", "cli_a", 9, 1, &number, &verdict),
                  DB_OK);
     cr_assert(verdict == DATASET_OK && number == 3);
     /* Three of its own are enough; cli_b has one. */
