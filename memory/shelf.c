@@ -1,6 +1,7 @@
 /* One list, the thing that was lent last in front, behind one lock.
  *
- * DESIGN. An entry that is not kept (there was no room, or its group was dropped) stays in the list
+ * DESIGN. An entry that is not kept (there was no room, or something was dropped while it was
+ * opened, perhaps its group) stays in the list
  * until its loans end, and nobody finds it by its name any more. Entries that nobody needs are
  * moved to a list of the caller's, which closes them when it has given the lock back. */
 #include "memory/shelf.h"
@@ -26,8 +27,9 @@ struct shelf {
     struct shelf_entry *entries;
     unsigned kept;
     size_t bytes;                     /* bytes of the kept things */
-    char (*dropped)[SHELF_NAME_SIZE]; /* every group that was dropped */
+    char (*dropped)[SHELF_NAME_SIZE]; /* every name that was dropped */
     size_t dropped_count;
+    unsigned long drops; /* so far */
 };
 
 struct shelf *shelf_new(const struct shelf_kind *kind)
@@ -93,21 +95,21 @@ static struct shelf_entry *shelf_find(struct shelf *shelf, const char *name)
     return NULL;
 }
 
-static bool shelf_was_dropped(const struct shelf *shelf, const char *group)
+static bool shelf_was_dropped(const struct shelf *shelf, const char *name)
 {
     for (size_t i = 0; i < shelf->dropped_count; i++)
-        if (strcmp(shelf->dropped[i], group) == 0)
+        if (strcmp(shelf->dropped[i], name) == 0)
             return true;
     return false;
 }
 
-static void shelf_remember(struct shelf *shelf, const char *group)
+static void shelf_remember(struct shelf *shelf, const char *name)
 {
-    if (shelf_was_dropped(shelf, group))
+    if (shelf_was_dropped(shelf, name))
         return;
     shelf->dropped =
         memory_resize(shelf->dropped, shelf->dropped_count + 1, sizeof *shelf->dropped);
-    strcpy(shelf->dropped[shelf->dropped_count++], group);
+    strcpy(shelf->dropped[shelf->dropped_count++], name);
 }
 
 /* Makes room for one more thing of BYTES. False: too many things are on loan. */
@@ -127,9 +129,10 @@ static bool shelf_make_room(struct shelf *shelf, size_t bytes, struct shelf_entr
     return true;
 }
 
-/* Puts FRESH on the shelf for its first loan, or on *GONE if another thread was faster. */
+/* Puts FRESH, which was opened since the drop number DROPS, on the shelf for its first loan, or on
+ * *GONE if another thread was faster. */
 static struct shelf_entry *shelf_add(struct shelf *shelf, struct shelf_entry *fresh,
-                                     struct shelf_entry **gone)
+                                     unsigned long drops, struct shelf_entry **gone)
 {
     struct shelf_entry *twin = shelf_find(shelf, fresh->name);
     if (twin) {
@@ -137,8 +140,7 @@ static struct shelf_entry *shelf_add(struct shelf *shelf, struct shelf_entry *fr
         return twin;
     }
     fresh->loans = 1;
-    fresh->kept = !shelf_was_dropped(shelf, fresh->opened.group) &&
-                  !shelf_was_dropped(shelf, fresh->name) &&
+    fresh->kept = drops == shelf->drops && !shelf_was_dropped(shelf, fresh->name) &&
                   shelf_make_room(shelf, fresh->opened.bytes, gone);
     if (fresh->kept) {
         shelf->kept++;
@@ -156,6 +158,7 @@ const void *shelf_borrow(struct shelf *shelf, const char *name,
     size_t length = strlen(name);
     pthread_mutex_lock(&shelf->lock);
     struct shelf_entry *entry = shelf_find(shelf, name);
+    unsigned long drops = shelf->drops;
     pthread_mutex_unlock(&shelf->lock);
     if (entry)
         return entry->opened.thing;
@@ -166,7 +169,7 @@ const void *shelf_borrow(struct shelf *shelf, const char *name,
     entry->opened = opened;
     memcpy(entry->name, name, length + 1);
     pthread_mutex_lock(&shelf->lock);
-    entry = shelf_add(shelf, entry, &gone);
+    entry = shelf_add(shelf, entry, drops, &gone);
     pthread_mutex_unlock(&shelf->lock);
     shelf_close(shelf, gone);
     return entry->opened.thing;
@@ -193,6 +196,7 @@ void shelf_drop(struct shelf *shelf, const char *group)
     assert(group[0] != '\0' && strlen(group) < SHELF_NAME_SIZE);
     pthread_mutex_lock(&shelf->lock);
     shelf_remember(shelf, group);
+    shelf->drops++;
     struct shelf_entry **at = &shelf->entries;
     while (*at) {
         bool named = strcmp((*at)->opened.group, group) == 0 || strcmp((*at)->name, group) == 0;

@@ -40,9 +40,9 @@ const void *shelf_borrow(struct shelf *shelf, const char *name,
 /* Ends one loan of THING. */
 void shelf_return(struct shelf *shelf, const void *thing);
 
-/* Closes what belongs to GROUP or has that name, at once or when its last loan ends. The shelf
- * keeps nothing of GROUP again: it remembers all dropped groups, because a slow reader may still
- * open an old thing. */
+/* Closes what belongs to GROUP or has that name, at once or when its last loan ends. What is being
+ * opened is not kept. A thing of that name is never kept again: the shelf remembers all names,
+ * because a slow reader may still open an old thing. Of GROUP other things may be kept later. */
 void shelf_drop(struct shelf *shelf, const char *group);
 
 #endif

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <sodium.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "api/call/app.h"
@@ -65,7 +64,6 @@ static bool read_release(void *context, const char *id, struct shelf_opened *out
     if (reading->status == DB_OK) {
         errno = 0;
         out->thing = open_release(reading->app, &row, sealed, size);
-        snprintf(out->group, sizeof out->group, "%s", row.id);
         if (!out->thing)
             reading->status = db_undecoded();
     }

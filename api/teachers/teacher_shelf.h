@@ -33,7 +33,8 @@ struct shelf *teacher_shelf_new(void);
 
 /* Borrows the teacher ID, reading it from DB when it is not on the shelf. DB_NONE: unknown. Give it
  * back with teacher_shelf_return. shelf_drop(app->teachers, DATASET) wipes the ensembles and
- * secret policies that were trained on a dataset; they are not kept again. */
+ * secret policies that were trained on a dataset. Who began to read before that finds no key of
+ * them, so they do not come back; those that are trained later are kept. */
 enum db_status teacher_shelf_borrow(const struct app *app, struct db *db, const char *id,
                                     const struct shelved_teacher **out);
 
