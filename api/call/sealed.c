@@ -68,7 +68,9 @@ unsigned char *sealed_open(const struct app *app, const char *dataset, const cha
     }
     enum keyring_status status = sealed_key(app, dataset, false, key);
     bool opened = status == KEYRING_OK && key_box_open(key, id, bytes, size, secret);
-    if (!opened) {
+    bool erased = !opened && dataset[0] != '\0' && app->settings.keys &&
+                  keyring_has_erased(app->settings.keys, dataset);
+    if (!opened && !erased) {
         derive_key(app, key);
         opened = key_box_open(key, id, bytes, size, secret);
     }
@@ -76,7 +78,7 @@ unsigned char *sealed_open(const struct app *app, const char *dataset, const cha
     if (!opened) {
         sodium_free(secret);
         errno = EBADMSG;
-        if (status == KEYRING_ERASED)
+        if (erased)
             errno = ESTALE;
         if (status == KEYRING_FULL)
             errno = ENOMEM;

@@ -18,9 +18,10 @@ bool sealed_close(const struct app *app, const char *dataset, const char *id,
                   const unsigned char *secret, size_t size, unsigned char **out, size_t *out_size);
 
 /* Decrypts BYTES[size] into guarded memory that sodium_free wipes. Earlier versions encrypted all
- * of these under a key of the signing seed, which opens them still. NULL with errno ENOMEM: no
- * memory, or the key cannot be read now; with ESTALE: the key of DATASET was erased; with EBADMSG:
- * BYTES were not encrypted by this server for DATASET and ID, or their key was replaced. */
+ * of these under a key of the signing seed, which opens them still, until something of DATASET is
+ * erased. NULL with errno ENOMEM: no memory, or the key cannot be read now; with ESTALE: their key
+ * was erased with data of DATASET; with EBADMSG: BYTES were not encrypted by this server for
+ * DATASET and ID. */
 unsigned char *sealed_open(const struct app *app, const char *dataset, const char *id,
                            const unsigned char *bytes, size_t size, size_t *out_size);
 

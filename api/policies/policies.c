@@ -32,7 +32,7 @@ bool policy_is_secret(const struct policy_row *row)
 }
 
 /* A secret policy is sealed. Those of earlier versions are in clear. NULL: it cannot be read, and
- * errno is ENOMEM if memory is short. */
+ * errno is ENOMEM if memory is short, ESTALE if its key was erased. */
 static struct policy *decode_policy(const struct app *app, const struct policy_row *row,
                                     const void *bytes, size_t size)
 {
@@ -40,7 +40,7 @@ static struct policy *decode_policy(const struct app *app, const struct policy_r
     unsigned char *secret = NULL;
     if (policy_is_secret(row))
         secret = sealed_open(app, row->dataset, row->id, bytes, size, &length);
-    if (!secret && errno == ENOMEM)
+    if (!secret && (errno == ENOMEM || errno == ESTALE))
         return NULL;
     errno = 0;
     if (!secret)
@@ -61,10 +61,10 @@ enum db_status policy_load(const struct app *app, struct db *db, const struct po
     if (status == DB_OK && !erased) {
         errno = 0;
         *out = decode_policy(app, row, bytes, size);
-        if (!*out)
+        if (!*out && errno != ESTALE) /* erased since this view began */
             status = db_undecoded();
-        else if ((*out)->shape.input != row->state_dim ||
-                 policy_action_count(*out) != row->action_count)
+        else if (*out && ((*out)->shape.input != row->state_dim ||
+                          policy_action_count(*out) != row->action_count))
             status = DB_FAILED;
     }
     free(bytes);

@@ -29,7 +29,9 @@
 enum slot_state { SLOT_EMPTY, SLOT_KEY, SLOT_ERASED };
 
 struct slot {
-    unsigned char state, unused[7];
+    unsigned char state;
+    unsigned char replaced; /* there was another key, or could have been, which is erased */
+    unsigned char unused[6];
     unsigned char box[KEY_BOX_SIZE];
     unsigned char rest[48];
 };
@@ -139,10 +141,10 @@ static enum keyring_status slot_open(const struct keyring *keyring, const char *
 
 /* Draws a key for a slot and writes it. */
 static bool slot_make(const struct keyring *keyring, int file, const char *dataset, uint32_t number,
-                      unsigned char out[KEYRING_KEY])
+                      bool replaced, unsigned char out[KEYRING_KEY])
 {
     char name[NAME_BYTES];
-    struct slot slot = {.state = SLOT_KEY};
+    struct slot slot = {.state = SLOT_KEY, .replaced = replaced};
     slot_name(dataset, number, name);
     randombytes_buf(out, KEYRING_KEY);
     key_box_close(keyring->root, name, out, KEYRING_KEY, slot.box);
@@ -178,6 +180,17 @@ void keyring_find_all(struct keyring *keyring, const char *dataset, uint32_t cou
         close(file);
 }
 
+bool keyring_has_erased(struct keyring *keyring, const char *dataset)
+{
+    struct slot own = {.state = SLOT_EMPTY};
+    int file = slots_open(keyring, dataset, O_RDONLY);
+    bool erased = file >= 0 && slot_read(file, KEYRING_DATASET, &own) &&
+                  (own.state == SLOT_ERASED || own.replaced);
+    if (file >= 0)
+        close(file);
+    return erased;
+}
+
 /* Reads or makes one key. *MADE becomes true when it was made. */
 static enum keyring_status need_one(const struct keyring *keyring, int file, const char *dataset,
                                     uint32_t number, bool is_new, unsigned char *out, bool *made)
@@ -189,7 +202,7 @@ static enum keyring_status need_one(const struct keyring *keyring, int file, con
     if (status != KEYRING_NONE && !(status == KEYRING_ERASED && is_new))
         return status;
     *made = true;
-    return slot_make(keyring, file, dataset, number, out) ? KEYRING_OK : KEYRING_FULL;
+    return slot_make(keyring, file, dataset, number, false, out) ? KEYRING_OK : KEYRING_FULL;
 }
 
 enum keyring_status keyring_need(struct keyring *keyring, const char *dataset,
@@ -227,8 +240,8 @@ enum keyring_status keyring_erase(struct keyring *keyring, const char *dataset, 
     int file = slots_open(keyring, dataset, O_RDWR | O_CREAT);
     bool done = file >= 0 && root_write_whole(file, &erased, sizeof erased, slot_place(number)) &&
                 slot_read(file, KEYRING_DATASET, &own);
-    if (done && own.state == SLOT_KEY)
-        done = slot_make(keyring, file, dataset, KEYRING_DATASET, key);
+    if (done && own.state != SLOT_ERASED)
+        done = slot_make(keyring, file, dataset, KEYRING_DATASET, true, key);
     done = done && fsync(file) == 0 && fsync(keyring->folder) == 0;
     if (file >= 0)
         close(file);

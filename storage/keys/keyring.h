@@ -54,6 +54,10 @@ void keyring_service_key(const struct keyring *keyring, unsigned char out[KEYRIN
 enum keyring_status keyring_find(struct keyring *keyring, const char *dataset, uint32_t number,
                                  unsigned char out[KEYRING_KEY]);
 
+/* Whether DATASET or one of its experts was erased: another key than the dataset's present one may
+ * have been its own. False also when its keys cannot be read. */
+bool keyring_has_erased(struct keyring *keyring, const char *dataset);
+
 /* Reads the keys of experts 0 to COUNT - 1 of DATASET into OUT[COUNT][KEYRING_KEY], and into
  * STATUSES what became of each. What cannot be read is KEYRING_FULL. */
 void keyring_find_all(struct keyring *keyring, const char *dataset, uint32_t count,

@@ -37,7 +37,7 @@ enum db_status job_checkpoint_load(struct job_run *run, int64_t *out_step, unsig
     if (status != DB_OK)
         return status;
     *out = sealed_open(run->app, run->job.dataset, run->job.id, bytes, size, out_size);
-    if (!*out && errno == EBADMSG && !job_plan_seals_checkpoints(&run->plan)) {
+    if (!*out && errno != ENOMEM && !job_plan_seals_checkpoints(&run->plan)) {
         *out = copy_clear(bytes, size);
         *out_size = size;
     }

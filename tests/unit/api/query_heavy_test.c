@@ -156,8 +156,8 @@ Test(query_heavy, gives_again_what_may_be_reused)
     cr_expect_eq(spent(), after);
 }
 
-/* Whoever began to read before the dataset was deleted gets no networks: their key is erased. */
-Test(query_heavy, leaves_no_networks_of_a_deleted_dataset)
+/* Whoever began to read before an erasure gets no networks, and no damage: their key is erased. */
+static void expect_no_networks(const char *path, int status)
 {
     char why[DB_ERROR_SIZE] = "";
     struct db *reader = NULL;
@@ -167,19 +167,40 @@ Test(query_heavy, leaves_no_networks_of_a_deleted_dataset)
     cr_assert_eq(db_open(fixture_store(f), &reader, why), DB_OK, "%s", why);
     cr_assert_eq(db_begin_batch(reader, false), DB_OK);
     cr_assert_eq(ledger_find(reader, "nothing", &account), DB_NONE); /* it has its view now */
-    struct ask gone = {.method = "DELETE",
-                       .path = domain_path("/v1/datasets/%s", dataset),
-                       .token = fixture_token(f, "steward")};
-    expect_status(fixture_ask(f, &gone), 204);
+    struct ask gone = {.method = "DELETE", .path = path, .token = fixture_token(f, "steward")};
+    expect_status(fixture_ask(f, &gone), status);
     cr_assert_eq(teacher_shelf_borrow(app, reader, teacher, &t), DB_OK);
-    cr_expect_null(t->ensemble);
+    cr_expect(!t->ensemble && !t->policy);
     teacher_shelf_return(app, t);
     cr_assert_eq(db_commit_batch(reader), DB_OK);
     cr_assert_eq(teacher_shelf_borrow(app, reader, teacher, &t), DB_OK);
-    cr_expect_null(t->ensemble);
+    cr_expect(!t->ensemble && !t->policy);
     teacher_shelf_return(app, t);
     expect_problem(ask("late", false), "teacher-silent");
     db_close(reader);
+}
+
+Test(query_heavy, leaves_no_networks_of_a_deleted_dataset)
+{
+    expect_no_networks(domain_path("/v1/datasets/%s", dataset), 204);
+}
+
+Test(query_heavy, leaves_no_networks_of_an_erased_expert)
+{
+    expect_no_networks(domain_path("/v1/datasets/%s/experts/e1", dataset), 200);
+}
+
+Test(query_heavy, leaves_no_network_without_a_mechanism_of_an_erased_expert)
+{
+    struct response *job = domain_run(f, domain_unprotected_job(dataset, 20));
+    const char *body = domain_teacher(response_text(job, "/policy"), 1e6, 1e6);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/teachers",
+                     domain_path("{\"i_understand\":\"not_private\",%s", body + 1));
+    expect_status(made, 201);
+    teacher = response_text(made, "/id");
+    ask_path = domain_path("/v1/teachers/%s/queries", teacher);
+    expect_no_networks(domain_path("/v1/datasets/%s/experts/e1", dataset), 200);
 }
 
 static enum db_status erase_first_expert(struct db *db, void *context)
