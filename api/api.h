@@ -34,9 +34,10 @@ void api_close(struct app *app);
 bool api_private_begin(struct app *app, struct db *db, char *error, size_t error_size);
 
 /* Removes some of the answers, and folds some of the ledger's debits, that are older than settings
- * say, and erases some of the experts who are older than their datasets say; does nothing with what
- * is kept for ever. *out_more: there is more to do at once. DB is a connection outside of any
- * transaction; one thread at a time. False: db_last_error says why one of them was not done. */
+ * say, erases some of the experts who are older than their datasets say, and ends erasures that
+ * others began; does nothing with what is kept for ever. *out_more: there is more to do at once. DB
+ * is a connection outside of any transaction; one thread at a time. False: db_last_error says why
+ * one of them was not done. */
 bool api_prune(struct app *app, struct db *db, bool *out_more);
 
 /* Appends the refusals of the last seconds to the audit trail. DB as for api_prune; any thread.

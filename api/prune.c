@@ -77,6 +77,8 @@ bool api_prune(struct app *app, struct db *db, bool *out_more)
     enum db_status answers = prune_answers(app, db, now_ms, out_more);
     enum db_status entries = prune_entries(app, db, now_ms, out_more);
     enum db_status experts = erasure_due(app, db, out_more);
+    if (experts == DB_OK && !*out_more)
+        experts = erasure_resume(app, db);
     return (answers == DB_OK || answers == DB_RETRY) && (entries == DB_OK || entries == DB_RETRY) &&
            (experts == DB_OK || experts == DB_RETRY);
 }

@@ -76,13 +76,14 @@ enum db_status erasure_dataset(const struct app *app, struct db *db, const char 
     return status;
 }
 
-/* ---- at a start */
+/* ---- what was interrupted */
 
 struct resuming {
     const struct app *app;
     struct db *db;
     const char *dataset; /* and the slot in hand */
     uint32_t number;
+    bool erased; /* it was not whole */
     enum db_status status;
 };
 
@@ -96,7 +97,7 @@ static bool keep_expert(void *context, const struct expert_row *row)
  * the next start, and another server's erasure is seen whole. */
 static enum db_status resume_slot(struct db *db, void *context)
 {
-    const struct resuming *resuming = context;
+    struct resuming *resuming = context;
     bool whole = resuming->number == KEYRING_DATASET;
     struct expert_row expert = {.number = UINT32_MAX};
     struct dataset_row row;
@@ -110,6 +111,7 @@ static enum db_status resume_slot(struct db *db, void *context)
         return status;
     if (!db_in_transaction(db))
         return db_transact(db, resume_slot, context);
+    resuming->erased = true;
     if (whole)
         return erasure_dataset(resuming->app, db, resuming->dataset, &verdict);
     return erasure_expert(resuming->app, db, resuming->dataset, &expert,
@@ -121,13 +123,18 @@ static bool resume_one(void *context, const char *dataset, uint32_t number)
     struct resuming *resuming = context;
     resuming->dataset = dataset;
     resuming->number = number;
+    resuming->erased = false;
     resuming->status = db_optional(resume_slot(resuming->db, resuming));
+    if (resuming->erased)
+        shelf_drop(resuming->app->teachers, dataset);
     return resuming->status == DB_OK;
 }
 
 enum db_status erasure_resume(const struct app *app, struct db *db)
 {
     struct resuming resuming = {.app = app, .db = db, .status = DB_OK};
+    if (!app->settings.keys)
+        return DB_OK;
     enum keyring_status status = keyring_erased(app->settings.keys, resume_one, &resuming);
     return resuming.status == DB_OK ? private_status(status) : resuming.status;
 }

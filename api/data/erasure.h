@@ -27,8 +27,9 @@ enum db_status erasure_expert(const struct app *app, struct db *db, const char *
 enum db_status erasure_dataset(const struct app *app, struct db *db, const char *dataset,
                                enum dataset_verdict *out_verdict);
 
-/* At a start: removes the rows of what was erased, where a crash left them or an older copy of the
- * database brought them back. */
+/* Removes the rows of what was erased, where a crash left them or an older copy of the database
+ * brought them back, and stops the jobs on it. At a start all that was ever erased is looked at, in
+ * later calls what was erased since: another server may have died. */
 enum db_status erasure_resume(const struct app *app, struct db *db);
 
 /* Erases the experts whose data are older than their datasets' retention_days, of each dataset one;

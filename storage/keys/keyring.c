@@ -41,6 +41,8 @@ struct keyring {
     int folder;          /* held open, so that no other one takes its place */
     unsigned char *root; /* guarded memory */
     pthread_mutex_t lock;
+    struct timespec looked[2]; /* of the file that was newest at the last look at erased keys, and
+                                  at the one before: two changes may have one time */
 };
 
 struct keyring *keyring_open(const char *directory, const unsigned char master[KEYRING_KEY],
@@ -267,21 +269,32 @@ enum keyring_status keyring_erase_all(struct keyring *keyring, const char *datas
     return done ? KEYRING_OK : KEYRING_FULL;
 }
 
-/* Shows the erased slots of one dataset. False: EACH wants no more, or the file cannot be read. */
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec > b->tv_nsec);
+}
+
+/* Shows the erased slots of one dataset if its file changed since the look before the last. *NEWEST
+ * becomes its time if that is later. False: EACH wants no more, or the file cannot be read. */
 static bool show_erased(const struct keyring *keyring, const char *dataset, keyring_erased_fn *each,
-                        void *context, enum keyring_status *status)
+                        void *context, struct timespec *newest, enum keyring_status *status)
 {
     struct slot slots[64];
+    struct stat about = {.st_mode = 0};
     bool more = true;
-    ssize_t n = sizeof slots;
     int file = slots_open(keyring, dataset, O_RDONLY);
-    for (uint32_t number = KEYRING_DATASET; file >= 0 && more && n == sizeof slots;) {
+    ssize_t n = file >= 0 && fstat(file, &about) == 0 ? (ssize_t)sizeof slots : -1;
+    if (is_later(&about.st_mtim, newest))
+        *newest = about.st_mtim;
+    if (n > 0 && !is_later(&about.st_mtim, &keyring->looked[1]))
+        n = 0;
+    for (uint32_t number = KEYRING_DATASET; more && n == sizeof slots;) {
         n = pread(file, slots, sizeof slots, slot_place(number));
         for (ssize_t i = 0; more && i < n / (ssize_t)sizeof *slots; i++, number++)
             if (slots[i].state == SLOT_ERASED)
                 more = each(context, dataset, number);
     }
-    if (file < 0 || n < 0)
+    if (n < 0)
         *status = KEYRING_FULL;
     if (file >= 0)
         close(file);
@@ -291,6 +304,8 @@ static bool show_erased(const struct keyring *keyring, const char *dataset, keyr
 enum keyring_status keyring_erased(struct keyring *keyring, keyring_erased_fn *each, void *context)
 {
     enum keyring_status status = KEYRING_OK;
+    struct timespec newest = keyring->looked[0];
+    bool more = true;
     int again = openat(keyring->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *folder = again >= 0 ? fdopendir(again) : NULL;
     if (!folder && again >= 0)
@@ -298,10 +313,13 @@ enum keyring_status keyring_erased(struct keyring *keyring, keyring_erased_fn *e
     if (!folder)
         return KEYRING_FULL;
     const struct dirent *entry;
-    while ((entry = readdir(folder)))
-        if (strncmp(entry->d_name, "ds_", 3) == 0 &&
-            !show_erased(keyring, entry->d_name, each, context, &status))
-            break;
+    while (more && (entry = readdir(folder)))
+        more = strncmp(entry->d_name, "ds_", 3) != 0 ||
+               show_erased(keyring, entry->d_name, each, context, &newest, &status);
     closedir(folder);
+    if (more) {
+        keyring->looked[1] = keyring->looked[0];
+        keyring->looked[0] = newest;
+    }
     return status;
 }

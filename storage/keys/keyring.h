@@ -80,7 +80,8 @@ enum keyring_status keyring_erase_all(struct keyring *keyring, const char *datas
 /* Sees an erased slot: an expert's, or KEYRING_DATASET when the whole dataset was erased. */
 typedef bool keyring_erased_fn(void *context, const char *dataset, uint32_t number);
 
-/* Shows what was erased, until EACH gives false. */
+/* Shows what was erased, until EACH gives false. A later call shows only datasets whose keys have
+ * changed since the look before the last that was whole. One thread at a time. */
 enum keyring_status keyring_erased(struct keyring *keyring, keyring_erased_fn *each, void *context);
 
 #endif

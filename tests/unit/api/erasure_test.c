@@ -184,6 +184,36 @@ Test(erasure, stops_a_job_under_way_which_releases_nothing, .init = open_service
     }
 }
 
+/* The server that began the erasure died before its commit. */
+static bool sweep_then(void *context)
+{
+    struct meddling *meddling = context;
+    bool more = false;
+    fixture_advance(1500);
+    if (++meddling->calls == meddling->at) {
+        cr_assert_eq(keyring_erase(fixture_app(f)->settings.keys, meddling->dataset, 1),
+                     KEYRING_OK);
+        cr_assert(api_prune(fixture_app(f), fixture_db(f), &more));
+    }
+    return false;
+}
+
+Test(erasure, that_another_server_began_is_ended_and_stops_jobs_here, .init = open_service,
+     .fini = close_service)
+{
+    const char *dataset = domain_sealed(f, "private", 6);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 1, 200));
+    expect_status(made, 202);
+    struct meddling meddling = {.dataset = dataset, .at = 2};
+    (void)domain_turn(f, "w", sweep_then, &meddling);
+    cr_assert_geq(meddling.calls, 2);
+    fixture_advance(60000);
+    (void)domain_turn(f, "v", NULL, NULL);
+    expect_stopped(made, 0);
+    expect_status(erase("steward", dataset, "e1"), 200); /* the receipt */
+}
+
 /* Its checkpoint is of no use either: the whole price is paid, and nothing released. */
 Test(erasure, stops_a_job_between_two_workers, .init = open_service, .fini = close_service)
 {

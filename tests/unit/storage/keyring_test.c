@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "storage/keys/key_box.h"
@@ -198,4 +199,33 @@ Test(keyring, stays_in_its_folder, .init = open_keys, .fini = close_keys)
     expect_find(0, KEYRING_OK, first[0]);
     cr_assert_eq(rmdir(directory), 0, "something was written there");
     cr_assert_eq(rename(moved, directory), 0);
+}
+
+static bool count_erased(void *context, const char *name, uint32_t number)
+{
+    (void)name;
+    (void)number;
+    ++*(unsigned *)context;
+    return true;
+}
+
+static unsigned erased_now(void)
+{
+    unsigned count = 0;
+    cr_assert_eq(keyring_erased(keys, count_erased, &count), KEYRING_OK);
+    return count;
+}
+
+Test(keyring, shows_twice_what_was_erased_since, .init = open_keys, .fini = close_keys)
+{
+    cr_assert_eq(keyring_erase(keys, "ds_a", 3), KEYRING_OK);
+    cr_assert_eq(keyring_erase(keys, "ds_a", 5), KEYRING_OK);
+    cr_expect_eq(erased_now(), 2);
+    cr_expect_eq(erased_now(), 2);
+    cr_expect_eq(erased_now(), 0);
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* a file's time is coarse */
+    cr_assert_eq(keyring_erase_all(keys, "ds_b"), KEYRING_OK);
+    cr_expect_eq(erased_now(), 1);
+    cr_expect_eq(erased_now(), 1);
+    cr_expect_eq(erased_now(), 0);
 }
