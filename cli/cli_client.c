@@ -128,8 +128,10 @@ static bool change_client(const struct client_options *request, char token[TOKEN
     struct app *app = NULL;
     bool created = false;
     const struct database_place place = {.directory = request->data, .url = request->database};
-    bool is_new = database_is_new(&place);
     umask(077);
+    if (!database_is_reached(&place, error, error_size))
+        return false;
+    bool is_new = database_is_new(&place);
     if (is_new && !request->role) {
         snprintf(error, error_size, "%s holds no service", request->data);
         return false;

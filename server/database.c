@@ -83,27 +83,48 @@ bool database_is_remote(const struct database_place *place)
     return place->url && place->url[0] != '\0' && strcmp(place->url, "sqlite") != 0;
 }
 
-/* True when the PostgreSQL database at URL has a service, which has a key somewhere. */
-static bool database_serves(const char *url)
+/* DB_OK: the PostgreSQL database at URL has a service, which has a key somewhere; DB_NONE: it has
+ * none. Otherwise WHY says why it cannot be asked. */
+static enum db_status database_serves(const char *url, char why[DB_ERROR_SIZE])
 {
-    char why[DB_ERROR_SIZE];
     struct db *db = NULL;
     struct db_store *store =
         db_store_new(&db_driver_postgres, &(struct db_settings){.location = url});
-    bool serves = db_open(store, &db, why) == DB_OK && storage_is_in_use(db);
+    enum db_status status = db_open(store, &db, why);
+    if (status == DB_OK && !storage_is_in_use(db))
+        status = DB_NONE;
     db_close(db);
     db_store_free(store);
-    return serves;
+    return status;
+}
+
+/* Whether only the PostgreSQL database of PLACE can say that it has a service: no key is here. */
+static bool database_must_say(const struct database_place *place)
+{
+    char path[PATH_BYTES];
+    struct stat status;
+    return database_is_remote(place) &&
+           data_dir_path(place->directory, "signing.key", path, sizeof path) &&
+           stat(path, &status) != 0 && errno == ENOENT;
+}
+
+bool database_is_reached(const struct database_place *place, char *error, size_t error_size)
+{
+    char why[DB_ERROR_SIZE] = "";
+    enum db_status status = database_must_say(place) ? database_serves(place->url, why) : DB_OK;
+    if (status != DB_OK && status != DB_NONE)
+        snprintf(error, error_size, "%s", why);
+    return status == DB_OK || status == DB_NONE;
 }
 
 bool database_is_new(const struct database_place *place)
 {
-    char path[PATH_BYTES];
+    char path[PATH_BYTES], why[DB_ERROR_SIZE];
     struct stat status;
-    bool remote = database_is_remote(place);
-    const char *name = remote ? "signing.key" : "tacet.db";
-    return data_dir_path(place->directory, name, path, sizeof path) && stat(path, &status) != 0 &&
-           errno == ENOENT && !(remote && database_serves(place->url));
+    if (database_is_remote(place))
+        return database_must_say(place) && database_serves(place->url, why) == DB_NONE;
+    return data_dir_path(place->directory, "tacet.db", path, sizeof path) &&
+           stat(path, &status) != 0 && errno == ENOENT;
 }
 
 bool database_digest_key(const struct database_place *place, unsigned char key[DB_KEY_SIZE],

@@ -20,9 +20,13 @@ struct database_place {
 /* Whether PLACE is a PostgreSQL database. */
 bool database_is_remote(const struct database_place *place);
 
+/* Whether it can be told if PLACE has a service; before anything is made for one. False: its
+ * PostgreSQL server cannot be reached or is none for tacet, and ERROR says why. */
+bool database_is_reached(const struct database_place *place, char *error, size_t error_size);
+
 /* True when the directory of PLACE holds no database (for PostgreSQL: no key, and the database has
  * no service either), so that the next database_open makes an empty one. False when the directory
- * or file cannot be read. */
+ * or file cannot be read, or the database cannot be reached. */
 bool database_is_new(const struct database_place *place);
 
 /* Opens the database of PLACE, makes it when it is missing, migrates it. Its rows are checked by

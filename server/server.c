@@ -375,6 +375,7 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
 struct server *server_start(const struct config *config, const struct worlds *worlds, char *error,
                             size_t error_size)
 {
+    const struct database_place place = {.directory = config->data, .url = config->database};
     struct server_trouble trouble = {error, error_size};
     struct server *server = memory_new(1, sizeof *server);
     server->config = config;
@@ -395,6 +396,7 @@ struct server *server_start(const struct config *config, const struct worlds *wo
             webhooks_open(config->webhooks.text, config->webhooks.count, error, error_size);
     /* Steps that may fail and leave no trace come before the directory is made. */
     if (error[0] != '\0' || (!config->works && !open_door(server, trouble)) ||
+        !database_is_reached(&place, error, error_size) ||
         !data_dir_make(config->data, error, error_size) ||
         !data_dir_lock(config->data, server->locks, error, error_size) ||
         !open_database(server, trouble) || !open_app(server, trouble) ||
@@ -403,8 +405,7 @@ struct server *server_start(const struct config *config, const struct worlds *wo
     /* What is not beneath the data directory is open now; threads and clients come after this. */
     confine_process((const char *const[]){config->data, server->keys_path,
                                           server->marks ? config->marks : NULL},
-                    config->confine,
-                    database_is_remote(&(struct database_place){.url = config->database}));
+                    config->confine, database_is_remote(&place));
     if (server->issuer && !issuer_follow(server->issuer))
         snprintf(error, error_size, "no more threads can be started");
     else if (start_jobs(server, trouble) &&

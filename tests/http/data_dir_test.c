@@ -93,6 +93,26 @@ Test(data_dir, whose_service_is_in_postgresql_gets_no_empty_database)
     server_remove(&server);
 }
 
+/* A second key would keep the service's own one out. */
+Test(data_dir, where_postgresql_cannot_be_reached_nothing_is_made)
+{
+    static const char url[] = "postgresql://127.0.0.1:1/tacet";
+    struct server_process server;
+    char out[1024];
+    server_prepare(&server);
+    server.flags[0] = "--database";
+    server.flags[1] = url;
+    cr_expect_eq(server_start_in_vain(&server), 1);
+    cr_expect(server_log_has(&server, "PostgreSQL cannot be reached"));
+    cr_expect_neq(access(server.data, F_OK), 0);
+    cr_expect_eq(tacet_run(out, sizeof out, "client", "create", "--data", server.data, "--database",
+                           url, "--role", "admin", "--name", "a", NULL),
+                 1);
+    cr_expect_not_null(strstr(out, "PostgreSQL cannot be reached"), "%s", out);
+    cr_expect_neq(access(server.data, F_OK), 0);
+    server_remove(&server);
+}
+
 /* A backup of the database alone: with a new key its certificates would not verify, and what was
  * sealed could not be opened. */
 Test(data_dir, a_database_without_its_signing_key_is_refused)
