@@ -167,7 +167,7 @@ endef
 $(foreach r,$(ROOMS),$(eval $(call room_rule,$(r))))
 
 # Files inside the program: the compiler does not see .incbin, and link-time optimisation would lose the symbols.
-$(OUT)/api/embedded.c.o: web/index.html web/status.js web/status.css openapi.yaml
+$(OUT)/api/embedded.c.o: $(wildcard web/*) openapi.yaml
 $(OUT)/api/embedded.c.o: CFLAGS += -fno-lto
 
 include tests/tests.mk

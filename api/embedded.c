@@ -4,23 +4,24 @@
 
 #include <string.h>
 
-#define EMBED(symbol, path)                                                                        \
+#define TAKE_IN(path) ".incbin \"" path "\"\n"
+
+/* FILES: TAKE_IN of each, one after another. */
+#define EMBED(symbol, files)                                                                       \
     __asm__(".pushsection .rodata\n"                                                               \
             ".balign 16\n"                                                                         \
             ".global tacet_" #symbol "\n"                                                          \
-            "tacet_" #symbol ":\n"                                                                 \
-            ".incbin \"" path "\"\n"                                                               \
-            ".global tacet_" #symbol "_end\n"                                                      \
+            "tacet_" #symbol ":\n" files ".global tacet_" #symbol "_end\n"                         \
             "tacet_" #symbol "_end:\n"                                                             \
             ".byte 0\n"                                                                            \
             ".popsection\n");                                                                      \
     extern const char tacet_##symbol[] __attribute__((visibility("hidden")));                      \
     extern const char tacet_##symbol##_end[] __attribute__((visibility("hidden")))
 
-EMBED(home, "web/index.html");
-EMBED(script, "web/status.js");
-EMBED(style, "web/status.css");
-EMBED(openapi, "openapi.yaml");
+EMBED(home, TAKE_IN("web/index.html"));
+EMBED(script, TAKE_IN("web/form.js") TAKE_IN("web/job_form.js") TAKE_IN("web/status.js"));
+EMBED(style, TAKE_IN("web/status.css"));
+EMBED(openapi, TAKE_IN("openapi.yaml"));
 
 static const struct {
     const char *path, *bytes, *end, *content_type;

@@ -1,5 +1,5 @@
 // The status page: asks the API with the token of this tab and draws what it may see. Text is only
-// ever set as text, never as markup.
+// ever set as text, never as markup. The files of this folder are one script, and this one is its end.
 "use strict";
 
 const KEY = "tacet-token";
@@ -21,8 +21,27 @@ function el(name, attributes, ...children) {
   return node;
 }
 
+const keyOf = (node) => (node.nodeType === Node.ELEMENT_NODE ? node.dataset.key : undefined);
+
+// Makes the children of OLD those of FRESH. One with a data-key stays itself wherever it goes.
+function patchChildren(old, fresh) {
+  const is = [...fresh.childNodes];
+  const wanted = new Set(is.map(keyOf));
+  [...old.childNodes].forEach((node) => keyOf(node) && !wanted.has(keyOf(node)) && node.remove());
+  const kept = new Map([...old.childNodes].filter(keyOf).map((node) => [keyOf(node), node]));
+  is.forEach((node, i) => {
+    const [at, mine] = [old.childNodes[i], kept.get(keyOf(node))];
+    if (mine && mine !== at) old.insertBefore(mine, at || null);
+    if (mine) patch(mine, node);
+    else if (!at || keyOf(at) || keyOf(node)) old.insertBefore(node, at || null);
+    else patch(at, node);
+  });
+  while (old.childNodes.length > is.length) old.lastChild.remove();
+}
+
 // Makes OLD what FRESH is and keeps every node that is the same in both: so the focus, a selection and the
-// scroll of the page stay where they are, and a screen reader hears only what changed.
+// scroll of the page stay where they are, and a screen reader hears only what changed. What a node with
+// data-own holds is its own: a form that is being filled in.
 function patch(old, fresh) {
   if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || old.namespaceURI !== fresh.namespaceURI) {
     old.replaceWith(fresh);
@@ -32,6 +51,7 @@ function patch(old, fresh) {
     if (old.data !== fresh.data) old.data = fresh.data;
     return;
   }
+  if (old.dataset.own && old.dataset.own === fresh.dataset.own) return;
   for (const { name } of [...old.attributes]) {
     // What a person has opened stays open.
     if (!fresh.hasAttribute(name) && !(old.nodeName === "DETAILS" && name === "open")) old.removeAttribute(name);
@@ -39,25 +59,25 @@ function patch(old, fresh) {
   for (const { name, value } of fresh.attributes) {
     if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
-  const [was, is] = [[...old.childNodes], [...fresh.childNodes]];
-  is.forEach((node, i) => (i < was.length ? patch(was[i], node) : old.append(node)));
-  was.slice(is.length).forEach((node) => node.remove());
+  patchChildren(old, fresh);
 }
 
-async function ask(path, method = "GET") {
+async function ask(path, method = "GET", body = undefined, key = undefined) {
   const reply = await fetch(path, {
     method,
-    headers: { Accept: "application/json", Authorization: "Bearer " + sessionStorage.getItem(KEY) },
+    headers: { Accept: "application/json", Authorization: "Bearer " + sessionStorage.getItem(KEY),
+      ...(body && { "Content-Type": "application/json" }), ...(key && { "Idempotency-Key": key }) },
+    body: body && JSON.stringify(body),
     cache: "no-store",
   });
   const text = await reply.text();
-  let body = {};
-  try { body = JSON.parse(text); } catch { /* not JSON: nothing is known of it */ }
-  if (reply.ok && body.signature) body.verified = await isGenuine(text, body.signature);
+  let answer = {};
+  try { answer = JSON.parse(text); } catch { /* not JSON: nothing is known of it */ }
+  if (reply.ok && answer.signature) answer.verified = await isGenuine(text, answer.signature);
   if (!reply.ok) {
-    throw Object.assign(new Error(body.detail || reply.statusText), { status: reply.status });
+    throw Object.assign(new Error(answer.detail || reply.statusText), { status: reply.status, errors: answer.errors || [] });
   }
-  return body;
+  return answer;
 }
 
 const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
@@ -88,7 +108,12 @@ async function askList(path) {
 }
 
 const percent = (x) => Math.max(0, Math.min(100, 100 * x)).toFixed(1) + "%";
-const short = (x) => (typeof x === "number" ? String(Number(x.toPrecision(4))) : "–");
+function short(x) {
+  if (typeof x !== "number") return "–";
+  const rounded = Number(x.toPrecision(4));
+  return x !== 0 && Math.abs(x) < 1e-3 ? rounded.toExponential() : String(rounded);
+}
+
 const clock = (text) => (text ? new Date(text).toLocaleString() : "–");
 
 function span(seconds) {
@@ -109,21 +134,29 @@ function progress(job) {
   return bar(`${percent(share)} done`, [share, ""]);
 }
 
+// A table of ROWS, each {key, cells}; a HEAD that begins with # is of numbers. The roles stay where a phone
+// shows each row as a card, whose lines then bear the heads.
+function table(heads, rows) {
+  const kind = heads.map((head) => (head.startsWith("#") ? "number" : ""));
+  const names = heads.map((head) => head.replace("#", ""));
+  return el("div", { class: "card scroll" }, el("table", { role: "table" },
+    el("thead", { role: "rowgroup" }, el("tr", { role: "row" },
+      names.map((name, i) => el("th", { role: "columnheader", class: kind[i] }, name)))),
+    el("tbody", { role: "rowgroup" }, rows.map(({ key, cells }) => el("tr", { role: "row", "data-key": key },
+      cells.map((cell, i) => el("td", { role: "cell", class: kind[i], "data-head": names[i] }, cell)))))));
+}
+
+const soft = (...text) => el("span", { class: "soft" }, text);
+
 function jobTable(jobs) {
   if (jobs.length === 0) return el("p", { class: "note" }, "No jobs yet.");
-  const rows = jobs.map((job) => el("tr", {},
-    el("td", {}, el("a", { href: "/v1/jobs/" + job.id, class: "mono" }, job.id)),
-    el("td", {}, job.algorithm, " ", el("span", { class: "soft" }, job.mechanism || "")),
-    el("td", {}, el("span", { class: "pill " + job.state }, job.state),
-      job.error && el("div", { class: "soft reason" }, job.error.detail)),
-    el("td", {}, progress(job), el("span", { class: "soft" },
-      job.state === "running" ? span((job.progress || {}).eta_seconds) : "")),
-    el("td", { class: "number" }, job.evaluation ? short(job.evaluation.mean_return) : "–"),
-    el("td", { class: "soft" }, clock(job.created_at))));
-  const heads = ["Job", "Algorithm", "State", "Progress", "Return", "Since"];
-  return el("div", { class: "card scroll" }, el("table", {},
-    el("thead", {}, el("tr", {}, heads.map((h) => el("th", { class: h === "Return" ? "number" : "" }, h)))),
-    el("tbody", {}, rows)));
+  return table(["Job", "Algorithm", "State", "Progress", "#Return", "Since"], jobs.map((job) => ({ key: job.id, cells: [
+    el("a", { href: "/v1/jobs/" + job.id, class: "mono" }, job.id),
+    [job.algorithm, " ", soft(job.mechanism || "")],
+    [el("span", { class: "pill " + job.state }, job.state), job.error && el("div", { class: "soft reason" }, job.error.detail)],
+    [progress(job), soft(job.state === "running" ? span((job.progress || {}).eta_seconds) : "")],
+    job.evaluation ? short(job.evaluation.mean_return) : "–",
+    soft(clock(job.created_at))] })));
 }
 
 function budgetCard(account) {
@@ -194,10 +227,10 @@ async function overview() {
   const count = (state) => (jobs || []).filter((job) => job.state === state).length;
   const silent = (accounts || []).filter((a) => (a.remaining || {}).epsilon === 0).length;
   const tile = (n, text) => el("div", { class: "card tile" }, el("b", {}, String(n)), el("span", {}, text));
-  return el("div", {}, el("div", { class: "tiles" },
+  return el("div", {}, el("h1", {}, "Overview"), el("div", { class: "tiles" },
       jobs && [tile(count("running"), "running"), tile(count("queued"), "waiting"), tile(count("succeeded"), "done of the last " + jobs.length)],
       accounts && [tile(accounts.length, "budgets"), tile(silent, "spent and silent")]),
-    jobs && [el("h2", {}, "Jobs"), jobTable(jobs)],
+    jobs && [el("div", { class: "line" }, el("h2", {}, "Jobs"), el("a", { href: "/v1/jobs#new" }, "New job")), jobTable(jobs)],
     accounts && [el("h2", {}, "Budgets"), budgets(accounts)],
     !jobs && !accounts && el("p", { class: "note" }, "This token's role sees neither jobs nor budgets."));
 }
@@ -205,14 +238,10 @@ async function overview() {
 async function account(path) {
   const it = await ask(path);
   const entries = await ask(path + "/entries?page_size=100");
-  const heads = ["#", "Time", "Kind", "Units", "Held", "Who", "For"];
-  const rows = entries.items.map((e) => el("tr", {},
-    el("td", { class: "number" }, String(e.sequence)), el("td", { class: "soft" }, clock(e.time)), el("td", {}, e.kind),
-    el("td", { class: "number" }, String(e.units.spent)), el("td", { class: "number" }, String(e.units.held)),
-    el("td", {}, e.client_name || e.client || ""), el("td", { class: "mono" }, e.resource || "")));
   return el("div", {}, el("h1", {}, "Budget"), budgetCard(it), el("h2", {}, "Entries"),
-    el("div", { class: "card scroll" }, el("table", {},
-      el("thead", {}, el("tr", {}, heads.map((h) => el("th", {}, h)))), el("tbody", {}, rows))),
+    table(["##", "Time", "Kind", "#Units", "#Held", "Who", "For"], entries.items.map((e) => ({ key: String(e.sequence), cells: [
+      String(e.sequence), soft(clock(e.time)), e.kind, String(e.units.spent), String(e.units.held),
+      e.client_name || e.client || "–", el("span", { class: "mono" }, e.resource || "–")] }))),
     entries.next_page_token && el("p", { class: "soft" }, "The first hundred; the rest by page_token."));
 }
 
@@ -271,7 +300,8 @@ function certificatePage(path, it) {
 async function view() {
   const path = location.pathname;
   if (path === "/v1/jobs") {
-    return el("div", {}, el("h1", {}, "Jobs"), jobTable((await ask("/v1/jobs?page_size=200")).items));
+    return el("div", {}, el("h1", {}, "Jobs"), el("details", { class: "card", id: "new", open: location.hash === "#new" }, el("summary", {}, "New job"),
+      el("div", { "data-own": "jobForm" })), jobTable((await ask("/v1/jobs?page_size=200")).items));
   }
   if (path === "/v1/ledger/accounts") {
     return el("div", {}, el("h1", {}, "Budgets"), budgets((await ask("/v1/ledger/accounts?page_size=500")).items));
@@ -297,10 +327,14 @@ function enter(message) {
   $("token").focus();
 }
 
+const owners = { jobForm };
+
 function show(node) {
   const old = $("view").firstChild;
   if (old) patch(old, node);
   else $("view").append(node);
+  for (const own of $("view").querySelectorAll("[data-own]:empty")) owners[own.dataset.own](own);
+  if (!old && location.hash === "#new") $("new").querySelector("summary").focus();
 }
 
 async function draw() {
@@ -312,7 +346,7 @@ async function draw() {
     show(node);
   } catch (error) {
     if (error.status === 401) {
-      sessionStorage.removeItem(KEY);
+      sessionStorage.clear();
       enter("That token is not known here.");
       return;
     }
@@ -343,7 +377,7 @@ $("enter").addEventListener("submit", (event) => {
   draw();
 });
 $("leave").addEventListener("click", () => {
-  sessionStorage.removeItem(KEY);
+  sessionStorage.clear();
   enter("");
 });
 $("view").addEventListener("click", async (event) => {

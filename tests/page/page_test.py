@@ -17,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 from service import Service, die_with_parent  # noqa: E402
 
 PATIENCE_S = 60
+TAB, ENTER = "\ue004", "\ue007"  # WebDriver, 17.4.2
 ENDLESS = {"algorithm": "ppo", "environment": "cartpole", "parameters": {"transitions": 100_000_000}}
 NETWORK = {"activation": "relu", "output": "softmax", "layers": [{"weight": [[0.1] * 4] * 2, "bias": [0, 0]}]}
 TEACHER = {"mechanism": {"name": "dirichlet", "concentration": 20, "min_probability": 0.1}, "accounting": "renyi",
@@ -76,6 +77,13 @@ class Browser:
         self.go(url)
         self.run("sessionStorage.setItem('tacet-token', arguments[0]); location.reload()", token)
 
+    def press(self, *texts):
+        keys = [{"type": kind, "value": key} for text in texts for key in text for kind in ("keyDown", "keyUp")]
+        self.do("/actions", {"actions": [{"type": "key", "id": "keys", "actions": keys}]})
+
+    def focus(self):
+        return self.run("return document.activeElement.id")
+
     def keep(self, name):
         if os.environ.get("SHOTS"):
             path = pathlib.Path(os.environ["SHOTS"]) / (name + ".png")
@@ -106,6 +114,11 @@ class Page(unittest.TestCase):
         with urllib.request.urlopen(request) as reply:
             return json.load(reply)
 
+    def get(self, path):
+        request = urllib.request.Request(self.service.url + path, headers={"Authorization": "Bearer " + self.service.steward_token})
+        with urllib.request.urlopen(request) as reply:
+            return json.load(reply)
+
     def test_a_job_is_updated_in_place_and_cancelled(self):
         browser, job = self.browser, self.post("/v1/jobs", ENDLESS, "endless")["id"]
         browser.enter(self.service.url + "/v1/jobs/" + job, self.service.steward_token)
@@ -125,6 +138,52 @@ class Page(unittest.TestCase):
         browser.do("/alert/accept")
         browser.wait("return document.querySelector('.pill.cancelled')")
         self.assertFalse(browser.run("return !!document.querySelector('[data-cancel]')"))
+
+    def test_a_job_is_estimated_and_created_once_from_the_tables(self):
+        browser, dataset = self.browser, self.service.data.id
+        browser.enter(self.service.url + "/v1/jobs#new", self.service.steward_token)
+        browser.wait("return document.querySelector('#job-form')")
+        self.assertEqual(browser.run("return document.activeElement.nodeName"), "SUMMARY")
+        browser.press(TAB)
+        self.assertEqual(browser.focus(), "job-algorithm")
+        browser.press("behaviour_cloning", TAB)
+        self.assertEqual(browser.focus(), "job-dataset")
+        browser.press("walks", TAB)
+        self.assertEqual(browser.focus(), "job-mechanism")
+        browser.press(TAB, "-1", TAB, "1e-5")
+        browser.run("document.getElementById('job-parameters-steps').value = '0'")
+        browser.press(ENTER)
+        browser.wait("return document.querySelector('[aria-invalid]')")
+        self.assertEqual(browser.focus(), "job-privacy-epsilon")
+        said = browser.run("""return ['job-privacy-epsilon-error', 'job-parameters-steps-error', 'job-privacy-delta-error',
+            'job-parameters-steps-hint'].map((id) => document.getElementById(id).textContent)""")
+        self.assertEqual(said[:3], ["must be a number above 0 and at most 1000", "must be an integer from 1 to 10000000", ""])
+        self.assertIn("From 1 to 10000000 steps, default 10000", said[3])
+        browser.run("document.getElementById('job-parameters-steps').value = ''; document.getElementById('job-privacy-epsilon').select()")
+        browser.press("3", ENTER)
+        said = browser.wait("const e = document.querySelector('#estimate dl'); return e && e.textContent")
+        for text in ("Price", "Then left", "more jobs like this", "With 60 experts and epsilon 3"):
+            self.assertIn(text, said)
+        browser.wait("return !document.querySelector('[aria-invalid]')")
+        browser.keep("job-form-1200-light")
+        before = len(self.get("/v1/jobs?page_size=1000")["items"])
+        browser.run("""document.getElementById('job-parameters-steps').value = '20'; document.getElementById('job-privacy-force').checked = true;
+            const fetch_ = window.fetch; window.fetch = async (path, options) => {
+                const reply = await fetch_(path, options);
+                if (path === '/v1/jobs' && options.method === 'POST') throw new TypeError('the answer is lost');
+                return reply;
+            };
+            const create = document.getElementById('create'); create.click(); create.click();""")
+        browser.wait("return document.getElementById('create').textContent.includes('again')")
+        self.assertIn("made at most once", browser.run("return document.getElementById('estimate').textContent"))
+        self.assertEqual(len(self.get("/v1/jobs?page_size=1000")["items"]), before + 1)
+        browser.run("location.reload()")
+        browser.wait("const e = document.getElementById('create'); return e && e.textContent.includes('again')")
+        browser.run("document.getElementById('create').click()")
+        browser.wait("return /job_/.test(location.pathname) && document.querySelector('.pill')")
+        jobs = self.get("/v1/jobs?page_size=1000")["items"]
+        self.assertEqual(len(jobs), before + 1)
+        self.assertEqual((jobs[0]["algorithm"], jobs[0]["dataset"], jobs[0]["parameters"]["steps"]), ("behaviour_cloning", dataset, 20))
 
     def test_a_certificate_is_checked_in_the_browser(self):
         browser = self.browser

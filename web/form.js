@@ -1,0 +1,121 @@
+// Forms: fields with their names, hints and errors, the JSON that they say, and sending it once.
+"use strict";
+
+const SENT = "tacet-sent-";
+
+// A field of FORM (an id) for the member AT of the body, a JSON pointer. What INPUT says as JSON is by its
+// data-kind: text, number, numbers or json; an empty one says nothing.
+function field(form, label, at, input, hint) {
+  const id = form + at.replaceAll("/", "-");
+  input.id = id;
+  input.dataset.at = at;
+  input.setAttribute("aria-describedby", `${id}-hint ${id}-error`);
+  return el("div", { class: "field" }, el("label", { for: id }, label), input,
+    el("span", { class: "soft", id: id + "-hint" }, hint), el("span", { class: "bad", id: id + "-error" }));
+}
+
+const textInput = (kind, attributes) => el("input", { type: "text", "data-kind": kind, autocomplete: "off", spellcheck: "false",
+  inputmode: kind === "number" ? "decimal" : undefined, ...attributes });
+
+// A choice of OPTIONS, each a value or [value, text].
+function choice(options, attributes) {
+  return el("select", { "data-kind": "text", ...attributes }, options.map((option) => {
+    const [value, text] = [option].flat();
+    return el("option", { value }, text === undefined ? value : text);
+  }));
+}
+
+// A number where TEXT is one; else the text itself, and the service says at this field what is wrong with it.
+const numberOr = (text) => (Number.isNaN(Number(text)) ? text : Number(text));
+
+function valueOf(input) {
+  if (input.type === "checkbox") return input.checked ? JSON.parse(input.value) : undefined;
+  const text = input.value.trim();
+  if (text === "") return undefined;
+  if (input.dataset.kind === "json") return JSON.parse(text);
+  if (input.dataset.kind === "text") return text;
+  const numbers = text.split(/[\s,]+/).filter(Boolean).map(numberOr);
+  return input.dataset.kind === "numbers" || numbers.length > 1 ? numbers : numbers[0];
+}
+
+// The JSON that the fields of FORM say which can be seen, or are folded away.
+function bodyOf(form) {
+  const body = {};
+  for (const input of form.querySelectorAll("[data-at]")) {
+    if (input.closest("[hidden]")) continue;
+    let value;
+    try { value = valueOf(input); } catch {
+      throw Object.assign(new Error("One thing is wrong."), { errors: [{ pointer: input.dataset.at, detail: "is not JSON" }] });
+    }
+    if (value === undefined) continue;
+    const names = input.dataset.at.split("/").slice(1);
+    const last = names.pop();
+    const at = names.reduce((object, name) => (object[name] ??= {}), body);
+    if (last === "*") for (const [name, more] of Object.entries(value)) at[name] = isObject(more) ? { ...at[name], ...more } : more;
+    else at[last] = value;
+  }
+  return body;
+}
+
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+function clearErrors(form) {
+  for (const input of form.querySelectorAll("[data-at]")) {
+    input.removeAttribute("aria-invalid");
+    form.querySelector(`[id="${input.id}-error"]`).textContent = "";
+  }
+  form.querySelector("[role=alert]").replaceChildren();
+}
+
+// Puts each of ERROR's errors at its field, what has no field into the form's alert, and the focus on the first.
+function showErrors(form, error) {
+  const inputs = [...form.querySelectorAll("[data-at]")].filter((input) => !input.closest("[hidden]"));
+  const fieldOf = (pointer) => inputs.find((input) => pointer === input.dataset.at || pointer.startsWith(input.dataset.at + "/")) ||
+    inputs.find((input) => input.dataset.at.startsWith(pointer + "/"));
+  const rest = [];
+  for (const { pointer, detail } of error.errors || []) {
+    const input = pointer && fieldOf(pointer);
+    if (!input) rest.push(`${pointer || ""} ${detail}`);
+    else {
+      input.setAttribute("aria-invalid", "true");
+      form.querySelector(`[id="${input.id}-error"]`).textContent = detail;
+    }
+  }
+  form.querySelector("[role=alert]").replaceChildren(...[error.message, ...rest].map((text) => el("p", {}, text)));
+  const first = form.querySelector("[aria-invalid]");
+  for (let node = first; node; node = node.parentElement) if (node.nodeName === "DETAILS") node.open = true;
+  (first || form.querySelector("[role=alert]")).focus();
+}
+
+const sentBefore = (what) => JSON.parse(sessionStorage.getItem(SENT + what));
+
+// POSTs BODY once: under a key that is kept, with the body, until the service has answered, also when the page
+// is loaded again. A further try sends the same, and so nothing is made twice.
+async function askOnce(what, path, body) {
+  const key = () => [...crypto.getRandomValues(new Uint8Array(16))].map((x) => x.toString(16).padStart(2, "0")).join("");
+  const sent = sentBefore(what) || { key: key(), path, body };
+  sessionStorage.setItem(SENT + what, JSON.stringify(sent));
+  try {
+    const answer = await ask(sent.path, "POST", sent.body, sent.key);
+    sessionStorage.removeItem(SENT + what);
+    return answer;
+  } catch (error) {
+    if (error.status < 500 && error.status !== 429) sessionStorage.removeItem(SENT + what);
+    throw error;
+  }
+}
+
+// Lets one click of a form's button at a time do its work; the button keeps the focus.
+function whenPressed(button, work) {
+  let busy = false;
+  button.addEventListener("click", async (event) => {
+    event.preventDefault();
+    if (busy) return;
+    busy = true;
+    button.setAttribute("aria-disabled", "true");
+    try { await work(); } finally {
+      busy = false;
+      button.removeAttribute("aria-disabled");
+    }
+  });
+}

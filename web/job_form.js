@@ -1,0 +1,136 @@
+// The form of a new job, made from the algorithm tables: what the service can train, with which parameters.
+"use strict";
+
+const ADVISED = { mechanisms: ["auto"], needs_dataset: true, parameters: [], summary: "What the advisor ranks first for this dataset and privacy." };
+const amount = (it) => `ε ${short(it.epsilon)}, δ ${short(it.delta)}`;
+
+// The input of a parameter of the tables: its bounds and what it is without a word in the hint.
+function parameterField(parameter, world) {
+  const own = (parameter.environment_defaults || {})[world];
+  const usual = [own === undefined ? parameter.default : own].flat().join(", ");
+  const list = parameter.type === "numbers" || parameter.type === "integers";
+  const input = parameter.type === "choice" ? choice([["", `default: ${usual}`], ...parameter.choices])
+    : textInput(list ? "numbers" : "number", { placeholder: usual });
+  const bounds = parameter.minimum === undefined ? "" : ` ${list ? "Each from" : "From"} ${parameter.minimum} to ${parameter.maximum}${parameter.unit ? " " + parameter.unit : ""}, default ${usual}.`;
+  return field("job", parameter.name.replaceAll("_", " "), "/parameters/" + parameter.name, input, parameter.meaning + bounds);
+}
+
+// What the service says of the job that is asked for.
+function estimateView(it) {
+  const rows = [];
+  const row = (name, ...what) => rows.push(el("dt", {}, name), el("dd", {}, what));
+  const { advice, cost, leaves, plan } = it;
+  if (!it.feasible) row("Cannot be done", el("span", { class: "bad" }, it.reason), it.least && ` Least that would do: ${amount(it.least)}.`);
+  if (cost) row("Price", el("b", {}, amount(cost)));
+  const basic = (it.accounts || []).every((account) => account.accounting === "basic");
+  const more = leaves && cost && Math.floor(Math.min(leaves.epsilon / cost.epsilon, cost.delta > 0 ? leaves.delta / cost.delta : Infinity));
+  if (leaves) row("Then left", amount(leaves), basic && Number.isFinite(more) && `, which buys ${more} more ${more === 1 ? "job" : "jobs"} like this`);
+  if (it.warning) row("Mind", el("span", { class: "warn" }, it.warning.detail));
+  if (advice) {
+    row("Advice", el("b", { class: { hopeless: "bad", weak: "warn", good: "good" }[advice.verdict] }, advice.verdict), ". ", advice.sentence,
+      advice.refused && el("p", { class: "bad" }, "A job with this plan is refused as hopeless, unless you tick that it is to go on all the same."));
+    const enough = (advice.enough || {}).weak;
+    if (enough && (enough.experts || enough.epsilon)) {
+      row("Enough for a weak one", [enough.experts && `${enough.experts} experts`, enough.epsilon && `ε ${short(enough.epsilon)}`].filter(Boolean).join(", or "));
+    }
+  }
+  if (plan && plan.steps) row("Plan", `${plan.steps} steps`, plan.noise_multiplier ? `, noise ${short(plan.noise_multiplier)} times the clip norm` : "");
+  row("Time", it.running_time ? `about ${span(Math.max(1, it.running_time.seconds)).replace(" left", "")} on one core, without the queue` : it.running_time_unknown || "unknown");
+  if (it.uncovered) row("Not covered", el("span", { class: "bad" }, it.uncovered));
+  return el("dl", {}, rows);
+}
+
+// Fills BOX with the form.
+async function jobForm(box) {
+  const [algorithms, datasets, worlds, policies] = await Promise.all(["algorithms", "datasets?page_size=500", "environments",
+    "policies?page_size=500"].map(async (list) => (await askList("/v1/" + list)) || []));
+  const known = new Map([["auto", ADVISED], ...algorithms.map((it) => [it.name, it])]);
+  const named = (it) => [it.id, `${it.name || it.id}${it.state === "open" ? " (not sealed yet)" : ""} · ${it.id}`];
+  const select = {
+    algorithm: choice([...known.keys()]),
+    dataset: choice([["", "choose one"], ...datasets.map(named)]),
+    environment: choice([["", "choose one"], ...worlds.map((it) => it.name)]),
+    policy: choice([["", "choose one"], ...policies.map(named)]),
+    mechanism: choice([]),
+    played: choice([["", "none"], ...worlds.map((it) => it.name)]),
+  };
+  const tick = (value) => el("input", { type: "checkbox", value: JSON.stringify(value) });
+  const part = {
+    algorithm: field("job", "Algorithm", "/algorithm", select.algorithm, ""),
+    dataset: field("job", "Dataset", "/dataset", select.dataset, "Whose experts are protected, and whose budget pays."),
+    environment: field("job", "World", "/environment", select.environment, "Where it learns."),
+    policy: field("job", "Policy", "/policy", select.policy, "Which is played."),
+    mechanism: field("job", "Mechanism", "/mechanism", select.mechanism, ""),
+    epsilon: field("job", "ε (epsilon)", "/privacy/epsilon", textInput("number"), "What the job may spend: above 0, at most 1000."),
+    delta: field("job", "δ (delta)", "/privacy/delta", textInput("number"), "Such as 1e-6; or auto: the part of what is left that ε is of the ε that is left."),
+    force: field("job", "Go on although it is hopeless", "/privacy/force", tick(true), "Otherwise a plan that will learn next to nothing is refused, and nothing is spent."),
+    bare: field("job", "I understand that nobody is protected", "/i_understand", tick("not_private"), "Without a mechanism a private dataset is never again covered by its budget."),
+    played: field("job", "Evaluate in", "/evaluate/environment", select.played, "The policy is played there once it is finished. Costs no budget."),
+    more: field("job", "Anything else, as JSON", "/*", el("textarea", { "data-kind": "json", rows: 3, spellcheck: "false" }),
+      "Further members of the request, such as {\"sweep\": {\"steps\": [1000, 5000]}}."),
+  };
+  const parameters = el("div", { class: "fields" });
+  const folded = el("details", {}, el("summary", {}, "Parameters"), parameters);
+  const [estimate, create] = [el("button", { type: "submit", class: "plain" }, "Estimate"), el("button", { type: "button", id: "create" }, "Create job")];
+  const said = el("div", { role: "status", id: "estimate" });
+  const form = el("form", { id: "job-form", novalidate: true, "aria-label": "New job" },
+    el("div", { class: "fields" }, part.algorithm, part.dataset, part.environment, part.policy, part.mechanism, part.epsilon, part.delta,
+      part.played, part.force, part.bare), folded, el("details", {}, el("summary", {}, "More"), part.more),
+    el("div", { role: "alert", class: "bad", tabindex: "-1" }), el("div", { class: "row" }, estimate, create), said);
+
+  // What belongs to the algorithm that is chosen.
+  let shaped = null;
+  function shape() {
+    const it = known.get(select.algorithm.value);
+    const [mechanism, chosen] = [select.mechanism.value, datasets.find((d) => d.id === select.dataset.value)];
+    const mechanisms = it === ADVISED ? it.mechanisms : [...it.mechanisms.filter((m) => m !== "none"), ...it.mechanisms.filter((m) => m === "none"),
+      ...(it.needs_dataset && it.mechanisms.length > 1 ? ["auto"] : [])];
+    select.mechanism.replaceChildren(...mechanisms.map((m) => el("option", { value: m }, m)));
+    select.mechanism.value = it === shaped ? mechanism : mechanisms[0];
+    shaped = it;
+    const bare = select.mechanism.value === "none";
+    const world = it.needs_dataset ? (chosen || {}).environment : select.environment.value;
+    const typed = new Map([...parameters.querySelectorAll("[data-at]")].map((input) => [input.id, input.value]));
+    parameters.replaceChildren(...it.parameters.map((parameter) => parameterField(parameter, world)));
+    for (const input of parameters.querySelectorAll("[data-at]")) input.value = typed.get(input.id) || "";
+    form.querySelector("#job-algorithm-hint").textContent = it.summary;
+    const shown = { dataset: it.needs_dataset, environment: it.needs_environment, policy: it.needs_policy, mechanism: mechanisms.length > 1,
+      epsilon: !bare, delta: !bare && select.mechanism.value !== "local_reports", force: !bare, played: it.name !== "audit",
+      bare: bare && it.needs_dataset && (chosen || {}).sensitivity === "private" };
+    for (const [name, is] of Object.entries(shown)) part[name].hidden = !is;
+    folded.hidden = it.parameters.length === 0;
+  }
+
+  // A job whose answer was lost is asked for again before anything else.
+  function lost() {
+    const is = sentBefore("job") !== null;
+    for (const input of form.querySelectorAll("[data-at]")) input.disabled = is;
+    estimate.hidden = is;
+    create.textContent = is ? "Ask again for that job" : "Create job";
+    if (is) said.replaceChildren(el("p", { class: "warn" }, "No answer came, so the job may be there or not. Asking again sends the same under the same key: it is made at most once."));
+  }
+
+  async function send(work) {
+    clearErrors(form);
+    try { await work(); } catch (error) {
+      lost();
+      showErrors(form, error.status || error.errors ? error : new Error("The service is out of reach."));
+    }
+  }
+  form.addEventListener("change", (event) => [select.algorithm, select.dataset, select.environment, select.mechanism].includes(event.target) && shape());
+  form.addEventListener("submit", (event) => event.preventDefault());
+  whenPressed(estimate, () => send(async () => {
+    said.replaceChildren("Asking…");
+    try { said.replaceChildren(estimateView(await ask("/v1/jobs:estimate", "POST", bodyOf(form)))); } catch (error) {
+      said.replaceChildren();
+      throw error;
+    }
+  }));
+  whenPressed(create, () => send(async () => {
+    const job = await askOnce("job", "/v1/jobs", sentBefore("job") ? null : bodyOf(form));
+    location.assign("/v1/jobs/" + job.id);
+  }));
+  box.replaceChildren(form);
+  shape();
+  lost();
+}
