@@ -19,7 +19,8 @@
     extern const char tacet_##symbol##_end[] __attribute__((visibility("hidden")))
 
 EMBED(home, TAKE_IN("web/index.html"));
-EMBED(script, TAKE_IN("web/form.js") TAKE_IN("web/job_form.js") TAKE_IN("web/status.js"));
+EMBED(script, TAKE_IN("web/form.js") TAKE_IN("web/job_form.js") TAKE_IN("web/budgets.js")
+                  TAKE_IN("web/status.js"));
 EMBED(style, TAKE_IN("web/status.css"));
 EMBED(openapi, TAKE_IN("openapi.yaml"));
 

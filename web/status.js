@@ -6,6 +6,7 @@ const KEY = "tacet-token";
 const EVERY_MS = 2500;
 const $ = (id) => document.getElementById(id);
 let timer = 0;
+let me = null; // who the token is of
 
 function el(name, attributes, ...children) {
   const node = document.createElement(name);
@@ -159,45 +160,6 @@ function jobTable(jobs) {
     soft(clock(job.created_at))] })));
 }
 
-function budgetCard(account) {
-  const limit = (account.limit || {}).epsilon || 0;
-  const spent = (account.spent || {}).epsilon || 0;
-  const held = (account.reserved || {}).epsilon || 0;
-  const left = (account.remaining || {}).epsilon || 0;
-  const share = limit > 0 ? spent / limit : 1;
-  const taken = limit > 0 ? (spent + held) / limit : 1;
-  const low = taken > 0.9 && taken < 1;
-  const named = account.resource_name || (account.project || {}).name; // whose it is, where it has no name of its own
-  const what = account.resource || account.account;
-  return el("article", { class: "card" },
-    el("div", { class: "line" },
-      el("a", { href: "/v1/ledger/accounts/" + account.account, class: named ? "" : "mono" }, named || what),
-      el("span", { class: "soft" }, [account.kind, account.unit].filter(Boolean).join(" · "))),
-    named && el("div", { class: "soft mono" }, what),
-    bar(`${percent(share)} spent`, [share, share >= 1 ? "full" : low ? "low" : ""], [limit > 0 ? held / limit : 0, "held"]),
-    el("div", { class: "line" },
-      el("span", {}, "ε ", el("b", {}, short(spent)), " of " + short(limit)),
-      el("span", { class: "soft" }, held > 0 ? short(held) + " held, " : "", short(left) + " left")),
-    low && el("div", { class: "warn" }, "Less than a tenth is left."),
-    taken >= 1 && el("div", { class: "bad" }, share >= 1 ? "Spent: nothing more is answered." : "All of it is spent or held."),
-    el("div", { class: "soft" }, `δ ${short((account.limit || {}).delta)}`,
-      account.client ? " · " + (account.client_name || account.client) : "",
-      account.closed_at ? " · closed" : ""));
-}
-
-function budgets(accounts) {
-  if (accounts.length === 0) return el("p", { class: "note" }, "No budgets yet.");
-  // Each agent's budget is spent in one report: a card for all of an aggregation's.
-  const ofAgent = (it) => it.client && (it.resource || "").startsWith("agg_");
-  const agents = new Map();
-  accounts.filter(ofAgent).forEach((it) => agents.set(it.resource, [...(agents.get(it.resource) || []), it]));
-  return el("div", { class: "grid" }, accounts.filter((it) => !ofAgent(it)).map(budgetCard),
-    [...agents].map(([what, all]) => el("article", { class: "card" },
-      el("div", { class: "mono" }, what),
-      el("div", {}, el("b", {}, String(all.length)), all.length === 1 ? " agent's budget, " : " agents' budgets, ",
-        el("b", {}, String(all.filter((it) => (it.remaining || {}).epsilon === 0).length)), " spent in a report"))));
-}
-
 // Where this page shows what an id names; undefined: nowhere.
 function placeOf(id) {
   const [, kind] = /^(job|acc|crt|ds|pol|tch)_[0-9a-z]+$/.exec(id) || [];
@@ -231,18 +193,20 @@ async function overview() {
       jobs && [tile(count("running"), "running"), tile(count("queued"), "waiting"), tile(count("succeeded"), "done of the last " + jobs.length)],
       accounts && [tile(accounts.length, "budgets"), tile(silent, "spent and silent")]),
     jobs && [el("div", { class: "line" }, el("h2", {}, "Jobs"), el("a", { href: "/v1/jobs#new" }, "New job")), jobTable(jobs)],
-    accounts && [el("h2", {}, "Budgets"), budgets(accounts)],
+    accounts && [el("h2", {}, "Budgets"), await budgetList(accounts)],
     !jobs && !accounts && el("p", { class: "note" }, "This token's role sees neither jobs nor budgets."));
 }
 
-async function account(path) {
-  const it = await ask(path);
-  const entries = await ask(path + "/entries?page_size=100");
-  return el("div", {}, el("h1", {}, "Budget"), budgetCard(it), el("h2", {}, "Entries"),
-    table(["##", "Time", "Kind", "#Units", "#Held", "Who", "For"], entries.items.map((e) => ({ key: String(e.sequence), cells: [
-      String(e.sequence), soft(clock(e.time)), e.kind, String(e.units.spent), String(e.units.held),
-      e.client_name || e.client || "–", el("span", { class: "mono" }, e.resource || "–")] }))),
-    entries.next_page_token && el("p", { class: "soft" }, "The first hundred; the rest by page_token."));
+// An SVG of lines, each [class, points] in a box of 600 x 100, drawn as wide as there is room.
+function drawing(label, lines) {
+  const node = (name, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+  const svg = node("svg", { viewBox: "-4 -4 608 108", class: "curve", role: "img", preserveAspectRatio: "none", "aria-label": label });
+  svg.append(...lines.map(([kind, points]) => node("polyline", { class: kind, points })));
+  return svg;
 }
 
 const curves = new Map(); // of each job that was looked at: [step, mean return]
@@ -258,14 +222,9 @@ function curve(job) {
   const [low, high] = [Math.min(...seen.map((p) => p[1])), Math.max(...seen.map((p) => p[1]))];
   const [from, to] = [seen[0][0], seen.at(-1)[0]];
   const points = seen.map(([x, v]) => `${(600 * (x - from) / (to - from)).toFixed(1)},${(100 - 100 * (v - low) / (high - low || 1)).toFixed(1)}`);
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const line = document.createElementNS("http://www.w3.org/2000/svg", "polyline");
-  for (const [k, v] of [["viewBox", "-4 -4 608 108"], ["class", "curve"], ["role", "img"], ["preserveAspectRatio", "none"],
-    ["aria-label", `mean return from ${short(seen[0][1])} to ${short(y)}`]]) svg.setAttribute(k, v);
-  line.setAttribute("points", points.join(" "));
-  svg.append(line);
   return el("div", { class: "card" }, el("div", { class: "line" }, el("b", {}, "Mean return"),
-    el("span", { class: "soft" }, `${short(low)} to ${short(high)}, now ${short(y)}`)), svg);
+    el("span", { class: "soft" }, `${short(low)} to ${short(high)}, now ${short(y)}`)),
+    drawing(`mean return from ${short(seen[0][1])} to ${short(y)}`, [["", points.join(" ")]]));
 }
 
 function jobPage(job) {
@@ -304,7 +263,7 @@ async function view() {
       el("div", { "data-own": "jobForm" })), jobTable((await ask("/v1/jobs?page_size=200")).items));
   }
   if (path === "/v1/ledger/accounts") {
-    return el("div", {}, el("h1", {}, "Budgets"), budgets((await ask("/v1/ledger/accounts?page_size=500")).items));
+    return el("div", {}, el("h1", {}, "Budgets"), await budgetList((await ask("/v1/ledger/accounts?page_size=500")).items));
   }
   if (path.startsWith("/v1/ledger/accounts/")) return account(path);
   if (path.startsWith("/v1/")) {
@@ -319,6 +278,7 @@ async function view() {
 
 function enter(message) {
   clearTimeout(timer);
+  me = null;
   $("view").replaceChildren();
   $("enter").hidden = false;
   $("leave").hidden = true;
@@ -340,6 +300,7 @@ function show(node) {
 async function draw() {
   clearTimeout(timer);
   try {
+    me ??= await ask("/v1/clients/me");
     const node = await view();
     $("enter").hidden = true;
     $("leave").hidden = false;

@@ -200,14 +200,27 @@ class Page(unittest.TestCase):
         browser = self.browser
         browser.enter(self.service.url + "/", self.service.steward_token)
         browser.wait("return document.querySelector('.tiles')")
-        said = browser.run("""const of = (spent, held) => budgetCard({account: 'acc_1', limit: {epsilon: 10}, spent: {epsilon: spent},
-            reserved: {epsilon: held}, remaining: {epsilon: 10 - spent - held}}).textContent;
-            return [of(8.9, 0), of(9.1, 0), of(5, 4.1), of(10, 0)]""")
-        warned = ["tenth is left" in text for text in said]
-        self.assertEqual((warned, "Spent: nothing more" in said[3]), ([False, True, True, False], True))
+        said = browser.run("""const of = (spent, held, more) => { const card = budgetCard({account: 'acc_1', limit: {epsilon: 10, delta: 1},
+            spent: {epsilon: spent, delta: 0}, reserved: {epsilon: held}, remaining: {epsilon: 10 - spent - held}, ...more});
+            return [(card.querySelector('.bar i').className), (card.querySelector('.bad, .warn') || {}).textContent || '']; };
+            return [of(7.4, 0), of(7.6, 0), of(5, 4.1), of(10, 0), of(1, 0, {accounting: 'basic', spent: {epsilon: 1, delta: 0.95}})]""")
+        self.assertEqual(said, [["", ""], ["end-warn", "Less than a quarter is left."], ["end-bad", "Less than a tenth is left."],
+                                ["end-bad", "Spent: nothing more is answered."], ["end-bad", "Less than a tenth of δ is left."]])
         agents = browser.run("""return budgets([1, 2, 3].map((i) => ({account: 'acc_' + i, resource: 'agg_1', client: 'cli_' + i,
             limit: {epsilon: 1}, remaining: {epsilon: i === 1 ? 1 : 0}}))).textContent""")
         self.assertEqual(agents, "agg_13 agents' budgets, 2 spent in a report")
+
+    def test_a_budget_burns_down_and_says_what_the_rest_buys(self):
+        browser, account = self.browser, self.service.job and self.get("/v1/datasets/" + self.service.data.id)["account"]
+        browser.enter(self.service.url + "/v1/ledger/accounts/" + account, self.service.steward_token)
+        drawn = browser.wait("const e = document.querySelector('svg[aria-label^=\"burned down\"] polyline:last-child'); return e && e.getAttribute('points')")
+        heights = [float(point.split(",")[1]) for point in drawn.split()]
+        self.assertEqual(heights, sorted(heights))
+        self.assertEqual((heights[0], heights[-1] > 1), (0, True))
+        self.assertIn("jobs like the last", browser.run("return document.querySelector('article').textContent"))
+        browser.keep("budget-1200-light")
+        browser.enter(self.service.url + "/v1/ledger/accounts", self.service.steward_token)
+        browser.wait("return document.querySelector('article') && document.querySelector('main').textContent.includes('jobs like the last')")
 
     def test_a_failed_job_says_why_in_the_list(self):
         browser = self.browser
