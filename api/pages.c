@@ -80,7 +80,8 @@ static void begin_page(struct buffer *out, const char *title)
         "<link rel=\"icon\" href=\"data:,\"><link rel=\"stylesheet\" href=\"/status.css\">"
         "</head>\n<body><header class=\"top\"><a class=\"mark\" href=\"/\"><span class=\"rest\">"
         "</span>Tacet</a><nav><a href=\"/v1/jobs\">Jobs</a>"
-        "<a href=\"/v1/ledger/accounts\">Budgets</a><a href=\"/docs\">Endpoints</a>"
+        "<a href=\"/v1/ledger/accounts\">Budgets</a><a href=\"/v1/teachers\">Teachers</a>"
+        "<a href=\"/v1/budget-requests\">Requests</a><a href=\"/docs\">Endpoints</a>"
         "<a href=\"/problems\">Problems</a></nav></header>\n<main><h1>%s</h1>\n",
         title, title);
 }

@@ -131,7 +131,7 @@ static const struct route routes[] = {
 
     /* teachers.h, queries.h */
     {"POST", "/v1/teachers", PLAN, ROLE_STEWARD, 0, BODY_JSON, "", api_teachers_prepare, api_teachers_create, "Puts a policy behind a noisy mechanism and a budget."},
-    {"GET", "/v1/teachers", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, OWNED, NULL, api_teachers_list, "Lists teachers."},
+    {"GET", "/v1/teachers", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, OWNED, NULL, api_teachers_list, "Lists teachers."},
     {"GET", "/v1/teachers/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_teachers_get, "Shows a teacher."},
     /* Not in a batch, as the deletion of a dataset. */
     {"POST", "/v1/teachers/{id}:close", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_teachers_close, "Closes a teacher for ever; what is left of its budgets is never spent."},
@@ -145,7 +145,7 @@ static const struct route routes[] = {
 
     /* budget_requests.h */
     {"POST", "/v1/budget-requests", BATCH, ROLE_STUDENT, 0, BODY_JSON, "", NULL, api_budget_requests_create, "Asks the steward of a teacher for a larger budget."},
-    {"GET", "/v1/budget-requests", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "status " OWNED, NULL, api_budget_requests_list, "Lists requests for budgets: a student's own, or those that a steward decides."},
+    {"GET", "/v1/budget-requests", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, "status " OWNED, NULL, api_budget_requests_list, "Lists requests for budgets: a student's own, or those that a steward decides."},
     {"GET", "/v1/budget-requests/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_budget_requests_get, "Shows a request for a budget."},
     {"POST", "/v1/budget-requests/{id}:approve", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_budget_requests_approve, "Raises the client's limit, to what was asked for or less."},
     {"POST", "/v1/budget-requests/{id}:decline", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_budget_requests_decline, "Declines a request for a budget."},

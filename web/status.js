@@ -266,6 +266,8 @@ async function view() {
     return el("div", {}, el("h1", {}, "Budgets"), await budgetList((await ask("/v1/ledger/accounts?page_size=500")).items));
   }
   if (path.startsWith("/v1/ledger/accounts/")) return account(path);
+  if (path === "/v1/teachers") return teachersPage();
+  if (path === "/v1/budget-requests") return requestsPage();
   if (path.startsWith("/v1/")) {
     const it = await ask(path);
     if (path.startsWith("/v1/jobs/")) return jobPage(it);
@@ -278,7 +280,7 @@ async function view() {
 
 function enter(message) {
   clearTimeout(timer);
-  me = null;
+  introduce(null);
   $("view").replaceChildren();
   $("enter").hidden = false;
   $("leave").hidden = true;
@@ -287,7 +289,7 @@ function enter(message) {
   $("token").focus();
 }
 
-const owners = { jobForm };
+const owners = { jobForm, askForm, decideForm };
 
 function show(node) {
   const old = $("view").firstChild;
@@ -297,10 +299,20 @@ function show(node) {
   if (!old && location.hash === "#new") $("new").querySelector("summary").focus();
 }
 
+// Shows who the token is of, and of the pages those that its role may see.
+function introduce(client) {
+  me = client;
+  $("who").textContent = me ? `${me.name}, ${me.role}` : "";
+  for (const link of document.querySelectorAll("nav a")) {
+    link.hidden = Boolean(link.dataset.roles) && !(me && link.dataset.roles.split(" ").includes(me.role));
+    if (link.pathname === location.pathname) link.setAttribute("aria-current", "page");
+  }
+}
+
 async function draw() {
   clearTimeout(timer);
   try {
-    me ??= await ask("/v1/clients/me");
+    if (!me) introduce(await ask("/v1/clients/me"));
     const node = await view();
     $("enter").hidden = true;
     $("leave").hidden = false;

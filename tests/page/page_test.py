@@ -107,9 +107,9 @@ class Page(unittest.TestCase):
     def tearDownClass(cls):
         cls.browser.close()
 
-    def post(self, path, body, key):
+    def post(self, path, body, key, token=None):
         request = urllib.request.Request(self.service.url + path, method="POST", data=json.dumps(body).encode(), headers={
-            "Authorization": "Bearer " + self.service.steward_token, "Content-Type": "application/json",
+            "Authorization": "Bearer " + (token or self.service.steward_token), "Content-Type": "application/json",
             "Idempotency-Key": key})
         with urllib.request.urlopen(request) as reply:
             return json.load(reply)
@@ -196,6 +196,56 @@ class Page(unittest.TestCase):
         checked = browser.run(CERTIFICATE, path, self.service.steward_token)
         self.assertEqual(checked, [True, False, False])
 
+    def asked_teacher(self):
+        """A teacher that bob has asked once."""
+        policy = self.post("/v1/policies", {"name": "p", "environment": "cartpole", "network": NETWORK}, "policy")["id"]
+        teacher = self.post("/v1/teachers", {"policy": policy, **TEACHER, "name": "balance", "client_budget": {"epsilon": 2, "delta": 1e-5}}, "asked")["id"]
+        self.post(f"/v1/teachers/{teacher}/queries", {"state": [0, 0, 0, 0]}, "question", self.service.student_token)
+        return teacher
+
+    def test_a_student_asks_for_more_and_the_steward_decides(self):
+        browser, teacher = self.browser, self.asked_teacher()
+        browser.enter(self.service.url + "/v1/teachers", self.service.student_token)
+        said = browser.wait("const e = document.querySelector('article'); return e && e.textContent")
+        for text in ("balance", "Yours", "What is left buys", "answers", "Ask for more"):
+            self.assertIn(text, said)
+        self.assertEqual(browser.run("return [...document.querySelectorAll('nav a')].filter((a) => !a.hidden).map((a) => a.textContent)"),
+                         ["Budgets", "Teachers", "Requests", "Endpoints", "Problems"])
+        browser.run("[...document.querySelectorAll('article a')].find((a) => a.textContent === 'Ask for more').click()")
+        browser.wait("return document.activeElement.id === 'ask-epsilon'")
+        self.assertEqual(browser.run("return document.getElementById('ask-teacher').value"), teacher)
+        browser.press("3", ENTER)
+        browser.wait("return document.activeElement.id === 'ask-reason' && document.getElementById('ask-reason-error').textContent")
+        browser.press("<b>term two</b>", ENTER)
+        browser.wait("return document.querySelector('td[data-head=State]')")
+        self.assertIn("Asked.", browser.run("return document.querySelector('form [role=status]').textContent"))
+        browser.keep("requests-student-1200-light")
+
+        browser.enter(self.service.url + "/v1/budget-requests", self.service.steward_token)
+        asked = browser.wait("const e = document.querySelector('article form') && document.querySelector('article'); return e && e.textContent")
+        self.assertIn("bob asks for ε 3", asked)
+        self.assertIn("<b>term two</b>", asked)
+        browser.keep("requests-1200-light")
+        browser.run("document.querySelector('article button.plain').click()")
+        browser.wait("return document.activeElement.matches('[aria-invalid][id$=-reason]')")
+        browser.run("window.kept = document.activeElement; window.draws = 0; const show_ = show; show = (node) => { window.draws++; show_(node); }")
+        browser.press("until May")
+        browser.wait("return draws >= 2")
+        self.assertEqual(browser.run("return [document.activeElement === kept, kept.value]"), [True, "until May"])
+        browser.run("const e = document.querySelector('article input'); e.value = '2.5'; e.focus()")
+        browser.press(ENTER)
+        browser.wait("return document.querySelector('.pill.succeeded') && !document.querySelector('article')")
+        decided = self.get("/v1/budget-requests")["items"][0]
+        self.assertEqual((decided["status"], decided["given"]["epsilon"], decided["answer"]), ("approved", 2.5, "until May"))
+
+    def test_a_steward_sees_what_each_client_used_of_a_teacher(self):
+        teacher = self.asked_teacher()
+        self.browser.enter(self.service.url + "/v1/teachers", self.service.steward_token)
+        said = self.browser.wait("return [...document.querySelectorAll('article')].filter((e) => e.textContent.includes(arguments[0])).map((e) => e.textContent)[0]", teacher)
+        for text in ("All clients", "bob", "Certificate", "What is left buys"):
+            self.assertIn(text, said)
+        self.browser.keep("teachers-1200-light")
+
     def test_a_budget_warns_before_its_end_and_at_it(self):
         browser = self.browser
         browser.enter(self.service.url + "/", self.service.steward_token)
@@ -251,7 +301,7 @@ class Page(unittest.TestCase):
         for width, scheme in ((390, "dark"), (390, "light"), (1200, "dark")):
             phone = Browser(width, scheme)
             try:
-                for path in ("/", "/v1/jobs", "/v1/ledger/accounts", "/docs", "/problems"):
+                for path in ("/", "/v1/jobs", "/v1/ledger/accounts", "/v1/teachers", "/v1/budget-requests", "/docs", "/problems"):
                     phone.enter(self.service.url + path, self.service.steward_token)
                     phone.wait("return [...document.querySelectorAll('main h1, main h2')].some((e) => e.offsetParent)")
                     time.sleep(0.3)

@@ -1,0 +1,122 @@
+// Teachers with what was used of them, and requests for more: a student asks, a steward approves or declines.
+"use strict";
+
+// What is used of a teacher: of its cap over all clients, and of each client's account.
+function usage(teacher, accounts, buys) {
+  const cap = accounts.find((it) => it.account === teacher.account);
+  const clients = accounts.filter((it) => it.kind === "client" && it.resource === teacher.id);
+  const own = me.role === "student";
+  if (own) return clients.length > 0 ? clients.map((it) => accountBar(it, "Yours", buys.get(it.account))) : soft("You have asked it nothing yet.");
+  return [cap && accountBar(cap, "All clients", buys.get(cap.account)),
+    clients.length > 0 ? table(["Client", "#Spent ε", "#Of", "#Left", "Warning"], clients.map((it) => {
+      const [kind, said] = warning(it) || ["soft", "–"];
+      return { key: it.account, cells: [el("a", { href: "/v1/ledger/accounts/" + it.account }, it.client_name || it.client),
+        short(it.spent.epsilon), short(it.limit.epsilon), short(it.remaining.epsilon), el("span", { class: kind }, said)] };
+    })) : soft("Nobody has asked it yet.")];
+}
+
+function accountBar(account, whose, buys) {
+  const [kind, said] = warning(account) || ["", ""];
+  const limit = account.limit.epsilon;
+  return el("div", {}, el("div", { class: "line" }, el("a", { href: "/v1/ledger/accounts/" + account.account }, whose),
+    soft(`ε ${short(account.spent.epsilon)} of ${short(limit)}, ${short(account.remaining.epsilon)} left`)),
+  bar(`${percent(account.spent.epsilon / limit)} spent`, [account.spent.epsilon / limit, kind && "end-" + kind]),
+  said && el("div", { class: kind }, said), buysText(buys) && el("div", {}, buysText(buys)));
+}
+
+async function teachersPage() {
+  const [teachers, accounts] = [await ask("/v1/teachers?page_size=200"), (await askList("/v1/ledger/accounts?page_size=1000")) || []];
+  const shown = accounts.filter((it) => teachers.items.some((t) => it.account === t.account || (me.role === "student" && it.resource === t.id)));
+  const buys = new Map(await Promise.all(shown.slice(0, BUYS_SHOWN).map(async (it) => [it.account, await buysOf(it)])));
+  if (teachers.items.length === 0) return el("div", {}, el("h1", {}, "Teachers"), el("p", { class: "note" }, "No teachers yet."));
+  return el("div", {}, el("h1", {}, "Teachers"), teachers.items.map((it) => el("article", { class: "card apart", "data-key": it.id },
+    el("div", { class: "line" }, el("h2", {}, it.name || it.policy_name || it.id), el("span", { class: "pill" }, it.state)),
+    el("div", { class: "soft mono" }, it.id),
+    el("p", {}, it.protects),
+    el("p", { class: "soft" }, `${it.mechanism.name}, `, it.cost_per_query ? `a first answer costs ${amount(it.cost_per_query)}` : "",
+      typeof it.queries_in_client_budget === "number" ? `; a fresh client's budget pays ${it.queries_in_client_budget.toLocaleString("en")} answers` : "", ". ",
+      it.certificate && el("a", { href: `/v1/teachers/${it.id}/certificate` }, "Certificate"),
+      me.role === "student" && it.state === "open" && [" · ", el("a", { href: "/v1/budget-requests#" + it.id }, "Ask for more")]),
+    usage(it, accounts, buys))));
+}
+
+const requestState = (it) => el("span", { class: "pill " + { approved: "succeeded", declined: "failed" }[it.status] }, it.status);
+
+async function requestsPage() {
+  const requests = (await ask("/v1/budget-requests?page_size=200")).items;
+  const open = me.role === "steward" ? requests.filter((it) => it.status === "open") : [];
+  const accounts = open.length > 0 ? (await askList("/v1/ledger/accounts?page_size=1000")) || [] : [];
+  const standing = (it) => accounts.find((a) => a.kind === "client" && a.resource === it.teacher && a.client === it.client);
+  const others = requests.filter((it) => !open.includes(it));
+  return el("div", {}, el("h1", {}, "Requests for more"),
+    me.role === "student" && el("div", { class: "card", "data-key": "ask", "data-own": "askForm" }),
+    open.map((it) => el("article", { class: "card apart", "data-key": it.id },
+      el("h2", {}, it.client_name || it.client, ` asks for ${amount(it.asked)}`),
+      el("p", {}, `“${it.reason}”`),
+      el("p", { class: "soft" }, "At ", it.teacher_name || "", " ", el("span", { class: "mono" }, it.teacher),
+        standing(it) ? `, where ε ${short(standing(it).spent.epsilon)} of ${short(standing(it).limit.epsilon)} is spent` : "", ", since ", clock(it.created_at)),
+      el("div", { "data-own": "decideForm", "data-id": it.id, "data-epsilon": String(it.asked.epsilon) }))),
+    me.role === "steward" && open.length === 0 && el("p", { class: "note" }, "No request waits for you."),
+    others.length > 0 && [el("h2", {}, me.role === "student" ? "Yours" : "Decided"),
+      table(["Who", "Teacher", "#Asked ε", "Why", "State", "#Given ε", "Answer", "When"], others.map((it) => ({ key: it.id, cells: [
+        it.client_name || it.client, it.teacher_name || el("span", { class: "mono" }, it.teacher), short(it.asked.epsilon), it.reason, requestState(it),
+        it.given ? short(it.given.epsilon) : "–", it.answer || "–", soft(clock(it.decided_at || it.created_at))] })))]);
+}
+
+// A form of FIELDS and BUTTONS, each [text, class, path, members]: a press sends these members there, once.
+function smallForm(label, fields, buttons, done) {
+  const said = el("p", { role: "status", class: "good" });
+  const made = buttons.map(([text, kind], i) => el("button", { type: i === 0 ? "submit" : "button", class: kind }, text));
+  const form = el("form", { novalidate: true, "aria-label": label }, el("div", { class: "fields" }, fields),
+    el("div", { role: "alert", class: "bad", tabindex: "-1" }), el("div", { class: "row" }, made), said);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  made.forEach((button, i) => whenPressed(button, async () => {
+    clearErrors(form);
+    said.textContent = "";
+    try {
+      const [, , path, members] = buttons[i];
+      const body = Object.fromEntries(Object.entries(bodyOf(form)).filter(([member]) => members.includes(member)));
+      await askOnce(path + JSON.stringify(body), path, body);
+      done(form, said);
+    } catch (error) {
+      showErrors(form, error.status || error.errors ? error : new Error("No answer came. Try again: it is sent as it was, and counts once."));
+    }
+  }));
+  return form;
+}
+
+function decideForm(box) {
+  const { id, epsilon } = box.dataset;
+  const form = id.replace("_", "-");
+  const given = textInput("number", { value: epsilon });
+  box.replaceChildren(smallForm("Decide", [
+    field(form, "Limit to give, ε", "/epsilon", given, "The whole limit, with what is spent already; at most what was asked for."),
+    field(form, "Why", "/reason", textInput("text", { maxlength: 300 }), "The client reads it. Needed to decline."),
+  ], [["Approve", "", `/v1/budget-requests/${id}:approve`, ["epsilon", "reason"]],
+    ["Decline", "plain", `/v1/budget-requests/${id}:decline`, ["reason"]]], async () => {
+    await draw();
+    const next = $("view").querySelector("article input, h1");
+    if (next.nodeName === "H1") next.tabIndex = -1;
+    next.focus();
+  }));
+}
+
+async function askForm(box) {
+  const [teachers, accounts] = [(await askList("/v1/teachers?page_size=500")) || [], (await askList("/v1/ledger/accounts?page_size=1000")) || []];
+  const standing = (id) => accounts.find((it) => it.kind === "client" && it.resource === id);
+  const teacher = choice(teachers.map((it) => {
+    const own = standing(it.id);
+    return [it.id, `${it.name || it.id}${own ? ` (ε ${short(own.spent.epsilon)} of ${short(own.limit.epsilon)} spent)` : ""}`];
+  }));
+  if (teachers.some((it) => it.id === location.hash.slice(1))) teacher.value = location.hash.slice(1);
+  box.replaceChildren(el("h2", {}, "Ask for more"), smallForm("Ask for more", [
+    field("ask", "Teacher", "/teacher", teacher, "Whose steward decides."),
+    field("ask", "Limit you ask for, ε", "/epsilon", textInput("number"), "The whole limit, with what you have spent already."),
+    field("ask", "Why", "/reason", textInput("text", { maxlength: 300 }), "If it is approved, the ledger keeps it for ever."),
+  ], [["Ask", "", "/v1/budget-requests", ["teacher", "epsilon", "reason"]]], (form, said) => {
+    said.textContent = "Asked. The steward decides.";
+    for (const input of form.querySelectorAll("input")) input.value = "";
+    draw();
+  }));
+  if (location.hash) box.querySelector("#ask-epsilon").focus();
+}
