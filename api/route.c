@@ -119,7 +119,7 @@ static const struct route routes[] = {
     {"GET", "/v1/policies", BATCH, ROLE_ANY, 0, BODY_NONE, OWNED, NULL, api_policies_list, "Lists policies."},
     {"GET", "/v1/policies/{id}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_policies_get, "Shows a policy."},
     {"DELETE", "/v1/policies/{id}", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_delete, "Erases the weights of a policy that nothing uses; its certificate stays."},
-    {"GET", "/v1/policies/{id}/weights", POOL, ROLE_ANY, ROUTE_ANY_ACCEPT, BODY_NONE, "format", NULL, api_policies_weights, "Downloads a released network."},
+    {"GET", "/v1/policies/{id}/weights", POOL, ROLE_ANY, ROUTE_ANY_ACCEPT, BODY_NONE, "format certificate", NULL, api_policies_weights, "Downloads a released network."},
     {"POST", "/v1/policies/{id}/actions", POOL, ROLE_ANY, ROUTE_READS, BODY_JSON, "", NULL, api_policies_actions, "Asks a released policy for actions; free."},
     {"GET", "/v1/policies/{id}/certificate", BATCH, ROLE_ANY, ROUTE_PAGE, BODY_NONE, "", NULL, api_policies_certificate, "Shows the signed certificate of a policy."},
     {"POST", "/v1/policies/{id}/grants", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_policy_grants_create, "Lets a client, or every client, read a released policy."},
@@ -163,7 +163,7 @@ static const struct route routes[] = {
     {"GET", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_q_releases_get, "Shows the terms of a released Q-function."},
     {"DELETE", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_q_releases_end, "Erases the key of a release: it answers no more."},
     {"GET", "/v1/q-releases/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, 0, BODY_NONE, "", NULL, api_q_releases_certificate, "Shows the signed certificate of a release."},
-    {"GET", "/v1/q-releases/{id}/weights", POOL, ROLE_STEWARD | ROLE_STUDENT, ROUTE_ANY_ACCEPT, BODY_NONE, "format", NULL, api_q_releases_weights, "Downloads a released Q-function that is a network."},
+    {"GET", "/v1/q-releases/{id}/weights", POOL, ROLE_STEWARD | ROLE_STUDENT, ROUTE_ANY_ACCEPT, BODY_NONE, "format certificate", NULL, api_q_releases_weights, "Downloads a released Q-function that is a network."},
     {"POST", "/v1/q-releases/{id}/queries", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS | ROUTE_QUICK, BODY_JSON, "", NULL, api_q_releases_query, "Gives the released values of states; free, and always the same."},
     {"POST", "/v1/q-releases/{id}/actions", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS | ROUTE_QUICK, BODY_JSON, "", NULL, api_q_releases_actions, "Gives the best released action of states; free."},
 

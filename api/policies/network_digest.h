@@ -15,7 +15,7 @@
 void network_digest(const struct policy *policy, unsigned char out[DIGEST_BYTES]);
 
 /* Adds to the object BINDS "weights_sha256", which is network_digest, and "files":{"json",
- * "safetensors","onnx"}, SHA-256 of the files that network_reply sends. False: a file does not fit
+ * "safetensors","onnx"}, SHA-256 of the files that network_reply sends, without the certificate in them. False: a file does not fit
  * into memory. */
 bool network_binds(const struct policy *policy, json_t *binds);
 

@@ -9,6 +9,7 @@
 #include "api/call/accept.h"
 #include "api/json/json_text.h"
 #include "api/policies/network_json.h"
+#include "api/wire/certified_file.h"
 #include "storage/db/id.h"
 
 /* ---- safetensors: eight bytes of the header's length, a JSON header, the numbers */
@@ -82,29 +83,48 @@ static const struct format *format_of(const char *name)
     return NULL;
 }
 
-enum problem network_reply(struct call *call, const struct policy *policy, const char *id)
+/* The file of POLICY; NULL: it is too large. */
+static char *network_file(const struct format *format, const struct policy *policy,
+                          const char *certificate, size_t *out_size)
+{
+    char *bare = format->write(policy, out_size);
+    if (!bare || !certificate)
+        return bare;
+    char *file = certified_file_put(bare, *out_size, certificate, out_size);
+    free(bare);
+    return file;
+}
+
+enum problem network_reply(struct call *call, const struct policy *policy, const char *id,
+                           const char *certificate)
 {
     const struct format *format = format_of(call_query(call, "format"));
+    const char *carried = call_query(call, "certificate");
     if (!format)
         return call_invalid_query(call, "format", "must be json, safetensors or onnx");
+    if (carried && strcmp(carried, "inside") != 0 && strcmp(carried, "none") != 0)
+        return call_invalid_query(call, "certificate", "must be inside or none");
+    if (carried && strcmp(carried, "none") == 0)
+        certificate = NULL;
     if (format == formats && !accept_allows_json(call_request_header(call, "Accept"))) {
         return call_problem(
             call, PROBLEM_NOT_ACCEPTABLE,
             "The format json is application/json. Choose another one with the parameter format.");
     }
     const char *known = call_request_header(call, "If-None-Match");
-    char name[ID_SIZE + 16], tag[ID_SIZE + 18];
+    char name[ID_SIZE + 16], tag[ID_SIZE + 32];
     snprintf(name, sizeof name, "%s", id);
     if (format != formats)
         snprintf(name, sizeof name, "%s.%s", id, format->name);
-    snprintf(tag, sizeof tag, "\"%s\"", name); /* with its quotes no other's beginning */
+    /* With its quotes no other's beginning. */
+    snprintf(tag, sizeof tag, "\"%s%s\"", name, certificate ? "+certificate" : "");
     call_header(call, "ETag", "%s", tag);
     call_header(call, "Cache-Control", "private, max-age=86400");
     if (known && (strcmp(known, "*") == 0 || strstr(known, tag)))
         return call_reply_empty(call, 304);
     if (format != formats)
-        call_header(call, "Content-Disposition", "attachment; filename=%s", tag);
+        call_header(call, "Content-Disposition", "attachment; filename=\"%s\"", name);
     size_t size = 0;
-    char *file = format->write(policy, &size);
+    char *file = network_file(format, policy, certificate, &size);
     return call_reply_bytes(call, 200, format->type, file, size);
 }

@@ -18,7 +18,9 @@ char *network_safetensors(const struct policy *policy, size_t *out_size);
 char *network_onnx(const struct policy *policy, size_t *out_size);
 
 /* Answers with POLICY in the format that the query parameter "format" names, json by default; ID,
- * of something that never changes, is the tag and the file's name. */
-enum problem network_reply(struct call *call, const struct policy *policy, const char *id);
+ * of something that never changes, is the tag and the file's name. The file carries CERTIFICATE
+ * (certified_file.h; NULL: it has none) unless the parameter "certificate" is "none". */
+enum problem network_reply(struct call *call, const struct policy *policy, const char *id,
+                           const char *certificate);
 
 #endif

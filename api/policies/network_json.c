@@ -116,13 +116,14 @@ struct policy *network_read(struct call *call, const json_t *object, const char 
                             uint32_t state_dim, uint32_t action_count)
 {
     int activation = 0, output = 0;
-    json_t *list = NULL;
+    json_t *list = NULL, *carried = NULL; /* a certificate, of another network by now */
     const struct field fields[] = {
         field_choice("activation", &activation, activation_names),
         field_array("layers", &list, 1, MLP_MAX_LAYERS),
         field_choice("output", &output, output_names),
+        field_optional(field_any("certificate", &carried)),
     };
-    if (!fields_read(call, object, pointer, fields, 3))
+    if (!fields_read(call, object, pointer, fields, 4))
         return NULL;
     struct layer layers[MLP_MAX_LAYERS] = {{NULL, NULL}};
     struct mlp_shape shape = {.input = state_dim,

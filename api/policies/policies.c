@@ -256,7 +256,12 @@ enum problem api_policies_weights(struct call *call)
     enum problem problem = policy_open(call, &row, &policy);
     if (problem != PROBLEM_NONE)
         return problem;
-    return network_reply(call, policy, row.id);
+    struct certificate_row certificate = {.text = NULL};
+    enum db_status status = db_optional(certificates_find(call->db, row.id, &certificate));
+    problem = status == DB_OK ? network_reply(call, policy, row.id, certificate.text)
+                              : call_db(call, status);
+    free(certificate.text);
+    return problem;
 }
 
 /* Appends the action and the values at STATE. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/json/json_text.h"
+#include "api/wire/certified_file.h"
 
 #define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
@@ -168,7 +169,8 @@ const char *proof_certificate(const char *text, size_t size, const struct proof_
     return why;
 }
 
-const char *proof_weights(const struct certificate_facts *facts, const char *bytes, size_t size)
+/* Whether BYTES are one of the files whose digests FACTS has. */
+static bool is_bound_file(const struct certificate_facts *facts, const char *bytes, size_t size)
 {
     unsigned char hash[crypto_hash_sha256_BYTES];
     char hex[2 * sizeof hash + 1];
@@ -176,8 +178,40 @@ const char *proof_weights(const struct certificate_facts *facts, const char *byt
     sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
     for (int i = 0; i < 3; i++)
         if (strcmp(facts->files_sha256[i], hex) == 0)
-            return NULL;
+            return true;
+    return false;
+}
+
+static const char *const NOT_BOUND =
+    "these weights are not a file that the certificate was issued for";
+
+const char *proof_certificate_or_policy(const char *bytes, size_t size,
+                                        const struct proof_keys *keys,
+                                        struct certificate_facts *out, bool *out_carried)
+{
+    struct certified_file policy;
+    *out_carried = certified_file_cut(bytes, size, &policy);
+    if (!*out_carried)
+        return proof_certificate(bytes, size, keys, out);
+    const char *why = proof_certificate(policy.certificate, policy.certificate_size, keys, out);
+    if (!why && !is_bound_file(out, policy.file, policy.file_size))
+        why = NOT_BOUND;
+    free(policy.file);
+    free(policy.certificate);
+    return why;
+}
+
+const char *proof_weights(const struct certificate_facts *facts, const char *bytes, size_t size)
+{
+    struct certified_file carrying;
+    bool cut = certified_file_cut(bytes, size, &carrying);
+    bool bound = cut ? is_bound_file(facts, carrying.file, carrying.file_size)
+                     : is_bound_file(facts, bytes, size);
+    free(carrying.file);
+    free(carrying.certificate);
+    if (bound)
+        return NULL;
     if (facts->files_sha256[0][0] == '\0')
         return "the certificate binds no weights";
-    return "these weights are not a file that the certificate was issued for";
+    return NOT_BOUND;
 }

@@ -47,8 +47,14 @@ struct certificate_facts {
 const char *proof_certificate(const char *text, size_t size, const struct proof_keys *keys,
                               struct certificate_facts *out);
 
-/* Checks that the file BYTES is one of the three downloads that the certificate binds. NULL, or a
- * sentence. */
+/* The same for a download that carries its certificate (certified_file.h), which then has to bind
+ * it, too: *OUT_CARRIED. */
+const char *proof_certificate_or_policy(const char *bytes, size_t size,
+                                        const struct proof_keys *keys,
+                                        struct certificate_facts *out, bool *out_carried);
+
+/* Checks that the file BYTES, without the certificate that it may carry, is one of the three
+ * downloads that the certificate binds. NULL, or a sentence. */
 const char *proof_weights(const struct certificate_facts *facts, const char *bytes, size_t size);
 
 #endif

@@ -286,7 +286,12 @@ enum problem api_q_releases_weights(struct call *call)
                             "it questions instead.",
                             q_form_name(q.terms->form));
     }
-    return network_reply(call, network, call_parameter(call, "id"));
+    const char *id = call_parameter(call, "id");
+    char certificate[ID_SIZE], owner[ID_SIZE], *text = NULL;
+    enum db_status status = q_releases_certificate(call->db, id, certificate, owner, &text);
+    problem = status == DB_OK ? network_reply(call, network, id, text) : call_db(call, status);
+    free(text);
+    return problem;
 }
 
 static json_t *values_json(const double *values, uint32_t count)

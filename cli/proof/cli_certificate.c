@@ -25,10 +25,11 @@ static const struct flag TABLE[] = {
 
 static const struct flags FLAGS = {
     .program = "tacet certificate verify",
-    .usage =
-        "usage: tacet certificate verify --keys FILE [--weights FILE] CERTIFICATE\n\n"
-        "Checks without a server that a certificate is genuine, and that it was issued for\n"
-        "these weights. Exit code 0: both hold, 1: one does not, or a file cannot be read.\n\n",
+    .usage = "usage: tacet certificate verify --keys FILE [--weights FILE] CERTIFICATE\n"
+             "       tacet certificate verify --keys FILE POLICY\n\n"
+             "Checks without a server that a certificate is genuine, and that it was issued for\n"
+             "these weights. A downloaded POLICY carries its certificate. Exit code 0: both hold,\n"
+             "1: one does not, or a file cannot be read.\n\n",
     FLAG_TABLE(TABLE),
     .takes_arguments = true,
 };
@@ -67,10 +68,11 @@ static bool check_genuine(const char *name, const struct certificate_options *op
     struct certificate_facts facts;
     struct proof_keys keys;
     size_t size = 0, keys_size = 0;
-    char *text = read_certificate_file(name, TEXT_MOST, &size);
+    bool carried = false;
+    char *text = read_certificate_file(name, WEIGHTS_MOST, &size);
     char *key_set = text ? read_certificate_file(options->keys, TEXT_MOST, &keys_size) : NULL;
     bool good = key_set && holds_good(options->keys, proof_keys_read(key_set, keys_size, &keys)) &&
-                holds_good(name, proof_certificate(text, size, &keys, &facts));
+                holds_good(name, proof_certificate_or_policy(text, size, &keys, &facts, &carried));
     free(key_set);
     free(text);
     if (!good)
@@ -83,6 +85,8 @@ static bool check_genuine(const char *name, const struct certificate_options *op
         printf(", which is leaf %lld of the log %s of %lld", (long long)facts.leaf,
                facts.log.origin, (long long)facts.log.size);
     printf("\n");
+    if (carried)
+        printf("%s: the weights that it was issued for\n", name);
     return !options->weights || check_weights(options->weights, &facts);
 }
 
@@ -99,7 +103,7 @@ int cli_certificate(int argc, char **argv)
     if (status != CLI_GO_ON)
         return status;
     if (found.arguments != 1)
-        return cli_complain(&FLAGS, CLI_USAGE, "takes one CERTIFICATE; --help shows how");
+        return cli_complain(&FLAGS, CLI_USAGE, "takes one CERTIFICATE or POLICY; --help shows how");
     bool good = check_genuine(argv[1], &options);
     return fflush(stdout) == 0 && good ? CLI_DONE : CLI_FAILED;
 }

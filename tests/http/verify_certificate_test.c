@@ -98,6 +98,15 @@ static int tacet_verify(const char *certificate, const char *weights, char said[
                      NULL);
 }
 
+/* The same of the policy POLICY alone, which carries its certificate. */
+static int tacet_verify_alone(const char *policy, char said[600])
+{
+    char at[120], keys[120];
+    snprintf(at, sizeof at, "%s/%s", folder, policy);
+    snprintf(keys, sizeof keys, "%s/keys", folder);
+    return tacet_run(said, 600, "certificate", "verify", "--keys", keys, at, NULL);
+}
+
 /* Replaces FROM by TO in the file NAME and saves the result as RESULT. */
 static void change(const char *name, const char *from, const char *to, const char *result)
 {
@@ -123,7 +132,12 @@ Test(verify_certificate, finds_other_weights_and_changed_words)
         cr_expect_eq(tacet_verify("a.certificate", own, said), 0, "%s", said);
         cr_expect_eq(tacet_verify("a.certificate", other, said), 1);
         cr_expect(strstr(said, "these weights are not a file that the certificate was issued for"));
+        cr_expect_eq(tacet_verify_alone(own, said), 0, "%s", said);
+        cr_expect(strstr(said, "the weights that it was issued for"), "%s", said);
     }
+    change("a.json", "\"bias\":\\[", "\"bias\":[9", "a.changed");
+    cr_expect_eq(tacet_verify_alone("a.changed", said), 1);
+    cr_expect(strstr(said, "these weights are not a file"), "%s", said);
     /* The same network in other words has the digest of its weights. */
     snprintf(line, sizeof line, "python3 -m json.tool %s/a.json %s/words.json", folder, folder);
     cr_assert_eq(system(line), 0);

@@ -73,6 +73,8 @@ class Package(unittest.TestCase):
         policy = service().job.policy
         model = onnx.load(policy.save(self.folder / "policy.onnx"))
         onnx.checker.check_model(model, full_check=True)
+        carried = {prop.key: prop.value for prop in model.metadata_props}["tacet.certificate"]
+        self.assertEqual(json.loads(carried)["policy"], policy.id)
         asked = service().steward.api.ask_policy(policy.id, {"states": STATES.tolist()})
         found = interpret(model, STATES)
         np.testing.assert_allclose(found, asked["values"], rtol=1e-5, atol=1e-6)
@@ -83,7 +85,7 @@ class Package(unittest.TestCase):
         raw = policy.save(self.folder / "policy.safetensors").read_bytes()
         size = int.from_bytes(raw[:8], "little")
         head = json.loads(raw[8:8 + size])
-        head.pop("__metadata__", None)
+        self.assertIn('"policy":"' + policy.id, head.pop("__metadata__")["certificate"])
         numbers = sorted(x for t in head.values() for x in np.frombuffer(raw[8 + size:][slice(*t["data_offsets"])], "f4"))
         layers = json.loads(policy.save(self.folder / "policy.json").read_text())["layers"]
         wanted = sorted(np.float32(x) for layer in layers for row in layer["weight"] + [layer["bias"]] for x in row)

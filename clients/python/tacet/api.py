@@ -238,7 +238,7 @@ MechanismComparison = TypedDict("MechanismComparison", {
 }, total=False)
 Network = TypedDict("Network", {
     "activation": "Literal['relu', 'tanh']", "layers": "list[dict[str, Any]]",
-    "output": "Literal['softmax', 'argmax', 'q', 'bcq']", "threshold": "float",
+    "output": "Literal['softmax', 'argmax', 'q', 'bcq']", "threshold": "float", "certificate": "dict[str, Any]",
 }, total=False)
 NewClient = TypedDict("NewClient", {
     "id": "str", "name": "str", "role": "Role", "token": "Optional[str]", "created_at": "Time", "revoked_at": "Time",
@@ -669,7 +669,7 @@ class Api:
 
         Give an expert's own policy.
 
-        body: activation*, layers*, output*, threshold (* required)
+        body: activation*, layers*, output*, threshold, certificate (* required)
 
         Roles: steward, contributor
         """
@@ -808,14 +808,20 @@ class Api:
         """
         return self._transport.call("DELETE", f"/v1/policies/{_path(id)}")
 
-    def get_policy_weights(self, id: str, *, format: Optional[Literal['json', 'safetensors', 'onnx']] = None) -> bytes:
+    def get_policy_weights(
+        self, id: str, *, format: Optional[Literal['json', 'safetensors', 'onnx']] = None,
+        certificate: Optional[Literal['inside', 'none']] = None,
+    ) -> bytes:
         """GET /v1/policies/{id}/weights
 
         Download a released network.
 
         Roles: admin, steward, contributor, student, agent, auditor
         """
-        return self._transport.call("GET", f"/v1/policies/{_path(id)}/weights", query={"format": format}, want="bytes")
+        return self._transport.call(
+            "GET", f"/v1/policies/{_path(id)}/weights", query={"format": format, "certificate": certificate},
+            want="bytes",
+        )
 
     def ask_policy(self, id: str, body: dict[str, Any]) -> dict[str, Any]:
         """POST /v1/policies/{id}/actions
@@ -1168,6 +1174,7 @@ class Api:
 
     def get_qrelease_weights(
         self, id: str, *, format: Optional[Literal['json', 'safetensors', 'onnx']] = None,
+        certificate: Optional[Literal['inside', 'none']] = None,
     ) -> bytes:
         """GET /v1/q-releases/{id}/weights
 
@@ -1176,7 +1183,8 @@ class Api:
         Roles: steward, student
         """
         return self._transport.call(
-            "GET", f"/v1/q-releases/{_path(id)}/weights", query={"format": format}, want="bytes",
+            "GET", f"/v1/q-releases/{_path(id)}/weights", query={"format": format, "certificate": certificate},
+            want="bytes",
         )
 
     def query_qrelease(self, id: str, body: dict[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@
 #include "api/call/commitment.h"
 #include "api/call/sealed.h"
 #include "api/data/private_data.h"
+#include "api/wire/certified_file.h"
 #include "storage/datasets.h"
 #include "storage/q_releases.h"
 #include "tests/unit/api/domain.h"
@@ -51,10 +52,12 @@ static struct response *certificate_of(const char *kind, const char *id)
     return r;
 }
 
+/* Without the certificate inside. */
 static struct response *download(const char *policy, const char *format)
 {
-    struct response *r =
-        fixture_get(f, "steward", domain_path("/v1/policies/%s/weights?format=%s", policy, format));
+    struct response *r = fixture_get(
+        f, "steward",
+        domain_path("/v1/policies/%s/weights?certificate=none&format=%s", policy, format));
     expect_status(r, 200);
     return r;
 }
@@ -182,6 +185,64 @@ Test(certificate_binds, every_download_has_the_certified_digests)
     }
 }
 
+Test(certificate_binds, a_download_carries_the_certificate_and_is_the_same_file_without_it)
+{
+    static const char *const formats[] = {"json", "safetensors", "onnx"};
+    const char *dataset = domain_sealed(f, "private", 10);
+    const char *policy =
+        response_text(domain_run(f, domain_private_job(dataset, 3, 20)), "/policy");
+    struct response *certificate = certificate_of("policies", policy);
+    for (int i = 0; i < 3; i++) {
+        struct response *bare = download(policy, formats[i]);
+        struct response *whole = fixture_get(
+            f, "steward", domain_path("/v1/policies/%s/weights?format=%s", policy, formats[i]));
+        struct certified_file cut;
+        expect_status(whole, 200);
+        cr_expect_not(certified_file_cut(bare->body, bare->size, &cut));
+        cr_assert(certified_file_cut(whole->body, whole->size, &cut), "%s", formats[i]);
+        cr_expect_eq(cut.certificate_size, certificate->size);
+        cr_expect_str_eq(cut.certificate, certificate->body);
+        cr_assert_eq(cut.file_size, bare->size, "%s", formats[i]);
+        cr_expect_arr_eq(cut.file, bare->body, bare->size);
+        free(cut.file);
+        free(cut.certificate);
+        for (size_t size = 0; size < whole->size; size += 1 + size / 50) { /* cut off */
+            if (certified_file_cut(whole->body, size, &cut)) {
+                cr_expect(cut.file_size != bare->size ||
+                          memcmp(cut.file, bare->body, bare->size) != 0 ||
+                          cut.certificate_size != certificate->size);
+                free(cut.file);
+                free(cut.certificate);
+            }
+        }
+    }
+    expect_problem(
+        fixture_get(f, "steward", domain_path("/v1/policies/%s/weights?certificate=x", policy)),
+        "validation");
+}
+
+/* What somebody downloaded may be imported as it is. */
+Test(certificate_binds, a_download_in_json_can_be_imported)
+{
+    const char *dataset = domain_sealed(f, "private", 10);
+    const char *policy =
+        response_text(domain_run(f, domain_private_job(dataset, 3, 20)), "/policy");
+    struct response *whole =
+        fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", policy));
+    cr_assert_not_null(strstr(whole->body, "\"certificate\":{"));
+    size_t size = whole->size + 100;
+    char *body = malloc(size);
+    snprintf(body, size, "{\"name\":\"again\",\"environment\":\"cartpole\",\"network\":%s}",
+             whole->body);
+    struct response *made = fixture_post(f, "steward", "/v1/policies", body);
+    expect_status(made, 201);
+    free(body);
+    struct response *again = fixture_get(
+        f, "steward", domain_path("/v1/policies/%s/weights", response_text(made, "/id")));
+    cr_expect_null(strstr(again->body, "certificate"));
+    cr_expect(strncmp(again->body, whole->body, again->size - 1) == 0);
+}
+
 /* ---- commitments */
 
 /* The commitment by its definition: HMAC-SHA-256 of the contents' SHA-256. */
@@ -282,8 +343,8 @@ Test(certificate_binds, a_q_release_has_its_terms_its_function_and_its_weights)
                        domain_sealed(f, "private", 6)));
     const char *release = response_text(job, "/q_release");
     struct response *certificate = certificate_of("q-releases", release);
-    struct response *weights =
-        fixture_get(f, "student", domain_path("/v1/q-releases/%s/weights", release));
+    struct response *weights = fixture_get(
+        f, "student", domain_path("/v1/q-releases/%s/weights?certificate=none", release));
     struct response *shown = fixture_get(f, "student", domain_path("/v1/q-releases/%s", release));
     cr_expect_str_eq(response_text(certificate, "/binds/files/json"),
                      sha256(weights->body, weights->size));
