@@ -18,9 +18,11 @@
 #include "cli/doctor_tls.h"
 #include "server/config.h"
 #include "server/database.h"
+#include "server/keys.h"
 #include "server/os/data_dir.h"
 #include "server/os/listen.h"
 #include "server/server.h"
+#include "storage/sealing.h"
 
 #define PATH_BYTES    4096
 #define LEAST_BYTES   ((unsigned long long)16 << 20) /* below this the server is not ready */
@@ -38,9 +40,9 @@ struct doctor {
 static const char usage[] =
     "usage: tacet doctor [flags of tacet serve]\n\n"
     "Looks at what a service with these settings needs: its directory and the rights of what\n"
-    "is in it, the signing key, the database, disk and clock, TLS, and the address. Changes\n"
-    "nothing, and works beside a running server. Run it as the user of the service. Each line\n"
-    "is ok, warn or FAIL, and says what to do. Exit code 0: nothing FAILs, 1: something does.\n\n";
+    "is in it, the keys, the database, disk and clock, TLS, and the address. Changes nothing,\n"
+    "and works beside a running server. Run it as the user of the service. Each line is ok,\n"
+    "warn or FAIL, and says what to do. Exit code 0: nothing FAILs, 1: something does.\n\n";
 
 __attribute__((format(printf, 4, 5))) static void
 doctor_say(struct doctor *doctor, enum finding finding, const char *what, const char *format, ...);
@@ -119,8 +121,24 @@ static bool check_key(struct doctor *doctor, bool is_new)
     return good;
 }
 
+/* NEEDED: the database has data that were encrypted under them. */
+static void check_keys(struct doctor *doctor, bool needed)
+{
+    const struct config *config = doctor->config;
+    char path[PATH_BYTES], error[CLI_ERROR_SIZE];
+    bool named =
+        keys_directory(config->data, config->keys_dir, path, sizeof path, error, sizeof error);
+    if (named && !needed && access(path, F_OK) != 0)
+        doctor_say(doctor, WORRY, "keys", "%s is not there: the next start makes it", path);
+    else if (!named || !keys_stand(path, true, error, sizeof error))
+        doctor_say(doctor, FAULT, "keys", "%s", error);
+    else
+        doctor_say(doctor, FINE, "keys", "%s is there: keep a copy apart from the backups", path);
+}
+
 static void check_database(struct doctor *doctor, const struct database_place *place)
 {
+    char name[SEALING_NAME_SIZE];
     char error[CLI_ERROR_SIZE] = "";
     unsigned long long entries = 0;
     bool old = false;
@@ -135,6 +153,7 @@ static void check_database(struct doctor *doctor, const struct database_place *p
     else
         doctor_say(doctor, FINE, "database",
                    "it opens with this key, and %llu entries of the ledger add up", entries);
+    check_keys(doctor, !old && (!db || sealing_key_name(db, name) == DB_OK));
     database_close(database);
 }
 

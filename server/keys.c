@@ -1,6 +1,7 @@
 /* Every buffer that held a master key is wiped. */
 #include "server/keys.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -105,6 +106,49 @@ bool keys_directory(const char *data, const char *chosen, char *out, size_t size
     if (!fits)
         snprintf(error, error_size, "the name of the directory of keys is too long");
     return fits;
+}
+
+/* One file of the keys, or their directory. */
+static bool key_stands(const char *path, char *error, size_t error_size)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        snprintf(error, error_size,
+                 "%.200s cannot be found (%s), and without its keys nobody can read the data: put "
+                 "back the directory of keys",
+                 path, strerror(errno));
+        return false;
+    }
+    unsigned least = S_ISDIR(status.st_mode) ? S_IRWXU : S_IRUSR | S_IWUSR;
+    if (status.st_uid != geteuid()) {
+        snprintf(error, error_size,
+                 "%.200s belongs to user %u, and this is user %u: run tacet as the owner, or chown "
+                 "-R the directory of keys",
+                 path, status.st_uid, geteuid());
+        return false;
+    }
+    if ((status.st_mode & (least | S_IRWXG | S_IRWXO)) == least)
+        return true;
+    snprintf(error, error_size, "%.200s has mode %04o: chmod %o %.200s", path,
+             status.st_mode & 07777U, least, path);
+    return false;
+}
+
+bool keys_stand(const char *keys, bool all, char *error, size_t error_size)
+{
+    char path[4096];
+    const struct dirent *entry;
+    if (!key_stands(keys, error, error_size) || !data_dir_path(keys, "root", path, sizeof path) ||
+        !key_stands(path, error, error_size))
+        return false;
+    DIR *folder = all ? opendir(keys) : NULL;
+    bool stand = true;
+    while (folder && stand && (entry = readdir(folder)))
+        stand = entry->d_name[0] == '.' || !data_dir_path(keys, entry->d_name, path, sizeof path) ||
+                key_stands(path, error, error_size);
+    if (folder)
+        closedir(folder);
+    return stand;
 }
 
 struct keyring *keys_open(const char *directory, const char *keys, const struct keys_source *source,

@@ -22,6 +22,10 @@ struct keys_source {
 bool keys_directory(const char *data, const char *chosen, char *out, size_t size, char *error,
                     size_t error_size);
 
+/* Whether the directory KEYS and the root key in it, or ALL of its files, are there, belong to this
+ * user, and are of use to nobody else. False: ERROR says what to do. */
+bool keys_stand(const char *keys, bool all, char *error, size_t error_size);
+
 /* Reads the master key of the service in DIRECTORY. False: ERROR holds a sentence. */
 bool keys_master(const char *directory, const struct keys_source *source,
                  unsigned char out_master[32], char *error, size_t error_size);

@@ -78,6 +78,7 @@ static bool server_ready(void *context, const char **why_not)
 {
     struct server *server = context;
     const struct database_place place = {.url = server->config->database};
+    char error[512];
     *why_not = NULL;
     if (atomic_load(&server->draining))
         *why_not = "The server is shutting down.";
@@ -87,6 +88,9 @@ static bool server_ready(void *context, const char **why_not)
         *why_not = "The database was removed, moved or replaced. Nothing is stored any more.";
     else if (!data_dir_stands(server->config->data, !database_is_remote(&place)))
         *why_not = "The data directory is open to others, or its signing key is missing.";
+    else if (!keys_stand(server->keys_path, false, error, sizeof error))
+        *why_not = "The directory of keys is missing, open to others or another user's: tacet "
+                   "doctor says what to do.";
     return !*why_not;
 }
 

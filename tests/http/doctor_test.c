@@ -69,6 +69,61 @@ Test(doctor, says_what_is_wrong_and_what_to_do, .timeout = 60)
     server_remove(&server);
 }
 
+/* What the readiness of SERVER says: its status. */
+static long readiness(struct http_client *client)
+{
+    struct http_answer answer =
+        http_do(client, &(struct http_call){.method = "GET", .path = "/healthz/ready"});
+    long status = answer.status;
+    http_answer_clear(&answer);
+    return status;
+}
+
+Test(doctor, looks_at_the_keys_of_private_data, .timeout = 60)
+{
+    struct server_process server;
+    char keys[160], root[200], away[200];
+    server_open(&server, NULL);
+    struct http_client *client = http_client_new(&server);
+    snprintf(keys, sizeof keys, "%s/keys", server.data);
+    snprintf(root, sizeof root, "%s/root", keys);
+    snprintf(away, sizeof away, "%s.away", keys);
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 0, "%s", out);
+    expect_said("ok    keys ");
+    cr_expect_eq(readiness(client), 200);
+    const struct {
+        const char *path;
+        mode_t bad, good;
+        const char *said;
+    } rows[] = {{keys, 0750, 0700, "chmod 700"},
+                {keys, 0600, 0700, "chmod 700"},
+                {root, 0644, 0600, "chmod 600"},
+                {root, 0200, 0600, "chmod 600"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cr_assert_eq(chmod(rows[i].path, rows[i].bad), 0);
+        cr_expect_eq(see_doctor(server.data, NULL, NULL), 1, "%s", out);
+        expect_said("FAIL  keys ");
+        expect_said(rows[i].said);
+        cr_expect_eq(readiness(client), 503);
+        cr_assert_eq(chmod(rows[i].path, rows[i].good), 0);
+    }
+    cr_assert_eq(rename(keys, away), 0);
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 1);
+    expect_said("put back the directory of keys");
+    cr_expect_eq(readiness(client), 503);
+    cr_assert_eq(rename(away, keys), 0);
+    if (geteuid() == 0) {
+        cr_assert_eq(chown(root, 1, 1), 0);
+        cr_expect_eq(see_doctor(server.data, NULL, NULL), 1);
+        expect_said("belongs to user 1");
+        cr_expect_eq(readiness(client), 503);
+        cr_assert_eq(chown(root, 0, 0), 0);
+    }
+    cr_expect_eq(readiness(client), 200);
+    http_client_free(client);
+    server_close(&server);
+}
+
 Test(doctor, looks_at_a_certificate_and_its_key, .timeout = 60)
 {
     struct server_process server;
