@@ -5,19 +5,24 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "server/database.h"
 #include "server/keys.h"
-#include "server/os/data_dir.h"
+#include "server/os/clock.h"
+#include "storage/db/db.h"
 #include "storage/keys/keyring.h"
+#include "storage/ledger/trail.h"
 
 struct keys_options {
     const char *data, *keys_dir, *key_file, *key_command, *new_key_file, *new_key_command;
-    char key[FLAG_SECRET_SIZE];
+    char key[FLAG_SECRET_SIZE], database[FLAG_SECRET_SIZE];
 };
 
 #define FLAG_OPTIONS struct keys_options
 
 static const struct flag TABLE[] = {
     {"data", AS_ANY_TEXT(data), "./data", "DIR", "data directory of the server", FLAG_ENVIRONMENT},
+    {"database", AS_SECRET(database), "", "URL",
+     "postgresql://... of the server; its audit trail notes the change", FLAG_ENVIRONMENT},
     {"keys-dir", AS_ANY_TEXT(keys_dir), "", "DIR",
      "directory of the keys, by default \"keys\" in the data directory", FLAG_ENVIRONMENT},
     {"key", AS_SECRET(key), NULL, "KEY", "the present master key; better in TACET_KEY",
@@ -39,19 +44,59 @@ static const struct flags FLAGS = {
     FLAG_TABLE(TABLE),
 };
 
+struct rotation {
+    const char *path;
+    unsigned char before[KEYRING_KEY], after[KEYRING_KEY];
+    char *error; /* CLI_ERROR_SIZE */
+    bool done;   /* not again when the transaction is */
+};
+
+/* In the transaction of its row in the audit trail. */
+static enum db_status rotate_noted(struct db *db, void *context)
+{
+    struct rotation *r = context;
+    struct trail_row row = {.time_ms = clock_now_ms(),
+                            .actor = "operator",
+                            .action = "tacet keys rotate",
+                            .outcome = "ok",
+                            .count = 1};
+    enum db_status status = trail_append(db, &row);
+    if (status == DB_OK && !r->done)
+        r->done = keyring_rotate(r->path, r->before, r->after, r->error, CLI_ERROR_SIZE);
+    return status == DB_OK && !r->done ? DB_NONE : status;
+}
+
+/* False: R->error holds a sentence. */
+static bool rotate_in(const struct database_place *place, struct rotation *r)
+{
+    if (database_is_new(place)) {
+        snprintf(r->error, CLI_ERROR_SIZE, "%s holds no service", place->directory);
+        return false;
+    }
+    struct database *database = database_open(place, r->error, CLI_ERROR_SIZE);
+    struct db *db = database ? database_connect(database, r->error, CLI_ERROR_SIZE) : NULL;
+    enum db_status status = db ? db_transact(db, rotate_noted, r) : DB_NONE;
+    if (status != DB_OK && status != DB_NONE)
+        snprintf(r->error, CLI_ERROR_SIZE, "%s, and the audit trail cannot note it: %.200s",
+                 r->done ? "the keys have the new master key" : "nothing was changed",
+                 db_last_error(db));
+    database_close(database);
+    return status == DB_OK;
+}
+
 static bool rotate_keys(const struct keys_options *options, char error[CLI_ERROR_SIZE])
 {
     const struct keys_source from = {options->key, options->key_file, options->key_command};
     const struct keys_source to = {NULL, options->new_key_file, options->new_key_command};
-    unsigned char before[KEYRING_KEY], after[KEYRING_KEY];
+    const struct database_place place = {.directory = options->data, .url = options->database};
     char path[4096];
+    struct rotation r = {.path = path, .error = error};
     bool done = keys_directory(options->data, options->keys_dir, path, sizeof path, error,
                                CLI_ERROR_SIZE) &&
-                keys_master(options->data, &from, before, error, CLI_ERROR_SIZE) &&
-                keys_master(options->data, &to, after, error, CLI_ERROR_SIZE) &&
-                keyring_rotate(path, before, after, error, CLI_ERROR_SIZE);
-    sodium_memzero(before, sizeof before);
-    sodium_memzero(after, sizeof after);
+                keys_master(options->data, &from, r.before, error, CLI_ERROR_SIZE) &&
+                keys_master(options->data, &to, r.after, error, CLI_ERROR_SIZE) &&
+                rotate_in(&place, &r);
+    sodium_memzero(&r, sizeof r);
     return done;
 }
 

@@ -217,7 +217,7 @@ Test(erasure, needs_the_keys_that_belong_to_the_data, .timeout = 120)
     static const char digits[] = "c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
     static const char print[] =
         "echo c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
-    char away[120], keys[120], said[1000] = "";
+    char away[120], keys[120], said[1000] = "", auditor[160];
     server_prepare(&server);
     server.flags[0] = "--key-command";
     server.flags[1] = print;
@@ -239,6 +239,13 @@ Test(erasure, needs_the_keys_that_belong_to_the_data, .timeout = 120)
     cr_expect_eq(tacet_run(said, sizeof said, "keys", "rotate", "--data", server.data,
                            "--key-command", print, NULL),
                  0, "%s", said);
+    server_token(&server, "auditor", auditor);
+    client = http_client_new(&server);
+    struct http_answer trail = http_expect(
+        client, 200, &(struct http_call){.method = "GET", .path = "/v1/audit", .token = auditor});
+    cr_expect_not_null(strstr(trail.body, "\"tacet keys rotate\""), "%s", trail.body);
+    http_answer_clear(&trail);
+    http_client_free(client);
     cr_assert_eq(server_end(&server, SIGTERM), 0);
     cr_expect_eq(start_without("--key", digits, "is not encrypted under this key"), 1);
     server.flags[0] = NULL;
