@@ -84,7 +84,7 @@ static bool rotate_in(const struct database_place *place, struct rotation *r)
     return status == DB_OK;
 }
 
-static bool rotate_keys(const struct keys_options *options, char error[CLI_ERROR_SIZE])
+static bool rotate_keys(struct keys_options *options, char error[CLI_ERROR_SIZE])
 {
     const struct keys_source from = {options->key, options->key_file, options->key_command};
     const struct keys_source to = {NULL, options->new_key_file, options->new_key_command};

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,9 @@ static bool reload_settings(const struct serve_again *again, char *error, size_t
         return false;
     }
     bool good = config_read_text(&config, again->argc, again->argv, file.text, &found);
+    sodium_memzero(file.text, strlen(file.text));
     free(file.text);
+    sodium_memzero(config.key, sizeof config.key);
     if (!good) {
         snprintf(error, size, "%s", found.error);
         return false;
@@ -127,7 +130,7 @@ static void serve_reload(const struct config *config, struct server *server,
                   "note=\"log, new worlds and TLS; other settings need a new start\"");
 }
 
-static int run_service(const struct flags *flags, const struct config *config,
+static int run_service(const struct flags *flags, struct config *config,
                        const struct serve_again *again)
 {
     char error[512] = "";
@@ -168,7 +171,7 @@ static int run_service(const struct flags *flags, const struct config *config,
 }
 
 /* Opens the worlds and runs what CONFIG, read by FLAGS, describes. */
-static int run_worlds(const struct flags *flags, const struct config *config, int argc, char **argv)
+static int run_worlds(const struct flags *flags, struct config *config, int argc, char **argv)
 {
     char error[CLI_ERROR_SIZE] = "";
     const char *paths[SERVER_FILES];
@@ -179,7 +182,8 @@ static int run_worlds(const struct flags *flags, const struct config *config, in
     struct serve_again again = {.argc = argc, .argv = argv};
     server_files(config, paths);
     bool reopens = paths[SERVER_CONFIG][0] != '\0' || paths[SERVER_CERT][0] != '\0';
-    if (reopens && !(again.files = reopen_start(paths, SERVER_FILES)))
+    if (reopens &&
+        !(again.files = reopen_start(paths, SERVER_FILES, config->key, sizeof config->key)))
         return cli_complain(flags, CLI_FAILED, "no process can be started: %s", strerror(errno));
     again.worlds = open_worlds(config, error, sizeof error);
     int code = again.worlds ? run_service(flags, config, &again)

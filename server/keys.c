@@ -92,9 +92,13 @@ bool keys_master(const char *directory, const struct keys_source *source, unsign
         return key_of_file(source->file, out, error, error_size);
     if (source->command && source->command[0] != '\0')
         return key_of_command(source->command, out, error, error_size);
-    if (source->text && source->text[0] != '\0')
-        return key_of_digits(source->text, strlen(source->text), "TACET_KEY", out, error,
-                             error_size);
+    if (source->text && source->text[0] != '\0') {
+        size_t size = strlen(source->text);
+        bool good = key_of_digits(source->text, size, "TACET_KEY", out, error, error_size);
+        sodium_memzero(source->text, size);
+        unsetenv("TACET_KEY"); /* it holds crosses (flags.h), and programs need not see them */
+        return good;
+    }
     return key_of_service(directory, out, error, error_size);
 }
 

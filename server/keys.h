@@ -12,7 +12,7 @@ struct keyring;
 /* Where a master key comes from. At most one text is not ""; with none it is derived from the
  * signing key, and lies beside the data. A key is 64 hexadecimal digits. */
 struct keys_source {
-    const char *text;    /* the key itself */
+    char *text;          /* the key itself, or NULL; it is wiped when it has been read */
     const char *file;    /* which others may not read */
     const char *command; /* of the shell; prints it */
 };

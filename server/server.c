@@ -40,7 +40,7 @@
 #define LIGHT_BYTES 512 /* of a question with ten states, which takes as long as two with one */
 
 struct server {
-    const struct config *config;
+    struct config *config;
     const struct worlds *worlds;
     int locks[2]; /* of the data directory; -1 when not held */
     struct listen_socket listening;
@@ -169,7 +169,7 @@ static bool open_app(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
     const struct keys_source source = {
-        .text = config->key, .file = config->key_file, .command = config->key_command};
+        .text = server->config->key, .file = config->key_file, .command = config->key_command};
     struct db *db = database_connect(server->database, trouble.text, trouble.size);
     if (!db)
         return false;
@@ -376,7 +376,7 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
     return true;
 }
 
-struct server *server_start(const struct config *config, const struct worlds *worlds, char *error,
+struct server *server_start(struct config *config, const struct worlds *worlds, char *error,
                             size_t error_size)
 {
     const struct database_place place = {.directory = config->data, .url = config->database};

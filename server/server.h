@@ -18,7 +18,7 @@ struct worlds;
  * CONFIG and WORLDS (api/worlds/worlds.h) are borrowed for the server's life. NULL: everything is
  * undone and ERROR holds a sentence. The caller must already block the signals that it waits for,
  * because threads inherit the signal mask. */
-struct server *server_start(const struct config *config, const struct worlds *worlds, char *error,
+struct server *server_start(struct config *config, const struct worlds *worlds, char *error,
                             size_t error_size);
 
 /* Reads the TLS certificate and its key again, through FILES (server/os/reopen.h, begun with

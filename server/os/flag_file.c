@@ -6,33 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/buffer.h"
 #include "memory/memory.h"
 
 #define FILE_BYTES ((size_t)256 * 1024)
 
+/* Read in one piece, so that no copy of a secret stays in a buffer. */
 const char *flag_file_take(FILE *file, struct flag_file *out)
 {
-    struct buffer bytes = {.lid = FILE_BYTES};
-    char piece[4096];
-    size_t got = 0;
+    char *text = memory_new(FILE_BYTES + 2, 1);
+    const char *why = NULL;
     *out = (struct flag_file){0};
-    while ((got = fread(piece, 1, sizeof piece, file)) > 0 && buffer_add(&bytes, piece, got))
-        continue;
-    const char *why = ferror(file) ? strerror(errno) : NULL;
-    fclose(file);
-    size_t size = 0;
-    char *text = buffer_take(&bytes, &size);
-    if (!why && !text)
+    setvbuf(file, NULL, _IONBF, 0);
+    size_t size = fread(text, 1, FILE_BYTES + 1, file);
+    if (ferror(file))
+        why = strerror(errno);
+    else if (size > FILE_BYTES)
         why = "it is larger than 256 KiB";
-    if (!why && strlen(text) != size)
+    else if (strlen(text) != size)
         why = "it holds a NUL";
-    if (why) {
+    fclose(file);
+    if (why)
         free(text);
-        return why;
-    }
-    out->text = out->next = text;
-    return NULL;
+    else
+        out->text = out->next = text;
+    return why;
 }
 
 const char *flag_file_open(const char *path, const char *text, struct flag_file *out)

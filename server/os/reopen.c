@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sodium.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,15 +88,17 @@ _Noreturn static void open_for_ever(const char *const *paths, unsigned count, in
     _exit(0);
 }
 
-struct reopen *reopen_start(const char *const *paths, unsigned count)
+struct reopen *reopen_start(const char *const *paths, unsigned count, void *secret, size_t size)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return NULL;
     struct reopen *reopen = memory_new(1, sizeof *reopen);
     *reopen = (struct reopen){.process = fork(), .socket = ends[0]};
-    if (reopen->process == 0)
+    if (reopen->process == 0) {
+        sodium_memzero(secret, size);
         open_for_ever(paths, count, ends[1]);
+    }
     close(ends[1]);
     if (reopen->process > 0)
         return reopen;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "tests/http/http_client.h"
 
@@ -55,14 +56,15 @@ static bool files_hold_states(void)
     return found;
 }
 
-static bool memory_holds_states(void)
+/* Whether HOLDS finds something in the memory of PROCESS. */
+static bool memory_holds(pid_t process, bool (*holds_it)(const char *bytes, size_t size))
 {
     char path[64], line[512];
     bool holds = false;
     size_t seen = 0;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)server.pid);
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)process);
     FILE *maps = fopen(path, "r");
-    snprintf(path, sizeof path, "/proc/%d/mem", (int)server.pid);
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)process);
     FILE *memory = fopen(path, "rb");
     cr_assert(maps && memory);
     while (fgets(line, sizeof line, maps)) {
@@ -75,8 +77,8 @@ static bool memory_holds_states(void)
         if (fseeko(memory, (off_t)from, SEEK_SET) == 0) {
             size_t n = fread(bytes, 1, to - from, memory);
             seen += n;
-            if (holds_states(bytes, n)) {
-                fprintf(stderr, "a state is in %s", line);
+            if (holds_it(bytes, n)) {
+                fprintf(stderr, "it is in %s", line);
                 holds = true;
             }
         }
@@ -84,8 +86,13 @@ static bool memory_holds_states(void)
     }
     fclose(maps);
     fclose(memory);
-    cr_assert_gt(seen, 1 << 20);
+    cr_assert_gt(seen, 1 << 16);
     return holds;
+}
+
+static bool memory_holds_states(void)
+{
+    return memory_holds(server.pid, holds_states);
 }
 
 /* ---- the service */
@@ -201,6 +208,57 @@ Test(erasure, leaves_nothing_of_an_expert_anywhere, .timeout = 120)
 }
 
 /* ---- the master key */
+
+#define DIGITS "0123c0ffee45678900c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee"
+
+static bool holds_digits(const char *bytes, size_t size)
+{
+    return memmem(bytes, size, DIGITS, strlen(DIGITS));
+}
+
+/* The only child of the server: it opens files anew. */
+static pid_t child_of_server(void)
+{
+    char path[64];
+    int child = -1;
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)server.pid, (int)server.pid);
+    FILE *children = fopen(path, "r");
+    cr_assert(children && fscanf(children, "%d", &child) == 1);
+    fclose(children);
+    return child;
+}
+
+Test(erasure, the_digits_of_the_master_key_stay_nowhere_in_memory, .timeout = 120)
+{
+    char config[160];
+    server_prepare(&server);
+    snprintf(config, sizeof config, "%s/tacet.conf", server.folder);
+    for (int from = 0; from < 3; from++) { /* the file, the environment, the command line */
+        FILE *file = fopen(config, "w");
+        cr_assert_not_null(file);
+        fprintf(file, "%s\n", from == 0 ? "key = " DIGITS : "# nothing");
+        fclose(file);
+        chmod(config, 0600);
+        server.flags[0] = "--config";
+        server.flags[1] = config;
+        server.flags[2] = from == 2 ? "--key" : NULL;
+        server.flags[3] = DIGITS;
+        server.flags[4] = NULL;
+        if (from == 1)
+            setenv("TACET_KEY", DIGITS, 1);
+        server_start(&server);
+        unsetenv("TACET_KEY");
+        cr_expect_not(memory_holds(server.pid, holds_digits), "%d", from);
+        cr_expect_not(memory_holds(child_of_server(), holds_digits), "%d", from);
+        kill(server.pid, SIGHUP);
+        for (int i = 0; i < 500 && !server_log_has(&server, "event=reloaded"); i++)
+            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        cr_expect(server_log_has(&server, "event=reloaded"));
+        cr_expect_not(memory_holds(server.pid, holds_digits), "%d", from);
+        cr_assert_eq(server_end(&server, SIGTERM), 0);
+    }
+    server_remove(&server);
+}
 
 static int start_without(const char *flag, const char *value, const char *why)
 {
