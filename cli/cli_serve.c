@@ -92,6 +92,8 @@ static bool reload_settings(const struct serve_again *again, char *error, size_t
     int handle = reopen_file(again->files, SERVER_CONFIG);
     FILE *stream = handle >= 0 ? fdopen(handle, "r") : NULL;
     const char *why = stream ? flag_file_take(stream, &file) : strerror(errno);
+    if (handle >= 0 && !stream)
+        close(handle);
     if (why) {
         snprintf(error, size, "the file of settings cannot be read: %s", why);
         return false;
@@ -197,6 +199,10 @@ static int run_config(const struct flags *flags, bool works, int argc, char **ar
 {
     struct config config;
     struct flags_found found;
+    sigset_t reload;
+    sigemptyset(&reload);
+    sigaddset(&reload, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &reload, NULL); /* it waits until there is something to reload */
     if (!config_read(&config, argc, argv, &found))
         return cli_complain(flags, CLI_USAGE, "%s", found.error);
     if (found.help) {

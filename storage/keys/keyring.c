@@ -41,6 +41,8 @@ struct keyring {
     int folder;          /* held open, so that no other one takes its place */
     unsigned char *root; /* guarded memory */
     pthread_mutex_t lock;
+    bool unsure; /* an fsync failed: what was written before may not be on disk, whatever a later
+                    one says */
     struct timespec looked[2]; /* of the file that was newest at the last look at erased keys, and
                                   at the one before: two changes may have one time */
 };
@@ -201,6 +203,11 @@ static enum keyring_status need_one(const struct keyring *keyring, int file, con
     if (!slot_read(file, number, &slot))
         return KEYRING_FULL;
     enum keyring_status status = slot_open(keyring, dataset, number, &slot, out);
+    if (status == KEYRING_OK && keyring->unsure) {
+        *made = true;
+        return root_write_whole(file, &slot, sizeof slot, slot_place(number)) ? KEYRING_OK
+                                                                              : KEYRING_FULL;
+    }
     if (status != KEYRING_NONE && !(status == KEYRING_ERASED && is_new))
         return status;
     *made = true;
@@ -223,8 +230,10 @@ enum keyring_status keyring_need(struct keyring *keyring, const char *dataset,
     for (uint32_t i = 0; i < count && status == KEYRING_OK; i++)
         status = need_one(keyring, file, dataset, numbers[i], numbers[i] >= first_new,
                           out + KEYRING_KEY * (size_t)i, &made);
-    if (made && (fsync(file) != 0 || fsync(keyring->folder) != 0))
+    if (made && (fsync(file) != 0 || fsync(keyring->folder) != 0)) {
+        keyring->unsure = true;
         status = KEYRING_FULL;
+    }
     if (file >= 0)
         close(file);
     pthread_mutex_unlock(&keyring->lock);

@@ -3,16 +3,33 @@
 
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "storage/keys/key_box.h"
+
+/* Stands before the system's: SYNC_FAILS makes the next one fail. */
+static bool sync_fails;
+static unsigned syncs;
+
+int fsync(int file)
+{
+    if (sync_fails) {
+        sync_fails = false;
+        errno = EIO;
+        return -1;
+    }
+    syncs++;
+    return (int)syscall(SYS_fsync, file);
+}
 
 static char directory[64], why[256];
 static const unsigned char master[KEYRING_KEY] = {1}, other[KEYRING_KEY] = {2};
@@ -228,4 +245,17 @@ Test(keyring, shows_twice_what_was_erased_since, .init = open_keys, .fini = clos
     cr_expect_eq(erased_now(), 1);
     cr_expect_eq(erased_now(), 1);
     cr_expect_eq(erased_now(), 0);
+}
+
+/* The second fsync says that all is well, although the system gave up what the first one was for.
+ */
+Test(keyring, that_was_not_synced_is_written_again, .init = open_keys, .fini = close_keys)
+{
+    unsigned char key[4][KEYRING_KEY], again[4][KEYRING_KEY];
+    sync_fails = true;
+    cr_assert_eq(keyring_need(keys, "ds_a", numbers, 4, UINT32_MAX, key[0]), KEYRING_FULL);
+    syncs = 0;
+    need(again);
+    cr_expect_eq(syncs, 2, "the file and its folder");
+    cr_expect_arr_eq(key, again, sizeof key);
 }
