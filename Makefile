@@ -249,10 +249,20 @@ test-watch:
 	scripts/test-watch $(BUILD)/tacet
 
 # The page in a real browser; SHOTS=FOLDER keeps pictures of it.
-test-page:
+# axe-core looks for what keeps people out of the page; only its test reads it.
+AXE = $(BUILD)/axe-core-4.14.1/axe.min.js
+AXE_SHA256 = 29348999450cdf2849a8e70b7912fc2da85a849da39c0d0d5394f51d4a9ed95c
+
+$(AXE):
+	@command -v npm >/dev/null || { echo 'test-page: npm is missing, which fetches axe-core' >&2; exit 1; }
+	@mkdir -p $(@D)
+	cd $(@D) && npm pack --silent axe-core@4.14.1 && tar -xzmf axe-core-4.14.1.tgz --strip-components=1 package/axe.min.js
+	@echo '$(AXE_SHA256)  $@' | sha256sum --quiet -c || { rm $@; exit 1; }
+
+test-page: $(AXE)
 	@scripts/install-deps build page
 	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet
-	TACET=$(BUILD)/tacet /usr/bin/python3 tests/page/page_test.py
+	TACET=$(BUILD)/tacet AXE=$(AXE) /usr/bin/python3 tests/page/page_test.py
 
 clean:
 	rm -rf $(BUILD)

@@ -196,12 +196,12 @@ static void not_ready(struct api_settings *settings)
 Test(serve_forms, people_get_a_page_where_nothing_is)
 {
     struct fixture *f = fixture_open();
-    struct response *r = fixture_ask(f, &(struct ask){.path = "/teacher", .accept = "text/html"});
+    struct response *r = fixture_ask(f, &(struct ask){.path = "/tutor", .accept = "text/html"});
     expect_status(r, 404);
     cr_expect_str_eq(r->content_type, "text/html; charset=utf-8");
     cr_expect_not_null(strstr(r->body, "<a href=\"/docs\">"));
     cr_expect_str_eq(r->reply.problem, "not-found");
-    cr_expect_null(strstr(r->body, "teacher"), "what was asked for is not repeated");
+    cr_expect_null(strstr(r->body, "tutor"), "what was asked for is not repeated");
     expect_problem(fixture_ask(f, &(struct ask){.path = "/teacher"}), "not-found");
     r = fixture_ask(f,
                     &(struct ask){.path = "/v1/clients", .method = "PUT", .accept = "text/html"});
