@@ -97,21 +97,6 @@ static void put_text(struct buffer *out, const char *text)
             buffer_add(out, text, 1);
 }
 
-static void put_roles(struct buffer *out, const struct route *route)
-{
-    if (route->roles == ROLE_NONE || route->roles == ROLE_ANY) {
-        buffer_add_text(out, route->roles == ROLE_NONE ? "public" : "any");
-        return;
-    }
-    const char *comma = "";
-    for (unsigned role = 1; role <= ROLE_MONITOR; role *= 2) {
-        if (route->roles & role) {
-            buffer_add_format(out, "%s%s", comma, role_name((enum role)role));
-            comma = ", ";
-        }
-    }
-}
-
 /* Ends the page and gives it to the call. */
 static enum problem end_page(struct call *call, struct buffer *out)
 {
@@ -125,32 +110,6 @@ static enum problem end_page(struct call *call, struct buffer *out)
         return call_reply_empty(call, 304);
     }
     return call_reply_bytes(call, 200, "text/html; charset=utf-8", body, size);
-}
-
-enum problem api_page_docs(struct call *call)
-{
-    struct buffer out = {0};
-    unsigned count;
-    const struct route *routes = route_all(&count);
-    begin_page(&out, "Endpoints");
-    buffer_add_text(
-        &out,
-        "<p>The contract with every member and example is <a href=\"/openapi.yaml\">openapi.yaml"
-        "</a> (OpenAPI 3.1). Send <code>Authorization: Bearer tct_...</code>. Calls that can spend"
-        " need an <code>Idempotency-Key</code>.</p>\n<div class=\"card scroll\"><table><thead><tr>"
-        "<th>Method</th><th>Path</th><th>Who</th><th>What</th></tr></thead><tbody>\n");
-    for (unsigned i = 0; i < count; i++) {
-        buffer_add_format(&out, "<tr><td>%s</td><td class=\"mono\">%s</td><td class=\"soft\">",
-                          routes[i].method, routes[i].pattern);
-        put_roles(&out, &routes[i]);
-        buffer_add_text(&out, "</td><td>");
-        put_text(&out, routes[i].summary);
-        if (routes[i].flags & ROUTE_KEY_REQUIRED)
-            buffer_add_text(&out, " <span class=\"soft\">Needs an Idempotency-Key.</span>");
-        buffer_add_text(&out, "</td></tr>\n");
-    }
-    buffer_add_text(&out, "</tbody></table></div>\n");
-    return end_page(call, &out);
 }
 
 enum problem api_page_missing(struct call *call)

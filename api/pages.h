@@ -9,12 +9,9 @@
 /* Writes the ETags of the embedded files, which api_page_file looks up. */
 void pages_tag_files(char out[PAGE_FILES][PAGE_TAG_SIZE]);
 
-/* GET /, /status.js, /status.css and /openapi.yaml. Any other path that a browser asks for shows
- * the status page. */
+/* GET /, /docs, /status.js, /status.css and /openapi.yaml. Any other path that a browser asks for
+ * shows the status page, as /docs does: its script makes the documentation from openapi.yaml. */
 enum problem api_page_file(struct call *call);
-
-/* GET /docs */
-enum problem api_page_docs(struct call *call);
 
 /* What a browser gets for a path that nothing has; the caller makes its status 404. */
 enum problem api_page_missing(struct call *call);

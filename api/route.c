@@ -184,7 +184,7 @@ static const struct route routes[] = {
     {"GET", "/", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_file, "The status page."},
     {"GET", "/status.js", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_file, "The script of the status page."},
     {"GET", "/status.css", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_file, "The style sheet of all pages."},
-    {"GET", "/docs", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_docs, "The list of endpoints, as a page."},
+    {"GET", "/docs", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_file, "The documentation of every endpoint, as a page."},
     {"GET", "/openapi.yaml", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_file, "This contract, as OpenAPI 3.1."},
     {"GET", "/problems", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_page_problems, "Lists the problem types."},
     {"GET", "/problems/{slug}", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_page_problem, "Explains one problem type."},

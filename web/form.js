@@ -87,13 +87,13 @@ function showErrors(form, error) {
   (first || form.querySelector("[role=alert]")).focus();
 }
 
+const freshKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((x) => x.toString(16).padStart(2, "0")).join("");
 const sentBefore = (what) => JSON.parse(sessionStorage.getItem(SENT + what));
 
 // POSTs BODY once: under a key that is kept, with the body, until the service has answered, also when the page
 // is loaded again. A further try sends the same, and so nothing is made twice.
 async function askOnce(what, path, body) {
-  const key = () => [...crypto.getRandomValues(new Uint8Array(16))].map((x) => x.toString(16).padStart(2, "0")).join("");
-  const sent = sentBefore(what) || { key: key(), path, body };
+  const sent = sentBefore(what) || { key: freshKey(), path, body };
   sessionStorage.setItem(SENT + what, JSON.stringify(sent));
   try {
     const answer = await ask(sent.path, "POST", sent.body, sent.key);

@@ -327,7 +327,7 @@ function enter(message) {
   $("token").focus();
 }
 
-const owners = { jobForm, askForm, decideForm };
+const owners = { jobForm, askForm, decideForm, docsPage };
 
 function show(node) {
   const old = $("view").firstChild;
@@ -347,8 +347,19 @@ function introduce(client) {
   }
 }
 
+// The documentation: drawn once, for everybody.
+async function drawDocs() {
+  $("enter").hidden = true;
+  $("leave").hidden = !sessionStorage.getItem(KEY);
+  show(el("div", {}, el("h1", {}, "Endpoints"), el("div", { "data-own": "docsPage" })));
+  if (sessionStorage.getItem(KEY)) introduce(await ask("/v1/clients/me").catch(() => null));
+}
+
+const isDocs = location.pathname === "/docs";
+
 async function draw() {
   clearTimeout(timer);
+  if (isDocs) return drawDocs();
   try {
     if (!me) introduce(await ask("/v1/clients/me"));
     const node = await view();
@@ -403,5 +414,5 @@ $("view").addEventListener("click", async (event) => {
   draw();
 });
 readiness();
-if (sessionStorage.getItem(KEY)) draw();
+if (sessionStorage.getItem(KEY) || isDocs) draw();
 else enter("");

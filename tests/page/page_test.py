@@ -13,6 +13,8 @@ import unittest
 import urllib.error
 import urllib.request
 
+import yaml
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
 from service import Service, die_with_parent  # noqa: E402
 
@@ -29,6 +31,17 @@ return [await isGenuine(text, signature), await isGenuine(text.replace(/[0-9]/, 
 
 AXE_RUN = """; return axe.run(document, {resultTypes: ["violations"]}).then((said) =>
     said.violations.map((it) => it.id + ": " + it.help + " at " + it.nodes.map((node) => node.html.slice(0, 160)).join(" and ")))"""
+
+CONTRACT = yaml.safe_load((pathlib.Path(__file__).resolve().parents[2] / "openapi.yaml").read_text())
+
+
+def numbers(value):
+    """VALUE with 1e-05 as a number, which YAML 1.2 says it is and PyYAML does not, and with names as texts."""
+    if isinstance(value, dict):
+        return {str(name): numbers(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [numbers(item) for item in value]
+    return float(value) if isinstance(value, str) and re.fullmatch(r"\d+(\.\d*)?e-?\d+", value) else value
 
 
 class Browser:
@@ -280,6 +293,23 @@ class Page(unittest.TestCase):
         browser.enter(self.service.url + "/v1/ledger/accounts", self.service.steward_token)
         browser.wait("return document.querySelector('article') && document.querySelector('main').textContent.includes('jobs like the last')")
 
+    def test_the_documentation_is_the_contract(self):
+        browser = self.browser
+        browser.enter(self.service.url + "/docs#createJob", None)
+        said = browser.wait("const e = document.querySelector('#createJob[open] form') && document.getElementById('createJob'); return e && e.innerText")
+        for text in ("For steward.", "algorithm required", "Body: application/json", "hopeless-plan", '-H "Idempotency-Key: $(uuidgen)"',
+                     '-d \'{"algorithm":"cql"', "Try it"):
+            self.assertIn(text, said)
+        self.assertEqual(browser.run("return [...document.querySelectorAll('main section > h2')].map((e) => e.textContent)"),
+                         [tag["name"] for tag in CONTRACT["tags"]])
+        self.assertEqual(browser.run("return document.querySelectorAll('.operation').length"), sum(map(len, CONTRACT["paths"].values())))
+        read = browser.run("return readYaml(await (await fetch('/openapi.yaml')).text())")
+        self.assertEqual(numbers(read), numbers(CONTRACT))
+        browser.enter(self.service.url + "/docs#getClient", self.service.student_token)
+        browser.wait("return document.querySelector('#getClient[open] form')")
+        browser.run("document.getElementById('getClient-id').value = 'me'; document.querySelector('#getClient form button').click()")
+        self.assertIn('"role": "student"', browser.wait("const e = document.querySelector('#getClient form pre'); return e && e.textContent"))
+
     def test_a_failed_job_says_why_in_the_list(self):
         browser = self.browser
         browser.enter(self.service.url + "/", self.service.steward_token)
@@ -316,7 +346,7 @@ class Page(unittest.TestCase):
                 ("teachers", "/v1/teachers", steward, "article"), ("teachers-student", "/v1/teachers", student, "article"),
                 ("requests", "/v1/budget-requests", steward, "article form"), ("requests-student", "/v1/budget-requests", student, "#ask-reason"),
                 ("certificate", f"/v1/teachers/{teacher}/certificate", student, "#genuine"), ("refused", "/v1/jobs", student, "[role=alert]"),
-                ("docs", "/docs", steward, "main h2, table"), ("problems", "/problems", None, "table"),
+                ("docs", "/docs#createBudgetRequest", steward, ".operation form"), ("problems", "/problems", None, "table"),
                 ("problem", "/problems/validation", None, "h1"), ("missing", "/nowhere", None, "h1")]
 
     def test_every_page_is_open_to_all_in_both_schemes_on_a_phone_and_a_desk(self):

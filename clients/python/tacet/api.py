@@ -1499,7 +1499,7 @@ class Api:
     def docs(self) -> str:
         """GET /docs
 
-        The list of endpoints, as a page.
+        The documentation of every endpoint, as a page.
         """
         return self._transport.call("GET", "/docs")
 
