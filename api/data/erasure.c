@@ -76,6 +76,17 @@ enum db_status erasure_dataset(const struct app *app, struct db *db, const char 
     return status;
 }
 
+/* Notes in the audit trail what the service does to DATASET by itself. */
+static enum db_status note_service(struct db *db, const char *action, const char *dataset,
+                                   int64_t now_ms)
+{
+    struct trail_row row = {
+        .time_ms = now_ms, .actor = "service", .status = 200, .outcome = "ok", .count = 1};
+    snprintf(row.action, sizeof row.action, "%s", action);
+    snprintf(row.resource, sizeof row.resource, "%s", dataset);
+    return trail_append(db, &row);
+}
+
 /* ---- what was interrupted */
 
 struct resuming {
@@ -112,10 +123,14 @@ static enum db_status resume_slot(struct db *db, void *context)
     if (!db_in_transaction(db))
         return db_transact(db, resume_slot, context);
     resuming->erased = true;
+    int64_t now_ms = resuming->app->settings.now_ms();
     if (whole)
-        return erasure_dataset(resuming->app, db, resuming->dataset, &verdict);
-    return erasure_expert(resuming->app, db, resuming->dataset, &expert,
-                          resuming->app->settings.now_ms());
+        status = erasure_dataset(resuming->app, db, resuming->dataset, &verdict);
+    else
+        status = erasure_expert(resuming->app, db, resuming->dataset, &expert, now_ms);
+    if (status == DB_OK)
+        status = note_service(db, "erasure ended", resuming->dataset, now_ms);
+    return status;
 }
 
 static bool resume_one(void *context, const char *dataset, uint32_t number)
@@ -156,17 +171,12 @@ struct due {
 static enum db_status note_day(struct db *db, void *context)
 {
     struct due *due = context;
-    struct trail_row row = {.time_ms = due->now_ms,
-                            .actor = "service",
-                            .action = "retention",
-                            .status = 200,
-                            .outcome = "ok",
-                            .count = 1};
     enum db_status status = datasets_next_day(db, due->now_ms, &due->dataset);
     if (status == DB_OK)
         status = datasets_note_days(db, &due->dataset);
-    memcpy(row.resource, due->dataset.id, sizeof row.resource);
-    return status == DB_OK ? trail_append(db, &row) : status;
+    if (status == DB_OK)
+        status = note_service(db, "retention", due->dataset.id, due->now_ms);
+    return status;
 }
 
 /* Looks again: another server may have erased it, or its owner uploaded more. */

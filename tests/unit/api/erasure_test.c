@@ -242,6 +242,13 @@ Test(erasure, that_was_interrupted_is_ended_at_the_next_start, .init = open_serv
     for (int i = 0; i < 2; i++)
         cr_assert(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error), "%s",
                   error);
+    int64_t rows = 0; /* no call has left them */
+    cr_assert_eq(db_one(fixture_db(f),
+                        "SELECT count(*) FROM audit_trail WHERE action = 'erasure ended'"
+                        " AND actor = 'service'",
+                        NULL, 0, listing_integer, &rows),
+                 DB_OK);
+    cr_expect_eq(rows, 2);
     expect_status(erase("steward", dataset, "e3"), 200); /* the receipt */
     expect_status(fixture_get(f, "steward", domain_path("/v1/datasets/%s", dataset)), 200);
     expect_problem(fixture_get(f, "steward", domain_path("/v1/datasets/%s", gone)), "not-found");
