@@ -14,6 +14,7 @@
 #include "server/os/log.h"
 #include "storage/answers/answers.h"
 #include "storage/db/db.h"
+#include "storage/recovery.h"
 
 #define IDLE_MS 10000
 #define HOUR_MS INT64_C(3600000)
@@ -82,6 +83,12 @@ static void write_refusals(struct pruner *pruner)
     database_heed(pruner->db);
 }
 
+static void tighten_marks(struct pruner *pruner)
+{
+    (void)recovery_tighten(pruner->db);
+    database_heed(pruner->db);
+}
+
 /* Waits for MS or the end. True when it is the end. */
 static bool pruner_sleep(struct pruner *pruner, int64_t ms)
 {
@@ -102,6 +109,7 @@ static void *pruner_run(void *context)
     do {
         int64_t begun = clock_now_us();
         write_refusals(pruner);
+        tighten_marks(pruner);
         bool more = prune_once(pruner);
         pause = more ? 1 + PAUSES * (clock_now_us() - begun) / 1000 : IDLE_MS;
     } while (!pruner_sleep(pruner, pause));

@@ -51,6 +51,7 @@ struct comparison {
     struct marks *marks;
     int64_t found; /* accounts that have a mark with entries */
     bool stale;
+    bool exact; /* the database is the newest there is */
 };
 
 /* Compares ACCOUNT with its mark, and brings the mark up to what is stored. */
@@ -64,6 +65,8 @@ static enum db_status compare_with_mark(struct db *db, struct ledger_account *ac
     if (marks_find(comparison->marks, mark.name, &mark))
         comparison->found += mark.entries > 0;
     comparison->stale = comparison->stale || account->entries < mark.entries;
+    if (comparison->exact)
+        mark.used = (struct marks_amounts){0, 0};
     mark.used.units = marks_greater(mark.used.units, account->spent_units + account->held_units);
     mark.used.delta = marks_greater(mark.used.delta, account->spent_delta + account->held_delta);
     mark.epsilon = account->epsilon;
@@ -176,10 +179,43 @@ bool recovery_begin(struct db *db, const char *directory, struct marks **out, ch
     return true;
 }
 
+/* The account of the mark NAME. */
+static enum db_status find_marked(struct db *db, const char *name, struct ledger_account *out)
+{
+    static const enum ledger_kind kinds[] = {LEDGER_DATASET, LEDGER_TEACHER, LEDGER_CLIENT,
+                                             LEDGER_SHARE};
+    char kind[16], resource[ID_SIZE], client[ID_SIZE];
+    if (sscanf(name, "%15s %31s %31s", kind, resource, client) != 3)
+        return DB_NONE;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(ledger_kind_name(kinds[i]), kind) == 0)
+            return ledger_find_for(db, kinds[i], resource, client[0] == '-' ? NULL : client, out);
+    return DB_NONE;
+}
+
+static enum db_status tighten_all(struct db *db, void *context)
+{
+    struct ledger_account account;
+    char name[MARKS_NAME_SIZE];
+    enum db_status status = DB_OK;
+    (void)context;
+    while (status == DB_OK && marks_find_loose(db, name)) {
+        status = db_owed(find_marked(db, name, &account));
+        if (status == DB_OK)
+            ledger_note_mark(db, &account, &account);
+    }
+    return status;
+}
+
+enum db_status recovery_tighten(struct db *db)
+{
+    return db_guard_of(db) ? db_transact(db, tighten_all, NULL) : DB_OK;
+}
+
 void recovery_end(struct db *db, struct marks *marks)
 {
     char life[MARKS_LIFE_SIZE];
-    struct comparison comparison = {.marks = marks};
+    struct comparison comparison = {.marks = marks, .exact = true};
     if (!marks)
         return;
     snprintf(life, sizeof life, "%s", marks_life(marks));

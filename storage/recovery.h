@@ -20,11 +20,15 @@ enum db_status recovery_life(struct db *db, struct recovery_life *out);
 bool recovery_begin(struct db *db, const char *directory, struct marks **out, char *error,
                     size_t error_size);
 
+/* Brings the marks of accounts down whose holds have ended. A service does so every few seconds:
+ * what is above an account's use is burnt by a restore. Without marks it does nothing. */
+enum db_status recovery_tighten(struct db *db);
+
 /* Writes how far the accounts are, after the last transaction of a service. NULL is fine. */
 void recovery_end(struct db *db, struct marks *marks);
 
-/* The service on DB is about to move to a database that has no marks: the marks in DIRECTORY ("": DB
- * must have none) say from now on that nothing may be restored beside them. False: ERROR. */
+/* The service on DB is about to move to a database that has no marks: the marks in DIRECTORY ("":
+ * DB must have none) say from now on that nothing may be restored beside them. False: ERROR. */
 bool recovery_leave(struct db *db, const char *directory, struct marks **out, char *error,
                     size_t error_size);
 

@@ -190,15 +190,17 @@ bool ledger_apply(struct ledger_account *account, const struct ledger_entry *ent
 /* ---- the account's row */
 
 /* Of both rows the greater amounts: the change may be undone. */
-static void note_mark(struct db *db, const struct ledger_account *before,
+void ledger_note_mark(struct db *db, const struct ledger_account *before,
                       const struct ledger_account *after)
 {
     char name[MARKS_NAME_SIZE];
+    const struct marks_amounts from = {before->spent_units + before->held_units,
+                                       before->spent_delta + before->held_delta};
+    const struct marks_amounts to = {after->spent_units + after->held_units,
+                                     after->spent_delta + after->held_delta};
     const struct marks_change change = {
-        .used = {marks_greater(before->spent_units + before->held_units,
-                               after->spent_units + after->held_units),
-                 marks_greater(before->spent_delta + before->held_delta,
-                               after->spent_delta + after->held_delta)},
+        .used = {marks_greater(from.units, to.units), marks_greater(from.delta, to.delta)},
+        .fell = from.units > to.units || from.delta > to.delta,
         .limit = {marks_greater(before->limit_units, after->limit_units),
                   marks_greater(before->limit_delta, after->limit_delta)},
         .epsilon = after->epsilon,
@@ -237,7 +239,7 @@ enum db_status ledger_move_row(struct db *db, const struct ledger_account *befor
                   "AND spent_delta + held_delta + $9 + $10 <= limit_delta + $8",
                   values, sizeof values / sizeof *values);
     if (status == DB_OK)
-        note_mark(db, before, after);
+        ledger_note_mark(db, before, after);
     return status == DB_OK ? ledger_log_append(db, after) : status;
 }
 

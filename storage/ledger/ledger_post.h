@@ -39,6 +39,10 @@ enum db_status ledger_weigh(struct db *db, const struct ledger_charge *charge,
 /* Writes the name of ACCOUNT's mark. */
 void ledger_mark_name(const struct ledger_account *account, char out[MARKS_NAME_SIZE]);
 
+/* Notes for its mark that an account's row goes from BEFORE to AFTER. */
+void ledger_note_mark(struct db *db, const struct ledger_account *before,
+                      const struct ledger_account *after);
+
 /* Spends of *ACCOUNT, which holds nothing, what is missing up to MARK, with an entry "restored",
  * and raises its limit before where that is less. */
 enum db_status ledger_burn(struct db *db, struct ledger_account *account, const struct mark *mark,

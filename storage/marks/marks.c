@@ -2,7 +2,8 @@
  * marks of all accounts that it changes, so that accounts which are charged together are written
  * together. After a commit a mark that is too far ahead, because a hold has ended, comes down. When
  * a write fails the file may have its lines or not, and is written anew as a whole by the next one:
- * a mark that was to rise counts as the old one, and a mark that was to come down as the new one. */
+ * a mark that was to rise counts as the old one, and a mark that was to come down as the new one.
+ */
 #include "storage/marks/marks.h"
 
 #include <assert.h>
@@ -20,6 +21,7 @@ struct kept {
     struct marks_change change;
     bool touched;       /* in the open transaction */
     bool planned;       /* `next` is to be written */
+    bool loose;         /* the account may use less than was noted last */
     bool written;       /* a line of it is in the file */
     struct kept *older; /* touched as well */
 };
@@ -32,6 +34,7 @@ struct marks {
     void *tree; /* of struct kept */
     struct kept *touched;
     int64_t key_ms, asked_key_ms, next_key_ms;
+    bool loose; /* some account may be */
 };
 
 static int marks_compare_names(const void *a, const void *b)
@@ -210,8 +213,11 @@ static void marks_after_commit(struct db_guard *guard, bool stored)
         (void)write_planned(marks);
         take_next(marks, true); /* whether or not the file has the lower one */
     }
-    for (struct kept *kept = marks->touched; kept; kept = kept->older)
+    for (struct kept *kept = marks->touched; kept; kept = kept->older) {
         kept->touched = false;
+        kept->loose = stored ? kept->change.fell : kept->loose;
+        marks->loose = marks->loose || kept->loose;
+    }
     marks->touched = NULL;
     marks->asked_key_ms = 0;
 }
@@ -342,6 +348,7 @@ void marks_note(struct db *db, const char *name, const struct marks_change *chan
     known->limit.delta = marks_greater(known->limit.delta, change->limit.delta);
     known->epsilon = change->epsilon;
     known->delta = change->delta;
+    known->fell = known->fell || change->fell;
 }
 
 void marks_note_key(struct db *db, int64_t key_ms)
@@ -349,6 +356,26 @@ void marks_note_key(struct db *db, int64_t key_ms)
     struct marks *marks = (struct marks *)db_guard_of(db);
     if (marks && key_ms > marks->asked_key_ms)
         marks->asked_key_ms = key_ms;
+}
+
+static void seek_loose(const void *node, VISIT visit, void *context)
+{
+    const struct kept *kept = *(struct kept *const *)node;
+    if ((visit == postorder || visit == leaf) && kept->loose && !kept->touched)
+        *(const struct kept **)context = kept;
+}
+
+bool marks_find_loose(struct db *db, char out_name[MARKS_NAME_SIZE])
+{
+    struct marks *marks = (struct marks *)db_guard_of(db);
+    const struct kept *found = NULL;
+    if (!marks || !marks->loose)
+        return false;
+    twalk_r(marks->tree, seek_loose, &found);
+    marks->loose = found;
+    if (found)
+        memcpy(out_name, found->set.name, MARKS_NAME_SIZE);
+    return found;
 }
 
 bool marks_find_orphan(struct db *db, const char *name, struct mark *out)

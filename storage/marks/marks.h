@@ -23,6 +23,7 @@ struct marks_change {
     struct marks_amounts limit; /* likewise */
     double epsilon, delta;      /* the budget as declared */
     int64_t entries;            /* it had before */
+    bool fell;                  /* less is used than before */
 };
 
 /* Opens the marks in DIRECTORY, under a key of DB's store. *OUT_FOUND says what is there; marks
@@ -73,6 +74,10 @@ void marks_note(struct db *db, const char *name, const struct marks_change *chan
 
 /* Notes that a key of this time is answered. */
 void marks_note_key(struct db *db, int64_t key_ms);
+
+/* Gives an account, not noted in this transaction, that may use less than was noted last: whoever
+ * notes it as it is brings its mark down. False: there is none. */
+bool marks_find_loose(struct db *db, char out_name[MARKS_NAME_SIZE]);
 
 /* The mark of the account NAME, which is being opened, if it was lost with an earlier life. */
 bool marks_find_orphan(struct db *db, const char *name, struct mark *out);

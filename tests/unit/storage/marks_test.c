@@ -170,6 +170,29 @@ Test(marks, are_ahead_of_what_is_spent_and_held, .init = open_marked, .fini = cl
     cr_expect_eq(mark_of(&a), 6002 + AHEAD);
 }
 
+/* And a service that stops in order burns nothing. */
+Test(marks, come_down_soon_after_a_hold_has_ended, .init = open_marked, .fini = close_marked)
+{
+    enum ledger_verdict verdict;
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    struct ledger_account b = fixture_account(f.db, LEDGER_CLIENT, "tch_a", "cli_a", LIMIT, 0);
+    cr_assert_eq(fixture_hold(f.db, "job_a", a.id, 3000, &verdict), DB_OK);
+    cr_assert_eq(fixture_hold(f.db, "job_b", b.id, 4000, &verdict), DB_OK);
+    cr_assert_eq(fixture_settle(f.db, "job_a", a.id, 7, &verdict), DB_OK);
+    cr_assert_eq(fixture_settle(f.db, "job_b", b.id, 8, &verdict), DB_OK);
+    cr_expect_geq(mark_of(&a), 3000);
+    cr_assert_eq(recovery_tighten(f.db), DB_OK);
+    cr_expect_eq(mark_of(&a), 7 + AHEAD);
+    cr_expect_eq(mark_of(&b), 8 + AHEAD);
+    back_up();
+    recovery_end(f.db, marks);
+    lose_machine();
+    struct ledger_restored restored = restore(false);
+    cr_expect_eq(restored.burnt, 0);
+    a = read_account(LEDGER_DATASET, "ds_a", NULL);
+    cr_expect_eq(a.spent_units, 7);
+}
+
 Test(marks, that_cannot_be_written_stop_what_would_pass_them, .init = open_marked,
      .fini = close_marked)
 {
