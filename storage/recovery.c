@@ -83,7 +83,8 @@ static void count_mark(void *context, const struct mark *mark)
 }
 
 static const char *const LOST =
-    "if they are lost, tacet restore --data DIR --marks DIR --marks-lost closes all accounts";
+    "is it the right directory? If the marks are lost, tacet restore --data DIR --marks DIR "
+    "--marks-lost closes all accounts for good";
 
 /* Whether marks that were FOUND belong to LIFE. */
 static bool fits_life(const struct marks *marks, enum marks_found found,

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 
 #include "api/call/app.h"
+#include "api/json/json_text.h"
 #include "storage/answers/answers.h"
 #include "storage/answers/key_date.h"
 
@@ -61,11 +62,13 @@ static enum problem check_restored(struct call *call, int64_t date)
     const struct api_settings *settings = &call->app->settings;
     if (settings->life <= 1 || date > settings->answered_ms || call->by_job)
         return PROBLEM_NONE;
+    const json_t *until = call_own(call, json_time(settings->answered_ms));
     return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_EXPIRED,
                         "The service was restored from a backup, and may have answered this key "
-                        "before. Nothing was "
-                        "charged now. A new call needs a fresh key that names its time: a UUID of "
-                        "version 7 will do.");
+                        "before. Nothing was charged now. A new call needs a fresh key that names "
+                        "its time, such as a UUID of version 7%s%s.",
+                        json_is_string(until) ? ", and that is after " : "",
+                        json_is_string(until) ? json_string_value(until) : "");
 }
 
 enum problem retention_check_new(struct call *call, const char *key)

@@ -43,18 +43,16 @@ static const struct flags FLAGS = {
     FLAG_TABLE(TABLE),
 };
 
-/* Copies the database of OPTIONS to COPY, which no service starts on. */
-static bool copy_database(const struct backup_options *options, const char *copy, char *error)
+/* Copies the database of OPTIONS to COPY, which no service starts on. *OUT_MARKED: it has marks. */
+static bool copy_database(const struct backup_options *options, const char *copy, bool *out_marked,
+                          char *error)
 {
+    struct recovery_life life = {.number = 0};
     const struct database_place place = {.directory = options->data};
     unsigned char key[DB_KEY_SIZE];
     char why[DB_ERROR_SIZE] = "";
     bool old = false;
     struct db *db = NULL;
-    if (database_is_new(&place)) {
-        snprintf(error, CLI_ERROR_SIZE, "%.400s holds no service", options->data);
-        return false;
-    }
     struct database *database = database_look(&place, &old, error, CLI_ERROR_SIZE);
     if (old)
         snprintf(error, CLI_ERROR_SIZE, "the database is of an earlier version: start it once");
@@ -69,7 +67,9 @@ static bool copy_database(const struct backup_options *options, const char *copy
     struct db_store *store =
         db_store_new(&db_driver_sqlite, &(struct db_settings){.location = copy, .digest_key = key});
     db = NULL;
-    good = db_open(store, &db, why) == DB_OK && recovery_seal(db);
+    good =
+        db_open(store, &db, why) == DB_OK && recovery_life(db, &life) == DB_OK && recovery_seal(db);
+    *out_marked = life.id[0] != '\0';
     if (!good)
         snprintf(error, CLI_ERROR_SIZE, "the copy of the database cannot be opened: %s", why);
     db_close(db);
@@ -94,7 +94,8 @@ static int lock_copy(const char *copy, char *error)
     return -1;
 }
 
-static bool back_up(const struct backup_options *options, struct vault_counts *out, char *error)
+static bool back_up(const struct backup_options *options, struct vault_counts *out,
+                    bool *out_marked, char *error)
 {
     static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
     unsigned char recipient[VAULT_KEY_SIZE], seed[VAULT_KEY_SIZE];
@@ -107,13 +108,17 @@ static bool back_up(const struct backup_options *options, struct vault_counts *o
         snprintf(error, CLI_ERROR_SIZE, "the name of the data directory is too long");
         return false;
     }
+    if (database_is_new(&(struct database_place){.directory = options->data})) {
+        snprintf(error, CLI_ERROR_SIZE, "%.400s holds no service", options->data);
+        return false;
+    }
     int lock = lock_copy(copy, error);
     if (lock < 0)
         return false;
     (void)unlink(copy); /* of a backup that was killed */
     bool good =
         data_dir_signing_seed(options->data, seed, error, CLI_ERROR_SIZE) &&
-        copy_database(options, copy, error) &&
+        copy_database(options, copy, out_marked, error) &&
         vault_add(options->to, recipient, seed, copy, clock_now_ms(), out, error, CLI_ERROR_SIZE);
     sodium_memzero(seed, sizeof seed);
     for (unsigned i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
@@ -142,8 +147,13 @@ int cli_backup(int argc, char **argv)
     }
     if (!options.to || !options.recipient)
         return cli_complain(&FLAGS, CLI_USAGE, "needs --to and --recipient");
-    if (!back_up(&options, &counts, error))
+    bool marked = false;
+    if (!back_up(&options, &counts, &marked, error))
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+    if (!marked)
+        (void)cli_complain(&FLAGS, CLI_DONE,
+                           "this service has no marks (tacet serve --marks DIR), so a restore of "
+                           "this backup will close every account");
     printf("backed up: %" PRIu64 " bytes, %" PRIu64 " of %" PRIu64 " chunks are new\n",
            counts.bytes, counts.written, counts.chunks);
     return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;

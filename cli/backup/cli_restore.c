@@ -33,7 +33,7 @@ static const struct flag TABLE[] = {
     {"identity", AS_TEXT(identity), NULL, "FILE",
      "secret key of the recipient (tacet backup --make-identity)", 0},
     {"backup", AS_TEXT(backup), NULL, "NAME", "a file in backups/; by default the newest", 0},
-    {"marks-lost", AS_SWITCH(lost), NULL, NULL,
+    {"marks-lost", AS_SWITCH(lost), NULL, "",
      "the marks are lost: close every account, so that nothing is paid any more", 0},
 };
 
@@ -129,11 +129,14 @@ int cli_restore(int argc, char **argv)
         (options.from && !fill_directory(&options, error)) ||
         !begin_life(&options, &restored, error))
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
-    printf("restored: %" PRId64 " accounts, of which %" PRId64 " paid for the life that was lost, "
-           "at most %.3g %% of a limit\n",
-           restored.accounts, restored.burnt, 100 * restored.most);
+    printf("restored: %" PRId64 " accounts\n", restored.accounts);
+    if (restored.burnt > 0)
+        printf("%" PRId64 " of them paid up to their marks for the life that was lost, at most "
+               "%.3g %% of a limit: entries of kind \"restored\" say how much\n",
+               restored.burnt, 100 * restored.most);
     if (restored.closed > 0)
-        printf("closed: %" PRId64 " accounts have no mark and pay nothing any more\n",
+        printf("closed: %" PRId64 " accounts have no mark, have spent their whole limits, and pay "
+               "nothing any more\n",
                restored.closed);
     return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
 }

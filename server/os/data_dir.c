@@ -173,9 +173,9 @@ bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], ch
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 && errno == ENOENT) {
         snprintf(error, error_size,
-                 "%s is missing: a backup is the database and this file. Were it lost, %d random "
-                 "bytes in its place would do, but what was sealed with it would stay shut",
-                 path, SEED_BYTES);
+                 "%s is missing: a service is its database and this file, and no other one can take "
+                 "its place",
+                 path);
         return false;
     }
     if (file < 0)

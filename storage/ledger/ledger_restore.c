@@ -74,7 +74,7 @@ static void count_burnt(struct ledger_restored *out, const struct ledger_account
     double units = burnt_part(after->spent_units - before->spent_units, after->limit_units);
     double delta = burnt_part(after->spent_delta - before->spent_delta, after->limit_delta);
     out->accounts++;
-    out->burnt += after->entries > before->entries;
+    out->burnt += marked && after->entries > before->entries;
     out->closed += !marked;
     if (marked && units > out->most)
         out->most = units;

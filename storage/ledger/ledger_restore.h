@@ -11,7 +11,7 @@
 
 struct ledger_restored {
     int64_t accounts;
-    int64_t burnt;  /* of them, those that paid for the lost life */
+    int64_t burnt;  /* of them, those that paid up to their marks */
     int64_t closed; /* those without a mark */
     int64_t holds;  /* that were ended */
     double most;    /* the greatest part of a limit that an account with a mark paid */
