@@ -107,7 +107,7 @@ async function jobForm(box) {
     for (const input of form.querySelectorAll("[data-at]")) input.disabled = is;
     estimate.hidden = is;
     create.textContent = is ? "Ask again for that job" : "Create job";
-    if (is) said.replaceChildren(el("p", { class: "warn" }, "No answer came, so the job may be there or not. Asking again sends the same under the same key: it is made at most once."));
+    if (is) said.replaceChildren(el("p", { class: "warn" }, "No answer came that says whether the job is there. Asking again sends the same under the same key: it is made at most once."));
   }
 
   async function send(work) {
@@ -129,6 +129,7 @@ async function jobForm(box) {
   whenPressed(create, () => send(async () => {
     const job = await askOnce("job", "/v1/jobs", sentBefore("job") ? null : bodyOf(form));
     location.assign("/v1/jobs/" + job.id);
+    await new Promise(() => {}); // no click makes another job until that page is there
   }));
   box.replaceChildren(form);
   shape();

@@ -269,7 +269,7 @@ function jobPage(job) {
   const live = state === "queued" || state === "running";
   const left = state === "running" && span((at || {}).eta_seconds);
   return el("div", {},
-    el("h1", {}, algorithm, " ", el("span", { class: "pill " + state }, state)),
+    el("h1", {}, algorithm, " ", el("span", { class: "pill " + state, role: "status" }, state)),
     el("p", { class: "soft" }, mechanism === "none" ? "no mechanism" : mechanism, " · asked for ", clock(created_at),
       finished_at && ` · ended ${clock(finished_at)}`),
     el("div", { class: "card" }, progress(job),
@@ -413,6 +413,7 @@ $("view").addEventListener("click", async (event) => {
   }
   draw();
 });
+addEventListener("pageshow", (event) => event.persisted && location.reload()); // a page that was left is not gone on with
 readiness();
 if (sessionStorage.getItem(KEY) || isDocs) draw();
 else enter("");

@@ -200,7 +200,12 @@ class Page(unittest.TestCase):
         self.assertEqual(len(self.get("/v1/jobs?page_size=1000")["items"]), before + 1)
         browser.run("location.reload()")
         browser.wait("const e = document.getElementById('create'); return e && e.textContent.includes('again')")
-        browser.run("document.getElementById('create').click()")
+        browser.run("""for (const [id, value] of [['algorithm', 'behaviour_cloning'], ['dataset', arguments[0]], ['privacy-epsilon', '2'], ['privacy-delta', '1e-6']]) {
+                const input = document.getElementById('job-' + id);
+                input.value = value;
+                input.dispatchEvent(new Event('change', {bubbles: true}));
+            }
+            setInterval(() => document.getElementById('create').click(), 1)""", dataset)
         browser.wait("return /job_/.test(location.pathname) && document.querySelector('.pill')")
         jobs = self.get("/v1/jobs?page_size=1000")["items"]
         self.assertEqual(len(jobs), before + 1)
