@@ -20,8 +20,8 @@
 
 EMBED(home, TAKE_IN("web/index.html"));
 EMBED(script, TAKE_IN("web/form.js") TAKE_IN("web/job_form.js") TAKE_IN("web/budgets.js")
-                  TAKE_IN("web/teachers.js") TAKE_IN("web/yaml.js") TAKE_IN("web/docs.js")
-                      TAKE_IN("web/status.js"));
+                  TAKE_IN("web/overview.js") TAKE_IN("web/teachers.js") TAKE_IN("web/yaml.js")
+                      TAKE_IN("web/docs.js") TAKE_IN("web/status.js"));
 EMBED(style, TAKE_IN("web/status.css"));
 EMBED(openapi, TAKE_IN("openapi.yaml"));
 

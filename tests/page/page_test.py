@@ -188,6 +188,9 @@ class Page(unittest.TestCase):
         browser.wait("return !document.querySelector('[aria-invalid]')")
         browser.keep("job-form-1200-light")
         before = len(self.get("/v1/jobs?page_size=1000")["items"])
+        browser.run("document.getElementById('job-privacy-epsilon').value = '0.01'; document.getElementById('create').click()")
+        browser.wait("return document.querySelector('#job-form [role=alert]').textContent.includes('Nothing was spent.')")
+        browser.run("document.getElementById('job-privacy-epsilon').value = '3'")
         browser.run("""document.getElementById('job-parameters-steps').value = '20'; document.getElementById('job-privacy-force').checked = true;
             const fetch_ = window.fetch; window.fetch = async (path, options) => {
                 const reply = await fetch_(path, options);
