@@ -32,8 +32,8 @@ function valueOf(input) {
   if (input.type === "checkbox") return input.checked ? JSON.parse(input.value) : undefined;
   const text = input.value.trim();
   if (text === "") return undefined;
-  if (input.dataset.kind === "json") return JSON.parse(text);
   if (input.dataset.kind === "text") return text;
+  if (input.dataset.kind === "json" || text.startsWith("[")) return JSON.parse(text);
   const numbers = text.split(/[\s,]+/).filter(Boolean).map(numberOr);
   return input.dataset.kind === "numbers" || numbers.length > 1 ? numbers : numbers[0];
 }

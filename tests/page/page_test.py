@@ -165,6 +165,9 @@ class Page(unittest.TestCase):
         browser.enter(self.service.url + "/v1/jobs#new", self.service.steward_token)
         browser.wait("return document.querySelector('#job-form')")
         self.assertEqual(browser.run("return document.activeElement.nodeName"), "SUMMARY")
+        self.assertEqual(browser.run("""const input = textInput('numbers', {});
+            return ['', '64', '64, 32', '[]', 'x'].map((text) => { input.value = text; return valueOf(input) ?? null; })"""),
+                         [None, [64], [64, 32], [], ["x"]])
         browser.press(TAB)
         self.assertEqual(browser.focus(), "job-algorithm")
         browser.press("behaviour_cloning", TAB)
@@ -364,6 +367,8 @@ class Page(unittest.TestCase):
             browser.enter(self.service.url + path, token)
             browser.wait("return [...document.querySelectorAll(arguments[0])].some((e) => e.checkVisibility())", sign)
             browser.run("document.querySelectorAll('details:not(.operation)').forEach((e) => { e.open = true; })")
+            browser.run("""const e = document.getElementById('job-algorithm');
+                if (e) { e.value = 'gp_q_learning'; e.dispatchEvent(new Event('change', {bubbles: true})); }""")
             for width, scheme in ((1200, "light"), (1200, "dark"), (390, "dark"), (390, "light")):
                 browser.become(width, scheme)
                 browser.keep(f"{name}-{width}-{scheme}")
