@@ -37,6 +37,7 @@ static const struct column dataset_columns[] = {
     COLUMN(dataset_row, expert_means, TEXT),
     COLUMN(dataset_row, retention_days, INTEGER),
     COLUMN(dataset_row, erased_days, INTEGER),
+    COLUMN(dataset_row, sealed_ms, INTEGER),
 };
 
 static const struct table datasets_table =
@@ -60,7 +61,7 @@ static enum db_status insert_dataset(struct db *db, void *context)
     fresh.state = DATASET_OPEN;
     fresh.experts = fresh.trajectories = fresh.transitions = 0;
     fresh.uncovered = false;
-    fresh.erased_days = 0;
+    fresh.erased_days = fresh.sealed_ms = 0;
     enum db_status status = table_insert(db, &datasets_table, &fresh, NULL, 0);
     if (status != DB_OK || !work->description)
         return status;
@@ -131,14 +132,20 @@ enum db_status datasets_set_retention(struct db *db, const char *id, int64_t day
 
 enum db_status datasets_next_day(struct db *db, int64_t now_ms, struct dataset_row *out)
 {
-    enum db_status status = table_find(
-        db, &datasets_table,
-        "WHERE retention_days > 0 AND state <> 'deleted' AND "
-        "erased_days < ($1 - created_ms) / 86400000 - retention_days ORDER BY id LIMIT 1",
-        DB_VALUES(db_integer(now_ms)), out);
-    if (status == DB_OK)
-        out->erased_days = (now_ms - out->created_ms) / 86400000 - out->retention_days;
-    return status;
+    enum db_status status =
+        table_find(db, &datasets_table,
+                   "WHERE retention_days > 0 AND state <> 'deleted' AND "
+                   "erased_days < ($1 - created_ms) / 86400000 - retention_days AND "
+                   "(sealed_ms = 0 OR erased_days <= (sealed_ms - created_ms) / 86400000) "
+                   "ORDER BY id LIMIT 1",
+                   DB_VALUES(db_integer(now_ms)), out);
+    if (status != DB_OK)
+        return status;
+    int64_t last = (out->sealed_ms - out->created_ms) / 86400000 + 1;
+    out->erased_days = (now_ms - out->created_ms) / 86400000 - out->retention_days;
+    if (out->sealed_ms > 0 && out->erased_days > last)
+        out->erased_days = last;
+    return DB_OK;
 }
 
 enum db_status datasets_note_days(struct db *db, const struct dataset_row *dataset)
@@ -161,6 +168,7 @@ enum db_status datasets_set_account(struct db *db, const char *id, const char *a
 
 struct state_work {
     const char *id;
+    int64_t now_ms;
     enum dataset_verdict *verdict;
 };
 
@@ -168,18 +176,20 @@ static enum db_status seal_dataset(struct db *db, void *context)
 {
     const struct state_work *work = context;
     struct dataset_row dataset;
-    enum db_status status =
-        db_change(db, "UPDATE datasets SET state = 'sealed' WHERE id = $1 AND state = 'open'",
-                  DB_VALUES(db_text(work->id)));
+    enum db_status status = db_change(db,
+                                      "UPDATE datasets SET state = 'sealed', sealed_ms = $2 "
+                                      "WHERE id = $1 AND state = 'open'",
+                                      DB_VALUES(db_text(work->id), db_integer(work->now_ms)));
     *work->verdict = DATASET_OK;
     if (status != DB_NONE)
         return status;
     return datasets_find_open(db, work->id, &dataset, work->verdict);
 }
 
-enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict *out_verdict)
+enum db_status datasets_seal(struct db *db, const char *id, int64_t now_ms,
+                             enum dataset_verdict *out_verdict)
 {
-    return db_transact(db, seal_dataset, &(struct state_work){id, out_verdict});
+    return db_transact(db, seal_dataset, &(struct state_work){id, now_ms, out_verdict});
 }
 
 enum db_status datasets_uncover(struct db *db, const char *id)
@@ -207,5 +217,5 @@ static enum db_status mark_deleted(struct db *db, void *context)
 
 enum db_status datasets_delete(struct db *db, const char *id, enum dataset_verdict *out_verdict)
 {
-    return db_transact(db, mark_deleted, &(struct state_work){id, out_verdict});
+    return db_transact(db, mark_deleted, &(struct state_work){id, 0, out_verdict});
 }

@@ -35,6 +35,7 @@ struct dataset_row {
                                             * dataset was not described */
     int64_t retention_days; /* an expert's data are erased when they are older; 0: never */
     int64_t erased_days;    /* from its creation, whose uploads were declared to be erased by now */
+    int64_t sealed_ms;      /* 0: it is open */
 };
 
 enum dataset_verdict {
@@ -69,7 +70,8 @@ enum db_status datasets_list(struct db *db, const char *owner, const char *clien
                              const char *after, unsigned limit, dataset_fn *each, void *context);
 
 /* Seals an open dataset. Verdicts: OK, UNKNOWN, NOT_OPEN (sealed before). */
-enum db_status datasets_seal(struct db *db, const char *id, enum dataset_verdict *out_verdict);
+enum db_status datasets_seal(struct db *db, const char *id, int64_t now_ms,
+                             enum dataset_verdict *out_verdict);
 
 /* Notes that the budget of dataset ID does not cover everything any more; again is fine. In the
  * caller's transaction that accepts the job. DB_NONE: unknown. */
@@ -126,8 +128,9 @@ enum db_status datasets_experts_named(struct db *db, const char *dataset, const 
 enum db_status datasets_erase_expert(struct db *db, const char *dataset, uint32_t number,
                                      const char *name);
 
-/* Finds a dataset whose uploads of more than its erased_days are to be erased by NOW_MS, whatever
- * they are, with the new erased_days. DB_NONE: there is none. */
+/* Finds a dataset of which uploads of more than its erased_days would be to erase by NOW_MS if
+ * there are any, with the new erased_days. Behind the day of its sealing there are none. DB_NONE:
+ * there is no such dataset. */
 enum db_status datasets_next_day(struct db *db, int64_t now_ms, struct dataset_row *out);
 
 /* Notes the erased_days of DATASET. DB_NONE: they are noted. */

@@ -219,7 +219,7 @@ enum problem api_datasets_seal(struct call *call)
                             "Nothing was uploaded, and an empty dataset could not be used.");
     }
     enum dataset_verdict verdict = DATASET_UNKNOWN;
-    enum db_status status = datasets_seal(call->db, row.id, &verdict);
+    enum db_status status = datasets_seal(call->db, row.id, call->now_ms, &verdict);
     if (status != DB_OK)
         return call_db(call, status);
     if (verdict != DATASET_OK)

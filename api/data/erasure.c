@@ -42,6 +42,13 @@ void erasure_mark(const struct app *app, const char *dataset, const char *name,
     strcat(out, ".");
 }
 
+/* Erases what was derived from DATASET and is not released, and stops the jobs that derive more. */
+static enum db_status erase_derived(struct db *db, const char *dataset)
+{
+    enum db_status status = policies_erase_secrets(db, dataset);
+    return status == DB_OK ? jobs_stop_on(db, dataset) : status;
+}
+
 enum db_status erasure_expert(const struct app *app, struct db *db, const char *dataset,
                               const struct expert_row *expert, int64_t now_ms)
 {
@@ -54,11 +61,7 @@ enum db_status erasure_expert(const struct app *app, struct db *db, const char *
         private_status(keyring_erase(app->settings.keys, dataset, expert->number));
     if (status == DB_OK)
         status = datasets_erase_expert(db, dataset, expert->number, name);
-    if (status == DB_OK)
-        status = policies_erase_secrets(db, dataset);
-    if (status == DB_OK)
-        status = jobs_stop_on(db, dataset);
-    return status;
+    return status == DB_OK ? erase_derived(db, dataset) : status;
 }
 
 enum db_status erasure_dataset(const struct app *app, struct db *db, const char *dataset,
@@ -69,11 +72,7 @@ enum db_status erasure_dataset(const struct app *app, struct db *db, const char 
     enum db_status status = private_status(keyring_erase_all(app->settings.keys, dataset));
     if (status == DB_OK)
         status = datasets_delete(db, dataset, out_verdict);
-    if (status == DB_OK)
-        status = policies_erase_secrets(db, dataset);
-    if (status == DB_OK)
-        status = jobs_stop_on(db, dataset);
-    return status;
+    return status == DB_OK ? erase_derived(db, dataset) : status;
 }
 
 /* Notes in the audit trail what the service does to DATASET by itself. */
@@ -156,9 +155,10 @@ enum db_status erasure_resume(const struct app *app, struct db *db)
 
 /* ---- what is older than was declared
  *
- * DESIGN. The audit trail has one row for a dataset and a day, before anything is erased and
- * whether or not there is anything: the log's size, which every certificate shows, must not tell
- * whether somebody uploaded. */
+ * DESIGN. Each day on which uploads may be to erase is noted, before anything is erased and whether
+ * or not there is anything: the day has a row in the audit trail, and what was derived from the
+ * dataset and is not released goes. Neither the log's size, which every certificate shows, nor a
+ * teacher that falls silent tells then whether somebody uploaded. */
 
 struct due {
     const struct app *app;
@@ -174,6 +174,8 @@ static enum db_status note_day(struct db *db, void *context)
     enum db_status status = datasets_next_day(db, due->now_ms, &due->dataset);
     if (status == DB_OK)
         status = datasets_note_days(db, &due->dataset);
+    if (status == DB_OK)
+        status = erase_derived(db, due->dataset.id);
     if (status == DB_OK)
         status = note_service(db, "retention", due->dataset.id, due->now_ms);
     return status;
@@ -194,8 +196,8 @@ enum db_status erasure_due(const struct app *app, struct db *db, bool *out_more)
     struct due due = {.app = app, .now_ms = app->settings.now_ms()};
     enum db_status status, failed = DB_OK;
     while ((status = datasets_next_day(db, due.now_ms, &due.dataset)) == DB_OK &&
-           (status = db_transact(db, note_day, &due)) == DB_OK) {
-    }
+           (status = db_transact(db, note_day, &due)) == DB_OK)
+        shelf_drop(app->teachers, due.dataset.id);
     if (status != DB_NONE)
         return status;
     while ((status = datasets_next_due(db, due.after, due.now_ms, &due.expert)) == DB_OK) {

@@ -452,7 +452,8 @@ const char *const schema_sqlite_tables[] = {
     " uncovered INTEGER NOT NULL DEFAULT 0,"
     " expert_means TEXT NOT NULL DEFAULT '',"
     " retention_days INTEGER NOT NULL DEFAULT 0,"
-    " erased_days INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID",
+    " erased_days INTEGER NOT NULL DEFAULT 0,"
+    " sealed_ms INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID",
     datasets_stay_uncovered,
     create_descriptions,
     "CREATE INDEX datasets_by_time ON datasets (created_ms, id)",
@@ -939,6 +940,9 @@ static const char *const to_tiles[] = {
 static const char *const to_retention[] = {
     "ALTER TABLE datasets ADD COLUMN retention_days INTEGER NOT NULL DEFAULT 0",
     "ALTER TABLE datasets ADD COLUMN erased_days INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE datasets ADD COLUMN sealed_ms INTEGER NOT NULL DEFAULT 0",
+    "UPDATE datasets SET sealed_ms = coalesce((SELECT max(u.created_ms) FROM uploads AS u"
+    " WHERE u.dataset = datasets.id AND u.place > 0), created_ms) WHERE state = 'sealed'",
     "ALTER TABLE experts ADD COLUMN uploaded_ms INTEGER NOT NULL DEFAULT 0",
     "UPDATE experts SET uploaded_ms = t.newest FROM (SELECT dataset, max(created_ms) AS newest"
     " FROM uploads WHERE place > 0 GROUP BY dataset) AS t"

@@ -157,22 +157,50 @@ Test(kept_days, of_an_experts_network_count_too)
     cr_expect_eq(number_of("SELECT count(*) FROM expert_policies"), 0);
 }
 
-Test(kept_days, that_are_over_silence_the_teachers_of_what_is_not_released)
+#define STATE "{\"state\":[0,0,0,0]}"
+
+/* The path of questions to a new teacher of what DATASET gave without a mechanism. */
+static const char *teacher_of(const char *dataset)
 {
-    const char *dataset = dataset_of("3");
-    domain_fill(f, dataset, 4);
-    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", dataset), NULL),
-                  200);
     struct response *job = domain_run(f, domain_unprotected_job(dataset, 20));
     const char *body = domain_teacher(response_text(job, "/policy"), 1e6, 1e6);
-    struct response *teacher =
+    struct response *made =
         fixture_post(f, "steward", "/v1/teachers",
                      domain_path("{\"i_understand\":\"not_private\",%s", body + 1));
-    expect_status(teacher, 201);
-    const char *path = domain_path("/v1/teachers/%s/queries", response_text(teacher, "/id"));
-    expect_status(fixture_post(f, "student", path, "{\"state\":[0,0,0,0]}"), 200);
-    cr_expect_eq(erased_after(4 * DAY_MS), 4);
-    expect_problem(fixture_post(f, "student", path, "{\"state\":[0,0,0,0]}"), "teacher-silent");
+    expect_status(made, 201);
+    const char *path = domain_path("/v1/teachers/%s/queries", response_text(made, "/id"));
+    expect_status(fixture_post(f, "student", path, STATE), 200);
+    return path;
+}
+
+/* A teacher falls silent, and the log grows, on days that the declarations alone give. */
+Test(kept_days, silence_teachers_on_days_that_tell_nothing_of_uploads)
+{
+    const char *early = dataset_of("3"), *late = dataset_of("3");
+    domain_fill(f, early, 4);
+    fixture_advance(2 * DAY_MS);
+    domain_fill(f, late, 4);
+    for (int i = 0; i < 2; i++)
+        expect_status(fixture_post(f, "steward",
+                                   domain_path("/v1/datasets/%s:seal", i == 0 ? early : late),
+                                   NULL),
+                      200);
+    const char *first = teacher_of(early), *second = teacher_of(late);
+    cr_expect_eq(erased_after(DAY_MS), 0);
+    expect_status(fixture_post(f, "student", first, STATE), 200);
+    expect_status(fixture_post(f, "student", second, STATE), 200);
+    cr_expect_eq(erased_after(DAY_MS), 4);
+    cr_expect_eq(rows(), 2);
+    expect_problem(fixture_post(f, "student", first, STATE), "teacher-silent");
+    expect_problem(fixture_post(f, "student", second, STATE), "teacher-silent");
+    for (int day = 5; day <= 6; day++) {
+        second = teacher_of(late);
+        cr_expect_eq(erased_after(DAY_MS), day == 5 ? 4 : 8);
+        expect_problem(fixture_post(f, "student", second, STATE), "teacher-silent");
+        cr_expect_eq(rows(), 2 * (day - 3));
+    }
+    cr_expect_eq(erased_after(9 * DAY_MS), 8);
+    cr_expect_eq(rows(), 6, "they were sealed on the third day");
 }
 
 Test(kept_days, are_declared_shown_and_changed_by_the_steward)

@@ -130,11 +130,11 @@ Test(datasets, seal_once, .init = open_store, .fini = close_store)
 {
     enum dataset_verdict verdict;
     char upload[ID_SIZE];
-    cr_assert_eq(datasets_seal(f.db, "ds_x", &verdict), DB_OK);
+    cr_assert_eq(datasets_seal(f.db, "ds_x", 1, &verdict), DB_OK);
     cr_assert_eq(verdict, DATASET_UNKNOWN);
-    cr_assert_eq(datasets_seal(f.db, "ds_a", &verdict), DB_OK);
+    cr_assert_eq(datasets_seal(f.db, "ds_a", 1, &verdict), DB_OK);
     cr_assert_eq(verdict, DATASET_OK);
-    cr_assert_eq(datasets_seal(f.db, "ds_a", &verdict), DB_OK);
+    cr_assert_eq(datasets_seal(f.db, "ds_a", 1, &verdict), DB_OK);
     cr_assert_eq(verdict, DATASET_NOT_OPEN);
     cr_assert_eq(uploads_begin(f.db, "ds_a", "cli_a", 1, upload, &verdict), DB_OK);
     cr_assert_eq(verdict, DATASET_NOT_OPEN);
@@ -272,7 +272,7 @@ Test(uploads, a_dataset_sealed_meanwhile_takes_nothing, .init = open_store, .fin
     enum dataset_verdict verdict;
     char a[ID_SIZE];
     stage("cli_a", 1, a);
-    cr_assert_eq(datasets_seal(f.db, "ds_a", &verdict), DB_OK);
+    cr_assert_eq(datasets_seal(f.db, "ds_a", 1, &verdict), DB_OK);
     cr_assert_eq(commit(a, 1, names, 1, 9).verdict, DATASET_NOT_OPEN);
     cr_assert_eq(datasets_delete(f.db, "ds_a", &verdict), DB_OK);
     cr_assert_eq(commit(a, 1, names, 1, 9).verdict, DATASET_UNKNOWN);
@@ -435,7 +435,7 @@ Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_s
     text[0] = '\0';
     cr_assert_eq(datasets_experts(f.db, "ds_a", 1, 9, see_expert, text), DB_OK);
     cr_assert_str_eq(text, "1:e2:cli_b:1;2:e3:cli_a:0;3:e4:cli_a:0;");
-    cr_assert_eq(datasets_seal(f.db, "ds_a", &verdict), DB_OK);
+    cr_assert_eq(datasets_seal(f.db, "ds_a", 1, &verdict), DB_OK);
     cr_assert_eq(put("e1", "cli_a", "late"), DATASET_NOT_OPEN);
 }
 
