@@ -38,10 +38,16 @@ struct estimate estimate_of(const struct results *all, uint32_t experts, const c
     return e;
 }
 
+const char *estimate_options(const char *world, uint32_t experts)
+{
+    return strcmp(world, "lunar_lander") == 0 && experts == 3000 ? "steps=10000" : "-";
+}
+
 struct estimate estimate_usual(const struct results *all, uint32_t experts, const char *world,
                                const char *algorithm, const char *method, double epsilon)
 {
-    return estimate_of(all, experts, world, algorithm, method, epsilon, "-");
+    return estimate_of(all, experts, world, algorithm, method, epsilon,
+                       estimate_options(world, experts));
 }
 
 double estimate_fraction(const struct estimate *e, const struct estimate *plain, double *half)

@@ -149,8 +149,9 @@ static unsigned sizes_of(const struct results *all, const char *world, const cha
             const struct result *r = &all->all[i];
             if (strcmp(r->world, world) == 0 &&
                 (!algorithm || strcmp(r->algorithm, algorithm) == 0) &&
-                strcmp(r->method, "none") == 0 && strcmp(r->options, "-") == 0 &&
-                r->experts > last && r->experts < next)
+                strcmp(r->method, "none") == 0 &&
+                strcmp(r->options, estimate_options(world, r->experts)) == 0 && r->experts > last &&
+                r->experts < next)
                 next = r->experts;
         }
         if (next == UINT32_MAX)
@@ -233,21 +234,16 @@ static void write_duels(FILE *out, const struct results *all)
 
 #define MOST_EXPERTS 3000
 
-/* A world of the overview, and the options of its runs. */
-struct overview_world {
-    const char *name, *options;
-};
-
 /* The lowest and the highest return of the seeds of a cell. */
-static void write_range(FILE *out, const struct results *all, const struct overview_world *world,
+static void write_range(FILE *out, const struct results *all, const char *world,
                         const char *algorithm, const char *method, double epsilon)
 {
     double low = INFINITY, high = -INFINITY;
     for (size_t i = 0; i < all->count; i++) {
         const struct result *r = &all->all[i];
-        if (strcmp(r->world, world->name) != 0 || strcmp(r->algorithm, algorithm) != 0 ||
+        if (strcmp(r->world, world) != 0 || strcmp(r->algorithm, algorithm) != 0 ||
             strcmp(r->method, method) != 0 || r->epsilon != epsilon || r->experts != MOST_EXPERTS ||
-            strcmp(r->options, world->options) != 0 || !r->feasible)
+            strcmp(r->options, estimate_options(world, MOST_EXPERTS)) != 0 || !r->feasible)
             continue;
         low = fmin(low, r->mean_return);
         high = fmax(high, r->mean_return);
@@ -255,27 +251,20 @@ static void write_range(FILE *out, const struct results *all, const struct overv
     fprintf(out, "(%.3g to %.3g)", low, high);
 }
 
-static struct estimate overview_cell(const struct results *all, const struct overview_world *world,
-                                     const char *algorithm, const char *method, double epsilon)
-{
-    return estimate_of(all, MOST_EXPERTS, world->name, algorithm, method, epsilon, world->options);
-}
-
-static void write_overview_row(FILE *out, const struct results *all,
-                               const struct overview_world *world, const char *algorithm,
-                               int method)
+static void write_overview_row(FILE *out, const struct results *all, const char *world,
+                               const char *algorithm, int method)
 {
     const char *name = shown_methods[method];
-    struct estimate plain = overview_cell(all, world, algorithm, "none", 0);
+    struct estimate plain = estimate_usual(all, MOST_EXPERTS, world, algorithm, "none", 0);
     struct estimate cells[EPSILONS];
     unsigned known = 0;
     for (int e = 0; e < EPSILONS; e++) {
-        cells[e] = overview_cell(all, world, algorithm, name, shown_epsilons[e]);
+        cells[e] = estimate_usual(all, MOST_EXPERTS, world, algorithm, name, shown_epsilons[e]);
         known += cells[e].count + cells[e].infeasible;
     }
     if (known == 0 || plain.count == 0)
         return;
-    fprintf(out, "| %s, %s, %s | %.3g |", world->name, algorithm, shown_labels[method], plain.mean);
+    fprintf(out, "| %s, %s, %s | %.3g |", world, algorithm, shown_labels[method], plain.mean);
     for (int e = 0; e < EPSILONS; e++) {
         double half;
         if (cells[e].count == 0) {
@@ -292,17 +281,16 @@ static void write_overview_row(FILE *out, const struct results *all,
 /* What needs no simulator: DP-SGD and selective DP-SGD. */
 static void write_overview(FILE *out, const struct results *all)
 {
-    static const struct overview_world worlds[] = {
-        {"cartpole", "-"}, {"acrobot", "-"}, {"hiv", "-"}, {"lunar_lander", "steps=10000"}};
+    static const char *const worlds[] = {"cartpole", "acrobot", "hiv", "lunar_lander"};
     static const char *const algorithms[] = {"cql", "bcq"};
     fprintf(out, "## All worlds, 3,000 experts, without a simulator\n\nThe mean fraction of the "
                  "non-private run, and the lowest and highest return of the seeds. LunarLander has "
-                 "two seeds of 10,000 steps on 10 trajectories of each expert.\n\n"
+                 "10,000 steps on 10 trajectories of each expert.\n\n"
                  "| | not private | ε = 2.5 | 5 | 7.5 | 10 |\n|---|---|---|---|---|---|\n");
     for (int w = 0; w < 4; w++)
         for (int a = 0; a < 2; a++)
             for (int m = 1; m <= 2; m++)
-                write_overview_row(out, all, &worlds[w], algorithms[a], m);
+                write_overview_row(out, all, worlds[w], algorithms[a], m);
     fprintf(out, "\n");
 }
 
