@@ -150,8 +150,8 @@ static unsigned sizes_of(const struct results *all, const char *world, const cha
             if (strcmp(r->world, world) == 0 &&
                 (!algorithm || strcmp(r->algorithm, algorithm) == 0) &&
                 strcmp(r->method, "none") == 0 &&
-                strcmp(r->options, estimate_options(world, r->experts)) == 0 && r->experts > last &&
-                r->experts < next)
+                strcmp(r->options, estimate_options(world, r->experts, "none")) == 0 &&
+                r->experts > last && r->experts < next)
                 next = r->experts;
         }
         if (next == UINT32_MAX)
@@ -243,7 +243,7 @@ static void write_range(FILE *out, const struct results *all, const char *world,
         const struct result *r = &all->all[i];
         if (strcmp(r->world, world) != 0 || strcmp(r->algorithm, algorithm) != 0 ||
             strcmp(r->method, method) != 0 || r->epsilon != epsilon || r->experts != MOST_EXPERTS ||
-            strcmp(r->options, estimate_options(world, MOST_EXPERTS)) != 0 || !r->feasible)
+            strcmp(r->options, estimate_options(world, MOST_EXPERTS, method)) != 0 || !r->feasible)
             continue;
         low = fmin(low, r->mean_return);
         high = fmax(high, r->mean_return);
@@ -285,7 +285,7 @@ static void write_overview(FILE *out, const struct results *all)
     static const char *const algorithms[] = {"cql", "bcq"};
     fprintf(out, "## All worlds, 3,000 experts, without a simulator\n\nThe mean fraction of the "
                  "non-private run, and the lowest and highest return of the seeds. LunarLander has "
-                 "10,000 steps on 10 trajectories of each expert.\n\n"
+                 "10 trajectories of each expert, and 10,000 noisy steps.\n\n"
                  "| | not private | ε = 2.5 | 5 | 7.5 | 10 |\n|---|---|---|---|---|---|\n");
     for (int w = 0; w < 4; w++)
         for (int a = 0; a < 2; a++)
