@@ -510,6 +510,33 @@ Test(upgrade, datasets_that_jobs_without_a_mechanism_used_are_not_covered)
     fixture_close(&f);
 }
 
+/* When each expert uploaded was not noted: none is erased by its days before it is time. */
+Test(upgrade, experts_are_as_old_as_the_newest_upload_of_their_dataset)
+{
+    static const char *const rows[] = {
+        "INSERT INTO datasets (id, owner, name, environment, state_dim, action_count, "
+        "max_episode_steps, discount, min_action_probability, is_public, nominal_experts, state, "
+        "account, created_ms) VALUES ('ds_a', 'cli', 'd', '', 4, 2, 9, 1, 0, 0, 0, 'sealed', '', "
+        "1)",
+        "INSERT INTO experts (dataset, number, name, owner) VALUES ('ds_a', 0, 'a', 'cli'), "
+        "('ds_a', 1, 'b', 'cli'), ('ds_a', 2, '~c', 'cli')",
+        "INSERT INTO uploads (id, dataset, client, place, chunks, created_ms, experts) VALUES "
+        "('u', 'ds_a', 'cli', 1, 0, 50, x''), ('v', 'ds_a', 'cli', 2, 0, 40, x''), "
+        "('w', 'ds_a', 'cli', 0, 0, 90, x'')",
+        "INSERT INTO expert_policies (dataset, number, bytes, stored_ms) VALUES "
+        "('ds_a', 1, x'', 70)"};
+    struct fixture f;
+    old_open_empty(&f);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        cr_assert_eq(fixture_sql(f.db, rows[i]), DB_OK, "%s", db_last_error(f.db));
+    upgrade(f.db);
+    cr_expect_eq(count_of(f.db, "SELECT uploaded_ms FROM experts WHERE number = 0"), 50);
+    cr_expect_eq(count_of(f.db, "SELECT uploaded_ms FROM experts WHERE number = 1"), 70);
+    cr_expect_eq(count_of(f.db, "SELECT uploaded_ms FROM experts WHERE number = 2"), 0);
+    cr_expect_eq(count_of(f.db, "SELECT sealed_ms FROM datasets WHERE retention_days = 0"), 50);
+    fixture_close(&f);
+}
+
 /* ---- what does not add up is refused, and stays as it is */
 
 Test(upgrade, a_damaged_directory_is_left_as_it_is)
