@@ -96,7 +96,7 @@ static const struct route routes[] = {
     {"GET", "/v1/datasets", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, OWNED, NULL, api_datasets_list, "Lists datasets."},
     {"GET", "/v1/datasets/{id}", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, "", NULL, api_datasets_get, "Shows a dataset; its counts to its steward only."},
     /* Not in a batch: that would be on disk only after the call's deferred functions have run. */
-    {"PATCH", "/v1/datasets/{id}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_datasets_change, "Changes for how many days an expert's data are kept."},
+    {"PATCH", "/v1/datasets/{id}", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_JSON, "", NULL, api_datasets_change, "Changes for how many days an expert's data are kept."},
     {"DELETE", "/v1/datasets/{id}", POOL, ROLE_STEWARD, ROUTE_UNTIMED, BODY_NONE, "receipt", NULL, api_datasets_delete, "Deletes the data; the ledger stays."},
     {"POST", "/v1/datasets/{id}:seal", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_NONE, "", NULL, api_datasets_seal, "Fixes the data, so that jobs may use them."},
     {"POST", "/v1/datasets/{id}:compose", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_JSON, "", NULL, api_datasets_compose, "Lets what is left of the budget add up by Renyi divergence."},
