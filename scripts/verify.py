@@ -72,11 +72,11 @@ ENTRY = {"account": TEXT, "sequence": WHOLE, "time_ms": WHOLE, "kind": TEXT, **B
 LEAF = {"number": WHOLE, "account": TEXT, "sequence": WHOLE, "head": HASH}
 HEAD = {"version": WHOLE, "time_ms": WHOLE, "software_version": TEXT, "kid": TEXT, "x": TEXT}
 END = {"lines": WHOLE, "digest": HASH, "signature": TEXT}
-ENTRY_KINDS = ("open", "limit", "debit", "hold", "settle", "folded", "handover", "restored")
 FOLD = re.compile(r'\{"type":"FoldedEntries","first_sequence":(\d+),"count":(\d+),"first_time_ms":(-?\d+),'
                   r'"previous_hash":"([0-9a-f]{64})","digest":"[0-9a-f]{32}"\}')
 ROW = re.compile(rb'\{"audit":(\{"number":([1-9]\d{0,17}),.*\})\}\n')
 TILE = re.compile(rb'\{"tile":\{"number":(0|[1-9]\d{0,14}),"hashes":"([0-9a-f]{16384})"\}\}\n')
+RELEASED = re.compile(rb'"(?:release|POST /v1/teachers)","resource":"(\w*)","subject":"(\w*)",.*"outcome":"ok"')
 SIGNATURE = re.compile(rb',"signature":(\{[^{}]*\})')
 
 
@@ -119,18 +119,13 @@ def unpadded(text):
         return b""
 
 
-def key_id(key):
-    return hashlib.blake2b(key, digest_size=16).hexdigest()[:16]
-
-
 # ---- hashes of the ledger: numbers are little endian, each text follows its length
-
 def canonical_text(text):
     return struct.pack("<q", len(raw := text.encode("utf-8", "surrogatepass"))) + raw
 
 
-def hash_of(raw):
-    return hashlib.blake2b(raw, digest_size=32).hexdigest()
+def hash_of(raw, size=32):
+    return hashlib.blake2b(raw, digest_size=size).hexdigest()
 
 
 def genesis(account):
@@ -147,7 +142,6 @@ def entry_hash(entry, previous):
 
 
 # ---- the log: RFC 9162, section 2.1; C2SP's tlog-checkpoint and tlog-proof
-
 def sha(*parts):
     return hashlib.sha256(b"".join(parts)).digest()
 
@@ -199,15 +193,14 @@ def read_proof(ledger, key):
 
 
 def effects_fit(entry):
-    """Whether the amounts of ENTRY are those that its kind has; a fold has nothing but amounts."""
+    """Whether the amounts of ENTRY are those of its kind; a fold has nothing else. None: there is no such kind."""
     limit, spent, held, limit_d, spent_d, held_d = (entry[b] for b in BALANCES)
     no_limit, no_spent, no_held = not (limit or limit_d), not (spent or spent_d), not (held or held_d)
     opens, pays = no_spent and no_held, no_limit and spent >= 0 and spent_d >= 0
     bare = not any(entry[word] for word in ("client", "resource", "epsilon", "delta"))
     return {"open": opens, "limit": opens, "debit": pays and no_held, "folded": pays and no_held and bare,
-            "restored": pays and no_held,
-            "hold": no_limit and no_spent and held >= 0 and held_d >= 0, "handover": no_limit and opens,
-            "settle": pays and spent <= -held and spent_d <= -held_d}[entry["kind"]]
+            "hold": no_limit and no_spent and held >= 0 and held_d >= 0, "restored": pays and no_held,
+            "handover": no_limit and opens, "settle": pays and spent <= -held and spent_d <= -held_d}.get(entry["kind"])
 
 
 class Account:
@@ -234,16 +227,18 @@ class Account:
 
 
 class Export:
-    """One pass over an export. Anchors are (account, sequence, hash, from): another's word for an entry's hash."""
+    """One pass over an export. Anchors of an account are (sequence, hash, from): another's word for an entry's hash."""
 
-    def __init__(self, keys, anchors, claims):
-        self.trusted, self.anchors, self.anchors_of = keys, list(anchors), None
-        self.line, self.fault_count, self.faults = 0, 0, []
+    def __init__(self, keys, earlier):
+        self.trusted, self.demanded = keys, dict(earlier.certificates) if earlier else {}
+        self.anchors = {account: [anchor] for account, anchor in earlier.heads.items()} if earlier else {}
+        self.claims = [(*earlier.log, "")] if earlier and earlier.log else []
+        self.certificates, self.certified, self.paid = {}, set(), set()
+        self.line, self.fault_count, self.faults, self.heads, self.purposes = 0, 0, [], {}, set()
         self.counts = dict.fromkeys("accounts entries folded open_holds certificates leaves rows heads lost".split(), 0)
-        self.heads, self.purposes, self.seen, self.account = [], set(), set(), None
         self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
-        self.last_account, self.last_certificate, self.key = (-2**63, ""), "", None
-        self.leaves, self.tiles, self.claims, self.log, self.version = {}, {}, list(claims), None, 0
+        self.last_account, self.account, self.key = (-2**63, ""), None, None
+        self.leaves, self.tiles, self.log, self.version = {}, {}, None, 0
         self.row = (0, "", True)  # of the audit trail, the last one: number, hash, whether its leaf has come
 
     def fault(self, where, sequence, what):
@@ -262,7 +257,8 @@ class Export:
         if self.version not in (1, 2, 3):
             raise Unreadable("this program knows exports of versions 1 to 3 alone")
         self.key = unpadded(head["x"])
-        self.when(len(self.key) != 32 or key_id(self.key) != head["kid"], "", 0, "the key's id is not that of the key")
+        good = len(self.key) == 32 and hash_of(self.key, 16)[:16] == head["kid"]
+        self.when(not good, "", 0, "the key's id is not that of the key")
         other = self.trusted is not None and self.key not in self.trusted
         self.when(other, "", 0, "it is signed with the key of another service")
 
@@ -276,24 +272,24 @@ class Export:
             self.fault("", 0, "the certificate cannot be read")
             return
         ledger = certificate.get("ledger", {})
-        good = good and signature.get("key_id") == key_id(self.key)
+        good = good and signature.get("key_id") == hash_of(self.key, 16)[:16]
         good = good and ed_holds(self.key, SIGNATURE.sub(b"", text, count=1), unpadded(signature.get("value")))
         self.when(not good, where, 0, "its signature does not hold: it was changed, or the key is another's")
-        self.when(where <= self.last_certificate, where, 0, "the certificates are not in the order of their ids")
-        self.last_certificate = where
+        last, self.certificates[where] = next(reversed(self.certificates), ""), hash_of(text)
+        self.when(where <= last, where, 0, "the certificates are not in the order of their ids")
+        other = self.demanded.pop(where, hash_of(text)) != hash_of(text)
+        self.when(other, where, 0, "the earlier export has another certificate of this id")
+        about = (certificate.get(name) for name in ("teacher", "q_release", "policy"))
+        self.certified.add(next((name for name in about if type(name) is str and name), ""))
         try:
             self.claims += [(*read_proof(ledger, self.key), where)] if ledger.get("proof") else []
         except (ValueError, KeyError, TypeError, AttributeError):
             self.fault(where, 0, "its proof that the log has its entry does not hold")
         if ledger.get("account") and ledger.get("entries") and ledger.get("head"):
-            self.anchors.append((ledger["account"], ledger["entries"], ledger["head"], where))
+            self.anchors.setdefault(ledger["account"], []).append((ledger["entries"], ledger["head"], where))
 
     def begin_account(self, row):
         self.end_account()
-        if self.anchors_of is None:
-            self.anchors_of = {anchor[0]: [] for anchor in self.anchors}
-            for anchor in sorted(self.anchors):
-                self.anchors_of[anchor[0]].append(anchor)
         if row["kind"] not in ("dataset", "teacher", "client", "share"):
             raise Unreadable()
         last, self.last_account = self.last_account, (row["created_ms"], row["id"])
@@ -301,8 +297,7 @@ class Export:
         purpose = (row["kind"], row["resource"], row["client"])
         self.when(purpose in self.purposes, row["id"], 0, "two accounts are for the same resource and client")
         self.purposes.add(purpose)
-        self.account, self.waiting = Account(row), self.anchors_of.pop(row["id"], [])
-        self.seen.add(row["id"])
+        self.account, self.waiting = Account(row), sorted(self.anchors.pop(row["id"], []))
         self.counts["accounts"] += 1
 
     def end_account(self):
@@ -314,13 +309,13 @@ class Export:
             self.when(row[name] != value, row["id"], 0, f"{name} is not what the entries say")
         if self.version > 1 and account.leaf != account.entries:
             self.fault(row["id"], account.entries, "the last entry is not in the log")
-        for anchor in self.waiting:
-            self.fault(anchor[3] or row["id"], anchor[1], "an entry that was there is missing")
+        for sequence, _, source in self.waiting:
+            self.fault(source or row["id"], sequence, "an entry that was there is missing")
         self.counts["open_holds"] += len(account.holds)
         self.aside.update({name: held for name, held in account.holds.items() if name.startswith("acc_")})
         if row["kind"] == "share":
             self.shares[row["id"]] = (sums["spent_units"], sums["spent_delta"])
-        self.heads.append((row["id"], account.entries, account.head, ""))
+        self.heads[row["id"]] = (account.entries, account.head, "")
 
     def check_chain(self, entry, first, previous):
         account, where, sequence = self.account, self.account.row["id"], entry["sequence"]
@@ -335,19 +330,21 @@ class Export:
     def read_entry(self, entry):
         account, where, sequence, kind = self.account, self.account.row["id"], entry["sequence"], entry["kind"]
         first, previous = sequence, None
-        if kind not in ENTRY_KINDS or not 1 <= sequence <= 10**12:
+        if (fits := effects_fit(entry)) is None or not 1 <= sequence <= 10**12:
             raise Unreadable()
         fold = FOLD.fullmatch(entry["event"]) if kind == "folded" else None
         if fold and 2 <= int(fold[1]) <= sequence and int(fold[2]) == sequence - int(fold[1]) + 1:
             first, previous = int(fold[1]), fold[4]
         self.when(kind == "folded" and not previous, where, sequence, "the fold cannot be read")
         self.check_chain(entry, first, previous)
-        self.when(not effects_fit(entry), where, sequence, "its amounts are not those of its kind")
+        self.when(not fits, where, sequence, "its amounts are not those of its kind")
         self.when(not account.apply(entry), where, sequence, "breaks 0 <= spent + held <= limit")
         if kind in ("hold", "settle") and not account.move_hold(entry):
             self.fault(where, sequence, "it begins or ends a hold that it cannot")
         if kind == "settle" and entry["resource"].startswith("acc_"):
             self.aside[entry["resource"]] = (entry["spent_units"], entry["spent_delta"])
+        elif kind == "settle" and (entry["spent_units"] or entry["spent_delta"]):
+            self.paid.add(entry["resource"])
         if kind in ("open", "limit"):
             account.epsilon, account.delta = entry["epsilon"], entry["delta"]
         self.meet_anchors(entry)
@@ -356,17 +353,23 @@ class Export:
         self.counts["folded"] += sequence - first + 1 if kind == "folded" else 0
 
     def meet_anchors(self, entry):
-        while self.waiting and self.waiting[0][1] <= entry["sequence"]:
-            account, sequence, head, source = self.waiting.pop(0)
+        while self.waiting and self.waiting[0][0] <= entry["sequence"]:
+            sequence, head, source = self.waiting.pop(0)
             lost = sequence < entry["sequence"]
+            other = not lost and head != entry["hash"]
             self.counts["lost" if lost else "heads"] += 1
-            self.when(not lost and head != entry["hash"], source or account, sequence, "another entry was there")
+            self.when(other, source or entry["account"], sequence, "another entry was there")
 
     def read_row(self, number, text):
         self.end_account()
         good = number == self.row[0] + 1 and self.row[2]
         self.when(not good, "audit", number, "a row before it, or its leaf, is missing")
         self.account, self.row, self.counts["rows"] = None, (number, hash_of(text), False), number
+        if found := RELEASED.search(text):
+            job, released = found[1].decode(), (found[2] or found[1]).decode()
+            due = job in self.paid or not released.startswith("pol_")  # policies may be without a mechanism
+            missing = due and released not in self.certified
+            self.when(missing, released, 0, "it was released, as the audit trail says, and has no certificate")
 
     def account_leaf(self, account, leaf, sequence):
         account.leaf, last = sequence, account.leaf
@@ -399,9 +402,9 @@ class Export:
                 self.when(other, source, 0, "the log once had other leaves: it is older, or another history")
 
     def check_shares(self):
-        for share, spent in self.shares.items():
+        for share, (units, delta) in self.shares.items():
             aside = self.aside.get(share, (-1, -1))
-            short = spent[0] > aside[0] or spent[1] > aside[1]
+            short = units > aside[0] or delta > aside[1]
             self.when(short, share, 0, "the share has spent more than its payer set aside or paid")
 
     def read_end(self, line, digest):
@@ -447,8 +450,8 @@ class Export:
             elif line.startswith(b'{"end":'):
                 self.end_account()
                 self.check_shares()
-                for anchor in self.anchors:
-                    self.when(anchor[0] not in self.seen, anchor[3] or anchor[0], 0, "its account is missing")
+                for where in (*self.anchors, *self.demanded):
+                    self.fault(where, 0, "it was there, in the earlier export or as a certificate says, and is missing")
                 if self.version > 1:
                     self.check_log()
                 elif self.claims:
@@ -462,14 +465,14 @@ class Export:
             raise Unreadable("the export ends before its last line: it was cut off")
 
 
-def verify(name, keys, anchors, claims=()):
+def verify(name, keys, earlier=None):
     with (sys.stdin.buffer if name == "-" else open(name, "rb")) as file:
-        export = Export(keys, anchors, claims)
+        export = Export(keys, earlier)
         try:
             export.read_lines(file)
         except Unreadable as why:
             export.fault("", 0, str(why) or "the line cannot be read; nothing behind it was checked")
-    print(f"{name}: key {key_id(export.key or b'')} ({'its own word' if keys is None else 'of --keys'})")
+    print(f"{name}: key {hash_of(export.key or b'', 16)[:16]} ({'its own word' if keys is None else 'of --keys'})")
     print("  " + ", ".join(f"{count} {what}" for what, count in export.counts.items()))
     print("".join(f"  {fault}\n" for fault in export.faults), end="")
     print("  all of it holds" if export.fault_count == 0 else f"  IT DOES NOT HOLD: {export.fault_count} faults")
@@ -481,16 +484,13 @@ def main():
     for name in ("--keys", "--earlier", "export"):
         parser.add_argument(name)
     options = parser.parse_args()
-    keys, anchors, claims, good = None, [], [], True
+    keys = None
     try:
         if options.keys:
             with open(options.keys, encoding="utf-8") as file:
                 keys = [unpadded(key["x"]) for key in json.load(file)["keys"] if key.get("crv") == "Ed25519"]
-        if options.earlier:
-            earlier = verify(options.earlier, keys, [])
-            anchors, good = earlier.heads, earlier.fault_count == 0
-            claims = [(*earlier.log, "")] if earlier.log else []
-        good = verify(options.export, keys, anchors, claims).fault_count == 0 and good
+        earlier = verify(options.earlier, keys) if options.earlier else None
+        good = verify(options.export, keys, earlier).fault_count == 0 and not (earlier and earlier.fault_count)
     except (OSError, ValueError, KeyError) as why:
         sys.exit(f"verify.py: {why}")
     sys.exit(0 if good else 1)

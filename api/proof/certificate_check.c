@@ -94,12 +94,15 @@ static const char *check_signature(const json_t *certificate, const json_t *sign
 static void read_facts(const json_t *certificate, struct certificate_facts *out)
 {
     static const char *const formats[] = {"json", "safetensors", "onnx"};
+    static const char *const subjects[] = {"teacher", "q_release", "policy"};
     const json_t *ledger = json_object_get(certificate, "ledger");
     const json_t *binds = json_object_get(certificate, "binds");
     const json_t *files = json_object_get(binds, "files");
     const char *head = json_string_value(json_object_get(ledger, "head"));
     copy_member(certificate, "id", out->id, sizeof out->id);
     copy_member(certificate, "software_version", out->software, sizeof out->software);
+    for (int i = 0; i < 3 && out->subject[0] == '\0'; i++)
+        copy_member(certificate, subjects[i], out->subject, sizeof out->subject);
     copy_member(ledger, "account", out->account, sizeof out->account);
     copy_member(binds, "weights_sha256", out->weights_sha256, sizeof out->weights_sha256);
     for (int i = 0; i < 3; i++)

@@ -31,8 +31,9 @@ const char *proof_keys_read(const char *text, size_t size, struct proof_keys *ou
 /* What a certificate says of itself. Texts are "" where it says nothing. */
 struct certificate_facts {
     char id[ID_SIZE], account[ID_SIZE];
-    bool canonical;  /* it is laid out as it was signed: sorted, compact, shortest numbers */
-    int64_t entries; /* of the account when it was issued; 0: it does not say */
+    char subject[ID_SIZE]; /* the teacher, released function or policy that it is about */
+    bool canonical;        /* it is laid out as it was signed: sorted, compact, shortest numbers */
+    int64_t entries;       /* of the account when it was issued; 0: it does not say */
     unsigned char head[LEDGER_HASH_SIZE];
     bool proven;                /* it proves that this entry is in the ledger's log: */
     int64_t leaf;               /* its number there */

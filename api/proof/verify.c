@@ -109,34 +109,6 @@ static bool read_export_end(struct verify *verify, char *at)
 
 /* ---- the lines between */
 
-/* TEXT is a certificate and the brace behind it. */
-static void read_certificate(struct verify *verify, char *text, size_t size)
-{
-    struct certificate_facts facts;
-    if (size == 0 || text[size - 1] != '}') {
-        verify_fault(verify, "", 0, "the line cannot be read");
-        return;
-    }
-    const char *why = proof_certificate(text, size - 1, &verify->key, &facts);
-    verify->report->certificates++;
-    if (why)
-        verify_fault(verify, facts.id, 0, why);
-    else if (!facts.canonical)
-        verify_fault(verify, facts.id, 0, "the certificate is not laid out as it was signed");
-    if (strcmp(facts.id, verify->last_certificate) <= 0)
-        verify_fault(verify, facts.id, 0, "the certificates are not in the order of their ids");
-    memcpy(verify->last_certificate, facts.id, ID_SIZE);
-    if (facts.proven)
-        verify_claim(verify, facts.id, facts.log.size, facts.log.root);
-    if (facts.entries < 1 || facts.account[0] == '\0')
-        return;
-    struct anchor *anchor = verify_list_add(&verify->anchors, sizeof *anchor);
-    memcpy(anchor->account, facts.account, ID_SIZE);
-    memcpy(anchor->from, facts.id, ID_SIZE);
-    memcpy(anchor->hash, facts.head, LEDGER_HASH_SIZE);
-    anchor->sequence = facts.entries;
-}
-
 /* AT is a checkpoint and what is behind it. Nothing but the end follows. */
 static bool read_checkpoint_line(struct verify *verify, char *at)
 {
@@ -192,7 +164,7 @@ static bool read_export_line(struct verify *verify, char *line, size_t size)
     }
     if (verify->in_account || !row_text_skip(&at, "{\"certificate\":"))
         return false;
-    read_certificate(verify, at, size - (size_t)(at - line));
+    verify_certificate(verify, at, size - (size_t)(at - line));
     return true;
 }
 
@@ -244,6 +216,7 @@ static void read_export(struct verify *verify, struct line_reader *lines)
     }
     verify_account_end(verify);
     verify_accounts_end(verify);
+    verify_certificates_end(verify);
     verify_shares_end(verify);
     verify_log_end(verify);
     if (!read_export_end(verify, line))
@@ -267,15 +240,20 @@ static void free_lists(struct verify *verify)
     free(verify->purposes.items);
     free(verify->shares.items);
     free(verify->aside.items);
+    free(verify->certified.items);
+    free(verify->paid.items);
+    free(verify->demanded.items);
     free(verify->leaves.items);
     free(verify->claims.items);
 }
 
-/* What one export leaves to the next: the heads of its accounts, and its log. */
+/* What one export leaves to the next: its certificates, the heads of its accounts, and its log. */
 static void begin_export(struct verify *verify, struct verify_report *report)
 {
-    struct verify clean = {
-        .prices = verify->prices, .anchors = verify->heads, .kept = verify->kept};
+    struct verify clean = {.prices = verify->prices,
+                           .anchors = verify->heads,
+                           .demanded = verify->certificates,
+                           .kept = verify->kept};
     clean.earlier.size = verify->log.size;
     memcpy(clean.earlier.root, verify->log.root, MERKLE_HASH_SIZE);
     free_lists(verify);
@@ -291,6 +269,7 @@ void export_verify_free(struct verify *verify)
         return;
     free_lists(verify);
     free(verify->heads.items);
+    free(verify->certificates.items);
     free(verify->prices);
     free(verify);
 }

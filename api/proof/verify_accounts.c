@@ -204,6 +204,7 @@ void verify_next_entry(struct verify *verify, struct ledger_entry *entry)
         verify_fault(verify, sums->id, entry->sequence, "it begins or ends a hold that it cannot");
     if (entry->kind == LEDGER_ENTRY_SETTLE)
         verify_share_aside(verify, entry->resource, entry->spent_units, entry->spent_delta);
+    verify_job_paid(verify, entry);
     check_declared(verify, entry);
     check_price(verify, entry);
     meet_anchors(verify, entry);

@@ -18,6 +18,7 @@ bool verify_trail(struct verify *verify, char *text, size_t size)
         verify_fault(verify, TRAIL_ACCOUNT, verify->trail.number, "the row is not in the log");
     if (number != verify->trail.number + 1)
         verify_fault(verify, TRAIL_ACCOUNT, number, "a row before this one is missing");
+    verify_released(verify, at);
     verify->trail.number = number;
     verify->trail.logged = false;
     trail_hash(text, size, verify->trail.hash);

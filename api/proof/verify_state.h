@@ -17,6 +17,16 @@ struct anchor {
     bool met;           /* its account was read */
 };
 
+/* A certificate of this export or of an earlier one. */
+struct known_certificate {
+    char id[ID_SIZE];
+    unsigned char hash[LEDGER_HASH_SIZE]; /* BLAKE2b-256 of its bytes */
+};
+
+struct known_id {
+    char id[ID_SIZE];
+};
+
 struct open_hold {
     char name[ID_SIZE];
     int64_t units, delta_units;
@@ -66,6 +76,12 @@ struct verify {
     struct verify_list shares;   /* of struct share_amount: spent */
     struct verify_list aside;    /* of struct share_amount: set aside or paid */
 
+    struct verify_list certificates; /* of struct known_certificate: of this export */
+    struct verify_list demanded;     /* of the same: of the earlier one */
+    size_t next_demanded;            /* the first one that has not come */
+    struct verify_list certified;    /* of struct known_id: what certificates are about */
+    struct verify_list paid;         /* of struct known_id: jobs that have spent */
+
     struct verify_list leaves;  /* of struct log_leaf */
     struct verify_list claims;  /* of struct log_claim */
     struct log_claim earlier;   /* the log of the export before; size 0: none */
@@ -97,6 +113,19 @@ void *verify_list_add(struct verify_list *list, size_t size);
 
 /* Notes a fault in the line that is being read. WHERE is an id. */
 void verify_fault(struct verify *verify, const char *where, long long sequence, const char *what);
+
+/* Adds the certificate TEXT of SIZE bytes, the brace behind it included. */
+void verify_certificate(struct verify *verify, char *text, size_t size);
+
+/* ENTRY may say that a job has spent. */
+void verify_job_paid(struct verify *verify, const struct ledger_entry *entry);
+
+/* The row TEXT of the audit trail may say that something was released, which has a certificate.
+ * What was paid and certified is known before the first row. */
+void verify_released(struct verify *verify, const char *text);
+
+/* After the last certificate: none of an earlier export is missing. */
+void verify_certificates_end(struct verify *verify);
 
 /* Begins the account whose ROW was read. */
 void verify_account(struct verify *verify, const struct ledger_account *row);
