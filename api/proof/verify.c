@@ -243,6 +243,7 @@ static void free_lists(struct verify *verify)
     free(verify->certified.items);
     free(verify->paid.items);
     free(verify->demanded.items);
+    free(verify->restored_before.items);
     free(verify->leaves.items);
     free(verify->claims.items);
 }
@@ -253,9 +254,9 @@ static void begin_export(struct verify *verify, struct verify_report *report)
     struct verify clean = {.prices = verify->prices,
                            .anchors = verify->heads,
                            .demanded = verify->certificates,
+                           .restored_before = verify->restored,
+                           .earlier = verify->log,
                            .kept = verify->kept};
-    clean.earlier.size = verify->log.size;
-    memcpy(clean.earlier.root, verify->log.root, MERKLE_HASH_SIZE);
     free_lists(verify);
     *verify = clean;
     *report = (struct verify_report){.lines = 0};
@@ -270,14 +271,14 @@ void export_verify_free(struct verify *verify)
     free_lists(verify);
     free(verify->heads.items);
     free(verify->certificates.items);
+    free(verify->restored.items);
     free(verify->prices);
     free(verify);
 }
 
 void export_verify_expect(struct verify *verify, const struct tlog_checkpoint *kept)
 {
-    verify->kept.size = kept->size;
-    memcpy(verify->kept.root, kept->root, MERKLE_HASH_SIZE);
+    verify->kept = *kept;
 }
 
 void export_verify(struct verify *verify, struct byte_reader reader, const struct proof_keys *keys,

@@ -19,7 +19,7 @@ struct verify_fault {
     long long line;      /* of the export, from 1; 0: none in particular */
     char where[ID_SIZE]; /* an account, a certificate, or "" */
     long long sequence;  /* of an entry, or 0 */
-    char what[120];      /* a sentence */
+    char what[160];      /* a sentence */
 };
 
 struct verify_report {

@@ -57,13 +57,13 @@ static void meet_anchors(struct verify *verify, const struct ledger_entry *entry
         anchor->met = true;
         if (anchor->sequence < entry->sequence)
             verify->report->lost++;
-        else if (memcmp(anchor->hash, entry->hash, LEDGER_HASH_SIZE) != 0)
-            verify_fault(verify, anchor->from[0] ? anchor->from : anchor->account, entry->sequence,
-                         anchor->from[0]
-                             ? "the certificate names another entry: this is another history"
-                             : "the earlier export has another entry: this is another history");
-        else
+        else if (memcmp(anchor->hash, entry->hash, LEDGER_HASH_SIZE) == 0)
             verify->report->heads++;
+        else if (anchor->from[0] == '\0')
+            verify->parted = anchor;
+        else
+            verify_fault(verify, anchor->from, entry->sequence,
+                         "the certificate names another entry: this is another history");
     }
 }
 
@@ -205,6 +205,7 @@ void verify_next_entry(struct verify *verify, struct ledger_entry *entry)
     if (entry->kind == LEDGER_ENTRY_SETTLE)
         verify_share_aside(verify, entry->resource, entry->spent_units, entry->spent_delta);
     verify_job_paid(verify, entry);
+    verify_restored(verify, entry);
     check_declared(verify, entry);
     check_price(verify, entry);
     meet_anchors(verify, entry);
@@ -239,6 +240,8 @@ void verify_account(struct verify *verify, const struct ledger_account *row)
     verify->last_created_ms = row->created_ms;
     memcpy(verify->last_id, row->id, ID_SIZE);
     verify->in_account = verify->chained = true;
+    verify->parted = NULL;
+    verify->reborn = false;
     verify->holds.count = 0;
     verify->last_leaf = 0;
     verify->claimed = *row;
@@ -270,9 +273,12 @@ void verify_account_end(struct verify *verify)
         verify_fault(verify, account->id, sums->entries, "the last entry is not in the log");
     for (; (anchor = next_anchor(verify)); verify->next_anchor++) {
         anchor->met = true;
-        verify_fault(verify, anchor->from[0] ? anchor->from : account->id, anchor->sequence,
-                     "an entry that was there is missing: this is an older history");
+        if (anchor->from[0] == '\0')
+            verify->parted = anchor;
+        else
+            verify_fault(verify, anchor->from, anchor->sequence, VERIFY_OLDER);
     }
+    verify_parted(verify);
     verify->report->open_holds += (int64_t)verify->holds.count;
     const struct open_hold *holds = verify->holds.items;
     for (size_t i = 0; i < verify->holds.count; i++)
@@ -287,6 +293,8 @@ void verify_account_end(struct verify *verify)
     memcpy(head->account, account->id, ID_SIZE);
     head->sequence = sums->entries;
     memcpy(head->hash, sums->head, LEDGER_HASH_SIZE);
+    head->units = sums->spent_units;
+    head->delta_units = sums->spent_delta;
 }
 
 static int compare_purposes(const void *a, const void *b)

@@ -64,7 +64,7 @@ void verify_certificate(struct verify *verify, char *text, size_t size)
     struct known_id *about = verify_list_add(&verify->certified, sizeof *about);
     memcpy(about->id, facts.subject, ID_SIZE);
     if (facts.proven)
-        verify_claim(verify, facts.id, facts.log.size, facts.log.root);
+        verify_claim(verify, facts.id, &facts.log);
     if (facts.entries < 1 || facts.account[0] == '\0')
         return;
     struct anchor *anchor = verify_list_add(&verify->anchors, sizeof *anchor);

@@ -81,13 +81,15 @@ bool verify_tile(struct verify *verify, char *at)
     return good;
 }
 
-void verify_claim(struct verify *verify, const char *from, int64_t size,
-                  const unsigned char root[MERKLE_HASH_SIZE])
+void verify_claim(struct verify *verify, const char *from, const struct tlog_checkpoint *then)
 {
+    if (then->size == 0)
+        return;
     struct log_claim *claim = verify_list_add(&verify->claims, sizeof *claim);
     memcpy(claim->from, from, strlen(from));
-    memcpy(claim->root, root, MERKLE_HASH_SIZE);
-    claim->size = size;
+    memcpy(claim->root, then->root, MERKLE_HASH_SIZE);
+    claim->size = then->size;
+    claim->renamed = from[0] == '\0' && strcmp(then->origin, verify->log.origin) != 0;
 }
 
 /* ---- the tree */
@@ -159,23 +161,26 @@ static void check_claims(struct verify *verify, struct level levels[MERKLE_LEVEL
 {
     const struct log_claim *claims = verify->claims.items;
     for (size_t i = 0; i < verify->claims.count; i++)
-        if (claims[i].size > (int64_t)levels[0].count)
+        if (claims[i].size <= (int64_t)levels[0].count &&
+            root_is(levels, claims[i].size, claims[i].root))
+            verify->report->heads++;
+        else if (claims[i].renamed)
+            verify_fault(verify, claims[i].from, 0,
+                         "the log has another name, as after a restore: it does not go on from the "
+                         "log before");
+        else if (claims[i].size > (int64_t)levels[0].count)
             verify_fault(verify, claims[i].from, 0,
                          "the log once had more leaves: it was rolled back");
-        else if (!root_is(levels, claims[i].size, claims[i].root))
+        else
             verify_fault(verify, claims[i].from, 0,
                          "the log once had other leaves: this is another history");
-        else
-            verify->report->heads++;
 }
 
 void verify_log_end(struct verify *verify)
 {
     struct level levels[MERKLE_LEVELS] = {{0, NULL}};
-    if (verify->earlier.size > 0)
-        verify_claim(verify, "", verify->earlier.size, verify->earlier.root);
-    if (verify->kept.size > 0)
-        verify_claim(verify, "", verify->kept.size, verify->kept.root);
+    verify_claim(verify, "", &verify->earlier);
+    verify_claim(verify, "", &verify->kept);
     if (!verify->has_log && verify->claims.count > 0)
         verify_fault(verify, "", 0, "the export is of a version without a log, and there was one");
     if (!verify->has_log)

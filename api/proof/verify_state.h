@@ -8,19 +8,26 @@
 #include "api/proof/verify_prices.h"
 #include "memory/buffer.h"
 
+#define VERIFY_OLDER "an entry that was there is missing: this is an older history"
+
 /* Somebody else's word for an entry's hash: a certificate's, or an earlier export's. */
 struct anchor {
     char account[ID_SIZE];
     int64_t sequence;
     unsigned char hash[LEDGER_HASH_SIZE];
-    char from[ID_SIZE]; /* the certificate; "" for an earlier export */
-    bool met;           /* its account was read */
+    char from[ID_SIZE];         /* the certificate; "" for an earlier export */
+    bool met;                   /* its account was read */
+    int64_t units, delta_units; /* of an earlier export: what the account had spent */
 };
 
 /* A certificate of this export or of an earlier one. */
 struct known_certificate {
     char id[ID_SIZE];
     unsigned char hash[LEDGER_HASH_SIZE]; /* BLAKE2b-256 of its bytes */
+};
+
+struct known_hash {
+    unsigned char hash[LEDGER_HASH_SIZE]; /* of an entry */
 };
 
 struct known_id {
@@ -51,6 +58,7 @@ struct log_claim {
     int64_t size;
     unsigned char root[MERKLE_HASH_SIZE];
     char from[ID_SIZE]; /* the certificate; "" */
+    bool renamed;       /* the log then had another name than now */
 };
 
 struct purpose {
@@ -71,10 +79,12 @@ struct verify {
 
     struct verify_list anchors;  /* of struct anchor; sorted when the first account comes */
     struct verify_list heads;    /* of struct anchor: the last entries of this export */
-    struct verify_list holds;    /* of struct open_hold: of the account in hand */
-    struct verify_list purposes; /* of struct purpose */
-    struct verify_list shares;   /* of struct share_amount: spent */
-    struct verify_list aside;    /* of struct share_amount: set aside or paid */
+    struct verify_list restored; /* of struct known_hash: entries "restored" of this export */
+    struct verify_list restored_before; /* of the same: of the earlier one, sorted */
+    struct verify_list holds;           /* of struct open_hold: of the account in hand */
+    struct verify_list purposes;        /* of struct purpose */
+    struct verify_list shares;          /* of struct share_amount: spent */
+    struct verify_list aside;           /* of struct share_amount: set aside or paid */
 
     struct verify_list certificates; /* of struct known_certificate: of this export */
     struct verify_list demanded;     /* of the same: of the earlier one */
@@ -82,13 +92,13 @@ struct verify {
     struct verify_list certified;    /* of struct known_id: what certificates are about */
     struct verify_list paid;         /* of struct known_id: jobs that have spent */
 
-    struct verify_list leaves;  /* of struct log_leaf */
-    struct verify_list claims;  /* of struct log_claim */
-    struct log_claim earlier;   /* the log of the export before; size 0: none */
-    struct log_claim kept;      /* what the caller has kept; size 0: nothing */
-    struct tlog_checkpoint log; /* of this export */
-    int64_t last_leaf;          /* sequence of the last leaf of the account in hand */
-    int64_t fold_first;         /* the first entry that the last one counts */
+    struct verify_list leaves;      /* of struct log_leaf */
+    struct verify_list claims;      /* of struct log_claim */
+    struct tlog_checkpoint earlier; /* the log of the export before; size 0: none */
+    struct tlog_checkpoint kept;    /* what the caller has kept; size 0: nothing */
+    struct tlog_checkpoint log;     /* of this export */
+    int64_t last_leaf;              /* sequence of the last leaf of the account in hand */
+    int64_t fold_first;             /* the first entry that the last one counts */
     struct {
         int64_t number; /* of its last row; 0: none yet */
         unsigned char hash[LEDGER_HASH_SIZE];
@@ -103,8 +113,11 @@ struct verify {
         sums;                 /* the account in hand, as its line says and as it adds up */
     bool in_account, chained; /* no break of its chain was reported yet */
     size_t next_anchor;       /* the first one that its entries have not reached */
-    int64_t last_created_ms;  /* of the account before */
-    char last_id[ID_SIZE];    /* and its id */
+    const struct anchor
+        *parted;             /* where it does not go on from the earlier export; NULL: it does */
+    bool reborn;             /* it has an entry "restored" that the earlier export has not */
+    int64_t last_created_ms; /* of the account before */
+    char last_id[ID_SIZE];   /* and its id */
     char last_certificate[ID_SIZE];
 };
 
@@ -126,6 +139,12 @@ void verify_released(struct verify *verify, const char *text);
 
 /* After the last certificate: none of an earlier export is missing. */
 void verify_certificates_end(struct verify *verify);
+
+/* Notes ENTRY where it is what a restore has burnt. */
+void verify_restored(struct verify *verify, const struct ledger_entry *entry);
+
+/* After the last entry of the account in hand: says so when it parted from the earlier export. */
+void verify_parted(struct verify *verify);
 
 /* Begins the account whose ROW was read. */
 void verify_account(struct verify *verify, const struct ledger_account *row);
@@ -149,9 +168,9 @@ bool verify_trail(struct verify *verify, char *text, size_t size);
 /* Adds the hashes of the tile whose text is behind AT. False: it is none. */
 bool verify_tile(struct verify *verify, char *at);
 
-/* Notes what somebody else says of the log. */
-void verify_claim(struct verify *verify, const char *from, int64_t size,
-                  const unsigned char root[MERKLE_HASH_SIZE]);
+/* Notes that the log was THEN so, as somebody else says: the certificate FROM, or "", who is asked
+ * when the log's checkpoint was read. Size 0: nobody says so. */
+void verify_claim(struct verify *verify, const char *from, const struct tlog_checkpoint *then);
 
 /* After the last line but one: the log is that of its checkpoint and of all claims. */
 void verify_log_end(struct verify *verify);

@@ -77,7 +77,8 @@ static const char *read_signed(const struct witness *witness, const char *note, 
     for (unsigned i = 0; why && i < witness->keys.count; i++)
         why = tlog_checkpoint_read(note, size, witness->keys.key[i], out);
     if (!why && strcmp(out->origin, witness->origin) != 0)
-        return "it is the checkpoint of a log of another origin";
+        return "it is the checkpoint of a log of another origin; a service that was restored from "
+               "a backup has a new log";
     return why;
 }
 

@@ -14,12 +14,17 @@ static bool keep_bytes(void *context, const char *bytes, size_t size)
     return buffer_add(context, bytes, size);
 }
 
-char *export_scene_take(struct fixture *fixture, size_t *out_size)
+char *export_scene_take_of(struct fixture *fixture, struct db *db, size_t *out_size)
 {
     struct buffer kept = {.lid = EXPORT_MOST};
-    const char *why = export_write(fixture_app(fixture), fixture_db(fixture), keep_bytes, &kept);
+    const char *why = export_write(fixture_app(fixture), db, keep_bytes, &kept);
     cr_assert_null(why, "%s", why);
     return buffer_take(&kept, out_size);
+}
+
+char *export_scene_take(struct fixture *fixture, size_t *out_size)
+{
+    return export_scene_take_of(fixture, fixture_db(fixture), out_size);
 }
 
 struct memory_file {

@@ -8,6 +8,9 @@
 /* The export of the service as it stands, with a NUL behind it. The caller frees it. */
 char *export_scene_take(struct fixture *fixture, size_t *out_size);
 
+/* The same of another database than the fixture's. */
+char *export_scene_take_of(struct fixture *fixture, struct db *db, size_t *out_size);
+
 /* Verifies SIZE bytes of TEXT; EARLIER (NULL: none) is an export of before, which is whole. */
 void export_scene_verify(const char *text, size_t size, const char *earlier,
                          struct verify_report *out);
