@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/http_out.h"
@@ -14,7 +15,7 @@
 #define KEYS_MOST ((size_t)1 << 20)
 
 struct witness_options {
-    const char *data, *keys, *origin, *name, *server;
+    const char *data, *keys, *origin, *name, *server, *out;
 };
 
 #define FLAG_OPTIONS struct witness_options
@@ -30,12 +31,14 @@ static const struct flag TABLE[] = {
     {"name", AS_TEXT(name), "tacet-witness", "NAME", "name of the witness in its cosignatures", 0},
     {"server", AS_ANY_TEXT(server), NULL, "URL",
      "the service; a token of an auditor is in TACET_TOKEN", FLAG_ENVIRONMENT},
+    {"out", AS_TEXT(out), NULL, "FILE",
+     "gets what was cosigned, and stays as it is when nothing was; otherwise standard output", 0},
 };
 
 static const struct flags FLAGS = {
     .program = "tacet witness",
     .usage =
-        "usage: tacet witness --data DIR --keys FILE --origin NAME --server URL\n"
+        "usage: tacet witness --data DIR --keys FILE --origin NAME --server URL [--out FILE]\n"
         "       tacet witness --data DIR --keys FILE --origin NAME FILE\n\n"
         "Fetches the checkpoint of a service's ledger, checks that it goes on from the last one\n"
         "that this witness has cosigned, remembers it and writes it with the cosignature (C2SP\n"
@@ -46,10 +49,24 @@ static const struct flags FLAGS = {
     .takes_arguments = true,
 };
 
-/* Reads the request that the service at URL has for a witness that knows SIZE leaves. NULL: ERROR
- * says why. */
-static char *fetch_request(const char *url, int64_t size, size_t *out_size,
+/* The log is shorter than the SIZE leaves that WITNESS knows: keeps its checkpoint as evidence. */
+static void fetch_evidence(const struct witness *witness, struct http_out *out, int64_t size,
                            char error[CLI_ERROR_SIZE])
+{
+    struct http_out_answer answer;
+    if (http_out_get(out, "/v1/ledger/checkpoint", &answer) == HTTP_OUT_OK)
+        witness_refuse(witness, answer.body, answer.size, error);
+    else
+        snprintf(error, CLI_ERROR_SIZE,
+                 "the log has fewer than the %lld leaves that this witness has cosigned: it was "
+                 "rolled back; its checkpoint cannot be fetched: %.300s",
+                 (long long)size, answer.problem.text);
+}
+
+/* Reads the request that the service at URL has for WITNESS, which knows SIZE leaves. NULL: ERROR
+ * says why. */
+static char *fetch_request(const struct witness *witness, const char *url, int64_t size,
+                           size_t *out_size, char error[CLI_ERROR_SIZE])
 {
     struct http_out *out = NULL;
     struct http_out_answer answer;
@@ -65,10 +82,7 @@ static char *fetch_request(const char *url, int64_t size, size_t *out_size,
         text = strdup(answer.body);
         *out_size = answer.size;
     } else if (answer.http == 404 && size > 0) {
-        snprintf(error, CLI_ERROR_SIZE,
-                 "the log has fewer than the %lld leaves that this witness has cosigned: it was "
-                 "rolled back",
-                 (long long)size);
+        fetch_evidence(witness, out, size, error);
     } else {
         snprintf(error, CLI_ERROR_SIZE, "%.500s", answer.problem.text);
     }
@@ -97,6 +111,19 @@ static bool open_witness(const struct witness_options *options, struct witness *
     return good;
 }
 
+/* Replaces the file NAME by TEXT, at once. */
+static bool save_cosigned(const char *name, const struct buffer *text)
+{
+    char draft[1024];
+    int size = snprintf(draft, sizeof draft, "%s.draft", name);
+    FILE *file = size < (int)sizeof draft ? fopen(draft, "wb") : NULL;
+    if (!file)
+        return false;
+    bool good = fwrite(text->bytes, 1, text->size, file) == text->size && fflush(file) == 0 &&
+                fsync(fileno(file)) == 0;
+    return fclose(file) == 0 && good && rename(draft, name) == 0;
+}
+
 static bool run_witness(const struct witness_options *options, const char *file,
                         char error[CLI_ERROR_SIZE])
 {
@@ -111,13 +138,15 @@ static bool run_witness(const struct witness_options *options, const char *file,
         open_witness(options, &witness, locks, error) && witness_known(&witness, &known, error);
     if (good)
         request = file ? cli_read_file(file, TLOG_TEXT_MOST, &size, error)
-                       : fetch_request(options->server, known, &size, error);
+                       : fetch_request(&witness, options->server, known, &size, error);
     good = request && witness_cosign(&witness, request, size, clock_now_ms() / 1000, &out, error);
     if (good) {
         tlog_key_add(&key, witness.name, witness.secret_key + 32, true);
         fprintf(stderr, "tacet witness: cosigned behind %lld leaves; key %s\n", (long long)known,
                 key.failed ? "" : key.bytes);
-        good = fwrite(out.bytes, 1, out.size, stdout) == out.size && fflush(stdout) == 0;
+        good = options->out
+                   ? save_cosigned(options->out, &out)
+                   : fwrite(out.bytes, 1, out.size, stdout) == out.size && fflush(stdout) == 0;
     }
     sodium_memzero(witness.secret_key, sizeof witness.secret_key);
     buffer_clear(&key);

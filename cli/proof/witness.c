@@ -10,7 +10,9 @@
 
 #include "cli/cli.h"
 
-#define PATH_SIZE 1024
+#define PATH_SIZE   1024
+
+#define ROLLED_BACK "the log has fewer leaves than this witness has cosigned: it was rolled back"
 
 static bool witness_fail(char error[WITNESS_ERROR_SIZE], const char *where, const char *what)
 {
@@ -114,7 +116,7 @@ static const char *compare_logs(const struct tlog_checkpoint *known,
                                 const struct tlog_checkpoint *now, const struct tlog_text *request)
 {
     if (now->size < known->size)
-        return "the log has fewer leaves than this witness has cosigned: it was rolled back";
+        return ROLLED_BACK;
     if (now->size == known->size && known->size > 0 &&
         memcmp(now->root, known->root, MERKLE_HASH_SIZE) != 0)
         return "the log has other leaves than this witness has cosigned: these are two histories";
@@ -124,6 +126,31 @@ static const char *compare_logs(const struct tlog_checkpoint *known,
                                   now->root, &request->proof))
         return "it is not proven that the log goes on from what this witness has cosigned";
     return NULL;
+}
+
+/* Keeps NOTE, which is signed and refused because of WHY. */
+static void keep_refused(const struct witness *witness, const char *note, size_t size,
+                         const char *why, char error[WITNESS_ERROR_SIZE])
+{
+    if (write_log_file(witness, ".refused", note, size, error))
+        (void)witness_fail(error, witness->origin, why);
+}
+
+void witness_refuse(const struct witness *witness, const char *note, size_t size,
+                    char error[WITNESS_ERROR_SIZE])
+{
+    struct tlog_checkpoint known, now;
+    const char *why = read_signed(witness, note, size, &now);
+    if (why) {
+        (void)witness_fail(error, witness->origin, why);
+        return;
+    }
+    if (!read_known(witness, &known, error))
+        return;
+    why = ROLLED_BACK;
+    if (now.size >= known.size)
+        why = "the service gives no proof that the log goes on from what this witness has cosigned";
+    keep_refused(witness, note, size, why, error);
 }
 
 bool witness_cosign(const struct witness *witness, const char *request, size_t size, int64_t time_s,
@@ -140,8 +167,7 @@ bool witness_cosign(const struct witness *witness, const char *request, size_t s
         return false;
     why = compare_logs(&known, &now, &text);
     if (why) {
-        if (write_log_file(witness, ".refused", text.note, text.note_size, error))
-            (void)witness_fail(error, witness->origin, why);
+        keep_refused(witness, text.note, text.note_size, why, error);
         return false;
     }
     struct buffer note = {.lid = TLOG_NOTE_MOST};

@@ -29,4 +29,9 @@ bool witness_known(const struct witness *witness, int64_t *out, char error[WITNE
 bool witness_cosign(const struct witness *witness, const char *request, size_t size, int64_t time_s,
                     struct buffer *out, char error[WITNESS_ERROR_SIZE]);
 
+/* Keeps the checkpoint NOTE of a log that has no proof for WITNESS: it is shorter, say. ERROR says
+ * what is wrong with the log. */
+void witness_refuse(const struct witness *witness, const char *note, size_t size,
+                    char error[WITNESS_ERROR_SIZE]);
+
 #endif

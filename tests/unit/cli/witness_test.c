@@ -2,11 +2,16 @@
 #include "cli/proof/witness.h"
 
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include "cli/cli.h"
+#include "tests/unit/cli/fake_server.h"
 
 #define ORIGIN "a.example/log"
 #define MOST   40
@@ -201,4 +206,62 @@ Test(witness, cosigns_nothing_that_it_cannot_remember)
 {
     witness.directory = "/tmp/tacet-witness-none";
     expect_refused(shows(0, 0, 5), "cannot be written");
+}
+
+#define OK   "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: "
+#define END  "\r\n\r\n"
+#define NONE "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+
+static void open_quietly(void)
+{
+    cr_redirect_stderr();
+    open_witness();
+}
+
+/* The exit code of the command as a process, which keeps the directory until it ends. */
+static int run_apart(int argc, char **argv)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(cli_witness(argc, argv));
+    cr_assert(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* A log that is shorter than what was cosigned has no proof, but a checkpoint. What was cosigned
+ * before stays where it is. */
+Test(witness, a_shorter_log_leaves_its_checkpoint_and_the_last_good_file, .init = open_quietly)
+{
+    char data[80], keys[100], file[100], command[300], base64[60];
+    struct buffer request = request_of(0, 0, 20, ORIGIN, log_secret);
+    struct buffer rolled = request_of(0, 0, 12, ORIGIN, log_secret);
+    const char *note = strstr(rolled.bytes, ORIGIN);
+    struct buffer answers[2] = {{.lid = 1 << 16}, {.lid = 1 << 16}};
+    (void)buffer_add_format(&answers[0], OK "%zu" END "%s", request.size, request.bytes);
+    (void)buffer_add_format(&answers[1], OK "%zu" END "%s", strlen(note), note);
+    struct fake_server *server =
+        fake_server_start((const char *const[]){answers[0].bytes, NONE, answers[1].bytes, NULL});
+    snprintf(data, sizeof data, "%s/data", directory);
+    snprintf(keys, sizeof keys, "%s/keys", directory);
+    snprintf(file, sizeof file, "%s/cosigned", directory);
+    sodium_bin2base64(base64, sizeof base64, witness.keys.key[0], 32,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    FILE *set = fopen(keys, "w");
+    cr_assert_not_null(set);
+    fprintf(set, "{\"keys\":[{\"crv\":\"Ed25519\",\"x\":\"%s\"}]}", base64);
+    fclose(set);
+    char *argv[] = {"--data",   data,   "--keys",   keys,
+                    "--origin", ORIGIN, "--server", (char *)(uintptr_t)fake_server_base(server),
+                    "--out",    file,   NULL};
+    cr_expect_eq(run_apart(10, argv), CLI_DONE);
+    cr_expect_eq(run_apart(10, argv), CLI_FAILED);
+    cr_expect_eq(fake_server_stop(server), 3);
+    snprintf(command, sizeof command, "grep -qx 20 %s && grep -qx 12 %s/*.refused", file, data);
+    cr_expect_eq(system(command), 0);
+    fake_server_free(server);
+    for (int i = 0; i < 2; i++)
+        buffer_clear(&answers[i]);
+    buffer_clear(&request);
+    buffer_clear(&rolled);
 }
