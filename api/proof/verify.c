@@ -13,7 +13,9 @@
 #include "memory/memory.h"
 #include "storage/ledger/ledger_chain.h"
 
-#define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
+#define NO_EXPORT "this is no export of tacet"
+
+#define VARIANT   sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
 void *verify_list_add(struct verify_list *list, size_t size)
 {
@@ -66,12 +68,13 @@ static bool read_export_head(struct verify *verify, char *at)
                 row_text_skip(&at, "}}") && *at == '\0';
     verify->has_log = version > 1;
     verify->has_trail = version > 2;
-    if (version < 0 || version > EXPORT_VERSION)
+    if (!good && (version < 0 || version > EXPORT_VERSION))
         verify_fault(verify, "", 0, "this program knows exports of versions 1 to 3 alone");
     else if (!good)
-        verify_fault(verify, "", 0, "it does not begin as an export of tacet does");
+        verify_fault(verify, "", 0, NO_EXPORT);
     if (!good)
         return false;
+    report->begun = true;
     verify->key.count = 1;
     proof_key_id(verify->key.key[0], id);
     memcpy(report->key_id, id, sizeof id);
@@ -178,23 +181,36 @@ static const char *const line_faults[] = {
     [LINE_FAILED] = "the file cannot be read",
 };
 
+/* Whether the first line, of which a part was read, is that of an export. */
+static bool begins_as_export(const struct line_reader *lines)
+{
+    static const char begin[] = "{\"export\":";
+    size_t size = lines->bytes.size < sizeof begin - 1 ? lines->bytes.size : sizeof begin - 1;
+    return size > 0 && memcmp(lines->bytes.bytes, begin, size) == 0;
+}
+
 /* Reads the next line into *OUT without its newline. False: there is none, and a fault says why. */
 static bool next_export_line(struct verify *verify, struct line_reader *lines, char **out,
                              size_t *out_size)
 {
     enum line_status status = line_read(lines, out, out_size);
     if (status != LINE_READ) {
-        verify_fault(verify, "", 0, line_faults[status]);
+        bool none = verify->report->lines == 0 && !begins_as_export(lines);
+        verify_fault(verify, "", 0, none ? NO_EXPORT : line_faults[status]);
         return false;
     }
     verify->report->lines++;
     if (strncmp(*out, "{\"end\":", 7) != 0)
         crypto_generichash_update(&verify->digest, (unsigned char *)*out, *out_size);
     (*out)[--*out_size] = '\0';
-    if (strlen(*out) == *out_size)
-        return true;
-    verify_fault(verify, "", 0, "the line has a zero byte");
-    return false;
+    const char *why = NULL;
+    if (strlen(*out) != *out_size)
+        why = "the line has a zero byte";
+    else if (*out_size > 0 && (*out)[*out_size - 1] == '\r')
+        why = "its lines end with CRLF, not as they were written: something has changed the file";
+    if (why)
+        verify_fault(verify, "", 0, why);
+    return !why;
 }
 
 static void read_export(struct verify *verify, struct line_reader *lines)

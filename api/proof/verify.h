@@ -23,6 +23,7 @@ struct verify_fault {
 };
 
 struct verify_report {
+    bool begun;      /* its first line is that of an export; otherwise nothing else is known */
     int64_t time_ms; /* when it was made, as it says */
     char key_id[KEY_ID_SIZE];
     bool trusted; /* its key is one that the caller named */

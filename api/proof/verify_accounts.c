@@ -179,7 +179,7 @@ static void check_chain(struct verify *verify, struct ledger_entry *entry,
                      "an entry before this one is missing, or is there twice");
     else if (!verify->chained)
         verify_fault(verify, sums->id, entry->sequence,
-                     "its hash is not that of what it says behind the entry before it");
+                     "it was changed after it was written, or does not follow the entry before it");
 }
 
 void verify_next_entry(struct verify *verify, struct ledger_entry *entry)

@@ -59,6 +59,10 @@ static void print_fault(const struct verify_fault *fault)
 static void print_report(const char *name, const struct verify_report *r)
 {
     char when[40] = "";
+    if (!r->begun) {
+        printf("%s: %s\n  IT DOES NOT HOLD\n", name, r->faults[0].what);
+        return;
+    }
     time_t seconds = (time_t)(r->time_ms / 1000);
     struct tm utc;
     if (gmtime_r(&seconds, &utc))

@@ -63,7 +63,7 @@ static void audit_place(struct audit *audit, struct ledger_entry *entry,
     }
     if (audit->chained && !follows_head(audit, entry, fold))
         report_fault(audit, sums->id, entry->sequence,
-                     "its hash is not that of what it says behind the entry before it");
+                     "it was changed after it was written, or does not follow the entry before it");
     if ((entry->kind == LEDGER_ENTRY_OPEN) != (entry->sequence == 1))
         report_fault(audit, sums->id, entry->sequence, "opening stands in the wrong place");
 }

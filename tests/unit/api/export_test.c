@@ -204,6 +204,33 @@ Test(export, is_refused_wherever_one_of_its_lines_is_cut)
     free(text);
 }
 
+static void expect_first_fault(const char *text, size_t size, bool begun, const char *what)
+{
+    struct verify_report report;
+    export_scene_verify(text, size, NULL, &report);
+    cr_expect_eq(report.fault_count, 1, "%s", text);
+    cr_expect_eq(report.begun, begun);
+    cr_expect_str_eq(report.faults[0].what, what);
+}
+
+Test(export, is_told_from_another_file_and_from_one_with_other_line_ends)
+{
+    static const char none[] = "this is no export of tacet";
+    size_t size;
+    char *text = export_scene_take(f, &size), *head = strchr(text, '\n');
+    char *certificate = strchr(head, ':') + 1, *end = strchr(certificate, '\n');
+    expect_first_fault(certificate, (size_t)(end - 1 - certificate), false, none);
+    expect_first_fault(certificate, (size_t)(end + 1 - certificate), false, none);
+    expect_first_fault("", 0, false, none);
+    expect_first_fault(text, 5, false, "the export ends within a line: it was cut off");
+    head[0] = '\r'; /* of the first line and of what begins the next one */
+    head[1] = '\n';
+    expect_first_fault(text, size, false,
+                       "its lines end with CRLF, not as they were written: something has changed "
+                       "the file");
+    free(text);
+}
+
 enum edit { LINE_REMOVED, LINE_REPEATED, LINE_MOVED, DIGIT_CHANGED, EDITS_KINDS };
 
 /* Removes, repeats or moves a line. */
