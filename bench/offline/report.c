@@ -180,18 +180,29 @@ static bool write_world(FILE *out, const struct results *all, const char *world,
 
 /* ---- ours beside theirs */
 
+/* The greatest number of experts with which WORLD had all methods, the dearest of which is
+ * consensus; 0: there is none. */
+static uint32_t duel_experts(const struct results *all, const char *world, const char *algorithm,
+                             double epsilon)
+{
+    uint32_t sizes[SIZES];
+    unsigned count = sizes_of(all, world, algorithm, sizes);
+    while (count > 0 &&
+           estimate_usual(all, sizes[count - 1], world, algorithm, "consensus", epsilon).count == 0)
+        count--;
+    return count > 0 ? sizes[count - 1] : 0;
+}
+
 static void write_duel(FILE *out, const struct results *all, size_t row)
 {
     const char *world = shown_published[row].world, *algorithm = shown_published[row].algorithm;
     double theirs = fmax(shown_published[row].best, shown_published[row].dpsgd), half = NAN,
            best = NAN;
     double best_half = NAN, returned = NAN;
-    uint32_t sizes[SIZES];
     int method = -1;
-    unsigned count = sizes_of(all, world, algorithm, sizes);
-    if (count == 0)
+    uint32_t experts = duel_experts(all, world, algorithm, shown_published[row].epsilon);
+    if (experts == 0)
         return;
-    uint32_t experts = sizes[count - 1];
     struct estimate plain = estimate_usual(all, experts, world, algorithm, "none", 0);
     for (int m = 1; m < METHODS; m++) {
         struct estimate e = estimate_usual(all, experts, world, algorithm, shown_methods[m],
@@ -220,11 +231,13 @@ static void write_duel(FILE *out, const struct results *all, size_t row)
 
 static void write_duels(FILE *out, const struct results *all)
 {
-    fprintf(out, "## Where a figure was published\n\nTheir best under their accounting, ours "
-                 "under the certified one; fractions of the non-private run, then of one whose "
-                 "result is chosen by play as ours is, and the mean return.\n\n"
-                 "| | ε | published | ours | of a chosen one | return | by | experts |\n"
-                 "|---|---|---|---|---|---|---|---|\n");
+    fprintf(out,
+            "## Where a figure was published\n\nTheir best under their accounting, ours "
+            "under the certified one; fractions of the non-private run, then of one whose "
+            "result is chosen by play as ours is, and the mean return. The experts are the most "
+            "with which consensus labels were run.\n\n"
+            "| | ε | published | ours | of a chosen one | return | by | experts |\n"
+            "|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < SHOWN_PUBLISHED; i++)
         write_duel(out, all, i);
     fprintf(out, "\n");
