@@ -11,7 +11,7 @@
 
 #define FILE_MOST ((size_t)1 << 40)
 
-static void take_certificate(struct certified_file *out, const char *text, size_t size)
+static void carry_away(struct certified_file *out, const char *text, size_t size)
 {
     out->certificate = memory_new(1, size + 1);
     memcpy(out->certificate, text, size);
@@ -37,7 +37,7 @@ static bool cut_json(const char *bytes, size_t size, struct certified_file *out)
     if (!at || bytes[size - 1] != '}')
         return false;
     size_t left = (size_t)(at - bytes);
-    take_certificate(out, at + strlen(MEMBER), size - 1 - left - strlen(MEMBER));
+    carry_away(out, at + strlen(MEMBER), size - 1 - left - strlen(MEMBER));
     out->file = memory_new(1, left + 1);
     memcpy(out->file, bytes, left);
     out->file[left] = '}';
@@ -99,7 +99,7 @@ static bool cut_tensors(const char *bytes, size_t size, struct certified_file *o
     const json_t *text = json_object_get(metadata, "certificate");
     bool carries = json_is_string(text);
     if (carries) {
-        take_certificate(out, json_string_value(text), json_string_length(text));
+        carry_away(out, json_string_value(text), json_string_length(text));
         (void)json_object_del(metadata, "certificate");
         out->file = write_tensors(header, bytes + numbers, size - numbers, &out->file_size);
         memory_must(out->file); /* no larger than BYTES */
@@ -154,8 +154,8 @@ static char *put_onnx(const char *file, size_t size, const char *certificate, si
 
 /* Reads the field at AT: its number and type, and its content if it has a length. Gives where the
  * next one begins; NULL: it is damaged, or of a type that files of networks do not have. */
-static const char *read_field(const char *at, const char *end, uint64_t *out_tag,
-                              const char **out_content)
+static const char *onnx_read_field(const char *at, const char *end, uint64_t *out_tag,
+                                   const char **out_content)
 {
     uint64_t value;
     at = read_varint(at, end, out_tag);
@@ -172,7 +172,7 @@ static bool cut_onnx(const char *bytes, size_t size, struct certified_file *out)
 {
     const char *end = bytes + size, *at = bytes, *next = NULL, *content = NULL;
     uint64_t tag = 0, length = 0;
-    for (; (next = read_field(at, end, &tag, &content)) && next < end; at = next)
+    for (; (next = onnx_read_field(at, end, &tag, &content)) && next < end; at = next)
         continue;
     size_t key = sizeof PROPERTY_KEY - 1;
     if (next != end || tag != PROPERTY || (size_t)(end - content) < key ||
@@ -181,7 +181,7 @@ static bool cut_onnx(const char *bytes, size_t size, struct certified_file *out)
     content = read_varint(content + key, end, &length);
     if (!content || length != (uint64_t)(end - content))
         return false;
-    take_certificate(out, content, (size_t)length);
+    carry_away(out, content, (size_t)length);
     out->file_size = (size_t)(at - bytes);
     out->file = memory_new(1, out->file_size + 1);
     memcpy(out->file, bytes, out->file_size);
