@@ -42,10 +42,11 @@ struct database *database_look(const struct database_place *place, bool *out_old
 
 /* Moves the service of the data directory FROM, which no server has open, from its tacet.db to the
  * empty PostgreSQL database at URL (storage/copy.h). MARKS is its directory of marks, or "". From
- * then on FROM belongs to that one, and its tacet.db is not opened any more. False: ERROR holds a sentence, and the service is where it was;
- * or nobody knows, as it says, and neither is opened before it was asked again. */
-bool database_move(const char *from, const char *marks, const char *url,
-                   struct storage_copied *out, char *error, size_t error_size);
+ * then on FROM belongs to that one, and its tacet.db is not opened any more. False: ERROR holds a
+ * sentence, and the service is where it was; or nobody knows, as it says, and neither is opened
+ * before it was asked again. */
+bool database_move(const char *from, const char *marks, const char *url, struct storage_copied *out,
+                   char *error, size_t error_size);
 
 /* The file in a data directory that says that its service is in PostgreSQL. Without it a start that
  * forgets --database would make an empty database, with all budgets unspent. */

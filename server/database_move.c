@@ -1,6 +1,7 @@
 /* DESIGN. The directory's note that the service is elsewhere is on disk before the copy is
- * committed: at no time can both databases be opened and spent. Marks say before that, too, that the
- * service is elsewhere, because it spends without them there. When the copy fails, both go back. */
+ * committed: at no time can both databases be opened and spent. Marks say before that, too, that
+ * the service is elsewhere, because it spends without them there. When the copy fails, both go
+ * back. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -83,8 +84,8 @@ static bool move_checked(const struct database_place *place, const char *marks_d
     return moved;
 }
 
-bool database_move(const char *from, const char *marks, const char *url,
-                   struct storage_copied *out, char *error, size_t error_size)
+bool database_move(const char *from, const char *marks, const char *url, struct storage_copied *out,
+                   char *error, size_t error_size)
 {
     const struct database_place place = {.directory = from, .moves = true};
     unsigned char key[DB_KEY_SIZE] = {0};

@@ -15,8 +15,8 @@
 void network_digest(const struct policy *policy, unsigned char out[DIGEST_BYTES]);
 
 /* Adds to the object BINDS "weights_sha256", which is network_digest, and "files":{"json",
- * "safetensors","onnx"}, SHA-256 of the files that network_reply sends, without the certificate in them. False: a file does not fit
- * into memory. */
+ * "safetensors","onnx"}, SHA-256 of the files that network_reply sends, without the certificate in
+ * them. False: a file does not fit into memory. */
 bool network_binds(const struct policy *policy, json_t *binds);
 
 #endif

@@ -15,8 +15,9 @@
 struct call;
 
 /* Reads the network OBJECT that stands at POINTER in the body, which must map STATE_DIM numbers to
- * ACTION_COUNT; all faults are gathered. A certificate that a download carries is passed over. Weights become the nearest float32 and must be finite
- * there. NULL: the faults are in the call. The caller frees it with policy_free. */
+ * ACTION_COUNT; all faults are gathered. A certificate that a download carries is passed over.
+ * Weights become the nearest float32 and must be finite there. NULL: the faults are in the call.
+ * The caller frees it with policy_free. */
 struct policy *network_read(struct call *call, const json_t *object, const char *pointer,
                             uint32_t state_dim, uint32_t action_count);
 

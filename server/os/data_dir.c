@@ -172,10 +172,11 @@ bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], ch
         return false;
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0 && errno == ENOENT) {
-        snprintf(error, error_size,
-                 "%s is missing: a service is its database and this file, and no other one can take "
-                 "its place",
-                 path);
+        snprintf(
+            error, error_size,
+            "%s is missing: a service is its database and this file, and no other one can take "
+            "its place",
+            path);
         return false;
     }
     if (file < 0)
