@@ -15,7 +15,7 @@
 #include "storage/keys/keyring.h"
 #include "storage/upgrade.h"
 
-#define RESPONSES_MAX 20000
+#define RESPONSES_MAX 30000
 #define TOKENS_MAX    256
 
 struct fixture {

@@ -30,16 +30,19 @@ static const struct mask masks[] = {
     {"GET /v1/jobs*", "owner", "*/findings/best", RELEASED}, /* try of a sweep */
     {"GET */certificate*", "*", "/parameters/learning_rate", "of a sweep: that of its best try"},
 
-    /* ---- hashes and keyed commitments */
-    {"*", "*", "/binds/files/*", RELEASED},
-    {"*", "*", "/binds/weights_sha256", RELEASED},
-    {"*", "*", "/binds/*_commitment", "keyed with signing.key: looks random without it"},
-    {"*", "*", "/signature/value", HASHED},
-    {"*", "*", "/ledger/head", HASHED},
+    {"GET */weights", "*", "/certificate/parameters/learning_rate", "the same"},
+    {"GET */weights", "*", "size", "digits of that learning rate; all else is compared as JSON"},
+
+    /* ---- hashes and keyed commitments; a download carries its certificate */
+    {"*", "*", "*/binds/files/*", RELEASED},
+    {"*", "*", "*/binds/weights_sha256", RELEASED},
+    {"*", "*", "*/binds/*_commitment", "keyed with signing.key: looks random without it"},
+    {"*", "*", "*/signature/value", HASHED},
+    {"*", "*", "*/ledger/head", HASHED},
     {"* /v1/ledger/accounts*", "*", "*/head", HASHED},
     {"POST /v1/ledger:verify", "*", "/head", HASHED},
     {"POST /v1/ledger:verify", "*", "/log/root", HASHED},
-    {"*", "*", "/ledger/proof", HASHED},
+    {"*", "*", "*/ledger/proof", HASHED},
     {"GET /v1/ledger/checkpoint", "*", "digest", HASHED},
     {"GET /v1/ledger/tile/*", "*", "digest", HASHED},
     {"GET /v1/ledger/proofs/*", "*", "digest", HASHED},
@@ -59,6 +62,7 @@ static const struct mask masks[] = {
     {"GET /v1/q-releases*", "*", "*/created_at", TIMED},
     {"GET /v1/audit*", "*", "/items/*/time", TIMED}, /* when a job gave its policy */
     {"GET */certificate*", "*", "/issued_at", TIMED},
+    {"GET */weights", "*", "/certificate/issued_at", TIMED},
     {"GET /v1/ledger/accounts/{id}/entries", "*", "/items/*/time", TIMED},
 };
 
