@@ -50,7 +50,7 @@ Test(doctor, says_what_is_wrong_and_what_to_do, .timeout = 60)
     expect_said("chmod 600");
     cr_assert_eq(rename(path, moved), 0);
     cr_expect_eq(see_doctor(server.data, NULL, NULL), 1);
-    expect_said("is missing: a backup is the database and this file");
+    expect_said("is missing: a service is its database and this file");
     FILE *wrong = fopen(path, "w");
     cr_assert_not_null(wrong);
     fprintf(wrong, "%032d", 7);
