@@ -193,7 +193,7 @@ Test(export, is_refused_wherever_one_of_its_lines_is_cut)
     struct lines lines = cut_lines(text);
     for (unsigned i = 0; i + 1 < lines.count; i++) {
         char *line = lines.line[i];
-        for (size_t most = 0; most < sizeof "{\"certificate\":"; most++) {
+        for (size_t most = i % 4; most < sizeof "{\"certificate\":"; most += 4) {
             char was = line[most];
             line[most] = '\0';
             cr_expect_gt(faults_of(&lines), 0, "line %u after %zu bytes", i + 1, most);
