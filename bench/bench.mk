@@ -33,9 +33,9 @@ test-law:
 	@$(BENCH_OUT)/rounded_gaussian_law
 
 # A query on a ledger of 100,000 accounts and 10 million entries beside one on a new ledger; minutes, and 3 GB of disk.
-$(BENCH_OUT)/fill_ledger: $(BENCH_OUT)/bench/fill_ledger.c.o $(BENCH_OUT)/libstorage.a $(BENCH_OUT)/libmemory.a
+$(BENCH_OUT)/fill_ledger: $(BENCH_OUT)/bench/fill_ledger.c.o $(BENCH_ROOMS)
 	$(call say,LD ,$@)
-	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -Wl,--start-group $(BENCH_ROOMS) -Wl,--end-group $(LDLIBS)
 
 .PHONY: bench-ledger
 bench-ledger:

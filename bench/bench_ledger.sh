@@ -35,7 +35,7 @@ open_people
 open_teacher
 measure "a new ledger"
 end_server
-"$bin/fill_ledger" "$work/data/tacet.db" "$teacher" "${BENCH_ACCOUNTS:-100000}" "${BENCH_ENTRIES:-10000000}"
+"$bin/fill_ledger" "$work/data" "$teacher" "${BENCH_ACCOUNTS:-100000}" "${BENCH_ENTRIES:-10000000}"
 du -h "$work/data/tacet.db" | awk '{print "the database has " $1}'
 begun=$(date +%s%N)
 serve

@@ -3,12 +3,13 @@
  * every tenth stores an answer of a query's size too. Every row is written by the functions that
  * the server writes it with.
  *
- *   fill_ledger DATABASE TEACHER ACCOUNTS ENTRIES */
+ *   fill_ledger DIRECTORY TEACHER ACCOUNTS ENTRIES */
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/database.h"
 #include "storage/answers/answers.h"
 #include "storage/clients.h"
 #include "storage/db/db.h"
@@ -139,11 +140,17 @@ static void run(struct db *db, struct fill *fill, unsigned long count, db_work_f
 int main(int argc, char **argv)
 {
     if (argc != 5) {
-        fprintf(stderr, "usage: fill_ledger DATABASE TEACHER ACCOUNTS ENTRIES\n");
+        fprintf(stderr, "usage: fill_ledger DIRECTORY TEACHER ACCOUNTS ENTRIES\n");
         return 2;
     }
     char error[DB_ERROR_SIZE] = "";
-    struct db_settings settings = {.location = argv[1], .not_durable = true};
+    char path[4096];
+    unsigned char key[DB_KEY_SIZE];
+    snprintf(path, sizeof path, "%s/tacet.db", argv[1]);
+    need(database_digest_key(&(struct database_place){.directory = argv[1]}, key, error,
+                             sizeof error),
+         NULL, error);
+    struct db_settings settings = {.location = path, .not_durable = true, .digest_key = key};
     struct db_store *store = db_store_new(&db_driver_sqlite, &settings);
     struct db *db = NULL;
     need(sodium_init() >= 0 && store != NULL && db_open(store, &db, error) == DB_OK &&
