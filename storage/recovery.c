@@ -35,6 +35,14 @@ enum db_status recovery_life(struct db *db, struct recovery_life *out)
     return db_optional(status);
 }
 
+static bool read_life(struct db *db, struct recovery_life *out, char *error, size_t error_size)
+{
+    bool good = recovery_life(db, out) == DB_OK;
+    if (!good)
+        snprintf(error, error_size, "the database cannot be read: %s", db_last_error(db));
+    return good;
+}
+
 static enum db_status note_life(struct db *db, void *context)
 {
     const struct recovery_life *life = context;
@@ -151,10 +159,8 @@ bool recovery_begin(struct db *db, const char *directory, struct marks **out, ch
     struct recovery_life life;
     enum marks_found found;
     *out = NULL;
-    if (recovery_life(db, &life) != DB_OK) {
-        snprintf(error, error_size, "the database cannot be read: %s", db_last_error(db));
+    if (!read_life(db, &life, error, error_size))
         return false;
-    }
     bool shared = db_driver_of(db)->shared;
     if (directory[0] == '\0') {
         if (life.id[0] != '\0' && !shared)
@@ -234,10 +240,8 @@ bool recovery_leave(struct db *db, const char *directory, struct marks **out, ch
     struct recovery_life life;
     enum marks_found found;
     *out = NULL;
-    if (recovery_life(db, &life) != DB_OK) {
-        snprintf(error, error_size, "the database cannot be read: %s", db_last_error(db));
+    if (!read_life(db, &life, error, error_size))
         return false;
-    }
     if (directory[0] == '\0') {
         if (life.id[0] != '\0')
             snprintf(error, error_size,
@@ -368,10 +372,8 @@ bool recovery_restore(struct db *db, const char *directory, bool lost, int64_t n
     struct restore_work work = {.now_ms = now_ms, .out = out};
     enum marks_found found;
     bool done = false;
-    if (recovery_life(db, &work.life) != DB_OK) {
-        snprintf(error, error_size, "the database cannot be read: %s", db_last_error(db));
+    if (!read_life(db, &work.life, error, error_size))
         return false;
-    }
     struct marks *marks = marks_open(db, directory, &found, error, error_size);
     if (!marks)
         return false;
