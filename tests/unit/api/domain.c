@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/call/sealed.h"
+#include "api/data/private_data.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger_verify.h"
 #include "tests/unit/api/export_scene.h"
@@ -253,4 +254,19 @@ unsigned char *domain_checkpoint(struct fixture *f, const char *job, int64_t *ou
     job_done(&row);
     free(bytes);
     return opened;
+}
+
+static bool count_bytes(void *context, const struct upload_chunk *chunk)
+{
+    *(size_t *)context += chunk->size;
+    return true;
+}
+
+size_t domain_readable(struct fixture *fixture, const char *dataset)
+{
+    size_t size = 0;
+    cr_assert_eq(
+        private_read(fixture_app(fixture), fixture_db(fixture), dataset, count_bytes, &size),
+        DB_OK);
+    return size;
 }

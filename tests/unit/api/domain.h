@@ -50,6 +50,9 @@ struct response *domain_run(struct fixture *fixture, const char *body);
 /* The job as it now is; MADE is the reply to its post. */
 struct response *domain_job(struct fixture *fixture, const struct response *made);
 
+/* Bytes of trajectories that can be decrypted of DATASET. */
+size_t domain_readable(struct fixture *fixture, const char *dataset);
+
 /* The budget of DATASET as it now is. */
 struct response *domain_budget(struct fixture *fixture, const char *dataset);
 

@@ -30,19 +30,6 @@ static struct response *erase(const char *role, const char *dataset, const char 
     return fixture_delete(f, role, domain_path("/v1/datasets/%s/experts/%s", dataset, expert));
 }
 
-static bool count_bytes(void *context, const struct upload_chunk *chunk)
-{
-    *(size_t *)context += chunk->size;
-    return true;
-}
-
-static size_t readable(const char *dataset)
-{
-    size_t size = 0;
-    cr_assert_eq(private_read(fixture_app(f), fixture_db(f), dataset, count_bytes, &size), DB_OK);
-    return size;
-}
-
 static bool signature_verifies(struct response *receipt)
 {
     unsigned char signature[crypto_sign_BYTES];
@@ -65,7 +52,7 @@ Test(erasure, gives_a_signed_receipt_and_the_same_again, .init = open_service,
      .fini = close_service)
 {
     const char *dataset = domain_sealed(f, "private", 5);
-    size_t before = readable(dataset);
+    size_t before = domain_readable(f, dataset);
     struct response *receipt = erase("steward", dataset, "e2");
     expect_status(receipt, 200);
     cr_expect_str_eq(response_text(receipt, "/type"), "erasure");
@@ -73,7 +60,7 @@ Test(erasure, gives_a_signed_receipt_and_the_same_again, .init = open_service,
     cr_expect_str_eq(response_text(receipt, "/expert"), "e2");
     cr_expect_not_null(strstr(response_text(receipt, "/meaning"), "released before stay"));
     cr_expect(signature_verifies(receipt));
-    cr_expect_eq(readable(dataset), before / 5 * 4);
+    cr_expect_eq(domain_readable(f, dataset), before / 5 * 4);
     fixture_advance(60000);
     struct response *again = erase("steward", dataset, "e2");
     expect_status(again, 200);
@@ -113,14 +100,14 @@ Test(erasure, is_for_the_contributor_and_the_steward, .init = open_service, .fin
                                              fixture_client(f, "steward"))),
                   200);
     expect_status(erase("contributor", dataset, "e0"), 200);
-    cr_expect_eq(readable(dataset), readable(dataset));
+    cr_expect_eq(domain_readable(f, dataset), domain_readable(f, dataset));
     expect_status(erase("contributor", dataset, "e1"), 200);
-    cr_expect_eq(readable(dataset), 0);
+    cr_expect_eq(domain_readable(f, dataset), 0);
     /* who comes back is somebody new */
     expect_status(domain_upload(f, "contributor", dataset, one, 0, NULL), 201);
-    cr_expect_gt(readable(dataset), 0);
+    cr_expect_gt(domain_readable(f, dataset), 0);
     expect_status(erase("contributor", dataset, "e0"), 200);
-    cr_expect_eq(readable(dataset), 0);
+    cr_expect_eq(domain_readable(f, dataset), 0);
     free(lines);
     free(one);
 }

@@ -81,40 +81,27 @@ static int64_t erased_after(int64_t ms)
     return erased();
 }
 
-static bool count_bytes(void *context, const struct upload_chunk *chunk)
-{
-    *(size_t *)context += chunk->size;
-    return true;
-}
-
-static size_t readable(const char *dataset)
-{
-    size_t size = 0;
-    cr_assert_eq(private_read(fixture_app(f), fixture_db(f), dataset, count_bytes, &size), DB_OK);
-    return size;
-}
-
 Test(kept_days, data_go_with_the_days_of_their_newest_upload)
 {
     const char *kept = dataset_of("null"), *dataset = dataset_of("10");
     upload(kept, 1);
     upload(dataset, 2);
-    size_t one = readable(dataset) / 2;
+    size_t one = domain_readable(f, dataset) / 2;
     fixture_advance(5 * DAY_MS + DAY_MS / 2);
     upload(dataset, 1);
-    cr_assert_eq(readable(dataset), 3 * one);
+    cr_assert_eq(domain_readable(f, dataset), 3 * one);
     cr_expect_eq(erased_after(5 * DAY_MS + DAY_MS / 2 - 1), 0, "the hour does not count");
     cr_expect_eq(erased_after(1), 1);
-    cr_expect_eq(readable(dataset), 2 * one);
+    cr_expect_eq(domain_readable(f, dataset), 2 * one);
     struct response *receipt =
         fixture_delete(f, "contributor", domain_path("/v1/datasets/%s/experts/e1", dataset));
     expect_status(receipt, 200);
     cr_expect_str_eq(response_text(receipt, "/erased_at"), "2027-01-26T08:00:00.123Z");
     cr_expect_eq(erased_after(5 * DAY_MS - 1), 1);
     cr_expect_eq(erased_after(1), 2);
-    cr_expect_eq(readable(dataset), 0);
+    cr_expect_eq(domain_readable(f, dataset), 0);
     cr_expect_eq(erased_after(365 * DAY_MS), 2);
-    cr_expect_eq(readable(kept), one);
+    cr_expect_eq(domain_readable(f, kept), one);
     upload(dataset, 1); /* who comes back is somebody new */
     cr_expect_eq(erased_after(9 * DAY_MS), 2);
     cr_expect_eq(erased_after(2 * DAY_MS), 3);
@@ -252,7 +239,7 @@ Test(kept_days, an_erasure_that_fails_at_any_call_is_done_once_in_the_end)
     cr_expect_gt(failed, 5);
     cr_expect_eq(erased_after(0), 1);
     cr_expect_eq(rows(), 1);
-    cr_expect_eq(readable(dataset), 0);
+    cr_expect_eq(domain_readable(f, dataset), 0);
     domain_expect_whole_ledger(f);
 }
 
