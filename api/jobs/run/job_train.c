@@ -129,6 +129,17 @@ static bool without_data(struct job_run *run, struct job_ending *ending)
     return !run->stopping;
 }
 
+/* Fills ENDING where nothing is left to learn from and the job may say so. A private job goes on:
+ * it draws its noise whatever the data are. */
+static bool refuse_nothing(const struct job_run *run, const struct dataset *data,
+                           struct job_ending *ending)
+{
+    if (data->transition_count > 0 || !job_plan_is_unprotected(&run->plan))
+        return false;
+    job_ending_fail(ending, PROBLEM_DATASET_EMPTY, "All data of the dataset were erased.");
+    return true;
+}
+
 bool job_train(struct job_run *run, struct job_ending *ending)
 {
     const struct run_kind *kind = run_kind(&run->plan);
@@ -148,6 +159,10 @@ bool job_train(struct job_run *run, struct job_ending *ending)
         struct dataset *data = job_judge_training(run, job_run_load(run));
         if (!data)
             return without_data(run, ending);
+        if (refuse_nothing(run, data, ending)) {
+            dataset_free(data);
+            return true;
+        }
         status = train_from(run, data, &policy, &message);
         dataset_free(data);
     }

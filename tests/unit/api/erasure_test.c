@@ -128,6 +128,22 @@ Test(erasure, leaves_certificates_and_ledger_and_the_next_job_runs, .init = open
     domain_expect_whole_ledger(f);
 }
 
+Test(erasure, of_everybody_ends_an_unprotected_job_with_its_reason, .init = open_service,
+     .fini = close_service)
+{
+    const char *dataset = domain_sealed(f, "private", 3);
+    expect_status(erase("steward", dataset, "e0"), 200);
+    expect_status(erase("steward", dataset, "e1"), 200);
+    expect_status(erase("steward", dataset, "e2"), 200);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_unprotected_job(dataset, 20));
+    expect_status(made, 202);
+    cr_expect_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    struct response *job = domain_job(f, made);
+    cr_expect_str_eq(response_text(job, "/state"), "failed");
+    cr_expect_str_eq(response_text(job, "/error/type"), "/problems/dataset-empty");
+}
+
 /* ---- a job that runs */
 
 struct meddling {
