@@ -23,8 +23,11 @@ static const char meaning[] =
     "What was derived from the dataset and was not released is erased too, and teachers over it "
     "are silent. Policies, answers and functions that were released before stay. They were "
     "released under the guarantee that their certificates state, which bounds what they tell of "
-    "these data, and the ledger keeps what they cost. What was released without a mechanism, and "
-    "copies that others made of the data, are not covered.";
+    "these data, and the ledger keeps what they cost. A function that was released as a path "
+    "keeps its mean without noise on the server, encrypted, so that it answers as before; "
+    "DELETE of the release erases it. What was released without a mechanism, other datasets, and "
+    "copies that others made of the data are not covered. Names are not encrypted: the name of an "
+    "expert stays in copies of the database that were made before.";
 
 void erasure_mark(const struct app *app, const char *dataset, const char *name,
                   char out[ERASURE_MARK_SIZE])

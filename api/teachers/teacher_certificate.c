@@ -147,7 +147,8 @@ static json_t *teacher_warnings_json(const struct teacher_row *row, const struct
     }
     if (is_expert(row)) {
         dataset = "Every answer is charged to the dataset's account as well, whose epsilon covers "
-                  "this teacher together with all else that is released of it.";
+                  "this teacher together with all else that is released of it, for one expert who "
+                  "is added or removed.";
     }
     if (strcmp(row->when_spent, "random") == 0) {
         random = "Answers that are marked random say nothing of the policy: they were drawn around "

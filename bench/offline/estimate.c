@@ -38,18 +38,10 @@ struct estimate estimate_of(const struct results *all, uint32_t experts, const c
     return e;
 }
 
-const char *estimate_options(const char *world, uint32_t experts, const char *method)
-{
-    bool noisy_steps = strcmp(method, "dpsgd") == 0 || strcmp(method, "selective") == 0;
-    bool fewer = noisy_steps && experts == 3000 && strcmp(world, "lunar_lander") == 0;
-    return fewer ? "steps=10000" : "-";
-}
-
 struct estimate estimate_usual(const struct results *all, uint32_t experts, const char *world,
                                const char *algorithm, const char *method, double epsilon)
 {
-    return estimate_of(all, experts, world, algorithm, method, epsilon,
-                       estimate_options(world, experts, method));
+    return estimate_of(all, experts, world, algorithm, method, epsilon, "-");
 }
 
 double estimate_fraction(const struct estimate *e, const struct estimate *plain, double *half)

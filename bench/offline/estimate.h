@@ -18,11 +18,7 @@ struct estimate estimate_of(const struct results *all, uint32_t experts, const c
                             const char *algorithm, const char *method, double epsilon,
                             const char *options);
 
-/* The options of the runs that are shown: "-", the settings of tuned.c, but for DP-SGD and
- * selective DP-SGD in LunarLander with 3,000 experts, which have 10,000 steps. */
-const char *estimate_options(const char *world, uint32_t experts, const char *method);
-
-/* The cells with these options. */
+/* The cells with the settings of tuned.c alone, whose options are "-". */
 struct estimate estimate_usual(const struct results *all, uint32_t experts, const char *world,
                                const char *algorithm, const char *method, double epsilon);
 

@@ -149,8 +149,7 @@ static unsigned sizes_of(const struct results *all, const char *world, const cha
             const struct result *r = &all->all[i];
             if (strcmp(r->world, world) == 0 &&
                 (!algorithm || strcmp(r->algorithm, algorithm) == 0) &&
-                strcmp(r->method, "none") == 0 &&
-                strcmp(r->options, estimate_options(world, r->experts, "none")) == 0 &&
+                strcmp(r->method, "none") == 0 && strcmp(r->options, "-") == 0 &&
                 r->experts > last && r->experts < next)
                 next = r->experts;
         }
@@ -256,7 +255,7 @@ static void write_range(FILE *out, const struct results *all, const char *world,
         const struct result *r = &all->all[i];
         if (strcmp(r->world, world) != 0 || strcmp(r->algorithm, algorithm) != 0 ||
             strcmp(r->method, method) != 0 || r->epsilon != epsilon || r->experts != MOST_EXPERTS ||
-            strcmp(r->options, estimate_options(world, MOST_EXPERTS, method)) != 0 || !r->feasible)
+            strcmp(r->options, "-") != 0 || !r->feasible)
             continue;
         low = fmin(low, r->mean_return);
         high = fmax(high, r->mean_return);

@@ -163,6 +163,9 @@ static bool sweep_write_plot(const char *directory, const char *kind, const char
 
 /* ---- the share of epsilon that pays for stable prefixes */
 
+static const char *const share_worlds[] = {"cartpole", "acrobot", "hiv", "lunar_lander"};
+#define SHARE_WORLDS (sizeof share_worlds / sizeof share_worlds[0])
+
 static struct sweep_row sweep_shares_row(const struct results *all, const char *world,
                                          const char *algorithm, double epsilon)
 {
@@ -189,7 +192,7 @@ static bool sweep_shares_world(FILE *out, const struct results *all, const char 
         snprintf(panels[a].title, sizeof panels[a].title, "%s", algorithms[a]);
         for (unsigned e = 0; e < EPSILONS; e++) {
             struct sweep_row row = sweep_shares_row(all, world, algorithms[a], epsilons[e]);
-            known += row.cells[SHARES - 1].count;
+            known += row.cells[SHARES - 1].count + row.cells[SHARES - 1].infeasible;
             fprintf(out, "| %s, %s, ε = %g |", world, algorithms[a], epsilons[e]);
             sweep_write_row(out, &row);
             sweep_add_line(&panels[a], labels[e], &row, e == 0 ? -0.005 : 0.005);
@@ -208,10 +211,12 @@ static bool sweep_shares(FILE *out, const struct results *all, const char *direc
             "are plain ones on the prefixes (the paper's p = 0). Fractions of the non-private run, "
             "and mean returns. There are five seeds with shares of 0 and 0.5, and three with the "
             "others.\n\n| | 0 | 0.25 | 0.5 | 0.75 | 1 |\n|---|---|---|---|---|---|\n");
-    bool good = sweep_shares_world(out, all, "cartpole", directory) &&
-                sweep_shares_world(out, all, "acrobot", directory);
-    fprintf(out, "\n![cartpole](offline-shares-cartpole.svg)\n\n"
-                 "![acrobot](offline-shares-acrobot.svg)\n\n");
+    bool good = true;
+    for (size_t w = 0; good && w < SHARE_WORLDS; w++)
+        good = sweep_shares_world(out, all, share_worlds[w], directory);
+    fprintf(out, "\n");
+    for (size_t w = 0; w < SHARE_WORLDS; w++)
+        fprintf(out, "![%s](offline-shares-%s.svg)\n\n", share_worlds[w], share_worlds[w]);
     return good;
 }
 
