@@ -3,7 +3,8 @@
 
     verify_certificate.py CERTIFICATE KEYS [WEIGHTS]
 
-CERTIFICATE  what /v1/policies/{id}/certificate (or of a teacher, a Q-release) answered, unchanged
+CERTIFICATE  what /v1/policies/{id}/certificate (or of a teacher, a Q-release) answered, or the receipt of an erasure,
+             unchanged
 KEYS         what /.well-known/jwks.json answered; get it over a connection that you trust
 WEIGHTS      a download (JSON, safetensors or ONNX), or JSON with the same network in other words
 
@@ -25,16 +26,43 @@ def unpadded(text):
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def signature_holds(text, certificate, keys):
-    """Ed25519 over the canonical JSON, which is TEXT without the member "signature"."""
+def read(name):
+    try:
+        with open(name, "rb") as file:
+            return file.read()
+    except OSError as why:
+        sys.exit(f"{name}: cannot be read: {why.strerror}.")
+
+
+def read_object(name, text, member, what):
+    """The JSON object TEXT of the file NAME, which has MEMBER, or else is not WHAT."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        sys.exit(f"{name}: it is {'not JSON' if text else 'empty'}.")
+    if not isinstance(value, dict) or member not in value:
+        sys.exit(f"{name}: it has no member \"{member}\", so it is not {what}.")
+    return value
+
+
+def find_parts(text, certificate, keys):
+    """The public key, the text that was signed, and the signature; None: the key set has no such key."""
     signature = certificate["signature"]
     key = next((k for k in keys["keys"] if k["kid"] == signature["key_id"]), None)
-    if key is None:
+    return key and {"key": bytes.fromhex("302a300506032b6570032100") + unpadded(key["x"]),
+                    "message": SIGNATURE.sub(b"", text, count=1),
+                    "signature": unpadded(signature["value"])}
+
+
+def signature_holds(text, certificate, keys):
+    """Ed25519 over the canonical JSON, which is TEXT without the member "signature"."""
+    try:
+        parts = find_parts(text, certificate, keys)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        sys.exit("The signature, or a key of the key set, cannot be read.")
+    if parts is None:
         return False
     with tempfile.TemporaryDirectory() as folder:
-        parts = {"key": bytes.fromhex("302a300506032b6570032100") + unpadded(key["x"]),
-                 "message": SIGNATURE.sub(b"", text, count=1),
-                 "signature": unpadded(signature["value"])}
         for name, content in parts.items():
             with open(f"{folder}/{name}", "wb") as file:
                 file.write(content)
@@ -74,31 +102,30 @@ def without_certificate(content):
 
 def weights_fit(content, binds):
     bound = binds.get("files", {}).values()
-    if any(hashlib.sha256(bare).hexdigest() in bound for bare in without_certificate(content)):
-        return True
     try:
+        if any(hashlib.sha256(bare).hexdigest() in bound for bare in without_certificate(content)):
+            return True
         return weights_sha256(json.loads(content)) == binds.get("weights_sha256")
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, struct.error):
         return False
 
 
 def main():
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
-    with open(sys.argv[1], "rb") as file:
-        text = file.read().strip()
-    with open(sys.argv[2], "rb") as file:
-        keys = json.load(file)
-    certificate = json.loads(text)
+    text = read(sys.argv[1]).strip()
+    certificate = read_object(sys.argv[1], text, "signature", "a certificate or receipt")
+    keys = read_object(sys.argv[2], read(sys.argv[2]), "keys", "a key set")
     if not signature_holds(text, certificate, keys):
         sys.exit("The signature does not hold: the certificate was changed, or the key is another's.")
     print("The signature holds.")
     if len(sys.argv) == 4:
-        with open(sys.argv[3], "rb") as file:
-            content = file.read()
-        if not weights_fit(content, certificate.get("binds", {})):
+        if not weights_fit(read(sys.argv[3]), certificate.get("binds", {})):
             sys.exit("These weights are not those that the certificate was issued for.")
         print("The weights are those that the certificate was issued for.")
 
 
-main()
+try:
+    main()
+except FileNotFoundError:
+    sys.exit("openssl is not installed: it checks the signature.")

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Check an export of tacet without tacet: structure, hashes, sums, limits, holds, certificates, signatures.
 
-    verify.py [--keys FILE] [--earlier FILE] EXPORT      (what "tacet export" wrote; - is standard input)
---keys     the service's /.well-known/jwks.json, fetched over a connection that you trust
---earlier  an export of before: EXPORT has to go on from its last entries
-It shares no code with "tacet verify", which computes every price, too. docs/verify.md has the form of an export.
-Exit code 0: all is well.
+    verify.py [--keys FILE] [--earlier FILE] [--checkpoint FILE] EXPORT    (of "tacet export"; - is standard input)
+--keys        the service's /.well-known/jwks.json, fetched over a connection that you trust
+--earlier     an export of before: EXPORT has to go on from its last entries
+--checkpoint  a checkpoint of before, as a witness keeps it: the log has to go on from it; needs --keys
+It shares no code with "tacet verify", which computes prices, too: docs/verify.md. Exit code 0: all is well.
 """
 import argparse
 import base64
+import contextlib
 import hashlib
 import json
 import re
@@ -30,39 +31,32 @@ def ed_add(a, b):
 
 
 def ed_times(scalar, point):
-    total = (0, 1, 1, 0)
-    while scalar:
-        total = ed_add(total, point) if scalar & 1 else total
-        point, scalar = ed_add(point, point), scalar >> 1
-    return total
+    rest = ed_times(scalar >> 1, ed_add(point, point)) if scalar else (0, 1, 1, 0)
+    return ed_add(rest, point) if scalar & 1 else rest
 
 
 def ed_point(text):
     """The point that 32 bytes stand for, or None."""
     sign, y = divmod(int.from_bytes(text, "little"), 1 << 255)
-    if y >= P:
-        return None
     square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
     x = pow(square, (P + 3) // 8, P)
     x = x * ROOT % P if (x * x - square) % P else x
-    if (x * x - square) % P or (x == 0 and sign):
+    if y >= P or (x * x - square) % P or (x == 0 and sign):
         return None
     x = P - x if x & 1 != sign else x
     return (x, y, 1, x * y % P)
 
 
-ED_BASE = ed_point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
-
-
-def ed_holds(key, message, signature):
+def ed_holds(key, message, signature, base=ed_point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))):
     a, r, s = ed_point(key), ed_point(signature[:32]), int.from_bytes(signature[32:], "little")
     if len(key) != 32 or len(signature) != 64 or a is None or r is None or s >= L:
         return False
     h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
-    left, right = ed_times(s, ED_BASE), ed_add(r, ed_times(h, a))
+    left, right = ed_times(s, base), ed_add(r, ed_times(h, a))
     return (left[0] * right[2] - right[0] * left[2]) % P == 0 and (left[1] * right[2] - right[1] * left[2]) % P == 0
 
 
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
 TEXT, WHOLE, REAL, HASH = "text", "whole", "real", "hash"
 BALANCES = dict.fromkeys("limit_units spent_units held_units limit_delta spent_delta held_delta".split(), WHOLE)
 ACCOUNT = {**dict.fromkeys("id kind resource client owner unit".split(), TEXT), "renyi_order": REAL, "epsilon": REAL,
@@ -71,12 +65,12 @@ ENTRY = {"account": TEXT, "sequence": WHOLE, "time_ms": WHOLE, "kind": TEXT, **B
          "delta": REAL, "client": TEXT, "resource": TEXT, "event": TEXT, "hash": HASH}
 LEAF = {"number": WHOLE, "account": TEXT, "sequence": WHOLE, "head": HASH}
 HEAD = {"version": WHOLE, "time_ms": WHOLE, "software_version": TEXT, "kid": TEXT, "x": TEXT}
-END = {"lines": WHOLE, "digest": HASH, "signature": TEXT}
 FOLD = re.compile(r'\{"type":"FoldedEntries","first_sequence":(\d+),"count":(\d+),"first_time_ms":(-?\d+),'
                   r'"previous_hash":"([0-9a-f]{64})","digest":"[0-9a-f]{32}"\}')
 ROW = re.compile(rb'\{"audit":(\{"number":([1-9]\d{0,17}),.*\})\}\n')
 TILE = re.compile(rb'\{"tile":\{"number":(0|[1-9]\d{0,14}),"hashes":"([0-9a-f]{16384})"\}\}\n')
 RELEASED = re.compile(rb'"(?:release|POST /v1/teachers)","resource":"(\w*)","subject":"(\w*)",.*"outcome":"ok"')
+RESTORED = "the account was restored from a backup: it does not go on from the earlier export, and has spent "
 SIGNATURE = re.compile(rb',"signature":(\{[^{}]*\})')
 
 
@@ -100,23 +94,20 @@ def is_kind(value, kind):
 
 def read_members(line, name, members):
     """The object that LINE has under NAME: these members, in this order."""
-    try:
+    with contextlib.suppress(*MALFORMED):
         whole = json.loads(line, object_pairs_hook=unique)
         found = whole[name]
         if len(whole) == 1 and list(found) == list(members) and all(is_kind(found[m], members[m]) for m in members):
             return found
-    except (ValueError, KeyError, TypeError, AttributeError):
-        pass
     raise Unreadable()
 
 
 def unpadded(text):
     """The bytes that base64url TEXT stands for; none when it is written in another way."""
-    try:
+    with contextlib.suppress(*MALFORMED):
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         return raw if base64.urlsafe_b64encode(raw).rstrip(b"=") == text.encode() else b""
-    except (ValueError, TypeError, UnicodeError):
-        return b""
+    return b""
 
 
 # ---- hashes of the ledger: numbers are little endian, each text follows its length
@@ -168,28 +159,28 @@ def inclusion_root(leaf, node, size, path):
     return leaf if node == last == 0 else None
 
 
-def read_checkpoint(note, key):
-    """Size and root of a checkpoint that KEY signed."""
+def read_checkpoint(note, *keys):
+    """Origin, size and root of a checkpoint that one of KEYS signed."""
     text, _, signatures = note.rpartition("\n\n")
     origin, size, root = text.split("\n")
     for line in signatures.split("\n"):
-        if line.startswith(f"\u2014 {origin} "):
-            raw = base64.b64decode(line.rpartition(" ")[2], validate=True)
-            if raw[:4] == sha(f"{origin}\n\1".encode(), key)[:4] and ed_holds(key, f"{text}\n".encode(), raw[4:]):
-                return int(size), base64.b64decode(root, validate=True)
-    raise ValueError("no signature of this key holds")
+        raw = base64.b64decode(line.rpartition(" ")[2], validate=True) if line.startswith(f"\u2014 {origin} ") else b""
+        ours = (key for key in keys if raw[:4] == sha(f"{origin}\n\1".encode(), key)[:4])
+        if any(ed_holds(key, f"{text}\n".encode(), raw[4:]) for key in ours):
+            return origin, int(size), base64.b64decode(root, validate=True)
+    raise ValueError("the checkpoint has no signature of this service that holds")
 
 
 def read_proof(ledger, key):
-    """Size and root of the log that LEDGER, of a certificate, proves its entry to be in."""
+    """Origin, size and root of the log that LEDGER, of a certificate, proves its entry to be in."""
     head, _, note = ledger["proof"].partition("\n\n")
     name, index, *path = head.split("\n")
-    size, root = read_checkpoint(note, key)
+    origin, size, root = read_checkpoint(note, key)
     leaf = sha(f"\0{ledger['account']} {ledger['entries']} {ledger['head']}".encode())
     found = inclusion_root(leaf, int(index[6:]), size, [base64.b64decode(p, validate=True) for p in path])
     if name != "c2sp.org/tlog-proof@v1" or not index.startswith("index ") or found != root:
         raise ValueError("the proof does not hold")
-    return size, root
+    return origin, size, root
 
 
 def effects_fit(entry):
@@ -211,6 +202,7 @@ class Account:
         self.epsilon = self.delta = self.entries = 0
         self.head, self.chained = genesis(row), True
         self.first = self.leaf = 0  # the first entry that the last one counts; the last leaf's sequence
+        self.parted, self.reborn = [], False  # anchors that do not fit, and why; it was restored since then
 
     def apply(self, entry):
         after = {b: self.sums[b] + entry[b] for b in BALANCES}
@@ -227,18 +219,19 @@ class Account:
 
 
 class Export:
-    """One pass over an export. Anchors of an account are (sequence, hash, from): another's word for an entry's hash."""
+    """One pass over an export. Anchors of an account are (sequence, hash, from, spent): another's word for an entry."""
 
-    def __init__(self, keys, earlier):
+    def __init__(self, keys, earlier, kept=None):
         self.trusted, self.demanded = keys, dict(earlier.certificates) if earlier else {}
         self.anchors = {account: [anchor] for account, anchor in earlier.heads.items()} if earlier else {}
-        self.claims = [(*earlier.log, "")] if earlier and earlier.log else []
+        self.claims = [(*log, "") for log in (earlier and earlier.log, kept) if log and log[1]]
+        self.restored, self.restored_before = set(), earlier.restored if earlier else set()
         self.certificates, self.certified, self.paid = {}, set(), set()
         self.line, self.fault_count, self.faults, self.heads, self.purposes = 0, 0, [], {}, set()
         self.counts = dict.fromkeys("accounts entries folded open_holds certificates leaves rows heads lost".split(), 0)
         self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.last_account, self.account, self.key = (-2**63, ""), None, None
-        self.leaves, self.tiles, self.log, self.version = {}, {}, None, 0
+        self.leaves, self.tiles, self.log, self.version = {}, {}, (), 0
         self.row = (0, "", True)  # of the audit trail, the last one: number, hash, whether its leaf has come
 
     def fault(self, where, sequence, what):
@@ -253,12 +246,11 @@ class Export:
 
     def read_head(self, line):
         head = read_members(line, "export", HEAD)
-        self.version = head["version"]
+        self.version, self.key = head["version"], unpadded(head["x"])
         if self.version not in (1, 2, 3):
             raise Unreadable("this program knows exports of versions 1 to 3 alone")
-        self.key = unpadded(head["x"])
-        good = len(self.key) == 32 and hash_of(self.key, 16)[:16] == head["kid"]
-        self.when(not good, "", 0, "the key's id is not that of the key")
+        wrong = len(self.key) != 32 or hash_of(self.key, 16)[:16] != head["kid"]
+        self.when(wrong, "", 0, "the key's id is not that of the key")
         other = self.trusted is not None and self.key not in self.trusted
         self.when(other, "", 0, "it is signed with the key of another service")
 
@@ -268,7 +260,7 @@ class Export:
             certificate = json.loads(text, object_pairs_hook=unique)
             signature, where = certificate["signature"], certificate["id"]
             good = signature["algorithm"] == "Ed25519" and type(where) is str
-        except (ValueError, KeyError, TypeError):
+        except MALFORMED:
             self.fault("", 0, "the certificate cannot be read")
             return
         ledger = certificate.get("ledger", {})
@@ -283,10 +275,10 @@ class Export:
         self.certified.add(next((name for name in about if type(name) is str and name), ""))
         try:
             self.claims += [(*read_proof(ledger, self.key), where)] if ledger.get("proof") else []
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except MALFORMED:
             self.fault(where, 0, "its proof that the log has its entry does not hold")
         if ledger.get("account") and ledger.get("entries") and ledger.get("head"):
-            self.anchors.setdefault(ledger["account"], []).append((ledger["entries"], ledger["head"], where))
+            self.anchors.setdefault(ledger["account"], []).append((ledger["entries"], ledger["head"], where, ()))
 
     def begin_account(self, row):
         self.end_account()
@@ -304,18 +296,23 @@ class Export:
         if not self.account:
             return
         account, row, sums = self.account, self.account.row, self.account.sums
-        found = {**sums, **{n: getattr(account, n) for n in ("epsilon", "delta", "entries", "head")}}
-        for name, value in found.items():
-            self.when(row[name] != value, row["id"], 0, f"{name} is not what the entries say")
+        for name, value in {**vars(account), **sums}.items():
+            self.when(row.get(name, value) != value, row["id"], 0, f"{name} is not what the entries say")
         if self.version > 1 and account.leaf != account.entries:
             self.fault(row["id"], account.entries, "the last entry is not in the log")
-        for sequence, _, source in self.waiting:
-            self.fault(source or row["id"], sequence, "an entry that was there is missing")
+        spent, name = (sums["spent_units"], sums["spent_delta"]), row["id"]
+        account.parted += [(*anchor, "an entry that was there is missing") for anchor in self.waiting]
+        for sequence, _, source, before, what in account.parted:
+            if account.reborn and not source:
+                less = spent[0] < before[0] or spent[1] < before[1]
+                has = "less than it had there: budget was given back" if less else "at least what it had there"
+                what = RESTORED + has
+            self.fault(source or name, sequence, what)
         self.counts["open_holds"] += len(account.holds)
         self.aside.update({name: held for name, held in account.holds.items() if name.startswith("acc_")})
         if row["kind"] == "share":
-            self.shares[row["id"]] = (sums["spent_units"], sums["spent_delta"])
-        self.heads[row["id"]] = (account.entries, account.head, "")
+            self.shares[name] = spent
+        self.heads[name] = (account.entries, account.head, "", spent)
 
     def check_chain(self, entry, first, previous):
         account, where, sequence = self.account, self.account.row["id"], entry["sequence"]
@@ -347,6 +344,8 @@ class Export:
             self.paid.add(entry["resource"])
         if kind in ("open", "limit"):
             account.epsilon, account.delta = entry["epsilon"], entry["delta"]
+        self.restored |= {entry["hash"]} if kind == "restored" else set()
+        account.reborn |= kind == "restored" and entry["hash"] not in self.restored_before
         self.meet_anchors(entry)
         account.entries, account.head, account.first = sequence, entry["hash"], first
         self.counts["entries"] += sequence - first + 1
@@ -354,11 +353,11 @@ class Export:
 
     def meet_anchors(self, entry):
         while self.waiting and self.waiting[0][0] <= entry["sequence"]:
-            sequence, head, source = self.waiting.pop(0)
-            lost = sequence < entry["sequence"]
-            other = not lost and head != entry["hash"]
+            anchor = self.waiting.pop(0)
+            lost = anchor[0] < entry["sequence"]
             self.counts["lost" if lost else "heads"] += 1
-            self.when(other, source or entry["account"], sequence, "another entry was there")
+            if not lost and anchor[1] != entry["hash"]:
+                self.account.parted.append((*anchor, "another entry was there"))
 
     def read_row(self, number, text):
         self.end_account()
@@ -367,20 +366,18 @@ class Export:
         self.account, self.row, self.counts["rows"] = None, (number, hash_of(text), False), number
         if found := RELEASED.search(text):
             job, released = found[1].decode(), (found[2] or found[1]).decode()
-            due = job in self.paid or not released.startswith("pol_")  # policies may be without a mechanism
-            missing = due and released not in self.certified
+            missing = (job in self.paid or released[:4] != "pol_") and released not in self.certified
             self.when(missing, released, 0, "it was released, as the audit trail says, and has no certificate")
 
-    def account_leaf(self, account, leaf, sequence):
-        account.leaf, last = sequence, account.leaf
-        self.counts["lost"] += sequence < account.entries
-        good = leaf["account"] == account.row["id"] and max(last + 1, account.first) <= sequence <= account.entries
-        return good and (sequence < account.entries or leaf["head"] == account.head)
-
     def read_leaf(self, leaf):
-        sequence, row, self.row = leaf["sequence"], self.row, (*self.row[:2], True)
-        found, new = (leaf["account"], sequence, leaf["head"], False), leaf["number"] not in self.leaves
-        good = new and (found == ("audit", *row) if row[0] else self.account_leaf(self.account, leaf, sequence))
+        account, sequence, row, self.row = self.account, leaf["sequence"], self.row, (*self.row[:2], True)
+        if row[0]:
+            good = (leaf["account"], sequence, leaf["head"], False) == ("audit", *row)
+        else:
+            good = leaf["account"] == account.row["id"] and max(account.leaf + 1, account.first) <= sequence
+            good = good and (sequence < account.entries or (sequence, leaf["head"]) == (account.entries, account.head))
+            account.leaf, self.counts["lost"] = sequence, self.counts["lost"] + (sequence < account.entries)
+        good = good and leaf["number"] not in self.leaves
         self.when(not good, leaf["account"], sequence, "the log has another entry: this is another history")
         self.counts["leaves"] += 1
         self.leaves[leaf["number"]] = sha(f"\0{leaf['account']} {sequence} {leaf['head']}".encode())
@@ -393,22 +390,18 @@ class Export:
         self.when(not self.row[2], "audit", self.row[0], "the row is not in the log")
         if None in row:
             self.fault("", 0, "a leaf of the log is missing, or is there twice")
-        elif self.log != (len(row), root_of(row)):
+        elif self.log[1:] != (len(row), root_of(row)):
             self.fault("", 0, "the log is not that of its checkpoint")
         else:
             self.counts["heads"] += len(self.claims)
-            for size, root, source in self.claims:
-                other = size > len(row) or root_of(row[:size]) != root
-                self.when(other, source, 0, "the log once had other leaves: it is older, or another history")
-
-    def check_shares(self):
-        for share, (units, delta) in self.shares.items():
-            aside = self.aside.get(share, (-1, -1))
-            short = units > aside[0] or delta > aside[1]
-            self.when(short, share, 0, "the share has spent more than its payer set aside or paid")
+            for origin, size, root, source in self.claims:
+                what = "the log once had other leaves: it is older, or another history"
+                if not source and origin != self.log[0]:
+                    what = "the log has another name, as after a restore: it does not go on from the log before"
+                self.when(size > len(row) or root_of(row[:size]) != root, source, 0, what)
 
     def read_end(self, line, digest):
-        end = read_members(line, "end", END)
+        end = read_members(line, "end", {"lines": WHOLE, "digest": HASH, "signature": TEXT})
         signed = f"tacet export 1 lines {self.line - 1} digest {digest}\n".encode()
         good = ed_holds(self.key, signed, unpadded(end["signature"]))
         good = good and (end["digest"], end["lines"]) == (digest, self.line - 1)
@@ -422,7 +415,7 @@ class Export:
         elif line.startswith(b'{"checkpoint":') and self.version > 1:
             try:
                 self.log = read_checkpoint(json.loads(line)["checkpoint"], self.key)
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except MALFORMED:
                 raise Unreadable("the checkpoint does not hold") from None
         elif self.version > 2 and (row := ROW.fullmatch(line)):
             self.read_row(int(row[2]), row[1])
@@ -449,7 +442,9 @@ class Export:
                 self.read_head(line)
             elif line.startswith(b'{"end":'):
                 self.end_account()
-                self.check_shares()
+                for share, spent in self.shares.items():
+                    short = any(a > b for a, b in zip(spent, self.aside.get(share, (-1, -1))))
+                    self.when(short, share, 0, "the share has spent more than its payer set aside or paid")
                 for where in (*self.anchors, *self.demanded):
                     self.fault(where, 0, "it was there, in the earlier export or as a certificate says, and is missing")
                 if self.version > 1:
@@ -465,9 +460,9 @@ class Export:
             raise Unreadable("the export ends before its last line: it was cut off")
 
 
-def verify(name, keys, earlier=None):
+def verify(name, keys, earlier=None, kept=None):
     with (sys.stdin.buffer if name == "-" else open(name, "rb")) as file:
-        export = Export(keys, earlier)
+        export = Export(keys, earlier, kept)
         try:
             export.read_lines(file)
         except Unreadable as why:
@@ -481,17 +476,22 @@ def verify(name, keys, earlier=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("--keys", "--earlier", "export"):
+    for name in ("--keys", "--earlier", "--checkpoint", "export"):
         parser.add_argument(name)
     options = parser.parse_args()
-    keys = None
+    if options.checkpoint and not options.keys:
+        parser.error("--checkpoint needs --keys")
+    keys = kept = None
     try:
         if options.keys:
             with open(options.keys, encoding="utf-8") as file:
                 keys = [unpadded(key["x"]) for key in json.load(file)["keys"] if key.get("crv") == "Ed25519"]
+        if options.checkpoint:
+            with open(options.checkpoint, encoding="utf-8", newline="") as file:
+                kept = read_checkpoint(file.read(), *keys)
         earlier = verify(options.earlier, keys) if options.earlier else None
-        good = verify(options.export, keys, earlier).fault_count == 0 and not (earlier and earlier.fault_count)
-    except (OSError, ValueError, KeyError) as why:
+        good = verify(options.export, keys, earlier, kept).fault_count == 0 and not (earlier and earlier.fault_count)
+    except (OSError, *MALFORMED) as why:
         sys.exit(f"verify.py: {why}")
     sys.exit(0 if good else 1)
 

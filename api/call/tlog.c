@@ -66,6 +66,22 @@ void tlog_key_add(struct buffer *out, const char *name, const unsigned char key[
     add_base64(out, typed, sizeof typed);
 }
 
+bool tlog_key_read(const char *text, char name[TLOG_NAME_SIZE], unsigned char key[32])
+{
+    struct buffer again = {.lid = TLOG_NAME_SIZE + 80};
+    unsigned char typed[33];
+    size_t length = strcspn(text, "+"), id = length + 2 + 2 * (size_t)KEY_ID;
+    if (length >= TLOG_NAME_SIZE || strlen(text) < id ||
+        !read_base64(text + id, strlen(text + id), typed, sizeof typed))
+        return false;
+    snprintf(name, TLOG_NAME_SIZE, "%.*s", (int)length, text);
+    memcpy(key, typed + 1, 32);
+    tlog_key_add(&again, name, key, true);
+    bool good = tlog_name_good(name) && !again.failed && strcmp(again.bytes, text) == 0;
+    buffer_clear(&again);
+    return good;
+}
+
 static void add_signature(struct buffer *out, const char *name, const unsigned char *bytes,
                           size_t size)
 {
@@ -208,14 +224,15 @@ void tlog_cosignature_add(struct buffer *out, const char *note, size_t size, con
     add_signature(out, name, bytes, sizeof bytes);
 }
 
-bool tlog_cosigned(const char *note, size_t size, const char *name, const unsigned char key[32],
-                   int64_t *out_time_s)
+const char *tlog_cosigned(const char *note, size_t size, const char *name,
+                          const unsigned char key[32], int64_t *out_time_s)
 {
     unsigned char bytes[TIMESTAMP + crypto_sign_BYTES];
+    const char *why = "the checkpoint has no cosignature of this witness and key";
     uint64_t time_s = 0;
     size_t text = 0;
     if (!split_note(note, size, &text))
-        return false;
+        return "it is no checkpoint of a log";
     const char *at = note + text + 1;
     while (next_signature(&at, note + size, name, KEY_WITNESS, key, bytes, sizeof bytes)) {
         struct buffer message = {.lid = 2 * TLOG_NOTE_MOST};
@@ -229,9 +246,10 @@ bool tlog_cosigned(const char *note, size_t size, const char *name, const unsign
         buffer_clear(&message);
         *out_time_s = (int64_t)time_s;
         if (holds)
-            return true;
+            return NULL;
+        why = "the cosignature of the witness is not of this checkpoint, or was changed";
     }
-    return false;
+    return why;
 }
 
 /* ---- proofs and requests */

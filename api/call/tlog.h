@@ -47,12 +47,16 @@ const char *tlog_checkpoint_read(const char *note, size_t size, const unsigned c
 void tlog_cosignature_add(struct buffer *out, const char *note, size_t size, const char *name,
                           const unsigned char *secret_key, int64_t time_s);
 
-/* Whether the witness NAME has cosigned NOTE with KEY; *OUT_TIME_S receives when. */
-bool tlog_cosigned(const char *note, size_t size, const char *name, const unsigned char key[32],
-                   int64_t *out_time_s);
+/* Checks that the witness NAME has cosigned NOTE with KEY; *OUT_TIME_S receives when. NULL, or a
+ * sentence. */
+const char *tlog_cosigned(const char *note, size_t size, const char *name,
+                          const unsigned char key[32], int64_t *out_time_s);
 
 /* Writes the verifier key "NAME+ID+BASE64" of KEY; a witness has its own type of them. */
 void tlog_key_add(struct buffer *out, const char *name, const unsigned char key[32], bool witness);
+
+/* Reads such a key of a witness. False: TEXT is none. */
+bool tlog_key_read(const char *text, char name[TLOG_NAME_SIZE], unsigned char key[32]);
 
 /* ---- texts with hashes, an empty line, and a checkpoint */
 

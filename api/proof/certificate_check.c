@@ -147,12 +147,65 @@ static bool is_canonical(const json_t *json, const char *text, size_t size)
     return same;
 }
 
-const char *proof_certificate(const char *text, size_t size, const struct proof_keys *keys,
-                              struct certificate_facts *out)
+/* ---- what it says */
+
+static void say_text(struct buffer *out, const char *before, const json_t *text, const char *after)
+{
+    if (json_is_string(text))
+        (void)buffer_add_format(out, "%s%s%s", before, json_string_value(text), after);
+}
+
+static void say_number(struct buffer *out, const char *before, const json_t *number)
+{
+    char text[32];
+    if (!json_is_number(number))
+        return;
+    json_text_number(json_number_value(number), text);
+    (void)buffer_add_format(out, "%s%s", before, text);
+}
+
+/* Who is protected by how much, and who is not, each in a line and in the certificate's words. */
+static void say_guarantee(const json_t *certificate, struct buffer *out)
+{
+    const json_t *privacy = json_object_get(certificate, "privacy"), *warning;
+    const json_t *mechanism = json_object_get(certificate, "mechanism");
+    size_t i;
+    if (!json_is_object(privacy))
+        return;
+    say_number(out, "guarantees epsilon ", json_object_get(privacy, "epsilon"));
+    say_number(out, " and delta ", json_object_get(privacy, "delta"));
+    say_text(out, " for the unit \"", json_object_get(privacy, "unit"), "\"");
+    if (json_is_object(mechanism))
+        mechanism = json_object_get(mechanism, "name");
+    say_text(out, ", by the mechanism \"", mechanism, "\"");
+    say_text(out, ". ", json_object_get(privacy, "neighbours"), "\n");
+    (void)buffer_add_text(out, "warns:");
+    say_text(out, " Not protected: ", json_object_get(certificate, "does_not_protect"), "");
+    json_array_foreach(json_object_get(certificate, "warnings"), i, warning)
+        say_text(out, " ", warning, "");
+    (void)buffer_add_text(out, "\n");
+}
+
+static void say_erasure(const json_t *receipt, struct buffer *out)
+{
+    say_text(out, "erased at ", json_object_get(receipt, "erased_at"), ":");
+    say_text(out, " the expert \"", json_object_get(receipt, "expert"), "\" of");
+    say_text(out, " the dataset ", json_object_get(receipt, "dataset"), "\n");
+    say_text(out, "means: ", json_object_get(receipt, "meaning"), "\n");
+}
+
+/* ---- certificates */
+
+/* Checks that TEXT, a certificate or a receipt, is one that a key of KEYS signed; SAYS (NULL: none)
+ * receives what it says. */
+static const char *check_signed(const char *text, size_t size, const struct proof_keys *keys,
+                                struct certificate_facts *out, struct buffer *says)
 {
     struct json_fault fault;
     json_t *json = NULL;
     *out = (struct certificate_facts){.entries = 0};
+    if (size == 0)
+        return "it is empty";
     if (json_text_parse(text, size, &json, &fault) != JSON_TEXT_GOOD || !json_is_object(json)) {
         json_decref(json);
         return "it is not a JSON object";
@@ -165,10 +218,23 @@ const char *proof_certificate(const char *text, size_t size, const struct proof_
     read_facts(json, out);
     if (!why)
         why = check_log_proof(json, key, out);
+    const char *type = json_string_value(json_object_get(json, "type"));
+    out->receipt = out->id[0] == '\0' && type && strcmp(type, "erasure") == 0;
+    if (!why && says)
+        (out->receipt ? say_erasure : say_guarantee)(json, says);
     json_decref(signature);
     json_decref(json);
-    if (!why && out->id[0] == '\0')
+    if (!why && out->id[0] == '\0' && !out->receipt)
         return "it has no id";
+    return why;
+}
+
+const char *proof_certificate(const char *text, size_t size, const struct proof_keys *keys,
+                              struct certificate_facts *out)
+{
+    const char *why = check_signed(text, size, keys, out, NULL);
+    if (!why && out->receipt)
+        return "it is the receipt of an erasure, and no certificate";
     return why;
 }
 
@@ -190,13 +256,14 @@ static const char *const NOT_BOUND =
 
 const char *proof_certificate_or_policy(const char *bytes, size_t size,
                                         const struct proof_keys *keys,
-                                        struct certificate_facts *out, bool *out_carried)
+                                        struct certificate_facts *out, bool *out_carried,
+                                        struct buffer *says)
 {
     struct certified_file policy;
     *out_carried = certified_file_cut(bytes, size, &policy);
     if (!*out_carried)
-        return proof_certificate(bytes, size, keys, out);
-    const char *why = proof_certificate(policy.certificate, policy.certificate_size, keys, out);
+        return check_signed(bytes, size, keys, out, says);
+    const char *why = check_signed(policy.certificate, policy.certificate_size, keys, out, says);
     if (!why && !is_bound_file(out, policy.file, policy.file_size))
         why = NOT_BOUND;
     free(policy.file);

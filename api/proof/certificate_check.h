@@ -32,6 +32,7 @@ const char *proof_keys_read(const char *text, size_t size, struct proof_keys *ou
 struct certificate_facts {
     char id[ID_SIZE], account[ID_SIZE];
     char subject[ID_SIZE]; /* the teacher, released function or policy that it is about */
+    bool receipt;          /* it is the receipt of an erasure, which has none of these */
     bool canonical;        /* it is laid out as it was signed: sorted, compact, shortest numbers */
     int64_t entries;       /* of the account when it was issued; 0: it does not say */
     unsigned char head[LEDGER_HASH_SIZE];
@@ -48,11 +49,13 @@ struct certificate_facts {
 const char *proof_certificate(const char *text, size_t size, const struct proof_keys *keys,
                               struct certificate_facts *out);
 
-/* The same for a download that carries its certificate (certified_file.h), which then has to bind
- * it, too: *OUT_CARRIED. */
+/* The same for the receipt of an erasure, too, and for a download that carries its certificate
+ * (certified_file.h), which then has to bind it: *OUT_CARRIED. SAYS (NULL: nobody asks) receives
+ * lines of what a genuine one guarantees and does not, in its own words. */
 const char *proof_certificate_or_policy(const char *bytes, size_t size,
                                         const struct proof_keys *keys,
-                                        struct certificate_facts *out, bool *out_carried);
+                                        struct certificate_facts *out, bool *out_carried,
+                                        struct buffer *says);
 
 /* Checks that the file BYTES, without the certificate that it may carry, is one of the three
  * downloads that the certificate binds. NULL, or a sentence. */

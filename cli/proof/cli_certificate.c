@@ -26,10 +26,11 @@ static const struct flag TABLE[] = {
 static const struct flags FLAGS = {
     .program = "tacet certificate verify",
     .usage = "usage: tacet certificate verify --keys FILE [--weights FILE] CERTIFICATE\n"
-             "       tacet certificate verify --keys FILE POLICY\n\n"
+             "       tacet certificate verify --keys FILE POLICY | RECEIPT\n\n"
              "Checks without a server that a certificate is genuine, and that it was issued for\n"
-             "these weights. A downloaded POLICY carries its certificate. Exit code 0: both hold,\n"
-             "1: one does not, or a file cannot be read.\n\n",
+             "these weights, and prints what it guarantees. A downloaded POLICY carries its\n"
+             "certificate. A RECEIPT is that of an erasure. Exit code 0: all holds, 1: something\n"
+             "does not, or a file cannot be read.\n\n",
     FLAG_TABLE(TABLE),
     .takes_arguments = true,
 };
@@ -63,28 +64,43 @@ static bool check_weights(const char *name, const struct certificate_facts *fact
     return good;
 }
 
+/* Prints what was found, and a line for each of SAYS. */
+static void print_genuine(const char *name, const struct certificate_facts *facts,
+                          const struct buffer *says)
+{
+    printf("%s: %s is genuine", name, facts->receipt ? "it" : facts->id);
+    if (!facts->receipt)
+        printf(", issued by tacet %s", facts->software);
+    if (facts->account[0] != '\0' && facts->entries > 0)
+        printf(", paid from %s, whose entry %lld it names", facts->account,
+               (long long)facts->entries);
+    if (facts->proven)
+        printf(", which is leaf %lld of the log %s of %lld", (long long)facts->leaf,
+               facts->log.origin, (long long)facts->log.size);
+    printf("\n");
+    for (const char *line = says->bytes; line && *line != '\0'; line += strcspn(line, "\n") + 1)
+        printf("%s: %.*s\n", name, (int)strcspn(line, "\n"), line);
+}
+
 static bool check_genuine(const char *name, const struct certificate_options *options)
 {
     struct certificate_facts facts;
     struct proof_keys keys;
+    struct buffer says = {.lid = TEXT_MOST};
     size_t size = 0, keys_size = 0;
     bool carried = false;
     char *text = read_certificate_file(name, WEIGHTS_MOST, &size);
     char *key_set = text ? read_certificate_file(options->keys, TEXT_MOST, &keys_size) : NULL;
-    bool good = key_set && holds_good(options->keys, proof_keys_read(key_set, keys_size, &keys)) &&
-                holds_good(name, proof_certificate_or_policy(text, size, &keys, &facts, &carried));
+    bool good =
+        key_set && holds_good(options->keys, proof_keys_read(key_set, keys_size, &keys)) &&
+        holds_good(name, proof_certificate_or_policy(text, size, &keys, &facts, &carried, &says));
     free(key_set);
     free(text);
+    if (good)
+        print_genuine(name, &facts, &says);
+    buffer_clear(&says);
     if (!good)
         return false;
-    printf("%s: %s is genuine, issued by tacet %s", name, facts.id, facts.software);
-    if (facts.account[0] != '\0' && facts.entries > 0)
-        printf(", paid from %s, whose entry %lld it names", facts.account,
-               (long long)facts.entries);
-    if (facts.proven)
-        printf(", which is leaf %lld of the log %s of %lld", (long long)facts.leaf,
-               facts.log.origin, (long long)facts.log.size);
-    printf("\n");
     if (carried)
         printf("%s: the weights that it was issued for\n", name);
     return !options->weights || check_weights(options->weights, &facts);
@@ -103,7 +119,8 @@ int cli_certificate(int argc, char **argv)
     if (status != CLI_GO_ON)
         return status;
     if (found.arguments != 1)
-        return cli_complain(&FLAGS, CLI_USAGE, "takes one CERTIFICATE or POLICY; --help shows how");
+        return cli_complain(&FLAGS, CLI_USAGE,
+                            "takes one CERTIFICATE, POLICY or RECEIPT; --help shows how");
     bool good = check_genuine(argv[1], &options);
     return fflush(stdout) == 0 && good ? CLI_DONE : CLI_FAILED;
 }

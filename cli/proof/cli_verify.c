@@ -12,7 +12,7 @@
 #define KEYS_MOST ((size_t)1 << 20)
 
 struct verify_options {
-    const char *keys, *earlier, *checkpoint;
+    const char *keys, *earlier, *checkpoint, *witness;
 };
 
 #define FLAG_OPTIONS struct verify_options
@@ -25,12 +25,17 @@ static const struct flag TABLE[] = {
     {"checkpoint", AS_TEXT(checkpoint), NULL, "FILE",
      "a checkpoint of before, as a witness keeps it: the log has to go on from it; needs --keys",
      0},
+    {"witness", AS_TEXT(witness), NULL, "KEY",
+     "NAME+ID+BASE64, as \"tacet witness\" prints it: this witness has to have cosigned "
+     "--checkpoint",
+     0},
 };
 
 static const struct flags FLAGS = {
     .program = "tacet verify",
     .usage =
-        "usage: tacet verify [--keys FILE] [--earlier FILE] [--checkpoint FILE] FILE\n\n"
+        "usage: tacet verify [--keys FILE] [--earlier FILE] [--checkpoint FILE [--witness KEY]]\n"
+        "                    FILE\n\n"
         "Checks what \"tacet export\" wrote, without access to the service: every line's form and\n"
         "the signature over all of them, every hash, sum and limit of the ledger, the price of\n"
         "every entry by the accountants, and every certificate. - reads standard input. Exit code\n"
@@ -114,15 +119,30 @@ static bool read_key_set(const char *name, struct proof_keys *out, char error[CL
     return good;
 }
 
-/* Reads a checkpoint that one of KEYS signed. */
-static bool read_kept_checkpoint(const char *name, const struct proof_keys *keys,
-                                 struct tlog_checkpoint *out, char error[CLI_ERROR_SIZE])
+/* Checks that the witness of KEY has cosigned NOTE. NULL, or a sentence. */
+static const char *check_witness(const char *key_text, const char *note, size_t size)
+{
+    char name[TLOG_NAME_SIZE];
+    unsigned char key[32];
+    int64_t time_s = 0;
+    if (!tlog_key_read(key_text, name, key))
+        return "--witness is no key of a witness: \"tacet witness\" prints one, NAME+ID+BASE64";
+    return tlog_cosigned(note, size, name, key, &time_s);
+}
+
+/* Reads the checkpoint of OPTIONS that one of KEYS signed, and its witness cosigned. */
+static bool read_kept_checkpoint(const struct verify_options *options,
+                                 const struct proof_keys *keys, struct tlog_checkpoint *out,
+                                 char error[CLI_ERROR_SIZE])
 {
     size_t size = 0;
+    const char *name = options->checkpoint;
     char *text = cli_read_file(name, TLOG_NOTE_MOST, &size, error);
     const char *why = text ? "the key set is empty" : NULL;
     for (unsigned i = 0; why && i < keys->count; i++)
         why = tlog_checkpoint_read(text, size, keys->key[i], out);
+    if (text && !why && options->witness)
+        why = check_witness(options->witness, text, size);
     if (why)
         snprintf(error, CLI_ERROR_SIZE, "%.400s: %s", name, why);
     bool good = text && !why;
@@ -146,7 +166,9 @@ int cli_verify(int argc, char **argv)
     struct tlog_checkpoint kept = {.size = 0};
     if (options.checkpoint && !options.keys)
         return cli_complain(&FLAGS, CLI_USAGE, "--checkpoint needs --keys");
-    if (options.checkpoint && !read_kept_checkpoint(options.checkpoint, &keys, &kept, error))
+    if (options.witness && !options.checkpoint)
+        return cli_complain(&FLAGS, CLI_USAGE, "--witness needs --checkpoint");
+    if (options.checkpoint && !read_kept_checkpoint(&options, &keys, &kept, error))
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
     const struct proof_keys *trusted = options.keys ? &keys : NULL;
     struct verify *verify = export_verify_new();

@@ -2,6 +2,7 @@
  * weights of another policy. */
 #include <criterion/criterion.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,23 +89,23 @@ static int verify(const char *certificate, const char *weights)
 }
 
 /* The exit code of tacet certificate verify; *SAID receives what it printed. */
-static int tacet_verify(const char *certificate, const char *weights, char said[600])
+static int tacet_verify(const char *certificate, const char *weights, char said[4000])
 {
     char at[2][120], keys[120];
     snprintf(at[0], sizeof at[0], "%s/%s", folder, certificate);
     snprintf(at[1], sizeof at[1], "%s/%s", folder, weights);
     snprintf(keys, sizeof keys, "%s/keys", folder);
-    return tacet_run(said, 600, "certificate", "verify", "--keys", keys, "--weights", at[1], at[0],
+    return tacet_run(said, 4000, "certificate", "verify", "--keys", keys, "--weights", at[1], at[0],
                      NULL);
 }
 
 /* The same of the policy POLICY alone, which carries its certificate. */
-static int tacet_verify_alone(const char *policy, char said[600])
+static int tacet_verify_alone(const char *policy, char said[4000])
 {
     char at[120], keys[120];
     snprintf(at, sizeof at, "%s/%s", folder, policy);
     snprintf(keys, sizeof keys, "%s/keys", folder);
-    return tacet_run(said, 600, "certificate", "verify", "--keys", keys, at, NULL);
+    return tacet_run(said, 4000, "certificate", "verify", "--keys", keys, at, NULL);
 }
 
 /* Replaces FROM by TO in the file NAME and saves the result as RESULT. */
@@ -119,7 +120,7 @@ static void change(const char *name, const char *from, const char *to, const cha
 Test(verify_certificate, finds_other_weights_and_changed_words)
 {
     static const char *const formats[] = {"json", "safetensors", "onnx"};
-    char dataset[64], own[64], other[64], line[300], said[600];
+    char dataset[64], own[64], other[64], line[300], said[4000];
     scene_dataset(desk.client, desk.steward, 40, dataset);
     save("/.well-known/jwks.json", "keys");
     make_policy(dataset, "a");
@@ -134,6 +135,12 @@ Test(verify_certificate, finds_other_weights_and_changed_words)
         cr_expect(strstr(said, "these weights are not a file that the certificate was issued for"));
         cr_expect_eq(tacet_verify_alone(own, said), 0, "%s", said);
         cr_expect(strstr(said, "the weights that it was issued for"), "%s", said);
+        cr_expect(
+            strstr(said, " for the unit \"expert\", by the mechanism \"dpsgd\". Two datasets"),
+            "%s", said);
+        cr_expect(strstr(said, "guarantees epsilon 1.") && strstr(said, " and delta 0.000001 "),
+                  "%s", said);
+        cr_expect(strstr(said, "warns: ") && strstr(said, "is not hidden"), "%s", said);
     }
     change("a.json", "\"bias\":\\[", "\"bias\":[9", "a.changed");
     cr_expect_eq(tacet_verify_alone("a.changed", said), 1);
@@ -191,4 +198,158 @@ Test(verify_certificate, an_export_is_checked_beside_the_running_service)
     cr_expect_eq(
         tacet_run(said, sizeof said, "export", "--data", server.data, "--out", path[1], NULL), 1);
     cr_expect(strstr(said, "File exists"), "%s", said);
+}
+
+/* ---- receipts, and what a witness has cosigned */
+
+/* The exit code of a shell's LINE, in which $D is the folder and $T the program; *SAID is what it
+ * printed. */
+static int shell(char said[4000], const char *format, ...)
+{
+    char line[1200];
+    va_list arguments;
+    size_t size = 0;
+    int written = snprintf(line, sizeof line, "D=%s; T=%s; { ", folder, server_program());
+    va_start(arguments, format);
+    written += vsnprintf(line + written, sizeof line - (size_t)written, format, arguments);
+    va_end(arguments);
+    snprintf(line + written, sizeof line - (size_t)written, "; } 2>&1 </dev/null");
+    FILE *pipe = popen(line, "r");
+    cr_assert_not_null(pipe);
+    size = fread(said, 1, 3999, pipe);
+    said[size] = '\0';
+    int status = pclose(pipe);
+    cr_assert(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+#define EXPECT_SAID(code, what, ...)                                                               \
+    do {                                                                                           \
+        cr_expect_eq(shell(said, __VA_ARGS__), code, "%s", said);                                  \
+        cr_expect_not_null(strstr(said, what), "%s", said);                                        \
+    } while (0)
+
+static void save_receipt(const char *path, const char *name)
+{
+    struct http_answer answer = desk_call(&desk, "DELETE", 200, path, NULL, NULL);
+    write_file(name, answer.body, answer.size);
+    http_answer_clear(&answer);
+}
+
+Test(verify_certificate, a_receipt_of_an_erasure_is_checked_as_a_certificate_is)
+{
+    static const char *const tools[] = {"$T certificate verify --keys $D/keys $D/",
+                                        "python3 examples/verify_certificate.py $D/"};
+    char dataset[64], path[160], said[4000], line[200];
+    scene_dataset(desk.client, desk.steward, 5, dataset);
+    save("/.well-known/jwks.json", "keys");
+    snprintf(path, sizeof path, "/v1/datasets/%s/experts/e1", dataset);
+    save_receipt(path, "expert");
+    snprintf(path, sizeof path, "/v1/datasets/%s?receipt=true", dataset);
+    save_receipt(path, "dataset");
+    change("expert", "\"e1\"", "\"e2\"", "forged");
+    snprintf(line, sizeof line, "the expert \"e1\" of the dataset %s\n", dataset);
+    EXPECT_SAID(0, line, "%sexpert", tools[0]);
+    cr_expect_not_null(strstr(said, "means: The key of these data was overwritten."), "%s", said);
+    snprintf(line, sizeof line, "Z: the dataset %s\n", dataset);
+    EXPECT_SAID(0, line, "%sdataset", tools[0]);
+    EXPECT_SAID(1, "its signature does not hold: it was changed", "%sforged", tools[0]);
+    EXPECT_SAID(0, "The signature holds.", "%sexpert $D/keys", tools[1]);
+    EXPECT_SAID(1, "The signature does not hold", "%sforged $D/keys", tools[1]);
+}
+
+/* The witness of the directory NAME cosigns the log into the file OUT; gives its key. */
+static void cosign(const char *name, const char *out, char key[200])
+{
+    char said[4000], token[160];
+    server_token(&server, "auditor", token);
+    cr_assert_eq(
+        shell(said,
+              "TACET_TOKEN=%s $T witness --data $D/%s --keys $D/keys --server %s --out $D/%s "
+              "--origin tacet/$(sed 's/.*\"kid\":\"//; s/\".*//' $D/keys)",
+              token, name, server.base, out),
+        0, "%s", said);
+    const char *at = strstr(said, "; key ");
+    cr_assert_not_null(at, "%s", said);
+    snprintf(key, 200, "%.*s", (int)strcspn(at + 6, "\n"), at + 6);
+}
+
+Test(verify_certificate, a_checkpoint_counts_with_the_cosignature_of_the_named_witness)
+{
+    static const char tacet[] = "$T verify --keys $D/keys --checkpoint $D/",
+                      python[] = "python3 scripts/verify.py --keys $D/keys --checkpoint $D/";
+    char dataset[64], said[4000], path[120], key[200], other[200], again[200];
+    save("/.well-known/jwks.json", "keys");
+    scene_dataset(desk.client, desk.steward, 5, dataset);
+    cosign("w", "cosigned", key);
+    cosign("w2", "others", other);
+    make_export(server.data, "export", path);
+    scene_dataset(desk.client, desk.steward, 5, dataset);
+    cosign("w", "later", again);
+    cr_expect_str_eq(again, key);
+    EXPECT_SAID(0, "all of it holds", "%scosigned --witness '%s' %s", tacet, key, path);
+    EXPECT_SAID(0, "all of it holds", "%scosigned %s", python, path);
+    EXPECT_SAID(1, "no cosignature of this witness and key", "%scosigned --witness '%s' %s", tacet,
+                other, path);
+    EXPECT_SAID(1, "no cosignature of this witness and key",
+                "head -n -1 $D/cosigned >$D/bare; %sbare --witness '%s' %s", tacet, key, path);
+    EXPECT_SAID(0, "all of it holds", "%sbare %s", tacet, path);
+    EXPECT_SAID(
+        1, "is not of this checkpoint",
+        "{ head -n -1 $D/later; tail -n 1 $D/cosigned; } >$D/mixed; %smixed --witness '%s' %s",
+        tacet, key, path);
+    EXPECT_SAID(1, "is no key of a witness", "%scosigned --witness '%s0' %s", tacet, key, path);
+    EXPECT_SAID(2, "--witness needs --checkpoint", "$T verify --witness '%s' %s", key, path);
+    /* The log of the export does not go on from a later checkpoint. */
+    EXPECT_SAID(1, "the log once had more leaves", "%slater --witness '%s' %s", tacet, key, path);
+    EXPECT_SAID(1, "the log once had other leaves", "%slater %s", python, path);
+    EXPECT_SAID(1, "no signature of this service that holds",
+                "sed 2s/.*/9/ $D/cosigned >$D/changed; %schanged %s", python, path);
+}
+
+/* ---- files that are none */
+
+static void make_folder(void)
+{
+    cr_assert_not_null(mkdtemp(folder));
+}
+
+static void remove_folder(void)
+{
+    char said[4000];
+    cr_expect_eq(shell(said, "rm -r $D"), 0);
+}
+
+#define NO_KEYS                                                                                    \
+    "{\"keys\":[{\"kid\":\"a\",\"crv\":\"Ed25519\",\"x\":"                                         \
+    "\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"}]}"
+
+/* By both: exit code 1, and one line that says what is wrong. */
+Test(no_certificate, is_refused_in_one_sentence, .init = make_folder, .fini = remove_folder)
+{
+    static const struct {
+        const char *name, *text, *said[2];
+    } files[] = {
+        {"empty", "", {"it is empty", "it is empty"}},
+        {"words", "Dear auditor,", {"it is not a JSON object", "it is not JSON"}},
+        {"list", "[1]", {"it is not a JSON object", "it has no member \"signature\""}},
+        {"unsigned",
+         "{\"id\":\"cert_a\"}",
+         {"it has no signature", "it has no member \"signature\""}},
+        {"number", "{\"signature\":5}", {"it has no signature", "cannot be read"}},
+    };
+    char said[4000];
+    write_file("keys", NO_KEYS, sizeof NO_KEYS - 1);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        write_file(files[i].name, files[i].text, strlen(files[i].text));
+        for (int python = 0; python < 2; python++) {
+            EXPECT_SAID(1, files[i].said[python],
+                        python ? "python3 examples/verify_certificate.py $D/%s $D/keys"
+                               : "$T certificate verify --keys $D/keys $D/%s",
+                        files[i].name);
+            cr_expect_eq(strchr(said, '\n'), said + strlen(said) - 1, "%s", said);
+        }
+    }
+    EXPECT_SAID(1, "it has no member \"keys\"",
+                "python3 examples/verify_certificate.py $D/number $D/number");
 }

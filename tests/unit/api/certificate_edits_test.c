@@ -150,7 +150,7 @@ Test(certificate_edits, a_bit_of_a_policy, .timeout = 36000)
     for (int p = 0; p < POLICIES; p++) {
         for (size_t i = 0; i < FORMATS; i++) {
             cr_assert_null(proof_certificate_or_policy(weights[p][i].bytes, weights[p][i].size,
-                                                       &keys, &facts, &carried));
+                                                       &keys, &facts, &carried, NULL));
             cr_expect(carried);
         }
     }
@@ -160,8 +160,9 @@ Test(certificate_edits, a_bit_of_a_policy, .timeout = 36000)
         size_t at = random_below(file.size);
         unsigned bit = (unsigned)random_below(8);
         flip_bit(file, at, bit);
-        bool seen = proof_certificate_or_policy(file.bytes, file.size, &keys, &facts, &carried) ||
-                    !facts.canonical;
+        bool seen =
+            proof_certificate_or_policy(file.bytes, file.size, &keys, &facts, &carried, NULL) ||
+            !facts.canonical;
         found += seen;
         cr_expect(seen, "bit %u of byte %zu of %zu", bit, at, file.size);
         flip_bit(file, at, bit);
