@@ -171,6 +171,8 @@ bool api_private_begin(struct app *app, struct db *db, char *error, size_t error
     }
     if (status == DB_OK)
         status = erasure_resume(app, db);
+    if (status == DB_OK)
+        status = erasure_repeat(app, db);
     if (status != DB_OK)
         snprintf(error, error_size,
                  "what is stored in clear cannot be encrypted, or an erasure not be ended: %.180s",

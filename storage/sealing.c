@@ -110,3 +110,21 @@ enum db_status sealing_put_policy(struct db *db, const struct sealing_policy *po
         DB_VALUES(db_text(policy->dataset), db_integer(policy->number), db_bytes(bytes, size),
                   db_bytes(digest, sizeof digest)));
 }
+
+/* ---- experts that were erased */
+
+static const struct column erased_columns[] = {
+    COLUMN(sealing_expert, dataset, TEXT),
+    COLUMN(sealing_expert, number, COUNT),
+};
+
+static const struct table erased_table = TABLE("experts", sealing_expert, erased_columns, 0);
+
+enum db_status sealing_next_erased(struct db *db, struct sealing_expert *out)
+{
+    struct sealing_expert after = *out;
+    return table_find(db, &erased_table,
+                      "WHERE substr(name, 1, 1) = '~' AND (dataset, number) > ($1, $2) "
+                      "ORDER BY dataset, number LIMIT 1",
+                      DB_VALUES(db_text(after.dataset), db_integer(after.number)), out);
+}

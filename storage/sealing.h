@@ -44,4 +44,12 @@ enum db_status sealing_next_policy(struct db *db, struct sealing_policy *out);
 enum db_status sealing_put_policy(struct db *db, const struct sealing_policy *policy,
                                   const void *bytes, size_t size);
 
+struct sealing_expert {
+    char dataset[ID_SIZE];
+    uint32_t number;
+};
+
+/* Finds the first expert behind that of OUT, likewise, that was erased. DB_NONE: none. */
+enum db_status sealing_next_erased(struct db *db, struct sealing_expert *out);
+
 #endif

@@ -16,6 +16,7 @@
 #include "storage/jobs.h"
 #include "storage/ledger/trail.h"
 #include "storage/policies.h"
+#include "storage/sealing.h"
 
 static const char meaning[] =
     "The key of these data was overwritten. The service can read them no more, neither in its "
@@ -154,6 +155,51 @@ enum db_status erasure_resume(const struct app *app, struct db *db)
         return DB_OK;
     enum keyring_status status = keyring_erased(app->settings.keys, resume_one, &resuming);
     return resuming.status == DB_OK ? private_status(status) : resuming.status;
+}
+
+/* ---- keys that came back */
+
+struct returned {
+    const struct app *app;
+    struct sealing_expert expert;
+};
+
+static bool key_is_there(const struct returned *returned)
+{
+    unsigned char key[KEYRING_KEY];
+    const struct sealing_expert *expert = &returned->expert;
+    bool there = keyring_find(returned->app->settings.keys, expert->dataset, expert->number, key) ==
+                 KEYRING_OK;
+    sodium_memzero(key, sizeof key);
+    return there;
+}
+
+/* The key of what was derived from the dataset goes with it. */
+static enum db_status erase_returned(struct db *db, void *context)
+{
+    const struct returned *returned = context;
+    const struct app *app = returned->app;
+    const struct sealing_expert *expert = &returned->expert;
+    enum db_status status =
+        private_status(keyring_erase(app->settings.keys, expert->dataset, expert->number));
+    if (status == DB_OK)
+        status = erase_derived(db, expert->dataset);
+    if (status == DB_OK)
+        status = note_service(db, "erasure repeated", expert->dataset, app->settings.now_ms());
+    return status;
+}
+
+enum db_status erasure_repeat(const struct app *app, struct db *db)
+{
+    struct returned returned = {.app = app};
+    enum db_status status = DB_OK;
+    while (status == DB_OK && (status = sealing_next_erased(db, &returned.expert)) == DB_OK) {
+        if (!key_is_there(&returned))
+            continue;
+        status = db_transact(db, erase_returned, &returned);
+        shelf_drop(app->teachers, returned.expert.dataset);
+    }
+    return db_optional(status);
 }
 
 /* ---- what is older than was declared

@@ -32,6 +32,10 @@ enum db_status erasure_dataset(const struct app *app, struct db *db, const char 
  * later calls what was erased since: another server may have died. */
 enum db_status erasure_resume(const struct app *app, struct db *db);
 
+/* Erases again, at a start, the experts that the database knows as erased and whose keys came back
+ * with an older copy of the directory of keys. */
+enum db_status erasure_repeat(const struct app *app, struct db *db);
+
 /* Erases the experts whose data are older than their datasets' retention_days, of each dataset one;
  * *OUT_MORE becomes true when one was. Of several servers that do it at once, one finds what the
  * others have erased. Outside of any transaction. Not DB_OK: db_last_error names a dataset where it

@@ -258,6 +258,39 @@ Test(erasure, that_was_interrupted_is_ended_at_the_next_start, .init = open_serv
     domain_expect_whole_ledger(f);
 }
 
+/* The backup is newer than the erasure, and the copy of the keys is older. */
+Test(erasure, is_repeated_when_an_older_copy_of_the_keys_is_put_back, .init = open_service,
+     .fini = close_service)
+{
+    char error[DB_ERROR_SIZE] = "", command[300];
+    const char *dataset = domain_sealed(f, "private", 4);
+    struct keyring *keys = fixture_app(f)->settings.keys;
+    size_t before = domain_readable(f, dataset);
+    int64_t rows = 0;
+    unsigned char key[KEYRING_KEY];
+    snprintf(command, sizeof command, "cd $(dirname %s)/keys && cp %s old", fixture_path(f),
+             dataset);
+    cr_assert_eq(system(command), 0);
+    expect_status(erase("steward", dataset, "e1"), 200);
+    expect_status(erase("steward", dataset, "e2"), 200);
+    snprintf(command, sizeof command, "cd $(dirname %s)/keys && mv old %s", fixture_path(f),
+             dataset);
+    cr_assert_eq(system(command), 0);
+    cr_assert_eq(domain_readable(f, dataset), before);
+    for (int i = 0; i < 2; i++)
+        cr_assert(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error), "%s",
+                  error);
+    cr_expect_eq(domain_readable(f, dataset), before / 2);
+    cr_expect_eq(keyring_find(keys, dataset, 1, key), KEYRING_ERASED);
+    cr_expect_eq(keyring_find(keys, dataset, 2, key), KEYRING_ERASED);
+    cr_assert_eq(db_one(fixture_db(f),
+                        "SELECT count(*) FROM audit_trail WHERE action = 'erasure repeated'", NULL,
+                        0, listing_integer, &rows),
+                 DB_OK);
+    cr_expect_eq(rows, 2);
+    domain_expect_whole_ledger(f);
+}
+
 Test(erasure, of_a_whole_dataset_has_a_receipt_on_demand, .init = open_service,
      .fini = close_service)
 {

@@ -81,6 +81,32 @@ static char *take_copy(int64_t units, size_t *out_size)
     return text;
 }
 
+/* What scripts/verify.py says of TEXT beside EARLIER has to have LOG once, and ACCOUNT twice. */
+static void expect_python_says(const char *text, const char *earlier, const char *account,
+                               const char *log)
+{
+    char said[8000], command[500];
+    const char *texts[] = {earlier, text}, *at = said;
+    for (int i = 0; i < 2; i++) {
+        char name[100];
+        snprintf(name, sizeof name, "%s.%d", path, i);
+        FILE *file = fopen(name, "w");
+        cr_assert(file && fputs(texts[i], file) >= 0 && fclose(file) == 0);
+    }
+    snprintf(command, sizeof command,
+             "python3 scripts/verify.py --earlier %s.0 %s.1 2>&1; rm %s.0 %s.1", path, path, path,
+             path);
+    FILE *python = popen(command, "r");
+    cr_assert_not_null(python);
+    said[fread(said, 1, sizeof said - 1, python)] = '\0';
+    cr_assert_eq(pclose(python), 0);
+    cr_expect_not_null(strstr(said, log), "%s", said);
+    for (int i = 0; i < 2 && at; i++)
+        at = (at = strstr(at, account)) ? at + 1 : NULL;
+    cr_expect_not_null(at, "%s", said);
+    cr_expect_not_null(strstr(said, "3 faults"), "%s", said);
+}
+
 /* What is said of the accounts and of the log of TEXT beside EARLIER. */
 static void expect_said(const char *text, size_t size, const char *earlier, const char *account,
                         const char *log)
@@ -108,10 +134,14 @@ Test(export_restored, is_told_from_another_history_and_says_whether_budget_was_g
     char *little = take_copy(1, &size);
     expect_said(little, size, before,
                 PARTED "has spent less than it had there: budget was given back", renamed);
+    expect_python_says(little, before,
+                       PARTED "has spent less than it had there: budget was given back", renamed);
     char *much = take_copy(INT64_C(200000000000), &size);
     expect_said(much, size, before, PARTED "has spent at least what it had there", renamed);
+    expect_python_says(much, before, PARTED "has spent at least what it had there", renamed);
     /* A restore that the earlier export knows, too, is no excuse. */
     expect_said(little, strlen(little), much, older, rolled);
+    expect_python_says(little, much, "an entry that was there is missing", "the log once had");
     free(much);
     free(little);
     free(copy);
