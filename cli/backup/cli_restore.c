@@ -44,10 +44,14 @@ static const struct flags FLAGS = {
              "Restores a backup, verifies its ledger, and spends every account up to its mark, so\n"
              "that no account pays more than its limit over both lives. Jobs and guarantees have\n"
              "ended, and keys that may have been answered before are refused. Without --from it\n"
-             "does this to a data directory that is there, while no server runs on it. May be\n"
-             "repeated when it failed.\n\n",
+             "does this to a data directory that is there, while no server runs on it. When it\n"
+             "fails, what it made in the data directory is removed, and it may be repeated.\n\n",
     FLAG_TABLE(TABLE),
 };
+
+#define NOT_EMPTY                                                                                  \
+    "%s is not empty: restore into a new directory, or, if a restore was stopped in the middle, "  \
+    "repeat it without --from"
 
 /* Whether nothing is in DIRECTORY but the lock of a restore that failed. */
 static bool is_empty_directory(const char *directory)
@@ -64,6 +68,25 @@ static bool is_empty_directory(const char *directory)
     }
     closedir(folder);
     return others == 0;
+}
+
+/* Removes from DIRECTORY, which was empty, what a restore that failed has made in it, and the
+ * directory itself where the restore has MADE it. Adds to ERROR what cannot be removed. */
+static void remove_made(const char *directory, bool made, char *error)
+{
+    static const char *const names[] = {"tacet.copy",   "tacet.db",    "tacet.db-wal",
+                                        "tacet.db-shm", "ledger.head", "tacet.db-journal",
+                                        "signing.key",  "lock"};
+    char path[4096];
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t said = strlen(error);
+        if (data_dir_path(directory, names[i], path, sizeof path) && unlink(path) != 0 &&
+            errno != ENOENT)
+            snprintf(error + said, CLI_ERROR_SIZE - said, "; remove %.200s (%s)", path,
+                     strerror(errno));
+    }
+    if (made)
+        (void)rmdir(directory);
 }
 
 /* Fills the data directory from the backup, whose database no service starts on yet. */
@@ -85,8 +108,6 @@ static bool fill_directory(const struct restore_options *options, char *error)
     }
     if (good)
         printf("backup %s\n", name);
-    else
-        (void)unlink(draft);
     return good;
 }
 
@@ -122,13 +143,19 @@ int cli_restore(int argc, char **argv)
         return cli_complain(&FLAGS, CLI_USAGE, "--from and --identity need each other");
     umask(077);
     if (options.from && !is_empty_directory(options.data))
-        return cli_complain(&FLAGS, CLI_FAILED, "%s is not empty: restore into a new directory",
-                            options.data);
+        return cli_complain(&FLAGS, CLI_FAILED, NOT_EMPTY, options.data);
+    bool made = access(options.data, F_OK) != 0;
     if (!data_dir_make(options.data, error, CLI_ERROR_SIZE) ||
-        !data_dir_lock(options.data, locks, error, CLI_ERROR_SIZE) ||
-        (options.from && !fill_directory(&options, error)) ||
-        !begin_life(&options, &restored, error))
+        !data_dir_lock(options.data, locks, error, CLI_ERROR_SIZE))
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+    if (options.from && !is_empty_directory(options.data)) /* nor filled since then */
+        return cli_complain(&FLAGS, CLI_FAILED, NOT_EMPTY, options.data);
+    if ((options.from && !fill_directory(&options, error)) ||
+        !begin_life(&options, &restored, error)) {
+        if (options.from)
+            remove_made(options.data, made, error);
+        return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+    }
     printf("restored: %" PRId64 " accounts\n", restored.accounts);
     if (restored.burnt > 0)
         printf("%" PRId64 " of them paid up to their marks for the life that was lost, at most "

@@ -1,0 +1,70 @@
+/* tacet restore that fails, and what it leaves. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "tests/http/server_process.h"
+
+static struct server_process server;
+static char folder[] = "/tmp/tacet-restore-XXXXXX", said[2000];
+
+/* Runs LINE in a shell in the folder, where $T is the program; the exit code. */
+static int run_line(const char *line)
+{
+    char whole[1000];
+    int written =
+        snprintf(whole, sizeof whole, "T=$(realpath %s); cd %s && { %s; } 2>&1 </dev/null",
+                 server_program(), folder, line);
+    cr_assert_lt(written, (int)sizeof whole);
+    FILE *pipe = popen(whole, "r");
+    cr_assert_not_null(pipe);
+    said[fread(said, 1, sizeof said - 1, pipe)] = '\0';
+    int status = pclose(pipe);
+    cr_assert(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* A restore with ARGUMENTS into the directory "new" fails and says WHY. */
+static void expect_failed(const char *arguments, const char *why)
+{
+    char line[400];
+    snprintf(line, sizeof line, "$T restore --data new --from to %s", arguments);
+    cr_expect_eq(run_line(line), 1, "%s", said);
+    cr_expect_not_null(strstr(said, why), "%s", said);
+}
+
+Test(restore, that_fails_leaves_the_directory_as_it_was, .timeout = 200)
+{
+    char token[160], line[400];
+    server_prepare(&server);
+    server_token(&server, "admin", token);
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(
+        line, sizeof line,
+        "mkdir to marks; $T backup --make-identity other; R=$($T backup --make-identity id) && "
+        "$T backup --data %s --to to --recipient $R",
+        server.data);
+    cr_assert_eq(run_line(line), 0, "%s", said);
+    /* Late: the database is there, and the marks are not. */
+    expect_failed("--identity id --marks marks", "has no whole marks of this service");
+    cr_expect_neq(run_line("ls new"), 0, "%s", said);
+    cr_assert_eq(run_line("mkdir -m 700 new"), 0);
+    expect_failed("--identity id --marks marks", "has no whole marks of this service");
+    expect_failed("--identity other --marks marks", "encrypted to another key");
+    cr_assert_eq(run_line("for c in to/chunks/*/*; do cp $c kept; truncate -s 90 $c; break; done"),
+                 0);
+    expect_failed("--identity id --marks marks --marks-lost", "is damaged");
+    cr_expect_eq(run_line("test -z \"$(ls new)\""), 0, "%s", said);
+    cr_assert_eq(run_line("for c in to/chunks/*/*; do cp kept $c; break; done"), 0);
+    cr_expect_eq(
+        run_line("$T restore --data new --from to --identity id --marks marks --marks-lost"), 0,
+        "%s", said);
+    /* What is there was not made by this one. */
+    expect_failed("--identity id --marks marks --marks-lost", "repeat it without --from");
+    cr_expect_eq(run_line("test -s new/tacet.db && test -s new/signing.key"), 0);
+    server_remove(&server);
+    snprintf(line, sizeof line, "rm -r %s", folder);
+    cr_expect_eq(system(line), 0);
+}
