@@ -22,6 +22,9 @@
 #include "server/os/data_dir.h"
 #include "server/os/listen.h"
 #include "server/server.h"
+#include "server/webhooks/webhooks.h"
+#include "storage/keys/keyring.h"
+#include "storage/recovery.h"
 #include "storage/sealing.h"
 
 #define PATH_BYTES    4096
@@ -40,9 +43,10 @@ struct doctor {
 static const char usage[] =
     "usage: tacet doctor [flags of tacet serve]\n\n"
     "Looks at what a service with these settings needs: its directory and the rights of what\n"
-    "is in it, the keys, the database, disk and clock, TLS, and the address. Changes nothing,\n"
-    "and works beside a running server. Run it as the user of the service. Each line is ok,\n"
-    "warn or FAIL, and says what to do. Exit code 0: nothing FAILs, 1: something does.\n\n";
+    "is in it, the keys, the database, the marks, disk and clock, TLS, webhooks, and the\n"
+    "address. Changes nothing, and works beside a running server. Run it as the user of the\n"
+    "service. Each line is ok, warn or FAIL, and says what to do. Exit code 0: nothing FAILs,\n"
+    "1: something does.\n\n";
 
 __attribute__((format(printf, 4, 5))) static void
 doctor_say(struct doctor *doctor, enum finding finding, const char *what, const char *format, ...);
@@ -121,8 +125,36 @@ static bool check_key(struct doctor *doctor, bool is_new)
     return good;
 }
 
-/* NEEDED: the database has data that were encrypted under them. */
-static void check_keys(struct doctor *doctor, bool needed)
+/* Whether the master key of the settings opens the keys in PATH, which are those that the database
+ * NAMES ("": it has none). What a command would print is not asked for. */
+static bool key_opens(const struct config *config, const char *path, const char *names,
+                      char error[CLI_ERROR_SIZE])
+{
+    unsigned char master[32];
+    char text[FLAG_SECRET_SIZE], name[KEYRING_NAME_SIZE] = "";
+    struct keys_source source = {.text = text, .file = config->key_file};
+    if (config->key_command[0] != '\0' || !keyring_exists(path))
+        return true;
+    snprintf(text, sizeof text, "%s", config->key);
+    struct keyring *keyring = NULL;
+    if (keys_master(config->data, &source, master, error, CLI_ERROR_SIZE))
+        keyring = keyring_open(path, master, error, CLI_ERROR_SIZE);
+    sodium_memzero(master, sizeof master);
+    if (!keyring)
+        return false;
+    keyring_name(keyring, name);
+    keyring_close(keyring);
+    bool same = names[0] == '\0' || strcmp(name, names) == 0;
+    if (!same)
+        snprintf(error, CLI_ERROR_SIZE,
+                 "%.300s has the keys of another database: put back the directory that was kept "
+                 "with this one",
+                 path);
+    return same;
+}
+
+/* NEEDED: the database has data that were encrypted under the keys that it NAMES. */
+static void check_keys(struct doctor *doctor, bool needed, const char *names)
 {
     const struct config *config = doctor->config;
     char path[PATH_BYTES], error[CLI_ERROR_SIZE];
@@ -130,15 +162,43 @@ static void check_keys(struct doctor *doctor, bool needed)
         keys_directory(config->data, config->keys_dir, path, sizeof path, error, sizeof error);
     if (named && !needed && access(path, F_OK) != 0)
         doctor_say(doctor, WORRY, "keys", "%s is not there: the next start makes it", path);
-    else if (!named || !keys_stand(path, true, error, sizeof error))
+    else if (!named || !keys_stand(path, true, error, sizeof error) ||
+             !key_opens(config, path, names, error))
         doctor_say(doctor, FAULT, "keys", "%s", error);
     else
         doctor_say(doctor, FINE, "keys", "%s is there: keep a copy apart from the backups", path);
 }
 
+/* DB: of a service that the next start does not bring up to date. */
+static void check_marks(struct doctor *doctor, struct db *db)
+{
+    const char *directory = doctor->config->marks;
+    char path[PATH_BYTES], error[CLI_ERROR_SIZE] = "";
+    struct recovery_life life;
+    bool named = directory[0] != '\0';
+    bool fits = snprintf(path, sizeof path, "%s/marks", directory) < (int)sizeof path;
+    if (named && access(directory, R_OK | W_OK | X_OK) != 0)
+        doctor_say(doctor, FAULT, "marks",
+                   "%s: %s: mount it, make it, or give it to the user of the service", directory,
+                   strerror(errno));
+    else if (named && fits && access(path, F_OK) != 0 && recovery_life(db, &life) == DB_OK)
+        doctor_say(doctor, life.id[0] == '\0' ? WORRY : FAULT, "marks", "%s has no marks: %s",
+                   directory,
+                   life.id[0] == '\0' ? "the next start begins them"
+                                      : "is it the right directory? If they are lost, tacet "
+                                        "restore --marks-lost closes all accounts");
+    else if (named && doctor->serves)
+        doctor_say(doctor, FINE, "marks", "%s has marks, and a server runs", directory);
+    else if (!recovery_look(db, directory, error, sizeof error))
+        doctor_say(doctor, FAULT, "marks", "%s", error);
+    else if (named)
+        doctor_say(doctor, FINE, "marks", "%s has those of this service, and the ledger is as new",
+                   directory);
+}
+
 static void check_database(struct doctor *doctor, const struct database_place *place)
 {
-    char name[SEALING_NAME_SIZE];
+    char name[SEALING_NAME_SIZE] = "";
     char error[CLI_ERROR_SIZE] = "";
     unsigned long long entries = 0;
     bool old = false;
@@ -153,7 +213,9 @@ static void check_database(struct doctor *doctor, const struct database_place *p
     else
         doctor_say(doctor, FINE, "database",
                    "it opens with this key, and %llu entries of the ledger add up", entries);
-    check_keys(doctor, !old && (!db || sealing_key_name(db, name) == DB_OK));
+    check_keys(doctor, !old && (!db || sealing_key_name(db, name) == DB_OK), name);
+    if (!old && db)
+        check_marks(doctor, db);
     database_close(database);
 }
 
@@ -203,6 +265,17 @@ static void check_tls(struct doctor *doctor)
                    config->tls_cert, days, days < RENEWAL_DAYS ? ": renew it" : "");
 }
 
+static void check_webhooks(struct doctor *doctor)
+{
+    const struct flag_list *webhooks = &doctor->config->webhooks;
+    char error[CLI_ERROR_SIZE];
+    if (!webhooks_look(webhooks->text, webhooks->count, error, sizeof error))
+        doctor_say(doctor, FAULT, "webhook", "%s", error);
+    else if (webhooks->count > 0)
+        doctor_say(doctor, FINE, "webhook", "%u may be told; none was called",
+                   (unsigned)webhooks->count);
+}
+
 static void check_address(struct doctor *doctor)
 {
     struct listen_socket socket = {.handle = -1};
@@ -246,6 +319,7 @@ static void doctor_check_all(struct doctor *doctor)
     }
     check_clock(doctor);
     check_tls(doctor);
+    check_webhooks(doctor);
     check_address(doctor);
 }
 

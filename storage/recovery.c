@@ -153,20 +153,21 @@ static bool begin_marks(struct db *db, struct marks *marks, const struct recover
     return false;
 }
 
-bool recovery_begin(struct db *db, const char *directory, struct marks **out, char *error,
-                    size_t error_size)
+/* Opens the marks in DIRECTORY where they are those of DB, whose life is OUT_LIFE. *OUT is NULL
+ * when there are to be none. False: ERROR says why a service must not start. */
+static bool open_fitting(struct db *db, const char *directory, struct recovery_life *out_life,
+                         struct marks **out, char *error, size_t error_size)
 {
-    struct recovery_life life;
     enum marks_found found;
     *out = NULL;
-    if (!read_life(db, &life, error, error_size))
+    if (!read_life(db, out_life, error, error_size))
         return false;
     bool shared = db_driver_of(db)->shared;
     if (directory[0] == '\0') {
-        if (life.id[0] != '\0' && !shared)
+        if (out_life->id[0] != '\0' && !shared)
             snprintf(error, error_size,
                      "this service has marks elsewhere, or is a backup: give --marks DIR");
-        return life.id[0] == '\0' || shared; /* which was moved there */
+        return out_life->id[0] == '\0' || shared; /* which was moved there */
     }
     if (shared) {
         snprintf(error, error_size,
@@ -176,14 +177,38 @@ bool recovery_begin(struct db *db, const char *directory, struct marks **out, ch
     struct marks *marks = marks_open(db, directory, &found, error, error_size);
     if (!marks)
         return false;
-    if (!fits_life(marks, found, &life, directory, error, error_size) ||
-        !begin_marks(db, marks, &life, error, error_size)) {
+    if (!fits_life(marks, found, out_life, directory, error, error_size)) {
         marks_close(marks);
         return false;
     }
-    marks_guard(marks, db);
     *out = marks;
     return true;
+}
+
+bool recovery_begin(struct db *db, const char *directory, struct marks **out, char *error,
+                    size_t error_size)
+{
+    struct recovery_life life;
+    if (!open_fitting(db, directory, &life, out, error, error_size))
+        return false;
+    if (*out && !begin_marks(db, *out, &life, error, error_size)) {
+        marks_close(*out);
+        *out = NULL;
+        return false;
+    }
+    if (*out)
+        marks_guard(*out, db);
+    return true;
+}
+
+bool recovery_look(struct db *db, const char *directory, char *error, size_t error_size)
+{
+    struct recovery_life life;
+    struct marks *marks = NULL;
+    bool good = open_fitting(db, directory, &life, &marks, error, error_size) &&
+                (!marks || compare_all(db, marks, error, error_size));
+    marks_close(marks);
+    return good;
 }
 
 /* The account of the mark NAME. */

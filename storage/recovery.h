@@ -20,6 +20,10 @@ enum db_status recovery_life(struct db *db, struct recovery_life *out);
 bool recovery_begin(struct db *db, const char *directory, struct marks **out, char *error,
                     size_t error_size);
 
+/* Looks whether a service could start on DB with the marks in DIRECTORY ("": there are none), while
+ * none runs, and changes nothing. False: ERROR says why not. */
+bool recovery_look(struct db *db, const char *directory, char *error, size_t error_size);
+
 /* Brings the marks of accounts down whose holds have ended. A service does so every few seconds:
  * what is above an account's use is burnt by a restore. Without marks it does nothing. */
 enum db_status recovery_tighten(struct db *db);

@@ -289,6 +289,22 @@ struct webhooks *webhooks_open(const char *const *settings, size_t count, char *
     return NULL;
 }
 
+bool webhooks_look(const char *const *settings, size_t count, char *error, size_t error_size)
+{
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) {
+        struct webhook *hook = memory_new(1, sizeof *hook);
+        const char *wrong = read_setting(hook, settings[i]);
+        if (wrong)
+            snprintf(error, error_size, "--webhook (number %zu): %s", i + 1, wrong);
+        good = !wrong && read_webhook_key(hook, error, error_size);
+        free((char *)(uintptr_t)hook->address);
+        sodium_memzero(hook, sizeof *hook);
+        free(hook);
+    }
+    return good;
+}
+
 unsigned webhooks_count(const struct webhooks *webhooks)
 {
     return webhooks ? webhooks->count : 0;

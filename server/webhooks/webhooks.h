@@ -20,6 +20,9 @@ struct webhooks;
 struct webhooks *webhooks_open(const char *const *settings, size_t count, char *error,
                                size_t error_size);
 
+/* Looks at such settings, and begins nothing. False: ERROR says what is wrong with one. */
+bool webhooks_look(const char *const *settings, size_t count, char *error, size_t error_size);
+
 /* How many targets there are; 0 for NULL. */
 unsigned webhooks_count(const struct webhooks *webhooks);
 

@@ -7,7 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/http/http_client.h"
+#include "tests/http/desk.h"
+#include "tests/http/scene.h"
 
 static char out[8000];
 
@@ -122,6 +123,66 @@ Test(doctor, looks_at_the_keys_of_private_data, .timeout = 60)
     cr_expect_eq(readiness(client), 200);
     http_client_free(client);
     server_close(&server);
+}
+
+/* Runs the doctor on DATA with MARKS and one more flag. */
+static int see_doctor_with_marks(const char *data, const char *marks, const char *flag,
+                                 const char *value)
+{
+    return tacet_run(out, sizeof out, "doctor", "--data", data, "--listen", "127.0.0.1:0",
+                     "--marks", marks, flag, value, NULL);
+}
+
+static void shell_out(const char *format, const char *a, const char *b)
+{
+    char line[400];
+    snprintf(line, sizeof line, format, a, b);
+    cr_assert_eq(system(line), 0, "%s", line);
+}
+
+Test(doctor, looks_at_marks_another_key_and_webhooks, .timeout = 200)
+{
+    struct server_process server;
+    char marks[] = "/tmp/tacet-marks-XXXXXX", path[120], dataset[64];
+    struct desk desk;
+    cr_assert_not_null(mkdtemp(marks));
+    server_open(&server, "--marks", marks, NULL);
+    cr_expect_eq(see_doctor_with_marks(server.data, marks, NULL, NULL), 0, "%s", out);
+    expect_said("ok    marks      ");
+    cr_assert_eq(server_end(&server, SIGTERM), 0);
+    shell_out("cp %s/tacet.db %s/before", server.data, marks);
+    server_start(&server);
+    desk_open(&desk, &server);
+    scene_open_dataset(desk.client, desk.steward, dataset);
+    desk_close(&desk);
+    cr_assert_eq(server_end(&server, SIGTERM), 0);
+
+    cr_expect_eq(see_doctor_with_marks(server.data, marks, NULL, NULL), 0, "%s", out);
+    expect_said("has those of this service, and the ledger is as new");
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 1);
+    expect_said("FAIL  marks      this service has marks elsewhere, or is a backup: give --marks");
+    cr_expect_eq(see_doctor(server.data, "--marks", "/nowhere/marks"), 1);
+    expect_said("FAIL  marks      /nowhere/marks: No such file or directory: mount it");
+    cr_expect_eq(see_doctor(server.data, "--marks", server.folder), 1);
+    expect_said("has no marks: is it the right directory?");
+    snprintf(path, sizeof path, "%s/lock", server.folder);
+    cr_expect_neq(access(path, F_OK), 0, "nothing is made");
+
+    snprintf(path, sizeof path, "%s/other", marks);
+    shell_out("printf %%064d 7 >%s && chmod 600 %s", path, path);
+    cr_expect_eq(see_doctor_with_marks(server.data, marks, "--key-file", path), 1);
+    expect_said("FAIL  keys       ");
+    cr_expect_eq(see_doctor_with_marks(server.data, marks, "--webhook",
+                                       "all http://chat.example/7 /dev/null"),
+                 1);
+    expect_said("FAIL  webhook    --webhook (number 1): an address must begin with https://");
+
+    shell_out("rm -f %s/tacet.db-wal %s/tacet.db-shm", server.data, server.data);
+    shell_out("cp %s/before %s/tacet.db", marks, server.data);
+    cr_expect_eq(see_doctor_with_marks(server.data, marks, NULL, NULL), 1);
+    expect_said("FAIL  marks      this data directory is older than its marks");
+    server_remove(&server);
+    shell_out("rm -r %s%s", marks, "");
 }
 
 Test(doctor, looks_at_a_certificate_and_its_key, .timeout = 60)
