@@ -32,15 +32,24 @@ static enum db_status take_requests(void *context, const struct db_row *row)
     return DB_OK;
 }
 
+/* The epsilon of X units of an account, as it is shown to its owner (api/call/budget.c): a Renyi
+ * account converts, so that the first unit costs most. What its limit has less than its epsilon is
+ * that cost. */
+#define EPSILON_OF(x)                                                                              \
+    "CASE WHEN limit_units <= 0 OR " x " = 0 THEN 0.0 "                                            \
+    "WHEN renyi_order <= 1 THEN epsilon * (" x ") / limit_units "                                  \
+    "WHEN epsilon < (limit_units - " x ") * 1e-9 THEN 0.0 "                                        \
+    "ELSE epsilon - (limit_units - " x ") * 1e-9 END"
+
 static enum db_status census_work(struct db *db, void *context)
 {
     static const char jobs[] = "SELECT state, CAST(count(*) AS BIGINT) FROM jobs GROUP BY state";
     static const char accounts[] =
-        "SELECT kind, CAST(count(*) AS BIGINT), CAST(sum(CASE WHEN limit_units - spent_units "
-        "- held_units < limit_units / 10 THEN 1 ELSE 0 END) AS BIGINT), sum(epsilon), "
-        "sum(CASE WHEN limit_units > 0 THEN epsilon * spent_units / limit_units ELSE 0.0 END), "
-        "sum(CASE WHEN limit_units > 0 THEN epsilon * held_units / limit_units ELSE 0.0 END) "
-        "FROM ledger_accounts GROUP BY kind";
+        "SELECT kind, CAST(count(*) AS BIGINT), CAST(sum(low) AS BIGINT), sum(epsilon), "
+        "sum(spent), sum(used - spent) FROM (SELECT kind, epsilon, "
+        "CASE WHEN limit_units - spent_units - held_units < limit_units / 10 THEN 1 ELSE 0 END "
+        "AS low, " EPSILON_OF("spent_units") " AS spent, " EPSILON_OF(
+            "(spent_units + held_units)") " AS used FROM ledger_accounts) AS a GROUP BY kind";
     static const char requests[] =
         "SELECT CAST(count(*) AS BIGINT) FROM budget_requests WHERE state = 'open'";
     *(struct census *)context = (struct census){.requests = 0};

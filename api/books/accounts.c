@@ -15,6 +15,7 @@
 #include "api/json/json_text.h"
 #include "storage/endings.h"
 #include "storage/ledger/ledger.h"
+#include "storage/ledger/ledger_restore.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/limit_changes.h"
 
@@ -54,6 +55,21 @@ static enum db_status add_account_names(struct call *call, const struct ledger_a
     return status;
 }
 
+/* Adds to the account JSON what restores have burnt of it: a part of what is spent. */
+static enum db_status add_burnt(struct call *call, const struct ledger_account *account,
+                                json_t *json)
+{
+    int64_t units = 0, delta_units = 0;
+    json_t *integers = json_object_get(json, "units");
+    enum db_status status = ledger_burnt(call->db, account->id, &units, &delta_units);
+    json_object_set_new(json, "burnt", budget_burnt(account, units, delta_units));
+    if (integers) {
+        json_object_set_new(integers, "burnt", json_integer(units));
+        json_object_set_new(integers, "burnt_delta", json_integer(delta_units));
+    }
+    return status;
+}
+
 json_t *account_json(struct call *call, const struct ledger_account *account)
 {
     json_t *units = json_pack(
@@ -67,7 +83,8 @@ json_t *account_json(struct call *call, const struct ledger_account *account)
         hash_json(account->head), "units", units, "created_at", json_time(account->created_ms));
     json_t *whole = budget_json(account);
     json_object_update_new(whole, more);
-    if (add_account_names(call, account, whole) == DB_OK)
+    if (add_account_names(call, account, whole) == DB_OK &&
+        add_burnt(call, account, whole) == DB_OK)
         return project_add(call, whole, account->owner);
     json_decref(whole);
     return NULL;
@@ -144,7 +161,12 @@ enum problem api_datasets_budget(struct call *call)
     enum db_status status = ledger_find(call->db, row.account, &account);
     if (status != DB_OK)
         return call_db(call, status);
-    return account_reply(call, &account, budget_json(&account));
+    json_t *budget = budget_json(&account);
+    status = add_burnt(call, &account, budget);
+    if (status == DB_OK)
+        return account_reply(call, &account, budget);
+    json_decref(budget);
+    return call_db(call, status);
 }
 
 /* Takes the text NAME out of EVENT: why a limit was set, which request or proposal asked for it,

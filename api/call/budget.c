@@ -166,6 +166,14 @@ json_t *budget_spent(const struct ledger_account *account)
     return budget_amount(sum.epsilon, sum.delta);
 }
 
+json_t *budget_burnt(const struct ledger_account *account, int64_t units, int64_t delta_units)
+{
+    int64_t paid = account->spent_units - units;
+    double delta =
+        paid > 0 ? ledger_delta_value(delta_units) : delta_of(account, units, delta_units);
+    return budget_amount(budget_epsilon_added(account, paid, units), delta);
+}
+
 json_t *budget_reserved(const struct ledger_account *account)
 {
     return budget_amount(budget_epsilon_added(account, account->spent_units, account->held_units),

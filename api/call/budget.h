@@ -58,6 +58,10 @@ struct budget_sum budget_remaining_sum(const struct ledger_account *account);
 /* What is spent of ACCOUNT, {"epsilon","delta"}. New reference. */
 json_t *budget_spent(const struct ledger_account *account);
 
+/* The part of it that restores have burnt, UNITS and DELTA_UNITS of it (ledger_burnt): without it
+ * this much less would be spent. New reference. */
+json_t *budget_burnt(const struct ledger_account *account, int64_t units, int64_t delta_units);
+
 /* What jobs hold of ACCOUNT, {"epsilon","delta"}. New reference. */
 json_t *budget_reserved(const struct ledger_account *account);
 

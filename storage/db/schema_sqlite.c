@@ -33,6 +33,8 @@ static const char index_folds[] = "CREATE INDEX ledger_folds ON ledger_entries (
 static const char index_limits[] =
     "CREATE INDEX ledger_limits ON ledger_entries (account, sequence)"
     " WHERE kind IN ('open', 'limit')";
+static const char index_restored[] =
+    "CREATE INDEX ledger_restored ON ledger_entries (account) WHERE kind = 'restored'";
 static const char entries_stay[] =
     "CREATE TRIGGER ledger_entries_stay BEFORE DELETE ON ledger_entries"
     " WHEN OLD.kind NOT IN ('debit', 'folded') OR coalesce("
@@ -719,6 +721,7 @@ const char *const schema_sqlite_tables[] = {
     grants_digested,
     /* ---- limits */
     index_limits,
+    index_restored,
     create_approvals,
     create_changes,
     changes_open,
@@ -954,14 +957,37 @@ static const char *const to_retention[] = {
     NULL,
 };
 
+/* What was burnt at restores is found by its account. */
+static const char *const to_restored[] = {index_restored, NULL};
+
 const char *const *const schema_sqlite_steps[] = {
-    to_rows,           without_blocks, with_coverage,   with_descriptions,
-    with_random,       with_digests,   with_fixed_rows, with_removal,
-    with_notes,        with_folds,     with_sizes,      with_requests,
-    to_tokens,         to_names,       to_limits,       to_projects,
-    to_digested_names, to_fixed_names, to_log,          to_keys,
-    to_teacher_names,  to_trail,       to_webhooks,     to_tiles,
-    to_retention,      NULL,
+    to_rows,
+    without_blocks,
+    with_coverage,
+    with_descriptions,
+    with_random,
+    with_digests,
+    with_fixed_rows,
+    with_removal,
+    with_notes,
+    with_folds,
+    with_sizes,
+    with_requests,
+    to_tokens,
+    to_names,
+    to_limits,
+    to_projects,
+    to_digested_names,
+    to_fixed_names,
+    to_log,
+    to_keys,
+    to_teacher_names,
+    to_trail,
+    to_webhooks,
+    to_tiles,
+    to_retention,
+    to_restored,
+    NULL,
 };
 
 const struct db_schema schema_sqlite = {

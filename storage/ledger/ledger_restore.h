@@ -22,4 +22,8 @@ struct ledger_restored {
 enum db_status ledger_restore(struct db *db, const struct marks *marks, const char *resource,
                               const char *event, int64_t now_ms, struct ledger_restored *out);
 
+/* What restores have burnt of ACCOUNT: it is among what is spent. */
+enum db_status ledger_burnt(struct db *db, const char *account, int64_t *out_units,
+                            int64_t *out_delta);
+
 #endif

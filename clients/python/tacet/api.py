@@ -12,7 +12,7 @@ from .transport import Transport, fresh_key
 
 Account = TypedDict("Account", {
     "guaranteed": "Optional[dict[str, Any]]", "account": "str", "client_name": "Optional[str]", "unit": "str",
-    "limit": "Amount", "spent": "Amount", "reserved": "Amount", "remaining": "Amount",
+    "limit": "Amount", "spent": "Amount", "burnt": "Amount", "reserved": "Amount", "remaining": "Amount",
     "accounting": "Literal['basic', 'renyi']", "order": "float", "buys": "dict[str, Any]", "project": "ProjectName",
     "kind": "Literal['dataset', 'teacher', 'client', 'share']", "resource": "str", "resource_name": "Optional[str]",
     "continues": "Optional[str]", "closed_at": "Optional[str]", "client": "Optional[str]", "entries": "int",
@@ -58,7 +58,7 @@ AuditRow = TypedDict("AuditRow", {
 }, total=False)
 Budget = TypedDict("Budget", {
     "guaranteed": "Optional[dict[str, Any]]", "account": "str", "client_name": "Optional[str]", "unit": "str",
-    "limit": "Amount", "spent": "Amount", "reserved": "Amount", "remaining": "Amount",
+    "limit": "Amount", "spent": "Amount", "burnt": "Amount", "reserved": "Amount", "remaining": "Amount",
     "accounting": "Literal['basic', 'renyi']", "order": "float", "buys": "dict[str, Any]",
 }, total=False)
 BudgetApproval = TypedDict("BudgetApproval", {"epsilon": "float", "delta": "float", "reason": "str"}, total=False)
@@ -357,6 +357,7 @@ Trajectory = TypedDict("Trajectory", {
 }, total=False)
 Units = TypedDict("Units", {
     "limit": "int", "spent": "int", "held": "int", "limit_delta": "int", "spent_delta": "int", "held_delta": "int",
+    "burnt": "int", "burnt_delta": "int",
 }, total=False)
 Violation = TypedDict("Violation", {
     "account": "str", "limit": "Amount", "spent": "Amount", "reserved": "Amount", "requested": "Optional[Amount]",

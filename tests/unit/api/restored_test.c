@@ -1,9 +1,12 @@
 /* A service that was restored: what the backup has is answered again byte for byte; a key of which
  * nobody knows whether the lost life answered it is refused, and its log has another name. */
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/api/fixture.h"
+#include "storage/ledger/ledger_post.h"
+#include "tests/unit/api/domain.h"
 #include "tests/unit/api/keep_scene.h"
 
 #define LOST_MS (KEEP_BEGIN_MS + 500) /* keys up to here may have been answered */
@@ -67,4 +70,79 @@ Test(restored, keys_without_a_time_are_refused_though_none_with_one_was_answered
     expect_problem(keep_ask(queries, "new-1", KEEP_STATE), "idempotency-key-expired");
     expect_status(keep_ask(queries, fresh, KEEP_STATE), 200);
     keep_close();
+}
+
+/* ---- what was burnt */
+
+#define BURNT INT64_C(700000000)
+
+static enum db_status burn_one(struct db *db, struct ledger_account *account, void *context)
+{
+    const struct mark mark = {.used = {account->spent_units + BURNT, account->spent_delta}};
+    (void)context;
+    return ledger_burn(db, account, &mark, "life_abc", "{\"type\":\"NoOpDpEvent\"}",
+                       account->created_ms + 1000);
+}
+
+static enum db_status burn_all(struct db *db, void *context)
+{
+    return ledger_each(db, NULL, burn_one, context);
+}
+
+static double epsilon_of(struct response *account, const char *what)
+{
+    return response_number(account, domain_path("/%s/epsilon", what));
+}
+
+/* The value of the metric NAME of teachers. */
+static double teachers_metric(struct fixture *f, const char *name)
+{
+    struct response *r = fixture_get(f, "admin", "/metrics");
+    const char *line = domain_path("\n%s{kind=\"teacher\"} ", name), *at = strstr(r->body, line);
+    cr_assert_not_null(at, "%s", r->body);
+    return strtod(at + strlen(line), NULL);
+}
+
+/* ACCOUNTING is that of the account. */
+static void expect_burnt_shown(const char *accounting)
+{
+    struct fixture *f = fixture_open();
+    char body[400];
+    snprintf(body, sizeof body,
+             "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,"
+             "\"min_probability\":0.1},\"adjacency\":{\"unit\":\"observation\",\"radius\":0.01},"
+             "\"accounting\":\"%s\",\"budget\":{\"epsilon\":9,\"delta\":1e-5},"
+             "\"client_budget\":{\"epsilon\":8,\"delta\":1e-5}}",
+             domain_policy(f), accounting);
+    struct response *made = fixture_post(f, "steward", "/v1/teachers", body);
+    expect_status(made, 201);
+    expect_status(fixture_post(f, "student",
+                               domain_path("/v1/teachers/%s/queries", response_text(made, "/id")),
+                               "{\"states\":[[0.01,-0.02,0.03,0.04]]}"),
+                  200);
+    char path[80];
+    snprintf(path, sizeof path, "/v1/ledger/accounts/%s", response_text(made, "/account"));
+    struct response *before = fixture_get(f, "steward", path);
+    cr_expect_str_eq(response_text(before, "/accounting"), accounting);
+    cr_expect_eq(epsilon_of(before, "burnt"), 0);
+    cr_assert_eq(db_transact(fixture_db(f), burn_all, NULL), DB_OK);
+    struct response *after = fixture_get(f, "steward", path);
+    cr_expect_eq(response_number(after, "/units/burnt"), BURNT);
+    cr_expect_eq(response_number(after, "/burnt/delta"), 0);
+    cr_expect_float_eq(epsilon_of(after, "spent"),
+                       epsilon_of(before, "spent") + epsilon_of(after, "burnt"), 1e-12);
+    cr_expect_float_eq(epsilon_of(after, "limit"),
+                       epsilon_of(after, "spent") + epsilon_of(after, "reserved") +
+                           epsilon_of(after, "remaining"),
+                       1e-9);
+    cr_expect_float_eq(teachers_metric(f, "tacet_epsilon_spent"), epsilon_of(after, "spent"), 1e-8);
+    cr_expect_float_eq(teachers_metric(f, "tacet_epsilon_left"), epsilon_of(after, "remaining"),
+                       1e-8);
+    fixture_close(f);
+}
+
+Test(restored, an_account_shows_what_was_burnt_and_adds_up)
+{
+    expect_burnt_shown("basic");
+    expect_burnt_shown("renyi");
 }
