@@ -71,7 +71,7 @@ ROOM_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r
 
 .DEFAULT_GOAL := all
 .SECONDARY:
-.PHONY: all help debug asan tsan demo bench format lint install-program install uninstall deb sbom release test-deb test-watch test-page clean
+.PHONY: all help debug asan tsan demo bench format lint install-program install uninstall deb sbom release test-deb test-image test-watch test-page clean
 
 # All cores, unless make was told otherwise.
 ALL_CORES = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -114,6 +114,7 @@ help:
 	@echo 'make sbom release KEY=FILE   what the program was made of; a release, signed, in build/dist'
 	@echo 'make test-page    the page in Chromium'
 	@echo 'make deb test-deb   Debian packages in build/deb; the package installed in a scratch root, started and removed'
+	@echo 'make test-image   the container image built, started and asked, with compose and Kubernetes; as root; BASE=IMAGE'
 
 debug asan tsan:
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=$@ $(BUILD)/$@/tacet
@@ -241,6 +242,11 @@ release: deb sbom
 
 test-deb: deb
 	scripts/test-deb $(BUILD)
+
+# The container image, on the base BASE if one is named.
+test-image:
+	@scripts/install-deps image
+	scripts/test-image $(BASE)
 
 # The metrics, the alert rules and the dashboard, by promtool.
 test-watch:
