@@ -125,9 +125,12 @@ static void print_metrics(const char *text)
     print_refusals(text);
 }
 
-/* Prints what SERVER says. Gives the exit code. */
-static int print_status(struct http_out *server, const char *base)
+/* Prints what SERVER says. Gives the exit code. Without TOKEN only the address of --metrics-listen
+ * has metrics, and another one would count and log a refusal. */
+static int print_status(struct http_out *server, const char *base, const char *token)
 {
+    static const char more[] = "the token of a monitor in TACET_TOKEN shows more, and so does the "
+                               "address of --metrics-listen";
     struct http_out_answer answer;
     enum http_out_status status = http_out_get(server, "/healthz/ready", &answer);
     if (status == HTTP_OUT_UNREACHABLE)
@@ -138,13 +141,15 @@ static int print_status(struct http_out *server, const char *base)
         printf("ready       %s\n", base);
     else if (!is_door)
         printf("NOT READY   %s: %s\n", base, answer.problem.text);
+    if (!token && !is_door) {
+        printf("no more     %s\n", more);
+        return ready ? CLI_DONE : CLI_FAILED;
+    }
     status = http_out_get(server, "/metrics", &answer);
     if (status == HTTP_OUT_OK)
         print_metrics(answer.body);
     else
-        printf("no more     %s (the token of a monitor in TACET_TOKEN shows more, and so does the "
-               "address of --metrics-listen)\n",
-               answer.problem.text);
+        printf("no more     %s (%s)\n", answer.problem.text, more);
     return ready ? CLI_DONE : CLI_FAILED;
 }
 
@@ -161,7 +166,7 @@ int cli_status(int argc, char **argv)
     const char *why = http_out_open(&settings, &server);
     if (why)
         return cli_complain(&FLAGS, CLI_USAGE, "--server: %s", why);
-    status = print_status(server, options.server);
+    status = print_status(server, options.server, settings.token);
     http_out_close(server);
     return status;
 }
