@@ -91,6 +91,26 @@ void dataset_json_describe(json_t *json, const struct description *description)
         json_object_set_new(json, "description", json_null());
 }
 
+enum db_status dataset_certified_description(struct db *db, const char *id, json_t **out)
+{
+    static const char *const members[] = {"row", "features", "outside", "actions"};
+    char *text = NULL;
+    enum db_status status = id[0] != '\0' ? datasets_description(db, id, &text) : DB_NONE;
+    *out = status == DB_NONE ? json_null() : NULL;
+    if (status != DB_OK)
+        return db_optional(status);
+    json_t *whole = json_text_stored(text);
+    free(text);
+    if (!whole)
+        return db_fail(db, id, "its description is damaged");
+    *out = json_object();
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (json_object_get(whole, members[i]))
+            json_object_set(*out, members[i], json_object_get(whole, members[i]));
+    json_decref(whole);
+    return DB_OK;
+}
+
 /* ---- who may see what */
 
 static enum problem unknown_dataset(struct call *call)

@@ -81,6 +81,11 @@ json_t *dataset_covered_json(const struct dataset_row *dataset);
  * where it was not described. New reference. */
 json_t *dataset_means_json(const struct dataset_row *dataset);
 
+/* Sets *OUT to what certificates say of the states and actions of dataset ID ("": none): the
+ * members row, features, outside and actions of its description, as they were declared. JSON null
+ * where it was not described. New reference; NULL unless DB_OK. */
+enum db_status dataset_certified_description(struct db *db, const char *id, json_t **out);
+
 /* The sentence about a dataset that is not covered. */
 extern const char dataset_uncovered_note[];
 

@@ -172,7 +172,7 @@ static json_t *teacher_binds_json(const struct app *app, const struct teacher_ro
 
 char *teacher_certificate(const struct app *app, const struct teacher_row *row,
                           const struct teacher_wish *wish, const struct ledger_account *account,
-                          json_t *proof)
+                          json_t *proof, json_t *described)
 {
     const struct dataset_row *dataset = NULL;
     if (wish->dataset.id[0] != '\0')
@@ -201,6 +201,7 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row,
                                     "\"open\" and \"limit\" list them all, with who and why."));
     json_object_set_new(json, "dataset_covered", dataset_covered_json(dataset));
     json_object_set_new(json, "expert_means", dataset_means_json(dataset));
+    json_object_set(json, "dataset_description", described);
     char *text = certificate_sign(app, json);
     json_decref(json);
     return text;

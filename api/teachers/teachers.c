@@ -12,6 +12,7 @@
 #include "api/call/names.h"
 #include "api/call/page.h"
 #include "api/call/project.h"
+#include "api/data/datasets.h"
 #include "api/json/json_text.h"
 #include "api/policies/policies.h"
 #include "api/teachers/teacher_new.h"
@@ -192,14 +193,17 @@ static enum db_status teacher_insert(struct call *call, struct teacher_row *row,
                                      const struct ledger_account *account)
 {
     id_new("crt_", row->certificate);
-    json_t *proof = NULL;
+    json_t *proof = NULL, *described = NULL;
     enum db_status status = certificate_proof(call->app, call->db, account, &proof);
-    if (status != DB_OK)
-        return status;
-    char *text = teacher_certificate(call->app, row, wish, account, proof);
-    status = teachers_insert(call->db, row, text);
-    free(text);
+    if (status == DB_OK)
+        status = dataset_certified_description(call->db, wish->dataset.id, &described);
+    if (status == DB_OK) {
+        char *text = teacher_certificate(call->app, row, wish, account, proof, described);
+        status = teachers_insert(call->db, row, text);
+        free(text);
+    }
     json_decref(proof);
+    json_decref(described);
     return status;
 }
 

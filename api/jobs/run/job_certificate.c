@@ -402,6 +402,7 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
         certificate_ledger(job, certificate));
     certify_cover(certificate->dataset, json);
     json_object_set_new(json, "expert_means", dataset_means_json(certificate->dataset));
+    json_object_set(json, "dataset_description", certificate->described);
     json_object_set(json, "binds", certificate->binds);
     if (certificate->audited)
         json_object_set(json, "audited", certificate->audited);

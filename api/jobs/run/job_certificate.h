@@ -18,6 +18,7 @@ struct job_certificate {
     bool injected_noise;               /* the first warning says that it protects nobody */
     int64_t now_ms;
     json_t *binds;                        /* job_binds; borrowed */
+    json_t *described;                    /* dataset_certified_description; borrowed */
     json_t *audited;                      /* job_audit_find; borrowed; NULL: none was named */
     const struct ledger_account *account; /* that holds the price, as it is now; NULL: none */
     json_t *proof;                        /* certificate_proof of ACCOUNT; borrowed; NULL: none */

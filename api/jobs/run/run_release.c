@@ -16,6 +16,7 @@
 #include "api/call/app.h"
 #include "api/call/certificate.h"
 #include "api/call/sealed.h"
+#include "api/data/datasets.h"
 #include "api/data/exposure.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/ask/job_parts.h"
@@ -119,12 +120,14 @@ char *job_run_certificate(struct job_run *run, const struct job_subject *subject
     if (!job_audit_find(run->db, &run->plan, &what.audited))
         return NULL;
     char *text = NULL;
-    if (certificate_proof(run->app, run->db, what.account, &what.proof) == DB_OK)
+    if (dataset_certified_description(run->db, run->dataset.id, &what.described) == DB_OK &&
+        certificate_proof(run->app, run->db, what.account, &what.proof) == DB_OK)
         what.binds = job_binds(run, certificate, subject->network, subject->release);
     if (what.binds)
         text = job_certificate(run->app, &run->job, &run->plan, &what);
     json_decref(what.proof);
     json_decref(what.binds);
+    json_decref(what.described);
     json_decref(what.audited);
     return text;
 }

@@ -74,8 +74,9 @@ BudgetRequestRequest = TypedDict("BudgetRequestRequest", {
     "teacher": "str", "account": "str", "epsilon": "float", "delta": "float", "reason": "str",
 }, total=False)
 Certificate = TypedDict("Certificate", {
-    "expert_means": "Optional[str]", "dataset_covered": "Optional[bool]", "binds": "dict[str, Any]",
-    "audited": "Optional[dict[str, Any]]", "ledger": "dict[str, Any]", "signature": "dict[str, Any]",
+    "expert_means": "Optional[str]", "dataset_description": "Optional[dict[str, Any]]",
+    "dataset_covered": "Optional[bool]", "binds": "dict[str, Any]", "audited": "Optional[dict[str, Any]]",
+    "ledger": "dict[str, Any]", "signature": "dict[str, Any]",
 }, total=False)
 Client = TypedDict("Client", {
     "id": "str", "name": "str", "role": "Role", "created_at": "Time", "revoked_at": "Time",

@@ -9,11 +9,16 @@
 #include "tests/unit/api/domain.h"
 
 #define MEANS "the clinician, with every stay that they treated"
-#define DESCRIPTION(outside)                                                                       \
-    "\"description\":{\"row\":\"an hour\",\"expert\":\"" MEANS "\",\"outside\":\"" outside         \
+#define MEANING(outside)                                                                           \
+    "\"row\":\"an hour\",\"outside\":\"" outside                                                   \
     "\",\"features\":[{\"name\":\"heart_rate\",\"unit\":\"1/min\",\"low\":30,\"high\":220},"       \
     "{\"name\":\"lactate\",\"low\":0.1,\"high\":100,\"scale\":\"log\"},"                           \
-    "{\"name\":\"diabetes\",\"categories\":[\"no\",\"yes\"]}],\"actions\":[\"wait\",\"treat\"]}"
+    "{\"name\":\"diabetes\",\"categories\":[\"no\",\"yes\"]}],\"actions\":[\"wait\",\"treat\"]"
+#define DESCRIPTION(outside) "\"description\":{\"expert\":\"" MEANS "\"," MEANING(outside) "}"
+#define WITH_TABLE(outside)                                                                        \
+    "\"description\":{\"expert\":\"" MEANS "\"," MEANING(                                          \
+        outside) ",\"table\":{\"expert\":\"who\",\"episode\":\"stay\",\"action\":\"did\","         \
+                 "\"reward\":\"reward\",\"terminated\":\"ended\",\"last_state\":\"own_row\"}}"
 #define REST                                                                                       \
     "\"max_episode_steps\":10,\"discount\":0.9,\"nominal_experts\":60,"                            \
     "\"budget\":{\"epsilon\":100,\"delta\":1e-2}"
@@ -27,6 +32,15 @@ static struct response *declare(struct fixture *f, const char *more)
 #define LINE(expert, heart, lactate)                                                               \
     "{\"expert\":\"" expert "\",\"states\":[[" heart "," lactate                                   \
     ",1,0],[80,0,1,0]],\"actions\":[1],\"rewards\":[1],\"terminated\":true,\"truncated\":false}\n"
+
+/* Whoever has a certificate alone knows what the network reads and answers, as it was declared. */
+static void expect_meaning(const struct response *certificate)
+{
+    json_t *declared = json_loads("{" MEANING("refuse") "}", 0, NULL);
+    cr_expect(json_equal(response_at(certificate, "/dataset_description"), declared), "%s",
+              certificate->body);
+    json_decref(declared);
+}
 
 /* A sealed dataset of 60 experts, described or not. */
 static const char *ward(struct fixture *f, const char *described)
@@ -203,7 +217,7 @@ static json_t *stored_plan(struct fixture *f, const char *id)
 Test(described, training_takes_its_scales_from_the_description)
 {
     struct fixture *f = fixture_open();
-    const char *id = ward(f, DESCRIPTION("refuse"));
+    const char *id = ward(f, WITH_TABLE("refuse"));
     struct response *job =
         domain_run(f, JOB("behaviour_cloning", "dpsgd", id, PRIVACY ",\"parameters\":{" SHORT "}"));
     cr_expect_eq(response_number(job, "/parameters/input_scale"), 2);
@@ -221,6 +235,7 @@ Test(described, training_takes_its_scales_from_the_description)
         f, "auditor", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
     expect_status(certificate, 200);
     cr_expect_str_eq(response_text(certificate, "/expert_means"), MEANS);
+    expect_meaning(certificate);
     cr_expect_str_eq(response_text(certificate, "/privacy/unit"), "expert");
     fixture_close(f);
 }
@@ -383,6 +398,7 @@ Test(described, teachers_repeat_who_an_expert_is)
         f, "auditor", domain_path("/v1/teachers/%s/certificate", response_text(teacher, "/id")));
     expect_status(certificate, 200);
     cr_expect_str_eq(response_text(certificate, "/expert_means"), MEANS);
+    expect_meaning(certificate);
     fixture_close(f);
 }
 
@@ -428,5 +444,6 @@ Test(described, q_releases_are_bounded_by_the_ranges)
     struct response *certificate =
         fixture_get(f, "auditor", domain_path("/v1/q-releases/%s/certificate", release));
     cr_expect_str_eq(response_text(certificate, "/expert_means"), MEANS);
+    expect_meaning(certificate);
     fixture_close(f);
 }
