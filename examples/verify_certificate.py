@@ -110,6 +110,16 @@ def weights_fit(content, binds):
         return False
 
 
+def check_weights(content, binds):
+    if weights_fit(content, binds):
+        return
+    if not binds.get("weights_sha256"):
+        sys.exit("This certificate binds no weights.")
+    if "files" not in binds:
+        sys.exit("This certificate binds a network, which only the JSON download shows; it is not the network of this file.")
+    sys.exit("These weights are not those that the certificate was issued for.")
+
+
 def main():
     if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
@@ -120,8 +130,7 @@ def main():
         sys.exit("The signature does not hold: the certificate was changed, or the key is another's.")
     print("The signature holds.")
     if len(sys.argv) == 4:
-        if not weights_fit(read(sys.argv[3]), certificate.get("binds", {})):
-            sys.exit("These weights are not those that the certificate was issued for.")
+        check_weights(read(sys.argv[3]), certificate.get("binds", {}))
         print("The weights are those that the certificate was issued for.")
 
 

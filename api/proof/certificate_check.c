@@ -281,6 +281,10 @@ const char *proof_weights(const struct certificate_facts *facts, const char *byt
     free(carrying.certificate);
     if (bound)
         return NULL;
+    if (facts->files_sha256[0][0] == '\0' && facts->weights_sha256[0] != '\0')
+        return "the certificate binds a network and no file of it: its weights_sha256 has to be "
+               "that "
+               "of the certificate that the policy's download carries";
     if (facts->files_sha256[0][0] == '\0')
         return "the certificate binds no weights";
     return NOT_BOUND;

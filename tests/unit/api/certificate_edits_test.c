@@ -207,3 +207,10 @@ Test(certificate_edits, an_export_older_than_one_seen_before, .timeout = 36000)
     for (int i = 0; i < EXPORTS; i++)
         free(export[i].bytes);
 }
+
+Test(certificate_weights, of_a_teacher_bind_a_network_and_no_file)
+{
+    const struct certificate_facts teacher = {.weights_sha256 = "ab"}, shards = {.entries = 0};
+    cr_expect_not_null(strstr(proof_weights(&teacher, "{}", 2), "its weights_sha256 has to be"));
+    cr_expect_str_eq(proof_weights(&shards, "{}", 2), "the certificate binds no weights");
+}
