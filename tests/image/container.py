@@ -28,7 +28,7 @@ exec setpriv --no-new-privs chroot --userspec="$user:$group" --groups= "$root" e
 class Image:
     def __init__(self, root, config):
         self.root = root
-        self.config = json.load(open(config))["config"]
+        self.config = json.load(open(config))["Docker"]["config"]
         self.user, _, self.group = self.config["User"].partition(":")
         self.environment = dict(pair.split("=", 1) for pair in self.config["Env"])
         self.health = self.config["Healthcheck"]["Test"]
