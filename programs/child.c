@@ -45,11 +45,13 @@ enum child_status child_start(const struct child_settings *settings, struct chil
 {
     struct child *child = memory_new(1, sizeof *child);
     child->settings = *settings;
-    child->settings.command = NULL;
+    child->settings.command = child->settings.source = NULL;
     child->asked_ms = now_ms();
-    if (!spawn(settings->keeper, settings->command, &settings->limits, &child->process)) {
+    enum spawn_status status = spawn(settings->keeper, settings->command, settings->source,
+                                     settings->source_size, &settings->limits, &child->process);
+    if (status != SPAWN_DONE) {
         free(child);
-        return CHILD_NOT_STARTED;
+        return status == SPAWN_REFUSED ? CHILD_NOT_SEALED : CHILD_NOT_STARTED;
     }
     *out = child;
     return CHILD_OK;

@@ -22,6 +22,7 @@
 enum child_status {
     CHILD_OK,
     CHILD_NOT_STARTED, /* a process, pipe or descriptor could not be had */
+    CHILD_NOT_SEALED,  /* the limits seal it, and this system cannot do that: nothing was started */
     CHILD_LATE,        /* no answer within answer_ms, or the question was not read */
     CHILD_ENDED,       /* the program ended, or closed its output, before it answered */
     CHILD_TOO_LONG,    /* more than CHILD_LINE_MAX bytes without a newline */
@@ -32,7 +33,11 @@ enum child_status {
 struct child_settings {
     const struct keeper *keeper; /* starts it; outlives it */
     const char *command;         /* a shell command line; the caller of the server wrote it */
-    unsigned answer_ms;          /* how long an answer may take */
+    /* The file /world of a program that LIMITS seal (sealed.h); NULL for others. Used by
+     * child_start alone. */
+    const char *source;
+    size_t source_size;
+    unsigned answer_ms; /* how long an answer may take */
     struct program_limits limits;
     /* Asked about once a second, also during the wait for an answer. NULL: always true. */
     bool (*go_on)(void *context);
@@ -45,8 +50,8 @@ struct child_settings {
 struct child;
 
 /* Starts the program. SETTINGS is copied, its command too. End with child_end. On anything but
- * CHILD_OK (that is CHILD_NOT_STARTED) there is no child. A command that the shell does not find
- * shows as CHILD_ENDED at the first question. */
+ * CHILD_OK (CHILD_NOT_STARTED, CHILD_NOT_SEALED) there is no child. A command that the shell does
+ * not find shows as CHILD_ENDED at the first question. */
 enum child_status child_start(const struct child_settings *settings, struct child **out);
 
 /* Sends QUESTION[size], which ends in a newline, and waits for one line. *OUT_ANSWER[*OUT_SIZE] is

@@ -16,8 +16,8 @@ bool descent_open(struct descent *descent)
     return descent->pid && descent->all;
 }
 
-/* Reads parent and threads from /proc/NAME/stat; a name in brackets, which may hold anything, goes
- * before them. */
+/* Reads parent, threads and memory from /proc/NAME/stat; a name in brackets, which may hold
+ * anything, goes before them. */
 static bool descent_read(const char *name, struct descent_process *out)
 {
     char path[64], text[512];
@@ -32,12 +32,17 @@ static bool descent_read(const char *name, struct descent_process *out)
     const char *end = strrchr(text, ')');
     int parent = 0;
     unsigned threads = 0;
-    if (!end ||
-        sscanf(end + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u",
-               &parent, &threads) != 2)
+    unsigned long pages = 0;
+    if (!end || sscanf(end + 1,
+                       " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %u "
+                       "%*d %*u %*u %lu",
+                       &parent, &threads, &pages) != 3)
         return false;
-    *out = (struct descent_process){
-        .pid = (pid_t)atoi(name), .parent = (pid_t)parent, .threads = threads};
+    *out =
+        (struct descent_process){.pid = (pid_t)atoi(name),
+                                 .parent = (pid_t)parent,
+                                 .threads = threads,
+                                 .memory_bytes = (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE)};
     return true;
 }
 
@@ -67,6 +72,7 @@ void descent_find(struct descent *descent)
     size_t count = descent_list(descent->all), before = 0;
     descent->count = 0;
     descent->threads = 0;
+    descent->memory_bytes = 0;
     do {
         before = descent->count;
         for (size_t i = 0; i < count; i++) {
@@ -76,6 +82,7 @@ void descent_find(struct descent *descent)
             process->ours = true;
             descent->pid[descent->count++] = process->pid;
             descent->threads += process->threads;
+            descent->memory_bytes += process->memory_bytes;
         }
     } while (descent->count > before);
 }

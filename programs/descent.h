@@ -13,13 +13,15 @@
 struct descent_process {
     pid_t pid, parent;
     uint32_t threads;
+    uint64_t memory_bytes;
     bool ours;
 };
 
 struct descent {
-    size_t count;     /* descendants, those included that are dead but not yet waited for */
-    uint64_t threads; /* of all descendants together */
-    pid_t *pid;       /* [count] */
+    size_t count;          /* descendants, those included that are dead but not yet waited for */
+    uint64_t threads;      /* of all descendants together */
+    uint64_t memory_bytes; /* that all have in memory; what several share counts for each */
+    pid_t *pid;            /* [count] */
     struct descent_process *all;
 };
 

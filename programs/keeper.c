@@ -16,7 +16,7 @@
 #include "memory/memory.h"
 #include "programs/warden.h"
 
-#define END_COUNT 4
+#define END_COUNT WARDEN_ENDS
 #define LINE      3 /* the descriptor of its end of the socket, in the keeper */
 
 struct keeper {
@@ -52,9 +52,10 @@ static bool keeper_take(struct keeper_packet *packet, int ends[END_COUNT])
     for (int i = 0; i < END_COUNT; i++)
         ends[i] = -1;
     const struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    size_t count = END_COUNT - 1 + (size_t)packet->limits.sealed;
     if (size > 0 && header && header->cmsg_type == SCM_RIGHTS &&
-        header->cmsg_len == CMSG_LEN(sizeof(int) * END_COUNT))
-        memcpy(ends, CMSG_DATA(header), sizeof(int) * END_COUNT);
+        header->cmsg_len == CMSG_LEN(sizeof(int) * count))
+        memcpy(ends, CMSG_DATA(header), sizeof(int) * count);
     return size > 0;
 }
 
@@ -116,10 +117,11 @@ struct keeper *keeper_start(bool namespaces)
 }
 
 bool keeper_order(const struct keeper *keeper, const char *command,
-                  const struct program_limits *limits, const int ends[4])
+                  const struct program_limits *limits, const int ends[END_COUNT])
 {
     union keeper_ends space;
     struct program_limits copy = *limits;
+    size_t count = END_COUNT - 1 + (size_t)limits->sealed;
     size_t length = strlen(command);
     if (length > KEEPER_COMMAND_MAX)
         return false;
@@ -129,12 +131,12 @@ bool keeper_order(const struct keeper *keeper, const char *command,
     struct msghdr message = {.msg_iov = parts,
                              .msg_iovlen = 2,
                              .msg_control = space.bytes,
-                             .msg_controllen = sizeof space.bytes};
+                             .msg_controllen = CMSG_SPACE(sizeof(int) * count)};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     header->cmsg_level = SOL_SOCKET;
     header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int) * END_COUNT);
-    memcpy(CMSG_DATA(header), ends, sizeof(int) * END_COUNT);
+    header->cmsg_len = CMSG_LEN(sizeof(int) * count);
+    memcpy(CMSG_DATA(header), ends, sizeof(int) * count);
     ssize_t size = 0;
     do
         size = sendmsg(keeper->line, &message, MSG_NOSIGNAL);

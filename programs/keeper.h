@@ -21,11 +21,11 @@ struct keeper;
  * for tests. */
 struct keeper *keeper_start(bool namespaces);
 
-/* Asks for a program. ENDS are its standard input, output and error and its warden's control
- * (warden.h); they stay the caller's. Any thread may call. False: the keeper is gone, or COMMAND is
- * too long. */
+/* Asks for a program. ENDS are its standard input, output and error, its warden's control, and its
+ * source or -1 (warden.h); they stay the caller's. Any thread may call. False: the keeper is gone,
+ * or COMMAND is too long. */
 bool keeper_order(const struct keeper *keeper, const char *command,
-                  const struct program_limits *limits, const int ends[4]);
+                  const struct program_limits *limits, const int ends[5]);
 
 /* Ends the keeper and waits for it. Programs end when their wardens are told to. NULL is fine. */
 void keeper_end(struct keeper *keeper);

@@ -15,7 +15,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DESCRIPTORS_MAX 1024 /* the server's own limit would be too much for select() */
+#include "programs/sealed.h"
+
+#define DESCRIPTORS_MAX        1024 /* the server's own limit would be too much for select() */
+#define DESCRIPTORS_MAX_SEALED 64   /* pipes hold memory that no limit counts */
 
 /* VALUE 0: as it was. A limit that is lower already stays. */
 static bool limited_set(int resource, uint64_t value)
@@ -34,18 +37,23 @@ static bool limited_set(int resource, uint64_t value)
 static bool limited_set_all(const struct program_limits *limits)
 {
     const struct rlimit no_core = {0, 0};
+    const rlim_t most = limits->sealed ? DESCRIPTORS_MAX_SEALED : DESCRIPTORS_MAX;
+    uint64_t processes = 0;
     struct rlimit descriptors;
+    if (limits->sealed && limits->processes > 0) /* its users are its own, and counted apart */
+        processes = limits->processes + SEALED_NAMESPACE;
     if (getrlimit(RLIMIT_NOFILE, &descriptors) != 0)
         return false;
-    if (descriptors.rlim_cur > DESCRIPTORS_MAX)
-        descriptors.rlim_cur = DESCRIPTORS_MAX;
+    if (descriptors.rlim_cur > most)
+        descriptors.rlim_cur = most;
+    if (limits->sealed)
+        descriptors.rlim_max = descriptors.rlim_cur;
     return setrlimit(RLIMIT_CORE, &no_core) == 0 && setrlimit(RLIMIT_NOFILE, &descriptors) == 0 &&
            limited_set(RLIMIT_AS, limits->memory_bytes) && limited_set(RLIMIT_CPU, limits->cpu_s) &&
-           limited_set(RLIMIT_FSIZE, limits->file_bytes);
+           limited_set(RLIMIT_FSIZE, limits->file_bytes) && limited_set(RLIMIT_NPROC, processes);
 }
 
-/* The first to go when the machine's memory ends. */
-static void limited_volunteer(void)
+void limited_volunteer(void)
 {
     int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (file < 0)
@@ -101,7 +109,7 @@ _Noreturn void limited_run(const char *command, const struct program_limits *lim
         signal(i, SIG_DFL);
     sigprocmask(SIG_SETMASK, &none, NULL);
     limited_volunteer();
-    if (!limited_set_all(limits) || (!limits->network && !limited_cut_off()))
+    if (!limited_set_all(limits) || (!limits->network && !limits->sealed && !limited_cut_off()))
         _exit(126);
     execve("/bin/sh", (char *const *)(uintptr_t)arguments, (char *const *)(uintptr_t)environment);
     _exit(127);

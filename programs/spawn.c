@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "programs/warden.h"
 
 #define START_MS 10000 /* for a process that is made on a loaded machine */
 #define END_MS   5000  /* killed processes that take longer hang in the kernel: left alone */
@@ -70,46 +73,83 @@ static bool make_pipes(struct pipes *pipes)
 
 /* ---- the process */
 
-/* Waits for a byte or the end of HANDLE. True: a byte came. */
-static bool wait_for_warden(int handle, int timeout_ms)
+/* Waits for a byte or the end of HANDLE. Gives the byte; '\0': none came. */
+static char wait_for_warden(int handle, int timeout_ms)
 {
-    char byte;
+    char byte = '\0';
     struct pollfd one = {.fd = handle, .events = POLLIN};
     int ready = 0;
     do
         ready = poll(&one, 1, timeout_ms);
     while (ready < 0 && errno == EINTR);
-    return ready > 0 && read(handle, &byte, 1) == 1;
+    if (ready > 0 && read(handle, &byte, 1) != 1)
+        byte = '\0';
+    return byte;
 }
 
-bool spawn(const struct keeper *keeper, const char *command, const struct program_limits *limits,
-           struct spawned *out)
+/* Fills a pipe with SOURCE, all of it at once; *OUT reads it. */
+static bool make_source(const char *source, size_t size, int *out)
 {
-    struct pipes pipes;
+    int ends[2];
+    if (size > PROGRAM_SOURCE_MAX || !make_pipe(ends))
+        return false;
+    bool whole = fcntl(ends[1], F_SETPIPE_SZ, (int)PROGRAM_SOURCE_MAX) >= 0 &&
+                 set_nonblocking(ends[1]) && write(ends[1], source, size) == (ssize_t)size;
+    close(ends[1]);
+    if (whole)
+        *out = ends[0];
+    else
+        close(ends[0]);
+    return whole;
+}
+
+/* Orders the program. THEIRS are its ends of PIPES, with room for two more. */
+static enum spawn_status spawn_order(const struct keeper *keeper, const char *command,
+                                     const struct program_limits *limits, int theirs[5],
+                                     int *out_control)
+{
     int control[2];
-    if (!make_pipes(&pipes))
-        return false;
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0) {
-        close_pipes(&pipes);
-        return false;
-    }
-    const int theirs[] = {pipes.ends[STDIN_FILENO][0], pipes.ends[STDOUT_FILENO][1],
-                          pipes.ends[STDERR_FILENO][1], control[1]};
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0)
+        return SPAWN_FAILED;
+    theirs[3] = control[1];
     bool ordered = keeper_order(keeper, command, limits, theirs);
     close(control[1]);
-    if (!ordered || !wait_for_warden(control[0], START_MS)) {
-        close(control[0]);
+    char said = ordered ? wait_for_warden(control[0], START_MS) : '\0';
+    if (said == WARDEN_STARTED) {
+        *out_control = control[0];
+        return SPAWN_DONE;
+    }
+    close(control[0]);
+    return said == WARDEN_REFUSED ? SPAWN_REFUSED : SPAWN_FAILED;
+}
+
+enum spawn_status spawn(const struct keeper *keeper, const char *command, const char *source,
+                        size_t source_size, const struct program_limits *limits,
+                        struct spawned *out)
+{
+    struct pipes pipes;
+    int control = -1;
+    if (!make_pipes(&pipes))
+        return SPAWN_FAILED;
+    int theirs[] = {pipes.ends[STDIN_FILENO][0], pipes.ends[STDOUT_FILENO][1],
+                    pipes.ends[STDERR_FILENO][1], -1, -1};
+    enum spawn_status status = SPAWN_FAILED;
+    if (!limits->sealed || make_source(source, source_size, &theirs[4]))
+        status = spawn_order(keeper, command, limits, theirs, &control);
+    if (theirs[4] >= 0)
+        close(theirs[4]);
+    if (status != SPAWN_DONE) {
         close_pipes(&pipes);
-        return false;
+        return status;
     }
     close(pipes.ends[STDOUT_FILENO][1]);
     close(pipes.ends[STDERR_FILENO][1]);
-    *out = (struct spawned){.control = control[0],
+    *out = (struct spawned){.control = control,
                             .to = pipes.ends[STDIN_FILENO][1],
                             .to_far = pipes.ends[STDIN_FILENO][0],
                             .from = pipes.ends[STDOUT_FILENO][0],
                             .errors = pipes.ends[STDERR_FILENO][0]};
-    return true;
+    return SPAWN_DONE;
 }
 
 void spawned_close_input(struct spawned *process)

@@ -2,7 +2,7 @@
 #ifndef TACET_PROGRAMS_SPAWN_H
 #define TACET_PROGRAMS_SPAWN_H
 
-#include <stdbool.h>
+#include <stddef.h>
 
 #include "programs/keeper.h"
 
@@ -15,9 +15,17 @@ struct spawned {
     int errors; /* its standard error: we read */
 };
 
-/* Runs COMMAND under /bin/sh. False: nothing was started. */
-bool spawn(const struct keeper *keeper, const char *command, const struct program_limits *limits,
-           struct spawned *out);
+enum spawn_status {
+    SPAWN_DONE,
+    SPAWN_FAILED,  /* a process, pipe or descriptor could not be had */
+    SPAWN_REFUSED, /* it was to be sealed, and the system cannot do that */
+};
+
+/* Runs COMMAND under /bin/sh. SOURCE[source_size], of at most PROGRAM_SOURCE_MAX bytes, is of one
+ * that LIMITS seal, and NULL for others. Anything but SPAWN_DONE: nothing was started. */
+enum spawn_status spawn(const struct keeper *keeper, const char *command, const char *source,
+                        size_t source_size, const struct program_limits *limits,
+                        struct spawned *out);
 
 /* Closes the program's input: the program then reads its end. */
 void spawned_close_input(struct spawned *process);

@@ -10,22 +10,25 @@
 #include "programs/warden.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "programs/descent.h"
 #include "programs/limited.h"
+#include "programs/sealed.h"
 
-#define COUNT_EVERY_MS 250
-#define CONTROL        3
+#define COUNT_EVERY_MS        250
+#define COUNT_EVERY_MS_SEALED 100
+#define CONTROL               3
+#define SOURCE                4
 
 /* ---- namespaces */
 
@@ -36,6 +39,15 @@ static bool warden_write(const char *path, const char *text, size_t size)
     if (file >= 0)
         close(file);
     return written;
+}
+
+/* A stranger's program has no part in what root may do. */
+static bool warden_leave_root(void)
+{
+    return geteuid() != 0 ||
+           (setgroups(0, NULL) == 0 && setresgid(SEALED_USER, SEALED_USER, SEALED_USER) == 0 &&
+            setresuid(SEALED_USER, SEALED_USER, SEALED_USER) == 0 &&
+            prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0); /* or its files in /proc stay root's */
 }
 
 /* The caller's next child is the first of its namespace; its user stays who it is. */
@@ -50,6 +62,13 @@ static bool warden_move_apart(bool network)
     return unshare(flags) == 0 && warden_write("/proc/self/setgroups", "deny", 4) &&
            warden_write("/proc/self/uid_map", user, (size_t)user_size) &&
            warden_write("/proc/self/gid_map", group, (size_t)group_size);
+}
+
+/* The same for a program that is to be sealed. */
+static bool warden_move_far(void)
+{
+    return warden_leave_root() && warden_move_apart(false) && unshare(CLONE_NEWUTS) == 0 &&
+           prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
 }
 
 bool warden_has_namespaces(void)
@@ -76,14 +95,33 @@ bool warden_has_namespaces(void)
 
 /* ---- the program */
 
+static void warden_say(char byte)
+{
+    ssize_t ignored =
+        write(CONTROL, &byte, 1); /* SIGPIPE is ignored, and a call that is permitted */
+    (void)ignored;
+}
+
+static _Noreturn void warden_refuse(void)
+{
+    warden_say(WARDEN_REFUSED);
+    _exit(1);
+}
+
 /* The first process of a namespace: parent of orphans until there are none. */
 static _Noreturn void warden_be_first(const char *command, const struct program_limits *limits)
 {
     signal(SIGCHLD, SIG_DFL);
+    if (limits->sealed) {
+        limited_volunteer();
+        if (!sealed_enter(limits, SOURCE))
+            warden_refuse();
+        warden_say(WARDEN_STARTED);
+    }
     pid_t pid = fork();
     if (pid == 0)
         limited_run(command, limits);
-    for (int i = 0; i <= CONTROL; i++)
+    for (int i = 0; i <= SOURCE; i++)
         close(i);
     while (pid > 0 && wait(NULL) > 0)
         continue;
@@ -92,7 +130,9 @@ static _Noreturn void warden_be_first(const char *command, const struct program_
 
 static pid_t warden_start(const char *command, const struct program_limits *limits, bool namespaces)
 {
-    if (namespaces && !warden_move_apart(limits->network))
+    if (limits->sealed && (!namespaces || !warden_move_far()))
+        warden_refuse();
+    if (!limits->sealed && namespaces && !warden_move_apart(limits->network))
         return -1;
     pid_t pid = fork();
     if (pid == 0 && namespaces)
@@ -116,35 +156,42 @@ static void warden_kill_all(struct descent *descent)
     }
 }
 
-/* Waits until the control ends, or there are more processes than LIMIT. */
-static void warden_watch(struct descent *descent, uint64_t limit)
+/* Waits until the control ends, or there are more processes than the limit, or more memory. */
+static void warden_watch(struct descent *descent, const struct program_limits *limits,
+                         bool namespaces)
 {
     struct pollfd control = {.fd = CONTROL, .events = POLLIN};
-    while (poll(&control, 1, limit > 0 ? COUNT_EVERY_MS : -1) <= 0) {
-        if (limit == 0)
+    /* The first of a namespace is not the program's. */
+    uint64_t processes = limits->processes > 0 ? limits->processes + namespaces : UINT64_MAX;
+    uint64_t memory = UINT64_MAX;
+    if (limits->sealed && limits->memory_bytes > 0)
+        memory = limits->memory_bytes;
+    int every_ms = limits->sealed ? COUNT_EVERY_MS_SEALED : COUNT_EVERY_MS;
+    bool counts = processes < UINT64_MAX || memory < UINT64_MAX;
+    while (poll(&control, 1, counts ? every_ms : -1) <= 0) {
+        if (!counts)
             continue;
         descent_find(descent);
-        if (descent->threads > limit)
+        if (descent->threads > processes || descent->memory_bytes > memory)
             return;
     }
 }
 
-/* Puts ENDS at 0, 1, 2 and CONTROL, and closes all others. They come from a keeper, in which lower
- * descriptors are open: none of ENDS is below CONTROL. */
-static void warden_place(const int ends[4])
+/* Puts ENDS at 0, 1, 2, CONTROL and SOURCE, and closes all others. They come from a keeper, in
+ * which lower descriptors are open: none of ENDS is below CONTROL. */
+static void warden_place(const int ends[WARDEN_ENDS])
 {
-    int control = fcntl(ends[3], F_DUPFD, 16);
-    int lifted[3];
-    for (int i = 0; i < 3; i++)
+    int lifted[WARDEN_ENDS];
+    int count = ends[SOURCE] < 0 ? SOURCE : WARDEN_ENDS;
+    for (int i = 0; i < count; i++)
         lifted[i] = fcntl(ends[i], F_DUPFD, 16);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < count; i++)
         dup2(lifted[i], i);
-    dup2(control, CONTROL);
-    closefrom(CONTROL + 1);
+    closefrom(count);
 }
 
 _Noreturn void warden_run(const char *command, const struct program_limits *limits,
-                          const int ends[4], bool namespaces)
+                          const int ends[WARDEN_ENDS], bool namespaces)
 {
     struct descent descent;
     prctl(PR_SET_NAME, "tacet-warden");
@@ -155,9 +202,11 @@ _Noreturn void warden_run(const char *command, const struct program_limits *limi
     if (warden_start(command, limits, namespaces) > 0) {
         for (int i = 0; i < CONTROL; i++)
             close(i);
-        send(CONTROL, "s", 1, MSG_NOSIGNAL);
-        /* The first of a namespace is not the program's. */
-        warden_watch(&descent, limits->processes > 0 ? limits->processes + namespaces : 0);
+        if (limits->sealed)
+            close(SOURCE);
+        else /* otherwise the first of the namespace says so */
+            warden_say(WARDEN_STARTED);
+        warden_watch(&descent, limits, namespaces);
         warden_kill_all(&descent);
     }
     _exit(0);
