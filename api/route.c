@@ -12,6 +12,7 @@
 #include "api/call/certificates.h"
 #include "api/call/health.h"
 #include "api/data/datasets.h"
+#include "api/data/environments.h"
 #include "api/jobs/jobs.h"
 #include "api/match.h"
 #include "api/pages.h"
@@ -58,6 +59,8 @@ static const struct route routes[] = {
     {"POST", "/v1/projects", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_projects_create, "Makes a project, to which data, budgets and teachers can belong."},
 
     /* environments.h */
+    {"POST", "/v1/environments", POOL, ROLE_STEWARD, 0, BODY_JSON, "", api_environments_prepare, api_environments_create, "Registers a world: a program that a runner of the operator's runs sealed."},
+    {"DELETE", "/v1/environments/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_environments_delete, "Removes a registered world with its program."},
     {"GET", "/v1/environments", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_environments_list, "Lists the simulated worlds and their parameters."},
 
     /* algorithms.h */

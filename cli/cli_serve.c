@@ -7,6 +7,8 @@
  * SIGHUP reads the file of settings again, for the level and format of the log and for new worlds,
  * and the TLS files. */
 #include <errno.h>
+#include <libgen.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
@@ -40,13 +42,50 @@ static void log_world(void *context, const char *world, const char *line)
     log_event(LOG_LEVEL_WARN, "world-said", "world=%s line=\"%s\"", world, text);
 }
 
+/* True when PATH, or where it will be made, is among the files that a client's program sees. */
+static bool runner_sees(const char *path)
+{
+    static const char *const seen[] = {"/usr/", "/bin/", "/sbin/", "/lib"};
+    char real[PATH_MAX + 1], parent[PATH_MAX];
+    snprintf(parent, sizeof parent, "%s", path);
+    if (!realpath(path, real) && !realpath(dirname(parent), real))
+        return false;
+    strcat(real, "/");
+    for (size_t i = 0; i < sizeof seen / sizeof seen[0]; i++)
+        if (strncmp(real, seen[i], strlen(seen[i])) == 0)
+            return true;
+    return false;
+}
+
+/* The programs of clients may read all that is below /usr as this process may. */
+static bool runners_see_nothing(const struct config *config, char *error, size_t size)
+{
+    const char *const paths[] = {config->data,    config->keys_dir, config->key_file,
+                                 config->tls_key, config->marks,    config->config};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        if (!paths[i] || paths[i][0] == '\0' || !runner_sees(paths[i]))
+            continue;
+        snprintf(
+            error, size,
+            "--world-runner: clients' programs could read \"%.300s\", because all below /usr is "
+            "theirs to read: move it",
+            paths[i]);
+        return false;
+    }
+    return true;
+}
+
 /* Asks each declared program what world it is, so that the server does not start with a broken
  * program. */
 static struct worlds *open_worlds(const struct config *config, char *error, size_t size)
 {
+    if (config->world_runners.count > 0 && !runners_see_nothing(config, error, size))
+        return NULL;
     const struct worlds_settings settings = {
         .declared = config->worlds.text,
         .declared_count = config->worlds.count,
+        .runners = config->world_runners.text,
+        .runner_count = config->world_runners.count,
         .answer_s = (unsigned)config->world_timeout_s,
         .run_s = (unsigned)config->world_run_timeout_s,
         .memory_bytes = config->world_memory_bytes,
@@ -108,10 +147,17 @@ static bool reload_settings(const struct serve_again *again, char *error, size_t
     }
     log_set_level((enum log_level)config.log_level);
     log_set_format((enum log_format)config.log_format);
-    good = worlds_add(again->worlds, config.worlds.text, config.worlds.count, &added, error, size);
+    unsigned runners = 0;
+    good =
+        worlds_add(again->worlds, config.worlds.text, config.worlds.count, &added, error, size) &&
+        (config.world_runners.count == 0 || runners_see_nothing(&config, error, size)) &&
+        worlds_add_runners(again->worlds, config.world_runners.text, config.world_runners.count,
+                           &runners, error, size);
     free(found.file);
     if (added > 0)
         log_event(LOG_LEVEL_INFO, "worlds-added", "count=%u", added);
+    if (runners > 0)
+        log_event(LOG_LEVEL_INFO, "world-runners-added", "count=%u", runners);
     return good;
 }
 

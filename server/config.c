@@ -153,6 +153,11 @@ static const struct flag SETTINGS[] = {
      "a world that is a program (docs/worlds.md); may be repeated, and the variable holds one a "
      "line",
      ENV},
+    {"world-runner", AS_LIST(world_runners, FLAG_LIST_MAX), "", "NAME=COMMAND",
+     "what may run, sealed, the programs of worlds that stewards register (docs/worlds.md), such "
+     "as "
+     "python=python3 -I; may be repeated, and the variable holds one a line",
+     ENV},
     {"world-timeout", AS_COUNT(world_timeout_s, 1, 3600), "10", "SECONDS",
      "time for one answer of a world's program", ENV},
     {"world-run-timeout", AS_COUNT(world_run_timeout_s, 1, 604800), "3600", "SECONDS",

@@ -65,9 +65,10 @@ struct config {
     uint64_t max_buffered_bytes;
     uint64_t max_states_per_query;
     uint64_t max_experts_per_dataset;
-    uint64_t keep_answers_days; /* 0: for ever */
-    uint64_t keep_entries_days; /* 0: for ever */
-    struct flag_list worlds;    /* NAME=COMMAND; TACET_WORLD has one in each line */
+    uint64_t keep_answers_days;     /* 0: for ever */
+    uint64_t keep_entries_days;     /* 0: for ever */
+    struct flag_list worlds;        /* NAME=COMMAND; TACET_WORLD has one in each line */
+    struct flag_list world_runners; /* NAME=COMMAND, as worlds */
     uint64_t world_timeout_s;
     uint64_t world_run_timeout_s;
     uint64_t world_memory_bytes;

@@ -49,10 +49,10 @@ async function jobForm(box) {
   const select = {
     algorithm: choice([...known.keys()]),
     dataset: choice([["", "choose one"], ...datasets.map(named)]),
-    environment: choice([["", "choose one"], ...worlds.map((it) => it.name)]),
+    environment: choice([["", "choose one"], ...worlds.filter((it) => !it.id).map((it) => it.name)]),
     policy: choice([["", "choose one"], ...policies.map(named)]),
     mechanism: choice([]),
-    played: choice([["", "none"], ...worlds.map((it) => it.name)]),
+    played: choice([["", "none"], ...worlds.map((it) => (it.id ? named(it) : it.name))]),
   };
   const tick = (value) => el("input", { type: "checkbox", value: JSON.stringify(value) });
   const part = {

@@ -10,7 +10,7 @@
 #include "api/data/dataset_budget.h"
 #include "api/data/datasets.h"
 #include "api/data/description.h"
-#include "api/worlds/worlds.h"
+#include "api/policies/environment_find.h"
 #include "storage/limit_changes.h"
 
 #define STATE_DIM_MAX     DESCRIPTION_DIM_MAX
@@ -74,13 +74,9 @@ static void dataset_check_dimensions(struct call *call, struct dataset_wish *wis
         call_invalid(call, "/state_dim", "comes with the environment: leave it out");
     if (wish->action_count != 0)
         call_invalid(call, "/action_count", "comes with the environment: leave it out");
-    char why[WORLDS_UNKNOWN_SIZE];
-    const struct env *env = worlds_find(call->app->settings.worlds, wish->environment);
-    if (!env) {
-        call_invalid(call, "/environment", "%s",
-                     worlds_unknown(call->app->settings.worlds, wish->environment, why));
+    const struct env *env = NULL;
+    if (environment_find(call, "/environment", wish->environment, &env) != PROBLEM_NONE)
         return;
-    }
     if (wish->description)
         dataset_check_world(call, wish->description, env);
     wish->state_dim = env->state_dim;

@@ -50,9 +50,6 @@ enum problem api_trajectories_upload(struct call *call);
  * wherever copies are. */
 enum problem api_experts_erase(struct call *call);
 
-/* GET /v1/environments (environments.c): the catalogue of simulated worlds. */
-enum problem api_environments_list(struct call *call);
-
 /* "private", "public". */
 extern const char *const dataset_sensitivities[];
 

@@ -3,20 +3,10 @@
 
 #include <stdio.h>
 
-#include "api/call/app.h"
 #include "api/call/call.h"
 #include "api/call/fields.h"
-#include "api/worlds/worlds.h"
-
-static const struct env *environment_find(struct call *call, const char *pointer, const char *name)
-{
-    const struct worlds *worlds = call->app->settings.worlds;
-    const struct env *env = worlds_find(worlds, name);
-    char why[WORLDS_UNKNOWN_SIZE];
-    if (!env)
-        call_invalid(call, pointer, "%s", worlds_unknown(worlds, name, why));
-    return env;
-}
+#include "api/policies/environment_find.h"
+#include "api/worlds/registered.h"
 
 static bool environment_read_parameters(struct call *call, const char *pointer,
                                         const json_t *object, struct environment_choice *out)
@@ -30,7 +20,7 @@ static bool environment_read_parameters(struct call *call, const char *pointer,
 }
 
 bool environment_choice_read(struct call *call, const char *pointer, const json_t *value,
-                             struct environment_choice *out)
+                             bool registered, struct environment_choice *out)
 {
     *out = (struct environment_choice){0};
     const char *name = json_string_value(value);
@@ -52,9 +42,15 @@ bool environment_choice_read(struct call *call, const char *pointer, const json_
                      "must be the name of an environment, or an object of name and parameters");
         return false;
     }
-    out->env = environment_find(call, at, name);
-    if (!out->env)
+    if (environment_find(call, at, name, &out->env) != PROBLEM_NONE)
         return false;
+    if (!registered && registered_is(out->env)) {
+        call_invalid(call, at,
+                     "must be built in or the operator's: a client's program serves the evaluation "
+                     "of policies alone");
+        out->env = NULL;
+        return false;
+    }
     env_defaults(out->env, out->parameters);
     snprintf(at, sizeof at, "%s/parameters", pointer);
     if (parameters && !environment_read_parameters(call, at, parameters, out)) {

@@ -15,9 +15,10 @@ struct environment_choice {
     double parameters[ENV_MAX_PARAMETERS]; /* in the order of env's own table; the rest is 0 */
 };
 
-/* Reads VALUE, which stands at POINTER in the body. False: the faults are in the call, each at its
+/* Reads VALUE, which stands at POINTER in the body. REGISTERED: it may be a world that a client
+ * registered. False: the faults are in the call, each at its
  * own pointer (/environment/parameters/gravity), and OUT->env is NULL. */
 bool environment_choice_read(struct call *call, const char *pointer, const json_t *value,
-                             struct environment_choice *out);
+                             bool registered, struct environment_choice *out);
 
 #endif

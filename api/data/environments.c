@@ -1,8 +1,10 @@
 /* The catalogue of simulated worlds. */
+#include "api/data/environments.h"
+
 #include "api/call/app.h"
-#include "api/data/datasets.h"
+#include "api/call/project.h"
 #include "api/json/json_text.h"
-#include "api/worlds/worlds.h"
+#include "api/worlds/registered.h"
 
 static json_t *environment_parameters_json(const struct env *env)
 {
@@ -17,17 +19,59 @@ static json_t *environment_parameters_json(const struct env *env)
     return parameters;
 }
 
+static json_t *environment_json(const struct env *env, const char *name)
+{
+    return json_pack("{s:s, s:i, s:i, s:i, s:o, s:o}", "name", name, "state_dim",
+                     (int)env->state_dim, "action_count", (int)env->action_count,
+                     "max_episode_steps", (int)env->max_episode_steps, "random_return",
+                     json_number(env->random_return), "parameters",
+                     environment_parameters_json(env));
+}
+
+json_t *environment_row_json(struct call *call, const struct environment_row *row)
+{
+    const struct registered_text text = {row->id, row->runner, ""};
+    const struct env *env = registered_open(NULL, &text, row->description);
+    if (!env)
+        return NULL;
+    json_t *json = environment_json(env, row->name);
+    registered_close(env);
+    json_t *more =
+        json_pack("{s:s, s:s, s:s, s:o}", "id", row->id, "runner", row->runner, "source_sha256",
+                  row->source_sha256, "created_at", json_time(row->created_ms));
+    json_object_update_new(json, more);
+    return project_add(call, json, row->owner);
+}
+
+struct environment_listing {
+    struct call *call;
+    json_t *items;
+    bool failed;
+};
+
+static bool list_registered(void *context, const struct environment_row *row)
+{
+    struct environment_listing *listing = context;
+    json_t *json = environment_row_json(listing->call, row);
+    listing->failed = !json || json_array_append_new(listing->items, json) != 0;
+    return !listing->failed;
+}
+
 enum problem api_environments_list(struct call *call)
 {
     const struct env *env = NULL;
-    json_t *items = json_array();
-    for (unsigned i = 0; (env = worlds_at(call->app->settings.worlds, i)); i++) {
-        json_t *one = json_pack("{s:s, s:i, s:i, s:i, s:o, s:o}", "name", env->name, "state_dim",
-                                (int)env->state_dim, "action_count", (int)env->action_count,
-                                "max_episode_steps", (int)env->max_episode_steps, "random_return",
-                                json_number(env->random_return), "parameters",
-                                environment_parameters_json(env));
-        json_array_append_new(items, one);
+    struct environment_listing listing = {.call = call, .items = json_array()};
+    for (unsigned i = 0; (env = worlds_at(call->app->settings.worlds, i)); i++)
+        json_array_append_new(listing.items, environment_json(env, env->name));
+    json_t *json =
+        call_own(call, json_pack("{s:o, s:n}", "items", listing.items, "next_page_token"));
+    if (call_is(call, ROLE_STEWARD)) {
+        enum db_status status =
+            environments_list(call->db, project_list(call, NULL), list_registered, &listing);
+        if (status == DB_OK && listing.failed)
+            status = DB_FAILED;
+        if (status != DB_OK)
+            return call_db(call, status);
     }
-    return call_reply_json(call, 200, json_pack("{s:o, s:n}", "items", items, "next_page_token"));
+    return call_reply_json(call, 200, json_incref(json));
 }

@@ -16,9 +16,9 @@
 #include "api/call/project.h"
 #include "api/call/sealed.h"
 #include "api/json/json_text.h"
+#include "api/policies/environment_find.h"
 #include "api/policies/network_export.h"
 #include "api/policies/network_json.h"
-#include "api/worlds/worlds.h"
 #include "storage/endings.h"
 #include "storage/policy_names.h"
 
@@ -195,11 +195,10 @@ enum problem api_policies_import(struct call *call)
     enum problem problem = project_of_new(call, project, row.owner);
     if (problem != PROBLEM_NONE)
         return problem;
-    char why[WORLDS_UNKNOWN_SIZE];
-    const struct env *env = worlds_find(call->app->settings.worlds, environment);
-    if (!env)
-        return call_invalid(call, "/environment", "%s",
-                            worlds_unknown(call->app->settings.worlds, environment, why));
+    const struct env *env = NULL;
+    problem = environment_find(call, "/environment", environment, &env);
+    if (problem != PROBLEM_NONE)
+        return problem;
     struct policy *policy =
         network_read(call, network, "/network", env->state_dim, env->action_count);
     if (!policy)

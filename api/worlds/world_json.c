@@ -11,12 +11,17 @@
 #include <string.h>
 
 #include "api/json/json_text.h"
+#include "memory/memory.h"
 
 #define EPISODE_STEPS_MAX 1000000
 
 static const char *const texts[] = {
     [WORLD_OK] = "did well",
     [WORLD_NOT_STARTED] = "could not be started: processes or descriptors are short",
+    [WORLD_NOT_SEALED] =
+        "was not started: this system does not let the server keep a client's program apart",
+    [WORLD_NO_RUNNER] = "was not started: the operator of this server does not allow its runner",
+    [WORLD_BUSY] = "was not started: another one is being checked",
     [WORLD_LATE] = "did not answer in time",
     [WORLD_ENDED] = "ended, or closed its output, before it had answered",
     [WORLD_TOO_LONG] = "answered with a line of more than 65536 bytes",
@@ -27,7 +32,7 @@ static const char *const texts[] = {
     [WORLD_BAD_LENGTH] = "answered with an observation that has not state_dim numbers",
     [WORLD_BAD_NUMBER] = "answered with a number that is not finite in single precision",
     [WORLD_REPORTED] = "reported an error, which is in the server's log",
-    [WORLD_CHANGED] = "describes another world than it did when the server was started",
+    [WORLD_CHANGED] = "describes another world than it did at first",
     [WORLD_SLOW] = "took longer for the whole than the server allows",
     [WORLD_TOO_MANY] = "was asked for more instances at once than there may be",
     [WORLD_STOPPED] = "was stopped",
@@ -38,6 +43,30 @@ const char *world_fault_text(enum world_fault fault)
 {
     assert(fault >= 0 && fault < WORLD_FAULTS);
     return texts[fault];
+}
+
+static json_t *facts_parameter(const struct world_parameter_facts *p)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:s, s:s}", "name", p->name, "default",
+                     json_number(p->value), "minimum", json_number(p->min), "maximum",
+                     json_number(p->max), "unit", p->unit, "meaning", p->meaning);
+}
+
+char *world_json_facts(const struct world_facts *facts)
+{
+    json_t *parameters = json_array();
+    for (uint32_t i = 0; i < facts->parameter_count; i++)
+        json_array_append_new(parameters, facts_parameter(&facts->parameters[i]));
+    json_t *json =
+        json_pack("{s:i, s:i, s:i, s:i, s:o}", "protocol", WORLD_PROTOCOL, "state_dim",
+                  (int)facts->state_dim, "action_count", (int)facts->action_count,
+                  "max_episode_steps", (int)facts->max_episode_steps, "parameters", parameters);
+    if (!isnan(facts->random_return))
+        json_object_set_new(json, "random_return", json_number(facts->random_return));
+    size_t size;
+    char *text = memory_must(json_text_write(json, false, &size));
+    json_decref(json);
+    return text;
 }
 
 static bool equal_parameters(const struct world_parameter_facts *a,

@@ -17,6 +17,9 @@ enum world_fault {
     WORLD_OK,
     /* of the process */
     WORLD_NOT_STARTED,
+    WORLD_NOT_SEALED,
+    WORLD_NO_RUNNER,
+    WORLD_BUSY,
     WORLD_LATE,
     WORLD_ENDED,
     WORLD_TOO_LONG,
@@ -49,6 +52,9 @@ struct world_facts {
         char name[32], unit[32], meaning[168];
     } parameters[ENV_MAX_PARAMETERS];
 };
+
+/* FACTS as the JSON that world_json_description reads; the caller frees it. */
+char *world_json_facts(const struct world_facts *facts);
 
 /* Whether A and B describe the same world. */
 bool world_facts_equal(const struct world_facts *a, const struct world_facts *b);

@@ -139,12 +139,12 @@ static struct env_outcome instance_step(void *state, const double *parameters, u
 
 /* ---- its life */
 
-struct world_run *world_run_open(const struct worlds *worlds, const struct env *world,
-                                 bool (*user_go_on)(void *context), void *context)
+struct world_run *world_run_open(const struct env *world, bool (*user_go_on)(void *context),
+                                 void *context)
 {
     struct world_run *run = memory_new(1, sizeof *run);
     run->world = world;
-    run->program = worlds_program(worlds, world);
+    run->program = worlds_program(world);
     if (!run->program)
         return run;
     const struct worlds_settings *settings = &run->program->settings;

@@ -11,10 +11,9 @@
 struct world_run;
 
 /* GO_ON (or NULL) is called about once a second while a program is used or waited for; its false
- * ends the program. WORLD is one of WORLDS, which may be NULL. The caller frees it with
- * world_run_close. */
-struct world_run *world_run_open(const struct worlds *worlds, const struct env *world,
-                                 bool (*go_on)(void *context), void *context);
+ * ends the program. WORLD outlives the run. The caller frees it with world_run_close. */
+struct world_run *world_run_open(const struct env *world, bool (*go_on)(void *context),
+                                 void *context);
 
 /* Ends the program, if there is one. No instance is open any more. NULL is fine. */
 void world_run_close(struct world_run *run);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/json/near_name.h"
+#include "api/worlds/runners.h"
 #include "api/worlds/world_program.h"
 #include "memory/memory.h"
 
@@ -17,6 +18,8 @@ struct worlds {
     struct keeper *keeper; /* NULL until a program is declared */
     atomic_uint count;     /* of PROGRAMS that stay as they are */
     struct world_program *programs[WORLDS_MAX];
+    struct runners runners;
+    atomic_flag *trial; /* set while a client's program is tried */
 };
 
 struct trouble {
@@ -65,62 +68,50 @@ const char *worlds_unknown(const struct worlds *worlds, const char *name,
     return out;
 }
 
-const struct world_program *worlds_program(const struct worlds *worlds, const struct env *world)
+void worlds_equip(const struct worlds *worlds, struct world_program *program)
 {
-    for (unsigned i = 0; worlds && i < worlds->count; i++)
-        if (&worlds->programs[i]->env == world)
-            return worlds->programs[i];
-    return NULL;
+    program->settings = worlds->settings;
+    program->keeper = worlds->keeper;
 }
+
+bool worlds_begin_trial(const struct worlds *worlds)
+{
+    return !atomic_flag_test_and_set(worlds->trial);
+}
+
+void worlds_end_trial(const struct worlds *worlds)
+{
+    atomic_flag_clear(worlds->trial);
+}
+
+const char *worlds_runner(const struct worlds *worlds, const char *name)
+{
+    return worlds ? runners_find(&worlds->runners, name) : NULL;
+}
+
+const char *worlds_runner_names(const struct worlds *worlds, char out[WORLDS_RUNNERS_SIZE])
+{
+    size_t size = 0;
+    out[0] = '\0';
+    for (unsigned i = 0; worlds && i < worlds->runners.count; i++)
+        size += (size_t)snprintf(out + size, WORLDS_RUNNERS_SIZE - size, "%s%s", i > 0 ? ", " : "",
+                                 worlds->runners.list[i].name);
+    return out;
+}
+_Static_assert(RUNNERS_MAX *(WORLD_NAME_SIZE + 2) <= WORLDS_RUNNERS_SIZE, "all names fit");
 
 /* ---- declaring */
-
-static void free_program(struct world_program *program)
-{
-    if (program) {
-        free(program->command);
-        free(program);
-    }
-}
 
 void worlds_close(struct worlds *worlds)
 {
     if (!worlds)
         return;
     for (unsigned i = 0; i < worlds->count; i++)
-        free_program(worlds->programs[i]);
+        world_program_free(worlds->programs[i]);
+    runners_clear(&worlds->runners);
     keeper_end(worlds->keeper);
+    free(worlds->trial);
     free(worlds);
-}
-
-/* A listed program is opened through a world_run, which has another OPEN. */
-static bool refuse_to_open(const struct env *env, void *state)
-{
-    (void)env;
-    (void)state;
-    return false;
-}
-
-static void fill_env(struct world_program *program)
-{
-    const struct world_facts *facts = &program->facts;
-    program->env = (struct env){.name = program->name,
-                                .state_dim = facts->state_dim,
-                                .action_count = facts->action_count,
-                                .max_episode_steps = facts->max_episode_steps,
-                                .random_return = facts->random_return,
-                                .parameters = program->parameters,
-                                .parameter_count = facts->parameter_count,
-                                .open = refuse_to_open};
-    for (uint32_t i = 0; i < facts->parameter_count; i++) {
-        const struct world_parameter_facts *p = &facts->parameters[i];
-        program->parameters[i] = (struct env_parameter){.name = p->name,
-                                                        .value = p->value,
-                                                        .min = p->min,
-                                                        .max = p->max,
-                                                        .unit = p->unit,
-                                                        .meaning = p->meaning};
-    }
 }
 
 /* How much of SIZE bytes a message shows. */
@@ -178,7 +169,7 @@ static bool program_describe(struct world_program *program, struct trouble troub
         return false;
     }
     child_end(child);
-    fill_env(program);
+    world_program_fill(program);
     return true;
 }
 
@@ -196,11 +187,10 @@ static bool program_add(struct worlds *worlds, const char *line, size_t size,
         return false;
     }
     struct world_program *program = memory_new(1, sizeof *program);
-    program->settings = worlds->settings;
-    program->keeper = worlds->keeper;
+    worlds_equip(worlds, program);
     if (!program_read_line(worlds, line, size, program, trouble) ||
         !program_describe(program, trouble)) {
-        free_program(program);
+        world_program_free(program);
         return false;
     }
     worlds->programs[worlds->count] = program;
@@ -257,6 +247,13 @@ bool worlds_add(struct worlds *worlds, const char *const *declared, size_t count
     return true;
 }
 
+bool worlds_add_runners(struct worlds *worlds, const char *const *declared, size_t count,
+                        unsigned *out_added, char *error, size_t error_size)
+{
+    return runners_add(&worlds->runners, worlds->keeper, declared, count, out_added, error,
+                       error_size);
+}
+
 struct worlds *worlds_open(const struct worlds_settings *settings, char *error, size_t error_size)
 {
     struct worlds *worlds = memory_new(1, sizeof *worlds);
@@ -264,12 +261,19 @@ struct worlds *worlds_open(const struct worlds_settings *settings, char *error, 
     worlds->settings = *settings;
     worlds->settings.declared = NULL;
     worlds->settings.declared_count = 0;
-    if (settings->more)
+    worlds->settings.runners = NULL;
+    worlds->settings.runner_count = 0;
+    worlds->trial = memory_new(1, sizeof *worlds->trial);
+    atomic_flag_clear(worlds->trial);
+    bool starts = settings->more || settings->runner_count > 0;
+    if (starts)
         worlds->keeper = keeper_start(true);
-    if (settings->more && !worlds->keeper)
+    if (starts && !worlds->keeper)
         snprintf(error, error_size, "--world: no process can be started");
     else if (worlds_add(worlds, settings->declared, settings->declared_count, &added, error,
-                        error_size))
+                        error_size) &&
+             worlds_add_runners(worlds, settings->runners, settings->runner_count, &added, error,
+                                error_size))
         return worlds;
     worlds_close(worlds);
     return NULL;

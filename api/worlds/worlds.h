@@ -1,6 +1,6 @@
 /* The worlds that this server knows: those built in, and those that its operator declared as
  * NAME=COMMAND, which are programs (docs/worlds.md). Once it is open worlds are only added, so all
- * threads may use it. Only the operator can declare a world, because that runs a program. */
+ * threads may use it. Worlds that clients register are not in it: registered.h. */
 #ifndef TACET_API_WORLDS_WORLDS_H
 #define TACET_API_WORLDS_WORLDS_H
 
@@ -11,6 +11,7 @@
 #include "envs/env.h"
 
 #define WORLDS_MAX      64
+#define RUNNERS_MAX     16
 #define WORLD_NAME_SIZE 32
 
 struct worlds;
@@ -18,6 +19,8 @@ struct worlds;
 struct worlds_settings {
     const char *const *declared; /* texts of lines NAME=COMMAND; empty lines are passed over */
     size_t declared_count;
+    const char *const *runners; /* texts of lines NAME=COMMAND: what may run clients' programs */
+    size_t runner_count;
     unsigned answer_s;     /* how long an answer may take */
     unsigned run_s;        /* how long one use of a program may take in all */
     uint64_t memory_bytes; /* of address space of each process of a program; 0: no limit */
@@ -42,6 +45,20 @@ struct worlds *worlds_open(const struct worlds_settings *settings, char *error, 
  * before it are added. */
 bool worlds_add(struct worlds *worlds, const char *const *declared, size_t count,
                 unsigned *out_added, char *error, size_t error_size);
+
+/* The same of runners: names and commands that clients may have run their programs with, sealed
+ * (registered.h). False also where this system cannot seal programs, or has no such command for
+ * them. */
+bool worlds_add_runners(struct worlds *worlds, const char *const *declared, size_t count,
+                        unsigned *out_added, char *error, size_t error_size);
+
+/* The command of the runner NAME; NULL: there is none. WORLDS may be NULL. */
+const char *worlds_runner(const struct worlds *worlds, const char *name);
+
+#define WORLDS_RUNNERS_SIZE 576
+
+/* The names of all runners, separated by commas; "" for none. Gives OUT. */
+const char *worlds_runner_names(const struct worlds *worlds, char out[WORLDS_RUNNERS_SIZE]);
 
 /* Frees WORLDS, which no world_run uses any more. NULL is fine. */
 void worlds_close(struct worlds *worlds);

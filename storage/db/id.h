@@ -8,7 +8,7 @@
 
 /* Kinds in use: cli_ clients, ds_ datasets, upl_ uploads, job_ jobs, pol_ policies, tch_ teachers,
  * acc_ ledger accounts, crt_ certificates, qry_ queries, agg_ aggregations, qre_ released
- * Q-functions, prj_ projects. */
+ * Q-functions, prj_ projects, env_ registered worlds. */
 
 /* PREFIX (with its underscore, at most 8 bytes) and 20 characters of Crockford's base 32, drawn
  * from the system's generator (libsodium, which the program has initialised). */

@@ -332,6 +332,20 @@ static const char create_told[] = "CREATE TABLE webhooks_told ("
 static const char jobs_by_end[] =
     "CREATE INDEX jobs_by_end ON jobs (finished_ms) WHERE finished_ms > 0";
 
+/* Worlds that clients registered. */
+static const char create_environments[] = "CREATE TABLE environments ("
+                                          " id TEXT NOT NULL PRIMARY KEY,"
+                                          " owner TEXT NOT NULL,"
+                                          " name TEXT NOT NULL,"
+                                          " client TEXT NOT NULL,"
+                                          " runner TEXT NOT NULL,"
+                                          " source_sha256 TEXT NOT NULL,"
+                                          " created_ms INTEGER NOT NULL,"
+                                          " description TEXT NOT NULL,"
+                                          " source TEXT NOT NULL) STRICT";
+static const char environments_by_client[] =
+    "CREATE INDEX environments_by_client ON environments (client)";
+
 const char *const schema_sqlite_tables[] = {
     "CREATE TABLE meta ("
     " name TEXT NOT NULL PRIMARY KEY,"
@@ -542,6 +556,8 @@ const char *const schema_sqlite_tables[] = {
     "CREATE INDEX jobs_by_dataset ON jobs (dataset, state)",
     jobs_by_end,
     create_told,
+    create_environments,
+    environments_by_client,
 
     "CREATE TABLE checkpoints ("
     " job TEXT NOT NULL PRIMARY KEY REFERENCES jobs (id),"
@@ -960,34 +976,17 @@ static const char *const to_retention[] = {
 /* What was burnt at restores is found by its account. */
 static const char *const to_restored[] = {index_restored, NULL};
 
+/* Clients register worlds. */
+static const char *const to_worlds[] = {create_environments, environments_by_client, NULL};
+
 const char *const *const schema_sqlite_steps[] = {
-    to_rows,
-    without_blocks,
-    with_coverage,
-    with_descriptions,
-    with_random,
-    with_digests,
-    with_fixed_rows,
-    with_removal,
-    with_notes,
-    with_folds,
-    with_sizes,
-    with_requests,
-    to_tokens,
-    to_names,
-    to_limits,
-    to_projects,
-    to_digested_names,
-    to_fixed_names,
-    to_log,
-    to_keys,
-    to_teacher_names,
-    to_trail,
-    to_webhooks,
-    to_tiles,
-    to_retention,
-    to_restored,
-    NULL,
+    to_rows,           without_blocks, with_coverage,   with_descriptions,
+    with_random,       with_digests,   with_fixed_rows, with_removal,
+    with_notes,        with_folds,     with_sizes,      with_requests,
+    to_tokens,         to_names,       to_limits,       to_projects,
+    to_digested_names, to_fixed_names, to_log,          to_keys,
+    to_teacher_names,  to_trail,       to_webhooks,     to_tiles,
+    to_retention,      to_restored,    to_worlds,       NULL,
 };
 
 const struct db_schema schema_sqlite = {

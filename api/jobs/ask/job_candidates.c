@@ -34,7 +34,7 @@ enum problem job_facts_of_dataset(struct call *call, const struct dataset_row *r
     const struct env *world = NULL;
     if (row->environment[0] != '\0')
         world = worlds_find(worlds, row->environment);
-    if (world && worlds_program(worlds, world))
+    if (world && worlds_program(world))
         world = NULL;
     int64_t experts = row->experts;
     if (row->nominal_experts > 0)

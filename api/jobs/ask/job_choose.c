@@ -8,6 +8,7 @@
 #include "api/call/fields.h"
 #include "api/data/environment_choice.h"
 #include "api/jobs/ask/plan_members.h"
+#include "api/policies/environment_find.h"
 #include "api/worlds/world_program.h"
 
 #define CANDIDATES   20
@@ -30,7 +31,7 @@ bool job_playing_read(struct call *call, const char *pointer, const json_t *obje
     fields[count++] = field_optional(field_integer("max_episode_steps", &steps, 1, STEPS_MAX));
     snprintf(at, sizeof at, "%s/environment", pointer);
     if (!fields_read(call, object, pointer, fields, count) ||
-        !environment_choice_read(call, at, environment, place))
+        !environment_choice_read(call, at, environment, true, place))
         return false;
     if (steps == 0)
         steps = place->env->max_episode_steps;
@@ -45,10 +46,14 @@ bool job_playing_read(struct call *call, const char *pointer, const json_t *obje
 enum problem job_playing_fit(struct call *call, const char *pointer, const struct job_world *world,
                              const char *source, const struct job_plan *plan)
 {
-    const struct env *env = worlds_find(call->app->settings.worlds, world->name);
+    const struct env *env = NULL;
     const struct algorithm_request *request = &plan->request;
-    if (!env ||
-        (env->state_dim == request->state_dim && env->action_count == request->action_count))
+    if (world->name[0] == '\0')
+        return PROBLEM_NONE;
+    enum problem problem = environment_find(call, pointer, world->name, &env);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    if ((env->state_dim == request->state_dim && env->action_count == request->action_count))
         return PROBLEM_NONE;
     return call_invalid(
         call, pointer, "has states of %u numbers and %u actions; the %s has %u and %u",
@@ -61,7 +66,7 @@ void job_choose_read(struct call *call, const json_t *object, struct job_plan *o
     struct choice choice = {.candidates = CANDIDATES, .episodes = EPISODES};
     if (!object || !job_playing_read(call, "/choose", object, &place, &choice))
         return;
-    if (worlds_program(call->app->settings.worlds, place.env)) {
+    if (worlds_program(place.env)) {
         call_invalid(
             call, "/choose/environment",
             "must be built in: a program would see the play of policies that a crash may undo");
@@ -106,8 +111,7 @@ bool job_choose_place(const struct app *app, const struct job_plan *plan, double
     if (plan->request.choice.candidates == 0)
         return true;
     const struct env *world = worlds_find(app->settings.worlds, plan->choose.name);
-    if (!world || worlds_program(app->settings.worlds, world) ||
-        !job_world_physics(&plan->choose, world, physics))
+    if (!world || worlds_program(world) || !job_world_physics(&plan->choose, world, physics))
         return false;
     *out = (struct choice_place){.world = world, .physics = physics};
     return true;

@@ -242,7 +242,7 @@ static enum problem fit_world(struct call *call, const struct dataset_row *datas
     }
     /* A world that is a program would see steps of single experts that are never released, and
      * labels that are drawn again after a crash. */
-    if (worlds_program(call->app->settings.worlds, world)) {
+    if (worlds_program(world)) {
         return call_invalid(call, pointer,
                             "needs a dataset of a world that is built in: a program would see what "
                             "experts do before it is released");

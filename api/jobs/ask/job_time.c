@@ -219,15 +219,15 @@ static enum db_status dataset_measure(struct call *call, const struct job_wish *
     return status;
 }
 
-static const char *why_unknown(const struct call *call, const struct job_wish *wish,
-                               const struct env *evaluates)
+static const char *why_unknown(const struct job_wish *wish, const struct env *evaluates)
 {
     if (!wish->feasible)
         return "there is no plan to estimate it from";
     const char *unknown = job_kind_time_unknown(&wish->plan);
     if (unknown)
         return unknown;
-    if (evaluates && worlds_program(call->app->settings.worlds, evaluates))
+    bool registered = !evaluates && wish->plan.evaluate.name[0] != '\0';
+    if (registered || (evaluates && worlds_program(evaluates)))
         return "it is evaluated in a world that is a program, whose speed is not known";
     return NULL;
 }
@@ -247,7 +247,7 @@ enum db_status job_time_estimate(struct call *call, const struct job_wish *wish,
     const struct env *evaluates = worlds_find(worlds, plan->evaluate.name);
     struct estimate e;
     struct dataset_row judge = {.transitions = 0};
-    *out = (struct job_time){.seconds = NAN, .unknown = why_unknown(call, wish, evaluates)};
+    *out = (struct job_time){.seconds = NAN, .unknown = why_unknown(wish, evaluates)};
     if (out->unknown)
         return DB_OK;
     enum db_status status = dataset_measure(call, wish, &e);

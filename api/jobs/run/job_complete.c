@@ -15,6 +15,7 @@
 #include "api/call/app.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/run/run_release.h"
+#include "api/policies/environment_find.h"
 #include "api/worlds/world_run.h"
 #include "storage/datasets.h"
 
@@ -132,20 +133,22 @@ enum job_score job_complete_score(struct job_run *run, const struct job_plan *pl
                                   const struct job_player *player, struct policy_evaluation *out,
                                   char why[JOB_DETAIL_SIZE])
 {
-    const struct worlds *worlds = run->app->settings.worlds;
-    const struct env *world = worlds_find(worlds, plan->evaluate.name);
-    if (!world) {
+    const struct env *world = NULL;
+    enum db_status status = environment_take(run->app, run->db, plan->evaluate.name, &world);
+    if (status == DB_NONE) {
         snprintf(why, JOB_DETAIL_SIZE, "this server has no such world any more");
         return JOB_SCORE_UNKNOWN;
     }
-    struct world_run *playing = world_run_open(worlds, world, evaluation_goes_on, run);
-    if (!playing) {
-        run->waiting = true;
+    if (status != DB_OK) {
+        run->storage_failed = status == DB_FAILED;
+        run->waiting = status != DB_FAILED;
         return JOB_SCORE_STOPPED;
     }
+    struct world_run *playing = world_run_open(world, evaluation_goes_on, run);
     bool played = job_evaluate(plan, world_run_env(playing), player, episodes_go_on, run, out);
     enum world_fault fault = world_run_fault(playing);
     world_run_close(playing);
+    environment_release(world);
     if (played)
         return JOB_SCORE_FOUND;
     if (job_run_held_up(run) != ALGORITHM_OK)

@@ -103,7 +103,7 @@ static enum algorithm_status train_in_world(struct job_run *run, struct policy *
         *message = "This server does not have the environment any more.";
         return ALGORITHM_BAD_INPUT;
     }
-    struct world_run *playing = world_run_open(worlds, world, still_ours, run);
+    struct world_run *playing = world_run_open(world, still_ours, run);
     if (!playing)
         return ALGORITHM_NO_MEMORY;
     request->world = world_run_env(playing);

@@ -32,7 +32,7 @@ enum algorithm_status job_stage_train(struct job_run *run, const struct algorith
             *message = "this server has no such world any more";
             return ALGORITHM_BAD_INPUT;
         }
-        world = world_run_open(worlds, found, stage_goes_on, run);
+        world = world_run_open(found, stage_goes_on, run);
         if (!world)
             return ALGORITHM_NO_MEMORY;
         if (world_run_is_program(world)) {

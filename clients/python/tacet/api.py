@@ -149,9 +149,13 @@ Entry = TypedDict("Entry", {
 }, total=False)
 Environment = TypedDict("Environment", {
     "name": "str", "state_dim": "int", "action_count": "int", "max_episode_steps": "int",
-    "random_return": "Optional[float]", "parameters": "list[dict[str, Any]]",
+    "random_return": "Optional[float]", "parameters": "list[dict[str, Any]]", "id": "str", "runner": "str",
+    "source_sha256": "str", "created_at": "str", "project": "ProjectName",
 }, total=False)
 EnvironmentChoice = Union[str, dict[str, Any]]
+EnvironmentRequest = TypedDict("EnvironmentRequest", {
+    "name": "str", "runner": "str", "source": "str", "project": "str",
+}, total=False)
 ErasureReceipt = TypedDict("ErasureReceipt", {
     "type": "str", "dataset": "str", "expert": "Optional[str]", "erased_at": "str", "meaning": "str",
     "signature": "dict[str, Any]",
@@ -547,6 +551,17 @@ class Api:
         """
         return self._transport.call("POST", f"/v1/projects/{_path(id)}:transfer", body=body, key=key or fresh_key())
 
+    def register_environment(self, body: EnvironmentRequest, *, key: Optional[str] = None) -> Environment:
+        """POST /v1/environments
+
+        Register a world.
+
+        body: name*, runner*, source*, project (* required)
+
+        Roles: steward
+        """
+        return self._transport.call("POST", "/v1/environments", body=body, key=key or fresh_key())
+
     def list_environments(self) -> dict[str, Any]:
         """GET /v1/environments
 
@@ -555,6 +570,15 @@ class Api:
         Roles: admin, steward, contributor, student, agent, auditor
         """
         return self._transport.call("GET", "/v1/environments")
+
+    def delete_environment(self, id: str) -> None:
+        """DELETE /v1/environments/{id}
+
+        Remove a registered world with its program.
+
+        Roles: steward
+        """
+        return self._transport.call("DELETE", f"/v1/environments/{_path(id)}")
 
     def list_algorithms(self) -> dict[str, Any]:
         """GET /v1/algorithms

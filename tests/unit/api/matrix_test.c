@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "api/match.h"
+#include "storage/environments.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/api/failing_database.h"
+#include "tests/unit/api/shell_world.h"
 
 enum kind {
     CLIENT,
@@ -23,6 +25,7 @@ enum kind {
     CHANGE,
     RELEASE,
     AGGREGATION,
+    ENVIRONMENT,
     PROBLEM,
     KINDS
 };
@@ -51,6 +54,7 @@ static const struct rule {
     {"/v1/limit-changes/", CHANGE, "lch_0", 0, ROLE_AUDITOR},
     {"/v1/q-releases/", RELEASE, "qre_0", ROLE_STUDENT, ROLE_AUDITOR},
     {"/v1/aggregations/", AGGREGATION, "agg_0", ROLE_AGENT, 0},
+    {"/v1/environments/", ENVIRONMENT, "env_0", 0, 0},
     {"/problems/", PROBLEM, "nothing", 0, 0},
 };
 
@@ -176,6 +180,19 @@ static void propose_limit(void)
     made(fixture_ask(f, &ask), CHANGE);
 }
 
+/* A registered world, without a program that is started. */
+static void register_world(void)
+{
+    struct environment_row row = {.id = "env_00000000000000000001",
+                                  .name = "w",
+                                  .runner = "sh",
+                                  .description = (char *)(uintptr_t)SHELL_FACTS,
+                                  .source = (char *)(uintptr_t) "exit"};
+    keep_text(row.owner, sizeof row.owner, ids[PROJECT]);
+    cr_assert_eq(environments_insert(fixture_db(f), &row), DB_OK);
+    keep_text(ids[ENVIRONMENT], 40, row.id);
+}
+
 static void open_service(void)
 {
     f = fixture_open_failing();
@@ -183,6 +200,7 @@ static void open_service(void)
     open_clients();
     open_things();
     propose_limit();
+    register_world();
     struct response *asked = fixture_ask(
         f, &(struct ask){.path = "/v1/budget-requests",
                          .token = tokens[3][INVITED],

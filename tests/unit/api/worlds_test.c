@@ -110,7 +110,7 @@ static bool play(struct worlds *worlds, const char *name, uint32_t episodes,
     const struct mlp_shape shape = {.input = 4, .layer_count = 1, .width = {2}};
     struct policy *policy = policy_new(&shape, POLICY_ARGMAX);
     const struct env *world = worlds_find(worlds, name);
-    struct world_run *run = world_run_open(worlds, world, go_on, NULL);
+    struct world_run *run = world_run_open(world, go_on, NULL);
     double parameters[ENV_MAX_PARAMETERS];
     cr_assert(policy != NULL && world != NULL && run != NULL);
     cr_expect(world_run_is_program(run));
@@ -137,7 +137,7 @@ Test(worlds, are_played_in)
 
 Test(worlds, that_are_built_in_run_as_they_are)
 {
-    struct world_run *run = world_run_open(NULL, &cartpole_env, NULL, NULL);
+    struct world_run *run = world_run_open(&cartpole_env, NULL, NULL);
     cr_assert_not_null(run);
     cr_expect_eq(world_run_env(run), &cartpole_env);
     cr_expect_not(world_run_is_program(run));
@@ -288,7 +288,7 @@ Test(worlds, two_instances_of_a_program_move_like_ours)
     write_program(strchr(CARTPOLE, '=') + 1, path);
     snprintf(line, sizeof line, "cart=sh %s", path);
     struct worlds *worlds = open_one(line);
-    struct world_run *run = world_run_open(worlds, worlds_find(worlds, "cart"), NULL, NULL);
+    struct world_run *run = world_run_open(worlds_find(worlds, "cart"), NULL, NULL);
     const struct env *env = world_run_env(run);
     double parameters[ENV_MAX_PARAMETERS], ours[ENV_MAX_PARAMETERS], seen[4], wanted[4];
     void *instances[2] = {env_open(env), env_open(env)};

@@ -103,6 +103,12 @@ static unsigned fail_everywhere(struct play *p, const struct things *things,
     return tried;
 }
 
+/* Registering a world, of which registered_test.c shows what happens. */
+static bool starts_a_program(const struct route *route)
+{
+    return strcmp(route->method, "POST") == 0 && strcmp(route->pattern, "/v1/environments") == 0;
+}
+
 /* Every second endpoint, from the FIRST. */
 static void fail_half_of_the_endpoints(unsigned first)
 {
@@ -111,9 +117,10 @@ static void fail_half_of_the_endpoints(unsigned first)
     unsigned count, tried = 0, met = 0;
     const struct route *routes = route_all(&count);
     for (unsigned i = first; i < count; i += 2) {
-        unsigned failures = routes[i].lane == API_LANE_INLINE && routes[i].roles == ROLE_NONE
-                                ? 0
-                                : fail_everywhere(p, &things, &routes[i]);
+        unsigned failures = 0;
+        bool bare = routes[i].lane == API_LANE_INLINE && routes[i].roles == ROLE_NONE;
+        if (!bare && !starts_a_program(&routes[i]))
+            failures = fail_everywhere(p, &things, &routes[i]);
         tried += failures;
         met += failures > 0;
     }

@@ -51,7 +51,8 @@ static const char *const collections[][2] = {{"clients", "cli_"},
                                              {"models", "tch_"},
                                              {"budget-requests", "brq_"},
                                              {"limit-changes", "lch_"},
-                                             {"projects", "prj_"}};
+                                             {"projects", "prj_"},
+                                             {"environments", "env_"}};
 
 static const char *const queries[][2] = {{"format", "json"},      {"format", "safetensors"},
                                          {"format", "onnx"},      {"page_size", "1000"},
@@ -204,6 +205,7 @@ const char *play_body(struct play *p, const struct route *route, const char *pat
         {"/v1/projects/{id}:transfer",
          domain_path("{\"to\":\"%s\",\"reason\":\"r\"}", fixture_token_client(p->f, p->stranger))},
         {"/v1/clients/{id}/certificates/{sha256}", ""},
+        {"/v1/environments", "{\"name\":\"w\",\"runner\":\"none\",\"source\":\"x\"}"},
         {"/v1/ledger:verify", ""},
         {"/v1/ledger/accounts/{id}", "{\"approvals\":1,\"reason\":\"r\"}"},
         {"/v1/limit-changes/{id}:approve", "{}"},
