@@ -17,7 +17,7 @@ from walk import Walk
 def flat(**changed):
     """Two episodes of three and two steps; the first terminates."""
     arrays = {"observations": np.arange(10.0).reshape(5, 2), "actions": np.array([0, 1, 0, 1, 1]),
-              "rewards": np.arange(5.0), "terminals": np.array([0, 0, 1, 0, 0]), "who": np.array(["a", "a", "a", "b", "b"])}
+              "rewards": np.arange(5.0), "terminals": np.array([0, 0, 1, 0, 0]), "timeouts": np.zeros(5), "who": np.array(["a", "a", "a", "b", "b"])}
     return {name: array for name, array in {**arrays, **changed}.items() if array is not None}
 
 
@@ -82,6 +82,45 @@ class Formats(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, words):
                 tacet.read_npz(self.npz(**wrong), experts_by="who", last_state="drop")
 
+    def test_flat_arrays_that_do_not_say_where_episodes_end_are_refused(self):
+        path = self.npz(timeouts=None, ends=np.array([0, 1, 1, 0, 1]), who=None)
+        who = dict(expert_per_episode=True, last_state="repeat_or_drop")
+        with self.assertRaisesRegex(ValueError, "no array timeouts.* ends_by='terminals'"):
+            tacet.read_npz(path, **who)
+        self.assertEqual([e.expert for e in tacet.read_npz(path, ends_by="terminals", **who)], ["e0", "e1"])
+        self.assertEqual([e.expert for e in tacet.read_npz(path, ends_by="ends", **who)], ["e0", "e1", "e2"])
+        with self.assertRaisesRegex(ValueError, "no array dones"):
+            tacet.read_npz(path, ends_by="dones", **who)
+        file = self.hdf5(lambda file: [file.create_dataset(n, data=a) for n, a in flat(timeouts=None, who=None).items()])
+        with self.assertRaisesRegex(ValueError, "no array timeouts"):
+            tacet.read_hdf5(file, **who)
+        self.assertEqual(len(tacet.read_hdf5(file, ends_by="terminals", **who)), 2)
+
+    def test_a_number_that_is_not_finite_is_told_with_its_place(self):
+        states, rewards = np.arange(10.0).reshape(5, 2), np.arange(5.0)
+        states[4, 1], rewards[1] = np.nan, np.inf
+        for wrong, words in (({"observations": states}, r"Episode 1: Expert b: states\[1\]\[1\] is nan"),
+                             ({"rewards": rewards}, r"Episode 0: Expert a: rewards\[1\] is inf")):
+            with self.assertRaisesRegex(ValueError, words):
+                tacet.read_npz(self.npz(**wrong, next_observations=np.zeros((5, 2))), experts_by="who")
+        rows = [{"expert": "a", "episode": 1, "state_x": 0.5, "action": 1, "reward": 1, "terminated": 0}] * 2
+        for cell in (float("nan"), float("inf"), "", "abc"):
+            with self.assertRaisesRegex(ValueError, "column state_x has .* in step 1 of episode 1 of expert a"):
+                tacet.read_csv([rows[0], {**rows[1], "state_x": cell}], last_state="drop")
+
+    def test_an_episode_with_such_a_number_does_not_end_a_recording(self):
+        env = tacet.Recorder(types.SimpleNamespace(reset=lambda: ([0.0], {}),
+                                                   step=lambda action: ([action / 1.0], 0, False, False, {})), expert="p1")
+        env.reset()
+        env.step(1)
+        env._states[-1] = [float("nan")]
+        with self.assertRaisesRegex(ValueError, r"Expert p1: states\[1\]\[0\] is nan"):
+            env.reset()
+        env.reset()
+        env.step(1)
+        env.reset()
+        self.assertEqual([e.states for e in env.episodes], [[[0.0], [1.0]]])
+
     def test_minari_is_read_from_its_file_and_its_objects(self):
         def fill(file):
             for i in (10, 9):
@@ -94,6 +133,8 @@ class Formats(unittest.TestCase):
                 group.create_dataset("truncations", data=[False, False, i == 10])
         read = tacet.read_hdf5(self.hdf5(fill), experts_by="seed")
         self.assertEqual([(e.expert, len(e), e.terminated) for e in read], [("9", 3, True), ("10", 3, False)])
+        with self.assertRaisesRegex(ValueError, "episode_9 has no attribute 'who' .* It has seed"):
+            tacet.read_hdf5(self.folder / "a.hdf5", experts_by="who")
         one = types.SimpleNamespace(id=3, observations=np.zeros((4, 2)), actions=np.array([0, 1, 0]), rewards=np.ones(3),
                                     terminations=np.array([False, False, True]))
         source = types.SimpleNamespace(iterate_episodes=lambda: [one])

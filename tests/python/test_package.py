@@ -80,6 +80,28 @@ class Package(unittest.TestCase):
         np.testing.assert_allclose(found, asked["values"], rtol=1e-5, atol=1e-6)
         self.assertEqual(found.argmax(1).tolist(), asked["actions"])
 
+    def test_the_onnx_file_of_bcq_is_played_by_its_rule_and_saving_it_says_so(self):
+        policy = service().data.train("bcq", epsilon=5, delta=1e-5, privacy={"force": True}, mechanism="dpsgd",
+                                      parameters={"steps": 20, "threshold": 0.6}).wait().policy
+        with self.assertWarnsRegex(UserWarning, r"bcq_actions\(heads, 0.6") as told:
+            path = policy.save(self.folder / "policy.onnx")
+        self.assertEqual(told.filename, __file__)
+        model = onnx.load(path)
+        self.assertEqual(model.graph.output[0].name, "heads")
+        carried = json.loads({prop.key: prop.value for prop in model.metadata_props}["tacet.certificate"])
+        self.assertEqual((carried["algorithm"], carried["parameters"]["threshold"]), ("bcq", 0.6))
+        threshold = json.loads(policy.save(self.folder / "policy.json").read_text())["threshold"]
+        self.assertAlmostEqual(threshold, 0.6)
+        states = np.random.default_rng(1).normal(size=(200, 2)).astype("f4")
+        heads = interpret(model, states)
+        self.assertEqual(heads.shape, (200, 4))
+        self.assertEqual(tacet.bcq_actions(heads, threshold), policy.act(states))
+
+    def test_the_rule_of_bcq_plays_the_best_value_among_likely_actions(self):
+        values, logits = [1.0, 3.0, 3.0, 9.0], [0.0, -0.1, 0.0, -2.0]
+        for threshold, action in ((0.0, 3), (0.3, 1), (0.95, 2)):
+            self.assertEqual(tacet.bcq_actions([values + logits], threshold), [action])
+
     def test_the_safetensors_file_has_the_numbers_of_the_json_file(self):
         policy = service().job.policy
         raw = policy.save(self.folder / "policy.safetensors").read_bytes()

@@ -30,6 +30,15 @@ class Verbs(unittest.TestCase):
         self.assertIn(first.id, [job.id for job in steward.jobs()])
         first.wait()
 
+    def test_a_dataset_and_an_algorithm_are_given_in_either_order(self):
+        client, data, wish = service().steward, service().data, dict(epsilon=5, delta=1e-5, mechanism="dpsgd")
+        costs = [client.estimate(data, "cql", **wish), client.estimate("cql", dataset=data, **wish),
+                 client.estimate(dataset=data.id, algorithm="cql", **wish), data.estimate("cql", **wish)]
+        self.assertEqual([said["cost"] for said in costs], [costs[0]["cost"]] * 4)
+        for call in (client.train, client.estimate):
+            with self.assertRaisesRegex(TypeError, "one dataset and one algorithm: client.train"):
+                call(data, "cql", dataset=data, **wish)
+
     def test_a_failed_estimate_says_so_and_costs_nothing(self):
         said = service().data.estimate("cql", epsilon=5, delta=1e-5, mechanism="dpsgd")
         self.assertIn(said["feasible"], (True, False))
@@ -70,6 +79,8 @@ class Verbs(unittest.TestCase):
         account = service().data.budget()["account"]
         self.assertIn(account, [a["account"] for a in ledger])
         self.assertIn("hold", [e["kind"] for e in ledger.entries(account)])
+        listed = next(a for a in ledger if a["account"] == account)
+        self.assertEqual(list(ledger.entries(listed)), list(ledger.entries(account)))
         self.assertTrue(ledger.verify()["ok"])
         self.assertIn(account, repr(ledger))
 
@@ -86,6 +97,19 @@ class Verbs(unittest.TestCase):
             data.upload([e.document() for e in walks(1, 2)])
         self.assertIn("line 1", str(caught.exception))
         self.assertEqual(data.refresh()["trajectories"], 0)
+
+    def test_a_number_that_is_not_finite_is_told_with_its_place_before_anything_is_sent(self):
+        nan, policy = float("nan"), service().job.policy
+        data = service().steward.create_dataset("nan", epsilon=1, delta=1e-6, environment="cartpole")
+        good = next(iter(walks(1, 1))).document()
+        for call, words in ((lambda: data.upload([good, {**good, "rewards": [1, nan]}]),
+                             r"Episode 1, of expert \S+: rewards\[1\] is nan"),
+                            (lambda: policy.act([0.5, nan]), r"states\[0\]\[1\] is nan"),
+                            (lambda: policy.act([[0, 0], [-float("inf"), 0]]), r"states\[1\]\[0\] is -inf"),
+                            (lambda: tacet.Teacher(service().student, "tch_1").ask([0.1, nan]), r"^state\[1\] is nan"),
+                            (lambda: data.train("cql", epsilon=nan), "privacy.epsilon is nan")):
+            with self.assertRaisesRegex(ValueError, words):
+                call()
 
     def test_a_failed_job_raises_its_problem_and_a_cancelled_one_says_so(self):
         failed = tacet.Job(service().steward, {"id": "job_1", "state": "failed"})

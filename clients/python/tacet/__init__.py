@@ -16,10 +16,10 @@ from .dataset import Dataset
 from .episodes import Episode, Recorder
 from .errors import *  # noqa: F401,F403
 from .formats import *  # noqa: F401,F403
-from .resources import Answer, Job, Ledger, Policy, Teacher
+from .resources import Answer, Job, Ledger, Policy, Teacher, bcq_actions
 from .transport import Secret, fresh_key
 from .world import world
 
 __version__ = "0.1.0"
 __all__ = ["Answer", "Api", "Client", "Dataset", "Episode", "Job", "Ledger", "Policy", "Recorder", "Secret", "Teacher",
-           "connect", "fresh_key", "world"] + errors.__all__ + formats.__all__
+           "bcq_actions", "connect", "fresh_key", "world"] + errors.__all__ + formats.__all__

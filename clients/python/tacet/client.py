@@ -95,27 +95,33 @@ class Client:
         target = dataset if isinstance(dataset, Dataset) else Dataset(self, dataset)
         return target.upload(episodes, key=key)
 
-    def train(self, dataset: Union[None, str, Dataset] = None, algorithm: str = "auto", *,
-              epsilon: Optional[float] = None, delta: Union[None, float, str] = "auto", key: Optional[str] = None,
+    def train(self, *which: Union[None, str, Dataset], epsilon: Optional[float] = None,
+              delta: Union[None, float, str] = "auto", key: Optional[str] = None,
               privacy: Optional[Mapping[str, Any]] = None, **job: Any) -> Job:
         """Starts a job; ``.wait(progress=True)`` waits for it. Other members of the job (docs/jobs.md) are arguments.
 
+        ``train(dataset, "cql", ...)``, ``train("cql", dataset=dataset, ...)`` and both by name are the same.
         ``algorithm="auto"`` takes the best candidate of the advisor. ``delta="auto"`` takes the part of delta that
         epsilon is of what is left. With your own ``key`` the same call, made again, is the same job.
         """
-        return Job(self, self.api.create_job(self._job(dataset, algorithm, epsilon, delta, privacy, job), key=key))
+        return Job(self, self.api.create_job(self._job(which, epsilon, delta, privacy, job), key=key))
 
-    def estimate(self, dataset: Union[None, str, Dataset] = None, algorithm: str = "auto", *,
-                 epsilon: Optional[float] = None, delta: Union[None, float, str] = "auto",
-                 privacy: Optional[Mapping[str, Any]] = None, **job: Any) -> dict[str, Any]:
+    def estimate(self, *which: Union[None, str, Dataset], epsilon: Optional[float] = None,
+                 delta: Union[None, float, str] = "auto", privacy: Optional[Mapping[str, Any]] = None,
+                 **job: Any) -> dict[str, Any]:
         """What the same call of ``train`` would cost, and what it is likely to be worth. It is free."""
-        body = self._job(dataset, algorithm, epsilon, delta, privacy, job)
+        body = self._job(which, epsilon, delta, privacy, job)
         return self.api.estimate_job(body)  # type: ignore[return-value]
 
     @staticmethod
-    def _job(dataset: Union[None, str, Dataset], algorithm: str, epsilon: Optional[float],
-             delta: Union[None, float, str], privacy: Optional[Mapping[str, Any]], more: Mapping[str, Any]) -> Any:
-        body: dict[str, Any] = {"algorithm": algorithm, **more}
+    def _job(which: tuple[Any, ...], epsilon: Optional[float], delta: Union[None, float, str],
+             privacy: Optional[Mapping[str, Any]], more: Mapping[str, Any]) -> Any:
+        unnamed = [name for name in ("dataset", "algorithm") if name not in more]
+        if len(which) > len(unnamed):
+            raise TypeError("A job has one dataset and one algorithm: client.train(dataset, \"cql\", ...) or "
+                            "data.train(\"cql\", ...).")
+        body: dict[str, Any] = {"algorithm": "auto", **more, **dict(zip(unnamed, which))}
+        dataset = body.pop("dataset", None)
         if dataset is not None:
             body["dataset"] = dataset if isinstance(dataset, str) else dataset.id
         if epsilon is not None:

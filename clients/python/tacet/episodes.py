@@ -4,10 +4,11 @@ An episode of T steps has T actions, T rewards and T+1 states. The last state is
 """
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field
 from typing import Any, Iterable, Iterator, Mapping, Optional, Union
+
+from .transport import not_finite, to_json
 
 __all__ = ["Episode", "LAST_STATE", "Recorder", "as_line", "finish"]
 
@@ -40,6 +41,8 @@ class Episode:
         self.states = [_row(state) for state in self.states]
         self.actions = [_action(action) for action in self.actions]
         self.rewards = [float(reward) for reward in self.rewards]
+        if not all(all(map(math.isfinite, numbers)) for numbers in (*self.states, self.rewards)):
+            raise ValueError(f"Expert {self.expert}: {not_finite({'states': self.states, 'rewards': self.rewards})}")
 
     def document(self) -> dict[str, Any]:
         """The trajectory as the service reads it."""
@@ -93,7 +96,7 @@ def finish(expert: Any, states: list[Any], actions: list[Any], rewards: list[Any
 def as_line(episode: Union[Episode, Mapping[str, Any]]) -> bytes:
     """The line of NDJSON of an episode or of its dictionary."""
     document = episode.document() if isinstance(episode, Episode) else dict(episode)
-    return json.dumps(document, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+    return to_json(document, separators=(",", ":")) + b"\n"
 
 
 class Recorder:
@@ -140,9 +143,10 @@ class Recorder:
         return answer
 
     def _keep(self, terminated: bool) -> None:
-        if self._actions:
-            self._done.append(Episode(self._name, self._states, self._actions, self._rewards, terminated, not terminated))
-        self._states, self._actions, self._rewards = self._states[-1:], [], []
+        states, actions, rewards = self._states, self._actions, self._rewards
+        self._states, self._actions, self._rewards = states[-1:], [], []
+        if actions:
+            self._done.append(Episode(self._name, states, actions, rewards, terminated, not terminated))
 
     @property
     def episodes(self) -> list[Episode]:
@@ -152,4 +156,10 @@ class Recorder:
 
 def lines(episodes: Iterable[Union[Episode, Mapping[str, Any]]]) -> Iterator[bytes]:
     """NDJSON, line by line."""
-    return map(as_line, episodes)
+    for index, episode in enumerate(episodes):
+        try:
+            line = as_line(episode)
+        except ValueError as error:
+            expert = episode.expert if isinstance(episode, Episode) else episode.get("expert")
+            raise ValueError(f"Episode {index}, of expert {expert}: {error}") from None
+        yield line

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import math
 import os
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
@@ -48,19 +49,29 @@ class _Naming:
         return key.decode() if isinstance(key, bytes) else str(key)
 
 
-def _episode(name: str, states: Any, actions: Any, rewards: Any, terminated: Any,
+def _episode(which: Any, name: str, states: Any, actions: Any, rewards: Any, terminated: Any,
              last_state: Optional[str]) -> Optional[Episode]:
+    """Episode WHICH of the source; errors name it."""
     states, actions, rewards = list(states), list(actions), list(rewards)
-    if len(states) == len(actions):
-        return finish(name, states, actions, rewards, bool(terminated), last_state)
-    return Episode(name, states, actions, rewards, bool(terminated), not terminated)
+    try:
+        if len(states) == len(actions):
+            return finish(name, states, actions, rewards, bool(terminated), last_state)
+        return Episode(name, states, actions, rewards, bool(terminated), not terminated)
+    except ValueError as error:
+        raise ValueError(f"Episode {which}: {error}") from None
 
 
-def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str]) -> list[Episode]:
+def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str], ends_by: Optional[str]) -> list[Episode]:
     """Arrays of D4RL's form. An episode ends where terminals or timeouts is 1, and at the end of the arrays."""
-    missing = [name for name in ("observations", "actions", "rewards", "terminals") if name not in arrays]
+    needed = ["observations", "actions", "rewards", "terminals", *([ends_by] if ends_by else [])]
+    missing = [name for name in needed if name not in arrays]
     if missing:
         raise ValueError(f"The file has no array {', '.join(missing)}. It has {', '.join(sorted(arrays)) or 'none'}.")
+    limits = [name for name in ("timeouts", "episode_terminals", ends_by or "timeouts") if name in arrays]
+    if not limits:
+        raise ValueError("The file has no array timeouts, so it does not say where an episode ends that did not terminate: "
+                         "several would become one, of one expert. Say ends_by='terminals' if every episode but the last "
+                         "terminated, or name an array that is 1 at the last step of each episode.")
     keys = None
     if naming.by is not None:
         if naming.by not in arrays:
@@ -69,9 +80,9 @@ def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str])
         keys = arrays[str(naming.by)]
     states, actions, rewards, ends = (arrays[n] for n in ("observations", "actions", "rewards", "terminals"))
     steps = len(actions)
-    others = [arrays[n] for n in ("timeouts", "episode_terminals") if n in arrays]
+    others = [arrays[name] for name in limits]
     following = arrays.get("next_observations")
-    for name in ("observations", "rewards", "terminals", "timeouts", "episode_terminals", "next_observations"):
+    for name in ("observations", "rewards", "terminals", "next_observations", *limits):
         if name in arrays and len(arrays[name]) != steps:
             raise ValueError(f"The array {name} has {len(arrays[name])} rows, and actions has {steps}.")
     found: list[Optional[Episode]] = []
@@ -84,7 +95,7 @@ def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str])
             raise ValueError(f"The array {naming.by} names two experts in one episode, which begins at step {first}.")
         rows = list(states[part]) + ([following[at]] if following is not None else [])
         name = naming.name(len(found), None if keys is None else keys[first])
-        found.append(_episode(name, rows, actions[part], rewards[part], ends[at], last_state))
+        found.append(_episode(len(found), name, rows, actions[part], rewards[part], ends[at], last_state))
         first = at + 1
     return [episode for episode in found if episode]
 
@@ -95,8 +106,11 @@ def _minari(file: Any, naming: _Naming) -> Iterator[Episode]:
         group = file[name]
         if not hasattr(group["observations"], "shape"):
             raise ValueError("The observations are a dictionary. Make one row of numbers of each first.")
+        if naming.by is not None and naming.by not in group.attrs:
+            raise ValueError(f"The group {name} has no attribute {naming.by!r} that names an expert. "
+                             f"It has {', '.join(sorted(group.attrs)) or 'none'}.")
         key = group.attrs[naming.by] if naming.by is not None else None
-        yield _episode(naming.name(index, key), group["observations"][()], group["actions"][()], group["rewards"][()],
+        yield _episode(index, naming.name(index, key), group["observations"][()], group["actions"][()], group["rewards"][()],
                        group["terminations"][-1], None)  # type: ignore[misc]
 
 
@@ -106,14 +120,19 @@ def _d3rlpy_file(file: Any, naming: _Naming, last_state: Optional[str]) -> Itera
     index = 0
     while f"observations_{index}" in file:
         part = {n: file[f"{n}_{index}"][()] for n in ("observations", "actions", "rewards", "terminated")}
-        yield _episode(naming.name(index, None), part["observations"], part["actions"], part["rewards"].reshape(-1),
+        yield _episode(index, naming.name(index, None), part["observations"], part["actions"], part["rewards"].reshape(-1),
                        part["terminated"], last_state)
         index += 1
 
 
 def read_hdf5(path: Path, *, experts_by: Optional[str] = None, episodes_per_expert: Optional[int] = None,
-              expert_per_episode: bool = False, last_state: Optional[str] = None) -> list[Episode]:
-    """Episodes of an HDF5 file of D4RL, Minari or d3rlpy; which of them is seen from the file. It needs h5py."""
+              expert_per_episode: bool = False, last_state: Optional[str] = None,
+              ends_by: Optional[str] = None) -> list[Episode]:
+    """Episodes of an HDF5 file of D4RL, Minari or d3rlpy; which of them is seen from the file. It needs h5py.
+
+    ``ends_by``: of D4RL's arrays without ``timeouts``, an array that is 1 at the last step of each episode.
+    ``ends_by="terminals"`` says that every episode but the last terminated.
+    """
     naming = _Naming(experts_by, episodes_per_expert, expert_per_episode)
     with _needs("h5py", "Reading HDF5").File(path, "r") as file:
         if any(name.startswith("episode_") and hasattr(file[name], "attrs") and "actions" in file[name]
@@ -122,15 +141,16 @@ def read_hdf5(path: Path, *, experts_by: Optional[str] = None, episodes_per_expe
         if "observations_0" in file:
             return [episode for episode in _d3rlpy_file(file, naming, last_state) if episode]
         return _flat({name: file[name][()] for name in file if hasattr(file[name], "shape") and file[name].shape},
-                     naming, last_state)
+                     naming, last_state, ends_by)
 
 
 def read_npz(path: Path, *, experts_by: Optional[str] = None, episodes_per_expert: Optional[int] = None,
-             expert_per_episode: bool = False, last_state: Optional[str] = None) -> list[Episode]:
-    """Episodes of an NPZ file with D4RL's arrays. It needs numpy."""
+             expert_per_episode: bool = False, last_state: Optional[str] = None,
+             ends_by: Optional[str] = None) -> list[Episode]:
+    """Episodes of an NPZ file with D4RL's arrays; ``ends_by`` as in ``read_hdf5``. It needs numpy."""
     naming = _Naming(experts_by, episodes_per_expert, expert_per_episode)
     with _needs("numpy", "Reading NPZ").load(path, allow_pickle=False) as file:
-        return _flat({name: file[name] for name in file.files}, naming, last_state)
+        return _flat({name: file[name] for name in file.files}, naming, last_state, ends_by)
 
 
 def read_episodes(source: Any, *, experts_by: By = None, episodes_per_expert: Optional[int] = None,
@@ -147,7 +167,7 @@ def read_episodes(source: Any, *, experts_by: By = None, episodes_per_expert: Op
             raise ValueError("An episode has neither terminated, terminal nor terminations.")
         ended = ended[-1] if hasattr(ended, "__len__") else ended
         rewards = [row[0] if hasattr(row, "__len__") else row for row in one.rewards]
-        found.append(_episode(naming.name(index, key), one.observations, one.actions, rewards, ended, last_state))
+        found.append(_episode(index, naming.name(index, key), one.observations, one.actions, rewards, ended, last_state))
     return [episode for episode in found if episode]
 
 
@@ -176,24 +196,30 @@ def read_csv(table: Any, *, expert: str = "expert", episode: str = "episode", st
     for row in rows:
         groups.setdefault((str(row[expert]), str(row[episode])), []).append(row)
     found = []
-    for (name, _), steps in groups.items():
-        seen = [[_number(row[n]) for n in states] for row in steps]
+    for (name, number), steps in groups.items():
+        places = [(f"step {at} of episode {number} of expert {name}", row) for at, row in enumerate(steps)]
+        seen = [[_number(row, n, place) for n in states] for place, row in places]
         ended = any(_is_true(row[terminated]) for row in steps)
         if last_state == "own_row":
             if not _is_empty(steps[-1][action]):
                 raise ValueError(f"An episode of expert {name} does not end with a row without action. If the table has "
                                  "no such rows, name a rule: last_state='repeat', 'drop' or 'repeat_or_drop'.")
-            steps = steps[:-1]
-        actions, rewards = [_number(row[action]) for row in steps], [_number(row[reward]) for row in steps]
-        found.append(_episode(name, seen, actions, rewards, ended, None if last_state == "own_row" else last_state))
+            places = places[:-1]
+        actions, rewards = ([_number(row, n, place) for place, row in places] for n in (action, reward))
+        found.append(_episode(number, name, seen, actions, rewards, ended, None if last_state == "own_row" else last_state))
     return [one for one in found if one]
 
 
-def _number(cell: Any) -> float:
-    if _is_empty(cell):
-        raise ValueError("A cell that needs a number is empty. To fill in missing values, upload the file itself to a dataset "
-                         "with a description (docs/own-data.md).")
-    return float(cell)
+def _number(row: Mapping[str, Any], column: str, place: str) -> float:
+    try:
+        number = math.nan if _is_empty(row[column]) else float(row[column])
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"The column {column} has {row[column]!r} in {place} (steps count from 0), and each number must be "
+                         "finite. To fill in missing values, upload the file itself to a dataset with a description "
+                         "(docs/own-data.md).")
+    return number
 
 
 def _is_empty(cell: Any) -> bool:

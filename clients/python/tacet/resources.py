@@ -1,9 +1,12 @@
 """Jobs, policies, teachers and the ledger: what the verbs of a client return."""
 from __future__ import annotations
 
+import json
+import math
 import os
 import pathlib
 import time
+import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Union
 
 from .errors import JobCancelled, problem_from
@@ -12,9 +15,10 @@ from .notebook import Progress, amount, card, table
 if TYPE_CHECKING:
     from .client import Client
 
-__all__ = ["Answer", "Job", "Ledger", "Policy", "Resource", "Teacher", "plain"]
+__all__ = ["Answer", "Job", "Ledger", "Policy", "Resource", "Teacher", "bcq_actions", "plain"]
 
 FORMATS = {".json": "json", ".onnx": "onnx", ".safetensors": "safetensors"}
+TWO_HEADS = b"\x12\x05heads"  # in ONNX: the name of what the last node computes
 
 
 def plain(value: Any) -> Any:
@@ -28,6 +32,21 @@ def plain(value: Any) -> Any:
 
 def is_batch(states: Any) -> bool:
     return bool(states) and isinstance(states[0], list)
+
+
+def bcq_actions(heads: Any, threshold: float) -> list[int]:
+    """The actions that a policy of bcq plays, from the output ``heads`` of its ONNX file, one row for each state.
+
+    A row has the value of each action, then the logit of each. With G = softmax(logits) the action of the largest
+    value is played among those with G(a) > threshold max G, the first of equals.
+    """
+    played = []
+    for row in plain(heads):
+        count = len(row) // 2
+        values, logits = row[:count], row[count:]
+        likely = max(logits)
+        played.append(max((a for a in range(count) if math.exp(logits[a] - likely) > threshold), key=values.__getitem__))
+    return played
 
 
 class Resource:
@@ -138,15 +157,21 @@ class Policy(Resource):
         """Writes the network to a file whose name ends in .onnx, .safetensors or .json.
 
         ``certificate``: a file for the certificate, byte by byte as the service sent it, because its signature
-        holds only so. ``examples/verify_certificate.py`` checks both.
+        holds only so. ``examples/verify_certificate.py`` checks both. An ONNX file of a policy of bcq comes with a
+        warning that says how to play it: see ``bcq_actions``.
         """
         path = pathlib.Path(path)
         if path.suffix not in FORMATS:
             raise ValueError(f"The name must end in one of {', '.join(FORMATS)}.")
-        path.write_bytes(self.client.api.get_policy_weights(self.id, format=FORMATS[path.suffix]))  # type: ignore[arg-type]
+        content = self.client.api.get_policy_weights(self.id, format=FORMATS[path.suffix])  # type: ignore[arg-type]
+        path.write_bytes(content)
         if certificate is not None:
             signed = self.client.transport.call("GET", f"/v1/policies/{self.id}/certificate", want="bytes")
             pathlib.Path(certificate).write_bytes(signed)
+        if path.suffix == ".onnx" and TWO_HEADS in content:
+            threshold = json.loads(self.client.api.get_policy_weights(self.id, format="json"))["threshold"]
+            warnings.warn(f"A policy of bcq plays no argmax over its output heads: tacet.bcq_actions(heads, {threshold}) "
+                          "gives its actions (docs/python.md).", stacklevel=2)
         return path
 
     def certificate(self) -> dict[str, Any]:
@@ -229,9 +254,10 @@ class Ledger:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return self.client.pages(self.client.api.list_accounts)
 
-    def entries(self, account: str) -> Iterator[dict[str, Any]]:
-        """The entries of an account, the oldest first."""
-        return self.client.pages(self.client.api.list_entries, account)
+    def entries(self, account: Union[str, Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The entries of an account, the oldest first. ``account`` is its id, or what the ledger listed."""
+        name = account if isinstance(account, str) else account["account"]
+        return self.client.pages(self.client.api.list_entries, name)
 
     def verify(self) -> dict[str, Any]:
         """Lets the service recompute every balance and every hash."""

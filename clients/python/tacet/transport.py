@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import os
 import re
 import socket
@@ -40,6 +41,25 @@ def fresh_key() -> str:
     raw = bytearray(int(time.time() * 1000).to_bytes(6, "big") + os.urandom(10))
     raw[6], raw[8] = 0x70 | raw[6] & 15, 0x80 | raw[8] & 63
     return str(uuid.UUID(bytes=bytes(raw)))
+
+
+def not_finite(value: Any, place: str = "") -> str:
+    """A sentence about the first number in VALUE that JSON cannot say; "" where there is none."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{place} is {value}, and each number must be finite (places count from 0)."
+    if isinstance(value, Mapping):
+        return next(filter(None, (not_finite(part, f"{place}.{name}".lstrip(".")) for name, part in value.items())), "")
+    if isinstance(value, (list, tuple)):
+        return next(filter(None, (not_finite(part, f"{place}[{at}]") for at, part in enumerate(value))), "")
+    return ""
+
+
+def to_json(value: Any, **how: Any) -> bytes:
+    """What is sent. A number that JSON cannot say is an error that names its place."""
+    try:
+        return json.dumps(value, allow_nan=False, **how).encode()
+    except ValueError as error:
+        raise ValueError(not_finite(value) or str(error)) from None
 
 
 def _hide_tokens(document: dict[str, Any]) -> dict[str, Any]:
@@ -95,7 +115,7 @@ class Transport:
         if key is not None:
             sent["Idempotency-Key"] = key
         if body is not None:
-            raw = json.dumps(body, allow_nan=False).encode()
+            raw = to_json(body)
             sent["Content-Type"] = "application/json"
         if self._authorization:
             sent["Authorization"] = self._authorization
