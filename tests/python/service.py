@@ -35,7 +35,8 @@ class Service:
             stdout=subprocess.PIPE, text=True).stdout.strip()
         world = f"walk={sys.executable} {ROOT}/tests/python/walk.py"
         with open(self.folder / "log", "wb") as log:
-            self.process = subprocess.Popen([PROGRAM, "serve", "--data", data, "--listen", "127.0.0.1:0", "--world", world],
+            self.process = subprocess.Popen([PROGRAM, "serve", "--data", data, "--listen", "127.0.0.1:0", "--world", world,
+                                             "--world-timeout", "120"],
                                             cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True,
                                             preexec_fn=die_with_parent)
         atexit.register(self.stop)

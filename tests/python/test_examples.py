@@ -30,6 +30,11 @@ class Examples(unittest.TestCase):
 
     def test_an_hdf5_file_becomes_a_certified_onnx_policy_and_a_refused_query(self):
         said = self.run_example("own_hdf5.py")
+        kept = [[one["id"] for one in service().steward.pages(operation)]
+                for operation in (service().steward.api.list_datasets, service().steward.api.list_jobs)]
+        self.assertIn("The privacy budget cannot pay for this", self.run_example("own_hdf5.py"))
+        self.assertEqual([[one["id"] for one in service().steward.pages(operation)] for operation in
+                          (service().steward.api.list_datasets, service().steward.api.list_jobs)], kept)
         self.assertIn("The privacy budget cannot pay for this", said)
         statements = (EXAMPLES / "own_hdf5.py").read_text().split('"""')[2]
         joined = [line for line in statements.splitlines() if line.strip() and not line.startswith(" " * 20)]

@@ -1,6 +1,7 @@
 """The verbs against a real server."""
 import io
 import json
+import re
 import threading
 import unittest
 
@@ -83,6 +84,16 @@ class Verbs(unittest.TestCase):
         self.assertEqual(list(ledger.entries(listed)), list(ledger.entries(account)))
         self.assertTrue(ledger.verify()["ok"])
         self.assertIn(account, repr(ledger))
+
+    def test_limit_spent_and_remaining_add_up_in_what_the_ledger_shows(self):
+        teacher = service().job.policy.teach({"name": "gaussian_simplex", "sigma": 0.2, "temperature": 20}, epsilon=8,
+                                             delta=1e-5, radius=0.02, client_budget={"epsilon": 1, "delta": 1e-5})
+        service().student.teacher(teacher.id).ask([0.1, 0.0])
+        lines = repr(service().student.ledger()).splitlines()
+        shown = [line for line in lines if teacher.id in line or "behaviour_cloning" in line][-1]
+        found = re.search(r"limit epsilon 1 at delta 1e-05; spent epsilon (\S+); reserved epsilon 0; remaining epsilon (\S+)$", shown)
+        self.assertAlmostEqual(float(found[1]) + float(found[2]), 1, places=3)
+        self.assertRegex(repr(service().steward.ledger()), r"walks: limit epsilon 100, delta 0.001; spent epsilon \S+, delta")
 
     def test_what_notebooks_show_is_escaped(self):
         name = "<script>alert(1)</script>"

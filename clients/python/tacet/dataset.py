@@ -58,7 +58,8 @@ class Dataset(Resource):
         return self.client.train(self, algorithm, **job)
 
     def estimate(self, algorithm: str = "auto", **job: Any) -> dict[str, Any]:
-        """What such a job would cost. It is free."""
+        """What such a job would cost. It is free. Where the budget cannot pay, ``feasible`` is false, and
+        ``["accounts"][0]["remaining"]`` is what would still be paid."""
         return self.client.estimate(self, algorithm, **job)
 
     def advise(self, epsilon: float, delta: Union[float, str] = "auto", **more: Any) -> list[dict[str, Any]]:

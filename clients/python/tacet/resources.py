@@ -264,12 +264,21 @@ class Ledger:
         return self.client.api.verify_ledger()  # type: ignore[return-value]
 
     def _rows(self) -> list[tuple[Any, ...]]:
-        return [(a["account"], a["kind"], a.get("resource_name") or a.get("resource"),
-                 *(amount(a[n]) for n in ("limit", "spent", "remaining"))) for a in self]
+        return [(a["account"], a["kind"], a.get("resource_name") or a.get("resource"), *_sums(a)) for a in self]
 
     def __repr__(self) -> str:
-        return "\n".join(f"{i}  {kind:<8} {name}: limit {limit}; spent {spent}; remaining {left}"
-                         for i, kind, name, limit, spent, left in self._rows()) or "<Ledger without accounts>"
+        return "\n".join(f"{i}  {kind:<8} {name}: limit {limit}; spent {spent}; reserved {held}; remaining {left}"
+                         for i, kind, name, limit, spent, held, left in self._rows()) or "<Ledger without accounts>"
 
     def _repr_html_(self) -> str:
-        return table("Ledger", ("account", "kind", "of", "limit", "spent", "remaining"), self._rows())
+        return table("Ledger", ("account", "kind", "of", "limit", "spent", "reserved", "remaining"), self._rows())
+
+
+def _sums(account: Mapping[str, Any]) -> list[str]:
+    """Limit, and its parts that were spent, are reserved and remain. An account that counts Renyi divergence shares out
+    epsilon alone: all its epsilons hold at the one delta of the limit."""
+    sums = [account[name] for name in ("limit", "spent", "reserved", "remaining")]
+    if account.get("accounting") != "renyi":
+        return [amount(one) for one in sums]
+    first, *parts = [amount({"epsilon": one["epsilon"]}) for one in sums]
+    return [f"{first} at delta {account['limit']['delta']:.4g}", *parts]

@@ -91,7 +91,9 @@ Test(worlds, that_are_not_usable_are_named_at_once)
         cr_expect_not_null(strstr(error, cases[i].words), "%s: %s", cases[i].line, error);
     }
     cr_expect_null(open_some("a=sleep 1000", NULL, 1, 3600, error));
-    cr_expect_not_null(strstr(error, "--world a: the program did not answer in time"), "%s", error);
+    cr_expect_not_null(
+        strstr(error, "--world a: the program did not answer in time: --world-timeout"), "%s",
+        error);
     cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 
