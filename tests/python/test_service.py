@@ -72,6 +72,8 @@ class Verbs(unittest.TestCase):
         with self.assertRaises(tacet.BudgetExhausted) as caught:
             data.train("cql", epsilon=2, delta=1e-6, privacy={"force": True}, mechanism="dpsgd", parameters={"steps": 5})
         self.assertEqual(caught.exception.accounts[0]["kind"], "dataset")
+        said = data.estimate("cql", epsilon=2, delta=1e-6, mechanism="dpsgd", parameters={"steps": 5})
+        self.assertEqual((said["feasible"], said["accounts"][0]["remaining"]), (False, caught.exception.largest))
         self.assertIn("epsilon 1", data.remaining())
 
     def test_the_ledger_lists_verifies_and_shows_itself(self):
