@@ -104,9 +104,9 @@ static const struct route routes[] = {
     {"POST", "/v1/datasets/{id}:seal", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_NONE, "", NULL, api_datasets_seal, "Fixes the data, so that jobs may use them."},
     {"POST", "/v1/datasets/{id}:compose", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_JSON, "", NULL, api_datasets_compose, "Lets what is left of the budget add up by Renyi divergence."},
     {"GET", "/v1/datasets/{id}/budget", BATCH, ROLE_STEWARD | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_datasets_budget, "Shows what is spent and what remains."},
-    {"POST", "/v1/datasets/{id}/trajectories", STREAM, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_UNTIMED | ROUTE_NO_TRAIL, BODY_STREAM, "", api_trajectories_prepare, api_trajectories_upload, "Uploads trajectories, all or nothing."},
+    {"POST", "/v1/datasets/{id}/trajectories", STREAM, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_UNTIMED | ROUTE_NO_TRAIL, BODY_STREAM, "erased", api_trajectories_prepare, api_trajectories_upload, "Uploads trajectories, all or nothing."},
     {"DELETE", "/v1/datasets/{id}/experts/{expert}", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_UNTIMED, BODY_NONE, "client", NULL, api_experts_erase, "Erases an expert's data, with a signed receipt."},
-    {"PUT", "/v1/datasets/{id}/experts/{expert}/policy", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_POLICY_BODY | ROUTE_UNTIMED | ROUTE_NO_TRAIL, BODY_JSON, "", NULL, api_experts_put_policy, "Gives an expert's own policy."},
+    {"PUT", "/v1/datasets/{id}/experts/{expert}/policy", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, ROUTE_POLICY_BODY | ROUTE_UNTIMED | ROUTE_NO_TRAIL, BODY_JSON, "erased", NULL, api_experts_put_policy, "Gives an expert's own policy."},
 
     /* jobs.h */
     {"POST", "/v1/jobs", PLAN, ROLE_STEWARD, ROUTE_KEY_REQUIRED | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_create, "Reserves the price and queues a training job."},

@@ -11,6 +11,9 @@
 #define KEY_BYTES 20
 #define PATH_SIZE 256
 
+/* An upload has no other conflict than experts that were erased. */
+#define ERASED_SLUG "conflict"
+
 bool dataset_upload_failed(struct dataset_upload *upload, const char *format, ...)
 {
     va_list arguments;
@@ -52,6 +55,8 @@ bool dataset_upload_call(struct dataset_upload *upload, const struct http_out_ca
     const char *hint = "";
     if (upload->reused_hint && strcmp(answer->problem.slug, "idempotency-key-reused") == 0)
         hint = upload->reused_hint;
+    if (upload->erased_hint && strcmp(answer->problem.slug, ERASED_SLUG) == 0)
+        hint = upload->erased_hint;
     return dataset_upload_failed(upload, "%s %s: %s%s", what->method, what->path,
                                  answer->problem.text, hint);
 }
@@ -90,12 +95,18 @@ bool dataset_upload_make(struct dataset_upload *upload, const char *body, const 
     return dataset_upload_name(upload, id);
 }
 
+/* Said where a run of the same command has nothing to add to. */
+static const char second_budget[] =
+    ". Another --name would make a second dataset: the same people in a second dataset get a "
+    "second "
+    "budget, and what is spent of both adds up for them (docs/choosing.md)";
+
 bool dataset_upload_check(struct dataset_upload *upload, const char *world, bool complete)
 {
     char path[PATH_SIZE], state[16], other_world[64];
     struct http_out_answer answer;
     const char *of_earlier = upload->replayed ? ", made by an earlier run of this command," : "";
-    const char *other = upload->replayed ? ": give another --name for a new one" : "";
+    const char *other = upload->replayed ? second_budget : "";
     snprintf(path, sizeof path, "/v1/datasets/%s", upload->dataset);
     if (!dataset_upload_call(upload, &(struct http_out_call){.method = "GET", .path = path},
                              &answer))
@@ -118,18 +129,24 @@ bool dataset_upload_check(struct dataset_upload *upload, const char *world, bool
 }
 
 bool dataset_upload_send(struct dataset_upload *upload, enum inflate_encoding encoding,
-                         const void *bytes, size_t size, const char *key)
+                         const void *bytes, size_t size, const char *key, const char *again)
 {
     char path[PATH_SIZE];
     struct http_out_answer answer;
     snprintf(path, sizeof path, "/v1/datasets/%s/trajectories", upload->dataset);
-    const struct http_out_call post = {.method = "POST",
-                                       .path = path,
-                                       .key = key,
-                                       .content_type = "application/x-ndjson",
-                                       .content_encoding = deflate_name(encoding),
-                                       .body = bytes,
-                                       .body_size = size};
+    struct http_out_call post = {.method = "POST",
+                                 .path = path,
+                                 .key = key,
+                                 .content_type = "application/x-ndjson",
+                                 .content_encoding = deflate_name(encoding),
+                                 .body = bytes,
+                                 .body_size = size};
+    if (dataset_upload_call(upload, &post, &answer))
+        return true;
+    if (!again || strcmp(answer.problem.slug, ERASED_SLUG) != 0)
+        return false;
+    strcat(path, "?erased=accept");
+    post.key = again;
     return dataset_upload_call(upload, &post, &answer);
 }
 

@@ -18,6 +18,7 @@
 struct dataset_upload {
     struct http_out *out;
     const char *reused_hint; /* said after "idempotency-key-reused"; NULL: nothing */
+    const char *erased_hint; /* said where data of experts that were erased are refused, likewise */
     char dataset[80];        /* "" until it is made or named */
     bool replayed;           /* an earlier run of this command has made the dataset */
     bool refused;            /* the server refused the last call for good: a retry is useless */
@@ -48,9 +49,11 @@ bool dataset_upload_name(struct dataset_upload *upload, const char *id);
  * send, so it may be sealed already. */
 bool dataset_upload_check(struct dataset_upload *upload, const char *world, bool complete);
 
-/* Sends SIZE bytes of NDJSON trajectories, which are compressed by ENCODING already. */
+/* Sends SIZE bytes of NDJSON trajectories, which are compressed by ENCODING already. AGAIN: if they
+ * are refused because their experts were erased, sends them knowingly, under this key; NULL: not.
+ */
 bool dataset_upload_send(struct dataset_upload *upload, enum inflate_encoding encoding,
-                         const void *bytes, size_t size, const char *key);
+                         const void *bytes, size_t size, const char *key, const char *again);
 
 /* Seals the dataset. */
 bool dataset_upload_seal(struct dataset_upload *upload, const char *key);

@@ -93,7 +93,7 @@ static bool send_trajectories(struct expert_upload *upload, uint64_t setting,
     snprintf(what, sizeof what, "trajectories %" PRIu64, setting);
     make_key(upload, what, key);
     return dataset_upload_send(&upload->to, upload->settings.request->encoding, text->trajectories,
-                               text->trajectories_size, key);
+                               text->trajectories_size, key, NULL);
 }
 
 /* Sends the policy in LINE, one line of expert_lines_policy: SIZE bytes without its line feed. */

@@ -185,6 +185,16 @@ enum db_status datasets_find_erased(struct db *db, const char *dataset, const ch
                       out);
 }
 
+enum db_status datasets_experts_erased(struct db *db, const char *dataset, const char *client,
+                                       expert_fn *each, void *context)
+{
+    struct show_expert list = {each, context};
+    return table_list(db, &experts_table,
+                      "WHERE dataset = $1 AND ($2 = '' OR owner = $2) AND substr(name, 1, 1) = '~' "
+                      "ORDER BY number",
+                      DB_VALUES(db_text(dataset), db_text_or_empty(client)), show_expert, &list);
+}
+
 /* ---- policies */
 
 /* A policy and a copy of its bytes: a row's own bytes may be unaligned, and end with the

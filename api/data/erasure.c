@@ -262,6 +262,66 @@ enum db_status erasure_due(const struct app *app, struct db *db, bool *out_more)
     return status == DB_NONE ? failed : status;
 }
 
+/* ---- who comes back */
+
+static bool note_mark(void *context, const struct expert_row *erased)
+{
+    size_t size = strcspn(erased->name, ".");
+    json_t **marks = context;
+    char mark[ERASURE_MARK_SIZE];
+    snprintf(mark, sizeof mark, "%.*s.", (int)size, erased->name);
+    json_member_add(marks, mark, json_true());
+    return true;
+}
+
+/* The first 100 of the COUNT NAMES whose marks are among MARKS; *OUT_COUNT of them there are. */
+static json_t *erased_names(const struct call *call, const char *dataset, const json_t *marks,
+                            const char *const *names, uint32_t count, unsigned *out_count)
+{
+    char mark[ERASURE_MARK_SIZE];
+    json_t *found = json_array();
+    *out_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        erasure_mark(call->app, dataset, names[i], mark);
+        if (json_object_get(marks, mark) && ++*out_count <= 100)
+            json_list_add(&found, json_string(names[i]));
+    }
+    return found;
+}
+
+enum problem erasure_refuse_names(struct call *call, const char *dataset, const char *const *names,
+                                  uint32_t count)
+{
+    const char *wanted = call_query(call, "erased");
+    const char *client = call_is(call, ROLE_STEWARD) ? NULL : call->caller.id;
+    json_t *marks = json_object();
+    char more[64] = "";
+    unsigned found = 0;
+    if (wanted && strcmp(wanted, "accept") != 0) {
+        json_decref(marks);
+        return call_invalid_query(call, "erased", "must be accept, or be left out");
+    }
+    enum db_status status =
+        wanted ? DB_OK : datasets_experts_erased(call->db, dataset, client, note_mark, &marks);
+    if (status != DB_OK || json_object_size(marks) == 0) {
+        json_decref(marks);
+        return call_db(call, status);
+    }
+    json_t *experts = call_own(call, erased_names(call, dataset, marks, names, count, &found));
+    json_decref(marks);
+    if (found == 0)
+        return PROBLEM_NONE;
+    if (found > 1)
+        snprintf(more, sizeof more, " So were %u more of these experts.", found - 1);
+    call_problem_member(call, "experts", json_incref(experts));
+    return call_problem(
+        call, PROBLEM_CONFLICT,
+        "The expert \"%s\" was erased from this dataset.%s Nothing was stored. Leave "
+        "out whoever asked to be erased. If the data shall come back, send them with "
+        "?erased=accept.",
+        json_string_value(json_array_get(experts, 0)), more);
+}
+
 /* ---- the receipt */
 
 enum problem erasure_reply(struct call *call, const char *dataset, const char *expert,

@@ -42,6 +42,12 @@ enum db_status erasure_repeat(const struct app *app, struct db *db);
  * failed, and the next call tries again. */
 enum db_status erasure_due(const struct app *app, struct db *db, bool *out_more);
 
+/* Refuses COUNT NAMES of new data of the caller if experts so called were erased from DATASET,
+ * unless the query says erased=accept. A contributor is told of its own experts alone, a steward of
+ * every client's. In the transaction that stores the data. */
+enum problem erasure_refuse_names(struct call *call, const char *dataset, const char *const *names,
+                                  uint32_t count);
+
 /* Replies with the signed receipt of an erasure of EXPERT (NULL: all) at TIME_MS. */
 enum problem erasure_reply(struct call *call, const char *dataset, const char *expert,
                            int64_t time_ms);

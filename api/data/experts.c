@@ -5,6 +5,7 @@
 
 #include "api/call/app.h"
 #include "api/data/datasets.h"
+#include "api/data/erasure.h"
 #include "api/data/expert_names.h"
 #include "api/data/private_data.h"
 #include "api/policies/network_json.h"
@@ -49,6 +50,9 @@ enum problem api_experts_put_policy(struct call *call)
     const char *wrong = expert_name_problem(expert, strlen(expert));
     if (wrong)
         return call_problem(call, PROBLEM_NOT_FOUND, "The name of an expert %s.", wrong);
+    problem = erasure_refuse_names(call, dataset.id, &expert, 1);
+    if (problem != PROBLEM_NONE)
+        return problem;
     struct policy *policy =
         network_read(call, call->body, "", dataset.state_dim, dataset.action_count);
     if (!policy)

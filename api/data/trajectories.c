@@ -12,6 +12,7 @@
 
 #include "api/call/app.h"
 #include "api/data/datasets.h"
+#include "api/data/erasure.h"
 #include "api/data/expert_names.h"
 #include "api/data/json_stream.h"
 #include "api/data/private_data.h"
@@ -321,6 +322,10 @@ enum problem api_trajectories_upload(struct call *call)
     struct upload *upload = call->plan;
     struct dataset_row now;
     enum problem problem = dataset_of_call(call, &now); /* who sends may be no member any more */
+    if (problem != PROBLEM_NONE)
+        return problem;
+    problem = erasure_refuse_names(call, upload->dataset.id, expert_names_all(upload->names),
+                                   expert_names_count(upload->names));
     if (problem != PROBLEM_NONE)
         return problem;
     struct upload_outcome outcome = {.verdict = DATASET_UNKNOWN};

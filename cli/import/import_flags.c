@@ -32,6 +32,8 @@ static const struct flag TABLE[] = {
     {"last-state", AS_CHOICE(last_state, LAST_STATES), NULL, "RULE",
      "of arrays without the states after the last actions: repeat, drop or repeat_or_drop", 0},
     UPLOAD_FLAG_ROWS(to, "the trajectories", "FILE"),
+    {"accept-erased", AS_SWITCH(accept_erased), NULL, "",
+     "send also experts whose data were erased from the dataset; without it they are refused", 0},
     {"discount", AS_NUMBER(discount, 0, 1), NULL, "G", "of the new dataset; required for one",
      FLAG_ABOVE},
     {"nominal-experts", AS_COUNT(nominal_experts, 1, MAX_EXPERTS), NULL, "N",
@@ -78,10 +80,13 @@ static int import_check_new(const struct import_options *o)
 static int import_check_outputs(struct import_options *o)
 {
     const struct upload_given not_dry[] = {{"output", o->output}, {"upload", o->to.url}};
+    const struct upload_given of_upload[] = {{"accept-erased", o->accept_erased}};
     const struct upload_given not_sent[] = {{"output", o->output}};
     int status = 0;
     if (o->dry_run)
         status = upload_flags_none(&import_flags, not_dry, 2, "does nothing with --dry-run");
+    if (status == 0 && !o->to.url)
+        status = upload_flags_none(&import_flags, of_upload, 1, "goes with --upload");
     if (status == 0 && o->to.url)
         status = upload_flags_none(&import_flags, not_sent, 1, "and --upload do not go together");
     o->encoding = o->output ? deflate_of_ending(o->output) : INFLATE_IDENTITY;

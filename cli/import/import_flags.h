@@ -10,7 +10,7 @@ struct import_options {
     const char *path;                 /* the file */
     const char *description, *output; /* NULL: not given */
     struct upload_options to;
-    bool dry_run, expert_per_episode;
+    bool dry_run, expert_per_episode, accept_erased;
     const char *experts_by;
     uint64_t episodes_per_expert;   /* 0: not given */
     int last_state;                 /* -1: not given */

@@ -88,6 +88,7 @@ static bool send_open_upload(struct import_send *send, const char *description)
                                              .waiting = say_waiting};
     if (!dataset_upload_open(&send->upload, &server))
         return false;
+    send->upload.erased_hint = " The flag --accept-erased does that.";
     if (http_out_in_clear(to->url))
         fprintf(stderr, "tacet import: warning: plain HTTP to another machine: everybody on the "
                         "way can read the data and the token\n");
@@ -118,14 +119,17 @@ bool import_send_open(struct import_send *send, const struct import_options *opt
 /* Uploads the SIZE BYTES of a part, compressed. */
 static bool send_upload(struct import_send *send, const char *bytes, size_t size)
 {
-    char what[64], key[DATASET_UPLOAD_KEY_SIZE];
+    char what[64], key[DATASET_UPLOAD_KEY_SIZE], again[DATASET_UPLOAD_KEY_SIZE];
     char *smaller = NULL;
     size_t smaller_size = 0;
     snprintf(what, sizeof what, "part %" PRIu64, send->parts);
     send_key(send, what, key);
+    snprintf(what, sizeof what, "part %" PRIu64 " with the erased", send->parts);
+    send_key(send, what, again);
     if (!deflate_bytes(INFLATE_ZSTD, bytes, size, &smaller, &smaller_size))
         return dataset_upload_failed(&send->upload, "there is not enough memory");
-    bool sent = dataset_upload_send(&send->upload, INFLATE_ZSTD, smaller, smaller_size, key);
+    bool sent = dataset_upload_send(&send->upload, INFLATE_ZSTD, smaller, smaller_size, key,
+                                    send->options->accept_erased ? again : NULL);
     free(smaller);
     return sent;
 }

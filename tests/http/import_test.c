@@ -403,7 +403,48 @@ Test(import, a_table_arrives_once_and_is_sealed)
     cr_expect_eq(code, 1, "%s", out);
     snprintf(says, sizeof says, "made by an earlier run of this command, is sealed");
     cr_expect(strstr(out, says), "%s", out);
+    cr_expect(strstr(out, "get a second budget, and what is spent of both adds up"), "%s", out);
     server_close(&server);
+}
+
+static int import_again(const struct desk *desk, const char *table, const char *id,
+                        const char *flag, char out[4000])
+{
+    return tacet_run(out, 4000, "import", table, "--description", "examples/ward.json", "--upload",
+                     desk->server->base, "--dataset", id, flag, NULL);
+}
+
+static void expect_trajectories(struct desk *desk, const char *path, json_int_t count)
+{
+    struct http_answer seen = desk_get(desk, path);
+    cr_expect_eq(json_integer_value(json_object_get(seen.json, "trajectories")), count, "%s",
+                 seen.body);
+    http_answer_clear(&seen);
+}
+
+/* A table that still has somebody who was erased is refused, unless it is meant; then it is added
+ * once, too. */
+static void check_erased(struct desk *desk, const char *table, const char *path)
+{
+    const char *id = strrchr(path, '/') + 1;
+    char out[4000], expert[128];
+    snprintf(expert, sizeof expert, "%s/experts/a", path);
+    struct http_answer gone = http_expect(
+        desk->client, 200,
+        &(struct http_call){.method = "DELETE", .path = expert, .token = desk->steward});
+    http_answer_clear(&gone);
+    FILE *file = fopen(table, "a");
+    cr_assert(file && fputs("c,3,0,50,99,60,5,95,yes,both,-0.1,0\nc,3,1,50,97,62,3,95,yes,,,0\n",
+                            file) >= 0);
+    fclose(file);
+    cr_expect_eq(import_again(desk, table, id, NULL, out), 1, "%s", out);
+    cr_expect(strstr(out, "\"a\" was erased from this dataset"), "%s", out);
+    cr_expect(strstr(out, "--accept-erased does that"), "%s", out);
+    expect_trajectories(desk, path, 3);
+    for (unsigned run = 0; run < 2; run++) {
+        cr_expect_eq(import_again(desk, table, id, "--accept-erased", out), 0, "%s", out);
+        expect_trajectories(desk, path, 6);
+    }
 }
 
 /* A second upload of the same file to the same dataset adds nothing. */
@@ -433,11 +474,9 @@ Test(import, the_same_file_is_not_added_twice)
         int code = tacet_run(out, sizeof out, "import", table, "--description",
                              "examples/ward.json", "--upload", server.base, "--dataset", id, NULL);
         cr_expect_eq(code, 0, "%s", out);
-        struct http_answer seen = desk_get(&desk, path);
-        cr_expect_eq(json_integer_value(json_object_get(seen.json, "trajectories")),
-                     run == 2 ? 3 : 1, "%s", seen.body);
-        http_answer_clear(&seen);
+        expect_trajectories(&desk, path, run == 2 ? 3 : 1);
     }
+    check_erased(&desk, table, path);
     int code = tacet_run(out, sizeof out, "import", table, "--description", "examples/factory.json",
                          "--upload", server.base, "--dataset", id, NULL);
     cr_expect_eq(code, 1, "%s", out);

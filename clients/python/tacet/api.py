@@ -273,7 +273,7 @@ Problem = TypedDict("Problem", {
     "type": "str", "title": "str", "status": "int", "detail": "str", "instance": "str", "request_id": "str",
     "errors": "list[dict[str, Any]]", "violated": "list[Violation]", "accounts": "list[ShortAccount]",
     "largest": "dict[str, Any]", "ask": "Optional[dict[str, Any]]", "least": "dict[str, Any]", "policies": "list[str]",
-    "projects": "list[str]", "used_by": "dict[str, Any]", "error": "str",
+    "experts": "list[str]", "projects": "list[str]", "used_by": "dict[str, Any]", "error": "str",
 }, total=False)
 ProblemType = TypedDict("ProblemType", {
     "type": "str", "title": "str", "status": "int", "explanation": "str",
@@ -666,7 +666,7 @@ class Api:
 
     def upload_trajectories(
         self, id: str, raw: Union[bytes, BinaryIO], content_type: str = "application/x-ndjson", *,
-        content_encoding: Optional[str] = None, key: Optional[str] = None,
+        erased: Optional[Literal['accept']] = None, content_encoding: Optional[str] = None, key: Optional[str] = None,
     ) -> dict[str, Any]:
         """POST /v1/datasets/{id}/trajectories
 
@@ -675,7 +675,7 @@ class Api:
         Roles: steward, contributor
         """
         return self._transport.call(
-            "POST", f"/v1/datasets/{_path(id)}/trajectories", raw=raw,
+            "POST", f"/v1/datasets/{_path(id)}/trajectories", raw=raw, query={"erased": erased},
             headers={"Content-Encoding": content_encoding, "Content-Type": content_type}, key=key or fresh_key(),
         )
 
@@ -690,7 +690,10 @@ class Api:
             "DELETE", f"/v1/datasets/{_path(id)}/experts/{_path(expert)}", query={"client": client},
         )
 
-    def put_expert_policy(self, id: str, expert: str, body: Network, *, key: Optional[str] = None) -> None:
+    def put_expert_policy(
+        self, id: str, expert: str, body: Network, *, erased: Optional[Literal['accept']] = None,
+        key: Optional[str] = None,
+    ) -> None:
         """PUT /v1/datasets/{id}/experts/{expert}/policy
 
         Give an expert's own policy.
@@ -700,7 +703,8 @@ class Api:
         Roles: steward, contributor
         """
         return self._transport.call(
-            "PUT", f"/v1/datasets/{_path(id)}/experts/{_path(expert)}/policy", body=body, key=key or fresh_key(),
+            "PUT", f"/v1/datasets/{_path(id)}/experts/{_path(expert)}/policy", body=body, query={"erased": erased},
+            key=key or fresh_key(),
         )
 
     def get_dataset_budget(self, id: str) -> Budget:

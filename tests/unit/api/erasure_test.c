@@ -77,6 +77,53 @@ Test(erasure, gives_a_signed_receipt_and_the_same_again, .init = open_service,
     cr_expect_eq(response_number(shown, "/experts"), 5);
 }
 
+/* Uploads LINES under KEY (NULL: none), with QUERY. */
+static struct response *send_lines(const char *token, const char *dataset, const char *lines,
+                                   const char *key, const char *query)
+{
+    return fixture_ask(
+        f, &(struct ask){.method = "POST",
+                         .path = domain_path("/v1/datasets/%s/trajectories%s", dataset, query),
+                         .token = token,
+                         .key = key,
+                         .content_type = "application/x-ndjson",
+                         .body = lines});
+}
+
+/* Nobody comes back unasked, in an upload or with a policy; a contributor hears of its own experts
+ * alone; and a call that was answered before the erasure keeps its answer. */
+Test(erasure, an_erased_expert_comes_back_only_knowingly, .init = open_service,
+     .fini = close_service)
+{
+    const char *dataset = domain_dataset(f, "private");
+    const char *mine = fixture_token(f, "contributor");
+    const char *other = fixture_new_token(f, "contributor");
+    char *lines = domain_lines(3, 3);
+    expect_status(send_lines(mine, dataset, lines, "once", ""), 201);
+    expect_status(erase("contributor", dataset, "e1"), 200);
+    expect_status(erase("steward", dataset, "e2"), 200);
+    expect_status(send_lines(mine, dataset, lines, "once", ""), 201);
+    size_t before = domain_readable(f, dataset);
+
+    struct response *refused = send_lines(mine, dataset, lines, "twice", "");
+    expect_problem(refused, "conflict");
+    const char *says = response_text(refused, "/detail");
+    cr_expect(strstr(says, "\"e1\" was erased from this dataset. So were 1 more"), "%s", says);
+    cr_expect(strstr(says, "?erased=accept"), "%s", says);
+    cr_expect_eq(json_array_size(response_at(refused, "/experts")), 2);
+    cr_expect_str_eq(response_text(refused, "/experts/1"), "e2");
+    expect_problem(send_lines(fixture_token(f, "steward"), dataset, lines, NULL, ""), "conflict");
+    expect_problem(fixture_put(f, "contributor",
+                               domain_path("/v1/datasets/%s/experts/e1/policy", dataset), "{}"),
+                   "conflict");
+    expect_problem(send_lines(mine, dataset, lines, NULL, "?erased=yes"), "validation");
+    cr_expect_eq(domain_readable(f, dataset), before);
+
+    expect_status(send_lines(other, dataset, lines, NULL, ""), 201);
+    expect_status(send_lines(mine, dataset, lines, NULL, "?erased=accept"), 201);
+    free(lines);
+}
+
 Test(erasure, is_for_the_contributor_and_the_steward, .init = open_service, .fini = close_service)
 {
     const char *dataset = domain_dataset(f, "private"), *other;
@@ -103,8 +150,9 @@ Test(erasure, is_for_the_contributor_and_the_steward, .init = open_service, .fin
     cr_expect_eq(domain_readable(f, dataset), domain_readable(f, dataset));
     expect_status(erase("contributor", dataset, "e1"), 200);
     cr_expect_eq(domain_readable(f, dataset), 0);
-    /* who comes back is somebody new */
-    expect_status(domain_upload(f, "contributor", dataset, one, 0, NULL), 201);
+    /* who comes back, which must be meant, is somebody new */
+    expect_status(send_lines(fixture_token(f, "contributor"), dataset, one, NULL, "?erased=accept"),
+                  201);
     cr_expect_gt(domain_readable(f, dataset), 0);
     expect_status(erase("contributor", dataset, "e0"), 200);
     cr_expect_eq(domain_readable(f, dataset), 0);

@@ -102,7 +102,17 @@ Test(kept_days, data_go_with_the_days_of_their_newest_upload)
     cr_expect_eq(domain_readable(f, dataset), 0);
     cr_expect_eq(erased_after(365 * DAY_MS), 2);
     cr_expect_eq(domain_readable(f, kept), one);
-    upload(dataset, 1); /* who comes back is somebody new */
+    char *lines = domain_lines(1, 3); /* who comes back, which must be meant, is somebody new */
+    expect_problem(domain_upload(f, "contributor", dataset, lines, 0, NULL), "conflict");
+    expect_status(
+        fixture_ask(f, &(struct ask){.method = "POST",
+                                     .path = domain_path(
+                                         "/v1/datasets/%s/trajectories?erased=accept", dataset),
+                                     .token = fixture_token(f, "contributor"),
+                                     .content_type = "application/x-ndjson",
+                                     .body = lines}),
+        201);
+    free(lines);
     cr_expect_eq(erased_after(9 * DAY_MS), 2);
     cr_expect_eq(erased_after(2 * DAY_MS), 3);
     domain_expect_whole_ledger(f);
