@@ -70,12 +70,12 @@ static bool feature_check_bounds(struct call *call, const struct feature_wish *w
 {
     const char *at = arena_format(&call->arena, "%s/high", pointer);
     if (!(wish->low < wish->high)) {
-        call_invalid(call, at, "must be above low");
+        call_invalid(call, at, "must be above low, of \"%s\"", wish->name);
         return false;
     }
     if (wish->scale == SCALE_LOG && !(wish->low > 0)) {
         call_invalid(call, arena_format(&call->arena, "%s/low", pointer),
-                     "must be above 0 on a logarithmic scale");
+                     "must be above 0 on a logarithmic scale, of \"%s\"", wish->name);
         return false;
     }
     bool log = wish->scale == SCALE_LOG;
@@ -83,7 +83,8 @@ static bool feature_check_bounds(struct call *call, const struct feature_wish *w
     float high = (float)(log ? log10(wish->high) : wish->high);
     if (low < high)
         return true;
-    call_invalid(call, at, "is the same number as low within the 32 bits of a state");
+    call_invalid(call, at, "is the same number as low within the 32 bits of a state, of \"%s\"",
+                 wish->name);
     return false;
 }
 
@@ -98,7 +99,7 @@ static bool feature_take_number(struct reading *reading, const json_t *object,
         if (field_sent(object, needed[i]))
             continue;
         call_invalid(call, arena_format(&call->arena, "%s/%s", pointer, needed[i]),
-                     "is required of a feature without categories");
+                     "is required of a feature without categories, as \"%s\" is", wish->name);
         good = false;
     }
     if (!good || !feature_check_bounds(call, wish, pointer))

@@ -10,7 +10,7 @@
  *
  * Instead of names, "actions" may be bins of a number: {"unit":"ml","low":0,"high":2000,
  * "edges":[0,500],"names":["none","some","much"]}. "missing" may be {"previous":[FEATURE...],
- * "fill":{FEATURE: number or category}}.
+ * "fill":{FEATURE: number or category}}. "missing_reward":0 fills in for missing rewards.
  *
  * All of it is public. A linear feature is one coordinate of a state, as it is; a logarithmic one
  * is a coordinate that holds its decimal logarithm; a feature of k categories is k coordinates, one
@@ -69,6 +69,8 @@ struct description_table {
     const char *time;      /* NULL: rows of an episode stand in its order */
     const char *truncated; /* NULL: an episode that is not terminated is truncated */
     enum description_last_state last_state;
+    bool fills_reward; /* a missing reward counts as FILL_REWARD */
+    double fill_reward;
 };
 
 /* Texts belong to JSON. */

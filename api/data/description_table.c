@@ -5,6 +5,8 @@
 #include "api/call/fields.h"
 #include "api/data/description.h"
 
+#define REWARD_MAX 1e30 /* within a 32-bit float */
+
 static const char *const last_states[] = {
     [LAST_STATE_OWN_ROW] = "own_row",
     [LAST_STATE_REPEAT] = "repeat",
@@ -129,10 +131,13 @@ void description_table_read(struct call *call, struct description *out, const js
         field_optional(field_text("truncated", &table->truncated, 1, DESCRIPTION_COLUMN_MAX)),
         field_choice("last_state", &last_state, last_states),
         field_optional(field_any("missing", &missing)),
+        field_optional(
+            field_number("missing_reward", &table->fill_reward, -REWARD_MAX, REWARD_MAX)),
     };
     if (!fields_read(call, object, pointer, fields, sizeof fields / sizeof *fields))
         return;
     out->has_table = true;
+    table->fills_reward = field_sent(object, "missing_reward");
     table->last_state = (enum description_last_state)last_state;
     table_check_columns(call, table, pointer);
     read_missing(call, out, missing, arena_format(&call->arena, "%s/missing", pointer));

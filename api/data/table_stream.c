@@ -5,6 +5,7 @@
  * the episode in hand, of which nothing is given then; its other rows are checked all the same. */
 #include "api/data/table_stream.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,8 @@ struct table_stream {
     uint32_t column_count;         /* of the header; 0 before it was read */
     char ignored[IGNORED_SIZE];
     uint64_t rows;
+    uint64_t unrewarded, unrewarded_line; /* rows without a reward that nothing fills in for, and
+                                           * the line of the first */
 
     /* the episode in hand */
     struct episode episode;
@@ -213,6 +216,35 @@ static void table_truth(struct table_stream *stream, enum role role, bool empty,
         row_fault(stream, stream->names[role], "must be 0 or 1, false or true, no or yes");
 }
 
+/* Fills in for the missing reward of the row in hand, or counts the row: all such faults are told
+ * at the end, as one. */
+static double table_missing_reward(struct table_stream *stream)
+{
+    const struct description_table *table = &stream->description->table;
+    if (!table->fills_reward) {
+        stream->row_faulty = stream->broken = true;
+        if (stream->unrewarded++ == 0)
+            stream->unrewarded_line = stream->scan.line;
+    } else if (stream->tally) {
+        stream->tally->rewards_missing++;
+    }
+    return table->fill_reward;
+}
+
+/* Tells of the rows that table_missing_reward has counted. */
+static void report_unrewarded(struct table_stream *stream)
+{
+    char detail[DESCRIPTION_FAULT_SIZE], more[64] = "";
+    if (stream->unrewarded > 1)
+        snprintf(more, sizeof more, " here and in %" PRIu64 " rows further down",
+                 stream->unrewarded - 1);
+    snprintf(detail, sizeof detail,
+             "is missing%s, where there is an action; \"missing_reward\":0 in the description's "
+             "table counts missing rewards as 0",
+             more);
+    table_fault(stream, stream->unrewarded_line, stream->names[REWARD], detail);
+}
+
 /* Reads the action and the reward, or neither. */
 static void table_act(struct table_stream *stream, struct episode_row *row)
 {
@@ -224,7 +256,11 @@ static void table_act(struct table_stream *stream, struct episode_row *row)
     row->acts = !(none && table_is_missing(action));
     if (!row->acts)
         return;
-    const char *problem = none ? "is missing" : table_number(text, &reward);
+    const char *problem = NULL;
+    if (none)
+        reward = table_missing_reward(stream);
+    else
+        problem = table_number(text, &reward);
     if (problem)
         row_fault(stream, stream->names[REWARD], problem);
     row->reward = (float)reward;
@@ -380,7 +416,10 @@ static enum json_stream_status end_table(struct table_stream *stream, struct tra
         row_fault(stream, NULL, "is missing: a table begins with the names of its columns");
         return JSON_STREAM_FAULTY;
     }
-    return table_end_episode(stream, out, out_expert);
+    if (stream->unrewarded == 0)
+        return table_end_episode(stream, out, out_expert);
+    report_unrewarded(stream);
+    return JSON_STREAM_FAULTY;
 }
 
 enum json_stream_status table_stream_next(struct table_stream *stream, struct trajectory *out,

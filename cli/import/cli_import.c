@@ -147,12 +147,12 @@ static int check_outcome(const struct import_run *run)
     const struct import_summary *summary = &run->summary;
     const char *path = run->options.path;
     if (summary->faults > FAULTS_SHOWN)
-        cli_complain(&import_flags, 0, "%s: and %" PRIu64 " faults more", path,
+        cli_complain(&import_flags, 0, "%s: and %" PRIu64 " more", path,
                      summary->faults - FAULTS_SHOWN);
     if (summary->faults > 0)
         return cli_complain(&import_flags, CLI_FAILED,
-                            "%s: %" PRIu64 " faults; nothing was written or sent", path,
-                            summary->faults);
+                            "%s: %" PRIu64 " fault%s; nothing was written or sent", path,
+                            summary->faults, summary->faults == 1 ? "" : "s");
     if (summary->episodes == 0)
         return cli_complain(&import_flags, CLI_FAILED, "%s: there is no episode in it", path);
     return 0;

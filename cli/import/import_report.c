@@ -58,6 +58,9 @@ static void report_counts(FILE *out, const struct import_source *source,
     fprintf(out, "\nactions   %" PRIu64, summary->steps);
     if (summary->episodes > 0)
         fprintf(out, "; rewards from %.6g to %.6g", summary->reward_low, summary->reward_high);
+    if (source->request.tally->rewards_missing > 0)
+        fprintf(out, "; %" PRIu64 " missing, which count as %.6g",
+                source->request.tally->rewards_missing, description->table.fill_reward);
     if (summary->faults > 0)
         fputs("; of whole episodes without faults", out);
     fputs("\n", out);
@@ -130,8 +133,8 @@ static void warn_of_feature(FILE *out, const struct description *description, un
     if (found->values > 1 && same)
         fprintf(out, "warning: %s has one value in all rows\n", feature->name);
     if (found->outside > 0 && description->clips)
-        fprintf(out, "warning: %" PRIu64 " values of %s are outside and will be clipped\n",
-                found->outside, feature->name);
+        fprintf(out, "warning: of %s, %" PRIu64 " value%s outside of the range will be clipped\n",
+                feature->name, found->outside, found->outside == 1 ? "" : "s");
 }
 
 static void report_warnings(FILE *out, const struct import_source *source,
@@ -162,7 +165,8 @@ void import_report(FILE *out, const struct import_source *source,
     if (summary->faults == 0)
         fputs("Nothing is wrong. ", out);
     else
-        fprintf(out, "%" PRIu64 " faults: all of the file would be refused. ", summary->faults);
+        fprintf(out, "%" PRIu64 " fault%s: all of the file would be refused. ", summary->faults,
+                summary->faults == 1 ? "" : "s");
     fputs("Nothing was written or sent. These numbers are statistics of private\n"
           "data: keep them, and take no range, bound or scale from them.\n",
           out);

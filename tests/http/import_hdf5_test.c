@@ -73,7 +73,7 @@ Test(import_hdf5, groups_that_do_not_fit_are_refused)
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         import_expect(&place, 1, wrong[i].file, d, by_who,
-                      (const char *[]){wrong[i].says, "1 faults; nothing was written", NULL});
+                      (const char *[]){wrong[i].says, "1 fault; nothing was written", NULL});
     import_expect(&place, 1, "minari.hdf5", d, (const char *[]){NULL},
                   (const char *[]){"say whose the episodes are", NULL});
     import_expect(&place, 1, "minari.hdf5", d,

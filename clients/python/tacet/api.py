@@ -132,7 +132,7 @@ DescribedFeature = TypedDict("DescribedFeature", {
 DescribedTable = TypedDict("DescribedTable", {
     "expert": "str", "episode": "str", "time": "str", "action": "str", "reward": "str", "terminated": "str",
     "truncated": "str", "last_state": "Literal['own_row', 'repeat', 'drop', 'repeat_or_drop']",
-    "missing": "Union[Literal['refuse'], dict[str, Any]]",
+    "missing_reward": "float", "missing": "Union[Literal['refuse'], dict[str, Any]]",
 }, total=False)
 DirichletMechanism = TypedDict("DirichletMechanism", {
     "name": "Literal['dirichlet']", "concentration": "float", "min_probability": "float", "vanishing": "float",

@@ -96,8 +96,10 @@ Test(description, refuses_features_without_sense)
 {
     refuses(WITH("{\"name\":\"x\",\"high\":1}"), "/features/0/low", "is required");
     refuses(WITH("{\"name\":\"x\",\"low\":1}"), "/features/0/high", "is required");
-    refuses(WITH("{\"name\":\"x\",\"low\":2,\"high\":1}"), "/features/0/high", "above low");
-    refuses(WITH("{\"name\":\"x\",\"low\":1,\"high\":1}"), "/features/0/high", "above low");
+    refuses(WITH("{\"name\":\"x\",\"low\":2,\"high\":1}"), "/features/0/high",
+            "above low, of \"x\"");
+    refuses(WITH("{\"name\":\"x\",\"low\":1,\"high\":1}"), "/features/0/high",
+            "above low, of \"x\"");
     refuses(WITH("{\"name\":\"x\",\"low\":16777216,\"high\":16777217}"), "/features/0/high",
             "32 bits");
     refuses(WITH("{\"name\":\"x\",\"low\":-1e39,\"high\":1}"), "/features/0/low", "1e+30");

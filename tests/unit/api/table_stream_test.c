@@ -119,6 +119,30 @@ static void refuses(const char *d, const char *text, uint64_t line, const char *
     cr_expect(strstr(reading.fault[0].detail, detail), "%s: %s", text, reading.fault[0].detail);
 }
 
+/* A reward that stands in a stay's last row alone: one fault for all rows, with the cure. */
+Test(table_stream, missing_rewards_are_one_fault_or_count_as_declared)
+{
+    static const char late[] = HEADER "a,1,0,80,1,A,treat,,0\n"
+                                      "a,1,1,80,1,A,wait,,0\n"
+                                      "a,1,2,80,1,A,wait,1,1\n"
+                                      "b,1,0,80,1,A,wait,,0\n"
+                                      "b,1,1,80,1,A,wait,2,1\n";
+    refuses(WARD("repeat"), late, 2, "/r",
+            "is missing here and in 2 rows further down, where there is an action; "
+            "\"missing_reward\":0 in the description's table");
+    struct table_tally tally;
+    struct reading reading =
+        read_bytes(DESCRIBED("refuse", NAMES, "\"last_state\":\"repeat\",\"missing_reward\":-0.5"),
+                   late, sizeof late - 1, 0, &tally);
+    cr_expect_eq(reading.faults, 0, "%s", reading.fault[0].detail);
+    cr_assert_eq(reading.good, 2);
+    cr_expect_eq(reading.got[0].rewards[0], -0.5F);
+    cr_expect_eq(reading.got[0].rewards[1], -0.5F);
+    cr_expect_eq(reading.got[0].rewards[2], 1);
+    cr_expect_eq(tally.rewards_missing, 3);
+    table_tally_free(&tally);
+}
+
 Test(table_stream, reads_columns_in_any_order_and_ignores_others)
 {
     static const char text[] =
