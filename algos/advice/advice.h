@@ -162,13 +162,14 @@ unsigned advice_rank(const struct advice_facts *facts, const struct algorithm *a
 /* ---- how much would be enough (enough.c) */
 
 struct advice_enough {
-    uint32_t experts; /* the least at the same budget; 0: not even ADVICE_MOST_EXPERTS, or a
-                         thousand for each expert of a batch */
+    uint32_t experts; /* the least at the same budget, from ADVICE_LEAST_EXPERTS on; 0: not even
+                         ADVICE_MOST_EXPERTS, or a thousand for each expert of a batch */
     double epsilon;   /* the least with the same experts; 0: not even ADVICE_MOST_EPSILON */
 };
 
-#define ADVICE_MOST_EXPERTS 100000u
-#define ADVICE_MOST_EPSILON 20.0
+#define ADVICE_LEAST_EXPERTS 30u /* the fewest of any measured run: fewer were never enough */
+#define ADVICE_MOST_EXPERTS  100000u
+#define ADVICE_MOST_EPSILON  20.0
 
 /* Looks for what REQUEST of ALGORITHM in WORLD would need for a verdict of at least VERDICT, to
  * a tenth. It makes some eight plans. */

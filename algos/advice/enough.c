@@ -6,7 +6,6 @@
 
 #include "algos/advice/advice.h"
 
-#define LEAST_EXPERTS 2.0
 #define LEAST_EPSILON 0.05
 #define LEAST_SIGNAL  1e-4
 #define MOST_SIGNAL   1e4
@@ -126,7 +125,7 @@ void advice_enough(const struct algorithm *algorithm, const struct algorithm_req
     double most = ADVICE_MOST_EXPERTS;
     if (search.batch_size > 0)
         most = fmin(most, MOST_RATIO * search.batch_size);
-    if (most > request->nominal_experts)
-        out->experts = (uint32_t)enough_find(search, LEAST_EXPERTS, most,
+    if (most > fmax(request->nominal_experts, ADVICE_LEAST_EXPERTS))
+        out->experts = (uint32_t)enough_find(search, ADVICE_LEAST_EXPERTS, most,
                                              log(request->nominal_experts), signal, aim);
 }

@@ -112,6 +112,21 @@ static void show_advice(const struct job_wish *wish, json_t *out)
     json_object_set_new(out, "advice", json);
 }
 
+/* Adds to OUT that held-out experts would be too few for their noise; a warning about the budget
+ * stays. */
+static void show_judge(const struct job_wish *wish, json_t *out)
+{
+    char unclear[JOB_JUDGE_WARNING_SIZE];
+    json_t *warning = json_object_get(out, "warning");
+    const char *detail = json_string_value(json_object_get(warning, "detail"));
+    if (!wish->feasible || !job_judge_unclear(&wish->plan, unclear))
+        return;
+    if (detail)
+        json_object_set_new(warning, "detail", json_sprintf("%s %s", detail, unclear));
+    else
+        json_object_set_new(out, "warning", json_pack("{s:s}", "detail", unclear));
+}
+
 enum problem api_jobs_estimate(struct call *call)
 {
     const struct job_wish *wish = call->plan;
@@ -121,6 +136,10 @@ enum problem api_jobs_estimate(struct call *call)
     enum db_status timed = job_time_estimate(call, wish, &time);
     if (timed != DB_OK)
         return call_db(call, timed);
+    struct description *description = NULL;
+    enum problem described = dataset_describe(call, wish->dataset.id, &description);
+    if (described != PROBLEM_NONE)
+        return described;
     bool pays = true, sharded = wish->plan.shards > 0;
     struct ledger_account account = {.epsilon = 0};
     json_t *accounts = json_array();
@@ -157,6 +176,9 @@ enum problem api_jobs_estimate(struct call *call)
                   "parameters", job_plan_parameters(&wish->plan), "asking", asking);
     const struct ledger_account none = {.epsilon = 0};
     job_leaves_show(wish->feasible && private && !sharded ? &account : &none, &wish->plan, json);
+    show_judge(wish, json);
+    json_object_set_new(json, "grid_spacing",
+                        job_stage_grid_spacing(call, &wish->plan.request.stage.grid, description));
     json_object_set_new(json, "least", job_least_json(wish));
     show_cover(wish, json);
     show_advice(wish, json);

@@ -9,6 +9,7 @@
 #include "memory/buffer.h"
 
 #define SENTENCE_MAX 1024
+#define WIDE         0.5 /* from here on an interval says little: as far as from useless to good */
 
 static void advice_of_plan(const struct job_wish *wish, const struct job_plan *plan,
                            struct job_advice *out)
@@ -137,6 +138,9 @@ static void sentence_write(struct buffer *out, const struct job_advice *advice,
                           "the best without privacy (most likely %.0f %% to %.0f %%)",
                           advice_verdict_name(outlook->verdict), 100 * outlook->expected,
                           100 * outlook->low, 100 * outlook->high);
+        if (outlook->high - outlook->low >= WIDE)
+            buffer_add_text(out, ", which is so wide that the policy may be useless or good: a "
+                                 "rehearsal says more");
     }
     sentence_more(out, advice, enough);
     buffer_add_text(out, ".");
@@ -152,6 +156,11 @@ const char *job_advice_sentence(struct call *call, const struct job_advice *advi
     return kept;
 }
 
+/* Held-out experts judge where their noise is paid for beside that of dpsgd alone. */
+static const char not_judged[] =
+    "Held-out experts cannot judge this job, because its mechanism has no price for them. A public "
+    "dataset can (\"judge\":{\"dataset\":...}), and a declared world (evaluate).";
+
 json_t *job_advice_json(const struct job_advice *advice, const struct job_enough *enough)
 {
     const struct advice_outlook *outlook = &advice->outlook;
@@ -166,6 +175,8 @@ json_t *job_advice_json(const struct job_advice *advice, const struct job_enough
                   json_number(advice->signal), "runs", json_number(round(outlook->runs * 10) / 10),
                   "measured", (int)outlook->measured, "sentence", (const char *)text.bytes);
     buffer_clear(&text);
+    const char *judging = advice->request->stage.kind != STAGE_NONE ? not_judged : NULL;
+    json_object_set_new(json, "judging", json_text_or_null(judging));
     return json;
 }
 

@@ -2,6 +2,7 @@
 #include "api/jobs/ask/job_parts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "algos/offline/judge/held_out.h"
@@ -134,6 +135,27 @@ enum problem job_judge_fit(struct call *call, const char *id, const struct datas
 }
 
 /* ---- the plan */
+
+/* The number of judges is uncertain by so many noise multipliers (JUDGE_CONFIDENCE of a Gaussian
+ * whose deviation is the norm 2), and should be several times that. */
+#define UNCERTAINTY 3.3
+#define SEVERAL     3.0
+
+bool job_judge_unclear(const struct job_plan *plan, char out[JOB_JUDGE_WARNING_SIZE])
+{
+    const struct algorithm_request *request = &plan->request;
+    double share = request->judge.held_out, noise = plan->plan.judge_noise;
+    double judges = round(request->nominal_experts * share / (1.0 - share));
+    if (!(share > 0.0) || judges >= SEVERAL * UNCERTAINTY * noise)
+        return false;
+    snprintf(out, JOB_JUDGE_WARNING_SIZE,
+             "The judge's verdict would say next to nothing: about %.0f experts would judge, and "
+             "even their number is uncertain by %.0f (3.3 times plan.judge.noise_multiplier), of "
+             "which it should be several times. A larger held_out, judge.share or epsilon, or more "
+             "experts, would help; a public dataset judges at no cost.",
+             judges, UNCERTAINTY * noise);
+    return true;
+}
 
 static const struct plan_member judge_members[] = {
     PLAN_MEMBER("held_out", request.judge.held_out),   PLAN_MEMBER("return_low", request.judge.low),

@@ -13,6 +13,8 @@
 #include "api/jobs/ask/job_plan.h"
 #include "storage/datasets.h"
 
+struct description;
+
 /* ---- settings, by the algorithm's own table */
 
 /* What defaults depend on. */
@@ -107,6 +109,12 @@ void job_judge_read(struct call *call, const json_t *object, const char **out,
  * with its pointer. */
 enum problem job_judge_fit(struct call *call, const char *id, const struct dataset_row *dataset,
                            struct job_plan *plan);
+
+#define JOB_JUDGE_WARNING_SIZE 512
+
+/* True when PLAN has so few held-out experts for their noise that their verdict would say next to
+ * nothing; OUT is then a sentence that says so with both numbers. */
+bool job_judge_unclear(const struct job_plan *plan, char out[JOB_JUDGE_WARNING_SIZE]);
 
 /* The plan's judge by held-out experts in the form above. New reference. */
 json_t *job_judge_json(const struct job_plan *plan);
@@ -226,6 +234,12 @@ void job_stage_grid_read(struct call *call, const json_t *consensus, struct stag
  * pointer. */
 enum problem job_stage_grid_fit(struct call *call, const struct dataset_row *dataset,
                                 const struct job_plan *plan);
+
+/* How far apart the points of GRID are, a sentence for each feature of DESCRIPTION that is a
+ * number, in its own unit: "map: every 35 mmHg, from 30 to 170". Null where there is no such grid
+ * or no description (NULL). New reference. */
+json_t *job_stage_grid_spacing(struct call *call, const struct consensus_grid *grid,
+                               const struct description *description);
 
 /* New reference; null where there is no grid. */
 json_t *job_stage_grid_json(const struct consensus_grid *grid);

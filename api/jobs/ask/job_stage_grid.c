@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "api/call/fields.h"
+#include "api/data/description.h"
 #include "api/json/json_text.h"
 #include "memory/memory.h"
 
@@ -143,6 +144,41 @@ enum problem job_stage_grid_fit(struct call *call, const struct dataset_row *dat
     if (dataset->action_count < 2 || dataset->action_count > ENV_MAX_ACTIONS)
         return call_invalid(call, "/mechanism", "needs 2 to %u actions", ENV_MAX_ACTIONS);
     return PROBLEM_NONE;
+}
+
+/* ---- in the units of the description */
+
+static const char *axis_text(struct call *call, const struct description_feature *feature,
+                             const struct consensus_grid *grid)
+{
+    uint32_t d = feature->coordinate, points = grid->points[d];
+    double low = grid->low[d], high = grid->high[d];
+    double step = points > 1 ? (high - low) / (points - 1) : 0;
+    const char *space = feature->unit[0] != '\0' ? " " : "";
+    if (feature->logarithmic) {
+        low = pow(10, low);
+        high = pow(10, high);
+    }
+    if (points == 1)
+        return arena_format(&call->arena, "%s: at %.4g%s%s alone", feature->name, low, space,
+                            feature->unit);
+    if (feature->logarithmic)
+        return arena_format(&call->arena, "%s: by factors of %.3g, from %.4g to %.4g%s%s",
+                            feature->name, pow(10, step), low, high, space, feature->unit);
+    return arena_format(&call->arena, "%s: every %.4g%s%s, from %.4g to %.4g", feature->name, step,
+                        space, feature->unit, low, high);
+}
+
+json_t *job_stage_grid_spacing(struct call *call, const struct consensus_grid *grid,
+                               const struct description *description)
+{
+    if (!description || grid->dims != description->dim || grid->count > 0)
+        return json_null();
+    json_t *list = json_array();
+    for (unsigned f = 0; f < description->feature_count; f++)
+        if (description->features[f].category_count == 0)
+            json_list_add(&list, json_string(axis_text(call, &description->features[f], grid)));
+    return list;
 }
 
 /* ---- as it is stored */

@@ -196,10 +196,10 @@ JobAdvice = TypedDict("JobAdvice", {
 }, total=False)
 JobEstimate = TypedDict("JobEstimate", {
     "advice": "Any", "feasible": "bool", "reason": "Optional[str]", "least": "Optional[Amount]",
-    "leaves": "Optional[Amount]", "warning": "Optional[dict[str, Any]]", "cost": "Optional[Amount]",
-    "plan": "Optional[StagePlan]", "running_time": "Optional[dict[str, Any]]", "running_time_unknown": "Optional[str]",
-    "covered": "Optional[bool]", "uncovered": "Optional[str]", "asking": "Optional[dict[str, Any]]",
-    "accounts": "list[Budget]", "parameters": "dict[str, Any]",
+    "grid_spacing": "Optional[list[str]]", "leaves": "Optional[Amount]", "warning": "Optional[dict[str, Any]]",
+    "cost": "Optional[Amount]", "plan": "Optional[StagePlan]", "running_time": "Optional[dict[str, Any]]",
+    "running_time_unknown": "Optional[str]", "covered": "Optional[bool]", "uncovered": "Optional[str]",
+    "asking": "Optional[dict[str, Any]]", "accounts": "list[Budget]", "parameters": "dict[str, Any]",
 }, total=False)
 JobPrivacy = TypedDict("JobPrivacy", {
     "epsilon": "float", "delta": "Union[float, str]", "force": "bool", "unit": "Literal['expert', 'reward']",
@@ -252,6 +252,7 @@ NewClient = TypedDict("NewClient", {
 Outlook = TypedDict("Outlook", {
     "verdict": "Literal['good', 'weak', 'hopeless', 'unknown']", "quality": "dict[str, Any]",
     "signal": "Optional[float]", "runs": "Optional[float]", "measured": "bool", "sentence": "str",
+    "judging": "Optional[str]",
 }, total=False)
 Page = TypedDict("Page", {"items": "list[Any]", "next_page_token": "Optional[str]"}, total=False)
 Policy = TypedDict("Policy", {

@@ -53,6 +53,34 @@ Test(job_grid, needs_no_world_and_costs_what_its_labels_cost)
     fixture_close(f);
 }
 
+/* Before anything is spent one sees how coarse the grid is, in the features' own units; and that no
+ * held-out expert can judge what comes of it. */
+Test(job_grid, an_estimate_says_how_far_apart_its_states_are)
+{
+    static const char *const says[] = {"map: every 2 mmHg, from -1 to 1",
+                                       "lactate: by factors of 10, from 0.1 to 10",
+                                       "c: every 0.05,", "d: at -1 alone"};
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed_of(
+        f,
+        "{\"name\":\"d\",\"max_episode_steps\":30,\"discount\":0.9,\"budget\":{\"epsilon\":300,"
+        "\"delta\":1e-2},\"description\":{\"row\":\"r\",\"expert\":\"e\",\"outside\":\"clip\","
+        "\"features\":[{\"name\":\"map\",\"unit\":\"mmHg\",\"low\":-9,\"high\":9},{\"name\":"
+        "\"lactate\",\"low\":1e-9,\"high\":1e9,\"scale\":\"log\"},{\"name\":\"c\",\"low\":-9,"
+        "\"high\":9},{\"name\":\"d\",\"low\":-9,\"high\":9}],\"actions\":[\"l\",\"r\"]}}",
+        6);
+    struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate",
+                                             job("behaviour_cloning", id, "{\"grid\":" GRID "}"));
+    expect_status(estimate, 200);
+    cr_assert_eq(json_array_size(response_at(estimate, "/grid_spacing")), 4, "%s", estimate->body);
+    for (unsigned i = 0; i < 4; i++) {
+        const char *text = response_text(estimate, domain_path("/grid_spacing/%u", i));
+        cr_expect_eq(strncmp(text, says[i], strlen(says[i])), 0, "%s", text);
+    }
+    cr_expect(strstr(response_text(estimate, "/advice/judging"), "cannot judge this job"));
+    fixture_close(f);
+}
+
 /* The numbers of a certificate's state number I. */
 static double listed(const struct response *certificate, unsigned i, unsigned d)
 {

@@ -192,6 +192,29 @@ Test(job_judge, held_out_experts_are_refused_without_public_terms)
     fixture_close(f);
 }
 
+/* 24 of 60 judge: too few for the noise at a small epsilon, enough at a large one. */
+Test(job_judge, an_estimate_warns_of_judges_that_cannot_judge)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 60), *judge = "{\"held_out\":0.4," RANGE "}";
+    struct response *estimate =
+        fixture_post(f, "steward", "/v1/jobs:estimate", held_out_job(id, "", judge));
+    expect_status(estimate, 200);
+    char uncertain[64];
+    snprintf(uncertain, sizeof uncertain, "is uncertain by %.0f (3.3 times",
+             3.3 * response_number(estimate, "/plan/judge/noise_multiplier"));
+    const char *detail = response_text(estimate, "/warning/detail");
+    cr_expect(strstr(detail, "about 24 experts would judge"), "%s", detail);
+    cr_expect(strstr(detail, uncertain), "%s", detail);
+    cr_expect(json_is_null(response_at(estimate, "/advice/judging")));
+    estimate =
+        fixture_post(f, "steward", "/v1/jobs:estimate",
+                     job(id, "dpsgd", ",\"privacy\":{\"epsilon\":60,\"delta\":1e-5}", judge));
+    expect_status(estimate, 200);
+    cr_expect_null(strstr(estimate->body, "would judge"), "%s", estimate->body);
+    fixture_close(f);
+}
+
 static const char played_and_judged[] =
     ",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":2,"
     "\"max_episode_steps\":20}";
