@@ -88,7 +88,8 @@ static void crowd_fail(struct crowd *crowd, const char *why)
 static struct http_out *crowd_open_door(struct crowd *crowd, const char *token)
 {
     struct http_out *out = NULL;
-    const char *problem = http_out_open_simple(crowd->plan->server, token, &out);
+    const char *problem =
+        http_out_open_simple(crowd->plan->server, token, crowd->plan->ca_file, &out);
     if (!problem)
         return out;
     crowd_fail(crowd, problem);

@@ -22,9 +22,9 @@ struct agent_variation {
 
 /* What the agents do. Texts are borrowed. */
 struct agent_crowd_plan {
-    const char *server;
-    const char *token; /* of the one agent; unused when ADMIN is given */
-    const char *admin; /* makes an agent for each number; NULL: there is one agent */
+    const char *server, *ca_file; /* the latter: NULL for the system's */
+    const char *token;            /* of the one agent; unused when ADMIN is given */
+    const char *admin;            /* makes an agent for each number; NULL: there is one agent */
     struct agent_task task;
     struct agent_variation variation[ENV_MAX_PARAMETERS];
     unsigned variations;

@@ -13,7 +13,7 @@
 #define MAX_AGENTS 1000000
 
 struct agent_options {
-    const char *server, *aggregation, *environment;
+    const char *server, *ca_file, *aggregation, *environment;
     struct flag_list vary;
     uint64_t max_steps, agents, concurrency, seed;
     double max_epsilon, success; /* 0: none */
@@ -24,6 +24,7 @@ struct agent_options {
 
 static const struct flag TABLE[] = {
     {"server", AS_ANY_TEXT(server), NULL, "URL", "the service", FLAG_REQUIRED | FLAG_ENVIRONMENT},
+    HTTP_OUT_FLAG_CA(ca_file),
     {"aggregation", AS_ID(aggregation), NULL, "ID", "which aggregation to report to",
      FLAG_REQUIRED},
     {"environment", AS_ANY_TEXT(environment), NULL, "NAME",
@@ -96,7 +97,7 @@ static int read_variation(const struct env *env, const char *text, struct agent_
 
 static int agent_open_door(const struct agent_options *o, const char *token, struct http_out **out)
 {
-    const char *problem = http_out_open_simple(o->server, token, out);
+    const char *problem = http_out_open_simple(o->server, token, o->ca_file, out);
     return !problem ? 0 : cli_complain(&FLAGS, CLI_USAGE, "--server: %s", problem);
 }
 
@@ -200,6 +201,7 @@ int cli_agent(int argc, char **argv)
         return status;
     struct agent_crowd_plan plan = {
         .server = options.server,
+        .ca_file = options.ca_file,
         .token = getenv("TACET_TOKEN"),
         .admin = options.agents > 1 ? getenv("TACET_ADMIN_TOKEN") : NULL,
         .task = {.aggregation = options.aggregation, .max_steps = (uint32_t)options.max_steps},

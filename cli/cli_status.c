@@ -9,7 +9,7 @@
 #include "cli/http_out.h"
 
 struct status_options {
-    const char *server;
+    const char *server, *ca_file;
 };
 
 #define FLAG_OPTIONS struct status_options
@@ -17,12 +17,13 @@ struct status_options {
 static const struct flag TABLE[] = {
     {"server", AS_TEXT(server), "http://127.0.0.1:8080", "URL",
      "the service, or the address of its --metrics-listen", FLAG_ENVIRONMENT},
+    HTTP_OUT_FLAG_CA(ca_file),
 };
 
 static const struct flags FLAGS = {
     .program = "tacet status",
     .usage =
-        "usage: tacet status [--server URL]\n\n"
+        "usage: tacet status [--server URL] [--ca-file FILE]\n\n"
         "Says what a running service is doing: its version, since when it is up, jobs by state,\n"
         "budgets that are low, refusals. The token of a monitor in TACET_TOKEN, or the address\n"
         "of --metrics-listen, shows more than the first line. Exit code 0: it is ready.\n\n",
@@ -161,8 +162,10 @@ int cli_status(int argc, char **argv)
     int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
     if (status != CLI_GO_ON)
         return status;
-    const struct http_out_settings settings = {
-        .base = options.server, .token = getenv("TACET_TOKEN"), .patience_s = 2};
+    const struct http_out_settings settings = {.base = options.server,
+                                               .token = getenv("TACET_TOKEN"),
+                                               .ca_file = options.ca_file,
+                                               .patience_s = 2};
     const char *why = http_out_open(&settings, &server);
     if (why)
         return cli_complain(&FLAGS, CLI_USAGE, "--server: %s", why);

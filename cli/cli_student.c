@@ -10,7 +10,7 @@
 #include "cli/student_life.h"
 
 struct student_options {
-    const char *server, *teacher, *environment;
+    const char *server, *ca_file, *teacher, *environment;
     uint64_t transitions, questions, seed;
     double lambda, learning_rate;
     bool json;
@@ -22,6 +22,7 @@ struct student_options {
 
 static const struct flag TABLE[] = {
     {"server", AS_ANY_TEXT(server), NULL, "URL", "the service", FLAG_ENVIRONMENT},
+    HTTP_OUT_FLAG_CA(ca_file),
     {"teacher", AS_ID(teacher), NULL, "ID", "the teacher to ask; none: learn alone", 0},
     {"environment", AS_ANY_TEXT(environment), NULL, "NAME", "the student's world", FLAG_REQUIRED},
     {"transitions", AS_COUNT(transitions, 1, 1000000000), "100000", "N", "steps to play", 0},
@@ -110,7 +111,8 @@ static int run_student(struct student_options *o)
 {
     char why[PROBLEM_LINE_SIZE];
     if (o->plan.teacher) {
-        const char *problem = http_out_open_simple(o->server, getenv("TACET_TOKEN"), &o->plan.door);
+        const char *problem =
+            http_out_open_simple(o->server, getenv("TACET_TOKEN"), o->ca_file, &o->plan.door);
         if (problem)
             return cli_complain(&FLAGS, CLI_USAGE, "--server: %s", problem);
         if (!student_check_teacher(&o->plan, why))

@@ -104,10 +104,11 @@ const char *http_out_open(const struct http_out_settings *settings, struct http_
     return NULL;
 }
 
-const char *http_out_open_simple(const char *base, const char *token, struct http_out **out)
+const char *http_out_open_simple(const char *base, const char *token, const char *ca_file,
+                                 struct http_out **out)
 {
     const struct http_out_settings settings = {
-        .base = base, .token = token, .patience_s = HTTP_OUT_PATIENCE_S};
+        .base = base, .token = token, .ca_file = ca_file, .patience_s = HTTP_OUT_PATIENCE_S};
     return http_out_open(&settings, out);
 }
 
@@ -241,8 +242,10 @@ static enum judgement judge_failure(struct http_out *out, const struct http_out_
                                     CURLcode code, struct http_out_answer *answer)
 {
     struct problem_line *problem = &answer->problem;
-    snprintf(problem->text, sizeof problem->text, "%s: %s", out->base,
-             out->body.failed ? "the answer is too large" : curl_easy_strerror(code));
+    bool distrusted = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
+    snprintf(problem->text, sizeof problem->text, "%s: %s%s", out->base,
+             out->body.failed ? "the answer is too large" : curl_easy_strerror(code),
+             distrusted ? ": --ca-file FILE names the certificates to trust" : "");
     switch (code) {
     case CURLE_COULDNT_CONNECT:
     case CURLE_COULDNT_RESOLVE_HOST:

@@ -15,6 +15,14 @@
 
 #define HTTP_OUT_PATIENCE_S 300 /* a fit default for PATIENCE_S */
 
+/* A row of a table of flags whose option MEMBER becomes ca_file. Every subcommand that makes calls
+ * has it: a refused certificate is explained with it. */
+#define HTTP_OUT_FLAG_CA(MEMBER)                                                                   \
+    {                                                                                              \
+        "ca-file", AS_TEXT(MEMBER), NULL, "FILE",                                                  \
+            "certificates (PEM) to trust instead of the system's", 0                               \
+    }
+
 /* Texts are copied. */
 struct http_out_settings {
     const char *base;    /* "https://host[:port][/prefix]" */
@@ -36,9 +44,9 @@ struct http_out;
  * settings. Nothing is sent yet. */
 const char *http_out_open(const struct http_out_settings *settings, struct http_out **out);
 
-/* As http_out_open, for the server at BASE with TOKEN, the system's certificates, and the default
- * patience. */
-const char *http_out_open_simple(const char *base, const char *token, struct http_out **out);
+/* As http_out_open, for the server at BASE with TOKEN and CA_FILE, and the default patience. */
+const char *http_out_open_simple(const char *base, const char *token, const char *ca_file,
+                                 struct http_out **out);
 
 /* Wipes the token and frees. NULL is fine. */
 void http_out_close(struct http_out *out);

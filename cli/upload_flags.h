@@ -3,6 +3,7 @@
 #define TACET_CLI_UPLOAD_FLAGS_H
 
 #include "cli/cli.h"
+#include "cli/http_out.h"
 
 #define UPLOAD_MAX_PATIENCE 86400
 
@@ -31,18 +32,12 @@ struct upload_options {
          "FILE",                                                                                   \
          "the token is this file's first line",                                                    \
          0},                                                                                       \
-        {"ca-file",                                                                                \
-         AS_TEXT(MEMBER.ca_file),                                                                  \
-         NULL,                                                                                     \
-         "FILE",                                                                                   \
-         "certificates (PEM) to trust instead of the system's",                                    \
-         0},                                                                                       \
-        {"dataset",                                                                                \
-         AS_TEXT(MEMBER.dataset),                                                                  \
-         NULL,                                                                                     \
-         "ID",                                                                                     \
-         "upload to this dataset instead of a new one",                                            \
-         0},                                                                                       \
+        HTTP_OUT_FLAG_CA(MEMBER.ca_file), {"dataset",                                              \
+                                           AS_TEXT(MEMBER.dataset),                                \
+                                           NULL,                                                   \
+                                           "ID",                                                   \
+                                           "upload to this dataset instead of a new one",          \
+                                           0},                                                     \
         {"name", AS_TEXT(MEMBER.name), NULL, "NAME", "name of the new dataset (" NAME ")", 0},     \
         {"epsilon",                                                                                \
          AS_NUMBER(MEMBER.epsilon, 0, FLAG_UNBOUNDED),                                             \

@@ -15,7 +15,7 @@
 #define KEYS_MOST ((size_t)1 << 20)
 
 struct witness_options {
-    const char *data, *keys, *origin, *name, *server, *out;
+    const char *data, *keys, *origin, *name, *server, *ca_file, *out;
 };
 
 #define FLAG_OPTIONS struct witness_options
@@ -31,6 +31,7 @@ static const struct flag TABLE[] = {
     {"name", AS_TEXT(name), "tacet-witness", "NAME", "name of the witness in its cosignatures", 0},
     {"server", AS_ANY_TEXT(server), NULL, "URL",
      "the service; a token of an auditor is in TACET_TOKEN", FLAG_ENVIRONMENT},
+    HTTP_OUT_FLAG_CA(ca_file),
     {"out", AS_TEXT(out), NULL, "FILE",
      "gets what was cosigned, and stays as it is when nothing was; otherwise standard output", 0},
 };
@@ -63,15 +64,16 @@ static void fetch_evidence(const struct witness *witness, struct http_out *out, 
                  (long long)size, answer.problem.text);
 }
 
-/* Reads the request that the service at URL has for WITNESS, which knows SIZE leaves. NULL: ERROR
- * says why. */
-static char *fetch_request(const struct witness *witness, const char *url, int64_t size,
-                           size_t *out_size, char error[CLI_ERROR_SIZE])
+/* Reads the request that the service of OPTIONS has for WITNESS, which knows SIZE leaves. NULL:
+ * ERROR says why. */
+static char *fetch_request(const struct witness *witness, const struct witness_options *options,
+                           int64_t size, size_t *out_size, char error[CLI_ERROR_SIZE])
 {
     struct http_out *out = NULL;
     struct http_out_answer answer;
     char path[80], *text = NULL;
-    const char *wrong = http_out_open_simple(url, getenv("TACET_TOKEN"), &out);
+    const char *wrong =
+        http_out_open_simple(options->server, getenv("TACET_TOKEN"), options->ca_file, &out);
     if (wrong) {
         snprintf(error, CLI_ERROR_SIZE, "--server: %s", wrong);
         return NULL;
@@ -138,7 +140,7 @@ static bool run_witness(const struct witness_options *options, const char *file,
         open_witness(options, &witness, locks, error) && witness_known(&witness, &known, error);
     if (good)
         request = file ? cli_read_file(file, TLOG_TEXT_MOST, &size, error)
-                       : fetch_request(&witness, options->server, known, &size, error);
+                       : fetch_request(&witness, options, known, &size, error);
     good = request && witness_cosign(&witness, request, size, clock_now_ms() / 1000, &out, error);
     if (good) {
         tlog_key_add(&key, witness.name, witness.secret_key + 32, true);

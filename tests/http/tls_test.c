@@ -63,6 +63,37 @@ Test(tls, is_at_least_1_2)
     }
 }
 
+/* A certificate that the system does not know: the error says how to name it. */
+Test(tls, a_subcommand_is_told_what_to_trust)
+{
+    static char out[2000];
+    char token[160], keys[96], data[96];
+    start(NULL);
+    cr_expect_eq(tacet_run(out, sizeof out, "status", "--server", server.base, NULL), 1);
+    cr_expect_not_null(strstr(out, "--ca-file FILE names the certificates to trust"), "%s", out);
+    cr_expect_eq(tacet_run(out, sizeof out, "status", "--server", server.base, "--ca-file",
+                           server.certificate, NULL),
+                 0, "%s", out);
+    server_token(&server, "auditor", token);
+    setenv("TACET_TOKEN", token, 1);
+    snprintf(keys, sizeof keys, "%s/keys.json", server.folder);
+    snprintf(data, sizeof data, "%s/witness", server.folder);
+    FILE *file = fopen(keys, "w");
+    cr_assert(file && fputs("{\"keys\":[{\"crv\":\"Ed25519\",\"x\":"
+                            "\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\"}]}",
+                            file) >= 0);
+    fclose(file);
+    for (int trusts = 0; trusts < 2; trusts++) {
+        cr_expect_eq(tacet_run(out, sizeof out, "witness", "--data", data, "--keys", keys,
+                               "--origin", "x", "--server", server.base,
+                               trusts ? "--ca-file" : NULL, server.certificate, NULL),
+                     1);
+        cr_expect_eq(strstr(out, "--ca-file FILE names") != NULL, !trusts, "%s", out);
+    }
+    unsetenv("TACET_TOKEN");
+    server_close(&server);
+}
+
 Test(tls, priorities_are_settable)
 {
     start("NORMAL:-VERS-ALL:+VERS-TLS1.3");
