@@ -19,9 +19,10 @@
     extern const char tacet_##symbol##_end[] __attribute__((visibility("hidden")))
 
 EMBED(home, TAKE_IN("web/index.html"));
-EMBED(script, TAKE_IN("web/form.js") TAKE_IN("web/job_form.js") TAKE_IN("web/budgets.js")
-                  TAKE_IN("web/overview.js") TAKE_IN("web/teachers.js") TAKE_IN("web/yaml.js")
-                      TAKE_IN("web/docs.js") TAKE_IN("web/status.js"));
+EMBED(script, TAKE_IN("web/dom.js") TAKE_IN("web/form.js") TAKE_IN("web/job_form.js")
+                  TAKE_IN("web/jobs.js") TAKE_IN("web/budgets.js") TAKE_IN("web/certificates.js")
+                      TAKE_IN("web/overview.js") TAKE_IN("web/teachers.js") TAKE_IN("web/yaml.js")
+                          TAKE_IN("web/docs.js") TAKE_IN("web/status.js"));
 EMBED(style, TAKE_IN("web/status.css"));
 EMBED(openapi, TAKE_IN("openapi.yaml"));
 

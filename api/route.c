@@ -112,7 +112,7 @@ static const struct route routes[] = {
     {"POST", "/v1/jobs", PLAN, ROLE_STEWARD, ROUTE_KEY_REQUIRED | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_create, "Reserves the price and queues a training job."},
     {"POST", "/v1/jobs:estimate", PLAN, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_estimate, "Says what a job would cost; spends nothing."},
     {"POST", "/v1/jobs:advise", PLAN, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_advise_prepare, api_jobs_advise, "Says which job to ask for and what it is likely to be worth; spends nothing."},
-    {"GET", "/v1/jobs", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "state algorithm " OWNED, NULL, api_jobs_list, "Lists jobs, newest first."},
+    {"GET", "/v1/jobs", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "state algorithm counts " OWNED, NULL, api_jobs_list, "Lists jobs, newest first."},
     {"GET", "/v1/jobs/{id}", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "", NULL, api_jobs_get, "Shows a job and its progress."},
     {"GET", "/v1/jobs/{id}/events", BATCH, ROLE_STEWARD, ROUTE_ANY_ACCEPT | ROUTE_UNTIMED, BODY_NONE, "", NULL, api_jobs_events, "Follows a job by server-sent events."},
     {"POST", "/v1/jobs/{id}:cancel", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_jobs_cancel, "Cancels a job."},
@@ -120,7 +120,7 @@ static const struct route routes[] = {
     /* policies.h */
     {"POST", "/v1/policies", POOL, ROLE_STEWARD, ROUTE_POLICY_BODY, BODY_JSON, "", NULL, api_policies_import, "Imports a network as a teacher's policy."},
     {"GET", "/v1/policies", BATCH, ROLE_ANY, 0, BODY_NONE, OWNED, NULL, api_policies_list, "Lists policies."},
-    {"GET", "/v1/policies/{id}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_policies_get, "Shows a policy."},
+    {"GET", "/v1/policies/{id}", BATCH, ROLE_ANY, ROUTE_PAGE, BODY_NONE, "", NULL, api_policies_get, "Shows a policy."},
     {"DELETE", "/v1/policies/{id}", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_delete, "Erases the weights of a policy that nothing uses; its certificate stays."},
     {"GET", "/v1/policies/{id}/weights", POOL, ROLE_ANY, ROUTE_ANY_ACCEPT, BODY_NONE, "format certificate", NULL, api_policies_weights, "Downloads a released network."},
     {"POST", "/v1/policies/{id}/actions", POOL, ROLE_ANY, ROUTE_READS, BODY_JSON, "", NULL, api_policies_actions, "Asks a released policy for actions; free."},
@@ -163,9 +163,9 @@ static const struct route routes[] = {
 
     /* q_releases.h */
     {"GET", "/v1/q-releases", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, OWNED, NULL, api_q_releases_list, "Lists released Q-functions."},
-    {"GET", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_q_releases_get, "Shows the terms of a released Q-function."},
+    {"GET", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, "", NULL, api_q_releases_get, "Shows the terms of a released Q-function."},
     {"DELETE", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_q_releases_end, "Erases the key of a release: it answers no more."},
-    {"GET", "/v1/q-releases/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, 0, BODY_NONE, "", NULL, api_q_releases_certificate, "Shows the signed certificate of a release."},
+    {"GET", "/v1/q-releases/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_q_releases_certificate, "Shows the signed certificate of a release."},
     {"GET", "/v1/q-releases/{id}/weights", POOL, ROLE_STEWARD | ROLE_STUDENT, ROUTE_ANY_ACCEPT, BODY_NONE, "format certificate", NULL, api_q_releases_weights, "Downloads a released Q-function that is a network."},
     {"POST", "/v1/q-releases/{id}/queries", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS | ROUTE_QUICK, BODY_JSON, "", NULL, api_q_releases_query, "Gives the released values of states; free, and always the same."},
     {"POST", "/v1/q-releases/{id}/actions", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_READS | ROUTE_QUICK, BODY_JSON, "", NULL, api_q_releases_actions, "Gives the best released action of states; free."},

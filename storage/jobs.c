@@ -116,6 +116,33 @@ enum db_status jobs_list(struct db *db, const struct job_filter *filter, const c
         show_job, &list);
 }
 
+static enum db_status see_state_count(void *context, const struct db_row *row)
+{
+    int64_t *counts = context;
+    enum job_state state;
+    if (job_state_named(db_row_text(row, 0), &state))
+        counts[state] = db_row_integer(row, 1);
+    return DB_OK;
+}
+
+enum db_status jobs_count(struct db *db, const char *owner, int64_t out[JOB_STATES])
+{
+    memset(out, 0, JOB_STATES * sizeof out[0]);
+    return db_run(db,
+                  "SELECT state, CAST(count(*) AS BIGINT) FROM jobs WHERE ($1 = '' OR" OWNER_AMONG(
+                      "$1") ") GROUP BY state",
+                  DB_VALUES(db_text_or_empty(owner)), see_state_count, out);
+}
+
+enum db_status jobs_certificate(struct db *db, const char *job, char out[ID_SIZE])
+{
+    return db_one(db,
+                  "SELECT id FROM certificates WHERE policy = (SELECT policy FROM jobs WHERE "
+                  "id = $1) UNION ALL SELECT certificate FROM q_releases WHERE id = "
+                  "(SELECT q_release FROM jobs WHERE id = $1) LIMIT 1",
+                  DB_VALUES(db_text(job)), listing_id, out);
+}
+
 static enum db_status see_cost(void *context, const struct db_row *row)
 {
     double *cost = context;

@@ -80,6 +80,12 @@ typedef bool job_fn(void *context, const struct job_row *job);
 enum db_status jobs_list(struct db *db, const struct job_filter *filter, const char *after,
                          unsigned limit, job_fn *each, void *context);
 
+/* Counts the jobs of OWNER (as in job_filter) in each state. */
+enum db_status jobs_count(struct db *db, const char *owner, int64_t out[JOB_STATES]);
+
+/* Finds the certificate of what JOB has released. DB_NONE: there is none. */
+enum db_status jobs_certificate(struct db *db, const char *job, char out[ID_SIZE]);
+
 /* Adds up the epsilons and deltas of all jobs on ACCOUNT: what each has paid, or holds until it
  * ends. A job's whole delta is counted also where it paid less of it: few steps may cost delta and
  * no epsilon. */

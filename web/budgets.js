@@ -13,7 +13,7 @@ function warning(account) {
   const spent = shareOf({ ...account, reserved: {} }, byDelta ? "delta" : "epsilon");
   const of = byDelta ? " of δ" : "";
   if (spent >= 1) return ["bad", `Spent${of}: nothing more is answered.`];
-  if (taken >= 1) return ["bad", `All of it${of && ", by δ,"} is spent or held.`];
+  if (taken >= 1) return ["bad", `The whole budget${of && ", by δ,"} is spent or held.`];
   if (taken > 0.9) return ["bad", `Less than a tenth${of} is left.`];
   return taken > 0.75 ? ["warn", `Less than a quarter${of} is left.`] : null;
 }
@@ -37,13 +37,20 @@ function buysText(buys) {
   return things.length > 0 && `What is left buys ${things.join(", or ")}.`;
 }
 
+// The id of a teacher without a name that the caller may read, as a title.
+const namelessTeacher = (id) => (id.startsWith("tch_") ? `Teacher …${id.slice(-4)}` : "");
+
+// Where the certificate is of what ACCOUNT pays for; undefined: nowhere.
+const certificateOf = (account) => ((account.resource || "").startsWith("tch_") ? `/v1/teachers/${account.resource}/certificate` : undefined);
+
 function budgetCard(account, buys) {
   const limit = (account.limit || {}).epsilon || 0;
   const [spent, held, left] = ["spent", "reserved", "remaining"].map((name) => (account[name] || {}).epsilon || 0);
   const share = limit > 0 ? spent / limit : 1;
   const [kind, said] = warning(account) || ["", ""];
-  const named = account.resource_name || (account.project || {}).name; // whose it is, where it has no name of its own
   const what = account.resource || account.account;
+  const named = account.resource_name || namelessTeacher(what) || (account.project || {}).name; // whose it is, where it has no name of its own
+  const byDelta = shareOf({ ...account, reserved: {} }, "delta");
   return el("article", { class: "card", "data-key": account.account },
     el("div", { class: "line" },
       el("a", { href: "/v1/ledger/accounts/" + account.account, class: named ? "" : "mono" }, named || what),
@@ -55,9 +62,10 @@ function budgetCard(account, buys) {
       soft(held > 0 ? short(held) + " held, " : "", short(left) + " left")),
     said && el("div", { class: kind }, said),
     buysText(buys) && el("div", {}, buysText(buys)),
-    el("div", { class: "soft" }, `δ ${short((account.limit || {}).delta)}`,
+    el("div", { class: "soft" }, account.accounting === "basic" && byDelta >= 0.5 ? `δ ${short(account.spent.delta)} of ${short(account.limit.delta)} spent` : `δ ${short((account.limit || {}).delta)}`,
       account.client ? " · " + (account.client_name || account.client) : "",
       account.closed_at ? " · closed" : ""),
+    certificateOf(account) && el("div", {}, el("a", { href: certificateOf(account) }, "Certificate")),
     (me || {}).role === "student" && account.kind === "client" && !account.closed_at &&
       el("a", { href: "/v1/budget-requests#" + account.resource }, "Ask for more"));
 }
@@ -68,7 +76,7 @@ const BUYS_SHOWN = 24; // of how many accounts of a list it is asked what they b
 const ofAgent = (it) => it.client && (it.resource || "").startsWith("agg_");
 
 function budgets(accounts, buys = []) {
-  if (accounts.length === 0) return el("p", { class: "note" }, "No budgets yet.");
+  if (accounts.length === 0) return noBudgets();
   const agents = new Map();
   accounts.filter(ofAgent).forEach((it) => agents.set(it.resource, [...(agents.get(it.resource) || []), it]));
   return el("div", { class: "grid" }, accounts.filter((it) => !ofAgent(it)).map((it, i) => budgetCard(it, buys[i])),
@@ -78,8 +86,39 @@ function budgets(accounts, buys = []) {
         el("b", {}, String(all.filter((it) => (it.remaining || {}).epsilon === 0).length)), " spent in a report"))));
 }
 
+// The next step of a role whose list of budgets is empty.
+function noBudgets() {
+  if ((me || {}).role === "steward") return nextStep("No budgets yet. Each dataset has one, and each teacher.", howToStart());
+  return nextStep("No budgets yet.", (me || {}).role === "student" && "You get one with your first question to a teacher.");
+}
+
+// How a steward makes a dataset, which this page does not.
+const howToStart = () => el("span", {}, "First make a dataset, over the API: ", el("a", { href: "/docs#createDataset" }, "create it"), ", ",
+  el("a", { href: "/docs#uploadTrajectories" }, "upload trajectories"), " and ", el("a", { href: "/docs#sealDataset" }, "seal it"),
+  ". The quick start of the documentation has the three commands.");
+
 async function budgetList(accounts) {
-  return budgets(accounts, await Promise.all(accounts.filter((it) => !ofAgent(it)).slice(0, BUYS_SHOWN).map(buysOf)));
+  const shown = accounts.slice(0, shownOf("budgets", BUYS_SHOWN));
+  return [budgets(shown, await Promise.all(shown.filter((it) => !ofAgent(it)).slice(0, BUYS_SHOWN).map(buysOf))),
+    showMore("budgets", shown.length, accounts.length, "The first ")];
+}
+
+// An SVG of lines, each [class, points] in a box of 600 x 100, drawn as wide as there is room.
+function drawing(label, lines) {
+  const node = (name, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+  const svg = node("svg", { viewBox: "-4 -4 608 108", class: "curve", role: "img", preserveAspectRatio: "none", "aria-label": label });
+  svg.append(...lines.map(([kind, points]) => node("polyline", { class: kind, points })));
+  return svg;
+}
+
+// DRAWN with its scale: what its top and bottom are, and where it begins and ends.
+function scaled(drawn, high, low, from, to) {
+  return el("div", { class: "scaled" }, el("div", { class: "soft ends" }, el("span", {}, high), el("span", {}, low)), drawn,
+    el("span"), el("div", { class: "line soft" }, el("span", {}, from), el("span", {}, to)));
 }
 
 const histories = new Map(); // of each account that was looked at: its entries
@@ -117,25 +156,31 @@ function burnDown(entries, unit) {
   const text = `${percent(last.left / top)} not spent${held}`;
   return el("div", { class: "card" },
     el("div", { class: "line" }, el("b", {}, `Left, ${unit}`), soft(text)),
-    drawing("burned down: " + text, [["held", steps("left")], ["", steps("free")]]),
-    el("div", { class: "line soft" }, el("span", {}, clock(points[0].time)), el("span", {}, clock(points.at(-1).time))),
+    scaled(drawing("burned down: " + text, [["held", steps("left")], ["", steps("free")]]), short(top / 1e9), "0", clock(points[0].time), clock(points.at(-1).time)),
     el("p", { class: "soft" }, "The whole height is the most that it ever had. Dashed: with what jobs hold and may give back."));
 }
 
-const ENTRIES_SHOWN = 100;
+// What an entry adds to what is spent or held, of ACCOUNT. NAME: spent or held.
+function change(units, name, account) {
+  const signed = (x) => (x > 0 ? "+" : x < 0 ? "−" : "") + short(Math.abs(x));
+  const [own, delta] = [units[name] / 1e9, units[name + "_delta"] / 1e18];
+  return own === 0 && delta === 0 ? "–" : [`${account.accounting === "basic" ? "ε" : "divergence"} ${signed(own)}`, delta !== 0 && `, δ ${signed(delta)}`].filter(Boolean).join("");
+}
 
 async function account(path) {
   const it = await ask(path);
   const entries = await history(path, it.entries);
+  const shown = entries.slice(-shownOf("entries")).reverse();
   const rest = Object.entries({ accounting: it.accounting, order: it.order, guaranteed: it.guaranteed, approvals: it.approvals,
     continues: it.continues, opened: it.created_at }).filter(([, value]) => value !== undefined && value !== null);
-  return el("div", {}, el("h1", {}, "Budget"), budgetCard(it, await buysOf(it)),
+  return el("div", {}, el("h1", {}, `Budget of ${it.client_name ? it.client_name + " at " : ""}${it.resource_name || namelessTeacher(it.resource || "") || it.resource}`), budgetCard(it, await buysOf(it)),
     el("h2", {}, "Burn-down"),
     burnDown(entries, it.accounting === "basic" ? "in ε" : "in Rényi divergence, which is what is counted") || el("p", { class: "note" }, "Nothing has been spent or held yet."),
+    it.accounting !== "basic" && el("p", { class: "note" }, "This account adds up Rényi divergences. The first of them costs most of the ε that it is converted to, and later ones add little: so the share of ε above and the share here differ. It is spent when both are."),
     el("h2", {}, "Terms"), el("div", { class: "card" }, tree(Object.fromEntries(rest))),
     el("h2", {}, "Entries"),
-    table(["#No.", "Time", "Kind", "#Units", "#Held", "Who", "For"], entries.slice(-ENTRIES_SHOWN).reverse().map((e) => ({ key: String(e.sequence), cells: [
-      String(e.sequence), soft(clock(e.time)), e.kind, String(e.units.spent), String(e.units.held),
-      e.client_name || e.client || "–", el("span", { class: "mono" }, e.resource || "–")] }))),
-    entries.length > ENTRIES_SHOWN && el("p", { class: "soft" }, `The newest ${ENTRIES_SHOWN} of ${entries.length}.`));
+    table(["#No.", "Time", "Kind", "Spent", "Held", "Who", "For"], shown.map((e) => ({ key: String(e.sequence), cells: [
+      String(e.sequence), soft(clock(e.time)), e.kind, change(e.units, "spent", it), change(e.units, "held", it),
+      e.client_name || e.client || "–", [linkOf(e.resource), e.certificate && el("div", {}, el("a", { href: "/v1/certificates/" + e.certificate }, "Certificate"))]] }))),
+    showMore("entries", shown.length, entries.length));
 }

@@ -45,7 +45,7 @@ function bodyOf(form) {
     if (input.closest("[hidden]")) continue;
     let value;
     try { value = valueOf(input); } catch {
-      throw Object.assign(new Error("One thing is wrong."), { errors: [{ pointer: input.dataset.at, detail: "is not JSON" }] });
+      throw Object.assign(new Error("One thing is wrong:"), { errors: [{ pointer: input.dataset.at, detail: "is not JSON" }] });
     }
     if (value === undefined) continue;
     const names = input.dataset.at.split("/").slice(1);
@@ -75,13 +75,16 @@ function showErrors(form, error) {
   const rest = [];
   for (const { pointer, detail } of error.errors || []) {
     const input = pointer && fieldOf(pointer);
-    if (!input) rest.push(`${pointer || ""} ${detail}`);
+    const plain = detail.replace(/, as an id$/, "");
+    if (!input) rest.push(`${(pointer || "").split("/").slice(1).join(" ").replaceAll("_", " ")} ${plain}`);
     else {
       input.setAttribute("aria-invalid", "true");
-      form.querySelector(`[id="${input.id}-error"]`).textContent = detail;
+      form.querySelector(`[id="${input.id}-error"]`).textContent = plain;
+      rest.push(`${form.querySelector(`[for="${input.id}"]`).textContent}: ${plain}`);
     }
   }
-  form.querySelector("[role=alert]").replaceChildren(...[error.message, ...rest].map((text) => el("p", {}, text)));
+  const said = (error.errors || []).length > 0 ? error.message.replace(/: see errors\.$/, ":") : error.message;
+  form.querySelector("[role=alert]").replaceChildren(...[said, ...rest].map((text) => el("p", {}, text)));
   const first = form.querySelector("[aria-invalid]");
   for (let node = first; node; node = node.parentElement) if (node.nodeName === "DETAILS") node.open = true;
   (first || form.querySelector("[role=alert]")).focus();

@@ -20,7 +20,11 @@ function estimateView(it) {
   const rows = [];
   const row = (name, ...what) => rows.push(el("dt", {}, name), el("dd", {}, what));
   const { advice, cost, leaves, plan } = it;
-  if (!it.feasible) row("Cannot be done", el("span", { class: "bad" }, it.reason), it.least && ` Least that would do: ${amount(it.least)}.`);
+  if (!it.feasible) row("Cannot be done", el("span", { class: "bad" }, it.reason, "."), it.least && ` The least that would do: ${amount(it.least)}.`);
+  for (const account of !it.feasible && /budget/.test(it.reason) ? it.accounts || [] : []) {
+    row("What would fit", `At most what is left: ${amount(account.remaining)}`, account.reserved.epsilon > 0 && `, and ${amount(account.reserved)} more if the jobs that hold it give it back`, ". ",
+      el("a", { href: "/v1/ledger/accounts/" + account.account }, "The budget"), "; its limit is raised ", el("a", { href: "/docs#changeLimit" }, "over the API"), ".");
+  }
   if (cost) row("Price", el("b", {}, amount(cost)));
   const basic = (it.accounts || []).every((account) => account.accounting === "basic");
   const more = leaves && cost && Math.floor(Math.min(leaves.epsilon / cost.epsilon, cost.delta > 0 ? leaves.delta / cost.delta : Infinity));
@@ -28,7 +32,7 @@ function estimateView(it) {
   if (it.warning) row("Mind", el("span", { class: "warn" }, it.warning.detail));
   if (advice) {
     row("Advice", el("b", { class: { hopeless: "bad", weak: "warn", good: "good" }[advice.verdict] }, advice.verdict), ". ", advice.sentence,
-      advice.refused && el("p", { class: "bad" }, "A job with this plan is refused as hopeless, unless you tick that it is to go on all the same."));
+      advice.refused && el("p", { class: "bad" }, "A job with this plan is refused as hopeless, unless you tick “Train even if the advisor expects nothing useful”."));
     const enough = (advice.enough || {}).weak;
     if (enough && (enough.experts || enough.epsilon)) {
       row("Enough for a weak one", [enough.experts && `${enough.experts} experts`, enough.epsilon && `ε ${short(enough.epsilon)}`].filter(Boolean).join(", or "));
@@ -63,7 +67,7 @@ async function jobForm(box) {
     mechanism: field("job", "Mechanism", "/mechanism", select.mechanism, ""),
     epsilon: field("job", "ε (epsilon)", "/privacy/epsilon", textInput("number"), "What the job may spend: above 0, at most 1000."),
     delta: field("job", "δ (delta)", "/privacy/delta", textInput("number"), "Such as 1e-6; or auto: the part of what is left that ε is of the ε that is left."),
-    force: field("job", "Go on although it is hopeless", "/privacy/force", tick(true), "Otherwise a plan that will learn next to nothing is refused, and nothing is spent."),
+    force: field("job", "Train even if the advisor expects nothing useful", "/privacy/force", tick(true), "Otherwise a plan that will learn next to nothing is refused, and nothing is spent."),
     bare: field("job", "I understand that nobody is protected", "/i_understand", tick("not_private"), "Without a mechanism a private dataset is never again covered by its budget."),
     played: field("job", "Evaluate in", "/evaluate/environment", select.played, "The policy is played there once it is finished. Costs no budget."),
     more: field("job", "Anything else, as JSON", "/*", el("textarea", { "data-kind": "json", rows: 3, spellcheck: "false" }),
@@ -114,7 +118,7 @@ async function jobForm(box) {
     clearErrors(form);
     try { await work(); } catch (error) {
       lost();
-      showErrors(form, error.status || error.errors ? error : new Error("The service is out of reach."));
+      showErrors(form, error.status || error.errors ? error : new Error("The service is out of reach. What you typed stays here."));
     }
   }
   form.addEventListener("change", (event) => [select.algorithm, select.dataset, select.environment, select.mechanism].includes(event.target) && shape());
@@ -128,10 +132,11 @@ async function jobForm(box) {
   }));
   whenPressed(create, () => send(async () => {
     const job = await askOnce("job", "/v1/jobs", sentBefore("job") ? null : bodyOf(form));
+    sessionStorage.setItem(ARRIVED, "1");
     location.assign("/v1/jobs/" + job.id);
     await new Promise(() => {}); // no click makes another job until that page is there
   }));
-  box.replaceChildren(form);
+  box.replaceChildren(...(datasets.length === 0 ? [nextStep("You have no dataset yet, so a job can learn in a world only.", howToStart())] : []), form);
   shape();
   lost();
 }

@@ -7,64 +7,32 @@ const EVERY_MS = 2500;
 const $ = (id) => document.getElementById(id);
 let timer = 0;
 let me = null; // who the token is of
+let lastSeen = null; // when the service last answered
 
-function el(name, attributes, ...children) {
-  const node = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (value === undefined || value === null || value === false) continue;
-    if (key === "class") node.className = value;
-    else if (key === "width") node.style.width = value;
-    else node.setAttribute(key, value === true ? "" : value);
-  }
-  for (const child of children.flat(Infinity)) {
-    if (child !== null && child !== undefined && child !== false) node.append(child);
-  }
-  return node;
+// Says above the page that the service does not answer, or takes that away (WHY null). The page stays as it was.
+function sayDown(why) {
+  if (!why) lastSeen = new Date();
+  const seen = lastSeen ? `; last seen ${lastSeen.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}` : "";
+  const text = why ? `${why} Trying again${seen}` : "";
+  $("down").hidden = !why;
+  if ($("down").textContent !== text) $("down").textContent = text;
 }
 
-const keyOf = (node) => (node.nodeType === Node.ELEMENT_NODE ? node.dataset.key : undefined);
+const NO_CONNECTION = "No connection.";
 
-// Makes the children of OLD those of FRESH. One with a data-key stays itself wherever it goes.
-function patchChildren(old, fresh) {
-  const is = [...fresh.childNodes];
-  const wanted = new Set(is.map(keyOf));
-  [...old.childNodes].forEach((node) => keyOf(node) && !wanted.has(keyOf(node)) && node.remove());
-  const kept = new Map([...old.childNodes].filter(keyOf).map((node) => [keyOf(node), node]));
-  is.forEach((node, i) => {
-    const [at, mine] = [old.childNodes[i], kept.get(keyOf(node))];
-    if (mine && mine !== at) old.insertBefore(mine, at || null);
-    if (mine) patch(mine, node);
-    else if (!at || keyOf(at) || keyOf(node)) old.insertBefore(node, at || null);
-    else patch(at, node);
-  });
-  while (old.childNodes.length > is.length) old.lastChild.remove();
-}
-
-// Makes OLD what FRESH is and keeps every node that is the same in both: so the focus, a selection and the
-// scroll of the page stay where they are, and a screen reader hears only what changed. What a node with
-// data-own holds is its own: a form that is being filled in.
-function patch(old, fresh) {
-  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName || old.namespaceURI !== fresh.namespaceURI) {
-    old.replaceWith(fresh);
-    return;
+// fetch, whose failure is an error without a status.
+async function reach(path, options) {
+  let reply;
+  try { reply = await fetch(path, options); } catch {
+    sayDown(NO_CONNECTION);
+    throw new Error("The service is out of reach.");
   }
-  if (old.nodeType !== Node.ELEMENT_NODE) {
-    if (old.data !== fresh.data) old.data = fresh.data;
-    return;
-  }
-  if (old.dataset.own && old.dataset.own === fresh.dataset.own) return;
-  for (const { name } of [...old.attributes]) {
-    // What a person has opened stays open.
-    if (!fresh.hasAttribute(name) && !(old.nodeName === "DETAILS" && name === "open")) old.removeAttribute(name);
-  }
-  for (const { name, value } of fresh.attributes) {
-    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-  }
-  patchChildren(old, fresh);
+  sayDown(null);
+  return reply;
 }
 
 async function ask(path, method = "GET", body = undefined, key = undefined) {
-  const reply = await fetch(path, {
+  const reply = await reach(path, {
     method,
     headers: { Accept: "application/json", Authorization: "Bearer " + sessionStorage.getItem(KEY),
       ...(body && { "Content-Type": "application/json" }), ...(key && { "Idempotency-Key": key }) },
@@ -79,23 +47,6 @@ async function ask(path, method = "GET", body = undefined, key = undefined) {
     throw Object.assign(new Error(answer.detail || reply.statusText), { status: reply.status, errors: answer.errors || [] });
   }
   return answer;
-}
-
-const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
-
-// Checks a certificate here, by the public key of the service: Ed25519 over its text without the signature.
-// null: this browser cannot.
-async function isGenuine(text, signature) {
-  try {
-    const { keys } = await (await fetch("/.well-known/jwks.json")).json();
-    const found = keys.find((k) => k.kid === signature.key_id);
-    if (!found) return false;
-    const key = await crypto.subtle.importKey("jwk", { kty: found.kty, crv: found.crv, x: found.x }, "Ed25519", false, ["verify"]);
-    const signed = new TextEncoder().encode(text.trimEnd().replace(/"signature":\{[^{}]*\},?/, ""));
-    return await crypto.subtle.verify("Ed25519", key, bytesOf(signature.value), signed);
-  } catch {
-    return null;
-  }
 }
 
 // A list that this role may not see counts as absent.
@@ -149,15 +100,18 @@ function table(heads, rows) {
 
 const soft = (...text) => el("span", { class: "soft" }, text);
 
-function jobTable(jobs) {
-  if (jobs.length === 0) return el("p", { class: "note" }, "No jobs yet.");
-  return table(["Job", "Algorithm", "State", "Progress", "#Return", "Since"], jobs.map((job) => ({ key: job.id, cells: [
-    el("a", { href: "/v1/jobs/" + job.id, class: "mono" }, job.id),
-    [job.algorithm, " ", soft(job.mechanism || "")],
-    [el("span", { class: "pill " + job.state }, job.state), job.error && el("div", { class: "soft reason" }, job.error.detail)],
-    [progress(job), soft(job.state === "running" ? span((job.progress || {}).eta_seconds) : "")],
-    job.evaluation ? short(job.evaluation.mean_return) : "–",
-    soft(clock(job.created_at))] })));
+// Where a list is empty: SAID, and what to do next.
+const nextStep = (...said) => el("p", { class: "note" }, said.map((part) => [part, " "]));
+
+const listed = new Map(); // of each list by its name: how many of it are shown
+const LISTED = 25;
+const shownOf = (name, first = LISTED) => listed.get(name) || first;
+
+// Below a list that shows N of TOTAL: a button for more.
+function showMore(name, n, total, newest = "The newest ") {
+  if (total <= n) return null;
+  return el("p", { class: "line" }, soft(`${newest}${n.toLocaleString("en")} of ${total.toLocaleString("en")}.`),
+    el("button", { type: "button", class: "quiet", "data-more": name, "data-n": String(n) }, "Show more"));
 }
 
 // Where this page shows what an id names; undefined: nowhere.
@@ -167,12 +121,22 @@ function placeOf(id) {
     ds: `/v1/datasets/${id}/budget`, pol: `/v1/policies/${id}/certificate`, tch: `/v1/teachers/${id}/certificate` }[kind];
 }
 
+// ID as a link to where it is shown, for who may see that.
+function linkOf(id) {
+  const hidden = { job: ["steward"], ds: ["steward", "auditor"], tch: ["steward", "student", "auditor"] }[(id || "").split("_")[0]];
+  const to = id && placeOf(id);
+  return to && (!hidden || hidden.includes((me || {}).role)) ? el("a", { href: to, class: "mono" }, id) : el("span", { class: "mono" }, id || "–");
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+
 // Any JSON as nested definition lists: certificates, a single job, a budget.
 function tree(value) {
   if (value === null) return document.createTextNode("–");
   if (typeof value === "number") return document.createTextNode(Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6))));
   const place = typeof value === "string" && placeOf(value);
   if (place && place !== location.pathname) return el("a", { href: place, class: "mono" }, value);
+  if (typeof value === "string" && TIME.test(value)) return el("time", { datetime: value }, clock(value));
   if (typeof value !== "object") {
     return el("span", { class: typeof value === "string" && value.length > 24 && !value.includes(" ") ? "mono" : "" }, String(value));
   }
@@ -184,71 +148,38 @@ function tree(value) {
     [el("dt", {}, k.replaceAll("_", " ")), el("dd", {}, tree(v))]));
 }
 
-// An SVG of lines, each [class, points] in a box of 600 x 100, drawn as wide as there is room.
-function drawing(label, lines) {
-  const node = (name, attributes) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    return made;
-  };
-  const svg = node("svg", { viewBox: "-4 -4 608 108", class: "curve", role: "img", preserveAspectRatio: "none", "aria-label": label });
-  svg.append(...lines.map(([kind, points]) => node("polyline", { class: kind, points })));
-  return svg;
+const totalOf = (counts) => Object.values(counts).reduce((sum, n) => sum + n, 0);
+
+// The jobs that run, then the newest of the others: at most N, in what ?page_size= allows.
+async function newestJobs(n) {
+  const [running, newest] = await Promise.all([ask("/v1/jobs?state=running&page_size=" + n), ask("/v1/jobs?counts=true&page_size=" + n)]);
+  return { counts: newest.counts, jobs: [...running.items, ...newest.items.filter((job) => job.state !== "running")].slice(0, n) };
 }
 
-const curves = new Map(); // of each job that was looked at: [step, mean return]
-
-// The mean return of a public training as it was seen since the page was opened.
-function curve(job) {
-  const { step, mean_return: y } = job.progress || {};
-  if (typeof y !== "number") return null;
-  const seen = curves.get(job.id) || [];
-  curves.set(job.id, seen);
-  if (seen.length === 0 || seen.at(-1)[0] < step) seen.push([step, y]);
-  if (seen.length < 2) return null;
-  const [low, high] = [Math.min(...seen.map((p) => p[1])), Math.max(...seen.map((p) => p[1]))];
-  const [from, to] = [seen[0][0], seen.at(-1)[0]];
-  const points = seen.map(([x, v]) => `${(600 * (x - from) / (to - from)).toFixed(1)},${(100 - 100 * (v - low) / (high - low || 1)).toFixed(1)}`);
-  return el("div", { class: "card" }, el("div", { class: "line" }, el("b", {}, "Mean return"),
-    el("span", { class: "soft" }, `${short(low)} to ${short(high)}, now ${short(y)}`)),
-    drawing(`mean return from ${short(seen[0][1])} to ${short(y)}`, [["", points.join(" ")]]));
+async function jobsPage() {
+  const { counts, jobs } = await newestJobs(Math.min(shownOf("jobs"), 1000));
+  return el("div", {}, el("h1", {}, "Jobs"), el("details", { class: "card", id: "new", open: location.hash === "#new" }, el("summary", {}, "New job"),
+    el("div", { "data-own": "jobForm" })), jobTable(jobs), showMore("jobs", jobs.length, totalOf(counts), "Those that run, and the newest: "));
 }
 
-function jobPage(job) {
-  const { state, created_at, started_at, finished_at, progress: at, error, notes, algorithm, mechanism, ...rest } = job;
-  const live = state === "queued" || state === "running";
-  const left = state === "running" && span((at || {}).eta_seconds);
-  return el("div", {},
-    el("h1", {}, algorithm, " ", el("span", { class: "pill " + state, role: "status" }, state)),
-    el("p", { class: "soft" }, mechanism === "none" ? "no mechanism" : mechanism, " · asked for ", clock(created_at),
-      finished_at && ` · ended ${clock(finished_at)}`),
-    el("div", { class: "card" }, progress(job),
-      el("div", { class: "line" },
-        el("span", {}, state === "queued" && (at || {}).queue_place ? `number ${at.queue_place} in the queue` : "",
-          left || ""),
-        live && el("button", { type: "button", class: "quiet", "data-cancel": job.id, disabled: job.cancel_requested },
-          job.cancel_requested ? "stopping…" : "Cancel this job"))),
-    error && el("p", { class: "card bad" }, error.detail),
-    (notes || []).map((note) => el("p", { class: "note" }, note)),
-    el("div", {}, curve(job)),
-    el("h2", {}, "All of it"), el("div", { class: "card" }, tree(rest)));
-}
-
-function certificatePage(path, it) {
-  const { verified, ...rest } = it;
-  const said = { true: ["good", "Genuine: this browser checked the signature with the service's public key."],
-    false: ["bad", "The signature does not hold: this certificate was changed, or is not of this service."],
-    null: ["warn", "This browser cannot check Ed25519 here. `tacet certificate verify` does."] }[verified];
-  return el("div", {}, el("h1", {}, "Certificate"), el("p", { class: "card " + said[0], id: "genuine" }, said[1]),
-    el("div", { class: "card" }, tree(rest)));
+// A dataset: what is known of it, and its budget.
+async function datasetPage(path) {
+  const id = path.split("/")[3];
+  const it = me.role === "auditor" ? {} : await ask("/v1/datasets/" + id);
+  const budget = me.role === "contributor" || it.account === null ? null : await ask(`/v1/datasets/${id}/budget`);
+  const { account, name, description, ...rest } = it;
+  return el("div", {}, el("h1", {}, name || (budget || {}).resource_name || "Dataset"), el("p", { class: "soft mono" }, id),
+    it.uncovered && el("p", { class: "card bad" }, it.uncovered),
+    budget && [el("h2", {}, "Budget"), budgetCard(budget, budget.buys)],
+    account && el("p", {}, el("a", { href: "/v1/ledger/accounts/" + account }, "Its entries and how it burned down")),
+    name && [el("h2", {}, "What it holds"), el("div", { class: "card" }, tree(rest))],
+    description && [el("h2", {}, "Description"), el("div", { class: "card" }, tree(description))]);
 }
 
 async function view() {
   const path = location.pathname;
-  if (path === "/v1/jobs") {
-    return el("div", {}, el("h1", {}, "Jobs"), el("details", { class: "card", id: "new", open: location.hash === "#new" }, el("summary", {}, "New job"),
-      el("div", { "data-own": "jobForm" })), jobTable((await ask("/v1/jobs?page_size=200")).items));
-  }
+  if (path === "/v1/jobs") return jobsPage();
+  if (/^\/v1\/datasets\/[^/]+\/budget$/.test(path)) return datasetPage(path);
   if (path === "/v1/ledger/accounts") {
     return el("div", {}, el("h1", {}, "Budgets"), await budgetList((await ask("/v1/ledger/accounts?page_size=500")).items));
   }
@@ -277,13 +208,37 @@ function enter(message) {
   $("token").focus();
 }
 
+// Puts the focus on the heading: what had it is gone.
+function focusHeading() {
+  const heading = $("view").querySelector("h1");
+  if (!heading) return;
+  heading.tabIndex = -1;
+  heading.focus();
+}
+
+const ARRIVED = "tacet-arrived"; // a page that a form leads to begins at its heading
+
 const owners = { jobForm, askForm, decideForm, docsPage };
+
+const filling = new Set();
+
+// Makes what BOX holds, once; where the service did not answer, the next drawing tries again.
+async function fill(box) {
+  if (filling.has(box)) return;
+  filling.add(box);
+  try { await owners[box.dataset.own](box); } catch { /* said above the page */ }
+  filling.delete(box);
+}
 
 function show(node) {
   const old = $("view").firstChild;
   if (old) patch(old, node);
   else $("view").append(node);
-  for (const own of $("view").querySelectorAll("[data-own]:empty")) owners[own.dataset.own](own);
+  for (const own of $("view").querySelectorAll("[data-own]:empty")) fill(own);
+  if (!old && sessionStorage.getItem(ARRIVED)) {
+    sessionStorage.removeItem(ARRIVED);
+    focusHeading();
+  }
   if (!old && location.hash === "#new") $("new").querySelector("summary").focus();
 }
 
@@ -319,19 +274,32 @@ async function draw() {
   } catch (error) {
     if (error.status === 401) {
       sessionStorage.clear();
-      enter("That token is not known here.");
+      enter("That token is not valid here: it is unknown, was revoked, or has expired.");
       return;
     }
     $("leave").hidden = false;
-    show(el("div", {}, el("h1", {}, "Not shown"), el("p", { class: "card bad", role: "alert" }, error.message)));
-    if (error.status >= 400 && error.status < 500 && error.status !== 429) return; // asking again changes nothing, and is a refusal in the audit trail
+    if (!error.status || error.status >= 500 || error.status === 429) { // it passes: the page stays, with what was typed
+      sayDown(error.status ? `The service cannot answer now: ${error.message}` : NO_CONNECTION);
+      timer = setTimeout(draw, EVERY_MS);
+      return;
+    }
+    const [list, name] = listOf(location.pathname);
+    show(el("div", {}, el("h1", {}, error.status === 404 ? "Not found" : "Not shown"), el("p", { class: "card bad", role: "alert" }, error.message),
+      el("p", {}, el("a", { href: list }, `Back to ${name}`))));
+    return; // asking again changes nothing, and is a refusal in the audit trail
   }
   timer = setTimeout(draw, EVERY_MS);
 }
 
+// Of the page at PATH: the list that it belongs to, and its name.
+function listOf(path) {
+  const link = [...document.querySelectorAll("nav a")].find((a) => !a.hidden && path.startsWith(a.pathname + "/"));
+  return link ? [link.pathname, link.textContent] : ["/", "the overview"];
+}
+
 async function readiness() {
   try {
-    const reply = await fetch("/healthz/ready", { cache: "no-store" });
+    const reply = await reach("/healthz/ready", { cache: "no-store" });
     const body = await reply.json();
     $("ready").className = "state " + (reply.ok ? "good" : "bad");
     $("ready").textContent = reply.ok ? "ready" : body.detail || "not ready";
@@ -340,7 +308,7 @@ async function readiness() {
     $("ready").className = "state bad";
     $("ready").textContent = "out of reach";
   }
-  setTimeout(readiness, 4 * EVERY_MS);
+  setTimeout(readiness, $("down").hidden ? 4 * EVERY_MS : EVERY_MS);
 }
 
 $("enter").addEventListener("submit", (event) => {
@@ -354,14 +322,28 @@ $("leave").addEventListener("click", () => {
   enter("");
 });
 $("view").addEventListener("click", async (event) => {
-  const job = event.target.dataset.cancel;
-  if (!job || !confirm("Cancel this job? It may still pay its price.")) return;
+  const { cancel, ask: question, more, n } = event.target.dataset;
+  if (more) {
+    listed.set(more, Number(n) + LISTED);
+    draw();
+  }
+  if (!cancel || !confirm(question)) return;
   try {
-    await ask(`/v1/jobs/${job}:cancel`, "POST");
+    await ask(`/v1/jobs/${cancel}:cancel`, "POST");
   } catch (error) {
     alert(error.message);
   }
-  draw();
+  await draw();
+  focusHeading();
+});
+// A link leads on only where the service answers: else the browser would show its own page of errors.
+document.addEventListener("click", async (event) => {
+  const link = event.target.closest("a[href]");
+  if (!link || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
+  if (link.origin !== location.origin || (link.hash && link.pathname === location.pathname && link.search === location.search)) return;
+  event.preventDefault();
+  try { await reach("/healthz/live", { cache: "no-store", signal: AbortSignal.timeout(2 * EVERY_MS) }); } catch { return; }
+  location.assign(link.href);
 });
 addEventListener("pageshow", (event) => event.persisted && location.reload()); // a page that was left is not gone on with
 readiness();

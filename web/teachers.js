@@ -24,15 +24,28 @@ function accountBar(account, whose, buys) {
   said && el("div", { class: kind }, said), buysText(buys) && el("div", {}, buysText(buys)));
 }
 
+const noTeachers = () => (me.role === "steward"
+  ? nextStep("No teachers yet. A teacher answers students from a policy. Make one over the API: ", el("a", { href: "/docs#createTeacher" }, "create a teacher"), "from a policy that a job has trained.")
+  : nextStep("No teacher is open to you yet. A steward makes teachers."));
+
+// What a teacher is called: its own name, or its policy's, or its dataset's.
+const teacherName = (it) => it.name || it.policy_name || it.dataset_name || namelessTeacher(it.id);
+
+// What a teacher protects, with its numbers in place of their names.
+function protectsText(it) {
+  const { radius, resolved_up_to: top } = it.adjacency || {};
+  return it.protects.charAt(0).toLowerCase() + it.protects.slice(1).replace("at most radius apart", `at most ${short(radius)} apart`).replace("adjacency.resolved_up_to", short(top));
+}
+
 async function teachersPage() {
   const [teachers, accounts] = [await ask("/v1/teachers?page_size=200"), (await askList("/v1/ledger/accounts?page_size=1000")) || []];
   const shown = accounts.filter((it) => teachers.items.some((t) => it.account === t.account || (me.role === "student" && it.resource === t.id)));
   const buys = new Map(await Promise.all(shown.slice(0, BUYS_SHOWN).map(async (it) => [it.account, await buysOf(it)])));
-  if (teachers.items.length === 0) return el("div", {}, el("h1", {}, "Teachers"), el("p", { class: "note" }, "No teachers yet."));
+  if (teachers.items.length === 0) return el("div", {}, el("h1", {}, "Teachers"), noTeachers());
   return el("div", {}, el("h1", {}, "Teachers"), teachers.items.map((it) => el("article", { class: "card apart", "data-key": it.id },
-    el("div", { class: "line" }, el("h2", {}, it.name || it.policy_name || it.id), el("span", { class: "pill" }, it.state)),
+    el("div", { class: "line" }, el("h2", {}, teacherName(it)), el("span", { class: "pill" }, it.state)),
     el("div", { class: "soft mono" }, it.id),
-    el("p", {}, it.protects),
+    el("p", {}, el("b", {}, "This protects: "), protectsText(it)),
     el("p", { class: "soft" }, `${it.mechanism.name}, `, it.cost_per_query ? `a first answer costs ${amount(it.cost_per_query)}` : "",
       typeof it.queries_in_client_budget === "number" ? `; a fresh client's budget pays ${it.queries_in_client_budget.toLocaleString("en")} answers` : "", ". ",
       it.certificate && el("a", { href: `/v1/teachers/${it.id}/certificate` }, "Certificate"),
@@ -45,21 +58,24 @@ const requestState = (it) => el("span", { class: "pill " + { approved: "succeede
 async function requestsPage() {
   const requests = (await ask("/v1/budget-requests?page_size=200")).items;
   const open = me.role === "steward" ? requests.filter((it) => it.status === "open") : [];
-  const accounts = open.length > 0 ? (await askList("/v1/ledger/accounts?page_size=1000")) || [] : [];
+  const asks = me.role === "student"; // what it has spent stands beside its form, which is drawn once
+  const accounts = open.length > 0 || asks ? (await askList("/v1/ledger/accounts?page_size=1000")) || [] : [];
   const standing = (it) => accounts.find((a) => a.kind === "client" && a.resource === it.teacher && a.client === it.client);
   const others = requests.filter((it) => !open.includes(it));
   return el("div", {}, el("h1", {}, "Requests for more"),
-    me.role === "student" && el("div", { class: "card", "data-key": "ask", "data-own": "askForm" }),
+    asks && accounts.filter((it) => it.kind === "client" && it.resource).map((it) => el("p", { class: "soft", "data-key": it.account },
+      `At ${it.resource_name || namelessTeacher(it.resource)} you have spent ε ${short(it.spent.epsilon)} of ${short(it.limit.epsilon)}.`)),
+    asks && el("div", { class: "card", "data-key": "ask", "data-own": "askForm" }),
     open.map((it) => el("article", { class: "card apart", "data-key": it.id },
       el("h2", {}, it.client_name || it.client, ` asks for ${amount(it.asked)}`),
       el("p", {}, `“${it.reason}”`),
-      el("p", { class: "soft" }, "At ", it.teacher_name || "", " ", el("span", { class: "mono" }, it.teacher),
+      el("p", { class: "soft" }, "At ", it.teacher_name || namelessTeacher(it.teacher), " ", el("span", { class: "mono" }, it.teacher),
         standing(it) ? `, where ε ${short(standing(it).spent.epsilon)} of ${short(standing(it).limit.epsilon)} is spent` : "", ", since ", clock(it.created_at)),
       el("div", { "data-own": "decideForm", "data-id": it.id, "data-epsilon": String(it.asked.epsilon) }))),
     me.role === "steward" && open.length === 0 && el("p", { class: "note" }, "No request waits for you."),
     others.length > 0 && [el("h2", {}, me.role === "student" ? "Yours" : "Decided"),
       table(["Who", "Teacher", "#Asked ε", "Why", "State", "#Given ε", "Answer", "When"], others.map((it) => ({ key: it.id, cells: [
-        it.client_name || it.client, it.teacher_name || el("span", { class: "mono" }, it.teacher), short(it.asked.epsilon), it.reason, requestState(it),
+        it.client_name || it.client, it.teacher_name || namelessTeacher(it.teacher), short(it.asked.epsilon), it.reason, requestState(it),
         it.given ? short(it.given.epsilon) : "–", it.answer || "–", soft(clock(it.decided_at || it.created_at))] })))]);
 }
 
@@ -102,19 +118,15 @@ function decideForm(box) {
 }
 
 async function askForm(box) {
-  const [teachers, accounts] = [(await askList("/v1/teachers?page_size=500")) || [], (await askList("/v1/ledger/accounts?page_size=1000")) || []];
-  const standing = (id) => accounts.find((it) => it.kind === "client" && it.resource === id);
-  const teacher = choice(teachers.map((it) => {
-    const own = standing(it.id);
-    return [it.id, `${it.name || it.id}${own ? ` (ε ${short(own.spent.epsilon)} of ${short(own.limit.epsilon)} spent)` : ""}`];
-  }));
+  const teachers = (await askList("/v1/teachers?page_size=500")) || [];
+  const teacher = choice(teachers.map((it) => [it.id, teacherName(it)]));
   if (teachers.some((it) => it.id === location.hash.slice(1))) teacher.value = location.hash.slice(1);
   box.replaceChildren(el("h2", {}, "Ask for more"), smallForm("Ask for more", [
     field("ask", "Teacher", "/teacher", teacher, "Whose steward decides."),
     field("ask", "Limit you ask for, ε", "/epsilon", textInput("number"), "The whole limit, with what you have spent already."),
     field("ask", "Why", "/reason", textInput("text", { maxlength: 300 }), "If it is approved, the ledger keeps it for ever."),
   ], [["Ask", "", "/v1/budget-requests", ["teacher", "epsilon", "reason"]]], (form, said) => {
-    said.textContent = "Asked. The steward decides.";
+    said.textContent = "Asked. The steward decides; the answer appears below.";
     for (const input of form.querySelectorAll("input")) input.value = "";
     draw();
   }));

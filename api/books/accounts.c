@@ -14,6 +14,7 @@
 #include "api/data/datasets.h"
 #include "api/json/json_text.h"
 #include "storage/endings.h"
+#include "storage/jobs.h"
 #include "storage/ledger/ledger.h"
 #include "storage/ledger/ledger_restore.h"
 #include "storage/ledger/ledger_verify.h"
@@ -204,6 +205,18 @@ static json_t *entry_json(const struct ledger_entry *entry)
                      hash_json(entry->previous_hash), "hash", hash_json(entry->hash));
 }
 
+/* Adds the certificate of what the job of an entry has released; null where there is none. */
+static enum db_status add_entry_certificate(struct call *call, const struct ledger_entry *entry,
+                                            bool shown, json_t *json)
+{
+    char certificate[ID_SIZE] = "";
+    enum db_status status = DB_NONE;
+    if (shown && strncmp(entry->resource, "job_", strlen("job_")) == 0)
+        status = jobs_certificate(call->db, entry->resource, certificate);
+    json_object_set_new(json, "certificate", json_text_or_null(certificate));
+    return db_optional(status);
+}
+
 static bool add_entry(void *context, const struct ledger_entry *entry)
 {
     struct page *page = context;
@@ -211,10 +224,11 @@ static bool add_entry(void *context, const struct ledger_entry *entry)
     json_t *json = call_own(page->call, entry_json(entry));
     snprintf(cursor, sizeof cursor, "%lld", (long long)entry->sequence);
     /* An account shows its entries to its client, its owner and auditors. */
-    bool shown = !call_is(page->call, ROLE_STUDENT | ROLE_AGENT) ||
-                 strcmp(entry->client, page->call->caller.id) == 0;
+    bool owner = !call_is(page->call, ROLE_STUDENT | ROLE_AGENT);
+    bool shown = owner || strcmp(entry->client, page->call->caller.id) == 0;
     const char *approver = json_string_value(json_object_get(json, "approved_by"));
-    if (names_show(page->call->db, json, "client_name", entry->client, shown) != DB_OK ||
+    if (add_entry_certificate(page->call, entry, owner, json) != DB_OK ||
+        names_show(page->call->db, json, "client_name", entry->client, shown) != DB_OK ||
         names_show(page->call->db, json, "approved_by_name", approver ? approver : "", shown) !=
             DB_OK)
         return page_add(page, NULL, cursor);

@@ -62,6 +62,7 @@ enum problem page_read(struct call *call, struct page *out)
         return size != PROBLEM_NONE ? size : token;
     out->limit = out->size + 1;
     out->items = call_own(call, json_array());
+    out->more = call_own(call, json_object());
     return PROBLEM_NONE;
 }
 
@@ -94,6 +95,12 @@ bool page_add(struct page *page, json_t *item, const char *cursor)
     return page->fault == DB_OK;
 }
 
+void page_member(struct page *page, const char *member, json_t *json)
+{
+    if (json_object_set_new(page->more, member, json) != 0)
+        page->fault = DB_FAILED;
+}
+
 enum problem page_end(struct page *page, enum db_status status)
 {
     if (status == DB_OK)
@@ -107,8 +114,9 @@ enum problem page_end(struct page *page, enum db_status status)
                           strlen(page->last), VARIANT);
         next = json_string(token);
     }
-    return call_reply_json(page->call, 200,
-                           json_pack("{s:O, s:o}", "items", page->items, "next_page_token", next));
+    json_t *whole = json_pack("{s:O, s:o}", "items", page->items, "next_page_token", next);
+    json_object_update(whole, page->more);
+    return call_reply_json(page->call, 200, whole);
 }
 
 const char *page_owner(const struct page *page)

@@ -27,7 +27,7 @@ struct page {
     const char *after; /* cursor of the last item of the page before; NULL on the first page */
 
     /* private */
-    json_t *items;
+    json_t *items, *more;
     unsigned size, count;
     enum db_status fault; /* of an item; page_end answers with it */
     char last[PAGE_CURSOR_SIZE];
@@ -43,6 +43,9 @@ bool page_after_number(const struct page *page, int64_t *out);
 /* Adds ITEM (a new reference, taken; NULL: it could not be made), which CURSOR names. False: the
  * page is full, or failed. */
 bool page_add(struct page *page, json_t *item, const char *cursor);
+
+/* Puts MEMBER beside the items, with JSON (a new reference, taken). */
+void page_member(struct page *page, const char *member, json_t *json);
 
 /* Answers a listing that gave STATUS: {"items":[...],"next_page_token":...}, or the problem that
  * STATUS stands for. */

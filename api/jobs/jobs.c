@@ -274,6 +274,30 @@ static bool list_one(void *context, const struct job_row *job)
     return page_add(page, project_add(page->call, json, job->owner), job->id);
 }
 
+static enum problem read_state_counts(struct call *call, bool *out)
+{
+    const char *counts = call_query(call, "counts");
+    *out = counts && strcmp(counts, "true") == 0;
+    if (counts && !*out && strcmp(counts, "false") != 0)
+        return call_invalid_query(call, "counts", "must be true or false");
+    return PROBLEM_NONE;
+}
+
+/* Adds how many jobs are in each state, of all that the list goes through without its filters. */
+static enum db_status count_states(struct page *page)
+{
+    int64_t counts[JOB_STATES];
+    enum db_status status = jobs_count(page->call->db, page_owner(page), counts);
+    if (status != DB_OK)
+        return status;
+    json_t *json = json_object();
+    for (int state = 0; state < JOB_STATES; state++)
+        json_object_set_new(json, job_state_name((enum job_state)state),
+                            json_integer((json_int_t)counts[state]));
+    page_member(page, "counts", json);
+    return DB_OK;
+}
+
 enum problem api_jobs_list(struct call *call)
 {
     struct page page;
@@ -290,7 +314,13 @@ enum problem api_jobs_list(struct call *call)
                                 .algorithm = call_query(call, "algorithm")};
     if (named)
         filter.state = &state;
-    return page_end(&page, jobs_list(call->db, &filter, page.after, page.limit, list_one, &page));
+    bool counted = false;
+    if ((problem = read_state_counts(call, &counted)) != PROBLEM_NONE)
+        return problem;
+    enum db_status status = jobs_list(call->db, &filter, page.after, page.limit, list_one, &page);
+    if (status == DB_OK && counted)
+        status = count_states(&page);
+    return page_end(&page, status);
 }
 
 /* ---- cancelling */

@@ -321,6 +321,150 @@ class Page(unittest.TestCase):
         browser.run("document.getElementById('getClient-id').value = 'me'; document.querySelector('#getClient form button').click()")
         self.assertIn('"role": "student"', browser.wait("const e = document.querySelector('#getClient form pre'); return e && e.textContent"))
 
+    def offline(self, is_so):
+        self.browser.tell("Network.enable")
+        self.browser.tell("Network.emulateNetworkConditions", offline=is_so, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+
+    def test_a_lost_connection_keeps_the_page_and_what_was_typed(self):
+        browser = self.browser
+        self.addCleanup(self.offline, False)
+        browser.enter(self.service.url + "/v1/jobs#new", self.service.steward_token)
+        browser.wait("return document.querySelector('#job-form')")
+        browser.run("""window.kept = document.getElementById('job-privacy-epsilon'); kept.focus();""")
+        browser.press("3.25")
+        self.offline(True)
+        said = browser.wait("const e = document.getElementById('down'); return !e.hidden && e.textContent")
+        self.assertRegex(said, r"^No connection\. Trying again; last seen \d")
+        self.assertEqual(browser.run("return [kept.isConnected, kept.value, document.activeElement === kept, document.querySelector('h1:not(form h1)').textContent]"),
+                         [True, "3.25", True, "Jobs"])
+        browser.keep("down-1200-light")
+        browser.run("[...document.querySelectorAll('nav a')].find((a) => a.textContent === 'Budgets').click()")
+        time.sleep(0.5)
+        self.assertEqual(browser.run("return [location.pathname, kept.isConnected]"), ["/v1/jobs", True])
+        self.offline(False)
+        browser.wait("return document.getElementById('down').hidden")
+        self.assertEqual(browser.run("return [kept.isConnected, kept.value]"), [True, "3.25"])
+        browser.run("[...document.querySelectorAll('nav a')].find((a) => a.textContent === 'Budgets').click()")
+        browser.wait("return location.pathname === '/v1/ledger/accounts' && document.querySelector('#view h1')")
+
+    def test_the_overview_counts_all_jobs_and_shows_first_those_that_run(self):
+        browser, job = self.browser, self.service.job
+        browser.enter(self.service.url + "/", self.service.steward_token)
+        browser.wait("return document.querySelector('.tiles')")
+        counts = self.get("/v1/jobs?counts=true")["counts"]
+        tiles = browser.run("return [...document.querySelectorAll('.tile b')].slice(0, 3).map((e) => e.textContent)")
+        self.assertEqual(tiles, [str(counts[state]) for state in ("running", "queued", "succeeded")])
+        shown = browser.run("""const jobs = [...Array(60).keys()].map((i) => ({id: 'job_' + i, algorithm: 'cql', state: i === 59 ? 'running' : 'queued',
+                dataset: 'ds_1', dataset_name: 'carts', progress: {queue_place: i + 1}}));
+            const ask_ = ask; ask = async (path) => { const [, state] = /state=(\\w+)/.exec(path) || [], n = Number(/page_size=(\\d+)/.exec(path)[1]);
+                return {items: jobs.filter((it) => !state || it.state === state).slice(0, n), counts: {running: 1, queued: 59}}; };
+            const draw_ = draw; draw = () => {};
+            let page = await jobsPage();
+            const seen = [page.querySelectorAll('tbody tr').length, page.querySelector('tbody tr').textContent, page.querySelectorAll('tbody tr')[1].textContent,
+                page.querySelector('[data-more]').parentNode.textContent];
+            document.getElementById('view').append(page.querySelector('[data-more]')); document.querySelector('[data-more]').click();
+            page = await jobsPage(); ask = ask_; draw = draw_;
+            return [...seen, page.querySelectorAll('tbody tr').length]""")
+        self.assertEqual((shown[0], shown[4]), (25, 50))
+        self.assertIn("cql on carts", shown[1])
+        self.assertIn("running", shown[1])
+        self.assertIn("number 1 in the queue", shown[2])
+        self.assertIn("25 of 60", shown[3])
+
+    def test_an_auditor_comes_from_a_budget_to_a_certificate(self):
+        browser, job = self.browser, self.service.job
+        auditor = self.service.admin.new_client("otto", "auditor")
+        account = self.get("/v1/datasets/" + self.service.data.id)["account"]
+        browser.enter(self.service.url + "/v1/ledger/accounts/" + account, auditor)
+        browser.wait("return [...document.querySelectorAll('td a')].some((a) => a.textContent === 'Certificate')")
+        said = browser.run("return document.querySelector('main').innerText")
+        self.assertIn("Budget of walks", said)
+        self.assertNotIn("7998", said)
+        self.assertIn("ε +4.", said)
+        browser.keep("budget-auditor-1200-light")
+        browser.run("[...document.querySelectorAll('td a')].find((a) => a.textContent === 'Certificate').click()")
+        said = browser.wait("const e = document.getElementById('genuine'); return e && document.querySelector('main').innerText")
+        self.assertIn("differentially private with ε", said)
+        self.assertIn("per expert", said)
+        browser.enter(self.service.url + "/", auditor)
+        said = browser.wait("const e = document.querySelector('table'); return e && document.querySelector('main').innerText")
+        self.assertIn("stella", said)
+
+    def test_a_new_steward_is_told_the_next_step(self):
+        browser, token = self.browser, self.service.admin.new_client("nora", "steward")
+        for path, link in (("/", "/docs#createDataset"), ("/v1/ledger/accounts", "/docs#createDataset"), ("/v1/teachers", "/docs#createTeacher"),
+                           ("/v1/jobs#new", "/docs#createDataset")):
+            browser.enter(self.service.url + path, token)
+            browser.wait("return document.querySelector(`#view a[href='${arguments[0]}']`)", link)
+
+    def test_a_job_that_is_over_says_on_top_what_it_gave_and_paid(self):
+        browser, job = self.browser, self.service.job
+        browser.enter(self.service.url + "/v1/jobs/" + job["id"], self.service.steward_token)
+        said = browser.wait("const e = document.querySelector('.card dl'); return e && e.textContent")
+        for text in ("walks", "Paid", "the price of its whole plan", "Policy", "Certificate"):
+            self.assertIn(text, said)
+        self.assertEqual(browser.run("return [document.querySelector('h1:not(form h1)').firstChild.data, document.querySelector('[data-key=settings]').open]"),
+                         ["behaviour_cloning on walks", False])
+        browser.keep("job-done-1200-light")
+        said = browser.run("""const of = (progress, state) => (curve({id: 'job_9', state, progress}) || {}).textContent;
+            of({step: 10, mean_return: 20}, 'running'); of({step: 30, mean_return: 70}, 'running');
+            const page = jobPage({id: 'job_9', algorithm: 'cql', state: 'cancelled', mechanism: 'dpsgd', dataset: 'ds_1', dataset_name: 'carts', paid: {epsilon: 1, delta: 1e-5},
+                why: 'Three steps had run.', privacy: {unit: 'expert'}}).textContent;
+            return [of({}, 'succeeded'), page, cancelQuestion({state: 'running', privacy: {reserved: {epsilon: 4, delta: 1e-5}}})]""")
+        for text in ("at the end 70", "7020", "step 10", "step 30"):
+            self.assertIn(text, said[0])
+        self.assertLess(said[1].index("Three steps had run."), said[1].index("All settings"))
+        self.assertIn("at most what it holds: ε 4, δ 1e-5", said[2])
+        browser.run("[...document.querySelectorAll('dd a')].find((a) => a.textContent === 'walks').click()")
+        said = browser.wait("return document.querySelector('h1:not(form h1)')?.textContent === 'walks' && document.querySelector('main').innerText")
+        for text in ("Budget", "What it holds", "experts"):
+            self.assertIn(text, said)
+        browser.keep("dataset-1200-light")
+
+    def test_the_focus_goes_to_the_heading_after_a_job_is_created_or_cancelled(self):
+        browser = self.browser
+        browser.enter(self.service.url + "/v1/jobs#new", self.service.steward_token)
+        browser.wait("return document.querySelector('#job-form')")
+        browser.run("""const input = document.getElementById('job-algorithm'); input.value = 'ppo'; input.dispatchEvent(new Event('change', {bubbles: true}));
+            document.getElementById('job-environment').value = 'cartpole'; document.getElementById('job-parameters-transitions').value = '100000000';
+            document.getElementById('create').click()""")
+        browser.wait("return /job_/.test(location.pathname) && document.activeElement.nodeName === 'H1'")
+        browser.run("setTimeout(() => document.querySelector('[data-cancel]').click())")
+        time.sleep(0.5)
+        self.assertIn("Cancel this job?", browser.do("/alert/text", method="GET"))
+        browser.do("/alert/accept")
+        browser.wait("return document.activeElement.nodeName === 'H1' && document.querySelector('.pill.cancelled, [data-cancel][disabled]')")
+
+    def test_words_are_plain_and_ids_have_names(self):
+        browser = self.browser
+        browser.enter(self.service.url + "/v1/jobs/job_00000000000000000000", self.service.steward_token)
+        browser.wait("return [...document.querySelectorAll('#view a')].some((a) => a.textContent === 'Back to Jobs' && a.pathname === '/v1/jobs')")
+        said = browser.run("""const account = (more) => budgetCard({account: 'acc_1', resource: 'tch_0000abcd', kind: 'client', limit: {epsilon: 10, delta: 1e-5},
+                spent: {epsilon: 1, delta: 6e-6}, reserved: {epsilon: 0, delta: 0}, remaining: {epsilon: 9, delta: 4e-6}, ...more}).textContent;
+            const form = el('form', {}, field('f', 'Dataset', '/dataset', textInput('text', {}), ''), el('div', {role: 'alert'}));
+            showErrors(form, {message: 'One thing is wrong: see errors.', errors: [{pointer: '/dataset', detail: 'is required with "auto", as an id'}]});
+            return [account({accounting: 'basic'}), account({accounting: 'renyi'}), form.textContent,
+                protectsText({protects: 'Which at most radius apart. adjacency.resolved_up_to', adjacency: {radius: 0.5, resolved_up_to: 8}}),
+                teacherName({id: 'tch_0000abcd', dataset_name: 'carts'}), linkOf('job_abc').nodeName,
+                estimateView({feasible: false, reason: "the dataset's budget cannot pay for it", accounts: [{account: 'acc_1', remaining: {epsilon: 2, delta: 1e-5},
+                    reserved: {epsilon: 0, delta: 0}}], cost: {epsilon: 3, delta: 1e-5}}).textContent]""")
+        self.assertIn("Teacher …abcd", said[0])
+        self.assertIn("δ 6e-6 of 1e-5 spent", said[0])
+        self.assertNotIn("spent", said[1].split("δ")[1])
+        self.assertIn("Dataset: is required with \"auto\"", said[2])
+        self.assertNotIn("as an id", said[2])
+        self.assertNotIn("see errors", said[2])
+        self.assertEqual(said[3:6], ["which at most 0.5 apart. 8", "carts", "A"])
+        self.assertIn("At most what is left: ε 2", said[6])
+
+    def test_on_a_phone_the_header_has_two_lines(self):
+        browser = self.browser
+        self.addCleanup(browser.become, 1200, "light")
+        browser.become(390, "dark")
+        browser.enter(self.service.url + "/", self.service.steward_token)
+        browser.wait("return document.querySelector('.tiles') && document.getElementById('ready').textContent === 'ready'")
+        self.assertLess(browser.run("return document.querySelector('.top').offsetHeight"), 85)
+
     def test_a_failed_job_says_why_in_the_list(self):
         browser = self.browser
         browser.enter(self.service.url + "/", self.service.steward_token)

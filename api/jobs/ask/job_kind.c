@@ -78,7 +78,7 @@ static const char *play_note(const struct job_plan *plan)
         return "Its episodes were simulated here and no account is debited: epsilon is what such "
                "a run costs people whose episodes they stand for.";
     }
-    return "Learned in a simulator, from nobody's data: the policy is released without a "
+    return "Learned in a simulator, from nobody's data: what is learned has no "
            "guarantee and needs none.";
 }
 

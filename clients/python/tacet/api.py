@@ -143,9 +143,10 @@ EnoughForBoth = TypedDict("EnoughForBoth", {"weak": "Enough", "good": "Enough"},
 Entry = TypedDict("Entry", {
     "account": "str", "sequence": "int", "time": "Time",
     "kind": "Literal['open', 'limit', 'debit', 'hold', 'settle', 'folded', 'handover', 'restored']", "units": "Units",
-    "client": "Optional[str]", "client_name": "Optional[str]", "resource": "Optional[str]", "reason": "Optional[str]",
-    "request": "Optional[str]", "change": "Optional[str]", "approved_by": "Optional[str]",
-    "approved_by_name": "Optional[str]", "event": "Any", "previous_hash": "str", "hash": "str",
+    "client": "Optional[str]", "client_name": "Optional[str]", "resource": "Optional[str]",
+    "certificate": "Optional[str]", "reason": "Optional[str]", "request": "Optional[str]", "change": "Optional[str]",
+    "approved_by": "Optional[str]", "approved_by_name": "Optional[str]", "event": "Any", "previous_hash": "str",
+    "hash": "str",
 }, total=False)
 Environment = TypedDict("Environment", {
     "name": "str", "state_dim": "int", "action_count": "int", "max_episode_steps": "int",
@@ -730,7 +731,8 @@ class Api:
         return self._transport.call("POST", "/v1/jobs", body=body, key=key or fresh_key())
 
     def list_jobs(
-        self, *, state: Optional[JobState] = None, algorithm: Optional[str] = None, project: Optional[str] = None,
+        self, *, state: Optional[JobState] = None, algorithm: Optional[str] = None,
+        counts: Optional[Literal['true', 'false']] = None, project: Optional[str] = None,
         page_size: Optional[int] = None, page_token: Optional[str] = None,
     ) -> dict[str, Any]:
         """GET /v1/jobs
@@ -741,7 +743,7 @@ class Api:
         """
         return self._transport.call(
             "GET", "/v1/jobs",
-            query={"state": state, "algorithm": algorithm, "project": project, "page_size": page_size, "page_token": page_token},
+            query={"state": state, "algorithm": algorithm, "counts": counts, "project": project, "page_size": page_size, "page_token": page_token},
         )
 
     def estimate_job(self, body: JobRequest) -> JobEstimate:

@@ -251,9 +251,37 @@ Test(jobs, are_listed_and_filtered)
     cr_assert_eq(json_array_size(response_at(list, "/items")), 2);
     cr_assert_str_eq(response_text(list, "/items/0/state"), "queued", "newest first");
     expect_problem(fixture_get(f, "steward", "/v1/jobs?state=lost"), "validation");
+    cr_assert_null(response_at(list, "/counts"));
+    expect_problem(fixture_get(f, "steward", "/v1/jobs?counts=yes"), "validation");
+    list = fixture_get(f, "steward", "/v1/jobs?state=failed&counts=true&page_size=1");
+    cr_assert_eq(response_number(list, "/counts/succeeded"), 1);
+    cr_assert_eq(response_number(list, "/counts/queued"), 1);
+    cr_assert_eq(response_number(list, "/counts/failed"), 0);
+    struct ask other = {.path = "/v1/jobs?counts=true", .token = fixture_new_token(f, "steward")};
+    cr_assert_eq(response_number(fixture_ask(f, &other), "/counts/succeeded"), 0);
     struct ask ask = {.path = "/v1/jobs", .token = fixture_new_token(f, "steward")};
     cr_assert_eq(json_array_size(response_at(fixture_ask(f, &ask), "/items")), 0);
     expect_problem(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", id)), "conflict");
+    fixture_close(f);
+}
+
+Test(jobs, lead_from_an_entry_to_the_certificate)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *job = domain_run(f, domain_private_job(id, 1, 20));
+    struct response *dataset = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
+    const char *entries =
+        domain_path("/v1/ledger/accounts/%s/entries", response_text(dataset, "/account"));
+    struct response *policy =
+        fixture_get(f, "steward", domain_path("/v1/policies/%s", response_text(job, "/policy")));
+    struct response *list = fixture_get(f, "auditor", entries);
+    size_t last = json_array_size(response_at(list, "/items")) - 1;
+    json_t *settled = json_array_get(response_at(list, "/items"), last);
+    const char *certificate = json_string_value(json_object_get(settled, "certificate"));
+    cr_assert_str_eq(certificate, response_text(policy, "/certificate"));
+    expect_status(fixture_get(f, "auditor", domain_path("/v1/certificates/%s", certificate)), 200);
+    cr_assert(json_is_null(response_at(list, "/items/0/certificate")), "nothing was released");
     fixture_close(f);
 }
 
