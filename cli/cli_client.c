@@ -30,7 +30,7 @@
     }
 
 struct client_options {
-    const char *data, *role, *name, *client, *scopes;
+    const char *data, *marks, *role, *name, *client, *scopes;
     char database[FLAG_SECRET_SIZE];
     uint64_t days, overlap_s;
 };
@@ -45,6 +45,8 @@ static const struct flag CREATE_TABLE[] = {
     {"name", AS_ANY_TEXT(name), NULL, "NAME", "a name for people to read", FLAG_REQUIRED},
     FLAG_EXPIRES,
     {"scopes", AS_TEXT(scopes), "read,write,spend", "LIST", "what the token may do", 0},
+    {"marks", AS_ANY_TEXT(marks), "", "DIR",
+     "marks of the server: beside those of a lost service no new one is made", FLAG_ENVIRONMENT},
 };
 
 static const struct flag ROTATE_TABLE[] = {
@@ -127,17 +129,15 @@ static bool change_client(const struct client_options *request, char token[TOKEN
     struct database *database = NULL;
     struct app *app = NULL;
     bool created = false;
-    const struct database_place place = {.directory = request->data, .url = request->database};
+    const struct database_place place = {
+        .directory = request->data, .url = request->database, .marks = request->marks};
     umask(077);
-    if (!database_is_reached(&place, error, error_size))
+    enum data_dir_found found = database_find(&place, error, error_size);
+    bool is_new = found == DATA_DIR_NEW;
+    if (found == DATA_DIR_LOST || (!request->role && !database_is_there(&place, error, error_size)))
         return false;
-    bool is_new = database_is_new(&place);
-    if (is_new && !request->role) {
-        snprintf(error, error_size, "%s holds no service", request->data);
-        return false;
-    }
     if (!data_dir_make(request->data, error, error_size) ||
-        (is_new && !data_dir_make_signing_seed(request->data, error, error_size)) ||
+        (is_new && !database_make(&place, error, error_size)) ||
         !data_dir_signing_seed(request->data, settings.signing_seed, error, error_size))
         return false;
     database = database_open(&place, error, error_size);

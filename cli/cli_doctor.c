@@ -64,15 +64,18 @@ static void doctor_say(struct doctor *doctor, enum finding finding, const char *
     doctor->faults += finding == FAULT;
 }
 
-/* False: there is no directory to look into. */
-static bool check_directory(struct doctor *doctor)
+/* False: there is no directory to look into. WHY: its service was lost; "": it was not. */
+static bool check_directory(struct doctor *doctor, const char *why)
 {
     const char *directory = doctor->config->data;
     struct stat status;
     char error[CLI_ERROR_SIZE];
     if (stat(directory, &status) != 0 && errno == ENOENT) {
-        doctor_say(doctor, WORRY, "directory", "%s is not there: the first start makes it",
-                   directory);
+        if (why[0] != '\0')
+            doctor_say(doctor, FAULT, "directory", "it is not there: %s", why);
+        else
+            doctor_say(doctor, WORRY, "directory", "%s is not there: the first start makes it",
+                       directory);
         return false;
     }
     if (stat(directory, &status) != 0 || !S_ISDIR(status.st_mode)) {
@@ -107,19 +110,26 @@ static void check_file_mode(struct doctor *doctor, const char *name)
         doctor_say(doctor, FAULT, "rights", "%s", error);
 }
 
-/* False: there is no key, and so no database to open. */
-static bool check_key(struct doctor *doctor, bool is_new)
+/* False: there is no database to open. */
+static bool check_key(struct doctor *doctor, enum data_dir_found found, const char *why)
 {
     unsigned char seed[32];
     char error[CLI_ERROR_SIZE];
-    if (is_new) {
+    if (found == DATA_DIR_LOST) {
+        doctor_say(doctor, FAULT, "database", "%s", why);
+        return false;
+    }
+    if (found == DATA_DIR_NEW) {
         doctor_say(doctor, WORRY, "key", "there is no service yet: the first start makes its key");
         return false;
     }
     bool good = data_dir_signing_seed(doctor->config->data, seed, error, sizeof error);
     sodium_memzero(seed, sizeof seed);
     if (good)
-        doctor_say(doctor, FINE, "key", "signing.key is there: keep a copy with every backup");
+        doctor_say(
+            doctor, FINE, "key",
+            "signing.key is there: tacet backup includes it, and a copy of tacet.db made by hand "
+            "needs a copy of it");
     else
         doctor_say(doctor, FAULT, "key", "%s", error);
     return good;
@@ -303,17 +313,21 @@ static void check_address(struct doctor *doctor)
 static void doctor_check_all(struct doctor *doctor)
 {
     const struct config *config = doctor->config;
-    const struct database_place place = {.directory = config->data, .url = config->database};
+    struct database_place place = {
+        .directory = config->data, .url = config->database, .marks = config->marks};
     struct utsname system;
+    char why[CLI_ERROR_SIZE] = "";
+    enum data_dir_found found = database_find(&place, why, sizeof why);
     if (uname(&system) == 0)
         doctor_say(doctor, FINE, "versions", "tacet %s, %s %s", TACET_VERSION, system.sysname,
                    system.release);
     if (geteuid() == 0)
         doctor_say(doctor, WORRY, "user", "this is root: give the service a user of its own");
-    if (check_directory(doctor)) {
+    if (check_directory(doctor, why)) {
         check_file_mode(doctor, "tacet.db");
         check_file_mode(doctor, "tacet.db-wal");
-        if (check_key(doctor, database_is_new(&place)))
+        place.unchanged = !doctor->serves;
+        if (check_key(doctor, found, why))
             check_database(doctor, &place);
         check_disk(doctor);
     }

@@ -69,10 +69,6 @@ static enum db_status rotate_noted(struct db *db, void *context)
 /* False: R->error holds a sentence. */
 static bool rotate_in(const struct database_place *place, struct rotation *r)
 {
-    if (database_is_new(place)) {
-        snprintf(r->error, CLI_ERROR_SIZE, "%s holds no service", place->directory);
-        return false;
-    }
     struct database *database = database_open(place, r->error, CLI_ERROR_SIZE);
     struct db *db = database ? database_connect(database, r->error, CLI_ERROR_SIZE) : NULL;
     enum db_status status = db ? db_transact(db, rotate_noted, r) : DB_NONE;
@@ -86,12 +82,13 @@ static bool rotate_in(const struct database_place *place, struct rotation *r)
 
 static bool rotate_keys(struct keys_options *options, char error[CLI_ERROR_SIZE])
 {
-    const struct keys_source from = {options->key, options->key_file, options->key_command};
-    const struct keys_source to = {NULL, options->new_key_file, options->new_key_command};
+    const struct keys_source from = {options->key, options->key_file, options->key_command, false};
+    const struct keys_source to = {NULL, options->new_key_file, options->new_key_command, true};
     const struct database_place place = {.directory = options->data, .url = options->database};
     char path[4096];
     struct rotation r = {.path = path, .error = error};
-    bool done = keys_directory(options->data, options->keys_dir, path, sizeof path, error,
+    bool done = database_is_there(&place, error, CLI_ERROR_SIZE) &&
+                keys_directory(options->data, options->keys_dir, path, sizeof path, error,
                                CLI_ERROR_SIZE) &&
                 keys_master(options->data, &from, r.before, error, CLI_ERROR_SIZE) &&
                 keys_master(options->data, &to, r.after, error, CLI_ERROR_SIZE) &&
@@ -115,5 +112,12 @@ int cli_keys(int argc, char **argv)
         return status;
     if (!rotate_keys(&options, error))
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
-    return CLI_DONE;
+    if (options.new_key_file[0] != '\0')
+        printf("done: the next start needs --key-file %s", options.new_key_file);
+    else if (options.new_key_command[0] != '\0')
+        printf("done: the next start needs --key-command with the command of --new-key-command");
+    else
+        printf("done: the next start needs no master key, which is derived from signing.key again");
+    printf("; copy the directory of keys anew, because the earlier copy needs the earlier key\n");
+    return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
 }

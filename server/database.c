@@ -108,23 +108,42 @@ static bool database_must_say(const struct database_place *place)
            stat(path, &status) != 0 && errno == ENOENT;
 }
 
-bool database_is_reached(const struct database_place *place, char *error, size_t error_size)
+/* Whether PLACE's directory says that its service is in PostgreSQL. */
+static bool is_elsewhere(const struct database_place *place, char note[PATH_BYTES])
 {
-    char why[DB_ERROR_SIZE] = "";
-    enum db_status status = database_must_say(place) ? database_serves(place->url, why) : DB_OK;
-    if (status != DB_OK && status != DB_NONE)
-        snprintf(error, error_size, "%s", why);
-    return status == DB_OK || status == DB_NONE;
+    struct stat status;
+    return data_dir_path(place->directory, DATABASE_ELSEWHERE, note, PATH_BYTES) &&
+           stat(note, &status) == 0;
 }
 
-bool database_is_new(const struct database_place *place)
+enum data_dir_found database_find(const struct database_place *place, char *error,
+                                  size_t error_size)
 {
-    char path[PATH_BYTES], why[DB_ERROR_SIZE];
-    struct stat status;
-    if (database_is_remote(place))
-        return database_must_say(place) && database_serves(place->url, why) == DB_NONE;
-    return data_dir_path(place->directory, "tacet.db", path, sizeof path) &&
-           stat(path, &status) != 0 && errno == ENOENT;
+    char why[DB_ERROR_SIZE] = "", note[PATH_BYTES];
+    if (!database_is_remote(place))
+        return is_elsewhere(place, note) && !place->moves
+                   ? DATA_DIR_THERE
+                   : data_dir_find(place->directory, place->marks, error, error_size);
+    enum db_status status = database_must_say(place) ? database_serves(place->url, why) : DB_OK;
+    if (status == DB_OK || status == DB_NONE)
+        return status == DB_OK ? DATA_DIR_THERE : DATA_DIR_NEW;
+    snprintf(error, error_size, "%s", why);
+    return DATA_DIR_LOST;
+}
+
+bool database_is_there(const struct database_place *place, char *error, size_t error_size)
+{
+    enum data_dir_found found = database_find(place, error, error_size);
+    if (found == DATA_DIR_NEW)
+        snprintf(error, error_size, "%.400s holds no service", place->directory);
+    return found == DATA_DIR_THERE;
+}
+
+bool database_make(const struct database_place *place, char *error, size_t error_size)
+{
+    return (database_is_remote(place) ||
+            data_dir_make_database(place->directory, error, error_size)) &&
+           data_dir_make_signing_seed(place->directory, error, error_size);
 }
 
 bool database_digest_key(const struct database_place *place, unsigned char key[DB_KEY_SIZE],
@@ -149,14 +168,6 @@ bool database_digest_key(const struct database_place *place, unsigned char key[D
     return true;
 }
 
-/* Whether PLACE's directory says that its service is in PostgreSQL. */
-static bool is_elsewhere(const struct database_place *place, char note[PATH_BYTES])
-{
-    struct stat status;
-    return data_dir_path(place->directory, DATABASE_ELSEWHERE, note, PATH_BYTES) &&
-           stat(note, &status) == 0;
-}
-
 /* Sets where the database is. False: it cannot be there. */
 static bool database_locate(struct database *database, const struct database_place *place,
                             struct db_settings *settings, char *error, size_t error_size)
@@ -171,7 +182,7 @@ static bool database_locate(struct database *database, const struct database_pla
     settings->location = database->path;
     if (!database_is_remote(place)) {
         if (!elsewhere || place->moves)
-            return true;
+            return database_find(place, error, error_size) != DATA_DIR_LOST;
         snprintf(error, error_size,
                  "the service of %.200s is in PostgreSQL, and an empty database would forget its "
                  "budgets: give --database (the file %.200s says so)",
@@ -206,7 +217,8 @@ static struct database *database_begin(const struct database_place *place, struc
 {
     unsigned char key[DB_KEY_SIZE] = {0};
     struct database *database = memory_new(1, sizeof *database);
-    struct db_settings settings = {.cache_kib = CACHE_KIB, .digest_key = key};
+    struct db_settings settings = {
+        .cache_kib = CACHE_KIB, .digest_key = key, .unchanged = place->unchanged};
     if (!database_locate(database, place, &settings, error, error_size) ||
         !database_digest_key(place, key, error, error_size))
         goto cleanup;

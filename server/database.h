@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "server/os/data_dir.h"
+
 struct db;
 struct database;
 struct storage_copied;
@@ -14,24 +16,29 @@ struct storage_copied;
 struct database_place {
     const char *directory; /* holds the keys */
     const char *url;       /* of PostgreSQL; NULL, "" or "sqlite": DIRECTORY/tacet.db */
-    bool moves;            /* the latter, although DIRECTORY may say that it was moved */
+    const char *marks;     /* of the service, if it is known; NULL or "": none */
+    bool unchanged;        /* as in struct db_settings */
+    bool moves;            /* tacet.db, although DIRECTORY may say that it was moved */
 };
 
 /* Whether PLACE is a PostgreSQL database. */
 bool database_is_remote(const struct database_place *place);
 
-/* Whether it can be told if PLACE has a service; before anything is made for one. False: its
- * PostgreSQL server cannot be reached or is none for tacet, and ERROR says why. */
-bool database_is_reached(const struct database_place *place, char *error, size_t error_size);
+/* As data_dir_find. LOST: or its PostgreSQL server cannot be reached or is none for tacet. */
+enum data_dir_found database_find(const struct database_place *place, char *error,
+                                  size_t error_size);
 
-/* True when the directory of PLACE holds no database (for PostgreSQL: no key, and the database has
- * no service either), so that the next database_open makes an empty one. False when the directory
- * or file cannot be read, or the database cannot be reached. */
-bool database_is_new(const struct database_place *place);
+/* Whether PLACE has a service. False: ERROR says why not. */
+bool database_is_there(const struct database_place *place, char *error, size_t error_size);
 
-/* Opens the database of PLACE, makes it when it is missing, migrates it. Its rows are checked by
- * digests under a key that comes from DIRECTORY/signing.key. NULL: ERROR holds a sentence without
- * anything of the URL; a database that is not ours, or belongs to another key, is left as it was.
+/* Makes the directory of PLACE ready for the database_open of a new service. May be repeated, and
+ * by two processes at once. False: ERROR holds a sentence. */
+bool database_make(const struct database_place *place, char *error, size_t error_size);
+
+/* Opens the database of PLACE and migrates it; an empty one becomes a new service. Its rows are
+ * checked by digests under a key that comes from DIRECTORY/signing.key. NULL: ERROR holds a
+ * sentence without anything of the URL; a database that is not ours, or belongs to another key, is
+ * left as it was.
  */
 struct database *database_open(const struct database_place *place, char *error, size_t error_size);
 

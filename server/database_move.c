@@ -97,10 +97,8 @@ bool database_move(const char *from, const char *marks, const char *url, struct 
         snprintf(error, error_size, "the target must be postgresql://...");
         return false;
     }
-    if (database_is_new(&place)) {
-        snprintf(error, error_size, "%.200s holds no tacet.db", from);
+    if (!database_is_there(&place, error, error_size))
         return false;
-    }
     if (!data_dir_lock(from, locks, error, error_size) ||
         !database_digest_key(&place, key, error, error_size) ||
         !(database = database_open(&place, error, error_size)))

@@ -53,21 +53,24 @@ static bool key_of_file(const char *path, unsigned char out[32], char *error, si
     return good;
 }
 
-static bool key_of_command(const char *command, unsigned char out[32], char *error,
+static bool key_of_command(const struct keys_source *source, unsigned char out[32], char *error,
                            size_t error_size)
 {
+    const char *setting = source->next ? "--new-key-command" : "--key-command";
+    const char *command = source->command;
     char text[TEXT_BYTES];
     FILE *output = popen(command, "re");
     if (!output) {
-        snprintf(error, error_size, "the key command cannot be started: %s", strerror(errno));
+        snprintf(error, error_size, "%s cannot be started: %s", setting, strerror(errno));
         return false;
     }
     setvbuf(output, NULL, _IONBF, 0);
     size_t n = fread(text, 1, sizeof text, output);
     int status = pclose(output);
-    bool good = status == 0 && key_of_digits(text, n, "the key command", out, error, error_size);
+    bool good = status == 0 && key_of_digits(text, n, setting, out, error, error_size);
     if (status != 0)
-        snprintf(error, error_size, "the key command failed, with status %d",
+        snprintf(error, error_size,
+                 "the command of %s failed, with status %d: run it by hand as this user", setting,
                  WIFEXITED(status) ? WEXITSTATUS(status) : -1);
     sodium_memzero(text, sizeof text);
     return good;
@@ -91,7 +94,7 @@ bool keys_master(const char *directory, const struct keys_source *source, unsign
     if (source->file && source->file[0] != '\0')
         return key_of_file(source->file, out, error, error_size);
     if (source->command && source->command[0] != '\0')
-        return key_of_command(source->command, out, error, error_size);
+        return key_of_command(source, out, error, error_size);
     if (source->text && source->text[0] != '\0') {
         size_t size = strlen(source->text);
         bool good = key_of_digits(source->text, size, "TACET_KEY", out, error, error_size);

@@ -15,6 +15,7 @@ struct keys_source {
     char *text;          /* the key itself, or NULL; it is wiped when it has been read */
     const char *file;    /* which others may not read */
     const char *command; /* of the shell; prints it */
+    bool next;           /* the settings of it are called --new-... */
 };
 
 /* Writes the directory of the keys: CHOSEN, or DATA/keys where it is NULL or "". False: the name is

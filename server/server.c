@@ -34,6 +34,7 @@
 #include "server/webhooks/webhooks.h"
 #include "storage/db/db.h"
 #include "storage/keys/keyring.h"
+#include "storage/marks/marks.h"
 #include "storage/recovery.h"
 
 #define SPARE_BYTES ((unsigned long long)16 * 1024 * 1024)
@@ -82,12 +83,14 @@ static bool server_ready(void *context, const char **why_not)
     *why_not = NULL;
     if (atomic_load(&server->draining))
         *why_not = "The server is shutting down.";
+    else if (access(server->config->data, F_OK) == 0 && !database_stands(server->database))
+        *why_not = "The database was removed, moved or replaced. Nothing is stored any more.";
+    else if (!data_dir_stands(server->config->data, !database_is_remote(&place), why_not))
+        return false;
     else if (!data_dir_has_room(server->config->data, SPARE_BYTES))
         *why_not = "The data directory is full or cannot be written to.";
-    else if (!database_stands(server->database))
-        *why_not = "The database was removed, moved or replaced. Nothing is stored any more.";
-    else if (!data_dir_stands(server->config->data, !database_is_remote(&place)))
-        *why_not = "The data directory is open to others, or its signing key is missing.";
+    else if (server->marks && !marks_stand(server->marks))
+        *why_not = "The marks cannot be written: what would be charged cannot be made durable now.";
     else if (!keys_stand(server->keys_path, false, error, sizeof error))
         *why_not = "The directory of keys is missing, open to others or another user's: tacet "
                    "doctor says what to do.";
@@ -144,14 +147,18 @@ static bool open_door(struct server *server, struct server_trouble trouble)
 static bool open_database(struct server *server, struct server_trouble trouble)
 {
     const char *directory = server->config->data;
-    const struct database_place place = {.directory = directory, .url = server->config->database};
-    bool is_new = database_is_new(&place), works = server->config->works;
+    const struct database_place place = {
+        .directory = directory, .url = server->config->database, .marks = server->config->marks};
+    enum data_dir_found found = database_find(&place, trouble.text, trouble.size);
+    bool is_new = found == DATA_DIR_NEW, works = server->config->works;
+    if (found == DATA_DIR_LOST)
+        return false;
     if (works && is_new) {
         snprintf(trouble.text, trouble.size,
                  "the database has no service yet: start a server on it first");
         return false;
     }
-    if (is_new && !data_dir_make_signing_seed(directory, trouble.text, trouble.size))
+    if (is_new && !database_make(&place, trouble.text, trouble.size))
         return false;
     server->database = database_open(&place, trouble.text, trouble.size);
     if (!server->database)
@@ -379,7 +386,8 @@ static bool start_httpd(struct server *server, struct server_trouble trouble)
 struct server *server_start(struct config *config, const struct worlds *worlds, char *error,
                             size_t error_size)
 {
-    const struct database_place place = {.directory = config->data, .url = config->database};
+    const struct database_place place = {
+        .directory = config->data, .url = config->database, .marks = config->marks};
     struct server_trouble trouble = {error, error_size};
     struct server *server = memory_new(1, sizeof *server);
     server->config = config;
@@ -400,7 +408,7 @@ struct server *server_start(struct config *config, const struct worlds *worlds, 
             webhooks_open(config->webhooks.text, config->webhooks.count, error, error_size);
     /* Steps that may fail and leave no trace come before the directory is made. */
     if (error[0] != '\0' || (!config->works && !open_door(server, trouble)) ||
-        !database_is_reached(&place, error, error_size) ||
+        database_find(&place, error, error_size) == DATA_DIR_LOST ||
         !data_dir_make(config->data, error, error_size) ||
         !data_dir_lock(config->data, server->locks, error, error_size) ||
         !open_database(server, trouble) || !open_app(server, trouble) ||

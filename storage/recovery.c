@@ -1,5 +1,6 @@
 #include "storage/recovery.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -135,8 +136,8 @@ static bool compare_all(struct db *db, struct marks *marks, char *error, size_t 
     return false;
 }
 
-static bool begin_marks(struct db *db, struct marks *marks, const struct recovery_life *known,
-                        char *error, size_t error_size)
+static bool begin_marks(struct db *db, struct marks *marks, const char *directory,
+                        const struct recovery_life *known, char *error, size_t error_size)
 {
     struct recovery_life life = *known;
     if (!compare_all(db, marks, error, error_size))
@@ -145,7 +146,8 @@ static bool begin_marks(struct db *db, struct marks *marks, const struct recover
         id_new("life_", life.id);
     bool begun = marks_begin(marks, life.id);
     if (!begun)
-        snprintf(error, error_size, "the marks cannot be written");
+        snprintf(error, error_size, "the marks in %.200s cannot be written: %s", directory,
+                 strerror(errno));
     else if (known->id[0] == '\0' && db_transact(db, note_life, &life) != DB_OK)
         snprintf(error, error_size, "the database cannot be written: %s", db_last_error(db));
     else
@@ -191,7 +193,7 @@ bool recovery_begin(struct db *db, const char *directory, struct marks **out, ch
     struct recovery_life life;
     if (!open_fitting(db, directory, &life, out, error, error_size))
         return false;
-    if (*out && !begin_marks(db, *out, &life, error, error_size)) {
+    if (*out && !begin_marks(db, *out, directory, &life, error, error_size)) {
         marks_close(*out);
         *out = NULL;
         return false;
@@ -231,6 +233,7 @@ static enum db_status tighten_all(struct db *db, void *context)
     char name[MARKS_NAME_SIZE];
     enum db_status status = DB_OK;
     (void)context;
+    marks_look(db);
     while (status == DB_OK && marks_find_loose(db, name)) {
         status = db_owed(find_marked(db, name, &account));
         if (status == DB_OK)

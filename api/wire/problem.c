@@ -185,10 +185,10 @@ static const struct problem_info problems[PROBLEM_COUNT] = {
     [PROBLEM_SHUTTING_DOWN] = {"shutting-down", 503, "The server is shutting down",
                                "Nothing of the request was done. Try again after Retry-After; with "
                                "the same Idempotency-Key, where there was one."},
-    [PROBLEM_STORAGE_FULL] = {"storage-full", 503, "The disk is full",
+    [PROBLEM_STORAGE_FULL] = {"storage-full", 503, "Nothing can be made durable now",
                               "The change could not be made durable, so it was not made and "
-                              "nothing was charged. The operator has to make room, or to "
-                              "bring the database back."},
+                              "nothing was charged. The operator's log says why: a full disk, or "
+                              "a place to write to that is away. Try again after Retry-After."},
     [PROBLEM_NOT_READY] = {"not-ready", 503, "The server is not ready",
                            "It is starting, draining or missing a part; the detail says which."},
     [PROBLEM_INTERNAL_ERROR] =

@@ -108,10 +108,9 @@ static bool back_up(const struct backup_options *options, struct vault_counts *o
         snprintf(error, CLI_ERROR_SIZE, "the name of the data directory is too long");
         return false;
     }
-    if (database_is_new(&(struct database_place){.directory = options->data})) {
-        snprintf(error, CLI_ERROR_SIZE, "%.400s holds no service", options->data);
+    if (!database_is_there(&(struct database_place){.directory = options->data}, error,
+                           CLI_ERROR_SIZE))
         return false;
-    }
     int lock = lock_copy(copy, error);
     if (lock < 0)
         return false;

@@ -15,6 +15,7 @@
 #include "server/os/clock.h"
 #include "server/os/data_dir.h"
 #include "storage/recovery.h"
+#include "storage/sealing.h"
 
 struct restore_options {
     const char *data, *marks, *from, *identity, *backup;
@@ -111,22 +112,37 @@ static bool fill_directory(const struct restore_options *options, char *error)
     return good;
 }
 
+/* *OUT_SEALED: what it has is encrypted under keys that are not in the backup. */
 static bool begin_life(const struct restore_options *options, struct ledger_restored *out,
-                       char *error)
+                       bool *out_sealed, char *error)
 {
+    char name[SEALING_NAME_SIZE];
     const struct database_place place = {.directory = options->data};
     unsigned long long answers = 0;
-    if (database_is_new(&place)) {
-        snprintf(error, CLI_ERROR_SIZE, "%.400s holds no service", options->data);
+    if (!database_is_there(&place, error, CLI_ERROR_SIZE))
         return false;
-    }
     struct database *database = database_open(&place, error, CLI_ERROR_SIZE);
     struct db *db = database ? database_connect(database, error, CLI_ERROR_SIZE) : NULL;
     bool good = db && database_verify_answers(db, &answers, error, CLI_ERROR_SIZE) &&
                 recovery_restore(db, options->marks, options->lost, clock_now_ms(), out, error,
                                  CLI_ERROR_SIZE);
+    *out_sealed = good && sealing_key_name(db, name) == DB_OK;
     database_close(database);
     return good;
+}
+
+/* Says what the next start needs. */
+static void print_needs(const struct restore_options *options, bool sealed)
+{
+    char keys[4096];
+    if (sealed && data_dir_path(options->data, "keys", keys, sizeof keys) &&
+        access(keys, F_OK) != 0)
+        printf("put back the keys of private data, which no backup has: copy their directory to "
+               "%s, or give --keys-dir as before; without them the service does not start\n",
+               keys);
+    printf("the next start needs --marks %s, and the master key if one was given (--key-file, "
+           "--key-command or TACET_KEY)\n",
+           options->marks);
 }
 
 int cli_restore(int argc, char **argv)
@@ -135,6 +151,7 @@ int cli_restore(int argc, char **argv)
     struct flags_found found;
     struct ledger_restored restored;
     char error[CLI_ERROR_SIZE] = "";
+    bool sealed = false;
     int locks[2] = {-1, -1};
     int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
     if (status != CLI_GO_ON)
@@ -151,7 +168,7 @@ int cli_restore(int argc, char **argv)
     if (options.from && !is_empty_directory(options.data)) /* nor filled since then */
         return cli_complain(&FLAGS, CLI_FAILED, NOT_EMPTY, options.data);
     if ((options.from && !fill_directory(&options, error)) ||
-        !begin_life(&options, &restored, error)) {
+        !begin_life(&options, &restored, &sealed, error)) {
         if (options.from)
             remove_made(options.data, made, error);
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
@@ -165,5 +182,6 @@ int cli_restore(int argc, char **argv)
         printf("closed: %" PRId64 " accounts have no mark, have spent their whole limits, and pay "
                "nothing any more\n",
                restored.closed);
+    print_needs(&options, sealed);
     return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
 }

@@ -38,6 +38,18 @@ static bool vault_fault(const struct vault *vault, const char *path, const char 
 }
 
 /* Sets the keys of a vault whose sealed key is KEY. */
+/* PATH cannot be read; errno says why. */
+static bool vault_unread(const struct vault *vault, const char *path)
+{
+    if (errno != EACCES)
+        return vault_fault(vault, path, errno != 0 ? strerror(errno) : "cannot be read");
+    snprintf(vault->error, vault->error_size,
+             "%.200s: user %u may not read it, as after a backup that another user made: chown -R "
+             "%u %.200s",
+             path, geteuid(), geteuid(), vault->directory);
+    return false;
+}
+
 static void vault_set_key(struct vault *vault, const unsigned char key[VAULT_KEY_SIZE])
 {
     static const char purpose[] = "tacet: names of chunks, 1";
@@ -90,7 +102,7 @@ static char *read_vault_file(const struct vault *vault, const char *path, size_t
         bytes = NULL;
     }
     if (!bytes)
-        vault_fault(vault, path, errno != 0 ? strerror(errno) : "cannot be read");
+        (void)vault_unread(vault, path);
     else
         *out_size = (size_t)status.st_size;
     if (file)
@@ -253,7 +265,7 @@ static bool find_newest(const struct vault *vault, char out[VAULT_NAME_SIZE])
     snprintf(path, sizeof path, "%s/backups", vault->directory);
     DIR *folder = opendir(path);
     if (!folder)
-        return vault_fault(vault, path, strerror(errno));
+        return vault_unread(vault, path);
     out[0] = '\0';
     while ((entry = readdir(folder))) {
         size_t length = strlen(entry->d_name);

@@ -60,10 +60,8 @@ static bool export_service(const struct export_options *options, FILE *out,
     const char *why = NULL;
     bool good = false;
     const struct database_place place = {.directory = options->data, .url = options->database};
-    if (database_is_new(&place)) {
-        snprintf(error, CLI_ERROR_SIZE, "%.400s holds no service", options->data);
+    if (!database_is_there(&place, error, CLI_ERROR_SIZE))
         return false;
-    }
     if (!data_dir_signing_seed(options->data, settings.signing_seed, error, CLI_ERROR_SIZE))
         goto cleanup;
     database = database_open(&place, error, CLI_ERROR_SIZE);

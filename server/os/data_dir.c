@@ -87,6 +87,53 @@ bool data_dir_lock(const char *directory, int out_locks[2], char *error, size_t 
            lock_one(directory, path, O_RDWR | O_CREAT, &out_locks[1], error, error_size);
 }
 
+/* What DIRECTORY has of a service, apart from tacet.db; NULL: nothing. */
+static const char *find_remains(const char *directory, bool signed_too)
+{
+    static const char *const names[] = {"tacet.db-wal", "ledger.head", "keys", "signing.key"};
+    char path[PATH_BYTES];
+    for (size_t i = 0; i < (signed_too ? 4 : 3); i++)
+        if (data_dir_path(directory, names[i], path, sizeof path) && access(path, F_OK) == 0)
+            return names[i];
+    return NULL;
+}
+
+enum data_dir_found data_dir_find(const char *directory, const char *marks, char *error,
+                                  size_t error_size)
+{
+    static const char how[] =
+        "restore a backup into a new directory (tacet restore --from BACKUPS --identity FILE "
+        "--marks MARKS --data NEW_DIR)";
+    char path[PATH_BYTES];
+    struct stat status;
+    /* Looked for before tacet.db, which another process makes first. A first start that ended early
+     * leaves an empty tacet.db, and signing.key. */
+    const char *signed_left = find_remains(directory, true);
+    const char *left = find_remains(directory, false);
+    if (!data_dir_path(directory, "tacet.db", path, sizeof path))
+        return DATA_DIR_THERE;
+    bool missing = stat(path, &status) != 0;
+    if (missing ? errno != ENOENT : status.st_size > 0)
+        return DATA_DIR_THERE;
+    left = missing ? signed_left : left;
+    if (left) {
+        snprintf(
+            error, error_size,
+            "%.200s has the %s of a service whose tacet.db is %s: put tacet.db back beside it, "
+            "or %s",
+            directory, left, missing ? "missing" : "empty", how);
+        return DATA_DIR_LOST;
+    }
+    if (!marks || marks[0] == '\0' || !data_dir_path(marks, "marks", path, sizeof path) ||
+        access(path, F_OK) != 0)
+        return DATA_DIR_NEW;
+    snprintf(error, error_size,
+             "%.200s has no service, and %.200s has the marks of one: put the data directory back, "
+             "or %s; a new service needs an empty directory of marks",
+             directory, marks, how);
+    return DATA_DIR_LOST;
+}
+
 static bool write_all(int file, const void *bytes, size_t size)
 {
     const char *from = bytes;
@@ -134,6 +181,19 @@ static bool put_seed(const char *directory, const char *path, const unsigned cha
     unlink(draft);
     sync_directory(directory);
     return linked;
+}
+
+bool data_dir_make_database(const char *directory, char *error, size_t error_size)
+{
+    char path[PATH_BYTES];
+    if (!path_within(directory, "tacet.db", path, error, error_size))
+        return false;
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (file < 0)
+        return path_fault(error, error_size, path, "cannot be made");
+    close(file);
+    sync_directory(directory);
+    return true;
 }
 
 bool data_dir_make_signing_seed(const char *directory, char *error, size_t error_size)
@@ -199,15 +259,28 @@ bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], ch
     return true;
 }
 
-bool data_dir_stands(const char *directory, bool has_database)
+bool data_dir_stands(const char *directory, bool has_database, const char **why_not)
 {
-    static const char *const names[] = {".", "signing.key", "tacet.db"};
+    static const struct {
+        const char *name, *missing, *loose;
+    } parts[] = {
+        {".", "The data directory is gone. Nothing is stored any more.",
+         "The data directory is open to others."},
+        {"signing.key", "The file signing.key is missing from the data directory.",
+         "The file signing.key is open to others."},
+        {"tacet.db", "The database was removed, moved or replaced. Nothing is stored any more.",
+         "The file tacet.db is open to others."},
+    };
     char path[PATH_BYTES], ignored[512];
     struct stat status;
-    for (size_t i = 0; i < (has_database ? 3 : 2); i++)
-        if (!data_dir_path(directory, names[i], path, sizeof path) || stat(path, &status) != 0 ||
-            !data_dir_check_mode(path, status.st_mode, ignored, sizeof ignored))
+    for (size_t i = 0; i < (has_database ? 3 : 2); i++) {
+        bool there =
+            data_dir_path(directory, parts[i].name, path, sizeof path) && stat(path, &status) == 0;
+        *why_not = there ? parts[i].loose : parts[i].missing;
+        if (!there || !data_dir_check_mode(path, status.st_mode, ignored, sizeof ignored))
             return false;
+    }
+    *why_not = NULL;
     return true;
 }
 

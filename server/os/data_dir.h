@@ -26,12 +26,26 @@ bool data_dir_lock(const char *directory, int out_locks[2], char *error, size_t 
 bool data_dir_check_mode(const char *path, unsigned mode, char *error, size_t error_size);
 
 /* True while DIRECTORY and what is in it are as a start would accept them: private, with the seed
- * in place and, where it HAS_DATABASE, `tacet.db`. */
-bool data_dir_stands(const char *directory, bool has_database);
+ * in place and, where it HAS_DATABASE, `tacet.db`. False: *WHY_NOT is a sentence that anybody may
+ * read. */
+bool data_dir_stands(const char *directory, bool has_database, const char **why_not);
+
+enum data_dir_found { DATA_DIR_NEW, DATA_DIR_THERE, DATA_DIR_LOST };
+
+/* Whether DIRECTORY has a service in `tacet.db`, and makes nothing. NEW: it has none, and may get
+ * one. LOST: it had one whose database is gone, or MARKS ("" or NULL: none) is the directory of
+ * marks of one, and ERROR says so: an empty database would forget what it spent, and SQLite removes
+ * a log that has no database. THERE too when it cannot be told. */
+enum data_dir_found data_dir_find(const char *directory, const char *marks, char *error,
+                                  size_t error_size);
+
+/* Makes an empty `tacet.db` where there is none. It is on disk before the seed is made, so that a
+ * seed without it means that it was lost. */
+bool data_dir_make_database(const char *directory, char *error, size_t error_size);
 
 /* Makes the seed of a new service: 32 bytes of the system's randomness, mode 0600. It is made
- * before the database, so that no database is without its seed. A seed that exists is kept, and two
- * callers at once get the same seed. */
+ * before anything is stored, so that no database is without its seed. A seed that exists is kept,
+ * and two callers at once get the same seed. */
 bool data_dir_make_signing_seed(const char *directory, char *error, size_t error_size);
 
 /* Puts SEED, of another server of the same service, in its place. It is fine when it is there.

@@ -89,7 +89,8 @@ bool listen_open(const char *flag, const char *address, struct listen_socket *ou
     opened.handle = bind_first(list);
     freeaddrinfo(list);
     if (opened.handle < 0) {
-        snprintf(error, error_size, "cannot listen on %s: %s", address, strerror(errno));
+        snprintf(error, error_size, "cannot listen on %s: %s%s", address, strerror(errno),
+                 errno == EADDRINUSE ? " (is another tacet running with this configuration?)" : "");
         return false;
     }
     look_at_name(opened.handle, &opened);

@@ -100,6 +100,8 @@ struct db_settings {
     unsigned cache_kib;       /* page cache of one connection; 0 means 64 MiB */
     int64_t max_pages;        /* the file may not grow past this; 0 means no limit */
     bool not_durable;         /* tests only: commits without fsync */
+    bool unchanged;           /* SQLite: read alone, without any change to its files or others
+                                 beside them; no other process may have it open */
     /* DB_KEY_SIZE bytes, the key of digest.h; NULL: zeros, for tests alone. A store copies it. */
     const unsigned char *digest_key;
 };

@@ -103,11 +103,12 @@ static bool connection_configure(struct connection *connection, const struct db_
     sqlite3_busy_timeout(handle, (int)busy);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
-    if (sqlite_ask(handle, "PRAGMA application_id", &application) != SQLITE_OK ||
-        (application == 0 &&
-         (!sqlite_pragma(handle, "PRAGMA page_size=%lld", PAGE_BYTES) ||
-          !sqlite_pragma(handle, "PRAGMA application_id=%lld", SQLITE_FILE_APPLICATION_ID))) ||
-        !sqlite_use_log(handle))
+    if (!settings->unchanged &&
+        (sqlite_ask(handle, "PRAGMA application_id", &application) != SQLITE_OK ||
+         (application == 0 &&
+          (!sqlite_pragma(handle, "PRAGMA page_size=%lld", PAGE_BYTES) ||
+           !sqlite_pragma(handle, "PRAGMA application_id=%lld", SQLITE_FILE_APPLICATION_ID))) ||
+         !sqlite_use_log(handle)))
         return false;
     bool ok = sqlite_pragma(handle, "PRAGMA synchronous=%lld", settings->not_durable ? 0 : 2) &&
               sqlite_pragma(handle, "PRAGMA foreign_keys=%lld", 1) &&
@@ -139,7 +140,8 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
                                   struct db_fault *fault)
 {
     bool empty = false;
-    enum db_status status = sqlite_file_find(settings->location, &empty, fault);
+    enum db_status status =
+        settings->unchanged ? DB_OK : sqlite_file_find(settings->location, &empty, fault);
     if (status != DB_OK)
         return status;
     struct connection *connection = memory_new(1, sizeof *connection);
@@ -148,8 +150,7 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
      * query's time. Once the process has opened a database SQLite refuses to change this; that does
      * no harm. */
     (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
-    int code = sqlite3_open_v2(settings->location, &connection->handle, flags, NULL);
+    int code = sqlite_file_open(settings, &connection->handle);
     if (code == SQLITE_OK && !empty)
         status = sqlite_file_inspect(connection->handle, settings->location, fault);
     if (status == DB_OK && (code != SQLITE_OK || !connection_configure(connection, settings)))
@@ -158,7 +159,7 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
         driver_close(connection);
         return status;
     }
-    connection->durable = !settings->not_durable;
+    connection->durable = !settings->not_durable && !settings->unchanged;
     /* A copy that is older than the file says must not lower it. */
     connection->head = sqlite_head_read(connection->handle);
     *out_connection = connection;

@@ -17,6 +17,9 @@ enum db_status sqlite_file_refuse(struct db_fault *fault, const char *path, cons
  * a first page that was never committed. */
 enum db_status sqlite_file_find(const char *path, bool *out_empty, struct db_fault *fault);
 
+/* Opens the file of SETTINGS; gives SQLite's code. */
+int sqlite_file_open(const struct db_settings *settings, sqlite3 **out);
+
 /* Reads whom the file belongs to from its first page, through SQLite's own descriptor (closing
  * another one would drop this process's locks) and before SQLite has read or locked anything. */
 enum db_status sqlite_file_inspect(sqlite3 *handle, const char *path, struct db_fault *fault);

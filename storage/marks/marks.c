@@ -9,9 +9,11 @@
 #include <assert.h>
 #include <errno.h>
 #include <search.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "memory/memory.h"
 
@@ -30,8 +32,9 @@ struct marks {
     struct db_guard guard; /* first */
     struct marks_file file;
     char life[MARKS_LIFE_SIZE];
-    bool whole; /* the file has what `set` says */
-    void *tree; /* of struct kept */
+    bool whole;        /* the file has what `set` says */
+    atomic_bool stand; /* it can be written, as far as is known */
+    void *tree;        /* of struct kept */
     struct kept *touched;
     int64_t key_ms, asked_key_ms, next_key_ms;
     bool loose; /* some account may be */
@@ -187,6 +190,7 @@ static enum db_status marks_before_commit(struct db_guard *guard, char why[DB_ER
         snprintf(why, DB_ERROR_SIZE, "the marks in %.150s cannot be written: %s",
                  marks->file.directory, strerror(errno));
     take_next(marks, written);
+    atomic_store(&marks->stand, written);
     return written ? DB_OK : DB_FULL;
 }
 
@@ -247,6 +251,7 @@ struct marks *marks_open(struct db *db, const char *directory, enum marks_found 
     unsigned char key[MARKS_KEY_SIZE];
     struct marks *marks = memory_new(1, sizeof *marks);
     marks->guard = (struct db_guard){marks_before_commit, marks_after_commit};
+    atomic_init(&marks->stand, true);
     db_derive_key(db, "tacet: marks, 1", key);
     if (!marks_file_open(&marks->file, directory, key, error, error_size)) {
         free(marks);
@@ -285,6 +290,19 @@ bool marks_begin(struct marks *marks, const char *life)
 void marks_guard(struct marks *marks, struct db *db)
 {
     db_set_guard(db, &marks->guard);
+}
+
+bool marks_stand(const struct marks *marks)
+{
+    return atomic_load(&marks->stand);
+}
+
+void marks_look(struct db *db)
+{
+    struct marks *marks = (struct marks *)db_guard_of(db);
+    if (marks)
+        atomic_store(&marks->stand, access(marks->file.directory, W_OK) == 0 &&
+                                        (!marks->whole || marks_file_stands(&marks->file)));
 }
 
 /* ---- marks by name */

@@ -43,6 +43,14 @@ bool marks_begin(struct marks *marks, const char *life);
 /* From now on every commit of DB's store waits for its marks. */
 void marks_guard(struct marks *marks, struct db *db);
 
+/* Whether the marks could be written when that was last tried, or marks_look last looked. Any
+ * thread, without a wait. */
+bool marks_stand(const struct marks *marks);
+
+/* Looks whether the marks of DB, if it has some, can be written. Inside of a writing transaction.
+ */
+void marks_look(struct db *db);
+
 /* The greater of two amounts. */
 int64_t marks_greater(int64_t a, int64_t b);
 

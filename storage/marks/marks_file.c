@@ -59,7 +59,8 @@ bool marks_file_open(struct marks_file *file, const char *directory,
     if (file->lock >= 0 && errno == EWOULDBLOCK)
         snprintf(error, error_size, "%.200s: a service that runs writes its marks here", directory);
     else
-        snprintf(error, error_size, "%.200s: %s", directory, strerror(errno));
+        snprintf(error, error_size, "the directory of marks %.200s cannot be used: %s", directory,
+                 strerror(errno));
     marks_file_close(file);
     return false;
 }
@@ -204,9 +205,7 @@ static bool write_marks_bytes(int handle, const char *bytes, size_t size, off_t 
     return true;
 }
 
-/* Whether the file that is open is still the one of its name: a restored service replaces it, and a
- * directory may go away. */
-static bool file_stands(const struct marks_file *file)
+bool marks_file_stands(const struct marks_file *file)
 {
     struct stat status;
     return file->file >= 0 && stat(file->path, &status) == 0 && status.st_ino == file->inode;
@@ -221,7 +220,7 @@ bool marks_file_append(struct marks_file *file, struct buffer *lines)
 {
     unsigned char digest[MARKS_DIGEST_SIZE];
     end_lines(file, file->digest, lines, digest);
-    if (lines->failed || !file_stands(file) ||
+    if (lines->failed || !marks_file_stands(file) ||
         !write_marks_bytes(file->file, lines->bytes, lines->size, file->size) ||
         fdatasync(file->file) != 0)
         return false;

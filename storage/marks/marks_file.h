@@ -67,6 +67,10 @@ enum marks_found marks_file_read(struct marks_file *file, char life[MARKS_LIFE_S
 /* Adds a line to what will be written. */
 void marks_file_line(struct buffer *lines, const struct mark *mark);
 
+/* Whether the file that is open is still the one of its name: a restored service replaces it, and a
+ * directory may go away. */
+bool marks_file_stands(const struct marks_file *file);
+
 /* Whether it is time to write the file as a whole: most of its lines are of older marks. */
 bool marks_file_has_grown(const struct marks_file *file);
 

@@ -36,11 +36,11 @@ void fuzz_tokens_in(const char *directory, char token[FUZZ_ROLES][FUZZ_TOKEN_SIZ
     struct database *database = NULL;
     struct db *db = NULL;
     struct app *app = NULL;
+    const struct database_place place = {.directory = directory};
     if (!data_dir_make(directory, error, sizeof error) ||
-        !data_dir_make_signing_seed(directory, error, sizeof error) ||
+        !database_make(&place, error, sizeof error) ||
         !data_dir_signing_seed(directory, settings.signing_seed, error, sizeof error) ||
-        !(database = database_open(&(struct database_place){.directory = directory}, error,
-                                   sizeof error)) ||
+        !(database = database_open(&place, error, sizeof error)) ||
         !(db = database_connect(database, error, sizeof error)) || !(app = api_open(&settings))) {
         fprintf(stderr, "%s\n", error);
         abort();

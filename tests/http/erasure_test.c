@@ -283,7 +283,8 @@ Test(erasure, needs_the_keys_that_belong_to_the_data, .timeout = 120)
     cr_assert_eq(server_end(&server, SIGTERM), 0);
     cr_expect_eq(start_without(NULL, NULL, "is not encrypted under this key"), 1);
     cr_expect_eq(start_without("--key-command", "echo 12", "gives no key"), 1);
-    cr_expect_eq(start_without("--key-command", "exit 3", "failed, with status 3"), 1);
+    cr_expect_eq(start_without("--key-command", "exit 3", "--key-command failed, with status 3"),
+                 1);
     cr_expect_eq(start_without("--key-file", "/nowhere", "cannot be read"), 1);
     snprintf(keys, sizeof keys, "%s/keys", server.data);
     snprintf(away, sizeof away, "%s/keys", server.folder);
@@ -297,6 +298,7 @@ Test(erasure, needs_the_keys_that_belong_to_the_data, .timeout = 120)
     cr_expect_eq(tacet_run(said, sizeof said, "keys", "rotate", "--data", server.data,
                            "--key-command", print, NULL),
                  0, "%s", said);
+    cr_expect_not_null(strstr(said, "the next start needs no master key"), "%s", said);
     server_token(&server, "auditor", auditor);
     client = http_client_new(&server);
     struct http_answer trail = http_expect(

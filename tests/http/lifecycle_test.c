@@ -121,6 +121,7 @@ Test(lifecycle, a_taken_port_is_a_clear_error)
     second.flags[1] = address;
     cr_expect_eq(server_start_in_vain(&second), 1);
     cr_expect(server_log_has(&second, "cannot listen on"));
+    cr_expect(server_log_has(&second, "is another tacet running with this configuration?"));
     cr_expect_neq(access(second.data, F_OK), 0, "a server that never was left a directory");
     server_remove(&second);
     server_close(&first);

@@ -102,7 +102,7 @@ bool service_start(struct service *service, const char *directory, char *why, si
     *service = (struct service){.app = NULL};
     snprintf(service->directory, sizeof service->directory, "%s", directory);
     if (!data_dir_make(directory, why, size) ||
-        (database_is_new(&place) && !data_dir_make_signing_seed(directory, why, size)) ||
+        (database_find(&place, why, size) == DATA_DIR_NEW && !database_make(&place, why, size)) ||
         !(service->database = database_open(&place, why, size)) ||
         !service_connect(service, why, size) || !database_sweep(service->auditor, why, size) ||
         !database_verify_ledger(service->auditor, &entries, why, size) ||

@@ -276,7 +276,7 @@ class ShuttingDown(Problem):
 
 
 class StorageFull(Problem):
-    """The disk is full."""
+    """Nothing can be made durable now."""
 
 
 class NotReady(Problem):

@@ -2,11 +2,15 @@
 #include <criterion/criterion.h>
 #include <criterion/redirect.h>
 #include <fcntl.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/backup/vault.h"
 #include "cli/cli.h"
 
 Test(backup, waits_for_no_other_one_and_says_so, .init = cr_redirect_stderr)
@@ -18,7 +22,9 @@ Test(backup, waits_for_no_other_one_and_says_so, .init = cr_redirect_stderr)
     int other = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     cr_assert_eq(flock(other, LOCK_EX), 0);
     snprintf(database, sizeof database, "%s/tacet.db", directory);
-    cr_assert_geq(open(database, O_RDWR | O_CREAT | O_CLOEXEC, 0600), 0);
+    FILE *file = fopen(database, "we");
+    cr_assert(file && fputs("x", file) >= 0);
+    fclose(file);
     char *argv[] = {"--data", directory, "--to", directory, "--recipient", recipient, NULL};
     cr_expect_eq(cli_backup(6, argv), CLI_FAILED);
     cr_expect_stderr_eq_str("tacet backup: another backup of this service runs\n");
@@ -26,4 +32,32 @@ Test(backup, waits_for_no_other_one_and_says_so, .init = cr_redirect_stderr)
     unlink(path);
     unlink(database);
     rmdir(directory);
+}
+
+/* As when root backs up and the user of the service restores. */
+Test(backup, that_another_user_made_is_refused_with_the_chown_that_mends_it)
+{
+    char directory[] = "/tmp/tacet-backup-XXXXXX", path[80], error[CLI_ERROR_SIZE] = "";
+    char name[VAULT_NAME_SIZE], said[80];
+    unsigned char identity[VAULT_KEY_SIZE] = {1}, recipient[VAULT_KEY_SIZE], seed[VAULT_KEY_SIZE];
+    struct vault_counts counts;
+    cr_assert_not_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/database", directory);
+    FILE *file = fopen(path, "we");
+    cr_assert(file && fputs("x", file) >= 0);
+    fclose(file);
+    cr_assert_eq(crypto_scalarmult_base(recipient, identity), 0);
+    cr_assert(vault_add(directory, recipient, identity, path, 1, &counts, error, sizeof error));
+    snprintf(path, sizeof path, "%s/backups", directory);
+    cr_assert_eq(chmod(path, 0), 0);
+    cr_assert_eq(chmod(directory, 0755), 0);
+    bool root = geteuid() == 0;
+    cr_assert(!root || seteuid(65534) == 0);
+    cr_expect_not(
+        vault_take(directory, NULL, identity, "/nowhere", seed, name, error, sizeof error));
+    snprintf(said, sizeof said, "chown -R %u %s", geteuid(), directory);
+    cr_assert(!root || seteuid(0) == 0);
+    cr_expect_not_null(strstr(error, said), "%s", error);
+    cr_expect_not_null(strstr(error, path), "%s", error);
+    chmod(path, 0700);
 }
