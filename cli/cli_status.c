@@ -136,11 +136,10 @@ static int print_status(struct http_out *server, const char *base, const char *t
     enum http_out_status status = http_out_get(server, "/healthz/ready", &answer);
     if (status == HTTP_OUT_UNREACHABLE)
         return cli_complain(&FLAGS, CLI_FAILED, "%s", answer.problem.text);
-    bool is_door = answer.http == 404; /* of --metrics-listen */
-    bool ready = status == HTTP_OUT_OK || is_door;
-    if (status == HTTP_OUT_OK)
+    bool ready = status == HTTP_OUT_OK;
+    if (ready)
         printf("ready       %s\n", base);
-    else if (!is_door)
+    else
         printf("NOT READY   %s: %s\n", base, answer.problem.text);
     if (!token && !is_door) {
         printf("no more     %s\n", more);

@@ -17,6 +17,7 @@
 
 #define PATIENCE_MS  5000
 #define HEAD_BYTES   8192
+#define READY        "/healthz/ready"
 #define CONTENT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 struct metrics_door {
@@ -68,36 +69,66 @@ static bool door_write(const struct metrics_door *door, int handle, const char *
 }
 
 static void door_answer(const struct metrics_door *door, int handle, const char *status,
-                        const char *body, size_t size)
+                        const char *type, const char *body, size_t size)
 {
     char head[256];
     int n = snprintf(head, sizeof head,
-                     "HTTP/1.1 %s\r\nContent-Type: " CONTENT_TYPE "\r\nContent-Length: %zu\r\n"
+                     "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                      "Cache-Control: no-store\r\nConnection: close\r\n\r\n",
-                     status, size);
+                     status, type, size);
     if (door_write(door, handle, head, (size_t)n))
         door_write(door, handle, body, size);
     shutdown(handle, SHUT_WR);
 }
 
+static bool door_is_asked(const char *head, const char *path)
+{
+    size_t size = strlen(path);
+    return strncmp(head, "GET ", 4) == 0 && strncmp(head + 4, path, size) == 0 &&
+           (head[4 + size] == ' ' || head[4 + size] == '?');
+}
+
+static const char *no_header(void *context, const char *name)
+{
+    (void)context;
+    (void)name;
+    return NULL;
+}
+
+/* Answers as the service's own address does. */
+static void door_say_ready(const struct metrics_door *door, int handle)
+{
+    struct api_reply reply = {.status = 0};
+    const struct api_request request = {
+        .method = "GET", .path = READY, .query = "", .header = no_header};
+    api_serve(door->app, door->db, &request, &reply);
+    door_answer(door, handle, reply.status == 200 ? "200 OK" : "503 Service Unavailable",
+                reply.content_type, reply.static_body ? reply.static_body : reply.body,
+                reply.body_size);
+    api_reply_clear(&reply);
+}
+
 static void door_serve(const struct metrics_door *door, int handle)
 {
-    static const char nothing[] = "GET /metrics is all that is here.\n";
+    static const char nothing[] = "GET /metrics and GET " READY " are all that is here.\n";
     static const char none[] = "The metrics cannot be read now.\n";
     char head[HEAD_BYTES];
     size_t size = 0;
     if (!door_read(door, handle, head))
         return;
-    bool asked = strncmp(head, "GET /metrics", 12) == 0 && strchr(" ?", head[12]);
-    if (!asked) {
-        door_answer(door, handle, "404 Not Found", nothing, sizeof nothing - 1);
+    if (door_is_asked(head, READY)) {
+        door_say_ready(door, handle);
+        return;
+    }
+    if (!door_is_asked(head, "/metrics")) {
+        door_answer(door, handle, "404 Not Found", CONTENT_TYPE, nothing, sizeof nothing - 1);
         return;
     }
     char *text = api_metrics_text(door->app, door->db, &size);
     if (text)
-        door_answer(door, handle, "200 OK", text, size);
+        door_answer(door, handle, "200 OK", CONTENT_TYPE, text, size);
     else
-        door_answer(door, handle, "503 Service Unavailable", none, sizeof none - 1);
+        door_answer(door, handle, "503 Service Unavailable", CONTENT_TYPE, none, sizeof none - 1);
     free(text);
 }
 

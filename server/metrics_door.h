@@ -1,5 +1,6 @@
 /* A door of its own for the metrics (--metrics-listen): a thread that answers GET /metrics and
- * knows nothing else, so that who watches the service needs neither a token nor a way to it. */
+ * GET /healthz/ready and knows nothing else, so that who watches the service needs neither a token
+ * nor a way to it. */
 #ifndef TACET_SERVER_METRICS_DOOR_H
 #define TACET_SERVER_METRICS_DOOR_H
 

@@ -14,11 +14,16 @@ enum problem api_health_live(struct call *call)
     return call_reply_json(call, 200, json_pack("{s:s}", "status", "live"));
 }
 
+static bool is_ready(const struct api_settings *settings, const char **why_not)
+{
+    *why_not = "It is not ready.";
+    return !settings->ready || settings->ready(settings->ready_context, why_not);
+}
+
 enum problem health_check_ready(struct call *call)
 {
-    const struct api_settings *settings = &call->app->settings;
-    const char *why_not = "It is not ready.";
-    if (settings->ready && !settings->ready(settings->ready_context, &why_not))
+    const char *why_not;
+    if (!is_ready(&call->app->settings, &why_not))
         return call_problem(call, PROBLEM_NOT_READY, "%s", why_not);
     return PROBLEM_NONE;
 }
@@ -69,6 +74,15 @@ static double remains_of(const struct census_accounts *accounts)
     return accounts->limit - accounts->spent - accounts->held;
 }
 
+static void say_ready(struct buffer *text, const struct api_settings *settings)
+{
+    const char *ignored;
+    buffer_add_format(text,
+                      "# HELP tacet_ready Whether /healthz/ready says 200.\n"
+                      "# TYPE tacet_ready gauge\ntacet_ready %d\n",
+                      is_ready(settings, &ignored));
+}
+
 static void say_census(struct buffer *text, const struct census *census)
 {
     buffer_add_text(text, "# HELP tacet_jobs Jobs by state.\n# TYPE tacet_jobs gauge\n");
@@ -103,6 +117,7 @@ enum db_status health_metrics_text(struct app *app, struct db *db, char **out, s
         size = settings->metrics(settings->metrics_context, own, METRICS_BYTES_MAX);
     buffer_add(&text, own, size);
     free(own);
+    say_ready(&text, settings);
     say_census(&text, &census);
     *out = buffer_take(&text, out_size);
     return *out ? DB_OK : DB_MEMORY;

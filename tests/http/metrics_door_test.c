@@ -4,21 +4,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/http/http_client.h"
 
-/* Sends REQUEST to the door of SERVER, whose address is in the log; OUT receives all that comes. */
-static size_t door_ask(const struct server_process *server, const char *request, char *out,
-                       size_t size)
+/* The port of the door of SERVER, which is in the log. */
+static unsigned door_port(const struct server_process *server)
 {
-    struct server_process door = *server;
     size_t length = 0;
     char *log = read_whole(server->log, &length);
     const char *url = strstr(log, "event=metrics url=http://127.0.0.1:");
     cr_assert_not_null(url, "%s", log);
-    door.port = (unsigned)strtoul(url + strlen("event=metrics url=http://127.0.0.1:"), NULL, 10);
+    unsigned port =
+        (unsigned)strtoul(url + strlen("event=metrics url=http://127.0.0.1:"), NULL, 10);
     free(log);
+    return port;
+}
+
+/* Sends REQUEST to the door of SERVER; OUT receives all that comes. */
+static size_t door_ask(const struct server_process *server, const char *request, char *out,
+                       size_t size)
+{
+    struct server_process door = *server;
+    door.port = door_port(server);
     int handle = raw_connect(&door);
     cr_assert(raw_send(handle, request));
     size_t got = raw_receive(handle, out, size, true);
@@ -64,9 +73,28 @@ Test(metrics_door, tells_jobs_budgets_and_refusals_without_a_token, .timeout = 6
     expect_line(out, "\ntacet_commit_seconds_count 1\n");
     expect_line(out, "\ntacet_requests_total{route=\"/v1/datasets\",status=\"201\"} 1\n");
     cr_expect_null(strstr(out, "cli_"), "no id");
+    expect_line(out, "\ntacet_ready 1\n");
+    door_ask(&server, "GET /healthz/ready HTTP/1.1\r\n\r\n", out, SIZE);
+    cr_expect_eq(strncmp(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json", 49), 0, "%s",
+                 out);
+    expect_line(out, "{\"status\":\"ready\"");
+    chmod(server.data, 0755);
+    door_ask(&server, "GET /healthz/ready HTTP/1.1\r\n\r\n", out, SIZE);
+    cr_expect_eq(strncmp(out, "HTTP/1.1 503 ", 13), 0, "%s", out);
+    expect_line(out, "The data directory is open to others");
+    door_ask(&server, "GET /metrics HTTP/1.1\r\n\r\n", out, SIZE);
+    expect_line(out, "\ntacet_ready 0\n");
+    char base[64];
+    snprintf(base, sizeof base, "http://127.0.0.1:%u", door_port(&server));
+    cr_expect_eq(tacet_run(out, SIZE, "status", "--server", base, NULL), 1, "%s", out);
+    expect_line(out, "NOT READY   http://127.0.0.1:");
+    chmod(server.data, 0700);
+    cr_expect_eq(tacet_run(out, SIZE, "status", "--server", base, NULL), 0, "%s", out);
+    expect_line(out, "up since    20");
 
     static const char *const others[] = {"GET / HTTP/1.1\r\n\r\n", "POST /metrics HTTP/1.1\r\n\r\n",
                                          "GET /metricsx HTTP/1.1\r\n\r\n",
+                                         "GET /healthz/live HTTP/1.1\r\n\r\n",
                                          "GET /v1/clients HTTP/1.1\r\n\r\n"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         door_ask(&server, others[i], out, SIZE);
