@@ -126,6 +126,14 @@ static void print_metrics(const char *text)
     print_refusals(text);
 }
 
+/* Whether SERVER is the address of --metrics-listen, which has readiness and metrics alone. */
+static bool is_metrics_address(struct http_out *server)
+{
+    struct http_out_answer answer;
+    (void)http_out_get(server, "/healthz/live", &answer);
+    return answer.http == 404;
+}
+
 /* Prints what SERVER says. Gives the exit code. Without TOKEN only the address of --metrics-listen
  * has metrics, and another one would count and log a refusal. */
 static int print_status(struct http_out *server, const char *base, const char *token)
@@ -141,7 +149,7 @@ static int print_status(struct http_out *server, const char *base, const char *t
         printf("ready       %s\n", base);
     else
         printf("NOT READY   %s: %s\n", base, answer.problem.text);
-    if (!token && !is_door) {
+    if (!token && !is_metrics_address(server)) {
         printf("no more     %s\n", more);
         return ready ? CLI_DONE : CLI_FAILED;
     }
