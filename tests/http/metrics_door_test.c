@@ -75,7 +75,7 @@ Test(metrics_door, tells_jobs_budgets_and_refusals_without_a_token, .timeout = 6
     cr_expect_null(strstr(out, "cli_"), "no id");
     expect_line(out, "\ntacet_ready 1\n");
     door_ask(&server, "GET /healthz/ready HTTP/1.1\r\n\r\n", out, SIZE);
-    cr_expect_eq(strncmp(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json", 49), 0, "%s",
+    cr_expect_eq(strncmp(out, "HTTP/1.1 200 OK\r\nContent-Type: application/json", 47), 0, "%s",
                  out);
     expect_line(out, "{\"status\":\"ready\"");
     chmod(server.data, 0755);
