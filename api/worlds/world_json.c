@@ -22,8 +22,8 @@ static const char *const texts[] = {
         "was not started: this system does not let the server keep a client's program apart",
     [WORLD_NO_RUNNER] = "was not started: the operator of this server does not allow its runner",
     [WORLD_BUSY] = "was not started: another one is being checked",
-    [WORLD_LATE] = "did not answer in time: --world-timeout, 10 s by default, limits each answer, "
-                   "and the first one includes the program's start",
+    [WORLD_LATE] = ("did not answer in time: --world-timeout, 10 s by default, limits each answer, "
+                    "and the first one includes the program's start"),
     [WORLD_ENDED] = "ended, or closed its output, before it had answered",
     [WORLD_TOO_LONG] = "answered with a line of more than 65536 bytes",
     [WORLD_OUT_OF_TURN] = "wrote something that it had not been asked for",
