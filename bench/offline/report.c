@@ -297,7 +297,7 @@ static void write_overview(FILE *out, const struct results *all)
     static const char *const algorithms[] = {"cql", "bcq"};
     fprintf(out, "## All worlds, 3,000 experts, without a simulator\n\nThe mean fraction of the "
                  "non-private run, and the lowest and highest return of the seeds. LunarLander has "
-                 "10 trajectories of each expert, and 10,000 noisy steps.\n\n"
+                 "10 trajectories of each expert, and 5,000 noisy steps.\n\n"
                  "| | not private | ε = 2.5 | 5 | 7.5 | 10 |\n|---|---|---|---|---|---|\n");
     for (int w = 0; w < 4; w++)
         for (int a = 0; a < 2; a++)
