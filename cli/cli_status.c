@@ -163,7 +163,7 @@ static int print_status(struct http_out *server, const char *base, const char *t
 
 int cli_status(int argc, char **argv)
 {
-    struct status_options options;
+    struct status_options options = {.ca_file = NULL};
     struct flags_found found;
     struct http_out *server = NULL;
     int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);

@@ -319,7 +319,7 @@ Test(import, flat_arrays_need_a_rule_for_their_last_states)
                                    "step 7: is the last", "2 faults", NULL});
     import_expect(&place, 1, "flat.npz", d,
                   (const char *[]){"--experts-by", "who", "--last-state", "repeat_or_drop", NULL},
-                  (const char *[]){"step 3: is the only one of its episode", "1 faults", NULL});
+                  (const char *[]){"step 3: is the only one of its episode", "1 fault;", NULL});
     import_expect(&place, 1, "flat.npz", d, (const char *[]){"--last-state", "drop", NULL},
                   (const char *[]){"say whose the episodes are", NULL});
     import_place_close(&place);

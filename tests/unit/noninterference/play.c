@@ -61,7 +61,8 @@ static const char *const queries[][2] = {{"format", "json"},      {"format", "sa
                                          {"project", "none"},     {"old", "1"},
                                          {"resource", "none"},    {"client", "none"},
                                          {"since", "2026-01-01"}, {"until", "2020-01-01"},
-                                         {"after", "10"},         {"certificate", "none"}};
+                                         {"after", "10"},         {"certificate", "none"},
+                                         {"counts", "true"}};
 
 /* The prefix of the identifiers that PATTERN's {id} stands for; NULL: it has no {id}. */
 static const char *id_prefix(const char *pattern)
