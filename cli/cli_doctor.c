@@ -150,6 +150,7 @@ static bool key_opens(const struct config *config, const char *path, const char 
     if (keys_master(config->data, &source, master, error, CLI_ERROR_SIZE))
         keyring = keyring_open(path, master, error, CLI_ERROR_SIZE);
     sodium_memzero(master, sizeof master);
+    sodium_memzero(text, sizeof text);
     if (!keyring)
         return false;
     keyring_name(keyring, name);
