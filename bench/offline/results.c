@@ -19,7 +19,7 @@ static bool parse(const char *line, struct result *r)
     *r = (struct result){.epsilon = 0};
     // NOLINTNEXTLINE(cert-err34-c): our own file
     return sscanf(line,
-                  "%23s %31s %23s %lf %" SCNu64 " %" SCNu32 " %" SCNu32 " %191s %d %lf %" SCNu64
+                  "%23s %31s %23s %lf %" SCNu64 " %" SCNu32 " %" SCNu32 " %399s %d %lf %" SCNu64
                   " %" SCNu64 " %lf %lf %lf %lf %lf %lf",
                   r->world, r->algorithm, r->method, &r->epsilon, &r->seed, &r->experts,
                   &r->trajectories, r->options, &r->feasible, &r->certified_epsilon, &r->steps,

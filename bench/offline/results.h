@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define RESULT_WORD 192
+#define RESULT_WORD 400
 
 struct result {
     char world[24], algorithm[32], method[24];
