@@ -232,8 +232,12 @@ static void fail_jobs(unsigned first)
         bool sample = sorts[sort].call == FAILING_SYNC || sorts[sort].call == FAILING_MAP ||
                       sorts[sort].call == FAILING_RANDOM;
         unsigned most = sample ? 1 : 0;
-        for (unsigned n = 0; n < (all ? 200 : most); n += 1 + n / 2)
-            fail_job(&s, body, sort, (sort + n) % 2, n, price);
+        for (unsigned n = 0; n < (all ? 200 : most); n += 1 + n / 2) {
+            unsigned failures = s.failures, tries = 0;
+            do /* a quick job may be over before its call is told to fail */
+                fail_job(&s, body, sort, (sort + n) % 2, n, price);
+            while (!all && s.failures == failures && ++tries < 50);
+        }
     }
     fprintf(stderr, "%u failing system calls, %u ends of the process, while jobs ran\n", s.failures,
             s.ends);
