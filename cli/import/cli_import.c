@@ -95,6 +95,7 @@ static int open_source(struct import_run *run, bool counting)
     else if (o->expert_per_episode || o->episodes_per_expert > 0)
         request.experts = IMPORT_EXPERTS_OF_EPISODES;
     request.experts_key = o->experts_by;
+    request.ends_by = o->ends_by;
     request.episodes_per_expert = o->episodes_per_expert > 0 ? o->episodes_per_expert : 1;
     if (import_source_open(&run->source, &request, run->more))
         return 0;

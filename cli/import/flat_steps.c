@@ -10,7 +10,7 @@
 
 #include "memory/memory.h"
 
-const char *const flat_names[FLAT_ARRAY_COUNT][2] = {
+static const char *const flat_names[FLAT_ARRAY_COUNT][2] = {
     [FLAT_OBSERVATIONS] = {"observations", NULL},
     [FLAT_ACTIONS] = {"actions", NULL},
     [FLAT_REWARDS] = {"rewards", NULL},
@@ -31,9 +31,13 @@ struct flat_steps {
 
 /* ---- shapes */
 
-static const char *flat_name(const struct import_source *source, enum flat_array which)
+const char *flat_name(const struct import_request *request, enum flat_array which, unsigned n)
 {
-    return which == FLAT_EXPERTS ? source->request.experts_key : flat_names[which][0];
+    if (which == FLAT_EXPERTS)
+        return n == 0 ? request->experts_key : NULL;
+    if (which != FLAT_TIMEOUTS || !request->ends_by)
+        return flat_names[which][n];
+    return n == 0 && strcmp(request->ends_by, "terminals") != 0 ? request->ends_by : NULL;
 }
 
 static bool flat_check_width(struct import_source *source, const struct flat_arrays *arrays,
@@ -41,13 +45,13 @@ static bool flat_check_width(struct import_source *source, const struct flat_arr
 {
     uint32_t width = arrays->of[which].width;
     unsigned features = source->request.description->feature_count;
-    const char *path = source->request.path;
+    const char *path = source->request.path, *name = flat_name(&source->request, which, 0);
     if (which == FLAT_OBSERVATIONS || which == FLAT_NEXT_OBSERVATIONS)
         return width == features ||
                import_failed(source,
                              "%s: %s have %" PRIu32 " numbers in a row, and the description has %u "
                              "features (a category is one number, its index)",
-                             path, flat_name(source, which), width, features);
+                             path, name, width, features);
     if (width == 1)
         return true;
     if (which == FLAT_ACTIONS)
@@ -57,14 +61,14 @@ static bool flat_check_width(struct import_source *source, const struct flat_arr
                              "(docs/own-data.md)",
                              path, width);
     return import_failed(source, "%s: %s must have one number for each step, not %" PRIu32, path,
-                         flat_name(source, which), width);
+                         name, width);
 }
 
 static bool flat_check_shapes(struct import_source *source, const struct flat_arrays *arrays)
 {
     uint64_t rows = arrays->of[FLAT_OBSERVATIONS].rows;
     for (unsigned a = 0; a < FLAT_ARRAY_COUNT; a++) {
-        const char *name = flat_name(source, a);
+        const char *name = flat_name(&source->request, a, 0);
         if (!arrays->of[a].there && a <= FLAT_TERMINALS)
             return import_failed(source, "%s: there is no array \"%s\"", source->request.path,
                                  name);
@@ -93,6 +97,23 @@ static bool flat_check_experts(struct import_source *source, const struct flat_a
         return import_failed(source, "%s: --experts-by: there is no array \"%s\"", request->path,
                              request->experts_key);
     return true;
+}
+
+/* Without an array for them, episodes that a limit ended run into one another. */
+static bool flat_check_ends(struct import_source *source, const struct flat_arrays *arrays)
+{
+    const struct import_request *request = &source->request;
+    if (arrays->of[FLAT_TIMEOUTS].there || !flat_name(request, FLAT_TIMEOUTS, 0))
+        return true;
+    if (request->ends_by)
+        return import_failed(source, "%s: --ends-by: there is no array \"%s\"", request->path,
+                             request->ends_by);
+    return import_failed(source,
+                         "%s: there is no array \"timeouts\", so an episode that did not terminate "
+                         "would become one with the next: say --ends-by terminals if every episode "
+                         "but the last terminated, or name an array by --ends-by ARRAY that is 1 "
+                         "at the last step of each episode",
+                         request->path);
 }
 
 /* Finds the rule for the last state. */
@@ -124,7 +145,7 @@ struct flat_steps *flat_steps_new(struct import_source *source, const struct fla
 {
     enum description_last_state rule = LAST_STATE_DROP;
     if (!flat_check_shapes(source, arrays) || !flat_check_experts(source, arrays) ||
-        !find_rule(source, arrays, &rule))
+        !flat_check_ends(source, arrays) || !find_rule(source, arrays, &rule))
         return NULL;
     struct flat_steps *steps = memory_new(1, sizeof *steps);
     steps->source = source;
@@ -168,7 +189,8 @@ static bool next_mark(struct flat_steps *steps, enum flat_array which, bool *out
         return false;
     *out = mark == 1;
     if (mark != 0 && mark != 1)
-        step_episode_fault(&steps->steps, steps->row, flat_names[which][0], "must be 0 or 1");
+        step_episode_fault(&steps->steps, steps->row, flat_name(&steps->source->request, which, 0),
+                           "must be 0 or 1");
     return true;
 }
 

@@ -11,14 +11,15 @@ enum flat_array {
     FLAT_ACTIONS,
     FLAT_REWARDS,
     FLAT_TERMINALS,
-    FLAT_TIMEOUTS, /* the rest may be missing */
-    FLAT_NEXT_OBSERVATIONS,
-    FLAT_EXPERTS, /* of the name that is asked for */
+    FLAT_TIMEOUTS,          /* or what request.ends_by names */
+    FLAT_NEXT_OBSERVATIONS, /* it and the next may be missing */
+    FLAT_EXPERTS,           /* of the name that is asked for */
     FLAT_ARRAY_COUNT,
 };
 
-/* Their names in a file; of FLAT_EXPERTS NULL. Two of them have a second name. */
-extern const char *const flat_names[FLAT_ARRAY_COUNT][2];
+/* The name of WHICH in a file, N = 0, or its other name, N = 1. NULL: it has none, or REQUEST says
+ * that the array is not read. */
+const char *flat_name(const struct import_request *request, enum flat_array which, unsigned n);
 
 /* The arrays of a file that is open. */
 struct flat_arrays {

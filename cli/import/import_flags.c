@@ -29,6 +29,10 @@ static const struct flag TABLE[] = {
      "of arrays: so many episodes, one after another, are one expert's", 0},
     {"expert-per-episode", AS_SWITCH(expert_per_episode), NULL, "",
      "of arrays: each episode is an expert's only one", 0},
+    {"ends-by", AS_TEXT(ends_by), NULL, "ARRAY",
+     "of arrays without timeouts: the array that is 1 at the last step of each episode, or "
+     "terminals where all have terminated",
+     0},
     {"last-state", AS_CHOICE(last_state, LAST_STATES), NULL, "RULE",
      "of arrays without the states after the last actions: repeat, drop or repeat_or_drop", 0},
     UPLOAD_FLAG_ROWS(to, "the trajectories", "FILE"),
@@ -53,9 +57,10 @@ const struct flags import_flags = {
         "written or sent and the exit code is 1.\n\n",
     FLAG_TABLE(TABLE),
     .notes =
-        "\nNPZ and D4RL's HDF5 hold flat arrays: observations, actions, rewards, terminals and,\n"
-        "if they have them, timeouts and next_observations. Minari's HDF5 has one group for\n"
-        "each episode. An observation holds the description's features in their order and\n"
+        "\nNPZ and D4RL's HDF5 hold flat arrays: observations, actions, rewards, terminals,\n"
+        "timeouts (or --ends-by) and, if they have them, next_observations. Minari's HDF5 has\n"
+        "one group for each episode. An observation holds the description's features in their "
+        "order and\n"
         "units, a category as its index.\n",
     .takes_arguments = true,
     .once = true,

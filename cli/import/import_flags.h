@@ -11,13 +11,13 @@ struct import_options {
     const char *description, *output; /* NULL: not given */
     struct upload_options to;
     bool dry_run, expert_per_episode, accept_erased;
-    const char *experts_by;
-    uint64_t episodes_per_expert;   /* 0: not given */
-    int last_state;                 /* -1: not given */
-    uint64_t max_steps;             /* 0: not given */
-    uint64_t nominal_experts;       /* 0: not given */
-    double discount;                /* NAN: not given */
-    enum inflate_encoding encoding; /* of the output */
+    const char *experts_by, *ends_by; /* NULL: not given */
+    uint64_t episodes_per_expert;     /* 0: not given */
+    int last_state;                   /* -1: not given */
+    uint64_t max_steps;               /* 0: not given */
+    uint64_t nominal_experts;         /* 0: not given */
+    double discount;                  /* NAN: not given */
+    enum inflate_encoding encoding;   /* of the output */
 };
 
 /* Program, help and table. */

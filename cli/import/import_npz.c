@@ -136,7 +136,7 @@ static const unsigned char *npz_row(struct npz_array *array)
 
 static const char *npz_name(const struct npz_hand *hand, enum flat_array which)
 {
-    return which == FLAT_EXPERTS ? hand->source->request.experts_key : flat_names[which][0];
+    return flat_name(&hand->source->request, which, 0);
 }
 
 static bool npz_next(void *context, enum flat_array which, double *out)
@@ -191,13 +191,19 @@ static bool npz_describe(struct npz_hand *hand, enum flat_array which, struct fl
 static bool npz_open_role(struct npz_hand *hand, enum flat_array which)
 {
     struct npz_array *array = &hand->arrays[which];
-    if (which == FLAT_EXPERTS)
-        return hand->source->request.experts != IMPORT_EXPERTS_BY_KEY ||
-               npz_open_array(hand, array, npz_name(hand, which));
-    for (unsigned n = 0; n < 2 && flat_names[which][n] && !array->zip; n++)
-        if (!npz_open_array(hand, array, flat_names[which][n]))
+    for (unsigned n = 0; n < 2 && !array->zip; n++) {
+        const char *name = flat_name(&hand->source->request, which, n);
+        if (name && !npz_open_array(hand, array, name))
             return false;
+    }
     return true;
+}
+
+static bool npz_is_named(const struct npz_hand *hand, enum flat_array which, unsigned n,
+                         const char *member)
+{
+    const char *name = flat_name(&hand->source->request, which, n);
+    return name && strcmp(name, member) == 0;
 }
 
 /* Notes the names of the members that are not read. */
@@ -216,9 +222,7 @@ static void npz_note_ignored(struct npz_hand *hand)
         bool read = false;
         for (unsigned a = 0; a < FLAT_ARRAY_COUNT; a++)
             for (unsigned n = 0; n < 2; n++)
-                read |= flat_names[a][n] && strcmp(flat_names[a][n], member) == 0;
-        const char *key = hand->source->request.experts_key;
-        read |= key && strcmp(key, member) == 0;
+                read |= npz_is_named(hand, a, n, member);
         if (!read)
             used += (size_t)snprintf(hand->ignored + used, IGNORED_SIZE - used, "%s%s",
                                      used > 0 ? ", " : "", member);

@@ -21,7 +21,7 @@ struct hdf5_hand {
 
 static const char *hdf5_name(const struct hdf5_hand *hand, enum flat_array which)
 {
-    return which == FLAT_EXPERTS ? hand->source->request.experts_key : flat_names[which][0];
+    return flat_name(&hand->source->request, which, 0);
 }
 
 static bool hdf5_fault(struct hdf5_hand *hand, const char *name, const char *problem)
@@ -48,14 +48,13 @@ static bool hdf5_next_name(void *context, char out[EXPERT_NAME_MAX + 2])
 static bool hdf5_open_role(struct hdf5_hand *hand, enum flat_array which)
 {
     struct hdf5_array *array = &hand->arrays[which];
-    const char *const names[] = {hdf5_name(hand, which), flat_names[which][1]};
-    bool wanted = which != FLAT_EXPERTS || hand->source->request.experts == IMPORT_EXPERTS_BY_KEY;
-    for (unsigned n = 0; n < 2 && wanted && names[n] && !array->there; n++) {
-        const char *problem = hdf5_array_open(hand->file, names[n], array);
+    for (unsigned n = 0; n < 2 && !array->there; n++) {
+        const char *name = flat_name(&hand->source->request, which, n);
+        const char *problem = name ? hdf5_array_open(hand->file, name, array) : NULL;
         if (!problem && array->is_text && which != FLAT_EXPERTS)
             problem = "holds texts, not numbers";
         if (problem)
-            return hdf5_fault(hand, names[n], problem);
+            return hdf5_fault(hand, name, problem);
     }
     return true;
 }

@@ -40,6 +40,8 @@ FILES = {
                            terminals=GOOD["terminals"].astype("i8"),
                            who=np.array(["7", "7", "7", "7", "8", "8", "8", "8"])),
     "flat": changed(next_observations=None),
+    "endless": changed(timeouts=None),
+    "ended": changed(timeouts=None, ends=GOOD["terminals"] | GOOD["timeouts"]),
     "one_expert": changed(who=GOOD["who"] * 0),
     "one_action": changed(actions=GOOD["actions"] * 0),
     "vectors": changed(actions=np.ones((8, 2))),

@@ -85,6 +85,7 @@ void import_refuses_arrays(const struct import_place *place, const char *kind)
         {"no_rewards", "there is no array \"rewards\""},
         {"mark", "step 2, terminals: must be 0 or 1"},
         {"nan", "step 1, x: is missing"},
+        {"endless", "there is no array \"timeouts\", so an episode that did not terminate would"},
         {"mixed", "step 1, who: changes within an episode"},
     };
     char name[64], path[200];
@@ -100,6 +101,18 @@ void import_refuses_arrays(const struct import_place *place, const char *kind)
     snprintf(name, sizeof name, "one_action.%s", kind);
     import_expect(place, 0, name, path, (const char *[]){"--experts-by", "who", "--dry-run", NULL},
                   (const char *[]){"warning: the action r is never taken", NULL});
+    snprintf(name, sizeof name, "endless.%s", kind);
+    import_expect(
+        place, 0, name, path,
+        (const char *[]){"--expert-per-episode", "--ends-by", "terminals", "--dry-run", NULL},
+        (const char *[]){"episodes  3, 2 of them", NULL});
+    import_expect(place, 1, name, path,
+                  (const char *[]){"--expert-per-episode", "--ends-by", "dones", "--dry-run", NULL},
+                  (const char *[]){"--ends-by: there is no array \"dones\"", NULL});
+    snprintf(name, sizeof name, "ended.%s", kind);
+    import_expect(place, 0, name, path,
+                  (const char *[]){"--expert-per-episode", "--ends-by", "ends", "--dry-run", NULL},
+                  (const char *[]){"episodes  4, 2 of them", NULL});
     snprintf(name, sizeof name, "good.%s", kind);
     import_expect(place, 1, name, path, (const char *[]){"--experts-by", "whose", NULL},
                   (const char *[]){"there is no array \"whose\"", NULL});
