@@ -13,6 +13,7 @@
 #include "api/call/health.h"
 #include "api/data/datasets.h"
 #include "api/data/environments.h"
+#include "api/data/policy_actions.h"
 #include "api/jobs/jobs.h"
 #include "api/match.h"
 #include "api/pages.h"

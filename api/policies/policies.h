@@ -23,9 +23,6 @@ enum problem api_policies_delete(struct call *call);
 /* GET /v1/policies/{id}/weights */
 enum problem api_policies_weights(struct call *call);
 
-/* POST /v1/policies/{id}/actions */
-enum problem api_policies_actions(struct call *call);
-
 /* GET /v1/policies/{id}/certificate */
 enum problem api_policies_certificate(struct call *call);
 
@@ -65,6 +62,10 @@ bool policy_is_secret(const struct policy_row *row);
 /* PROBLEM_NONE when weights of the policy, and what they compute, may leave: a guarantee covers
  * them, or they came from the caller itself (who is the owner: others do not find the policy). */
 enum problem policy_may_leave(struct call *call, const struct policy_row *row);
+
+/* Finds {id} as policy_of_reader does, and loads its network if it may leave. *OUT is valid for the
+ * life of the call. */
+enum problem policy_open(struct call *call, struct policy_row *row, struct policy **out);
 
 /* Loads and decodes the network of policy ROW, which is not an ensemble. The caller frees it with
  * policy_free. NULL with DB_OK: it was erased with its dataset. */

@@ -22,6 +22,8 @@ class Verbs(unittest.TestCase):
         policy = service().job.policy
         self.assertIn(policy.act([0.5, 0.1]), (0, 1))
         self.assertEqual(len(policy.act([[0.5, 0.1], [-0.5, 0.1]])), 2)
+        with self.assertWarnsRegex(UserWarning, r"/states/1/0: \w+ is 9, above its highest value"):
+            policy.act([[0.5, 0.1], [9, 0.1]])
 
     def test_the_same_key_is_the_same_job(self):
         steward, data = service().steward, service().data

@@ -146,11 +146,18 @@ class Policy(Resource):
         return self.client.api.get_policy(self.id)  # type: ignore[return-value]
 
     def act(self, state: Any) -> Any:
-        """The action in a state, or the actions in a list of states. It is free: the policy is released."""
+        """The action in a state, or the actions in a list of states. It is free: the policy is released.
+
+        A value outside of what the dataset's description declares gives a Python warning.
+        """
         states = plain(state)
         batch = is_batch(states)
-        actions = self.client.api.ask_policy(self.id, {"states": states if batch else [states]})["actions"]
-        return actions if batch else actions[0]
+        answer = self.client.api.ask_policy(self.id, {"states": states if batch else [states]})
+        if answer["warnings"]:
+            first = answer["warnings"][0]
+            warnings.warn(f"{first['pointer']}: {first['detail']}: the policy has never seen the like. "
+                          f"Outside values: {len(answer['warnings'])}.", stacklevel=2)
+        return answer["actions"] if batch else answer["actions"][0]
 
     def save(self, path: Union[str, os.PathLike[str]],
              certificate: Union[None, str, os.PathLike[str]] = None) -> pathlib.Path:

@@ -255,6 +255,13 @@ Test(described, a_released_policy_reads_the_numbers_as_they_were_uploaded)
     cr_expect_eq(response_number(r, "/actions/0"), 0);
     cr_expect_eq(response_number(r, "/actions/1"), 1);
     cr_expect_eq(response_number(r, "/actions/2"), 0);
+    cr_expect_eq(json_array_size(response_at(r, "/warnings")), 0, "%s", r->body);
+    r = fixture_post(f, "steward", path, "{\"states\":[[60,0,1,0],[230,31,1,1]]}");
+    expect_status(r, 200);
+    cr_expect_eq(json_array_size(response_at(r, "/warnings")), 3, "%s", r->body);
+    cr_expect_str_eq(response_text(r, "/warnings/0/pointer"), "/states/1/0");
+    cr_expect_str_eq(response_text(r, "/warnings/0/detail"),
+                     "heart_rate is 230, above its highest value 220");
     fixture_close(f);
 }
 

@@ -1,0 +1,88 @@
+/* The actions of a released policy, and which of the states lie outside of what its dataset
+ * declares.
+ */
+#include "api/data/policy_actions.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "api/call/app.h"
+#include "api/call/fields.h"
+#include "api/data/datasets.h"
+#include "api/data/description.h"
+#include "api/json/json_text.h"
+#include "api/policies/policies.h"
+
+#define WARNINGS_MAX 100
+
+/* Appends the action and the values at STATE. */
+static bool add_answer(const struct policy *policy, const float *state, json_t *actions,
+                       json_t *values)
+{
+    float outputs[MLP_MAX_WIDTH];
+    uint32_t count = policy_action_count(policy);
+    int action = policy_decide(policy, state, outputs);
+    if (action < 0)
+        return false;
+    json_array_append_new(actions, json_integer(action));
+    json_t *row = json_array();
+    for (uint32_t a = 0; a < count; a++)
+        json_array_append_new(row, json_number((double)outputs[a]));
+    json_array_append_new(values, row);
+    return true;
+}
+
+/* What of COUNT states lies outside of what DESCRIPTION declares: the policy has never seen the
+ * like. At most WARNINGS_MAX of them. */
+static json_t *states_warnings(const struct description *description, float *states, uint32_t count)
+{
+    struct description strict = *description;
+    json_t *warnings = json_array();
+    char detail[DESCRIPTION_FAULT_SIZE], pointer[64];
+    strict.clips = false;
+    for (uint32_t i = 0; i < count; i++) {
+        float *state = states + (size_t)i * description->dim;
+        for (unsigned f = 0; f < description->feature_count; f++) {
+            uint32_t at;
+            if (json_array_size(warnings) == WARNINGS_MAX ||
+                description_fit(&strict, f, state, &at, detail))
+                continue;
+            snprintf(pointer, sizeof pointer, "/states/%" PRIu32 "/%" PRIu32, i, at);
+            json_array_append_new(warnings,
+                                  json_pack("{s:s, s:s}", "pointer", pointer, "detail", detail));
+        }
+    }
+    return warnings;
+}
+
+enum problem api_policies_actions(struct call *call)
+{
+    struct policy_row row;
+    struct policy *policy = NULL;
+    enum problem problem = policy_open(call, &row, &policy);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    json_t *array = NULL;
+    const struct field fields[] = {field_any("states", &array)};
+    float *states = NULL;
+    if (!fields_read(call, call->body, "", fields, 1))
+        return PROBLEM_VALIDATION;
+    uint32_t count = states_read(call, array, "/states", row.state_dim,
+                                 call->app->settings.max_states_per_query, &states);
+    if (count == 0)
+        return PROBLEM_VALIDATION;
+    json_t *actions = call_own(call, json_array()), *values = call_own(call, json_array());
+    for (uint32_t i = 0; i < count; i++) {
+        const float *state = states + (size_t)i * row.state_dim;
+        if (!add_answer(policy, state, actions, values))
+            return call_invalid(call, "/states", "the network has no finite value at state %u", i);
+    }
+    struct description *description = NULL;
+    problem = dataset_describe(call, row.dataset, &description);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    json_t *warnings = description ? states_warnings(description, states, count) : json_array();
+    return call_reply_json(
+        call, 200,
+        json_pack("{s:O, s:O, s:o}", "actions", actions, "values", values, "warnings", warnings));
+}
