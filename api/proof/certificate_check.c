@@ -169,6 +169,8 @@ static void say_guarantee(const json_t *certificate, struct buffer *out)
 {
     const json_t *privacy = json_object_get(certificate, "privacy"), *warning;
     const json_t *mechanism = json_object_get(certificate, "mechanism");
+    const json_t *exposure = json_object_get(json_object_get(certificate, "ledger"), "exposure");
+    const json_t *limit = json_object_get(exposure, "greatest_limit");
     size_t i;
     if (!json_is_object(privacy))
         return;
@@ -178,7 +180,14 @@ static void say_guarantee(const json_t *certificate, struct buffer *out)
     if (json_is_object(mechanism))
         mechanism = json_object_get(mechanism, "name");
     say_text(out, ", by the mechanism \"", mechanism, "\"");
-    say_text(out, ". ", json_object_get(privacy, "neighbours"), "\n");
+    say_text(out, ". ", json_object_get(privacy, "neighbours"), "");
+    say_text(out, " An expert is ", json_object_get(certificate, "expert_means"), ".");
+    (void)buffer_add_text(out, "\n");
+    say_number(out, "with all else that is released of the dataset, at most epsilon ",
+               json_object_get(limit, "epsilon"));
+    say_number(out, " and delta ", json_object_get(limit, "delta"));
+    if (json_is_object(limit))
+        (void)buffer_add_text(out, ", by the limits when this was issued\n");
     (void)buffer_add_text(out, "warns:");
     say_text(out, " Not protected: ", json_object_get(certificate, "does_not_protect"), "");
     json_array_foreach(json_object_get(certificate, "warnings"), i, warning)

@@ -141,6 +141,8 @@ Test(verify_certificate, finds_other_weights_and_changed_words)
         cr_expect(strstr(said, "guarantees epsilon 1.") && strstr(said, " and delta 0.000001 "),
                   "%s", said);
         cr_expect(strstr(said, "warns: ") && strstr(said, "is not hidden"), "%s", said);
+        cr_expect(strstr(said, ": with all else that is released of the dataset, at most epsilon "),
+                  "%s", said);
     }
     change("a.json", "\"bias\":\\[", "\"bias\":[9", "a.changed");
     cr_expect_eq(tacet_verify_alone("a.changed", said), 1);

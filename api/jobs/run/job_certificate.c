@@ -84,6 +84,12 @@ static const char one_name[] = "One expert's data are uploaded under one name.";
 static const char warning_common[] =
     "What many experts have in common is meant to be learnt and is not hidden.";
 
+/* Group privacy: Dwork and Roth, The Algorithmic Foundations of Differential Privacy, theorem 2.2.
+ */
+static const char warning_groups[] =
+    "Somebody whose data are in those of k experts, such as a patient of k clinicians, is "
+    "protected by k times epsilon alone, at a larger delta.";
+
 static const char sweep_assumption[] =
     "The policy is the best of several tries by its play in a public world; plan.tries has all of "
     "them, and all were charged in one composition.";
@@ -195,6 +201,7 @@ static void experts_statement(const struct job_plan *plan, struct statement *out
         statement_add(out->warnings, arithmetic);
     statement_add(out->warnings, warning_choices);
     statement_add(out->warnings, warning_common);
+    statement_add(out->warnings, warning_groups);
     statement_add(out->warnings,
                   "The data are what was uploaded: nothing here says that they are true.");
 }
