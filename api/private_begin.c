@@ -87,10 +87,11 @@ static enum db_status seal_upload(struct db *db, void *context)
         return status;
     status = datasets_find(db, sealing->upload.dataset, &row);
     sealing->keys = private_keys_new();
-    sealing->state_dim = row.state_dim;
     sealing->status = DB_OK;
-    if (status == DB_OK)
+    if (status == DB_OK) {
+        sealing->state_dim = row.state_dim;
         status = uploads_read_one(db, sealing->upload.id, seal_chunk, sealing);
+    }
     private_keys_free(sealing->keys);
     return status == DB_OK ? sealing->status : db_owed(status);
 }

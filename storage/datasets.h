@@ -146,7 +146,8 @@ enum db_status datasets_next_due(struct db *db, const char *after, int64_t now_m
 enum db_status datasets_find_erased(struct db *db, const char *dataset, const char *client,
                                     const char *prefix, struct expert_row *out);
 
-/* Shows the experts of DATASET and of CLIENT (NULL: any) that were given another name. */
+/* Shows the names alone of the experts of DATASET and of CLIENT (NULL: any) that were given another
+ * name. */
 enum db_status datasets_experts_erased(struct db *db, const char *dataset, const char *client,
                                        expert_fn *each, void *context);
 

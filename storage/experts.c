@@ -111,6 +111,10 @@ static const struct table experts_table = TABLE("experts", expert_row, expert_co
 
 TABLE_SHOW(show_expert, expert_row);
 
+/* Names alone, of many. */
+static const struct column expert_name_columns[] = {COLUMN(expert_row, name, TEXT)};
+static const struct table expert_names_table = TABLE("experts", expert_row, expert_name_columns, 0);
+
 enum db_status datasets_experts(struct db *db, const char *dataset, uint32_t from, unsigned limit,
                                 expert_fn *each, void *context)
 {
@@ -189,9 +193,8 @@ enum db_status datasets_experts_erased(struct db *db, const char *dataset, const
                                        expert_fn *each, void *context)
 {
     struct show_expert list = {each, context};
-    return table_list(db, &experts_table,
-                      "WHERE dataset = $1 AND ($2 = '' OR owner = $2) AND substr(name, 1, 1) = '~' "
-                      "ORDER BY number",
+    return table_list(db, &expert_names_table,
+                      "WHERE dataset = $1 AND ($2 = '' OR owner = $2) AND substr(name, 1, 1) = '~'",
                       DB_VALUES(db_text(dataset), db_text_or_empty(client)), show_expert, &list);
 }
 

@@ -12,6 +12,7 @@
 #include "api/data/datasets.h"
 #include "api/data/private_form.h"
 #include "api/json/json_text.h"
+#include "memory/memory.h"
 #include "memory/shelf.h"
 #include "storage/jobs.h"
 #include "storage/ledger/trail.h"
@@ -164,14 +165,16 @@ struct returned {
     struct sealing_expert expert;
 };
 
-static bool key_is_there(const struct returned *returned)
+/* DB_FULL: it cannot be told. */
+static enum db_status find_returned(const struct returned *returned, bool *out_there)
 {
     unsigned char key[KEYRING_KEY];
     const struct sealing_expert *expert = &returned->expert;
-    bool there = keyring_find(returned->app->settings.keys, expert->dataset, expert->number, key) ==
-                 KEYRING_OK;
+    enum keyring_status found =
+        keyring_find(returned->app->settings.keys, expert->dataset, expert->number, key);
     sodium_memzero(key, sizeof key);
-    return there;
+    *out_there = found == KEYRING_OK;
+    return found == KEYRING_FULL ? DB_FULL : DB_OK;
 }
 
 /* The key of what was derived from the dataset goes with it. */
@@ -194,7 +197,9 @@ enum db_status erasure_repeat(const struct app *app, struct db *db)
     struct returned returned = {.app = app};
     enum db_status status = DB_OK;
     while (status == DB_OK && (status = sealing_next_erased(db, &returned.expert)) == DB_OK) {
-        if (!key_is_there(&returned))
+        bool there = false;
+        status = find_returned(&returned, &there);
+        if (!there)
             continue;
         status = db_transact(db, erase_returned, &returned);
         shelf_drop(app->teachers, returned.expert.dataset);
@@ -264,29 +269,75 @@ enum db_status erasure_due(const struct app *app, struct db *db, bool *out_more)
 
 /* ---- who comes back */
 
-static bool note_mark(void *context, const struct expert_row *erased)
-{
-    size_t size = strcspn(erased->name, ".");
-    json_t **marks = context;
+/* A name that is sent, by what would stand in its place were it erased. */
+struct sent_name {
     char mark[ERASURE_MARK_SIZE];
-    snprintf(mark, sizeof mark, "%.*s.", (int)size, erased->name);
-    json_member_add(marks, mark, json_true());
+    uint32_t at;
+    bool erased;
+};
+
+struct comeback {
+    struct call *call;
+    const char *dataset;
+    const char *const *names;
+    uint32_t count;
+    struct sent_name *sent; /* owned, sorted; NULL while no expert was seen to be erased */
+    unsigned erased;
+};
+
+static int compare_marks(const void *a, const void *b)
+{
+    return strcmp(((const struct sent_name *)a)->mark, ((const struct sent_name *)b)->mark);
+}
+
+static void mark_names(struct comeback *back)
+{
+    back->sent = memory_new(back->count, sizeof *back->sent);
+    for (uint32_t i = 0; i < back->count; i++) {
+        back->sent[i].at = i;
+        erasure_mark(back->call->app, back->dataset, back->names[i], back->sent[i].mark);
+    }
+    qsort(back->sent, back->count, sizeof *back->sent, compare_marks);
+}
+
+static bool note_erased(void *context, const struct expert_row *erased)
+{
+    struct comeback *back = context;
+    struct sent_name key;
+    if (!back->sent)
+        mark_names(back);
+    snprintf(key.mark, sizeof key.mark, "%.*s.", (int)strcspn(erased->name, "."), erased->name);
+    struct sent_name *sent = bsearch(&key, back->sent, back->count, sizeof key, compare_marks);
+    if (sent && !sent->erased) {
+        sent->erased = true;
+        back->erased++;
+    }
     return true;
 }
 
-/* The first 100 of the COUNT NAMES whose marks are among MARKS; *OUT_COUNT of them there are. */
-static json_t *erased_names(const struct call *call, const char *dataset, const json_t *marks,
-                            const char *const *names, uint32_t count, unsigned *out_count)
+/* The first 100 names that were erased. */
+static json_t *erased_names(const struct comeback *back)
 {
-    char mark[ERASURE_MARK_SIZE];
     json_t *found = json_array();
-    *out_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        erasure_mark(call->app, dataset, names[i], mark);
-        if (json_object_get(marks, mark) && ++*out_count <= 100)
-            json_list_add(&found, json_string(names[i]));
-    }
+    for (uint32_t i = 0; i < back->count && json_array_size(found) < 100; i++)
+        if (back->sent[i].erased)
+            json_list_add(&found, json_string(back->names[back->sent[i].at]));
     return found;
+}
+
+static enum problem refuse_comeback(const struct comeback *back)
+{
+    json_t *experts = call_own(back->call, erased_names(back));
+    char more[64] = "";
+    if (back->erased > 1)
+        snprintf(more, sizeof more, " So were %u more of these experts.", back->erased - 1);
+    call_problem_member(back->call, "experts", json_incref(experts));
+    return call_problem(
+        back->call, PROBLEM_CONFLICT,
+        "The expert \"%s\" was erased from this dataset.%s Nothing was stored. Leave "
+        "out whoever asked to be erased. If the data shall come back, send them with "
+        "?erased=accept.",
+        json_string_value(json_array_get(experts, 0)), more);
 }
 
 enum problem erasure_refuse_names(struct call *call, const char *dataset, const char *const *names,
@@ -294,32 +345,17 @@ enum problem erasure_refuse_names(struct call *call, const char *dataset, const 
 {
     const char *wanted = call_query(call, "erased");
     const char *client = call_is(call, ROLE_STEWARD) ? NULL : call->caller.id;
-    json_t *marks = json_object();
-    char more[64] = "";
-    unsigned found = 0;
-    if (wanted && strcmp(wanted, "accept") != 0) {
-        json_decref(marks);
+    struct comeback back = {.call = call, .dataset = dataset, .names = names, .count = count};
+    if (wanted && strcmp(wanted, "accept") != 0)
         return call_invalid_query(call, "erased", "must be accept, or be left out");
-    }
-    enum db_status status =
-        wanted ? DB_OK : datasets_experts_erased(call->db, dataset, client, note_mark, &marks);
-    if (status != DB_OK || json_object_size(marks) == 0) {
-        json_decref(marks);
-        return call_db(call, status);
-    }
-    json_t *experts = call_own(call, erased_names(call, dataset, marks, names, count, &found));
-    json_decref(marks);
-    if (found == 0)
+    if (wanted)
         return PROBLEM_NONE;
-    if (found > 1)
-        snprintf(more, sizeof more, " So were %u more of these experts.", found - 1);
-    call_problem_member(call, "experts", json_incref(experts));
-    return call_problem(
-        call, PROBLEM_CONFLICT,
-        "The expert \"%s\" was erased from this dataset.%s Nothing was stored. Leave "
-        "out whoever asked to be erased. If the data shall come back, send them with "
-        "?erased=accept.",
-        json_string_value(json_array_get(experts, 0)), more);
+    enum db_status status = datasets_experts_erased(call->db, dataset, client, note_erased, &back);
+    enum problem problem = call_db(call, status);
+    if (problem == PROBLEM_NONE && back.erased > 0)
+        problem = refuse_comeback(&back);
+    free(back.sent);
+    return problem;
 }
 
 /* ---- the receipt */

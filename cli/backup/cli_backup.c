@@ -71,7 +71,8 @@ static bool copy_database(const struct backup_options *options, const char *copy
         db_open(store, &db, why) == DB_OK && recovery_life(db, &life) == DB_OK && recovery_seal(db);
     *out_marked = life.id[0] != '\0';
     if (!good)
-        snprintf(error, CLI_ERROR_SIZE, "the copy of the database cannot be opened: %s", why);
+        snprintf(error, CLI_ERROR_SIZE, "the copy of the database cannot be opened: %s",
+                 db ? db_last_error(db) : why);
     db_close(db);
     db_store_free(store);
     return good;
