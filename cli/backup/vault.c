@@ -27,6 +27,7 @@ struct vault {
     const char *directory;
     unsigned char key[VAULT_KEY_SIZE]; /* encrypts */
     unsigned char naming[VAULT_KEY_SIZE];
+    bool unsure; /* a chunk that is there may not be whole */
     char *error;
     size_t error_size;
 };
@@ -37,7 +38,6 @@ static bool vault_fault(const struct vault *vault, const char *path, const char 
     return false;
 }
 
-/* Sets the keys of a vault whose sealed key is KEY. */
 /* PATH cannot be read; errno says why. */
 static bool vault_unread(const struct vault *vault, const char *path)
 {
@@ -50,6 +50,7 @@ static bool vault_unread(const struct vault *vault, const char *path)
     return false;
 }
 
+/* Sets the keys of a vault whose sealed key is KEY. */
 static void vault_set_key(struct vault *vault, const unsigned char key[VAULT_KEY_SIZE])
 {
     static const char purpose[] = "tacet: names of chunks, 1";
@@ -128,6 +129,14 @@ static bool sync_vault(const struct vault *vault)
     return good;
 }
 
+/* Begins to add, and notes that it has begun: a backup that did not end, or whose chunks did not
+ * reach the disk, leaves the note at PATH, and the next one writes every chunk anew. */
+static bool begin_adding(struct vault *vault, const char *path)
+{
+    vault->unsure = access(path, F_OK) == 0;
+    return write_vault_file(vault, path, "", 0) && sync_vault(vault);
+}
+
 /* ---- chunks */
 
 static void name_chunk(const struct vault *vault, const unsigned char *bytes, size_t size,
@@ -151,7 +160,7 @@ static bool add_vault_chunk(const struct vault *vault, const unsigned char *byte
     struct stat status;
     name_chunk(vault, bytes, size, hash);
     chunk_path(vault, hash, name, path);
-    if (stat(path, &status) == 0 && (size_t)status.st_size == size + KEY_BOX_MORE)
+    if (!vault->unsure && stat(path, &status) == 0 && (size_t)status.st_size == size + KEY_BOX_MORE)
         return true;
     snprintf(folder, sizeof folder, "%.*s", (int)(strlen(path) - strlen(name) - 1), path);
     if (!make_vault_folder(vault, folder))
@@ -232,7 +241,7 @@ bool vault_add(const char *directory, const unsigned char recipient[VAULT_KEY_SI
     struct vault vault = {.directory = directory, .error = error, .error_size = error_size};
     struct buffer index = {.lid = INDEX_MOST};
     unsigned char key[VAULT_KEY_SIZE];
-    char folder[PATH_BYTES];
+    char folder[PATH_BYTES], note[PATH_BYTES];
     *out = (struct vault_counts){0};
     vault_derive(recipient, seed, key);
     vault_set_key(&vault, key);
@@ -243,8 +252,11 @@ bool vault_add(const char *directory, const unsigned char recipient[VAULT_KEY_SI
         good = make_vault_folder(&vault, folder);
     }
     (void)buffer_add(&index, seed, VAULT_KEY_SIZE);
-    good = good && add_chunks(&vault, file, &index, out) && sync_vault(&vault) &&
-           add_index(&vault, recipient, &index, now_ms) && sync_vault(&vault);
+    snprintf(note, sizeof note, "%s/unfinished", directory);
+    good = good && begin_adding(&vault, note) && add_chunks(&vault, file, &index, out) &&
+           sync_vault(&vault) && add_index(&vault, recipient, &index, now_ms) && sync_vault(&vault);
+    if (good)
+        (void)unlink(note);
     if (file)
         fclose(file);
     if (index.bytes)

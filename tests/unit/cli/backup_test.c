@@ -61,3 +61,39 @@ Test(backup, that_another_user_made_is_refused_with_the_chown_that_mends_it)
     cr_expect_not_null(strstr(error, path), "%s", error);
     chmod(path, 0700);
 }
+
+/* As after a disk that failed while the chunks were written: sizes are right, and contents are not.
+ */
+Test(backup, that_did_not_end_has_its_chunks_written_anew)
+{
+    char directory[] = "/tmp/tacet-backup-XXXXXX", path[80], taken[80], note[80], line[200];
+    char error[CLI_ERROR_SIZE] = "", name[VAULT_NAME_SIZE];
+    unsigned char identity[VAULT_KEY_SIZE] = {1}, recipient[VAULT_KEY_SIZE];
+    unsigned char seed[VAULT_KEY_SIZE] = {2};
+    struct vault_counts counts;
+    cr_assert_not_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/database", directory);
+    snprintf(taken, sizeof taken, "%s/taken", directory);
+    snprintf(note, sizeof note, "%s/unfinished", directory);
+    FILE *file = fopen(path, "we");
+    cr_assert(file && fputs("some rows", file) >= 0);
+    fclose(file);
+    cr_assert_eq(crypto_scalarmult_base(recipient, identity), 0);
+    cr_assert(vault_add(directory, recipient, seed, path, 1, &counts, error, sizeof error));
+    cr_expect_eq(access(note, F_OK), -1);
+    snprintf(line, sizeof line,
+             "find %s/chunks -type f -exec dd if=/dev/zero of={} bs=1 count=9 conv=notrunc "
+             "status=none \\;",
+             directory);
+    cr_assert_eq(system(line), 0);
+    cr_expect_not(vault_take(directory, NULL, identity, taken, seed, name, error, sizeof error));
+    (void)unlink(taken);
+    file = fopen(note, "we");
+    cr_assert(file && fclose(file) == 0);
+    cr_assert(vault_add(directory, recipient, seed, path, 2, &counts, error, sizeof error));
+    cr_expect_eq(counts.written, 1);
+    cr_expect(vault_take(directory, NULL, identity, taken, seed, name, error, sizeof error), "%s",
+              error);
+    snprintf(line, sizeof line, "rm -r %s", directory);
+    cr_assert_eq(system(line), 0);
+}
