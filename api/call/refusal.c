@@ -154,6 +154,10 @@ static json_t *largest_json(const struct ledger_outcome *outcome,
 
 /* ---- asking for more */
 
+static const char raise_needs[] =
+    "A \"reason\" in the body, and If-Match with the ETag of a GET of href. A higher limit is a "
+    "weaker promise to everybody whose data it covers.";
+
 /* The request that a student sends so that PART can be paid; the owner sets the limit. */
 static json_t *ask_json(const struct call *call, const struct ledger_part *part)
 {
@@ -161,17 +165,17 @@ static json_t *ask_json(const struct call *call, const struct ledger_part *part)
         budget_limit_for(&part->account, part->requested_units, part->requested_delta);
     const char *teacher = part->account.resource;
     if (part->account.kind != LEDGER_CLIENT)
-        return json_pack("{s:s, s:o, s:{s:o}}", "method", "PATCH", "href",
+        return json_pack("{s:s, s:o, s:{s:o}, s:s}", "method", "PATCH", "href",
                          json_sprintf("/v1/ledger/accounts/%s", part->account.id), "body", "limit",
-                         budget_amount(limit.epsilon, limit.delta));
+                         budget_amount(limit.epsilon, limit.delta), "needs", raise_needs);
     if (call_owns(call, part->account.owner))
         return json_pack("{s:s, s:o, s:o}", "method", "PUT", "href",
                          json_sprintf("/v1/teachers/%s/budgets/%s", teacher, part->account.client),
                          "body", budget_amount(limit.epsilon, limit.delta));
     json_t *body = budget_amount(limit.epsilon, limit.delta);
     json_object_set_new(body, "teacher", json_string(teacher));
-    return json_pack("{s:s, s:s, s:o}", "method", "POST", "href", "/v1/budget-requests", "body",
-                     body);
+    return json_pack("{s:s, s:s, s:o, s:s}", "method", "POST", "href", "/v1/budget-requests",
+                     "body", body, "needs", "A \"reason\" in the body.");
 }
 
 /* True when the caller can have PART's limit raised: it is a client's, at a teacher, or the

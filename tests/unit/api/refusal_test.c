@@ -152,6 +152,7 @@ Test(refusal, of_a_job_names_what_a_job_may_cost)
     cr_assert(json_is_array(response_at(refused, "/accounts/0/spent_by")));
     cr_assert_str_eq(response_text(refused, "/ask/method"), "PATCH"); /* the owner's own limit */
     cr_assert_gt(response_number(refused, "/ask/body/limit/epsilon"), largest);
+    cr_assert_not_null(strstr(response_text(refused, "/ask/needs"), "If-Match"));
     expect_status(fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, largest, 20)),
                   202);
 }
