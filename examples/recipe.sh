@@ -47,7 +47,8 @@ if [ "$(jq -r .verdict <<<"$candidate")" = hopeless ]; then
     exit 0
 fi
 
-say "5. Train. With dpsgd a fifth of 100 experts or more is held out: under noise they say how far the policy does as they do"
+say "5. Train. With dpsgd a fifth of 100 experts or more is held out: under noise they say how far the policy does as they do.
+   It takes some hundreds of experts, or a large epsilon, for their verdict to mean something"
 job=$(jq -c ".job + {evaluate:{environment:\"$world\",episodes:200}} + if .job.mechanism == \"dpsgd\" and $experts >= 100
     then {judge:{held_out:0.2,return_low:$low,return_high:$high}} else {} end" <<<"$candidate")
 id=$(call "$steward" POST /v1/jobs "$(json)" -H "$(fresh_key)" -d "$job" | jq -r .id)

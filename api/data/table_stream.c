@@ -146,7 +146,13 @@ static void find_column(struct table_stream *stream, const char *name, uint32_t 
         *out_column = c;
         found++;
     }
-    if (found == 0)
+    const char *ends = stream->description->table.terminated;
+    if (found == 0 && strcmp(name, ends) == 0)
+        row_fault(
+            stream, name,
+            "is missing: no column of the header has this name. Without it nothing says where "
+            "episodes end: docs/own-data.md, \"The column of terminated\", makes one");
+    else if (found == 0)
         row_fault(stream, name, "is missing: no column of the header has this name");
     if (found > 1)
         row_fault(stream, name, "is the name of two columns");

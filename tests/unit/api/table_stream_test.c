@@ -261,6 +261,8 @@ Test(table_stream, says_what_is_wrong_with_the_file)
     const char *ward = WARD("drop");
     refuses(ward, "", 1, "", "a table begins with the names");
     refuses(ward, "who,stay,hour,rate,ward,act,r,end\n1\n2\n", 1, "/lactate", "is missing");
+    refuses(ward, "who,stay,hour,rate,lactate,ward,act,r\n1\n", 1, "/end",
+            "says where episodes end");
     refuses(ward, "who,who,stay,hour,rate,lactate,ward,act,r,end\n", 1, "/who", "two columns");
     refuses(ward, "who;stay;hour;rate;lactate;ward;act;r;end\na;1\n", 1, "", "by commas");
     refuses(ward, "who\tstay\thour\n", 1, "", "by commas");
