@@ -118,13 +118,14 @@ static bool give_up(struct job_run *run, struct job_ending *ending)
     }
     if (policy || run->release) {
         job_complete_unevaluated(
-            run, policy, "it ended the server, or ran short of memory, again and again", ending);
+            run, policy, "the service stopped, or ran short of memory, again and again", ending);
         return true;
     }
     job_ending_fail(
         ending, problem,
-        "The job ended its worker, or ran short of memory, again and again without getting on; it "
-        "may need more memory than there is.");
+        "The service stopped during this job, or ran short of memory, again and again before the "
+        "job got on. If it was not stopped from outside, the job may need more memory than there "
+        "is.");
     return !run->storage_failed && !run->waiting;
 }
 
