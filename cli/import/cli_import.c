@@ -17,8 +17,16 @@
 
 #define DESCRIPTION_BYTES_MAX ((size_t)1 << 20)
 #define FAULTS_SHOWN          100
+#define FAULT_KINDS_MAX       32
+#define FAULTS_OF_KIND_SHOWN  5
 #define DEFAULT_MAX_STEPS     1000000
 #define HDF5_PROGRAM          "tacet-import-hdf5"
+
+/* Faults of one column with the same words. */
+struct fault_kind {
+    char column[300], detail[400];
+    uint64_t count;
+};
 
 struct import_run {
     struct import_options options;
@@ -28,6 +36,9 @@ struct import_run {
     struct table_tally tally;
     struct import_source source;
     struct import_summary summary;
+    struct fault_kind kinds[FAULT_KINDS_MAX];
+    unsigned kind_count;
+    uint64_t hidden; /* faults of a kind that was shown often enough */
     crypto_generichash_state state;
     unsigned char digest[IMPORT_DIGEST_SIZE]; /* of all trajectories */
 };
@@ -67,15 +78,34 @@ static void column_name(const char *pointer, char *out, size_t size)
     out[used] = '\0';
 }
 
+/* Counts a fault of COLUMN. True: enough of its kind were shown. */
+static bool hides_fault(struct import_run *run, const char *column, const char *detail)
+{
+    struct fault_kind *kind = run->kinds, *end = run->kinds + run->kind_count;
+    while (kind < end && (strcmp(kind->column, column) != 0 || strcmp(kind->detail, detail) != 0))
+        kind++;
+    if (kind == end &&
+        (run->kind_count == FAULT_KINDS_MAX || strlen(detail) >= sizeof kind->detail))
+        return false;
+    if (kind == end) {
+        run->kind_count++;
+        strcpy(kind->column, column);
+        strcpy(kind->detail, detail);
+    }
+    bool hidden = ++kind->count > FAULTS_OF_KIND_SHOWN;
+    run->hidden += hidden;
+    return hidden;
+}
+
 /* Prints a fault as "FILE: line 3, lactate: must be a number". */
 static void show_fault(void *context, uint64_t place, const char *pointer, const char *detail)
 {
     struct import_run *run = context;
     char column[300];
     run->summary.faults++;
-    if (run->summary.faults > FAULTS_SHOWN)
-        return;
     column_name(pointer, column, sizeof column);
+    if (hides_fault(run, column, detail) || run->summary.faults - run->hidden > FAULTS_SHOWN)
+        return;
     cli_complain(&import_flags, 0, "%s: %s %" PRIu64 "%s%s: %s", run->options.path,
                  run->source.kind->place, place, column[0] != '\0' ? ", " : "", column, detail);
 }
@@ -147,9 +177,14 @@ static int check_outcome(const struct import_run *run)
 {
     const struct import_summary *summary = &run->summary;
     const char *path = run->options.path;
-    if (summary->faults > FAULTS_SHOWN)
+    for (const struct fault_kind *kind = run->kinds; kind < run->kinds + run->kind_count; kind++)
+        if (kind->count > FAULTS_OF_KIND_SHOWN)
+            cli_complain(&import_flags, 0, "%s: %" PRIu64 " more %ss%s%s: %s", path,
+                         kind->count - FAULTS_OF_KIND_SHOWN, run->source.kind->place,
+                         kind->column[0] != '\0' ? ", " : "", kind->column, kind->detail);
+    if (summary->faults - run->hidden > FAULTS_SHOWN)
         cli_complain(&import_flags, 0, "%s: and %" PRIu64 " more", path,
-                     summary->faults - FAULTS_SHOWN);
+                     summary->faults - run->hidden - FAULTS_SHOWN);
     if (summary->faults > 0)
         return cli_complain(&import_flags, CLI_FAILED,
                             "%s: %" PRIu64 " fault%s; nothing was written or sent", path,

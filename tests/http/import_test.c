@@ -126,6 +126,25 @@ Test(import, a_dry_run_says_what_it_understood)
     import_place_close(&place);
 }
 
+/* One fault of another kind is not lost among many that are alike. */
+Test(import, faults_of_one_kind_are_summed_up)
+{
+    struct import_place place;
+    char text[20000] = HEADER;
+    size_t at = strlen(text);
+    import_place_open(&place);
+    for (int hour = 0; hour < 150; hour++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "a,1,%d,50,99,60,,95,no,none,0,0\n",
+                               hour);
+    snprintf(text + at, sizeof text - at, "a,1,150,50,999,61,4,95,no,none,0,0\n");
+    import_place_write(&place, "missing.csv", text);
+    import_expect(
+        &place, 1, "missing.csv", "examples/ward.json", (const char *[]){"--dry-run", NULL},
+        (const char *[]){"line 6, lactate: is missing", "145 more lines, lactate: is missing",
+                         "line 152, heart_rate: heart_rate is 999, above", NULL});
+    import_place_close(&place);
+}
+
 Test(import, rewards_that_are_all_alike_are_told)
 {
     struct import_place place;
