@@ -22,6 +22,7 @@
 #include "cli/cli.h"
 #include "server/config.h"
 #include "server/os/clock.h"
+#include "server/os/confine.h"
 #include "server/os/flag_file.h"
 #include "server/os/log.h"
 #include "server/os/reopen.h"
@@ -77,7 +78,7 @@ static bool runners_see_nothing(const struct config *config, char *error, size_t
 
 /* Asks each declared program what world it is, so that the server does not start with a broken
  * program. */
-static struct worlds *open_worlds(const struct config *config, char *error, size_t size)
+static struct worlds *open_worlds(struct config *config, char *error, size_t size)
 {
     if (config->world_runners.count > 0 && !runners_see_nothing(config, error, size))
         return NULL;
@@ -93,6 +94,8 @@ static struct worlds *open_worlds(const struct config *config, char *error, size
         .processes = config->world_processes,
         .network = config->world_network,
         .more = config->config && config->config[0] != '\0',
+        .secret = config, /* the master key, and the database's password */
+        .secret_size = sizeof *config,
         .said = log_world,
     };
     return worlds_open(&settings, error, size);
@@ -228,6 +231,7 @@ static int run_worlds(const struct flags *flags, struct config *config, int argc
     if (config->stay_awake)
         log_event(LOG_LEVEL_WARN, "setting-ignored", "setting=stay-awake why=\"it has no effect\"");
     struct serve_again again = {.argc = argc, .argv = argv};
+    confine_from_start(config->confine); /* before a world's program runs */
     server_files(config, paths);
     bool reopens = paths[SERVER_CONFIG][0] != '\0' || paths[SERVER_CERT][0] != '\0';
     if (reopens &&

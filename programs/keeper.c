@@ -59,6 +59,17 @@ static bool keeper_take(struct keeper_packet *packet, int ends[END_COUNT])
     return size > 0;
 }
 
+/* What a program without namespaces could read in the memory of its keeper and warden. Only then
+ * may others of this user look: a process that is private cannot make namespaces. */
+static void keeper_forget(void *secret, size_t size)
+{
+    if (size > 0)
+        explicit_bzero(secret, size);
+    for (char **variable = environ; *variable; variable++)
+        explicit_bzero(*variable, strlen(*variable));
+    prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+}
+
 /* Nothing of the process that it was forked from stays open; no signal of a terminal ends it. */
 static void keeper_settle(int line)
 {
@@ -98,14 +109,16 @@ static _Noreturn void keeper_run(int line, bool namespaces)
 
 /* ---- on this side */
 
-struct keeper *keeper_start(bool namespaces)
+struct keeper *keeper_start(bool namespaces, void *secret, size_t size)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return NULL;
     pid_t pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
+        keeper_forget(secret, size);
         keeper_run(ends[1], namespaces);
+    }
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);

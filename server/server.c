@@ -399,7 +399,6 @@ struct server *server_start(struct config *config, const struct worlds *worlds, 
     raise_descriptor_limit();
     helpers_answer_soon();
     warn_of_root();
-    confine_from_start(config->confine);
     error[0] = '\0';
     if (!config->works)
         server->issuer = issuer_open(config, error, error_size);

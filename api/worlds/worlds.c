@@ -15,7 +15,7 @@
 
 struct worlds {
     struct worlds_settings settings;
-    struct keeper *keeper; /* NULL until a program is declared */
+    struct keeper *keeper; /* NULL: no program is declared */
     atomic_uint count;     /* of PROGRAMS that stay as they are */
     struct world_program *programs[WORLDS_MAX];
     struct runners runners;
@@ -180,12 +180,6 @@ static bool program_add(struct worlds *worlds, const char *line, size_t size,
         snprintf(trouble.text, trouble.size, "--world: more than %d", WORLDS_MAX);
         return false;
     }
-    if (!worlds->keeper)
-        worlds->keeper = keeper_start(true);
-    if (!worlds->keeper) {
-        snprintf(trouble.text, trouble.size, "--world: no process can be started");
-        return false;
-    }
     struct world_program *program = memory_new(1, sizeof *program);
     worlds_equip(worlds, program);
     if (!program_read_line(worlds, line, size, program, trouble) ||
@@ -265,9 +259,10 @@ struct worlds *worlds_open(const struct worlds_settings *settings, char *error, 
     worlds->settings.runner_count = 0;
     worlds->trial = memory_new(1, sizeof *worlds->trial);
     atomic_flag_clear(worlds->trial);
-    bool starts = settings->more || settings->runner_count > 0;
+    worlds->settings.secret = NULL;
+    bool starts = settings->more || settings->runner_count > 0 || settings->declared_count > 0;
     if (starts)
-        worlds->keeper = keeper_start(true);
+        worlds->keeper = keeper_start(true, settings->secret, settings->secret_size);
     if (starts && !worlds->keeper)
         snprintf(error, error_size, "--world: no process can be started");
     else if (worlds_add(worlds, settings->declared, settings->declared_count, &added, error,

@@ -28,6 +28,8 @@ struct worlds_settings {
     uint64_t processes;    /* of a program, and threads, at once; 0: no limit */
     bool network;          /* programs may open sockets */
     bool more;             /* worlds_add may be called later */
+    void *secret;          /* [secret_size], which the process that starts programs wipes */
+    size_t secret_size;
     /* A line that a program wrote to its standard error: printable ASCII, few of them. From any
      * thread. NULL: nobody hears it. */
     void (*said)(void *context, const char *world, const char *line);

@@ -13,6 +13,7 @@ static struct desk desk;
 
 static void setup(void)
 {
+    setenv("PGPASSWORD", "hush", 1); /* a secret that the server has in its environment */
     server_open(&server, "--workers", "1", "--world-runner", "python=/usr/bin/python3 -I",
                 "--world-timeout", "60", NULL);
     desk_open(&desk, &server);
@@ -110,7 +111,7 @@ static const char hostile[] =
     "            import time\n"
     "            time.sleep(600)\n"
     "attempt('forks', forks)\n"
-    "if 'TACET_SECRET' in os.environ: got.append('environment')\n"
+    "if 'PGPASSWORD' in os.environ: got.append('environment')\n"
     "print('hostile says this', file=sys.stderr)\n"
     "input()\n"
     "print(json.dumps({'protocol': 1, 'state_dim': 1, 'action_count': 2, 'max_episode_steps': 9,\n"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "programs/child.h"
+#include "programs/descent.h"
 
 /* Long enough for a loaded machine; and for those that are to run into it. */
 #define PATIENT   60000
@@ -38,7 +39,7 @@ static struct keeper *keeper;
 
 static void setup(void)
 {
-    keeper = keeper_start(true);
+    keeper = keeper_start(true, NULL, 0);
     cr_assert_not_null(keeper);
 }
 
@@ -210,6 +211,8 @@ Test(child, gets_nothing_of_ours)
     setenv("TACET_SECRET", "hush", 1);
     int leak = open("/etc/passwd", O_RDONLY); /* no O_CLOEXEC */
     cr_assert_geq(leak, 0);
+    teardown();
+    setup(); /* a keeper that had both */
     cr_expect_eq(first_answer("read l; env | sed 's/=.*//' | sort | tr '\\n' ' '; echo; cat",
                               PATIENT, answer),
                  CHILD_OK);
@@ -224,6 +227,73 @@ Test(child, gets_nothing_of_ours)
     cr_expect_eq(first_answer("read l; ulimit -c; cat", PATIENT, answer), CHILD_OK);
     cr_expect_str_eq(answer, "0");
     close(leak);
+}
+
+/* The caller's copy stays. */
+static void write_secret(char out[33])
+{
+    for (int i = 0; i < 32; i++)
+        out[i] = (char)('a' + ((unsigned)getpid() * 7 + (unsigned)(i * i)) % 26);
+    out[32] = '\0';
+}
+
+/* How often the file NAME of the process PID holds TEXT; a memory is read where it is mapped. */
+static unsigned count_in(pid_t pid, const char *name, const char *text)
+{
+    char path[64], line[256];
+    unsigned count = 0;
+    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(path, "r");
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    int file = open(path, O_RDONLY);
+    cr_assert(maps && file >= 0, "%s", path);
+    bool whole = strcmp(name, "mem") != 0;
+    unsigned long from = 0, to = 1 << 20;
+    while (whole || fgets(line, sizeof line, maps)) {
+        if (!whole && (sscanf(line, "%lx-%lx rw", &from, &to) != 2 || !strstr(line, " rw")))
+            continue;
+        char *bytes = malloc(to - from);
+        ssize_t size = pread(file, bytes, to - from, (off_t)from);
+        for (char *at = bytes;
+             size > 0 && (at = memmem(at, (size_t)(bytes + size - at), text, strlen(text))); at++)
+            count++;
+        free(bytes);
+        if (whole)
+            break;
+    }
+    close(file);
+    fclose(maps);
+    return count;
+}
+
+/* A program without namespaces may be of the same user, and read what its keeper may. */
+Test(child, keeper_and_warden_hold_no_secret)
+{
+    char *secret = malloc(33), again[33];
+    const char *path = getenv("PATH");
+    struct descent descent;
+    unsigned looked = 0;
+    cr_assert(path && strlen(path) > 8 && descent_open(&descent));
+    cr_assert_gt(count_in(getpid(), "environ", path), 0);
+    teardown();
+    write_secret(secret);
+    keeper = keeper_start(false, secret, 33);
+    struct child *child = start("read l; echo fine; cat", PATIENT, NULL);
+    cr_assert_eq(ask(child, "go\n", NULL), CHILD_OK);
+    write_secret(again);
+    cr_expect_str_eq(secret, again);
+    cr_expect_gt(count_in(getpid(), "mem", again), 0);
+    descent_find(&descent);
+    for (size_t i = 0; i < descent.count; i++) {
+        if (count_in(descent.pid[i], "comm", "tacet-") == 0)
+            continue;
+        cr_expect_eq(count_in(descent.pid[i], "environ", path), 0);
+        cr_expect_eq(count_in(descent.pid[i], "mem", again), 0);
+        looked++;
+    }
+    cr_expect_geq(looked, 2);
+    child_end(child);
+    free(secret);
 }
 
 Test(child, leaves_no_descriptor_behind)

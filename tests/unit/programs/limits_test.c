@@ -90,7 +90,7 @@ static void first_answer(const struct keeper *keeper, const char *command,
 static void with_and_without(void (*show)(const struct keeper *keeper))
 {
     for (int namespaces = 0; namespaces < 2; namespaces++) {
-        struct keeper *keeper = keeper_start(namespaces == 1);
+        struct keeper *keeper = keeper_start(namespaces == 1, NULL, 0);
         cr_assert_not_null(keeper);
         show(keeper);
         keeper_end(keeper);
@@ -243,7 +243,7 @@ Test(limits, nothing_is_left_when_the_caller_is_killed)
             size_t size = 0;
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             struct child *child =
-                begin(keeper_start(namespaces == 1), command, (struct program_limits){0});
+                begin(keeper_start(namespaces == 1, NULL, 0), command, (struct program_limits){0});
             child_ask(child, "go\n", 3, &answer, &size);
             pause();
         }
@@ -257,7 +257,7 @@ Test(limits, nothing_is_left_when_the_caller_is_killed)
 /* A process that is gone before it can be killed, because its child took over. */
 Test(limits, a_chain_of_processes_ends_where_there_are_namespaces)
 {
-    struct keeper *keeper = keeper_start(true);
+    struct keeper *keeper = keeper_start(true, NULL, 0);
     char path[] = "/tmp/tacet-chain-XXXXXX", command[512], answer[256];
     int file = mkstemp(path);
     cr_assert_geq(file, 0);
@@ -284,7 +284,7 @@ Test(limits, a_chain_of_processes_ends_where_there_are_namespaces)
 
 Test(limits, a_program_that_cannot_be_started_is_told)
 {
-    struct keeper *keeper = keeper_start(true);
+    struct keeper *keeper = keeper_start(true, NULL, 0);
     char *command = malloc(KEEPER_COMMAND_MAX + 2);
     struct child *child = NULL;
     struct child_settings settings = {.keeper = keeper, .command = command, .answer_ms = PATIENT};

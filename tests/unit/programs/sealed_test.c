@@ -21,7 +21,7 @@ static struct keeper *keeper;
 
 static void setup(void)
 {
-    keeper = keeper_start(true);
+    keeper = keeper_start(true, NULL, 0);
     cr_assert_not_null(keeper);
 }
 
@@ -235,7 +235,7 @@ Test(sealed, without_namespaces_it_is_not_started)
 {
     struct keeper *usual = keeper;
     struct child *child = NULL;
-    keeper = keeper_start(false);
+    keeper = keeper_start(false, NULL, 0);
     cr_expect_eq(begin("print('unprotected', flush=True)", &child), CHILD_NOT_SEALED);
     cr_expect_null(child);
     keeper_end(keeper);
