@@ -14,6 +14,7 @@ struct descent_process {
     pid_t pid, parent;
     uint32_t threads;
     uint64_t memory_bytes;
+    bool dead; /* its first thread is */
     bool ours;
 };
 

@@ -1,12 +1,14 @@
 /* The table of calls that a sealed program may make: files, memory, its own processes, time. What
  * is not here either reaches beyond the program (sockets, mounts, tracing, keys, rings), or tells
  * of the machine what others do (sysinfo, statfs), or holds memory that nobody counts (memfd, shm).
- */
+ * Three more are let through by their arguments, below. */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -34,7 +36,6 @@ static const int PERMITTED[] = {
     SYS_getcwd,
     SYS_chdir,
     SYS_fchdir,
-    SYS_fcntl,
     SYS_flock,
     SYS_fsync,
     SYS_fdatasync,
@@ -63,7 +64,6 @@ static const int PERMITTED[] = {
     SYS_eventfd2,
     SYS_close_range,
     /* memory */
-    SYS_mmap,
     SYS_munmap,
     SYS_mprotect,
     SYS_mremap,
@@ -164,6 +164,7 @@ static const int PERMITTED[] = {
 
 #define NEW_NAMESPACES  0x7e020000u /* the flags of clone(2) that make one */
 #define OTHER_CALLS     0x40000000u /* x32: other numbers for the same calls */
+#define OF_LINUX_ALONE  1024        /* fcntl(2): commands from here on */
 
 #define LOAD(member)    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, member))
 #define RETURN(result)  BPF_STMT(BPF_RET | BPF_K, (result))
@@ -180,7 +181,10 @@ static const int PERMITTED[] = {
 bool sealed_limit_calls(void)
 {
 #ifdef OUR_MACHINE
-    /* No file is a terminal. A thread may be made by clone, whose flags are seen here. */
+    /* No file is a terminal. A thread may be made by clone, whose flags are seen here. Memory that
+     * is shared without a file stays when no process shows it, so nobody could count it. Of the
+     * commands of fcntl that Linux alone has, one is usual; others tell what the machine runs
+     * (F_NOTIFY, F_SETLEASE) or hold memory (F_SETPIPE_SZ). */
     static const struct sock_filter head[] = {
         LOAD(arch),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_MACHINE, 1, 0),
@@ -193,6 +197,18 @@ bool sealed_limit_calls(void)
         UNLESS(BPF_JEQ, SYS_clone, 4),
         LOAD(args[0]),
         UNLESS(BPF_JSET, NEW_NAMESPACES, 1),
+        RETURN(SECCOMP_RET_ERRNO | ENOSYS),
+        RETURN(SECCOMP_RET_ALLOW),
+        UNLESS(BPF_JEQ, SYS_mmap, 5),
+        LOAD(args[3]),
+        UNLESS(BPF_JSET, MAP_SHARED, 2),
+        UNLESS(BPF_JSET, MAP_ANONYMOUS, 1),
+        RETURN(SECCOMP_RET_ERRNO | ENOSYS),
+        RETURN(SECCOMP_RET_ALLOW),
+        UNLESS(BPF_JEQ, SYS_fcntl, 5),
+        LOAD(args[1]),
+        UNLESS(BPF_JGE, OF_LINUX_ALONE, 2),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_DUPFD_CLOEXEC, 1, 0),
         RETURN(SECCOMP_RET_ERRNO | ENOSYS),
         RETURN(SECCOMP_RET_ALLOW),
     };

@@ -6,13 +6,15 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "programs/warden.h"
 
-#define START_MS 10000 /* for a process that is made on a loaded machine */
-#define END_MS   5000  /* killed processes that take longer hang in the kernel: left alone */
+#define START_MS    10000 /* for a process that is made on a loaded machine */
+#define END_MS      5000  /* killed processes that take longer hang in the kernel: left alone */
+#define NOEXEC_SEAL 8u    /* MFD_NOEXEC_SEAL: a system may demand it */
 
 /* ---- pipes */
 
@@ -87,20 +89,17 @@ static char wait_for_warden(int handle, int timeout_ms)
     return byte;
 }
 
-/* Fills a pipe with SOURCE, all of it at once; *OUT reads it. */
+/* Writes SOURCE to a file in memory; *OUT reads it. A pipe may not hold so much when other programs
+ * of this user fill theirs: the system counts them together. */
 static bool make_source(const char *source, size_t size, int *out)
 {
-    int ends[2];
-    if (size > PROGRAM_SOURCE_MAX || !make_pipe(ends))
+    if (size > PROGRAM_SOURCE_MAX)
         return false;
-    bool whole = fcntl(ends[1], F_SETPIPE_SZ, (int)PROGRAM_SOURCE_MAX) >= 0 &&
-                 set_nonblocking(ends[1]) && write(ends[1], source, size) == (ssize_t)size;
-    close(ends[1]);
-    if (whole)
-        *out = ends[0];
-    else
-        close(ends[0]);
-    return whole;
+    int file = memfd_create("world", MFD_CLOEXEC | NOEXEC_SEAL);
+    if (file < 0 && errno == EINVAL) /* Linux before 6.3 */
+        file = memfd_create("world", MFD_CLOEXEC);
+    *out = file;
+    return file >= 0 && write(file, source, size) == (ssize_t)size && lseek(file, 0, SEEK_SET) == 0;
 }
 
 /* Orders the program. THEIRS are its ends of PIPES, with room for two more. */

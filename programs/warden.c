@@ -64,11 +64,12 @@ static bool warden_move_apart(bool network)
            warden_write("/proc/self/gid_map", group, (size_t)group_size);
 }
 
-/* The same for a program that is to be sealed. */
+/* The same for a program that is to be sealed. Where /proc hides the processes of others (hidepid),
+ * it would hide this program's too, and nobody could count them. */
 static bool warden_move_far(void)
 {
     return warden_leave_root() && warden_move_apart(false) && unshare(CLONE_NEWUTS) == 0 &&
-           prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
+           access("/proc/1/stat", R_OK) == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
 }
 
 bool warden_has_namespaces(void)
@@ -144,10 +145,12 @@ static pid_t warden_start(const char *command, const struct program_limits *limi
 
 /* ---- its end */
 
-/* Returns when there is no descendant. */
-static void warden_kill_all(struct descent *descent)
+/* Returns when there is no descendant. FIRST is killed even where /proc does not show it, and takes
+ * its namespace with it; nobody has waited for it, so the number is still its own. */
+static void warden_kill_all(struct descent *descent, pid_t first)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
+    kill(first, SIGKILL);
     while (waitpid(-1, NULL, WNOHANG) >= 0) {
         descent_find(descent);
         for (size_t i = 0; i < descent->count; i++)
@@ -156,7 +159,9 @@ static void warden_kill_all(struct descent *descent)
     }
 }
 
-/* Waits until the control ends, or there are more processes than the limit, or more memory. */
+/* Waits until the control ends, or there are more processes than the limit, or more memory. What
+ * /proc does not show is over every limit: the program's first process is there, alive or dead,
+ * until it is waited for. */
 static void warden_watch(struct descent *descent, const struct program_limits *limits,
                          bool namespaces)
 {
@@ -172,7 +177,7 @@ static void warden_watch(struct descent *descent, const struct program_limits *l
         if (!counts)
             continue;
         descent_find(descent);
-        if (descent->threads > processes || descent->memory_bytes > memory)
+        if (descent->count == 0 || descent->threads > processes || descent->memory_bytes > memory)
             return;
     }
 }
@@ -199,7 +204,8 @@ _Noreturn void warden_run(const char *command, const struct program_limits *limi
     warden_place(ends);
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 || !descent_open(&descent))
         _exit(1);
-    if (warden_start(command, limits, namespaces) > 0) {
+    pid_t first = warden_start(command, limits, namespaces);
+    if (first > 0) {
         for (int i = 0; i < CONTROL; i++)
             close(i);
         if (limits->sealed)
@@ -207,7 +213,7 @@ _Noreturn void warden_run(const char *command, const struct program_limits *limi
         else /* otherwise the first of the namespace says so */
             warden_say(WARDEN_STARTED);
         warden_watch(&descent, limits, namespaces);
-        warden_kill_all(&descent);
+        warden_kill_all(&descent, first);
     }
     _exit(0);
 }

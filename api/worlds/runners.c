@@ -74,8 +74,8 @@ static bool runner_try(const struct keeper *keeper, const struct runner *runner,
     if (status == CHILD_NOT_SEALED)
         snprintf(trouble.text, trouble.size,
                  "--world-runner %s: this system cannot keep a client's program apart: that takes "
-                 "namespaces of users, files and processes for users without privileges, and Linux "
-                 "5.14 on x86-64 or arm64 (docs/worlds.md)",
+                 "namespaces of users, files and processes for users without privileges, a /proc "
+                 "that hides no processes, and Linux 5.14 on x86-64 or arm64 (docs/worlds.md)",
                  runner->name);
     else if (status != CHILD_OK)
         snprintf(trouble.text, trouble.size, "--world-runner %s: no process can be started",

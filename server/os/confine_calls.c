@@ -78,6 +78,7 @@ static const int PERMITTED[] = {
     SYS_brk,
     SYS_mlock,
     SYS_munlock,
+    SYS_memfd_create, /* the source of a client's world */
     /* threads and time */
     SYS_futex,
     SYS_set_robust_list,

@@ -207,12 +207,55 @@ Test(sealed, what_its_processes_hold_together_ends_it)
                            "print('alive', flush=True)\n",
                            answer),
                  CHILD_ENDED);
+    /* The first thread of each has ended; another holds the memory. */
+    cr_expect_eq(answer_of("import ctypes, os, threading, time\n"
+                           "input()\n"
+                           "for i in range(4):\n"
+                           "    if os.fork() == 0: break\n"
+                           "def hold():\n"
+                           "    held = b'x' * (100 << 20)\n"
+                           "    time.sleep(5)\n"
+                           "    print('alive', flush=True)\n"
+                           "threading.Thread(target=hold, daemon=True).start()\n"
+                           "ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else "
+                           "93, 0)\n",
+                           answer),
+                 CHILD_ENDED);
     cr_expect_eq(answer_of("input()\n"
                            "try: held = b'x' * (300 << 20)\n"
                            "except MemoryError: print('refused', flush=True)\n",
                            answer),
                  CHILD_OK);
     cr_expect_str_eq(answer, "refused");
+}
+
+/* It would stay when no process shows it. */
+Test(sealed, it_has_no_memory_that_is_shared_without_a_file)
+{
+    char answer[512];
+    cr_assert_eq(answer_of(EACH("lambda: __import__('mmap').mmap(-1, 4096), "
+                                "lambda: len(__import__('mmap').mmap(-1, 4096, flags=0x22)), "
+                                "lambda: os.truncate(os.open('/tmp/x', os.O_CREAT | os.O_RDWR), "
+                                "4096), lambda: len(__import__('mmap').mmap(os.open('/tmp/x', "
+                                "os.O_RDWR), 4096))"),
+                           answer),
+                 CHILD_OK);
+    cr_expect_str_eq(answer, "OSError,4096,None,4096");
+}
+
+/* F_SETLEASE and F_NOTIFY tell who opens what; F_SETPIPE_SZ takes memory from its user's others. */
+Test(sealed, fcntl_tells_it_nothing_of_others)
+{
+    char answer[512];
+    cr_assert_eq(answer_of(EACH("lambda: __import__('fcntl').fcntl(os.open('/usr/bin', 0), 1026, "
+                                "0x80000001), lambda: __import__('fcntl').fcntl(os.open('/tmp/x', "
+                                "os.O_CREAT | os.O_RDWR), 1024, 1), "
+                                "lambda: __import__('fcntl').fcntl(os.pipe()[1], 1031, 8192), "
+                                "lambda: __import__('fcntl').fcntl(0, 1030, 50), "
+                                "lambda: __import__('fcntl').fcntl(0, 1)"),
+                           answer),
+                 CHILD_OK);
+    cr_expect_str_eq(answer, "OSError,OSError,OSError,50,0");
 }
 
 Test(sealed, a_source_may_be_of_256_KiB_and_no_longer)
