@@ -28,6 +28,7 @@
 #include "server/os/reopen.h"
 #include "server/server.h"
 #include "server/tls_files.h"
+#include "server/webhooks/webhooks.h"
 
 #define DRAIN_STEP_MS 20
 
@@ -46,7 +47,8 @@ static void log_world(void *context, const char *world, const char *line)
 /* True when PATH, or where it will be made, is among the files that a client's program sees. */
 static bool runner_sees(const char *path)
 {
-    static const char *const seen[] = {"/usr/", "/bin/", "/sbin/", "/lib"};
+    static const char *const seen[] = {"/usr/",   "/bin/",   "/sbin/",  "/lib/",
+                                       "/lib32/", "/lib64/", "/libx32/"};
     char real[PATH_MAX + 1], parent[PATH_MAX];
     snprintf(parent, sizeof parent, "%s", path);
     if (!realpath(path, real) && !realpath(dirname(parent), real))
@@ -58,22 +60,28 @@ static bool runner_sees(const char *path)
     return false;
 }
 
+static bool runner_misses(const char *path, char *error, size_t size)
+{
+    if (!path || path[0] == '\0' || !runner_sees(path))
+        return true;
+    snprintf(error, size,
+             "--world-runner: clients' programs could read \"%.300s\", because all below /usr is "
+             "theirs to read: move it",
+             path);
+    return false;
+}
+
 /* The programs of clients may read all that is below /usr as this process may. */
 static bool runners_see_nothing(const struct config *config, char *error, size_t size)
 {
     const char *const paths[] = {config->data,    config->keys_dir, config->key_file,
                                  config->tls_key, config->marks,    config->config};
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        if (!paths[i] || paths[i][0] == '\0' || !runner_sees(paths[i]))
-            continue;
-        snprintf(
-            error, size,
-            "--world-runner: clients' programs could read \"%.300s\", because all below /usr is "
-            "theirs to read: move it",
-            paths[i]);
-        return false;
-    }
-    return true;
+    bool good = true;
+    for (size_t i = 0; good && i < sizeof paths / sizeof paths[0]; i++)
+        good = runner_misses(paths[i], error, size);
+    for (size_t i = 0; good && i < config->webhooks.count; i++)
+        good = runner_misses(webhook_key_file(config->webhooks.text[i]), error, size);
+    return good;
 }
 
 /* Asks each declared program what world it is, so that the server does not start with a broken

@@ -32,7 +32,7 @@ static const char *const texts[] = {
         "answered with a member that is missing, unknown or of another type than it must be",
     [WORLD_BAD_LENGTH] = "answered with an observation that has not state_dim numbers",
     [WORLD_BAD_NUMBER] = "answered with a number that is not finite in single precision",
-    [WORLD_REPORTED] = "reported an error, which is in the server's log",
+    [WORLD_REPORTED] = "reported an error",
     [WORLD_CHANGED] = "describes another world than it did at first",
     [WORLD_SLOW] = "took longer for the whole than the server allows",
     [WORLD_TOO_MANY] = "was asked for more instances at once than there may be",

@@ -187,13 +187,23 @@ static void *webhook_run(void *context)
 
 /* ---- life */
 
+static const char *webhook_next_word(const char *text)
+{
+    text += strcspn(text, " ");
+    return text + strspn(text, " ");
+}
+
+const char *webhook_key_file(const char *setting)
+{
+    return webhook_next_word(webhook_next_word(setting));
+}
+
 /* Reads "PROJECT ADDRESS KEYFILE". NULL, or what is wrong with it. */
 static const char *read_setting(struct webhook *hook, const char *text)
 {
-    size_t project = strcspn(text, " "), address = 0;
-    const char *rest = text + project + strspn(text + project, " ");
-    address = strcspn(rest, " ");
-    hook->key_file = rest + address + strspn(rest + address, " ");
+    const char *rest = webhook_next_word(text);
+    size_t project = strcspn(text, " "), address = strcspn(rest, " ");
+    hook->key_file = webhook_key_file(text);
     if (hook->key_file[0] == '\0' || project == 0)
         return "it is PROJECT ADDRESS KEYFILE, with a project's id or \"all\"";
     if (project >= sizeof hook->project)

@@ -14,6 +14,9 @@
 
 struct webhooks;
 
+/* KEYFILE of the setting "PROJECT ADDRESS KEYFILE"; "" when there are fewer words. */
+const char *webhook_key_file(const char *setting);
+
 /* Reads COUNT settings, "PROJECT ADDRESS KEYFILE" with a project's id or "all", begins their
  * processes and then reads the keys; while there is one thread and before other secrets are read.
  * NULL with ERROR empty: there is no setting; otherwise ERROR is a sentence. */

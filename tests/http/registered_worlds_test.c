@@ -82,6 +82,16 @@ Test(registered_worlds, the_example_is_one_before_and_after_kill_9)
     free(source);
 }
 
+Test(registered_worlds, a_service_whose_webhook_key_a_program_could_read_does_not_start)
+{
+    char out[1024];
+    cr_expect_eq(tacet_run(out, sizeof out, "serve", "--data", server.data, "--world-runner",
+                           "python=/usr/bin/python3 -I", "--webhook",
+                           "all https://127.0.0.1/x /usr/share/webhook.key", NULL),
+                 2, "%s", out);
+    cr_expect_not_null(strstr(out, "could read \"/usr/share/webhook.key\""), "%s", out);
+}
+
 /* Its answer says how often it got what it may not have: 0. What it writes to its standard error is
  * in no log. */
 static const char hostile[] =
