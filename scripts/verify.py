@@ -9,9 +9,9 @@ It shares no code with "tacet verify", which computes prices, too: docs/verify.m
 """
 import argparse
 import base64
-import contextlib
 import hashlib
 import json
+import pathlib
 import re
 import struct
 import sys
@@ -65,17 +65,13 @@ ENTRY = {"account": TEXT, "sequence": WHOLE, "time_ms": WHOLE, "kind": TEXT, **B
          "delta": REAL, "client": TEXT, "resource": TEXT, "event": TEXT, "hash": HASH}
 LEAF = {"number": WHOLE, "account": TEXT, "sequence": WHOLE, "head": HASH}
 HEAD = {"version": WHOLE, "time_ms": WHOLE, "software_version": TEXT, "kid": TEXT, "x": TEXT}
-FOLD = re.compile(r'\{"type":"FoldedEntries","first_sequence":(\d+),"count":(\d+),"first_time_ms":(-?\d+),'
-                  r'"previous_hash":"([0-9a-f]{64})","digest":"[0-9a-f]{32}"\}')
+FOLD = re.compile(r'\{"type":"FoldedEntries","first_sequence":([1-9][0-9]*),"count":([1-9][0-9]*),'
+                  r'"first_time_ms":(?:0|-?[1-9][0-9]*),"previous_hash":"([0-9a-f]{64})","digest":"[0-9a-f]{32}"\}')
 ROW = re.compile(rb'\{"audit":(\{"number":([1-9]\d{0,17}),.*\})\}\n')
 TILE = re.compile(rb'\{"tile":\{"number":(0|[1-9]\d{0,14}),"hashes":"([0-9a-f]{16384})"\}\}\n')
 RELEASED = re.compile(rb'"(?:release|POST /v1/teachers)","resource":"(\w*)","subject":"(\w*)",.*"outcome":"ok"')
 RESTORED = "the account was restored from a backup: it does not go on from the earlier export, and has spent "
 SIGNATURE = re.compile(rb',"signature":(\{[^{}]*\})')
-
-
-class Unreadable(Exception):
-    """A line that is none of an export; nothing behind it is checked."""
 
 
 def unique(pairs):
@@ -94,20 +90,17 @@ def is_kind(value, kind):
 
 def read_members(line, name, members):
     """The object that LINE has under NAME: these members, in this order."""
-    with contextlib.suppress(*MALFORMED):
-        whole = json.loads(line, object_pairs_hook=unique)
-        found = whole[name]
-        if len(whole) == 1 and list(found) == list(members) and all(is_kind(found[m], members[m]) for m in members):
-            return found
-    raise Unreadable()
+    whole = json.loads(line, object_pairs_hook=unique)
+    found = whole[name]
+    if len(whole) > 1 or list(found) != list(members) or not all(is_kind(found[m], members[m]) for m in members):
+        raise ValueError("the line has other members")
+    return found
 
 
 def unpadded(text):
     """The bytes that base64url TEXT stands for; none when it is written in another way."""
-    with contextlib.suppress(*MALFORMED):
-        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        return raw if base64.urlsafe_b64encode(raw).rstrip(b"=") == text.encode() else b""
-    return b""
+    raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    return raw if base64.urlsafe_b64encode(raw).rstrip(b"=") == text.encode() else b""
 
 
 # ---- hashes of the ledger: numbers are little endian, each text follows its length
@@ -127,9 +120,8 @@ def genesis(account):
 
 def entry_hash(entry, previous):
     numbers = (1, entry["sequence"], entry["time_ms"], *(entry[b] for b in BALANCES))
-    texts = b"".join(canonical_text(entry[t]) for t in ("kind", "account", "client", "resource", "event"))
-    reals = (entry["epsilon"] + 0.0, entry["delta"] + 0.0)
-    return hash_of(struct.pack("<9q2d", *numbers, *reals) + bytes.fromhex(previous) + texts)
+    raw = struct.pack("<9q2d", *numbers, entry["epsilon"] + 0.0, entry["delta"] + 0.0) + bytes.fromhex(previous)
+    return hash_of(raw + b"".join(canonical_text(entry[t]) for t in "kind account client resource event".split()))
 
 
 # ---- the log: RFC 9162, section 2.1; C2SP's tlog-checkpoint and tlog-proof
@@ -137,10 +129,20 @@ def sha(*parts):
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-def root_of(row):
-    while len(row) > 1:
-        row = [sha(b"\1", *row[i:i + 2]) if i + 1 < len(row) else row[i] for i in range(0, len(row), 2)]
-    return row[0] if row else sha()
+def subtrees_of(row):
+    """For each level the roots of its full subtrees; ROW, the leaves, is the first."""
+    yield row
+    if len(row) > 1:
+        yield from subtrees_of([sha(b"\1", *row[i:i + 2]) for i in range(0, len(row) - 1, 2)])
+
+
+def root_of(levels, size):
+    """The root of the first SIZE leaves: it joins full subtrees, the smallest at the right."""
+    root = b""
+    for level, row in enumerate(levels):
+        if size >> level & 1:
+            root = sha(b"\1", row[(size >> level) - 1], root) if root else row[(size >> level) - 1]
+    return root or sha()
 
 
 def inclusion_root(leaf, node, size, path):
@@ -184,7 +186,7 @@ def read_proof(ledger, key):
 
 
 def effects_fit(entry):
-    """Whether the amounts of ENTRY are those of its kind; a fold has nothing else. None: there is no such kind."""
+    """Whether the amounts of ENTRY are those of its kind; a fold has nothing else."""
     limit, spent, held, limit_d, spent_d, held_d = (entry[b] for b in BALANCES)
     no_limit, no_spent, no_held = not (limit or limit_d), not (spent or spent_d), not (held or held_d)
     opens, pays = no_spent and no_held, no_limit and spent >= 0 and spent_d >= 0
@@ -199,9 +201,8 @@ class Account:
 
     def __init__(self, row):
         self.row, self.sums, self.holds = row, dict.fromkeys(BALANCES, 0), {}
-        self.epsilon = self.delta = self.entries = 0
-        self.head, self.chained = genesis(row), True
-        self.first = self.leaf = 0  # the first entry that the last one counts; the last leaf's sequence
+        self.head, self.foldable = genesis(row), row["kind"] in ("teacher", "client")
+        self.epsilon = self.delta = self.entries = self.leaf = self.first = 0  # the first that the last entry counts
         self.parted, self.reborn = [], False  # anchors that do not fit, and why; it was restored since then
 
     def apply(self, entry):
@@ -219,11 +220,11 @@ class Account:
 
 
 class Export:
-    """One pass over an export. Anchors of an account are (sequence, hash, from, spent): another's word for an entry."""
+    """One pass. Anchors are others' words for entries: (sequence, hash, from, balances behind it, may be folded)."""
 
     def __init__(self, keys, earlier, kept=None):
-        self.trusted, self.demanded = keys, dict(earlier.certificates) if earlier else {}
-        self.anchors = {account: [anchor] for account, anchor in earlier.heads.items()} if earlier else {}
+        self.trusted = [earlier.key] if keys is None and earlier else keys
+        self.demanded, self.anchors = (dict(earlier.certificates), dict(earlier.heads)) if earlier else ({}, {})
         self.claims = [(*log, "") for log in (earlier and earlier.log, kept) if log and log[1]]
         self.restored, self.restored_before = set(), earlier.restored if earlier else set()
         self.certificates, self.certified, self.paid = {}, set(), set()
@@ -248,23 +249,16 @@ class Export:
         head = read_members(line, "export", HEAD)
         self.version, self.key = head["version"], unpadded(head["x"])
         if self.version not in (1, 2, 3):
-            raise Unreadable("this program knows exports of versions 1 to 3 alone")
-        wrong = len(self.key) != 32 or hash_of(self.key, 16)[:16] != head["kid"]
-        self.when(wrong, "", 0, "the key's id is not that of the key")
-        other = self.trusted is not None and self.key not in self.trusted
-        self.when(other, "", 0, "it is signed with the key of another service")
+            raise ValueError("this program knows exports of versions 1 to 3 alone")
+        self.when(hash_of(self.key, 16)[:16] != head["kid"], "", 0, "the key's id is not that of the key")
+        if self.trusted is not None and self.key not in self.trusted:
+            self.fault("", 0, "it is signed with the key of another service")
 
     def read_certificate(self, text):
         self.counts["certificates"] += 1
-        try:
-            certificate = json.loads(text, object_pairs_hook=unique)
-            signature, where = certificate["signature"], certificate["id"]
-            good = signature["algorithm"] == "Ed25519" and type(where) is str
-        except MALFORMED:
-            self.fault("", 0, "the certificate cannot be read")
-            return
-        ledger = certificate.get("ledger", {})
-        good = good and signature.get("key_id") == hash_of(self.key, 16)[:16]
+        certificate = json.loads(text, object_pairs_hook=unique)
+        signature, where, ledger = certificate["signature"], certificate["id"], certificate.get("ledger", {})
+        good = signature["algorithm"] == "Ed25519" and signature.get("key_id") == hash_of(self.key, 16)[:16]
         good = good and ed_holds(self.key, SIGNATURE.sub(b"", text, count=1), unpadded(signature.get("value")))
         self.when(not good, where, 0, "its signature does not hold: it was changed, or the key is another's")
         last, self.certificates[where] = next(reversed(self.certificates), ""), hash_of(text)
@@ -277,13 +271,15 @@ class Export:
             self.claims += [(*read_proof(ledger, self.key), where)] if ledger.get("proof") else []
         except MALFORMED:
             self.fault(where, 0, "its proof that the log has its entry does not hold")
-        if ledger.get("account") and ledger.get("entries") and ledger.get("head"):
-            self.anchors.setdefault(ledger["account"], []).append((ledger["entries"], ledger["head"], where, ()))
+        anchor = (ledger.get("entries"), ledger.get("head"), where, (), False)
+        if anchor[:2] != (None, None):
+            good = is_kind(anchor[0], WHOLE) and anchor[0] > 0 and is_kind(anchor[1], HASH)
+            self.when(not good, where, 0, "the entry of the ledger that it names cannot be read")
+            self.anchors.setdefault(ledger["account"], []).append(anchor)
 
     def begin_account(self, row):
         self.end_account()
-        if row["kind"] not in ("dataset", "teacher", "client", "share"):
-            raise Unreadable()
+        self.when(row["kind"] not in ("dataset", "teacher", "client", "share"), row["id"], 0, "it is of no kind")
         last, self.last_account = self.last_account, (row["created_ms"], row["id"])
         self.when(self.last_account <= last, row["id"], 0, "the accounts are not in the order of their opening")
         purpose = (row["kind"], row["resource"], row["client"])
@@ -302,67 +298,75 @@ class Export:
             self.fault(row["id"], account.entries, "the last entry is not in the log")
         spent, name = (sums["spent_units"], sums["spent_delta"]), row["id"]
         account.parted += [(*anchor, "an entry that was there is missing") for anchor in self.waiting]
-        for sequence, _, source, before, what in account.parted:
+        for sequence, _, source, before, _, what in account.parted:
             if account.reborn and not source:
-                less = spent[0] < before[0] or spent[1] < before[1]
+                less = spent[0] < before[1] or spent[1] < before[4]
                 has = "less than it had there: budget was given back" if less else "at least what it had there"
                 what = RESTORED + has
             self.fault(source or name, sequence, what)
         self.counts["open_holds"] += len(account.holds)
-        self.aside.update({name: held for name, held in account.holds.items() if name.startswith("acc_")})
+        for share, held in account.holds.items():
+            self.set_aside(share, held)
         if row["kind"] == "share":
             self.shares[name] = spent
-        self.heads[name] = (account.entries, account.head, "", spent)
+
+    def set_aside(self, name, amounts):
+        if name.startswith("acc_"):
+            bad = name in self.aside or self.account.row["kind"] in ("client", "share")
+            self.when(bad, name, 0, "two accounts pay for this share, or one that cannot")
+            self.aside[name] = amounts
 
     def check_chain(self, entry, first, previous):
         account, where, sequence = self.account, self.account.row["id"], entry["sequence"]
         self.when(entry["account"] != where, where, sequence, "the entry is another account's")
         self.when((entry["kind"] == "open") != (sequence == 1), where, sequence, "opening stands in the wrong place")
-        if not account.chained:
-            return
         follows = previous == account.head if previous else entry_hash(entry, account.head) == entry["hash"]
-        account.chained = first == account.entries + 1 and follows
-        self.when(not account.chained, where, sequence, "it does not follow the entry before it by number and hash")
+        good = follows and first == account.entries + 1
+        self.when(not good, where, sequence, "it does not follow the entry before it by number and hash")
 
     def read_entry(self, entry):
         account, where, sequence, kind = self.account, self.account.row["id"], entry["sequence"], entry["kind"]
-        first, previous = sequence, None
-        if (fits := effects_fit(entry)) is None or not 1 <= sequence <= 10**12:
-            raise Unreadable()
+        first, previous, before = sequence, None, tuple(account.sums.values())
         fold = FOLD.fullmatch(entry["event"]) if kind == "folded" else None
         if fold and 2 <= int(fold[1]) <= sequence and int(fold[2]) == sequence - int(fold[1]) + 1:
-            first, previous = int(fold[1]), fold[4]
+            first, previous = int(fold[1]), fold[3]
         self.when(kind == "folded" and not previous, where, sequence, "the fold cannot be read")
+        self.when(previous and not account.foldable, where, sequence, "entries of datasets and shares are never folded")
         self.check_chain(entry, first, previous)
+        fits = effects_fit(entry) and sequence <= 10**12
         self.when(not fits, where, sequence, "its amounts are not those of its kind")
         self.when(not account.apply(entry), where, sequence, "breaks 0 <= spent + held <= limit")
         if kind in ("hold", "settle") and not account.move_hold(entry):
             self.fault(where, sequence, "it begins or ends a hold that it cannot")
-        if kind == "settle" and entry["resource"].startswith("acc_"):
-            self.aside[entry["resource"]] = (entry["spent_units"], entry["spent_delta"])
-        elif kind == "settle" and (entry["spent_units"] or entry["spent_delta"]):
-            self.paid.add(entry["resource"])
+        if kind == "settle":
+            self.set_aside(entry["resource"], (entry["spent_units"], entry["spent_delta"]))
+            self.paid |= {entry["resource"]} if entry["spent_units"] or entry["spent_delta"] else set()
         if kind in ("open", "limit"):
             account.epsilon, account.delta = entry["epsilon"], entry["delta"]
         self.restored |= {entry["hash"]} if kind == "restored" else set()
         account.reborn |= kind == "restored" and entry["hash"] not in self.restored_before
-        self.meet_anchors(entry)
+        self.meet_anchors(entry, before, after := tuple(account.sums.values()))
+        heads = self.heads.setdefault(where, [])  # for a later export: the first, the last, what no fold may count
+        if len(heads) > 1 and not (account.foldable and not heads[-1][4]):
+            heads.pop()
+        heads.append((sequence, entry["hash"], "", after, kind in ("debit", "folded")))
         account.entries, account.head, account.first = sequence, entry["hash"], first
         self.counts["entries"] += sequence - first + 1
         self.counts["folded"] += sequence - first + 1 if kind == "folded" else 0
 
-    def meet_anchors(self, entry):
+    def meet_anchors(self, entry, before, after):
         while self.waiting and self.waiting[0][0] <= entry["sequence"]:
-            anchor = self.waiting.pop(0)
-            lost = anchor[0] < entry["sequence"]
+            sequence, known, _, balances, debit = anchor = self.waiting.pop(0)
+            lost = sequence < entry["sequence"]
             self.counts["lost" if lost else "heads"] += 1
-            if not lost and anchor[1] != entry["hash"]:
-                self.account.parted.append((*anchor, "another entry was there"))
+            between = all(a <= b <= c for a, b, c in zip(before, balances, after))
+            good = between if lost else known == entry["hash"] and balances in ((), after)
+            if not good or (entry["kind"] == "folded" and not debit):
+                self.account.parted.append((*anchor, "another entry, or another sum, was there"))
 
     def read_row(self, number, text):
         self.end_account()
-        good = number == self.row[0] + 1 and self.row[2]
-        self.when(not good, "audit", number, "a row before it, or its leaf, is missing")
+        self.when((number - 1, True) != self.row[::2], "audit", number, "a row before it, or its leaf, is missing")
         self.account, self.row, self.counts["rows"] = None, (number, hash_of(text), False), number
         if found := RELEASED.search(text):
             job, released = found[1].decode(), (found[2] or found[1]).decode()
@@ -390,7 +394,7 @@ class Export:
         self.when(not self.row[2], "audit", self.row[0], "the row is not in the log")
         if None in row:
             self.fault("", 0, "a leaf of the log is missing, or is there twice")
-        elif self.log[1:] != (len(row), root_of(row)):
+        elif self.log[1:] != (len(row), root_of(levels := list(subtrees_of(row)), len(row))):
             self.fault("", 0, "the log is not that of its checkpoint")
         else:
             self.counts["heads"] += len(self.claims)
@@ -398,25 +402,22 @@ class Export:
                 what = "the log once had other leaves: it is older, or another history"
                 if not source and origin != self.log[0]:
                     what = "the log has another name, as after a restore: it does not go on from the log before"
-                self.when(size > len(row) or root_of(row[:size]) != root, source, 0, what)
+                self.when(size > len(row) or root_of(levels, size) != root, source, 0, what)
 
     def read_end(self, line, digest):
         end = read_members(line, "end", {"lines": WHOLE, "digest": HASH, "signature": TEXT})
         signed = f"tacet export 1 lines {self.line - 1} digest {digest}\n".encode()
-        good = ed_holds(self.key, signed, unpadded(end["signature"]))
-        good = good and (end["digest"], end["lines"]) == (digest, self.line - 1)
+        good = (end["digest"], end["lines"]) == (digest, self.line - 1)
+        good = good and ed_holds(self.key, signed, unpadded(end["signature"]))
         self.when(not good, "", 0, "its signature does not hold for the lines before it")
 
     def read_line(self, line):
         if self.log or (self.tiles and not line.startswith((b'{"tile":', b'{"checkpoint":'))):
-            raise Unreadable()
+            raise ValueError("the line cannot be read")
         if line.startswith(b'{"leaf":') and (self.account or self.row[0]) and self.version > 1:
             self.read_leaf(read_members(line, "leaf", LEAF))
         elif line.startswith(b'{"checkpoint":') and self.version > 1:
-            try:
-                self.log = read_checkpoint(json.loads(line)["checkpoint"], self.key)
-            except MALFORMED:
-                raise Unreadable("the checkpoint does not hold") from None
+            self.log = read_checkpoint(json.loads(line)["checkpoint"], self.key)
         elif self.version > 2 and (row := ROW.fullmatch(line)):
             self.read_row(int(row[2]), row[1])
         elif self.version > 2 and (row := TILE.fullmatch(line)):
@@ -430,14 +431,14 @@ class Export:
         elif line.startswith(b'{"certificate":') and line.endswith(b"}\n") and not (self.account or self.row[0]):
             self.read_certificate(line[len(b'{"certificate":'):-2])
         else:
-            raise Unreadable()
+            raise ValueError("the line cannot be read")
 
     def read_lines(self, file):
         digest, ended = hashlib.blake2b(digest_size=32), False
         for line in file:
             self.line += 1
             if ended or not line.endswith(b"\n"):
-                raise Unreadable("the export ends within a line, or goes on behind its last one")
+                raise ValueError("the export ends within a line, or goes on behind its last one")
             if self.line == 1:
                 self.read_head(line)
             elif line.startswith(b'{"end":'):
@@ -457,7 +458,7 @@ class Export:
                 self.read_line(line)
             digest.update(line)
         if not ended:
-            raise Unreadable("the export ends before its last line: it was cut off")
+            raise ValueError("the export ends before its last line: it was cut off")
 
 
 def verify(name, keys, earlier=None, kept=None):
@@ -465,12 +466,12 @@ def verify(name, keys, earlier=None, kept=None):
         export = Export(keys, earlier, kept)
         try:
             export.read_lines(file)
-        except Unreadable as why:
-            export.fault("", 0, str(why) or "the line cannot be read; nothing behind it was checked")
+        except MALFORMED as why:
+            export.fault("", 0, f"{why}; nothing behind it was checked")
     print(f"{name}: key {hash_of(export.key or b'', 16)[:16]} ({'its own word' if keys is None else 'of --keys'})")
-    print("  " + ", ".join(f"{count} {what}" for what, count in export.counts.items()))
-    print("".join(f"  {fault}\n" for fault in export.faults), end="")
-    print("  all of it holds" if export.fault_count == 0 else f"  IT DOES NOT HOLD: {export.fault_count} faults")
+    counts = ", ".join(f"{count} {what}" for what, count in export.counts.items())
+    end = f"IT DOES NOT HOLD: {export.fault_count} faults" if export.fault_count else "all of it holds"
+    print("  " + "\n  ".join((counts, *export.faults, end)))
     return export
 
 
@@ -484,11 +485,10 @@ def main():
     keys = kept = None
     try:
         if options.keys:
-            with open(options.keys, encoding="utf-8") as file:
-                keys = [unpadded(key["x"]) for key in json.load(file)["keys"] if key.get("crv") == "Ed25519"]
+            known = json.loads(pathlib.Path(options.keys).read_bytes())["keys"]
+            keys = [unpadded(key["x"]) for key in known if key.get("crv") == "Ed25519"]
         if options.checkpoint:
-            with open(options.checkpoint, encoding="utf-8", newline="") as file:
-                kept = read_checkpoint(file.read(), *keys)
+            kept = read_checkpoint(pathlib.Path(options.checkpoint).read_bytes().decode(), *keys)
         earlier = verify(options.earlier, keys) if options.earlier else None
         good = verify(options.export, keys, earlier, kept).fault_count == 0 and not (earlier and earlier.fault_count)
     except (OSError, *MALFORMED) as why:

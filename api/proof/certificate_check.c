@@ -91,26 +91,38 @@ static const char *check_signature(const json_t *certificate, const json_t *sign
     return "it is signed with the key of another service";
 }
 
+/* Reads which entry of the ledger CERTIFICATE names. One that it names in part is none. */
+static const char *read_named_entry(const json_t *certificate, struct certificate_facts *out)
+{
+    const json_t *ledger = json_object_get(certificate, "ledger");
+    const json_t *head = json_object_get(ledger, "head");
+    const json_t *entries = json_object_get(ledger, "entries");
+    size_t size = 0;
+    copy_member(ledger, "account", out->account, sizeof out->account);
+    if ((!head || json_is_null(head)) && (!entries || json_is_null(entries)))
+        return NULL;
+    if (!json_is_string(head) || json_string_length(head) != 2 * LEDGER_HASH_SIZE ||
+        sodium_hex2bin(out->head, sizeof out->head, json_string_value(head),
+                       json_string_length(head), NULL, &size, NULL) != 0 ||
+        size != LEDGER_HASH_SIZE || json_integer_value(entries) < 1 || out->account[0] == '\0')
+        return "the entry of the ledger that it names cannot be read";
+    out->entries = json_integer_value(entries);
+    return NULL;
+}
+
 static void read_facts(const json_t *certificate, struct certificate_facts *out)
 {
     static const char *const formats[] = {"json", "safetensors", "onnx"};
     static const char *const subjects[] = {"teacher", "q_release", "policy"};
-    const json_t *ledger = json_object_get(certificate, "ledger");
     const json_t *binds = json_object_get(certificate, "binds");
     const json_t *files = json_object_get(binds, "files");
-    const char *head = json_string_value(json_object_get(ledger, "head"));
     copy_member(certificate, "id", out->id, sizeof out->id);
     copy_member(certificate, "software_version", out->software, sizeof out->software);
     for (int i = 0; i < 3 && out->subject[0] == '\0'; i++)
         copy_member(certificate, subjects[i], out->subject, sizeof out->subject);
-    copy_member(ledger, "account", out->account, sizeof out->account);
     copy_member(binds, "weights_sha256", out->weights_sha256, sizeof out->weights_sha256);
     for (int i = 0; i < 3; i++)
         copy_member(files, formats[i], out->files_sha256[i], sizeof out->files_sha256[i]);
-    if (head && sodium_hex2bin(out->head, sizeof out->head, head, strlen(head), NULL, NULL, NULL))
-        return;
-    if (head)
-        out->entries = json_integer_value(json_object_get(ledger, "entries"));
 }
 
 /* Checks that the entry which the certificate names is in the log of whoever has KEY. */
@@ -225,6 +237,9 @@ static const char *check_signed(const char *text, size_t size, const struct proo
     const unsigned char *key = NULL;
     const char *why = check_signature(json, signature, keys, &key);
     read_facts(json, out);
+    const char *no_entry = read_named_entry(json, out);
+    if (!why)
+        why = no_entry;
     if (!why)
         why = check_log_proof(json, key, out);
     const char *type = json_string_value(json_object_get(json, "type"));

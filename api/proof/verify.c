@@ -272,6 +272,7 @@ static void begin_export(struct verify *verify, struct verify_report *report)
                            .demanded = verify->certificates,
                            .restored_before = verify->restored,
                            .earlier = verify->log,
+                           .key_before = verify->key,
                            .kept = verify->kept};
     free_lists(verify);
     *verify = clean;
@@ -303,8 +304,10 @@ void export_verify(struct verify *verify, struct byte_reader reader, const struc
     struct line_reader lines = {.reader = reader};
     begin_export(verify, out);
     read_export(verify, &lines);
-    out->trusted = keys && verify->key.count > 0 && proof_keys_have(keys, verify->key.key[0]);
-    if (keys && verify->key.count > 0 && !out->trusted)
+    const struct proof_keys *wanted = keys ? keys : &verify->key_before;
+    bool known = verify->key.count > 0 && proof_keys_have(wanted, verify->key.key[0]);
+    out->trusted = keys && known;
+    if (verify->key.count > 0 && !known && (keys || wanted->count > 0))
         verify_fault(verify, "", 0, "it is signed with the key of another service");
     buffer_clear(&lines.bytes);
 }

@@ -52,8 +52,8 @@ void export_verify_free(struct verify *verify);
 void export_verify_expect(struct verify *verify, const struct tlog_checkpoint *kept);
 
 /* Reads one export to its end, or to a line that is none. KEYS: those that the caller trusts, NULL
- * for whichever the export names. A second export must contain every account of the first, and go
- * on from its last entry. */
+ * for whichever the export names. A second export must have the key of the first, contain every
+ * account of it, and go on from its last entry. */
 void export_verify(struct verify *verify, struct byte_reader reader, const struct proof_keys *keys,
                    struct verify_report *out);
 

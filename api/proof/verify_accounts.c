@@ -1,5 +1,5 @@
 /* One account after the other: its entries are added up and hashed again, and compared with what
- * its line and the anchors say. */
+ * its line says. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,62 +10,6 @@
 
 #define ENTRIES_MOST   INT64_C(1000000000000) /* of an account: sums of them do not overflow */
 #define DECLARED_SLACK 1e-6 /* of a declared epsilon: a conversion is computed again */
-
-/* ---- anchors */
-
-static int compare_anchors(const void *a, const void *b)
-{
-    const struct anchor *x = a, *y = b;
-    int order = strcmp(x->account, y->account);
-    return order != 0 ? order : (x->sequence > y->sequence) - (x->sequence < y->sequence);
-}
-
-static struct anchor *anchor_at(struct verify *verify, size_t i)
-{
-    return (struct anchor *)verify->anchors.items + i;
-}
-
-/* The anchor that ACCOUNT's entries reach next, or NULL. */
-static struct anchor *next_anchor(struct verify *verify)
-{
-    if (verify->next_anchor == verify->anchors.count)
-        return NULL;
-    struct anchor *anchor = anchor_at(verify, verify->next_anchor);
-    return strcmp(anchor->account, verify->claimed.id) == 0 ? anchor : NULL;
-}
-
-/* Finds the first anchor of the account in hand. */
-static void find_anchors(struct verify *verify)
-{
-    size_t low = 0, high = verify->anchors.count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (strcmp(anchor_at(verify, middle)->account, verify->claimed.id) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    verify->next_anchor = low;
-}
-
-/* ENTRY ends at the sequence of some anchors, or has folded them. */
-static void meet_anchors(struct verify *verify, const struct ledger_entry *entry)
-{
-    struct anchor *anchor;
-    for (; (anchor = next_anchor(verify)) && anchor->sequence <= entry->sequence;
-         verify->next_anchor++) {
-        anchor->met = true;
-        if (anchor->sequence < entry->sequence)
-            verify->report->lost++;
-        else if (memcmp(anchor->hash, entry->hash, LEDGER_HASH_SIZE) == 0)
-            verify->report->heads++;
-        else if (anchor->from[0] == '\0')
-            verify->parted = anchor;
-        else
-            verify_fault(verify, anchor->from, entry->sequence,
-                         "the certificate names another entry: this is another history");
-    }
-}
 
 /* ---- one entry */
 
@@ -190,7 +134,11 @@ void verify_next_entry(struct verify *verify, struct ledger_entry *entry)
         verify_fault(verify, sums->id, entry->sequence, "no account has so many entries");
         return;
     }
+    verify_keep_entry(verify);
     bool folds = entry->kind == LEDGER_ENTRY_FOLDED;
+    if (folds && !verify_may_fold(sums))
+        verify_fault(verify, sums->id, entry->sequence,
+                     "entries of a dataset and of a share are never folded");
     if (folds && !ledger_fold_read(entry, &fold))
         verify_fault(verify, sums->id, entry->sequence, "the fold cannot be read");
     int64_t count = entry->sequence - fold.first + 1;
@@ -208,7 +156,8 @@ void verify_next_entry(struct verify *verify, struct ledger_entry *entry)
     verify_restored(verify, entry);
     check_declared(verify, entry);
     check_price(verify, entry);
-    meet_anchors(verify, entry);
+    verify_anchors_meet(verify, entry);
+    verify->debit = folds || entry->kind == LEDGER_ENTRY_DEBIT;
     verify->fold_first = fold.first;
     sums->entries = entry->sequence;
     memcpy(sums->head, entry->hash, LEDGER_HASH_SIZE);
@@ -232,8 +181,8 @@ static void add_purpose(struct verify *verify, const struct ledger_account *row)
 
 void verify_account(struct verify *verify, const struct ledger_account *row)
 {
-    if (!verify->in_account && verify->anchors.count > 0)
-        qsort(verify->anchors.items, verify->anchors.count, sizeof(struct anchor), compare_anchors);
+    if (!verify->in_account)
+        verify_anchors_sort(verify);
     if (row->created_ms < verify->last_created_ms ||
         (row->created_ms == verify->last_created_ms && strcmp(row->id, verify->last_id) <= 0))
         verify_fault(verify, row->id, 0, "the accounts are not in the order of their opening");
@@ -241,7 +190,7 @@ void verify_account(struct verify *verify, const struct ledger_account *row)
     memcpy(verify->last_id, row->id, ID_SIZE);
     verify->in_account = verify->chained = true;
     verify->parted = NULL;
-    verify->reborn = false;
+    verify->reborn = verify->debit = false;
     verify->holds.count = 0;
     verify->last_leaf = 0;
     verify->claimed = *row;
@@ -250,13 +199,12 @@ void verify_account(struct verify *verify, const struct ledger_account *row)
     ledger_genesis(row, verify->sums.head);
     verify->report->accounts++;
     add_purpose(verify, row);
-    find_anchors(verify);
+    verify_anchors_find(verify);
 }
 
 void verify_account_end(struct verify *verify)
 {
     const struct ledger_account *account = &verify->claimed, *sums = &verify->sums;
-    struct anchor *anchor;
     if (!verify->in_account)
         return;
     if (account->spent_units != sums->spent_units || account->spent_delta != sums->spent_delta)
@@ -271,14 +219,7 @@ void verify_account_end(struct verify *verify)
         verify_fault(verify, account->id, 0, "the last entry is not the one that it should be");
     if (verify->has_log && verify->last_leaf != sums->entries)
         verify_fault(verify, account->id, sums->entries, "the last entry is not in the log");
-    for (; (anchor = next_anchor(verify)); verify->next_anchor++) {
-        anchor->met = true;
-        if (anchor->from[0] == '\0')
-            verify->parted = anchor;
-        else
-            verify_fault(verify, anchor->from, anchor->sequence, VERIFY_OLDER);
-    }
-    verify_parted(verify);
+    verify_anchors_miss(verify);
     verify->report->open_holds += (int64_t)verify->holds.count;
     const struct open_hold *holds = verify->holds.items;
     for (size_t i = 0; i < verify->holds.count; i++)
@@ -289,12 +230,7 @@ void verify_account_end(struct verify *verify)
             (struct share_amount){.units = sums->spent_units, .delta_units = sums->spent_delta};
         memcpy(share->id, account->id, ID_SIZE);
     }
-    struct anchor *head = verify_list_add(&verify->heads, sizeof *head);
-    memcpy(head->account, account->id, ID_SIZE);
-    head->sequence = sums->entries;
-    memcpy(head->hash, sums->head, LEDGER_HASH_SIZE);
-    head->units = sums->spent_units;
-    head->delta_units = sums->spent_delta;
+    verify_keep_head(verify);
 }
 
 static int compare_purposes(const void *a, const void *b)
@@ -305,12 +241,7 @@ static int compare_purposes(const void *a, const void *b)
 void verify_accounts_end(struct verify *verify)
 {
     const struct purpose *purposes = verify->purposes.items;
-    for (size_t i = 0; i < verify->anchors.count; i++) {
-        const struct anchor *anchor = anchor_at(verify, i);
-        if (!anchor->met)
-            verify_fault(verify, anchor->from[0] ? anchor->from : anchor->account, 0,
-                         "the account that it names is missing");
-    }
+    verify_anchors_end(verify);
     if (verify->purposes.count > 0)
         qsort(verify->purposes.items, verify->purposes.count, sizeof *purposes, compare_purposes);
     for (size_t i = 1; i < verify->purposes.count; i++)

@@ -7,8 +7,11 @@
 
 void verify_share_aside(struct verify *verify, const char *name, int64_t units, int64_t delta_units)
 {
+    enum ledger_kind payer = verify->claimed.kind;
     if (strncmp(name, "acc_", 4) != 0 || strlen(name) >= ID_SIZE)
         return;
+    if (payer != LEDGER_DATASET && payer != LEDGER_TEACHER)
+        verify_fault(verify, verify->claimed.id, 0, "it pays for a share, which it cannot");
     struct share_amount *aside = verify_list_add(&verify->aside, sizeof *aside);
     memcpy(aside->id, name, strlen(name));
     aside->units = units;
@@ -26,6 +29,10 @@ void verify_shares_end(struct verify *verify)
     const struct share_amount *shares = verify->shares.items;
     if (verify->aside.count > 0)
         qsort(verify->aside.items, verify->aside.count, sizeof *shares, compare_shares);
+    const struct share_amount *payments = verify->aside.items;
+    for (size_t i = 1; i < verify->aside.count; i++)
+        if (strcmp(payments[i - 1].id, payments[i].id) == 0)
+            verify_fault(verify, payments[i].id, 0, "two accounts pay for the same share");
     for (size_t i = 0; i < verify->shares.count; i++) {
         const struct share_amount *aside = NULL;
         if (verify->aside.count > 0)

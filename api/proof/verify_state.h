@@ -8,16 +8,17 @@
 #include "api/proof/verify_prices.h"
 #include "memory/buffer.h"
 
-#define VERIFY_OLDER "an entry that was there is missing: this is an older history"
+#define VERIFY_BALANCES 6 /* of an account, those that are spent first */
 
 /* Somebody else's word for an entry's hash: a certificate's, or an earlier export's. */
 struct anchor {
     char account[ID_SIZE];
     int64_t sequence;
     unsigned char hash[LEDGER_HASH_SIZE];
-    char from[ID_SIZE];         /* the certificate; "" for an earlier export */
-    bool met;                   /* its account was read */
-    int64_t units, delta_units; /* of an earlier export: what the account had spent */
+    char from[ID_SIZE]; /* the certificate; "" for an earlier export */
+    bool met;           /* its account was read */
+    bool debit;         /* of an earlier export: it is a debit or a fold, so a fold may count it */
+    int64_t balances[VERIFY_BALANCES]; /* of an earlier export: behind it */
 };
 
 /* A certificate of this export or of an earlier one. */
@@ -75,10 +76,11 @@ struct verify {
     crypto_generichash_state digest; /* first: it is aligned to 64 bytes */
     struct verify_report *report;
     struct verify_prices *prices;
-    struct proof_keys key; /* the export's own */
+    struct proof_keys key;        /* the export's own */
+    struct proof_keys key_before; /* that of the export before; count 0: there was none */
 
     struct verify_list anchors;  /* of struct anchor; sorted when the first account comes */
-    struct verify_list heads;    /* of struct anchor: the last entries of this export */
+    struct verify_list heads;    /* of struct anchor: of this export, for the one behind it */
     struct verify_list restored; /* of struct known_hash: entries "restored" of this export */
     struct verify_list restored_before; /* of the same: of the earlier one, sorted */
     struct verify_list holds;           /* of struct open_hold: of the account in hand */
@@ -110,11 +112,14 @@ struct verify {
     bool has_checkpoint;
 
     struct ledger_account claimed,
-        sums;                 /* the account in hand, as its line says and as it adds up */
-    bool in_account, chained; /* no break of its chain was reported yet */
-    size_t next_anchor;       /* the first one that its entries have not reached */
+        sums;                        /* the account in hand, as its line says and as it adds up */
+    bool in_account, chained;        /* no break of its chain was reported yet */
+    bool debit;                      /* its last entry is a debit or a fold */
+    int64_t before[VERIFY_BALANCES]; /* before its last entry */
+    size_t next_anchor;              /* the first one that its entries have not reached */
     const struct anchor
         *parted;             /* where it does not go on from the earlier export; NULL: it does */
+    const char *parted_why;  /* a sentence */
     bool reborn;             /* it has an entry "restored" that the earlier export has not */
     int64_t last_created_ms; /* of the account before */
     char last_id[ID_SIZE];   /* and its id */
@@ -140,11 +145,34 @@ void verify_released(struct verify *verify, const char *text);
 /* After the last certificate: none of an earlier export is missing. */
 void verify_certificates_end(struct verify *verify);
 
+/* Before the first account. */
+void verify_anchors_sort(struct verify *verify);
+
+/* Finds the first anchor of the account in hand. */
+void verify_anchors_find(struct verify *verify);
+
+/* Compares ENTRY, which was added, with the anchors that it reaches. */
+void verify_anchors_meet(struct verify *verify, const struct ledger_entry *entry);
+
+/* After the last entry of the account in hand: anchors that it does not reach, and whether it
+ * parted from the earlier export. */
+void verify_anchors_miss(struct verify *verify);
+
+/* After the last account: anchors whose account is missing. */
+void verify_anchors_end(struct verify *verify);
+
+/* Whether debits of ACCOUNT are ever folded (ledger_fold.h). */
+bool verify_may_fold(const struct ledger_account *account);
+
+/* Before an entry is added: keeps the one before it for a later export, where no fold may count it,
+ * and the balances. */
+void verify_keep_entry(struct verify *verify);
+
+/* Keeps the last entry of the account in hand for a later export. */
+void verify_keep_head(struct verify *verify);
+
 /* Notes ENTRY where it is what a restore has burnt. */
 void verify_restored(struct verify *verify, const struct ledger_entry *entry);
-
-/* After the last entry of the account in hand: says so when it parted from the earlier export. */
-void verify_parted(struct verify *verify);
 
 /* Begins the account whose ROW was read. */
 void verify_account(struct verify *verify, const struct ledger_account *row);
