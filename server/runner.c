@@ -14,6 +14,7 @@
 #include "server/database.h"
 #include "server/os/clock.h"
 #include "server/os/log.h"
+#include "server/pruner.h"
 #include "storage/db/db.h"
 #include "storage/uploads.h"
 
@@ -26,6 +27,7 @@ struct worker {
     struct db *db;
     char name[40];             /* owner of the turn's lease: no claim anywhere has had it before */
     unsigned long long number; /* random, and one more at each turn */
+    char told[PRUNER_TOLD];    /* the failure that was logged last */
 };
 
 struct runner {
@@ -79,6 +81,17 @@ static void sleep_until_woken(struct runner *runner, unsigned *seen, long ms)
     pthread_mutex_unlock(&runner->lock);
 }
 
+/* Logs once that the database failed, with NOTE of the job; NULL: it did not. */
+static void note_failure(struct worker *self, const char *note)
+{
+    char what[PRUNER_TOLD] = "";
+    if (note)
+        snprintf(what, sizeof what, "%s; %s", note, db_last_error(self->db));
+    if (pruner_tells(self->told, what))
+        log_event(LOG_LEVEL_ERROR, "job-storage-failed", "note=\"%s\" why=\"%s\"",
+                  note[0] != '\0' ? note : "no job could be claimed", db_last_error(self->db));
+}
+
 static enum api_job_turn take_turn(struct worker *self)
 {
     struct runner *runner = self->runner;
@@ -94,10 +107,8 @@ static enum api_job_turn take_turn(struct worker *self)
     enum api_job_turn turn = api_job_turn(runner->app, self->db, &control, note);
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, -1);
     database_heed(self->db);
-    if (turn == API_JOB_FAILED_STORAGE)
-        log_event(LOG_LEVEL_ERROR, "job-storage-failed", "why=\"%s\" %s", db_last_error(self->db),
-                  note);
-    else if (turn != API_JOB_NONE) {
+    note_failure(self, turn == API_JOB_FAILED_STORAGE ? note : NULL);
+    if (turn != API_JOB_NONE && turn != API_JOB_FAILED_STORAGE) {
         metrics_add(runner->metrics, METRICS_JOB_TURNS, 1);
         log_event(LOG_LEVEL_INFO, turn == API_JOB_PAUSED ? "job-paused" : "job-ended",
                   "note=\"%s\"", note);

@@ -51,7 +51,7 @@ static const char *quoted_end(const char *value)
         if (*at != '"')
             continue;
         size_t name = at[1] == ' ' ? strspn(at + 2, NAME_LETTERS) : 0;
-        if (at[1] == '\0' || (name > 0 && at[2 + name] == '='))
+        if (at[1 + strspn(at + 1, " ")] == '\0' || (name > 0 && at[2 + name] == '='))
             return at;
     }
     return value + strlen(value);

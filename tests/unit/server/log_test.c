@@ -22,6 +22,7 @@ Test(log, a_line_becomes_one_object)
         {"note=\"caf\xc3\xa9\"", "{\"note\":\"caf??\"}"},
         {"", "{}"},
         {"  a=b  ", "{\"a\":\"b\"}"},
+        {"why=\"blanks behind\" ", "{\"why\":\"blanks behind\"}"},
         {"why=\"\" b=c", "{\"why\":\"\",\"b\":\"c\"}"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
