@@ -30,6 +30,7 @@
 #define PATH_BYTES    4096
 #define LEAST_BYTES   ((unsigned long long)16 << 20) /* below this the server is not ready */
 #define RENEWAL_DAYS  14
+#define BACKUP_HOURS  48
 #define BUILT_AFTER_S 1764201600 /* 2025-11-27: no clock that is right shows an earlier time */
 
 enum finding { FINE, WORRY, FAULT };
@@ -37,16 +38,16 @@ enum finding { FINE, WORRY, FAULT };
 struct doctor {
     const struct config *config;
     bool serves; /* a server holds the directory's lock */
-    unsigned faults;
+    unsigned faults, worries;
 };
 
 static const char usage[] =
-    "usage: tacet doctor [flags of tacet serve]\n\n"
+    "usage: tacet doctor [--strict] [flags of tacet serve]\n\n"
     "Looks at what a service with these settings needs: its directory and the rights of what\n"
     "is in it, the keys, the database, the marks, disk and clock, TLS, webhooks, and the\n"
     "address. Changes nothing, and works beside a running server. Run it as the user of the\n"
     "service. Each line is ok, warn or FAIL, and says what to do. Exit code 0: nothing FAILs,\n"
-    "1: something does.\n\n";
+    "1: something does, or with --strict warns.\n\n";
 
 __attribute__((format(printf, 4, 5))) static void
 doctor_say(struct doctor *doctor, enum finding finding, const char *what, const char *format, ...);
@@ -62,6 +63,24 @@ static void doctor_say(struct doctor *doctor, enum finding finding, const char *
     va_end(arguments);
     printf("\n");
     doctor->faults += finding == FAULT;
+    doctor->worries += finding == WORRY;
+}
+
+/* Root sees what no other user may, so it looks as the owner of the directory does. */
+static void become_owner(struct doctor *doctor)
+{
+    const char *directory = doctor->config->data;
+    unsigned owner = 0;
+    if (geteuid() != 0)
+        return;
+    if (!data_dir_become_owner(directory, &owner))
+        doctor_say(doctor, FAULT, "user", "root cannot look as user %u, the owner of %s: %s", owner,
+                   directory, strerror(errno));
+    else if (owner == 0)
+        doctor_say(doctor, WORRY, "user", "this is root: give the service a user of its own");
+    else
+        doctor_say(doctor, FINE, "user", "root looks as user %u, the owner of %s", owner,
+                   directory);
 }
 
 /* False: there is no directory to look into. WHY: its service was lost; "": it was not. */
@@ -83,10 +102,9 @@ static bool check_directory(struct doctor *doctor, const char *why)
         return false;
     }
     if (status.st_uid != geteuid())
-        doctor_say(
-            doctor, FAULT, "directory",
-            "%s belongs to user %u, and this is user %u: run tacet as the owner, or chown -R it",
-            directory, status.st_uid, geteuid());
+        doctor_say(doctor, FAULT, "directory",
+                   "%s belongs to user %u, and this is user %u: run tacet as the owner", directory,
+                   status.st_uid, geteuid());
     else if (!data_dir_check_mode(directory, status.st_mode, error, sizeof error))
         doctor_say(doctor, FAULT, "directory", "%s", error);
     else if (access(directory, W_OK) != 0)
@@ -198,6 +216,9 @@ static void check_marks(struct doctor *doctor, struct db *db)
                    life.id[0] == '\0' ? "the next start begins them"
                                       : "is it the right directory? If they are lost, tacet "
                                         "restore --marks-lost closes all accounts");
+    else if (named && !data_dir_has_room(directory, (unsigned long long)1 << 20))
+        doctor_say(doctor, FAULT, "marks",
+                   "%s is full: what passes a mark is refused (503 storage-full)", directory);
     else if (named && doctor->serves)
         doctor_say(doctor, FINE, "marks", "%s has marks, and a server runs", directory);
     else if (!recovery_look(db, directory, error, sizeof error))
@@ -245,6 +266,17 @@ static void check_disk(struct doctor *doctor)
         finding == FINE ? "" : ": a full disk ends all that is charged (docs: How the disk grows)");
 }
 
+static void check_backup(struct doctor *doctor)
+{
+    int64_t made_s = data_dir_backup_s(doctor->config->data);
+    double hours = difftime(time(NULL), (time_t)made_s) / 3600;
+    if (made_s == 0)
+        doctor_say(doctor, WORRY, "backup", "tacet backup has made none (docs: Back up)");
+    else
+        doctor_say(doctor, hours > BACKUP_HOURS ? WORRY : FINE, "backup",
+                   "tacet backup made the last one %.0f hours ago", hours);
+}
+
 static void check_clock(struct doctor *doctor)
 {
     struct timex clock = {.modes = 0};
@@ -264,6 +296,7 @@ static void check_tls(struct doctor *doctor)
 {
     const struct config *config = doctor->config;
     char text[CLI_ERROR_SIZE];
+    struct stat status;
     int days = 0;
     if (config->tls_cert[0] == '\0')
         return;
@@ -274,6 +307,9 @@ static void check_tls(struct doctor *doctor)
     else
         doctor_say(doctor, days < RENEWAL_DAYS ? WORRY : FINE, "tls", "%s is good for %d days%s",
                    config->tls_cert, days, days < RENEWAL_DAYS ? ": renew it" : "");
+    if (stat(config->tls_key, &status) == 0 &&
+        !data_dir_check_mode(config->tls_key, status.st_mode, text, sizeof text))
+        doctor_say(doctor, WORRY, "tls", "%s", text);
 }
 
 static void check_webhooks(struct doctor *doctor)
@@ -318,12 +354,11 @@ static void doctor_check_all(struct doctor *doctor)
         .directory = config->data, .url = config->database, .marks = config->marks};
     struct utsname system;
     char why[CLI_ERROR_SIZE] = "";
+    become_owner(doctor);
     enum data_dir_found found = database_find(&place, why, sizeof why);
     if (uname(&system) == 0)
         doctor_say(doctor, FINE, "versions", "tacet %s, %s %s", TACET_VERSION, system.sysname,
                    system.release);
-    if (geteuid() == 0)
-        doctor_say(doctor, WORRY, "user", "this is root: give the service a user of its own");
     if (check_directory(doctor, why)) {
         check_file_mode(doctor, "tacet.db");
         check_file_mode(doctor, "tacet.db-wal");
@@ -331,6 +366,8 @@ static void doctor_check_all(struct doctor *doctor)
         if (check_key(doctor, found, why))
             check_database(doctor, &place);
         check_disk(doctor);
+        if (found == DATA_DIR_THERE && !database_is_remote(&place))
+            check_backup(doctor);
     }
     check_clock(doctor);
     check_tls(doctor);
@@ -345,7 +382,12 @@ int cli_doctor(int argc, char **argv)
     struct flags flags = config_flags;
     flags.program = "tacet doctor";
     flags.usage = usage;
-    if (!config_read(&config, argc, argv, &found))
+    int others = 0;
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], "--strict") != 0)
+            argv[others++] = argv[i];
+    bool strict = others < argc;
+    if (!config_read(&config, others, argv, &found))
         return cli_complain(&flags, CLI_FAILED, "%s", found.error);
     if (found.help) {
         flags_help(&flags, stdout);
@@ -354,5 +396,5 @@ int cli_doctor(int argc, char **argv)
     struct doctor doctor = {.config = &config};
     doctor_check_all(&doctor);
     free(found.file);
-    return doctor.faults > 0 ? CLI_FAILED : CLI_DONE;
+    return doctor.faults > 0 || (strict && doctor.worries > 0) ? CLI_FAILED : CLI_DONE;
 }

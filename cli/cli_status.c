@@ -25,7 +25,8 @@ static const struct flags FLAGS = {
     .usage =
         "usage: tacet status [--server URL] [--ca-file FILE]\n\n"
         "Says what a running service is doing: its version, since when it is up, jobs by state,\n"
-        "budgets that are low, refusals. The token of a monitor in TACET_TOKEN, or the address\n"
+        "budgets that are low, the certificate, the last backup, refusals. The token of a monitor "
+        "in TACET_TOKEN, or the address\n"
         "of --metrics-listen, shows more than the first line. Exit code 0: it is ready.\n\n",
     FLAG_TABLE(TABLE),
 };
@@ -55,22 +56,44 @@ static double labelled_value(const char *text, const char *name, const char *lab
     return found;
 }
 
+/* Writes the time SECONDS, and gives the seconds from then to now. */
+static double write_time(double seconds, char out[40])
+{
+    struct tm utc;
+    time_t at = (time_t)seconds;
+    gmtime_r(&at, &utc);
+    strftime(out, 40, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return difftime(time(NULL), at);
+}
+
 static void print_start(const char *text)
 {
-    double began = 0;
+    double seconds = 0;
     char when[40] = "";
-    struct tm utc;
     const char *version = strstr(text, "tacet_build_info{version=\"");
     if (version) {
         version += strlen("tacet_build_info{version=\"");
         printf("version     %.*s\n", (int)strcspn(version, "\""), version);
     }
-    if (!metric_value(text, "process_start_time_seconds", &began))
-        return;
-    time_t seconds = (time_t)began;
-    gmtime_r(&seconds, &utc);
-    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    printf("up since    %s (%.1f hours)\n", when, difftime(time(NULL), seconds) / 3600);
+    if (metric_value(text, "process_start_time_seconds", &seconds)) {
+        double age = write_time(seconds, when);
+        printf("up since    %s (%.1f hours)\n", when, age / 3600);
+    }
+}
+
+/* What ends or grows old without a sign. */
+static void print_upkeep(const char *text)
+{
+    double seconds = 0;
+    char when[40] = "";
+    if (metric_value(text, "tacet_tls_certificate_end_timestamp_seconds", &seconds)) {
+        double over = write_time(seconds, when);
+        printf("certificate %s %s\n", over > 0 ? "HAS ENDED, at" : "good until", when);
+    }
+    if (metric_value(text, "tacet_last_backup_timestamp_seconds", &seconds)) {
+        double age = write_time(seconds, when);
+        printf("backed up   %s (%.1f hours ago)\n", when, age / 3600);
+    }
 }
 
 static void print_jobs(const char *text)
@@ -123,6 +146,7 @@ static void print_metrics(const char *text)
         printf("requests    %.0f for more budget wait for a steward\n", waiting);
     if (metric_value(text, "tacet_disk_free_ratio", &disk))
         printf("disk        %.0f %% free\n", disk * 100);
+    print_upkeep(text);
     print_refusals(text);
 }
 

@@ -37,7 +37,8 @@ struct http_out {
     unsigned patience_s;
     void (*waiting)(void *context, const char *why, double seconds);
     void *context;
-    bool met; /* the server has answered */
+    bool met;                  /* the server has answered */
+    char why[CURL_ERROR_SIZE]; /* the library's own words on a failure; "": none */
     struct buffer body;
 };
 
@@ -196,6 +197,8 @@ static bool set_up(struct http_out *out, const struct http_out_call *call,
     if (length < 0 || (size_t)length >= sizeof url)
         return false;
     curl_easy_reset(curl); /* keeps the connection */
+    out->why[0] = '\0';
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, out->why);
     curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
@@ -243,9 +246,14 @@ static enum judgement judge_failure(struct http_out *out, const struct http_out_
 {
     struct problem_line *problem = &answer->problem;
     bool distrusted = code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE;
+    const char *why = curl_easy_strerror(code), *advice = "";
+    if (distrusted && out->why[0] != '\0')
+        why = out->why;
+    if (distrusted)
+        advice = out->ca_file ? " (by the certificates of --ca-file)"
+                              : ": --ca-file FILE names the certificates to trust";
     snprintf(problem->text, sizeof problem->text, "%s: %s%s", out->base,
-             out->body.failed ? "the answer is too large" : curl_easy_strerror(code),
-             distrusted ? ": --ca-file FILE names the certificates to trust" : "");
+             out->body.failed ? "the answer is too large" : why, advice);
     switch (code) {
     case CURLE_COULDNT_CONNECT:
     case CURLE_COULDNT_RESOLVE_HOST:

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "memory/memory.h"
+#include "server/os/data_dir.h"
 
 #define ROUTES_MAX   128
 #define PROBLEMS_MAX 96
@@ -49,7 +50,8 @@ struct metrics {
     struct problem_counter problems[PROBLEMS_MAX];
     const char *version, *directory; /* NULL: not told */
     int64_t began_s;
-    int statm; /* of this process, in /proc */
+    atomic_int_fast64_t certificate_end_s; /* 0: not told */
+    int statm;                             /* of this process, in /proc */
 };
 
 static const struct {
@@ -78,6 +80,11 @@ void metrics_about(struct metrics *metrics, const char *version, const char *dir
     metrics->directory = directory;
     metrics->began_s = (int64_t)time(NULL);
     metrics->statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+}
+
+void metrics_note_certificate(struct metrics *metrics, int64_t end_s)
+{
+    atomic_store(&metrics->certificate_end_s, end_s);
 }
 
 void metrics_free(struct metrics *metrics)
@@ -274,7 +281,15 @@ static uint64_t memory_now(int statm)
     return (bytes + MEMORY_STEP - 1) / MEMORY_STEP * MEMORY_STEP;
 }
 
-static void metrics_say_process(struct text *text, const struct metrics *metrics)
+/* A time in seconds since 1970, which may be missing. */
+static void metrics_say_time(struct text *text, const char *name, const char *help, int64_t time_s)
+{
+    if (time_s > 0)
+        metrics_say(text, "# HELP tacet_%s %s\n# TYPE tacet_%s gauge\ntacet_%s %" PRId64 "\n", name,
+                    help, name, name, time_s);
+}
+
+static void metrics_say_process(struct text *text, struct metrics *metrics)
 {
     struct statvfs disk;
     if (!metrics->directory)
@@ -288,6 +303,12 @@ static void metrics_say_process(struct text *text, const struct metrics *metrics
                 "# TYPE process_resident_memory_bytes gauge\n"
                 "process_resident_memory_bytes %" PRIu64 "\n",
                 metrics->version, metrics->began_s, memory_now(metrics->statm));
+    metrics_say_time(text, "tls_certificate_end_timestamp_seconds",
+                     "When the service's certificate ends, since 1970.",
+                     atomic_load(&metrics->certificate_end_s));
+    metrics_say_time(text, "last_backup_timestamp_seconds",
+                     "When tacet backup last made a backup, since 1970.",
+                     data_dir_backup_s(metrics->directory));
     if (statvfs(metrics->directory, &disk) == 0 && disk.f_blocks > 0)
         metrics_say(text,
                     "# HELP tacet_disk_free_ratio Free part of the disk of the data directory, in "

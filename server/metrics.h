@@ -27,10 +27,14 @@ enum metrics_value { /* a new one is a name here and a row in metrics.c */
 /* All counters at 0. */
 struct metrics *metrics_new(void);
 
-/* From now on the text also tells the version, when the process began, its memory, and how full the
- * disk of DIRECTORY (borrowed) is. Sizes are coarse, so that they do not tell how much was
- * uploaded. To be called once, before the process confines itself. */
+/* From now on the text also tells the version, when the process began, its memory, when `tacet
+ * backup` last backed up DIRECTORY (borrowed), and how full its disk is. Sizes are coarse, so that
+ * they do not tell how much was uploaded. To be called once, before the process confines itself. */
 void metrics_about(struct metrics *metrics, const char *version, const char *directory);
+
+/* From now on the text says that the service's certificate ends at END_S, in seconds since 1970; 0:
+ * not known. */
+void metrics_note_certificate(struct metrics *metrics, int64_t end_s);
 
 /* NULL is fine. */
 void metrics_free(struct metrics *metrics);

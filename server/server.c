@@ -132,12 +132,19 @@ static void warn_of_plain_http(const struct server *server)
                   server->listening.host, server->listening.port);
 }
 
+static void note_certificate(struct server *server)
+{
+    if (server->tls.keys)
+        metrics_note_certificate(server->metrics, tls_keys_end_s(server->tls.keys));
+}
+
 static bool open_door(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
     if (!tls_files_open(&server->tls, config, trouble.text, trouble.size) ||
         !listen_open("listen", config->listen, &server->listening, trouble.text, trouble.size))
         return false;
+    note_certificate(server);
     warn_of_plain_http(server);
     return config->metrics_listen[0] == '\0' ||
            listen_open("metrics-listen", config->metrics_listen, &server->watched, trouble.text,
@@ -435,7 +442,9 @@ const char *server_url(const struct server *server)
 
 bool server_renew(struct server *server, struct reopen *files, char *error, size_t error_size)
 {
-    return tls_files_renew(&server->tls, server->config, files, error, error_size);
+    bool renewed = tls_files_renew(&server->tls, server->config, files, error, error_size);
+    note_certificate(server);
+    return renewed;
 }
 
 void server_drain(struct server *server)

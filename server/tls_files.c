@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "server/os/log.h"
 #include "server/os/reopen.h"
@@ -48,8 +49,17 @@ bool tls_files_open(struct tls_files *tls, const struct config *config, char *er
                   "file=\"%.500s\" note=\"others than its owner may use it: chmod 600\"",
                   config->tls_key);
     tls->keys = tls_keys_new();
-    return read_tls_files(config, NULL, &tls->pem, error, error_size) &&
-           tls_keys_renew(tls->keys, &tls->pem, &changed, error, error_size);
+    int64_t now_s = (int64_t)time(NULL);
+    if (!read_tls_files(config, NULL, &tls->pem, error, error_size) ||
+        !tls_keys_renew(tls->keys, &tls->pem, now_s, &changed, error, error_size))
+        return false;
+    int64_t end_s = tls_keys_end_s(tls->keys);
+    if (end_s > 0 && end_s < now_s)
+        log_event(LOG_LEVEL_WARN, "tls-ended",
+                  "file=\"%.500s\" note=\"clients refuse a certificate that has ended: renew it, "
+                  "and send SIGHUP\"",
+                  config->tls_cert);
+    return true;
 }
 
 bool tls_files_renew(struct tls_files *tls, const struct config *config, struct reopen *files,
@@ -60,7 +70,7 @@ bool tls_files_renew(struct tls_files *tls, const struct config *config, struct 
     if (!tls->keys)
         return true;
     bool good = read_tls_files(config, files, &pem, error, error_size) &&
-                tls_keys_renew(tls->keys, &pem, &changed, error, error_size);
+                tls_keys_renew(tls->keys, &pem, (int64_t)time(NULL), &changed, error, error_size);
     tls_pem_clear(&pem);
     if (good && changed)
         log_event(LOG_LEVEL_INFO, "tls-renewed",

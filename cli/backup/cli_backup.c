@@ -78,11 +78,11 @@ static bool copy_database(const struct backup_options *options, const char *copy
     return good;
 }
 
-/* Locks the copy of the database; -1: ERROR says why not. */
-static int lock_copy(const char *copy, char *error)
+/* Locks the copy of the database in DIRECTORY; -1: ERROR says why not. */
+static int lock_copy(const char *directory, char *error)
 {
     char path[4200];
-    snprintf(path, sizeof path, "%s.lock", copy);
+    snprintf(path, sizeof path, "%.4000s/%s", directory, DATA_DIR_BACKUP_LOCK);
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
         return lock;
@@ -112,7 +112,7 @@ static bool back_up(const struct backup_options *options, struct vault_counts *o
     if (!database_is_there(&(struct database_place){.directory = options->data}, error,
                            CLI_ERROR_SIZE))
         return false;
-    int lock = lock_copy(copy, error);
+    int lock = lock_copy(options->data, error);
     if (lock < 0)
         return false;
     (void)unlink(copy); /* of a backup that was killed */
@@ -125,6 +125,8 @@ static bool back_up(const struct backup_options *options, struct vault_counts *o
         snprintf(path, sizeof path, "%s%s", copy, suffixes[i]);
         (void)unlink(path);
     }
+    if (good)
+        data_dir_note_backup(lock, clock_now_ms() / 1000);
     close(lock);
     return good;
 }

@@ -4,6 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <pwd.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,6 +64,18 @@ bool data_dir_make(const char *directory, char *error, size_t error_size)
         return false;
     }
     return data_dir_check_mode(directory, status.st_mode, error, error_size);
+}
+
+bool data_dir_become_owner(const char *directory, unsigned *out_owner)
+{
+    struct stat status;
+    *out_owner = stat(directory, &status) == 0 ? status.st_uid : 0;
+    if (*out_owner == 0)
+        return true;
+    const struct passwd *owner = getpwuid(status.st_uid);
+    gid_t group = owner ? owner->pw_gid : status.st_gid;
+    return (owner ? initgroups(owner->pw_name, group) : setgroups(0, NULL)) == 0 &&
+           setgid(group) == 0 && setuid(status.st_uid) == 0;
 }
 
 /* Opens PATH with FLAGS and locks it. */
@@ -303,6 +318,29 @@ bool data_dir_write_whole(const char *path, const char *text, char *error, size_
     path_fault(error, error_size, path, "cannot be written");
     unlink(draft);
     return false;
+}
+
+/* The text has one length, so that a later one covers it. */
+void data_dir_note_backup(int lock, int64_t time_s)
+{
+    char text[32];
+    int size = snprintf(text, sizeof text, "%019" PRId64 "\n", time_s);
+    ssize_t ignored = pwrite(lock, text, (size_t)size, 0);
+    (void)ignored;
+}
+
+int64_t data_dir_backup_s(const char *directory)
+{
+    char path[PATH_BYTES], text[32];
+    int64_t time_s = 0;
+    int file = data_dir_path(directory, DATA_DIR_BACKUP_LOCK, path, sizeof path)
+                   ? open(path, O_RDONLY | O_CLOEXEC)
+                   : -1;
+    ssize_t n = file >= 0 ? read(file, text, sizeof text - 1) : -1;
+    if (file >= 0)
+        close(file);
+    text[n > 0 ? n : 0] = '\0';
+    return sscanf(text, "%" SCNd64, &time_s) == 1 ? time_s : 0;
 }
 
 bool data_dir_has_room(const char *directory, unsigned long long min_free_bytes)

@@ -8,12 +8,17 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* All functions: true on success, else ERROR holds a sentence that names the path. */
 
 /* Makes DIRECTORY (not its parents) if it is missing. One that others may read, or the group may
  * write to, is refused with the chmod that mends it. */
 bool data_dir_make(const char *directory, char *error, size_t error_size);
+
+/* Makes this process, which is root's, one of DIRECTORY's owner for good, and sets *OUT_OWNER. A
+ * directory that is not there counts as root's. False: errno says why not. */
+bool data_dir_become_owner(const char *directory, unsigned *out_owner);
 
 /* Takes the locks for as long as the process lives: a second server on the same directory is
  * refused. The directory itself is locked, so that removing the file `lock` opens no door; the file
@@ -64,6 +69,15 @@ bool data_dir_path(const char *directory, const char *name, char *out, size_t si
 
 /* Writes TEXT to PATH so that a reader sees all of it or nothing. */
 bool data_dir_write_whole(const char *path, const char *text, char *error, size_t error_size);
+
+/* The file that a backup in progress locks in a data directory. It holds when one was last made. */
+#define DATA_DIR_BACKUP_LOCK "tacet.copy.lock"
+
+/* Notes in the lock of a backup, open as LOCK, that one was made at TIME_S (seconds since 1970). */
+void data_dir_note_backup(int lock, int64_t time_s);
+
+/* When a backup of DIRECTORY was last made; 0: never, or it cannot be read. */
+int64_t data_dir_backup_s(const char *directory);
 
 /* True when the directory can be written to and has MIN_FREE_BYTES left. */
 bool data_dir_has_room(const char *directory, unsigned long long min_free_bytes);

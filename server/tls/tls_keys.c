@@ -3,6 +3,7 @@
 #include "server/tls/tls_keys.h"
 
 #include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
 #include <sodium.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 struct tls_credentials {
     gnutls_certificate_credentials_t gnutls;
     unsigned char hash[HASH_SIZE]; /* of what they were made from */
+    int64_t end_s;                 /* of the certificate; 0: not known */
     struct tls_credentials *before;
 };
 
@@ -79,38 +81,74 @@ static gnutls_datum_t datum_of(const char *text)
     return (gnutls_datum_t){(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)};
 }
 
-bool tls_keys_renew(struct tls_keys *keys, const struct tls_pem *pem, bool *out_changed,
-                    char *error, size_t error_size)
+/* When the certificate of the service itself ends, which is the first one; 0: not known. */
+static int64_t end_of_first(gnutls_certificate_credentials_t credentials)
+{
+    gnutls_x509_crt_t *list = NULL;
+    unsigned count = 0;
+    if (gnutls_certificate_get_x509_crt(credentials, 0, &list, &count) != 0)
+        return 0;
+    time_t end = count > 0 ? gnutls_x509_crt_get_expiration_time(list[0]) : -1;
+    for (unsigned i = 0; i < count; i++)
+        gnutls_x509_crt_deinit(list[i]);
+    gnutls_free(list);
+    return end > 0 ? (int64_t)end : 0;
+}
+
+/* Makes CREDENTIALS from PEM. False: ERROR says why not. */
+static bool load_credentials(struct tls_credentials *credentials, const struct tls_pem *pem,
+                             char *error, size_t error_size)
+{
+    const gnutls_datum_t cert = datum_of(pem->cert), key = datum_of(pem->key);
+    int code = gnutls_certificate_allocate_credentials(&credentials->gnutls);
+    if (code >= 0)
+        code = gnutls_certificate_set_x509_key_mem(credentials->gnutls, &cert, &key,
+                                                   GNUTLS_X509_FMT_PEM);
+    if (code >= 0 && pem->client_ca) {
+        const gnutls_datum_t ca = datum_of(pem->client_ca);
+        code = gnutls_certificate_set_x509_trust_mem(credentials->gnutls, &ca, GNUTLS_X509_FMT_PEM);
+    }
+    if (code >= 0)
+        credentials->end_s = end_of_first(credentials->gnutls);
+    else
+        snprintf(error, error_size,
+                 "no certificate with its key, both in PEM, is in --tls-cert and --tls-key (or "
+                 "none of authorities in --tls-client-ca): %s",
+                 gnutls_strerror(code));
+    return code >= 0;
+}
+
+bool tls_keys_renew(struct tls_keys *keys, const struct tls_pem *pem, int64_t now_s,
+                    bool *out_changed, char *error, size_t error_size)
 {
     struct tls_credentials *before = atomic_load(&keys->newest);
     struct tls_credentials *now = memory_new(1, sizeof *now);
-    const gnutls_datum_t cert = datum_of(pem->cert), key = datum_of(pem->key);
-    int code = GNUTLS_E_MEMORY_ERROR;
     pem_hash(pem, now->hash);
     *out_changed = !before || memcmp(before->hash, now->hash, HASH_SIZE) != 0;
     if (!*out_changed) {
         free(now);
         return true;
     }
-    if (gnutls_certificate_allocate_credentials(&now->gnutls) == 0)
-        code = gnutls_certificate_set_x509_key_mem(now->gnutls, &cert, &key, GNUTLS_X509_FMT_PEM);
-    if (code >= 0 && pem->client_ca) {
-        const gnutls_datum_t ca = datum_of(pem->client_ca);
-        code = gnutls_certificate_set_x509_trust_mem(now->gnutls, &ca, GNUTLS_X509_FMT_PEM);
+    bool good = load_credentials(now, pem, error, error_size);
+    if (good && before && now->end_s > 0 && now->end_s < now_s) {
+        snprintf(error, error_size, "the certificate in --tls-cert has ended");
+        good = false;
     }
-    if (code >= 0) {
+    if (good) {
         now->before = before;
         atomic_store(&keys->newest, now);
         return true;
     }
-    snprintf(error, error_size,
-             "no certificate with its key, both in PEM, is in --tls-cert and --tls-key (or none of "
-             "authorities in --tls-client-ca): %s",
-             gnutls_strerror(code));
     if (now->gnutls)
         gnutls_certificate_free_credentials(now->gnutls);
     free(now);
     return false;
+}
+
+int64_t tls_keys_end_s(const struct tls_keys *keys)
+{
+    const struct tls_credentials *newest = atomic_load(&keys->newest);
+    return newest ? newest->end_s : 0;
 }
 
 void tls_keys_use(struct tls_keys *keys, void *session)

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* PEM texts in locked memory (sodium_malloc); client_ca may be NULL. */
 struct tls_pem {
@@ -24,10 +25,14 @@ struct tls_keys;
 struct tls_keys *tls_keys_new(void);
 
 /* Connections that begin from now on get PEM, unless it is what they get already (*out_changed is
- * false then). One thread at a time. False: it is no certificate with its key, ERROR holds a
- * sentence, and what was before stays. */
-bool tls_keys_renew(struct tls_keys *keys, const struct tls_pem *pem, bool *out_changed,
-                    char *error, size_t error_size);
+ * false then). One thread at a time. False: it is no certificate with its key, or one that has
+ * ended by NOW_S (seconds since 1970) while there is another; ERROR holds a sentence, and what was
+ * before stays. */
+bool tls_keys_renew(struct tls_keys *keys, const struct tls_pem *pem, int64_t now_s,
+                    bool *out_changed, char *error, size_t error_size);
+
+/* When the newest certificate ends, in seconds since 1970; 0: there is none, or it does not say. */
+int64_t tls_keys_end_s(const struct tls_keys *keys);
 
 /* Gives SESSION (GnuTLS's, before its handshake) the newest certificate. Any thread. */
 void tls_keys_use(struct tls_keys *keys, void *session);

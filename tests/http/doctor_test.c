@@ -185,19 +185,41 @@ Test(doctor, looks_at_marks_another_key_and_webhooks, .timeout = 200)
     shell_out("rm -r %s%s", marks, "");
 }
 
+static int see_tls(const struct server_process *server, const char *certificate, const char *key)
+{
+    return tacet_run(out, sizeof out, "doctor", "--data", server->data, "--listen", "127.0.0.1:0",
+                     "--tls-cert", certificate, "--tls-key", key, NULL);
+}
+
+Test(doctor, looks_as_the_owner_of_the_directory_when_root_asks, .timeout = 60)
+{
+    struct server_process server;
+    char token[160];
+    if (geteuid() != 0)
+        return;
+    server_prepare(&server);
+    server_token(&server, "admin", token);
+    shell_out("chmod 711 %s && chown -R 1:1 %s", server.folder, server.data);
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 0, "%s", out);
+    expect_said("ok    user       root looks as user 1");
+    server_remove(&server);
+}
+
 Test(doctor, looks_at_a_certificate_and_its_key, .timeout = 60)
 {
     struct server_process server;
+    char key[160];
     server_prepare(&server);
-    cr_expect_eq(tacet_run(out, sizeof out, "doctor", "--data", server.data, "--listen",
-                           "127.0.0.1:0", "--tls-cert", "tests/http/tls/certificate.pem",
-                           "--tls-key", "tests/http/tls/certificate.pem", NULL),
-                 1);
+    cr_expect_eq(
+        see_tls(&server, "tests/http/tls/certificate.pem", "tests/http/tls/certificate.pem"), 1);
     expect_said("FAIL  tls        tests/http/tls/certificate.pem is no PEM file of a private key");
-    tacet_run(out, sizeof out, "doctor", "--data", server.data, "--listen", "127.0.0.1:0",
-              "--tls-cert", "tests/http/tls/certificate.pem", "--tls-key", "tests/http/tls/key.pem",
-              NULL);
+    see_tls(&server, "tests/http/tls/certificate.pem", "tests/http/tls/key.pem");
     expect_said("tests/http/tls/certificate.pem is good for ");
+    snprintf(key, sizeof key, "%s/key", server.folder);
+    shell_out("cp tests/http/tls/key.pem %s && chmod 644 %s", key, key);
+    see_tls(&server, "tests/http/tls/ended.pem", key);
+    expect_said("FAIL  tls        tests/http/tls/ended.pem has ended: renew it");
+    expect_said("/key has mode 0644, so that others may use it: chmod 600 ");
     server_remove(&server);
 }
 
@@ -209,6 +231,11 @@ Test(doctor, status_tells_what_a_running_service_does, .timeout = 60)
     server_token(&server, "admin", token);
     cr_expect_eq(see_doctor(server.data, NULL, NULL), 0, "%s", out);
     expect_said("ok    server     a server runs on this directory");
+    expect_said("warn  backup     tacet backup has made none");
+    cr_expect_eq(see_doctor(server.data, "--strict", NULL), 1, "%s", out);
+    shell_out("printf '%%019d\\n' %s >%s/tacet.copy.lock", "$(date +%s)", server.data);
+    cr_expect_eq(see_doctor(server.data, NULL, NULL), 0, "%s", out);
+    expect_said("ok    backup     tacet backup made the last one 0 hours ago");
     cr_expect_eq(tacet_run(out, sizeof out, "status", "--server", server.base, NULL), 0, "%s", out);
     expect_said("ready       http://127.0.0.1:");
     expect_said("the token of a monitor in TACET_TOKEN shows more");
@@ -217,6 +244,7 @@ Test(doctor, status_tells_what_a_running_service_does, .timeout = 60)
     expect_said("up since    20");
     expect_said("jobs        0 queued, 0 running, 0 succeeded, 0 failed, 0 cancelled");
     expect_said(" % free");
+    expect_said("backed up   20");
     cr_expect(!strstr(out, "refusals"), "asking without a token was refused and counted: %s", out);
     unsetenv("TACET_TOKEN");
     server_close(&server);
