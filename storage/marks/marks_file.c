@@ -13,6 +13,7 @@
 
 #define DIGITS           (2 * MARKS_DIGEST_SIZE)
 #define END_BYTES        (2 + DIGITS + 1) /* of an end line */
+#define HEAD_FORMAT      "tacet-marks 1 %31s"
 #define MARKS_FILE_GROWS ((off_t)1 << 16)
 
 /* ---- digests */
@@ -40,10 +41,33 @@ static void end_lines(const struct marks_file *file, const unsigned char *before
 
 /* ---- opening */
 
+/* Locks the directory, unless its lock is the one that FILE has. False: errno says why not. */
+static bool take_marks_lock(struct marks_file *file)
+{
+    char path[sizeof file->path];
+    struct stat held, named;
+    snprintf(path, sizeof path, "%s/lock", file->directory);
+    if (file->lock >= 0 && fstat(file->lock, &held) == 0 && stat(path, &named) == 0 &&
+        held.st_ino == named.st_ino)
+        return true;
+    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (lock < 0)
+        return false;
+    if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+        int why = errno;
+        close(lock);
+        errno = why;
+        return false;
+    }
+    if (file->lock >= 0)
+        close(file->lock);
+    file->lock = lock;
+    return true;
+}
+
 bool marks_file_open(struct marks_file *file, const char *directory,
                      const unsigned char key[MARKS_KEY_SIZE], char *error, size_t error_size)
 {
-    char lock[sizeof file->path];
     *file = (struct marks_file){.lock = -1, .file = -1};
     memcpy(file->key, key, MARKS_KEY_SIZE);
     if (strlen(directory) >= sizeof file->directory) {
@@ -52,15 +76,19 @@ bool marks_file_open(struct marks_file *file, const char *directory,
     }
     snprintf(file->directory, sizeof file->directory, "%s", directory);
     snprintf(file->path, sizeof file->path, "%s/marks", directory);
-    snprintf(lock, sizeof lock, "%s/lock", directory);
-    file->lock = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (file->lock >= 0 && flock(file->lock, LOCK_EX | LOCK_NB) == 0)
+    if (take_marks_lock(file))
         return true;
-    if (file->lock >= 0 && errno == EWOULDBLOCK)
+    int why = errno;
+    const char *advice = "";
+    if (why == ENOENT)
+        advice = ": mount it, or make it (it is never made, so that a missing mount is noticed)";
+    else if (why == EROFS)
+        advice = ": the unit of systemd needs ReadWritePaths= for it";
+    if (why == EWOULDBLOCK)
         snprintf(error, error_size, "%.200s: a service that runs writes its marks here", directory);
     else
-        snprintf(error, error_size, "the directory of marks %.200s cannot be used: %s", directory,
-                 strerror(errno));
+        snprintf(error, error_size, "the directory of marks %.200s cannot be used: %s%s", directory,
+                 strerror(why), advice);
     marks_file_close(file);
     return false;
 }
@@ -109,7 +137,7 @@ static bool read_mark_lines(char *text, const char *end, char life[MARKS_LIFE_SI
 {
     for (char *line = text; line < end; line += strlen(line) + 1) {
         *strchr(line, '\n') = '\0';
-        bool good = first && line == text ? sscanf(line, "tacet-marks 1 %31s", life) == 1
+        bool good = first && line == text ? sscanf(line, HEAD_FORMAT, life) == 1
                                           : read_mark_line(line, each, context);
         if (!good)
             return false;
@@ -178,6 +206,8 @@ enum marks_found marks_file_read(struct marks_file *file, char life[MARKS_LIFE_S
     }
     free(text);
     close(handle);
+    if (found == MARKS_FOUND)
+        snprintf(file->life, sizeof file->life, "%s", life);
     return found;
 }
 
@@ -238,10 +268,31 @@ static bool sync_marks_directory(const char *directory)
     return synced;
 }
 
+/* Whether the file may be written over. errno says why not. */
+static bool may_replace_marks(struct marks_file *file)
+{
+    char head[64] = "", life[MARKS_LIFE_SIZE] = "";
+    if (!take_marks_lock(file))
+        return false;
+    if (marks_file_stands(file))
+        return true;
+    int handle = open(file->path, O_RDONLY | O_CLOEXEC);
+    if (handle < 0)
+        return errno == ENOENT;
+    ssize_t n = read(handle, head, sizeof head - 1);
+    close(handle);
+    bool same = n > 0 && sscanf(head, HEAD_FORMAT, life) == 1 && strcmp(life, file->life) == 0;
+    if (!same)
+        errno = ESTALE;
+    return same;
+}
+
 bool marks_file_replace(struct marks_file *file, const char *life, const struct buffer *lines)
 {
     static const unsigned char none[MARKS_DIGEST_SIZE];
     unsigned char digest[MARKS_DIGEST_SIZE];
+    if (!may_replace_marks(file))
+        return false;
     char draft[sizeof file->path + 8];
     struct stat status;
     struct buffer whole = {.lid = MARKS_FILE_MOST};
@@ -261,6 +312,7 @@ bool marks_file_replace(struct marks_file *file, const char *life, const struct 
         file->size = file->whole_size = (off_t)whole.size;
         file->inode = status.st_ino;
         memcpy(file->digest, digest, sizeof digest);
+        snprintf(file->life, sizeof file->life, "%s", life);
     } else if (handle >= 0) {
         close(handle);
     }

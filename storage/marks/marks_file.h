@@ -41,6 +41,7 @@ struct marks_file {
     int lock, file;                          /* -1: not open */
     off_t size, whole_size; /* of the file, and when it was last written as a whole */
     ino_t inode;
+    char life[MARKS_LIFE_SIZE]; /* of the file that was read or written last; "": there was none */
 };
 
 /* Locks DIRECTORY, which must be there, for this process. False: ERROR holds a sentence. */
@@ -78,7 +79,9 @@ bool marks_file_has_grown(const struct marks_file *file);
  * marks_file_replace. */
 bool marks_file_append(struct marks_file *file, struct buffer *lines);
 
-/* Makes LINES, without the first one, the whole file, of LIFE; durable when true. */
+/* Makes LINES, without the first one, the whole file, of LIFE; durable when true. It replaces
+ * nothing but marks of the life that was read or written last, and only with the directory's lock:
+ * a service that was restored meanwhile has begun another life there. */
 bool marks_file_replace(struct marks_file *file, const char *life, const struct buffer *lines);
 
 #endif

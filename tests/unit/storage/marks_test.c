@@ -439,6 +439,49 @@ Test(marks, find_an_older_directory, .init = open_marked, .fini = close_marked)
     cr_expect(strstr(error, "another life"), "%s", error);
 }
 
+/* What stands in the directory when the service writes all marks anew, because its file has gone.
+ */
+Test(marks, are_written_anew_where_their_file_is_lost_and_never_over_another_life,
+     .init = open_marked, .fini = close_marked)
+{
+    static char text[1 << 12];
+    char command[256], error[DB_ERROR_SIZE];
+    struct marks_file other;
+    static const unsigned char key[MARKS_KEY_SIZE];
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    size_t older = marks_text(text, sizeof text, false);
+    debit(a.id, AHEAD + 1);
+
+    snprintf(command, sizeof command, "rm -r %s && mkdir %s", directory, directory);
+    cr_assert_eq(system(command), 0);
+    cr_expect_eq(fixture_debit(f.db, a.id, 2 * AHEAD, 0, NULL), DB_FULL, "the file has gone");
+    debit(a.id, 2 * AHEAD);
+    cr_expect_not(marks_file_open(&other, directory, key, error, sizeof error));
+    cr_expect(strstr(error, "a service that runs"), "the new directory is locked: %s", error);
+
+    snprintf(command, sizeof command, "rm %s/marks", directory);
+    cr_assert_eq(system(command), 0);
+    marks_text(text, older, true);
+    (void)fixture_debit(f.db, a.id, 2 * AHEAD, 0, NULL);
+    debit(a.id, 2 * AHEAD);
+    cr_expect_gt(marks_text(text, sizeof text, false), 0, "an older copy was replaced");
+
+    snprintf(command, sizeof command, "rm %s/marks && echo 'tacet-marks 1 life_other' >%s/marks",
+             directory, directory);
+    cr_assert_eq(system(command), 0);
+    for (int i = 0; i < 3; i++)
+        cr_expect_eq(fixture_debit(f.db, a.id, 2 * AHEAD, 0, NULL), DB_FULL);
+    cr_expect_eq(marks_text(text, sizeof text, false), strlen("tacet-marks 1 life_other\n"));
+    cr_expect(strstr(db_last_error(f.db), "cannot be written"), "%s", db_last_error(f.db));
+
+    snprintf(command, sizeof command, "rm -r %s && mkdir %s", directory, directory);
+    cr_assert_eq(system(command), 0);
+    cr_assert(marks_file_open(&other, directory, key, error, sizeof error), "%s", error);
+    cr_expect_eq(fixture_debit(f.db, a.id, 2 * AHEAD, 0, NULL), DB_FULL, "another has the lock");
+    marks_file_close(&other);
+    debit(a.id, 2 * AHEAD);
+}
+
 /* A client's account that was opened after the backup is opened again, and has spent. */
 Test(marks, of_accounts_that_the_backup_has_not_hold, .init = open_marked, .fini = close_marked)
 {
