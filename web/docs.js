@@ -72,7 +72,7 @@ function curlOf(path, method, it) {
   const [type, body] = exampleOf((it.requestBody || {}).content);
   const quoted = body.replaceAll("'", "'\\''");
   return [`curl ${method === "get" ? "" : `-X ${method.toUpperCase()} `}"${location.origin}${path.replace(/\{(\w+)\}/g, (_, name) => "$" + name.toUpperCase())}"`,
-    !isPublic(it) && '-H "Authorization: Bearer $TOKEN"', needsKey(it) && '-H "Idempotency-Key: $(uuidgen)"',
+    !isPublic(it) && '-H "Authorization: Bearer $TOKEN"', needsKey(it) && '-H "Idempotency-Key: $(date -u +%F)-$(uuidgen)"',
     type && `-H 'Content-Type: ${type}'`, type && (body ? `-d '${quoted}'` : "--data-binary @FILE")].filter(Boolean).join(" \\\n  ");
 }
 

@@ -90,7 +90,13 @@ function showErrors(form, error) {
   (first || form.querySelector("[role=alert]")).focus();
 }
 
-const freshKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((x) => x.toString(16).padStart(2, "0")).join("");
+// A UUID of version 7: a service that was restored answers no new key that does not name its time.
+function freshKey() {
+  const time = Date.now().toString(16).padStart(12, "0");
+  const random = [...crypto.getRandomValues(new Uint8Array(9))].map((x) => x.toString(16).padStart(2, "0")).join("");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-8${random.slice(3, 6)}-${random.slice(6)}`;
+}
+
 const sentBefore = (what) => JSON.parse(sessionStorage.getItem(SENT + what));
 
 // POSTs BODY once: under a key that is kept, with the body, until the service has answered, also when the page

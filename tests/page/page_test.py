@@ -217,6 +217,21 @@ class Page(unittest.TestCase):
         self.assertEqual(len(jobs), before + 1)
         self.assertEqual((jobs[0]["algorithm"], jobs[0]["dataset"], jobs[0]["parameters"]["steps"]), ("behaviour_cloning", dataset, 20))
 
+    def test_a_job_is_created_after_a_restore(self):
+        browser, service = self.browser, Service(marks=True)
+        self.addCleanup(service.stop)
+        service.restore()
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            request = urllib.request.Request(service.url + "/v1/jobs", method="POST", data=json.dumps(ENDLESS).encode(), headers={
+                "Authorization": "Bearer " + service.steward_token, "Content-Type": "application/json", "Idempotency-Key": "undated"})
+            urllib.request.urlopen(request)
+        self.assertEqual(refused.exception.code, 410)
+        browser.enter(service.url + "/v1/jobs#new", service.steward_token)
+        browser.wait("return document.querySelector('#job-form')")
+        browser.run("""const input = document.getElementById('job-algorithm'); input.value = 'ppo'; input.dispatchEvent(new Event('change', {bubbles: true}));
+            document.getElementById('job-environment').value = 'cartpole'; document.getElementById('create').click()""")
+        browser.wait("return /job_/.test(location.pathname) && document.querySelector('.pill')")
+
     def test_a_certificate_is_checked_in_the_browser(self):
         browser = self.browser
         policy = self.post("/v1/policies", {"name": "p", "environment": "cartpole", "network": NETWORK}, "policy")["id"]
@@ -308,7 +323,7 @@ class Page(unittest.TestCase):
         browser = self.browser
         browser.enter(self.service.url + "/docs#createJob", None)
         said = browser.wait("const e = document.querySelector('#createJob[open] form') && document.getElementById('createJob'); return e && e.innerText")
-        for text in ("For steward.", "algorithm required", "Body: application/json", "hopeless-plan", '-H "Idempotency-Key: $(uuidgen)"',
+        for text in ("For steward.", "algorithm required", "Body: application/json", "hopeless-plan", '-H "Idempotency-Key: $(date -u +%F)-$(uuidgen)"',
                      '-d \'{"algorithm":"cql"', "Try it"):
             self.assertIn(text, said)
         self.assertEqual(browser.run("return [...document.querySelectorAll('main section > h2')].map((e) => e.textContent)"),

@@ -26,29 +26,40 @@ def die_with_parent():
 class Service:
     """The process, its address and a client of each role."""
 
-    def __init__(self):
+    def __init__(self, marks=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tacet-python-"))
         atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
-        data = self.folder / "data"
+        data, self.marks = self.folder / "data", ["--marks", self.folder / "marks"] if marks else []
+        for argument in self.marks[1:]:
+            argument.mkdir()
         self.admin_token = subprocess.run(
             [PROGRAM, "client", "create", "--data", data, "--role", "admin", "--name", "root"], cwd=ROOT, check=True,
             stdout=subprocess.PIPE, text=True).stdout.strip()
-        world = f"walk={sys.executable} {ROOT}/tests/python/walk.py"
-        with open(self.folder / "log", "wb") as log:
-            self.process = subprocess.Popen([PROGRAM, "serve", "--data", data, "--listen", "127.0.0.1:0", "--world", world,
-                                             "--world-timeout", "120"],
-                                            cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True,
-                                            preexec_fn=die_with_parent)
+        self.start()
         atexit.register(self.stop)
-        line = self.process.stdout.readline()
-        found = re.match(r"listening on (http://\S+)", line)
-        assert found, (line, (self.folder / "log").read_text())
-        self.url = found[1]
         self.admin = tacet.connect(self.url, self.admin_token)
         self.steward_token = self.admin.new_client("stella", "steward")
         self.student_token = self.admin.new_client("bob", "student")
         self.steward = tacet.connect(self.url, self.steward_token)
         self.student = tacet.connect(self.url, self.student_token)
+
+    def start(self):
+        world = f"walk={sys.executable} {ROOT}/tests/python/walk.py"
+        with open(self.folder / "log", "wb") as log:
+            self.process = subprocess.Popen([PROGRAM, "serve", "--data", self.folder / "data", "--listen", "127.0.0.1:0",
+                                             "--world", world, "--world-timeout", "120", *self.marks],
+                                            cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True,
+                                            preexec_fn=die_with_parent)
+        line = self.process.stdout.readline()
+        found = re.match(r"listening on (http://\S+)", line)
+        assert found, (line, (self.folder / "log").read_text())
+        self.url = found[1]
+
+    def restore(self):
+        """Begins a second life, as after a restore from a backup. Its address is another one."""
+        self.stop()
+        subprocess.run([PROGRAM, "restore", "--data", self.folder / "data", *self.marks], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        self.start()
 
     def stop(self):
         self.process.stdout.close()

@@ -3,7 +3,9 @@ import io
 import json
 import re
 import threading
+import time
 import unittest
+import unittest.mock
 
 from service import DESCRIPTION, service, tacet, walks
 from tacet.notebook import Progress
@@ -112,6 +114,14 @@ class Verbs(unittest.TestCase):
             data.upload([e.document() for e in walks(1, 2)])
         self.assertIn("line 1", str(caught.exception))
         self.assertEqual(data.refresh()["trajectories"], 0)
+
+    def test_an_upload_is_repeated_under_its_key_at_another_time(self):
+        data, key = service().steward.create_dataset("repeated", epsilon=1, delta=1e-6, environment="cartpole"), tacet.fresh_key()
+        episode = {"expert": "a", "states": [[0] * 4] * 2, "actions": [0], "rewards": [1], "terminated": False, "truncated": True}
+        data.upload([episode], key=key)
+        with unittest.mock.patch("time.time", return_value=time.time() + 60):
+            data.upload([episode], key=key)
+        self.assertEqual(data.refresh()["trajectories"], 1)
 
     def test_a_number_that_is_not_finite_is_told_with_its_place_before_anything_is_sent(self):
         nan, policy = float("nan"), service().job.policy

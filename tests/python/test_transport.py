@@ -21,8 +21,10 @@ class Unruly(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             return
         status, body = (200, {"n": len(self.server.seen)}) if what in ("good", "half") else (int(what), {"type": self.server.type})
-        text = json.dumps(body).encode()
+        text = json.dumps(body).encode() if status != 301 else b""
         self.send_response(status)
+        if status == 301:
+            self.send_header("Location", "https://elsewhere/")
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(text)))
         if status in (429, 503):
@@ -83,6 +85,18 @@ class Repeats(unittest.TestCase):
     def test_a_busy_server_is_told_as_such_in_the_end(self):
         self.transport.patience, self.server.script = 0.05, ["503"] * 99
         with self.assertRaises(tacet.Overloaded):
+            self.api.list_jobs()
+
+    def test_a_refusal_after_a_lost_answer_has_the_key_that_may_be_charged(self):
+        self.transport.patience, self.server.script = 0.3, ["lose", *["503"] * 99]
+        with self.assertRaises(tacet.Overloaded) as caught:
+            self.api.query_teacher("t", {"state": [0]})
+        self.assertEqual({key for _, key in self.server.seen}, {caught.exception.key})
+        self.assertIsNone(tacet.Overloaded({}).key)
+
+    def test_a_redirect_is_refused_with_its_address(self):
+        self.server.script = ["301"]
+        with self.assertRaisesRegex(tacet.Problem, "status 301: the address is https://elsewhere/\\.$"):
             self.api.list_jobs()
 
     def test_a_deletion_whose_answer_was_lost_is_done(self):

@@ -11,7 +11,9 @@ __all__ = ["TacetError", "ConnectionLost", "Problem", "BudgetProblem", "JobCance
 
 
 class TacetError(Exception):
-    """Everything that this package raises about a service."""
+    """Everything that this package raises about a service. ``key`` is the call's Idempotency-Key, where it had one."""
+
+    key: Optional[str] = None
 
 
 class ConnectionLost(TacetError):

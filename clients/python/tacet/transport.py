@@ -127,9 +127,10 @@ class Transport:
         while True:
             try:
                 status, said, content = self._once(method, target, raw, headers)
-                if status < 400:
+                if status < 300:
                     return _content(content, said, want)
                 problem = _problem(status, said, content)
+                problem.key = key
                 if method == "DELETE" and status == 404 and lost:
                     return None  # the call whose answer was lost has done it
                 if status not in _TRANSIENT or isinstance(problem, StorageFull):
@@ -195,7 +196,8 @@ def _problem(status: int, headers: Any, content: bytes) -> Problem:
         if not isinstance(document, dict):
             raise ValueError
     except ValueError:
-        document = {"status": status, "detail": f"The server, or a proxy before it, answered with status {status}."}
+        to = f": the address is {headers['Location']}" if headers.get("Location") else ""
+        document = {"status": status, "detail": f"The server, or a proxy before it, answered with status {status}{to}."}
     try:
         retry_after: Optional[float] = float(headers["Retry-After"])
     except (KeyError, TypeError, ValueError):
