@@ -100,7 +100,7 @@ const howToStart = () => el("span", {}, "First make a dataset, over the API: ", 
 async function budgetList(accounts) {
   const shown = accounts.slice(0, shownOf("budgets", BUYS_SHOWN));
   return [budgets(shown, await Promise.all(shown.filter((it) => !ofAgent(it)).slice(0, BUYS_SHOWN).map(buysOf))),
-    showMore("budgets", shown.length, accounts.length, "The first ")];
+    showMore("budgets", shown.length, accounts.length, "The first ", countOf(accounts))];
 }
 
 // An SVG of lines, each [class, points] in a box of 600 x 100, drawn as wide as there is room.

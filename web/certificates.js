@@ -6,10 +6,9 @@ const bytesOf = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replace
 // Checks a certificate here, by the public key of the service: Ed25519 over its text without the signature.
 // null: this browser cannot.
 async function isGenuine(text, signature) {
+  const found = (await ask("/.well-known/jwks.json")).keys.find((k) => k.kid === signature.key_id);
+  if (!found) return false;
   try {
-    const { keys } = await (await fetch("/.well-known/jwks.json")).json();
-    const found = keys.find((k) => k.kid === signature.key_id);
-    if (!found) return false;
     const key = await crypto.subtle.importKey("jwk", { kty: found.kty, crv: found.crv, x: found.x }, "Ed25519", false, ["verify"]);
     const signed = new TextEncoder().encode(text.trimEnd().replace(/"signature":\{[^{}]*\},?/, ""));
     return await crypto.subtle.verify("Ed25519", key, bytesOf(signature.value), signed);
@@ -23,7 +22,7 @@ function certificateSentence(it) {
   const { unit, epsilon, delta } = it.privacy || {};
   if (typeof epsilon !== "number") return null;
   const whose = it.subject === "teacher" ? "All answers of this teacher together, as long as its limit is not raised, are" : "What was released is";
-  return el("p", {}, `${whose} differentially private with ε ${short(epsilon)} and δ ${short(delta)}, per ${unit}. `,
+  return el("p", {}, `${whose} differentially private with ε ${epsilon} and δ ${delta}, per ${unit}. `,
     it.dataset_covered === false && el("span", { class: "bad" }, "But other releases of the same dataset are not covered by its budget. "),
     "Its assumptions and what it does not cover stand below.");
 }

@@ -65,14 +65,14 @@ function exampleOf(content) {
 
 // PARAMETERS of an operation that stand in the path, the query or the headers.
 const parametersOf = (it, where) => (it.parameters || []).map(follow).filter((parameter) => parameter.in === where);
-const needsKey = (it) => parametersOf(it, "header").some((parameter) => parameter.name === "Idempotency-Key" && parameter.required);
+const takesKey = (it) => parametersOf(it, "header").some((parameter) => parameter.name === "Idempotency-Key");
 const isPublic = (it) => Array.isArray(it.security) && it.security.length === 0;
 
 function curlOf(path, method, it) {
   const [type, body] = exampleOf((it.requestBody || {}).content);
   const quoted = body.replaceAll("'", "'\\''");
   return [`curl ${method === "get" ? "" : `-X ${method.toUpperCase()} `}"${location.origin}${path.replace(/\{(\w+)\}/g, (_, name) => "$" + name.toUpperCase())}"`,
-    !isPublic(it) && '-H "Authorization: Bearer $TOKEN"', needsKey(it) && '-H "Idempotency-Key: $(date -u +%F)-$(uuidgen)"',
+    !isPublic(it) && '-H "Authorization: Bearer $TOKEN"', takesKey(it) && '-H "Idempotency-Key: $(date -u +%F)-$(uuidgen)"',
     type && `-H 'Content-Type: ${type}'`, type && (body ? `-d '${quoted}'` : "--data-binary @FILE")].filter(Boolean).join(" \\\n  ");
 }
 
@@ -83,6 +83,7 @@ function tryIt(path, method, it) {
   const inputs = [...parametersOf(it, "path"), ...parametersOf(it, "query")].map((parameter) => [parameter, el("input", { type: "text", autocomplete: "off", spellcheck: "false" })]);
   const text = type && el("textarea", { rows: 5, spellcheck: "false" }, body && type.includes("json") ? JSON.stringify(JSON.parse(body), null, 2) : body);
   const answer = el("div", { role: "status" });
+  let key = null; // of a call that has no answer yet: sent again, it takes effect once
   const send = el("button", { type: "submit" }, method === "get" ? "Send" : `Send this ${method.toUpperCase()}`);
   const form = el("form", { class: "try", novalidate: true, "aria-label": "Try " + it.summary },
     el("div", { class: "fields" }, inputs.map(([parameter, input]) => field(id, parameter.name, "/" + parameter.name, input, parameter.description || typeText(parameter.schema))),
@@ -96,16 +97,18 @@ function tryIt(path, method, it) {
       else if (input.value) query.set(parameter.name, input.value);
     }
     const token = sessionStorage.getItem(KEY);
+    key ??= freshKey();
     try {
-      const reply = await fetch(to + (query.size > 0 ? "?" + query : ""), { method: method.toUpperCase(), cache: "no-store", body: text ? text.value : undefined,
+      const reply = await reach(to + (query.size > 0 ? "?" + query : ""), { method: method.toUpperCase(), cache: "no-store", body: text ? text.value : undefined,
         headers: { Accept: "application/json, */*;q=0.5", ...(token && { Authorization: "Bearer " + token }), ...(type && { "Content-Type": type }),
-          ...(needsKey(it) && { "Idempotency-Key": freshKey() }) } });
-      const said = await reply.text();
+          ...(takesKey(it) && { "Idempotency-Key": key }) } });
+      const said = await reply.text().catch(noAnswer);
+      if (isFinal(reply.status)) key = null;
       let shown = said;
       try { shown = JSON.stringify(JSON.parse(said), null, 2); } catch { /* shown as it is */ }
       answer.replaceChildren(el("p", { class: reply.ok ? "good" : "bad" }, `${reply.status} ${reply.statusText}`), el("pre", { tabindex: "0" }, shown.slice(0, 20000)));
     } catch (error) {
-      answer.replaceChildren(el("p", { class: "bad" }, "No answer came: " + error.message));
+      answer.replaceChildren(el("p", { class: "bad" }, "No answer came. " + error.message, takesKey(it) && " Sent again as it is, it takes effect once."));
     }
   });
   return form;
@@ -132,7 +135,7 @@ function operationBody(path, method, it) {
 
 // Fills BOX; an operation is drawn when it is opened.
 async function docsPage(box) {
-  contract = readYaml(await (await fetch("/openapi.yaml")).text());
+  contract = readYaml(await (await reach("/openapi.yaml")).text().catch(noAnswer));
   const operations = Object.entries(contract.paths).flatMap(([path, all]) => Object.entries(all).map(([method, it]) => ({ path, method, it })));
   const anchor = (tag) => tag.toLowerCase().replaceAll(" ", "-");
   box.replaceChildren(el("p", {}, contract.info.summary, " This page is made from ", el("a", { href: "/openapi.yaml" }, "openapi.yaml"), "."),

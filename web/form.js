@@ -97,19 +97,28 @@ function freshKey() {
   return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(0, 3)}-8${random.slice(3, 6)}-${random.slice(6)}`;
 }
 
-const sentBefore = (what) => JSON.parse(sessionStorage.getItem(SENT + what));
+// Whether an answer of STATUS tells what became of the call: a call of which nothing is known is asked again as it was.
+const isFinal = (status) => status < 500 && status !== 401 && status !== 429;
+
+// What this client has sent as WHAT and has no answer to; null: nothing.
+function sentBefore(what) {
+  const sent = JSON.parse(sessionStorage.getItem(SENT + what));
+  return sent && sent.client === me.id ? sent : null;
+}
+
+const giveUp = (what) => sessionStorage.removeItem(SENT + what);
 
 // POSTs BODY once: under a key that is kept, with the body, until the service has answered, also when the page
 // is loaded again. A further try sends the same, and so nothing is made twice.
 async function askOnce(what, path, body) {
-  const sent = sentBefore(what) || { key: freshKey(), path, body };
+  const sent = sentBefore(what) || { key: freshKey(), path, body, client: me.id };
   sessionStorage.setItem(SENT + what, JSON.stringify(sent));
   try {
     const answer = await ask(sent.path, "POST", sent.body, sent.key);
-    sessionStorage.removeItem(SENT + what);
+    giveUp(what);
     return answer;
   } catch (error) {
-    if (error.status < 500 && error.status !== 429) sessionStorage.removeItem(SENT + what);
+    if (isFinal(error.status)) giveUp(what);
     throw error;
   }
 }

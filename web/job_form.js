@@ -46,8 +46,9 @@ function estimateView(it) {
 
 // Fills BOX with the form.
 async function jobForm(box) {
-  const [algorithms, datasets, worlds, policies] = await Promise.all(["algorithms", "datasets?page_size=500", "environments",
-    "policies?page_size=500"].map(async (list) => (await askList("/v1/" + list)) || []));
+  const itemsOf = async (path) => (await ask(path)).items;
+  const [algorithms, datasets, worlds, policies] = await Promise.all([itemsOf("/v1/algorithms"), askAll("/v1/datasets"),
+    itemsOf("/v1/environments"), askAll("/v1/policies")]);
   const known = new Map([["auto", ADVISED], ...algorithms.map((it) => [it.name, it])]);
   const named = (it) => [it.id, `${it.name || it.id}${it.state === "open" ? " (not sealed yet)" : ""} · ${it.id}`];
   const select = {
@@ -76,11 +77,12 @@ async function jobForm(box) {
   const parameters = el("div", { class: "fields" });
   const folded = el("details", {}, el("summary", {}, "Parameters"), parameters);
   const [estimate, create] = [el("button", { type: "submit", class: "plain" }, "Estimate"), el("button", { type: "button", id: "create" }, "Create job")];
+  const forget = el("button", { type: "button", class: "plain", id: "give-up" }, "Give it up");
   const said = el("div", { role: "status", id: "estimate" });
   const form = el("form", { id: "job-form", novalidate: true, "aria-label": "New job" },
     el("div", { class: "fields" }, part.algorithm, part.dataset, part.environment, part.policy, part.mechanism, part.epsilon, part.delta,
       part.played, part.force, part.bare), folded, el("details", {}, el("summary", {}, "More"), part.more),
-    el("div", { role: "alert", class: "bad", tabindex: "-1" }), el("div", { class: "row" }, estimate, create), said);
+    el("div", { role: "alert", class: "bad", tabindex: "-1" }), el("div", { class: "row" }, estimate, create, forget), said);
 
   // What belongs to the algorithm that is chosen.
   let shaped = null;
@@ -110,15 +112,16 @@ async function jobForm(box) {
     const is = sentBefore("job") !== null;
     for (const input of form.querySelectorAll("[data-at]")) input.disabled = is;
     estimate.hidden = is;
+    forget.hidden = !is;
     create.textContent = is ? "Ask again for that job" : "Create job";
-    if (is) said.replaceChildren(el("p", { class: "warn" }, "No answer came that says whether the job is there. Asking again sends the same under the same key: it is made at most once."));
+    if (is) said.replaceChildren(el("p", { class: "warn" }, "No answer came that says whether the job is there. Asking again sends the same under the same key: it is made at most once. If you give it up, look among the jobs whether it is there."));
   }
 
   async function send(work) {
     clearErrors(form);
     try { await work(); } catch (error) {
       lost();
-      showErrors(form, error.status || error.errors ? error : new Error("The service is out of reach. What you typed stays here."));
+      showErrors(form, error.lost ? new Error("The service is out of reach. What you typed stays here.") : error);
     }
   }
   form.addEventListener("change", (event) => [select.algorithm, select.dataset, select.environment, select.mechanism].includes(event.target) && shape());
@@ -136,6 +139,13 @@ async function jobForm(box) {
     location.assign("/v1/jobs/" + job.id);
     await new Promise(() => {}); // no click makes another job until that page is there
   }));
+  whenPressed(forget, async () => {
+    giveUp("job");
+    clearErrors(form);
+    said.replaceChildren();
+    lost();
+    select.algorithm.focus();
+  });
   box.replaceChildren(...(datasets.length === 0 ? [nextStep("You have no dataset yet, so a job can learn in a world only.", howToStart())] : []), form);
   shape();
   lost();

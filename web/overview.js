@@ -15,7 +15,7 @@ let changesSeen = [];
 async function newChanges() {
   for (let pages = 0, rows = null; pages < 5 && (!rows || rows.length === 500); pages++) {
     const last = changesSeen.at(-1);
-    rows = await askList("/v1/audit?page_size=500&" + (last ? `after=${last.number}` : `since=${new Date().toISOString().slice(0, 10)}`));
+    rows = (await ask("/v1/audit?page_size=500&" + (last ? `after=${last.number}` : `since=${new Date().toISOString().slice(0, 10)}`))).items;
     changesSeen = [...changesSeen, ...rows].slice(-CHANGES_KEPT);
   }
   return changesSeen;
@@ -44,19 +44,19 @@ const OVERVIEW_JOBS = 10;
 
 async function overview() {
   const may = (...roles) => roles.includes(me.role);
-  const list = async (path, ...roles) => (may(...roles) ? askList(path) : null);
+  const list = async (path, ...roles) => (may(...roles) ? askAll(path) : null);
   const { jobs, counts } = may("steward") ? await newestJobs(OVERVIEW_JOBS) : { jobs: null };
-  const accounts = await list("/v1/ledger/accounts?page_size=100", "steward", "student", "agent", "auditor");
+  const accounts = await list("/v1/ledger/accounts", "steward", "student", "agent", "auditor");
   const requests = await list("/v1/budget-requests?status=open", "steward");
-  const clients = await list("/v1/clients?page_size=200", "admin");
+  const clients = await list("/v1/clients", "admin");
   const changes = may("admin", "auditor") ? await newChanges() : null;
   const silent = (accounts || []).filter((a) => (a.remaining || {}).epsilon === 0).length;
-  const tile = (n, text, to) => el(to ? "a" : "div", { class: "card tile", href: to }, el("b", {}, n.toLocaleString("en")), el("span", {}, text));
+  const tile = (n, text, to) => el(to ? "a" : "div", { class: "card tile", href: to }, el("b", {}, typeof n === "string" ? n : n.toLocaleString("en")), el("span", {}, text));
   return el("div", {}, el("h1", {}, "Overview"), el("div", { class: "tiles" },
       jobs && [tile(counts.running, counts.running === 1 ? "job runs" : "jobs run"), tile(counts.queued, counts.queued === 1 ? "job waits" : "jobs wait"),
         tile(counts.succeeded, counts.succeeded === 1 ? "job is done" : "jobs are done")],
-      accounts && [tile(accounts.length, "budgets", "#budgets"), tile(silent, "spent and silent")],
-      requests && tile(requests.length, "requests for more", "/v1/budget-requests"), clients && tile(clients.length, "clients")),
+      accounts && [tile(countOf(accounts), "budgets", "#budgets"), tile(countOf(accounts, silent), "spent and silent")],
+      requests && tile(countOf(requests), "requests for more", "/v1/budget-requests"), clients && tile(countOf(clients), "clients")),
     jobs && [el("div", { class: "line" }, el("h2", {}, "Jobs"), el("a", { href: "/v1/jobs#new" }, "New job")), jobTable(jobs),
       totalOf(counts) > jobs.length && el("p", {}, el("a", { href: "/v1/jobs" }, `All ${totalOf(counts).toLocaleString("en")} jobs`))],
     accounts && [el("h2", { id: "budgets", tabindex: "-1" }, "Budgets"), await budgetList(accounts)],

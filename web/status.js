@@ -20,13 +20,20 @@ function sayDown(why) {
 
 const NO_CONNECTION = "No connection.";
 
-// fetch, whose failure is an error without a status.
+function noAnswer() {
+  sayDown(NO_CONNECTION);
+  throw Object.assign(new Error("The service is out of reach."), { lost: true });
+}
+
+// Says above the page why ERROR hinders it, where asking again may help.
+function sayTrouble(error) {
+  if (error.lost) sayDown(NO_CONNECTION);
+  else sayDown(error.status ? `The service cannot answer now: ${error.message}` : `This page has a fault: ${error.message}.`);
+}
+
+// fetch, whose failure is said above the page, and is an error that is "lost".
 async function reach(path, options) {
-  let reply;
-  try { reply = await fetch(path, options); } catch {
-    sayDown(NO_CONNECTION);
-    throw new Error("The service is out of reach.");
-  }
+  const reply = await fetch(path, options).catch(noAnswer);
   sayDown(null);
   return reply;
 }
@@ -39,7 +46,7 @@ async function ask(path, method = "GET", body = undefined, key = undefined) {
     body: body && JSON.stringify(body),
     cache: "no-store",
   });
-  const text = await reply.text();
+  const text = await reply.text().catch(noAnswer);
   let answer = {};
   try { answer = JSON.parse(text); } catch { /* not JSON: nothing is known of it */ }
   if (reply.ok && answer.signature) answer.verified = await isGenuine(text, answer.signature);
@@ -49,15 +56,25 @@ async function ask(path, method = "GET", body = undefined, key = undefined) {
   return answer;
 }
 
-// A list that this role may not see counts as absent.
-async function askList(path) {
-  try {
-    return (await ask(path)).items;
-  } catch (error) {
-    if (error.status === 403) return null;
-    throw error;
+const PAGES_MAX = 5; // of a list, each of 1000
+
+// All of the list at PATH, or its first pages: then it is "cut". One that this role may not see is empty.
+async function askAll(path) {
+  const all = [];
+  let next = "";
+  for (let pages = 0; next !== null && pages < PAGES_MAX; pages++) {
+    const page = await ask(`${path}${path.includes("?") ? "&" : "?"}page_size=1000${next}`).catch((error) => {
+      if (error.status === 403) return { items: [] };
+      throw error;
+    });
+    all.push(...page.items);
+    next = page.next_page_token ? "&page_token=" + page.next_page_token : null;
   }
+  return Object.assign(all, { cut: next !== null });
 }
+
+// How many LIST has: "5,000+" where it is cut.
+const countOf = (list, n = list.length) => n.toLocaleString("en") + (list.cut ? "+" : "");
 
 const percent = (x) => Math.max(0, Math.min(100, 100 * x)).toFixed(1) + "%";
 function short(x) {
@@ -107,10 +124,10 @@ const listed = new Map(); // of each list by its name: how many of it are shown
 const LISTED = 25;
 const shownOf = (name, first = LISTED) => listed.get(name) || first;
 
-// Below a list that shows N of TOTAL: a button for more.
-function showMore(name, n, total, newest = "The newest ") {
+// Below a list that shows N of TOTAL, SAID in words: a button for more.
+function showMore(name, n, total, newest = "The newest ", said = total.toLocaleString("en")) {
   if (total <= n) return null;
-  return el("p", { class: "line" }, soft(`${newest}${n.toLocaleString("en")} of ${total.toLocaleString("en")}.`),
+  return el("p", { class: "line" }, soft(`${newest}${n.toLocaleString("en")} of ${said}.`),
     el("button", { type: "button", class: "quiet", "data-more": name, "data-n": String(n) }, "Show more"));
 }
 
@@ -133,7 +150,7 @@ const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 // Any JSON as nested definition lists: certificates, a single job, a budget.
 function tree(value) {
   if (value === null) return document.createTextNode("–");
-  if (typeof value === "number") return document.createTextNode(Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6))));
+  if (typeof value === "number") return document.createTextNode(String(value));
   const place = typeof value === "string" && placeOf(value);
   if (place && place !== location.pathname) return el("a", { href: place, class: "mono" }, value);
   if (typeof value === "string" && TIME.test(value)) return el("time", { datetime: value }, clock(value));
@@ -181,7 +198,7 @@ async function view() {
   if (path === "/v1/jobs") return jobsPage();
   if (/^\/v1\/datasets\/[^/]+\/budget$/.test(path)) return datasetPage(path);
   if (path === "/v1/ledger/accounts") {
-    return el("div", {}, el("h1", {}, "Budgets"), await budgetList((await ask("/v1/ledger/accounts?page_size=500")).items));
+    return el("div", {}, el("h1", {}, "Budgets"), await budgetList(await askAll("/v1/ledger/accounts")));
   }
   if (path.startsWith("/v1/ledger/accounts/")) return account(path);
   if (path === "/v1/teachers") return teachersPage();
@@ -196,15 +213,11 @@ async function view() {
   return overview();
 }
 
-function enter(message) {
-  clearTimeout(timer);
+function enter() {
   introduce(null);
-  changesSeen = [];
-  $("view").replaceChildren();
   $("enter").hidden = false;
-  $("leave").hidden = true;
-  $("refused").hidden = !message;
-  $("refused").textContent = message || "";
+  $("refused").hidden = !sessionStorage.getItem(REFUSED);
+  sessionStorage.removeItem(REFUSED);
   $("token").focus();
 }
 
@@ -216,17 +229,21 @@ function focusHeading() {
   heading.focus();
 }
 
+const REFUSED = "tacet-refused"; // the token was not valid: said on the page that asks for one
 const ARRIVED = "tacet-arrived"; // a page that a form leads to begins at its heading
 
 const owners = { jobForm, askForm, decideForm, docsPage };
 
 const filling = new Set();
 
-// Makes what BOX holds, once; where the service did not answer, the next drawing tries again.
+// Makes what BOX holds, once; where that fails it is tried again.
 async function fill(box) {
-  if (filling.has(box)) return;
+  if (filling.has(box) || box.firstChild) return;
   filling.add(box);
-  try { await owners[box.dataset.own](box); } catch { /* said above the page */ }
+  try { await owners[box.dataset.own](box); } catch (error) {
+    sayTrouble(error);
+    setTimeout(() => fill(box), EVERY_MS);
+  }
   filling.delete(box);
 }
 
@@ -263,6 +280,7 @@ async function drawDocs() {
 const isDocs = location.pathname === "/docs";
 
 async function draw() {
+  const began = performance.now();
   clearTimeout(timer);
   if (isDocs) return drawDocs();
   try {
@@ -272,14 +290,15 @@ async function draw() {
     $("leave").hidden = false;
     show(node);
   } catch (error) {
-    if (error.status === 401) {
-      sessionStorage.clear();
-      enter("That token is not valid here: it is unknown, was revoked, or has expired.");
+    if (error.status === 401) { // nothing of what was asked with it stays, but what was sent without an answer
+      sessionStorage.removeItem(KEY);
+      sessionStorage.setItem(REFUSED, "1");
+      location.reload();
       return;
     }
     $("leave").hidden = false;
     if (!error.status || error.status >= 500 || error.status === 429) { // it passes: the page stays, with what was typed
-      sayDown(error.status ? `The service cannot answer now: ${error.message}` : NO_CONNECTION);
+      sayTrouble(error);
       timer = setTimeout(draw, EVERY_MS);
       return;
     }
@@ -288,7 +307,7 @@ async function draw() {
       el("p", {}, el("a", { href: list }, `Back to ${name}`))));
     return; // asking again changes nothing, and is a refusal in the audit trail
   }
-  timer = setTimeout(draw, EVERY_MS);
+  timer = setTimeout(draw, Math.max(EVERY_MS, 4 * (performance.now() - began))); // a page that costs much is drawn less often
 }
 
 // Of the page at PATH: the list that it belongs to, and its name.
@@ -319,7 +338,7 @@ $("enter").addEventListener("submit", (event) => {
 });
 $("leave").addEventListener("click", () => {
   sessionStorage.clear();
-  enter("");
+  location.reload();
 });
 $("view").addEventListener("click", async (event) => {
   const { cancel, ask: question, more, n } = event.target.dataset;
@@ -348,4 +367,4 @@ document.addEventListener("click", async (event) => {
 addEventListener("pageshow", (event) => event.persisted && location.reload()); // a page that was left is not gone on with
 readiness();
 if (sessionStorage.getItem(KEY) || isDocs) draw();
-else enter("");
+else enter();

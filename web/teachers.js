@@ -12,7 +12,7 @@ function usage(teacher, accounts, buys) {
       const [kind, said] = warning(it) || ["soft", "–"];
       return { key: it.account, cells: [el("a", { href: "/v1/ledger/accounts/" + it.account }, it.client_name || it.client),
         short(it.spent.epsilon), short(it.limit.epsilon), short(it.remaining.epsilon), el("span", { class: kind }, said)] };
-    })) : soft("Nobody has asked it yet.")];
+    })) : soft(accounts.cut ? `None of the first ${countOf(accounts)} budgets is of a client of it.` : "Nobody has asked it yet.")];
 }
 
 function accountBar(account, whose, buys) {
@@ -38,11 +38,11 @@ function protectsText(it) {
 }
 
 async function teachersPage() {
-  const [teachers, accounts] = [await ask("/v1/teachers?page_size=200"), (await askList("/v1/ledger/accounts?page_size=1000")) || []];
-  const shown = accounts.filter((it) => teachers.items.some((t) => it.account === t.account || (me.role === "student" && it.resource === t.id)));
+  const [teachers, accounts] = [await askAll("/v1/teachers"), await askAll("/v1/ledger/accounts")];
+  const shown = accounts.filter((it) => teachers.some((t) => it.account === t.account || (me.role === "student" && it.resource === t.id)));
   const buys = new Map(await Promise.all(shown.slice(0, BUYS_SHOWN).map(async (it) => [it.account, await buysOf(it)])));
-  if (teachers.items.length === 0) return el("div", {}, el("h1", {}, "Teachers"), noTeachers());
-  return el("div", {}, el("h1", {}, "Teachers"), teachers.items.map((it) => el("article", { class: "card apart", "data-key": it.id },
+  if (teachers.length === 0) return el("div", {}, el("h1", {}, "Teachers"), noTeachers());
+  return el("div", {}, el("h1", {}, "Teachers"), teachers.map((it) => el("article", { class: "card apart", "data-key": it.id },
     el("div", { class: "line" }, el("h2", {}, teacherName(it)), el("span", { class: "pill" }, it.state)),
     el("div", { class: "soft mono" }, it.id),
     el("p", {}, el("b", {}, "This protects: "), protectsText(it)),
@@ -56,12 +56,12 @@ async function teachersPage() {
 const requestState = (it) => el("span", { class: "pill " + { approved: "succeeded", declined: "failed" }[it.status] }, it.status);
 
 async function requestsPage() {
-  const requests = (await ask("/v1/budget-requests?page_size=200")).items;
-  const open = me.role === "steward" ? requests.filter((it) => it.status === "open") : [];
+  const open = me.role === "steward" ? await askAll("/v1/budget-requests?status=open") : [];
   const asks = me.role === "student"; // what it has spent stands beside its form, which is drawn once
-  const accounts = open.length > 0 || asks ? (await askList("/v1/ledger/accounts?page_size=1000")) || [] : [];
+  const accounts = open.length > 0 || asks ? await askAll("/v1/ledger/accounts") : [];
   const standing = (it) => accounts.find((a) => a.kind === "client" && a.resource === it.teacher && a.client === it.client);
-  const others = requests.filter((it) => !open.includes(it));
+  const others = (await askAll("/v1/budget-requests")).filter((it) => me.role === "student" || it.status !== "open");
+  const shown = others.slice(0, shownOf("requests"));
   return el("div", {}, el("h1", {}, "Requests for more"),
     asks && accounts.filter((it) => it.kind === "client" && it.resource).map((it) => el("p", { class: "soft", "data-key": it.account },
       `At ${it.resource_name || namelessTeacher(it.resource)} you have spent ε ${short(it.spent.epsilon)} of ${short(it.limit.epsilon)}.`)),
@@ -74,9 +74,10 @@ async function requestsPage() {
       el("div", { "data-own": "decideForm", "data-id": it.id, "data-epsilon": String(it.asked.epsilon) }))),
     me.role === "steward" && open.length === 0 && el("p", { class: "note" }, "No request waits for you."),
     others.length > 0 && [el("h2", {}, me.role === "student" ? "Yours" : "Decided"),
-      table(["Who", "Teacher", "#Asked ε", "Why", "State", "#Given ε", "Answer", "When"], others.map((it) => ({ key: it.id, cells: [
+      table(["Who", "Teacher", "#Asked ε", "Why", "State", "#Given ε", "Answer", "When"], shown.map((it) => ({ key: it.id, cells: [
         it.client_name || it.client, it.teacher_name || namelessTeacher(it.teacher), short(it.asked.epsilon), it.reason, requestState(it),
-        it.given ? short(it.given.epsilon) : "–", it.answer || "–", soft(clock(it.decided_at || it.created_at))] })))]);
+        it.given ? short(it.given.epsilon) : "–", it.answer || "–", soft(clock(it.decided_at || it.created_at))] }))),
+      showMore("requests", shown.length, others.length)]);
 }
 
 // A form of FIELDS and BUTTONS, each [text, class, path, members]: a press sends these members there, once.
@@ -95,7 +96,7 @@ function smallForm(label, fields, buttons, done) {
       await askOnce(path + JSON.stringify(body), path, body);
       done(form, said);
     } catch (error) {
-      showErrors(form, error.status || error.errors ? error : new Error("No answer came. Try again: it is sent as it was, and counts once."));
+      showErrors(form, error.lost ? new Error("No answer came. Try again: it is sent as it was, and counts once.") : error);
     }
   }));
   return form;
@@ -118,7 +119,7 @@ function decideForm(box) {
 }
 
 async function askForm(box) {
-  const teachers = (await askList("/v1/teachers?page_size=500")) || [];
+  const teachers = await askAll("/v1/teachers");
   const teacher = choice(teachers.map((it) => [it.id, teacherName(it)]));
   if (teachers.some((it) => it.id === location.hash.slice(1))) teacher.value = location.hash.slice(1);
   box.replaceChildren(el("h2", {}, "Ask for more"), smallForm("Ask for more", [

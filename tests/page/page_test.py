@@ -336,6 +336,21 @@ class Page(unittest.TestCase):
         browser.run("document.getElementById('getClient-id').value = 'me'; document.querySelector('#getClient form button').click()")
         self.assertIn('"role": "student"', browser.wait("const e = document.querySelector('#getClient form pre'); return e && e.textContent"))
 
+    def test_a_call_of_the_documentation_without_an_answer_is_repeated_under_its_key(self):
+        browser, before = self.browser, len(self.get("/v1/datasets")["items"])
+        browser.enter(self.service.url + "/docs#createDataset", self.service.steward_token)
+        browser.wait("return document.querySelector('#createDataset[open] form')")
+        browser.run("""const fetch_ = fetch; let lost = false;
+            window.fetch = async (path, options) => { const reply = await fetch_(path, options);
+                if (options?.method === 'POST' && !lost) { lost = true; throw new TypeError('the answer is lost'); } return reply; };
+            document.querySelector('#createDataset textarea').value = '{"name": "once", "environment": "cartpole", "budget": {"epsilon": 1, "delta": 1e-6}}';
+            document.querySelector('#createDataset form button').click()""")
+        browser.wait("return document.querySelector('#createDataset form [role=status]').textContent.includes('takes effect once')")
+        for made in (1, 2):
+            browser.run("document.querySelector('#createDataset form [role=status]').replaceChildren(); document.querySelector('#createDataset form button').click()")
+            browser.wait("return document.querySelector('#createDataset form .good')?.textContent.startsWith('201')")
+            self.assertEqual(len(self.get("/v1/datasets")["items"]), before + made)
+
     def offline(self, is_so):
         self.browser.tell("Network.enable")
         self.browser.tell("Network.emulateNetworkConditions", offline=is_so, latency=0, downloadThroughput=-1, uploadThroughput=-1)
@@ -361,6 +376,70 @@ class Page(unittest.TestCase):
         self.assertEqual(browser.run("return [kept.isConnected, kept.value]"), [True, "3.25"])
         browser.run("[...document.querySelectorAll('nav a')].find((a) => a.textContent === 'Budgets').click()")
         browser.wait("return location.pathname === '/v1/ledger/accounts' && document.querySelector('#view h1')")
+
+    def test_a_forgotten_token_shows_nothing_more(self):
+        browser = self.browser
+        browser.enter(self.service.url + "/", self.service.steward_token)
+        browser.wait("return document.querySelector('.tiles')")
+        browser.run("""sessionStorage.setItem('tacet-curve-job_1', '[]'); const fetch_ = fetch;
+            window.fetch = async (...all) => { const reply = await fetch_(...all); await new Promise((done) => setTimeout(done, 300)); return reply; };
+            draw(); document.getElementById('leave').click()""")
+        time.sleep(1)
+        self.assertEqual(browser.run("return [document.activeElement.id, document.getElementById('view').textContent, sessionStorage.length]"), ["token", "", 0])
+        browser.press("tct_wrong", ENTER)
+        browser.wait("return !document.getElementById('refused').hidden && document.activeElement.id === 'token'")
+        self.assertIn("not valid", browser.run("return document.getElementById('refused').textContent"))
+
+    def test_what_was_sent_survives_a_token_that_ended_and_is_its_clients_alone(self):
+        browser, token = self.browser, self.service.admin.new_client("tom", "steward")
+        browser.enter(self.service.url + "/v1/jobs#new", token)
+        browser.wait("return document.querySelector('#job-form')")
+        browser.run("""const input = document.getElementById('job-algorithm'); input.value = 'ppo'; input.dispatchEvent(new Event('change', {bubbles: true}));
+            document.getElementById('job-environment').value = 'cartpole'; const fetch_ = fetch;
+            window.fetch = async (path, options) => (options.method === 'POST' ? new Response('{}', {status: arguments[0]}) : fetch_(path, options));
+            document.getElementById('create').click()""", 401)
+        browser.wait("return !document.getElementById('give-up').hidden")
+        kept = "return [sentBefore('job')?.body.algorithm ?? null, document.getElementById('create').textContent]"
+        self.assertEqual(browser.run(kept), ["ppo", "Ask again for that job"])
+        browser.run("sessionStorage.setItem('tacet-token', 'tct_ended'); draw()")
+        browser.wait("return !document.getElementById('refused').hidden")
+        for name, sent in ((self.service.steward_token, [None, "Create job"]), (token, ["ppo", "Ask again for that job"])):
+            browser.run("sessionStorage.setItem('tacet-token', arguments[0]); location.reload()", name)
+            browser.wait("return document.querySelector('#job-form')")
+            self.assertEqual(browser.run(kept), sent)
+        browser.run("document.getElementById('give-up').click()")
+        browser.wait("return document.activeElement.id === 'job-algorithm'")
+        self.assertEqual(browser.run(kept), [None, "Create job"])
+
+    def test_a_list_is_read_to_its_end_or_said_to_be_cut(self):
+        browser = self.browser
+        browser.enter(self.service.url + "/", self.service.steward_token)
+        browser.wait("return document.querySelector('.tiles')")
+        said = browser.run("""const ask_ = ask, of = (n) => async (path) => {
+                if (!path.startsWith('/v1/ledger/accounts?')) return ask_(path);
+                const from = Number((/page_token=(\\d+)/.exec(path) || [])[1] || 0), to = Math.min(n, from + 1000);
+                return {items: [...Array(to - from).keys()].map((i) => ({account: 'acc_' + (from + i), resource: 'ds_1', kind: 'dataset', limit: {epsilon: 1}, buys: {},
+                    remaining: {epsilon: from + i < 3 ? 0 : 1}})), next_page_token: to < n ? String(to) : null}; };
+            const seen = [];
+            for (const n of [0, 1000, 1009, 5001]) { ask = of(n);
+                seen.push([...(await overview()).querySelectorAll('.tile')].slice(3, 5).map((tile) => tile.textContent)); }
+            ask = async () => { throw Object.assign(new Error(), {status: 403}); };
+            seen.push(await askAll('/v1/datasets')); ask = ask_; return seen;""")
+        self.assertEqual(said, [["0budgets", "0spent and silent"], ["1,000budgets", "3spent and silent"], ["1,009budgets", "3spent and silent"],
+                                ["5,000+budgets", "3+spent and silent"], []])
+
+    def test_a_part_that_failed_is_tried_again_and_the_reason_is_said(self):
+        browser = self.browser
+        browser.enter(self.service.url + "/", self.service.steward_token)
+        browser.wait("return document.querySelector('.tiles')")
+        said = browser.run("""let tries = 0; window.box = el('div', {'data-own': 'probe'});
+            owners.probe = async (it) => { if (tries++ === 0) throw new TypeError('x is undefined'); it.append('made'); };
+            await fill(box); return document.getElementById('down').textContent""")
+        self.assertIn("This page has a fault: x is undefined.", said)
+        browser.wait("return box.textContent === 'made'")
+        self.offline(True)
+        self.addCleanup(self.offline, False)
+        self.assertTrue(browser.run("return isGenuine('{}', {key_id: 'a', value: ''}).catch((error) => error.lost)"))
 
     def test_the_overview_counts_all_jobs_and_shows_first_those_that_run(self):
         browser, job = self.browser, self.service.job
@@ -461,6 +540,7 @@ class Page(unittest.TestCase):
             return [account({accounting: 'basic'}), account({accounting: 'renyi'}), form.textContent,
                 protectsText({protects: 'Which at most radius apart. adjacency.resolved_up_to', adjacency: {radius: 0.5, resolved_up_to: 8}}),
                 teacherName({id: 'tch_0000abcd', dataset_name: 'carts'}), linkOf('job_abc').nodeName,
+                certificateSentence({privacy: {epsilon: 8.00041, delta: 1.234567e-5, unit: 'expert'}}).textContent + tree({epsilon: 8.0000041}).textContent,
                 estimateView({feasible: false, reason: "the dataset's budget cannot pay for it", accounts: [{account: 'acc_1', remaining: {epsilon: 2, delta: 1e-5},
                     reserved: {epsilon: 0, delta: 0}}], cost: {epsilon: 3, delta: 1e-5}}).textContent]""")
         self.assertIn("Teacher …abcd", said[0])
@@ -470,7 +550,9 @@ class Page(unittest.TestCase):
         self.assertNotIn("as an id", said[2])
         self.assertNotIn("see errors", said[2])
         self.assertEqual(said[3:6], ["which at most 0.5 apart. 8", "carts", "A"])
-        self.assertIn("At most what is left: ε 2", said[6])
+        self.assertIn("ε 8.00041 and δ 0.00001234567, per expert", said[6])
+        self.assertIn("8.0000041", said[6])
+        self.assertIn("At most what is left: ε 2", said[7])
 
     def test_on_a_phone_the_header_has_two_lines(self):
         browser = self.browser
