@@ -4,7 +4,9 @@
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "api/wire/deflate.h"
 
@@ -13,6 +15,9 @@
 
 /* An upload has no other conflict than experts that were erased. */
 #define ERASED_SLUG "conflict"
+
+/* A key that names no time expires only by a restore. */
+#define EXPIRED_SLUG "idempotency-key-expired"
 
 bool dataset_upload_failed(struct dataset_upload *upload, const char *format, ...)
 {
@@ -45,16 +50,49 @@ void dataset_upload_key(const char *prefix, const char *text, char out[DATASET_U
     snprintf(out, DATASET_UPLOAD_KEY_SIZE, "%.20s-%s", prefix, hex);
 }
 
+/* The time in the member NAME of ANSWER, in milliseconds since 1970; 0: there is none. */
+static int64_t answer_time(const struct http_out_answer *answer, const char *name)
+{
+    char text[40];
+    struct tm utc = {0};
+    if (!answer_text(answer->body, answer->size, name, text, sizeof text))
+        return 0;
+    const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S.", &utc);
+    return end ? (int64_t)timegm(&utc) * 1000 + strtol(end, NULL, 10) : 0;
+}
+
+/* Makes the key for what KEY was refused for by a server that was restored. It names a time after
+ * the life that was lost, and after the dataset was made. It is the same each time. */
+static void make_dated_key(const struct dataset_upload *upload,
+                           const struct http_out_answer *refusal, const char *key,
+                           char out[HTTP_OUT_KEY_SIZE])
+{
+    unsigned char hash[HTTP_OUT_KEY_BYTES];
+    int64_t ms = answer_time(refusal, "keys_after") + 1;
+    crypto_generichash(hash, sizeof hash, (const unsigned char *)key, strlen(key), NULL, 0);
+    http_out_key(ms > upload->created_ms ? ms : upload->created_ms, hash, out);
+}
+
 bool dataset_upload_call(struct dataset_upload *upload, const struct http_out_call *what,
                          struct http_out_answer *answer)
 {
     enum http_out_status status = http_out_do(upload->out, what, answer);
+    if (status == HTTP_OUT_REFUSED && what->key &&
+        strcmp(answer->problem.slug, EXPIRED_SLUG) == 0) {
+        char dated[HTTP_OUT_KEY_SIZE];
+        struct http_out_call again = *what;
+        make_dated_key(upload, answer, what->key, dated);
+        again.key = dated;
+        status = http_out_do(upload->out, &again, answer);
+    }
     if (status == HTTP_OUT_OK)
         return true;
     upload->refused = status == HTTP_OUT_REFUSED && answer->http < 500;
     const char *hint = "";
     if (upload->reused_hint && strcmp(answer->problem.slug, "idempotency-key-reused") == 0)
         hint = upload->reused_hint;
+    if (strcmp(answer->problem.slug, EXPIRED_SLUG) == 0)
+        hint = " Make a dataset over the API, and name it with --dataset.";
     if (upload->erased_hint && strcmp(answer->problem.slug, ERASED_SLUG) == 0)
         hint = upload->erased_hint;
     return dataset_upload_failed(upload, "%s %s: %s%s", what->method, what->path,
@@ -119,6 +157,7 @@ bool dataset_upload_check(struct dataset_upload *upload, const char *world, bool
         strcmp(world, other_world) != 0)
         return dataset_upload_failed(upload, "dataset %s is of %s, not of %s", upload->dataset,
                                      other_world, world);
+    upload->created_ms = answer_time(&answer, "created_at");
     if (!answer_text(answer.body, answer.size, "state", state, sizeof state))
         return dataset_upload_failed(
             upload, "GET %s: the answer has no state: is this a Tacet server?", path);

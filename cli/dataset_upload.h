@@ -3,12 +3,15 @@
  *
  * Every call carries an Idempotency-Key that its caller makes from what it sends, so that a call
  * that is repeated, after a lost answer or a crash of either side, is answered from the server's
- * store and never adds trajectories twice. The server refuses other data under the same key. */
+ * store and never adds trajectories twice. The server refuses other data under the same key. After
+ * a restore a server refuses keys that name no time: then the call is made under a key that is made
+ * from the first and names one, so that it is known again, too. */
 #ifndef TACET_CLI_DATASET_UPLOAD_H
 #define TACET_CLI_DATASET_UPLOAD_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "api/wire/inflate.h"
 #include "cli/http_out.h"
@@ -20,6 +23,7 @@ struct dataset_upload {
     const char *reused_hint; /* said after "idempotency-key-reused"; NULL: nothing */
     const char *erased_hint; /* said where data of experts that were erased are refused, likewise */
     char dataset[80];        /* "" until it is made or named */
+    int64_t created_ms;      /* when it was made; 0: not known yet */
     bool replayed;           /* an earlier run of this command has made the dataset */
     bool refused;            /* the server refused the last call for good: a retry is useless */
     char error[1200];        /* why the last function failed: one line, no token in it */

@@ -349,29 +349,27 @@ enum http_out_status http_out_get(struct http_out *out, const char *path,
     return http_out_do(out, &(struct http_out_call){.method = "GET", .path = path}, answer);
 }
 
-/* A UUID of version 7 (RFC 9562, section 5.7): a server that keeps answers for a time wants the
- * time in the key. */
-static void fresh_key(char out[37])
+void http_out_key(int64_t ms, unsigned char bytes[HTTP_OUT_KEY_BYTES], char out[HTTP_OUT_KEY_SIZE])
 {
-    unsigned char bytes[16];
-    char hex[2 * sizeof bytes + 1];
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    int64_t ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-    randombytes_buf(bytes, sizeof bytes);
+    char hex[2 * HTTP_OUT_KEY_BYTES + 1];
     for (int i = 0; i < 6; i++)
         bytes[i] = (unsigned char)(ms >> (40 - 8 * i));
     bytes[6] = (unsigned char)(0x70 | (bytes[6] & 0x0f));
     bytes[8] = (unsigned char)(0x80 | (bytes[8] & 0x3f));
-    sodium_bin2hex(hex, sizeof hex, bytes, sizeof bytes);
-    snprintf(out, 37, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
+    sodium_bin2hex(hex, sizeof hex, bytes, HTTP_OUT_KEY_BYTES);
+    snprintf(out, HTTP_OUT_KEY_SIZE, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16,
+             hex + 20);
 }
 
 enum http_out_status http_out_post(struct http_out *out, const char *path, const char *body,
                                    struct http_out_answer *answer)
 {
-    char key[37];
-    fresh_key(key);
+    char key[HTTP_OUT_KEY_SIZE];
+    unsigned char bytes[HTTP_OUT_KEY_BYTES];
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    randombytes_buf(bytes, sizeof bytes);
+    http_out_key((int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, bytes, key);
     const struct http_out_call call = {
         .method = "POST", .path = path, .key = key, .body = body, .body_size = strlen(body)};
     return http_out_do(out, &call, answer);

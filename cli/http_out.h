@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "api/wire/problem_line.h"
 
@@ -90,6 +91,13 @@ enum http_out_status http_out_get(struct http_out *out, const char *path,
 /* Makes a POST of BODY, a JSON text, under a fresh random key. */
 enum http_out_status http_out_post(struct http_out *out, const char *path, const char *body,
                                    struct http_out_answer *answer);
+
+#define HTTP_OUT_KEY_BYTES 16
+#define HTTP_OUT_KEY_SIZE  37
+
+/* Writes a key that names the time MS, as a server wants that keeps answers for a time or was
+ * restored: a UUID of version 7 (RFC 9562, section 5.7) of BYTES, whose first are overwritten. */
+void http_out_key(int64_t ms, unsigned char bytes[HTTP_OUT_KEY_BYTES], char out[HTTP_OUT_KEY_SIZE]);
 
 /* A header of the last answer, any case; NULL when it had none. Valid until the next call. */
 const char *http_out_header(struct http_out *out, const char *name);

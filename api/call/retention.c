@@ -62,7 +62,8 @@ static enum problem check_restored(struct call *call, int64_t date)
     const struct api_settings *settings = &call->app->settings;
     if (settings->life <= 1 || date > settings->answered_ms || call->by_job)
         return PROBLEM_NONE;
-    const json_t *until = call_own(call, json_time(settings->answered_ms));
+    json_t *until = json_time(settings->answered_ms);
+    call_problem_member(call, "keys_after", until);
     return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_EXPIRED,
                         "The service was restored from a backup, and may have answered this key "
                         "before. Nothing was charged now. A new call needs a fresh key that names "

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -464,6 +465,59 @@ static void check_erased(struct desk *desk, const char *table, const char *path)
         cr_expect_eq(import_again(desk, table, id, "--accept-erased", out), 0, "%s", out);
         expect_trajectories(desk, path, 6);
     }
+}
+
+/* Imports TABLE by WHERE and its value: it says WHAT. */
+static void expect_import(const struct server_process *server, const char *table, const char *where,
+                          const char *value, const char *what)
+{
+    char out[4000];
+    const char *more = strcmp(where, "--epsilon") == 0 ? "--discount" : NULL; /* of a new dataset */
+    int code =
+        tacet_run(out, sizeof out, "import", table, "--description", "examples/ward.json",
+                  "--upload", server->base, where, value, more, "0.9", "--max-steps", "2", NULL);
+    cr_expect_eq(code, 0, "%s", out);
+    cr_expect(strstr(out, what), "%s", out);
+}
+
+/* Under keys that name no time, and which a server refuses that was restored. */
+Test(import, after_a_restore_a_table_arrives_once)
+{
+    struct server_process server;
+    struct desk desk;
+    char table[128], marks[128], out[4000], path[200] = "/v1/datasets/";
+    server_prepare(&server);
+    snprintf(marks, sizeof marks, "%s/marks", server.folder);
+    snprintf(table, sizeof table, "%s/ward.csv", server.folder);
+    cr_assert_eq(mkdir(marks, 0700), 0);
+    server.flags[0] = "--marks";
+    server.flags[1] = marks;
+    server_start(&server);
+    desk_open(&desk, &server);
+    setenv("TACET_TOKEN", desk.steward, 1);
+    FILE *file = fopen(table, "w");
+    cr_assert(file && fputs(HEADER ROWS, file) >= 0 && fclose(file) == 0);
+    expect_import(&server, table, "--epsilon", "1", "uploading to dataset");
+    server_end(&server, SIGTERM);
+    int code = tacet_run(out, sizeof out, "restore", "--data", server.data, "--marks", marks, NULL);
+    cr_assert_eq(code, 0, "%s", out);
+    server_start(&server);
+    http_client_free(desk.client);
+    desk.client = http_client_new(&server);
+    expect_import(&server, table, "--epsilon", "1", "an earlier run of this command has made");
+    expect_import(&server, table, "--epsilon", "2", "uploading to dataset");
+    expect_import(&server, table, "--epsilon", "2", "an earlier run of this command has made");
+    struct http_answer made = desk_post(
+        &desk, 201, "/v1/datasets",
+        "{\"name\":\"w\",\"environment\":\"ward\",\"budget\":{\"epsilon\":1,\"delta\":1e-5}}",
+        NULL);
+    strcat(path, http_text(&made, "id"));
+    http_answer_clear(&made);
+    expect_import(&server, table, "--dataset", strrchr(path, '/') + 1, "uploading to dataset");
+    expect_import(&server, table, "--dataset", strrchr(path, '/') + 1, "uploading to dataset");
+    expect_trajectories(&desk, path, 1);
+    desk_close(&desk);
+    server_close(&server);
 }
 
 /* A second upload of the same file to the same dataset adds nothing. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/json_text.h"
 #include "storage/ledger/ledger_post.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/api/keep_scene.h"
@@ -44,7 +45,13 @@ Test(restored, keys_that_may_have_been_answered_are_refused)
     keep_expect_replayed(keep_ask(queries, "undated", KEEP_STATE), undated->body);
     int64_t entries = keep_number(KEEP_ENTRIES), answers = keep_number(KEEP_ANSWERS);
     expect_problem(keep_ask(queries, lost, KEEP_STATE), "idempotency-key-expired");
-    expect_problem(keep_ask(queries, "another", KEEP_STATE), "idempotency-key-expired");
+    struct response *another = keep_ask(queries, "another", KEEP_STATE);
+    expect_problem(another, "idempotency-key-expired");
+    char after[40];
+    json_t *lost_at = json_time(LOST_MS);
+    snprintf(after, sizeof after, "%s", json_string_value(lost_at));
+    json_decref(lost_at);
+    cr_expect_str_eq(response_text(another, "/keys_after"), after);
     cr_expect_eq(keep_number(KEEP_ENTRIES), entries);
     cr_expect_eq(keep_number(KEEP_ANSWERS), answers);
     expect_status(keep_ask(queries, fresh, KEEP_STATE), 200);
