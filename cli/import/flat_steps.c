@@ -209,7 +209,7 @@ static bool next_expert(struct flat_steps *steps, char out[EXPERT_NAME_MAX + 2])
         return arrays->next_name(arrays->context, out);
     if (!arrays->next(arrays->context, FLAT_EXPERTS, &number))
         return false;
-    snprintf(out, EXPERT_NAME_MAX + 2, "%.0f", number);
+    snprintf(out, EXPERT_NAME_MAX + 2, "%.0f", number + 0.0); /* -0 is 0 */
     if (!(fabs(number) < 0x1p53 && number == floor(number)))
         step_episode_fault(&steps->steps, steps->row, request->experts_key,
                            "must be a whole number or a text");

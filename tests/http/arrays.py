@@ -42,7 +42,7 @@ FILES = {
     "flat": changed(next_observations=None),
     "endless": changed(timeouts=None),
     "ended": changed(timeouts=None, ends=GOOD["terminals"] | GOOD["timeouts"]),
-    "one_expert": changed(who=GOOD["who"] * 0),
+    "one_expert": changed(who=np.array([0.0] * 4 + [-0.0] * 4)),
     "one_action": changed(actions=GOOD["actions"] * 0),
     "vectors": changed(actions=np.ones((8, 2))),
     "fractions": changed(actions=GOOD["actions"] + 0.5),

@@ -176,6 +176,60 @@ class Formats(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no column expert"):
             tacet.read_csv(frame)
 
+    def test_a_table_is_refused_where_the_service_refuses_it(self):
+        head = "expert,episode,state_0,action,reward,terminated\n"
+        for lines, words in (("a,0,1,0,1,0\na,0,2,1,1,1\na,0,7,0,1,0\na,0,8,,,1\n", "Episode 0: it goes on after a step that ends it"),
+                             ("a,0,1,0,1,0\nb,0,2,1,1,0\na,0,7,0,1,0\na,0,8,,,1\n", "does not end with a row without action"),
+                             ("a,0,1,0,1,0\na,0,2,,,0\nb,0,2,1,1,0\nb,0,2,,,0\na,0,7,0,1,0\na,0,8,,,1\n", "Episode 0 of expert a has rows further up"),
+                             ("a,0,1,0,1,0\na,0,2,,,died\n", "terminated in step 1 of episode 0 of expert a has 'died'"),
+                             ("a,0,1,0,1,\na,0,2,,,0\n", "terminated in step 0 .* has ''"),
+                             ("a,0,1,0,1,0\na,0,2\n", "Row 2 has more or fewer cells"), ("a,0,1,0,1,0,9\na,0,2,,,0\n", "Row 1 has more"),
+                             ("a,0,1,0,1,0\na,0,2,,5,0\n", "without action and reward")):
+            (self.folder / "t.csv").write_text(head + lines)
+            with self.assertRaisesRegex(ValueError, words):
+                tacet.read_csv(self.folder / "t.csv")
+        (self.folder / "t.csv").write_text(head + "a,0,1,0,1,0\na,0,2,,,\n a,1,1,0,1,yes\na,1,2,,,\na,2,1,0,1,0\na,2,2,,,1\n")
+        self.assertEqual([(e.expert, e.terminated) for e in tacet.read_csv(self.folder / "t.csv")], [("a", False), ("a", True), ("a", True)])
+
+    def test_one_person_has_one_name(self):
+        def frame(key):
+            row = {"expert": key, "episode": np.float64(1), "state_0": 1, "action": 0, "reward": 1, "terminated": True}
+            return [row, {**row, "action": None, "reward": float("nan")}]
+        for key, name in ((1.0, "1"), (-0.0, "0"), (np.float32(7), "7"), (np.int64(7), "7"), (b"x", "x"), (" x ", "x")):
+            self.assertEqual(tacet.read_csv(frame(key))[0].expert, name)
+        for key in (float("nan"), None, 1.5, np.float64("inf")):
+            with self.assertRaisesRegex(ValueError, "a text or a whole number"):
+                tacet.read_csv(frame(key))
+        read = tacet.read_npz(self.npz(who=np.array([1.0, 1, 1, -0.0, 0])), experts_by="who", last_state="drop")
+        self.assertEqual([e.expert for e in read], ["1", "0"])
+
+    def test_marks_are_0_or_1_and_episodes_end_once(self):
+        for wrong in ({"terminals": np.array([0, np.nan, 1, 0, 0])}, {"timeouts": np.array([0, -1, 0, 0, 0])}):
+            with self.assertRaisesRegex(ValueError, f"The array {next(iter(wrong))} has .*must be 0 or 1"):
+                tacet.read_npz(self.npz(**wrong), experts_by="who", last_state="drop")
+        for ends, cut, words in (([0, 0, 0], [0, 0, 0], "is something cut off"), ([0, 1, 1], [0, 0, 0], "goes on after a step that ends it"),
+                                 ([0, 0, 0], [0, 1, 1], "goes on")):
+            one = types.SimpleNamespace(observations=np.zeros((4, 2)), actions=np.array([0, 1, 0]), rewards=np.ones(3),
+                                        terminations=np.array(ends, bool), truncations=np.array(cut, bool))
+
+            def fill(file):
+                for name in ("observations", "actions", "rewards", "terminations", "truncations"):
+                    file.create_dataset(f"episode_0/{name}", data=getattr(one, name))
+            for read in (lambda: tacet.read_episodes([one], expert_per_episode=True), lambda: tacet.read_hdf5(self.hdf5(fill), expert_per_episode=True)):
+                with self.assertRaisesRegex(ValueError, "Episode 0: .*" + words):
+                    read()
+
+    def test_no_episode_is_left_out_without_a_word(self):
+        with self.assertRaisesRegex(ValueError, "Episode 1: .*of expert b has one step, of which last_state='drop' leaves nothing"):
+            tacet.read_npz(self.npz(timeouts=np.array([0, 0, 0, 1, 0]), who=np.array(list("aaabb"))), experts_by="who", last_state="drop")
+
+        def fill(file):
+            for index in (0, 2):
+                for name, data in (("observations", np.zeros((3, 2))), ("actions", [0, 1, 0]), ("rewards", np.ones(3)), ("terminated", True)):
+                    file.create_dataset(f"{name}_{index}", data=data)
+        with self.assertRaisesRegex(ValueError, "no observations_1, and its episodes"):
+            tacet.read_hdf5(self.hdf5(fill), expert_per_episode=True, last_state="repeat")
+
     def test_a_missing_library_is_named(self):
         with mock.patch.dict(sys.modules, {"h5py": None}), self.assertRaisesRegex(ImportError, "pip install h5py"):
             tacet.read_hdf5("a.hdf5", expert_per_episode=True)

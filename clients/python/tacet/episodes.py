@@ -73,12 +73,12 @@ def _action(action: Any) -> int:
 
 
 def finish(expert: Any, states: list[Any], actions: list[Any], rewards: list[Any], terminated: bool,
-           last_state: Optional[str]) -> Optional[Episode]:
+           last_state: Optional[str]) -> Episode:
     """An episode of T states, in which the state after the last action is missing, by the rule that the user names.
 
     ``repeat``: the last state once more; only right where the episode terminated, so others are an error.
     ``drop``: the last action and its reward are dropped, and the episode is truncated. ``repeat_or_drop``: repeat
-    where it terminated, drop elsewhere. None when nothing is left.
+    where it terminated, drop elsewhere.
     """
     if last_state not in LAST_STATE:
         raise ValueError("These data do not hold the state after the last action. Name a rule: last_state='repeat', "
@@ -89,7 +89,8 @@ def finish(expert: Any, states: list[Any], actions: list[Any], rewards: list[Any
         raise ValueError(f"An episode of expert {expert} did not terminate, and its last state may not be repeated: "
                          "use last_state='repeat_or_drop'.")
     if len(actions) < 2:
-        return None
+        raise ValueError(f"An episode of expert {expert} has one step, of which last_state={last_state!r} leaves nothing: take "
+                         "such episodes out, or find their last states.")
     return Episode(str(expert), states, actions[:-1], rewards[:-1], False, True)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import itertools
 import math
 import os
 from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
@@ -44,19 +45,49 @@ class _Naming:
 
     def name(self, index: int, key: Any) -> str:
         """The name of episode INDEX; KEY is what experts_by found."""
-        if self.every:
-            return f"e{index // self.every}"
-        return key.decode() if isinstance(key, bytes) else str(key)
+        return f"e{index // self.every}" if self.every else _name(key)
 
 
-def _episode(which: Any, name: str, states: Any, actions: Any, rewards: Any, terminated: Any,
-             last_state: Optional[str]) -> Optional[Episode]:
-    """Episode WHICH of the source; errors name it."""
+def _item(cell: Any) -> Any:
+    return cell.item() if hasattr(cell, "item") else cell
+
+
+def _name(key: Any) -> str:
+    """The name that KEY is, as `tacet import` writes it: "1" of 1.0."""
+    key = _item(key)
+    if key is None or isinstance(key, float) and not key.is_integer():
+        raise ValueError(f"An expert or an episode is named {key}, and each name must be a text or a whole number.")
+    return key.decode() if isinstance(key, bytes) else str(int(key) if isinstance(key, float) else key).strip()
+
+
+def _truth(cell: Any, place: str) -> bool:
+    text = str(_item(cell)).strip().lower()
+    if text in ("0", "false", "no", "f", "n", "0.0"):
+        return False
+    if text in ("1", "true", "yes", "t", "y", "1.0"):
+        return True
+    raise ValueError(f"{place} has {cell!r}, and each mark must be 0 or 1.")
+
+
+def _truths(marks: Any, place: str) -> list[bool]:
+    """Of each step; MARKS may be one."""
+    return [_truth(mark, place) for mark in (marks if hasattr(marks, "__len__") else [marks])]
+
+
+def _episode(which: Any, name: str, states: Any, actions: Any, rewards: Any, terminated: Any, last_state: Optional[str],
+             truncated: Any = None) -> Episode:
+    """Episode WHICH of the source; errors name it. TERMINATED and TRUNCATED are of each step, or of the last."""
     states, actions, rewards = list(states), list(actions), list(rewards)
     try:
+        marks = [_truths(terminated, "terminated")] + ([] if truncated is None else [_truths(truncated, "truncated")])
+        if any(any(mark[:-1]) for mark in marks):
+            raise ValueError("it goes on after a step that ends it.")
+        if truncated is not None and not any(mark[-1] for mark in marks):
+            raise ValueError("its last step neither terminates nor truncates it: is something cut off?")
+        ended = marks[0][-1]
         if len(states) == len(actions):
-            return finish(name, states, actions, rewards, bool(terminated), last_state)
-        return Episode(name, states, actions, rewards, bool(terminated), not terminated)
+            return finish(name, states, actions, rewards, ended, last_state)
+        return Episode(name, states, actions, rewards, ended, not ended)
     except ValueError as error:
         raise ValueError(f"Episode {which}: {error}") from None
 
@@ -78,14 +109,14 @@ def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str],
             raise ValueError(f"The file has no array {naming.by!r} that names experts. "
                              f"It has {', '.join(sorted(arrays))}.")
         keys = arrays[str(naming.by)]
-    states, actions, rewards, ends = (arrays[n] for n in ("observations", "actions", "rewards", "terminals"))
+    states, actions, rewards = (arrays[n] for n in ("observations", "actions", "rewards"))
     steps = len(actions)
-    others = [arrays[name] for name in limits]
     following = arrays.get("next_observations")
     for name in ("observations", "rewards", "terminals", "next_observations", *limits):
         if name in arrays and len(arrays[name]) != steps:
             raise ValueError(f"The array {name} has {len(arrays[name])} rows, and actions has {steps}.")
-    found: list[Optional[Episode]] = []
+    ends, *others = (_truths(arrays[name], f"The array {name}") for name in ("terminals", *limits))
+    found: list[Episode] = []
     first = 0
     for at in range(steps):
         if not (ends[at] or any(o[at] for o in others) or at == steps - 1):
@@ -97,7 +128,7 @@ def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str],
         name = naming.name(len(found), None if keys is None else keys[first])
         found.append(_episode(len(found), name, rows, actions[part], rewards[part], ends[at], last_state))
         first = at + 1
-    return [episode for episode in found if episode]
+    return found
 
 
 def _minari(file: Any, naming: _Naming) -> Iterator[Episode]:
@@ -111,18 +142,18 @@ def _minari(file: Any, naming: _Naming) -> Iterator[Episode]:
                              f"It has {', '.join(sorted(group.attrs)) or 'none'}.")
         key = group.attrs[naming.by] if naming.by is not None else None
         yield _episode(index, naming.name(index, key), group["observations"][()], group["actions"][()], group["rewards"][()],
-                       group["terminations"][-1], None)  # type: ignore[misc]
+                       group["terminations"][()], None, group["truncations"][()])
 
 
-def _d3rlpy_file(file: Any, naming: _Naming, last_state: Optional[str]) -> Iterator[Optional[Episode]]:
+def _d3rlpy_file(file: Any, naming: _Naming, last_state: Optional[str]) -> Iterator[Episode]:
     if naming.by is not None:
         raise ValueError("A file of d3rlpy names no experts: use episodes_per_expert or expert_per_episode.")
-    index = 0
-    while f"observations_{index}" in file:
+    for index in range(sum(name.startswith("observations_") for name in file)):
+        if f"observations_{index}" not in file:
+            raise ValueError(f"The file has no observations_{index}, and its episodes must be numbered from 0 without gaps.")
         part = {n: file[f"{n}_{index}"][()] for n in ("observations", "actions", "rewards", "terminated")}
         yield _episode(index, naming.name(index, None), part["observations"], part["actions"], part["rewards"].reshape(-1),
                        part["terminated"], last_state)
-        index += 1
 
 
 def read_hdf5(path: Path, *, experts_by: Optional[str] = None, episodes_per_expert: Optional[int] = None,
@@ -139,7 +170,7 @@ def read_hdf5(path: Path, *, experts_by: Optional[str] = None, episodes_per_expe
                for name in file if not hasattr(file[name], "shape")):
             return list(_minari(file, naming))
         if "observations_0" in file:
-            return [episode for episode in _d3rlpy_file(file, naming, last_state) if episode]
+            return list(_d3rlpy_file(file, naming, last_state))
         return _flat({name: file[name][()] for name in file if hasattr(file[name], "shape") and file[name].shape},
                      naming, last_state, ends_by)
 
@@ -165,10 +196,10 @@ def read_episodes(source: Any, *, experts_by: By = None, episodes_per_expert: Op
         ended = next((getattr(one, n) for n in ("terminated", "terminal", "terminations") if hasattr(one, n)), None)
         if ended is None:
             raise ValueError("An episode has neither terminated, terminal nor terminations.")
-        ended = ended[-1] if hasattr(ended, "__len__") else ended
         rewards = [row[0] if hasattr(row, "__len__") else row for row in one.rewards]
-        found.append(_episode(index, naming.name(index, key), one.observations, one.actions, rewards, ended, last_state))
-    return [episode for episode in found if episode]
+        found.append(_episode(index, naming.name(index, key), one.observations, one.actions, rewards, ended, last_state,
+                              getattr(one, "truncations", None)))
+    return found
 
 
 def read_csv(table: Any, *, expert: str = "expert", episode: str = "episode", states: Optional[Sequence[str]] = None,
@@ -183,6 +214,9 @@ def read_csv(table: Any, *, expert: str = "expert", episode: str = "episode", st
     if isinstance(table, (str, os.PathLike)):
         with open(table, newline="", encoding="utf-8-sig") as file:
             rows: list[Mapping[str, Any]] = list(csv.DictReader(file))
+        for at, row in enumerate(rows, 1):
+            if None in row or None in row.values():
+                raise ValueError(f"Row {at} has more or fewer cells than the header: is it cut short?")
     else:
         rows = table.to_dict("records") if hasattr(table, "to_dict") else list(table)
     if not rows:
@@ -192,22 +226,25 @@ def read_csv(table: Any, *, expert: str = "expert", episode: str = "episode", st
     if missing or not states:
         raise ValueError(f"The table has no column {', '.join(missing) or 'state_...'}. "
                          f"It has {', '.join(map(str, rows[0]))}.")
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault((str(row[expert]), str(row[episode])), []).append(row)
-    found = []
-    for (name, number), steps in groups.items():
-        places = [(f"step {at} of episode {number} of expert {name}", row) for at, row in enumerate(steps)]
+    found, known = [], set()
+    for (name, number), group in itertools.groupby(rows, lambda row: (_name(row[expert]), _name(row[episode]))):
+        if (name, number) in known:
+            raise ValueError(f"Episode {number} of expert {name} has rows further up: all rows of an episode must stand together.")
+        known.add((name, number))
+        places = [(f"in step {at} of episode {number} of expert {name}", row) for at, row in enumerate(group)]
         seen = [[_number(row, n, place) for n in states] for place, row in places]
-        ended = any(_is_true(row[terminated]) for row in steps)
-        if last_state == "own_row":
-            if not _is_empty(steps[-1][action]):
-                raise ValueError(f"An episode of expert {name} does not end with a row without action. If the table has "
-                                 "no such rows, name a rule: last_state='repeat', 'drop' or 'repeat_or_drop'.")
-            places = places[:-1]
+        own = places.pop() if last_state == "own_row" else None
+        ended = [_truth(row[terminated], f"The column {terminated} {place}") for place, row in places]
+        if own:
+            place, row = own
+            if not (_is_empty(row[action]) and _is_empty(row[reward])):
+                raise ValueError(f"An episode of expert {name} does not end with a row without action and reward. If the table "
+                                 "has no such rows, name a rule: last_state='repeat', 'drop' or 'repeat_or_drop'.")
+            if not _is_empty(row[terminated]) and _truth(row[terminated], f"The column {terminated} {place}"):
+                ended[-1:] = [True]
         actions, rewards = ([_number(row, n, place) for place, row in places] for n in (action, reward))
         found.append(_episode(number, name, seen, actions, rewards, ended, None if last_state == "own_row" else last_state))
-    return [one for one in found if one]
+    return found
 
 
 def _number(row: Mapping[str, Any], column: str, place: str) -> float:
@@ -216,7 +253,7 @@ def _number(row: Mapping[str, Any], column: str, place: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise ValueError(f"The column {column} has {row[column]!r} in {place} (steps count from 0), and each number must be "
+        raise ValueError(f"The column {column} has {row[column]!r} {place} (steps count from 0), and each number must be "
                          "finite. To fill in missing values, upload the file itself to a dataset with a description "
                          "(docs/own-data.md).")
     return number
@@ -224,10 +261,6 @@ def _number(row: Mapping[str, Any], column: str, place: str) -> float:
 
 def _is_empty(cell: Any) -> bool:
     return cell is None or cell != cell or str(cell).strip().lower() in ("", "na", "nan", "null")
-
-
-def _is_true(cell: Any) -> bool:
-    return not _is_empty(cell) and str(cell).strip().lower() in ("1", "1.0", "true", "yes")
 
 
 def _arrays(episodes: Iterable[Episode]) -> dict[str, Any]:
