@@ -2,8 +2,10 @@
 import io
 import json
 import re
+import sys
 import threading
 import time
+import types
 import unittest
 import unittest.mock
 
@@ -157,6 +159,14 @@ class Verbs(unittest.TestCase):
     def test_a_gymnasium_environment_is_a_world_by_one_line(self):
         played = service().steward.evaluate(service().job.policy, {"name": "walk", "parameters": {"stride": 0.2}}, episodes=5)
         self.assertEqual(played.wait()["evaluation"]["episodes"], 5)
+
+    def test_an_episode_that_its_environment_truncates_early_ends_there(self):
+        env = types.SimpleNamespace(reset=lambda seed: ([0], {}), step=lambda action: ([0], 1, action == 2, action == 1, {}), action_space=None)
+        asked = [{"reset": {"instance": 0, "seed": 1, "parameters": {}}}, *({"step": {"instance": 0, "action": a}} for a in (0, 1, 1, 2))]
+        for limit, ended in ((3, [False, True, False, True]), (1, [False, False, False, True])):
+            out = io.StringIO()
+            sys.modules["tacet.world"]._serve(map(json.dumps, asked), out, lambda: env, {"max_episode_steps": limit})
+            self.assertEqual([json.loads(line)["terminated"] for line in out.getvalue().splitlines()[1:]], ended)
 
 
 class Tokens(unittest.TestCase):

@@ -25,7 +25,8 @@ def world(env: Union[Any, Callable[[], Any]], *, max_episode_steps: Optional[int
     row of numbers; actions must be discrete. ``max_episode_steps``: by default the environment's own limit.
     ``parameters``: attributes of the environment that a job may vary, each with ``minimum`` and ``maximum``, and
     ``default``, ``unit`` and ``meaning`` where wanted: ``{"gravity": {"minimum": 5, "maximum": 15}}``. They are set
-    before reset. What the environment prints goes to standard error.
+    before reset. An episode that the environment truncates before that limit ends there, as if it terminated. What the
+    environment prints goes to standard error.
     """
     is_env = hasattr(env, "reset") and not isinstance(env, type)
     first = env if is_env else env()
@@ -57,6 +58,7 @@ def _describe(env: Any, limit: Optional[int], parameters: Mapping[str, Mapping[s
 def _serve(questions: TextIO, out: TextIO, make: Callable[[], Any], description: Mapping[str, Any]) -> None:
     """protocol 1: one JSON object a line, one answer to a question."""
     instances: dict[int, Any] = {}
+    steps: dict[int, int] = {}  # of the episode under way
     for line in questions:
         question = json.loads(line)
         if "describe" in question:
@@ -66,13 +68,16 @@ def _serve(questions: TextIO, out: TextIO, make: Callable[[], Any], description:
             if asked["instance"] not in instances:
                 instances[asked["instance"]] = make()
             env = instances[asked["instance"]]
+            steps[asked["instance"]] = 0
             for name, value in asked["parameters"].items():
                 setattr(getattr(env, "unwrapped", env), name, value)
             answer = {"observation": _row(env.reset(seed=asked["seed"])[0])}
         else:
             env = instances[question["step"]["instance"]]
+            steps[question["step"]["instance"]] += 1
             action = question["step"]["action"] + int(getattr(env.action_space, "start", 0))
-            state, reward, terminated = env.step(action)[:3]
-            answer = {"observation": _row(state), "reward": float(reward), "terminated": bool(terminated)}
+            state, reward, terminated, *more = env.step(action)
+            early = len(more) == 2 and more[0] and steps[question["step"]["instance"]] < description["max_episode_steps"]
+            answer = {"observation": _row(state), "reward": float(reward), "terminated": bool(terminated or early)}
         out.write(json.dumps(answer) + "\n")
         out.flush()
