@@ -213,11 +213,10 @@ Test(child, gets_nothing_of_ours)
     cr_assert_geq(leak, 0);
     teardown();
     setup(); /* a keeper that had both */
-    cr_expect_eq(first_answer("read l; env | sed 's/=.*//' | sort | tr '\\n' ' '; echo; cat",
+    cr_expect_eq(first_answer("read l; echo $(env | grep -c ^PATH=) $(env | grep -c ^TACET_); cat",
                               PATIENT, answer),
                  CHILD_OK);
-    cr_expect_null(strstr(answer, "TACET_SECRET"), "%s", answer);
-    cr_expect_not_null(strstr(answer, "PATH"));
+    cr_expect_str_eq(answer, "1 0");
     /* The shell's own glob opens one more while it lists. */
     cr_expect_eq(first_answer("read l; for n in 3 4 5 6 7 8 9 10 11 12; do "
                               "[ -e /proc/self/fd/$n ] && printf '%s ' $n; done; echo; cat",
