@@ -87,12 +87,18 @@ static bool rotate_keys(struct keys_options *options, char error[CLI_ERROR_SIZE]
     const struct database_place place = {.directory = options->data, .url = options->database};
     char path[4096];
     struct rotation r = {.path = path, .error = error};
-    bool done = database_is_there(&place, error, CLI_ERROR_SIZE) &&
-                keys_directory(options->data, options->keys_dir, path, sizeof path, error,
-                               CLI_ERROR_SIZE) &&
-                keys_master(options->data, &from, r.before, error, CLI_ERROR_SIZE) &&
-                keys_master(options->data, &to, r.after, error, CLI_ERROR_SIZE) &&
-                rotate_in(&place, &r);
+    bool done =
+        database_is_there(&place, error, CLI_ERROR_SIZE) &&
+        keys_directory(options->data, options->keys_dir, path, sizeof path, error, CLI_ERROR_SIZE);
+    if (done && !keyring_exists(path)) {
+        snprintf(error, CLI_ERROR_SIZE,
+                 "%.300s has no keys: give --keys-dir as the server has it, or start the service "
+                 "once",
+                 path);
+        done = false;
+    }
+    done = done && keys_master(options->data, &from, r.before, error, CLI_ERROR_SIZE) &&
+           keys_master(options->data, &to, r.after, error, CLI_ERROR_SIZE) && rotate_in(&place, &r);
     sodium_memzero(&r, sizeof r);
     return done;
 }

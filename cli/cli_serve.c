@@ -189,6 +189,16 @@ static void serve_reload(const struct config *config, struct server *server,
                   "note=\"log, new worlds and TLS; other settings need a new start\"");
 }
 
+/* Says why the service does not start, in the form of its log. Returns STATUS. */
+static int start_failed(const struct flags *flags, const struct config *config, int status,
+                        const char *error)
+{
+    if (config->log_format != LOG_FORMAT_JSON)
+        return cli_complain(flags, status, "%s", error);
+    log_event(LOG_LEVEL_ERROR, "start-failed", "why=\"%s\"", error);
+    return status;
+}
+
 static int run_service(const struct flags *flags, struct config *config,
                        const struct serve_again *again)
 {
@@ -205,7 +215,7 @@ static int run_service(const struct flags *flags, struct config *config,
 
     struct server *server = server_start(config, again->worlds, error, sizeof error);
     if (!server)
-        return cli_complain(flags, CLI_FAILED, "%s", error);
+        return start_failed(flags, config, CLI_FAILED, error);
     if (config->works)
         printf("working\n");
     else
@@ -247,7 +257,7 @@ static int run_worlds(const struct flags *flags, struct config *config, int argc
         return cli_complain(flags, CLI_FAILED, "no process can be started: %s", strerror(errno));
     again.worlds = open_worlds(config, error, sizeof error);
     int code = again.worlds ? run_service(flags, config, &again)
-                            : cli_complain(flags, CLI_USAGE, "%s", error);
+                            : start_failed(flags, config, CLI_USAGE, error);
     worlds_close(again.worlds);
     reopen_end(again.files);
     return code;

@@ -95,15 +95,18 @@ static void batch_answer_failure(const struct batch_place *place, struct exchang
     log_event(LOG_LEVEL_ERROR, "batch-not-stored", "status=%d why=\"%s\"", (int)status,
               db_last_error(place->db));
     const char *slug = "internal-error";
-    if (status == DB_FULL)
+    const char *detail = "Nothing was stored and nothing was charged.";
+    if (status == DB_FULL) {
         slug = "storage-full";
-    else if (status == DB_RETRY || status == DB_MEMORY)
+        detail = "The service cannot write at present; /healthz/ready and its log "
+                 "(batch-not-stored) say why. Nothing was stored and nothing was charged.";
+    } else if (status == DB_RETRY || status == DB_MEMORY)
         slug = "overloaded";
     for (struct exchange *x = list; x; x = x->next) {
         struct exchange *rest = x->next;
         x->next = NULL;
         if (x->route.writes || batch_serve_retrying(place, x) != DB_OK)
-            batch_answer_problem(x, slug, "Nothing was stored and nothing was charged.");
+            batch_answer_problem(x, slug, detail);
         x->next = rest;
     }
 }

@@ -196,6 +196,12 @@ static bool open_app(struct server *server, struct server_trouble trouble)
         snprintf(trouble.text, trouble.size, "the database cannot be read: %s", db_last_error(db));
         return false;
     }
+    if (life.number > 1)
+        log_event(
+            LOG_LEVEL_INFO, "restored-service",
+            "life=%lld note=\"it was restored from a backup: keys that may have been answered "
+            "before are refused\"",
+            (long long)life.number);
     if (keys_directory(config->data, config->keys_dir, server->keys_path, sizeof server->keys_path,
                        trouble.text, trouble.size))
         server->keys =

@@ -10,6 +10,7 @@
 #include "storage/db/table.h"
 #include "storage/ledger/ledger_post.h"
 #include "storage/ledger/ledger_verify.h"
+#include "storage/ledger/trail.h"
 
 /* ---- the note of a life */
 
@@ -95,13 +96,37 @@ static const char *const LOST =
     "is it the right directory? If the marks are lost, tacet restore --data DIR --marks DIR "
     "--marks-lost closes all accounts for good";
 
-/* Whether marks that were FOUND belong to LIFE. */
-static bool fits_life(const struct marks *marks, enum marks_found found,
+static enum db_status count_account(struct db *db, struct ledger_account *account, void *context)
+{
+    (void)db;
+    (void)account;
+    ++*(int64_t *)context;
+    return DB_OK;
+}
+
+/* Whether DB, of LIFE, is a service in which nothing was opened yet. */
+static bool is_new_service(struct db *db, const struct recovery_life *life)
+{
+    int64_t accounts = 0;
+    return life->id[0] == '\0' && ledger_each(db, NULL, count_account, &accounts) == DB_OK &&
+           accounts == 0;
+}
+
+/* Whether marks that were FOUND belong to LIFE, which is that of DB. */
+static bool fits_life(struct db *db, const struct marks *marks, enum marks_found found,
                       const struct recovery_life *life, const char *directory, char *error,
                       size_t error_size)
 {
     bool fits = true;
-    if (found == MARKS_DAMAGED) {
+    if (found == MARKS_DAMAGED && is_new_service(db, life)) {
+        snprintf(error, error_size,
+                 "this data directory has a new, empty service, and %.200s has the marks of "
+                 "another one: is it the right data directory? If the other one was lost, move "
+                 "this one away and restore a backup (tacet restore --from BACKUPS --identity FILE "
+                 "--marks MARKS --data NEW_DIR)",
+                 directory);
+        fits = false;
+    } else if (found == MARKS_DAMAGED) {
         snprintf(error, error_size, "%.200s: the marks are damaged, or another service's; %s",
                  directory, LOST);
         fits = false;
@@ -179,7 +204,7 @@ static bool open_fitting(struct db *db, const char *directory, struct recovery_l
     struct marks *marks = marks_open(db, directory, &found, error, error_size);
     if (!marks)
         return false;
-    if (!fits_life(marks, found, out_life, directory, error, error_size)) {
+    if (!fits_life(db, marks, found, out_life, directory, error, error_size)) {
         marks_close(marks);
         return false;
     }
@@ -279,7 +304,7 @@ bool recovery_leave(struct db *db, const char *directory, struct marks **out, ch
     }
     struct marks *marks = marks_open(db, directory, &found, error, error_size);
     bool left = marks && found == MARKS_FOUND && strcmp(marks_life(marks), MOVED) == 0;
-    bool good = marks && (left || fits_life(marks, found, &life, directory, error, error_size));
+    bool good = marks && (left || fits_life(db, marks, found, &life, directory, error, error_size));
     if (good && !marks_begin(marks, MOVED)) {
         snprintf(error, error_size, "the marks in %.200s cannot be written", directory);
         good = false;
@@ -358,6 +383,13 @@ static enum db_status restore_all(struct db *db, void *context)
         status = ledger_restore(db, work->marks, work->life.id, event, work->now_ms, work->out);
     if (status == DB_OK)
         status = end_jobs(db, work->now_ms);
+    struct trail_row row = {.time_ms = work->now_ms,
+                            .actor = "operator",
+                            .action = "tacet restore",
+                            .outcome = "ok",
+                            .count = 1};
+    if (status == DB_OK)
+        status = trail_append(db, &row);
     /* An agent's account opens with its first report, and may have been opened and paid since. */
     if (status == DB_OK && !work->marks)
         status = db_run(db, "UPDATE aggregations SET is_open = 0 WHERE is_open = 1", NULL, 0, NULL,

@@ -19,7 +19,7 @@
 
 struct restore_options {
     const char *data, *marks, *from, *identity, *backup;
-    bool lost;
+    bool lost, check;
 };
 
 #define FLAG_OPTIONS struct restore_options
@@ -29,11 +29,14 @@ static const struct flag TABLE[] = {
      "data directory, new or empty; without --from one that is older than its marks",
      FLAG_ENVIRONMENT},
     {"marks", AS_TEXT(marks), NULL, "DIR", "marks of the service (tacet serve --marks)",
-     FLAG_ENVIRONMENT | FLAG_REQUIRED},
+     FLAG_ENVIRONMENT},
     {"from", AS_TEXT(from), NULL, "DIR", "directory of the backups (tacet backup --to)", 0},
     {"identity", AS_TEXT(identity), NULL, "FILE",
      "secret key of the recipient (tacet backup --make-identity)", 0},
     {"backup", AS_TEXT(backup), NULL, "NAME", "a file in backups/; by default the newest", 0},
+    {"check", AS_SWITCH(check), NULL, "",
+     "only try the backup: decrypt it into the new directory of --data, verify it, and remove it",
+     0},
     {"marks-lost", AS_SWITCH(lost), NULL, "",
      "the marks are lost: close every account, so that nothing is paid any more", 0},
 };
@@ -41,7 +44,8 @@ static const struct flag TABLE[] = {
 static const struct flags FLAGS = {
     .program = "tacet restore",
     .usage = "usage: tacet restore --from DIR --identity FILE --marks DIR [--data DIR]\n"
-             "       tacet restore --marks DIR [--data DIR]\n\n"
+             "       tacet restore --marks DIR [--data DIR]\n"
+             "       tacet restore --check --from DIR --identity FILE --data DIR\n\n"
              "Restores a backup, verifies its ledger, and spends every account up to its mark, so\n"
              "that no account pays more than its limit over both lives. Jobs and guarantees have\n"
              "ended, and keys that may have been answered before are refused. Without --from it\n"
@@ -131,6 +135,23 @@ static bool begin_life(const struct restore_options *options, struct ledger_rest
     return good;
 }
 
+/* Verifies the backup that fill_directory has put in the data directory. */
+static bool try_backup(const struct restore_options *options, char *error)
+{
+    const struct database_place place = {.directory = options->data};
+    unsigned long long entries = 0, answers = 0;
+    struct database *database = database_open(&place, error, CLI_ERROR_SIZE);
+    struct db *db = database ? database_connect(database, error, CLI_ERROR_SIZE) : NULL;
+    bool good = db && database_verify_ledger(db, &entries, error, CLI_ERROR_SIZE) &&
+                database_verify_answers(db, &answers, error, CLI_ERROR_SIZE);
+    database_close(database);
+    if (good)
+        printf("good: %llu entries of the ledger add up, and %llu answers are as they were "
+               "stored\n",
+               entries, answers);
+    return good;
+}
+
 /* Says what the next start needs. */
 static void print_needs(const struct restore_options *options, bool sealed)
 {
@@ -156,6 +177,10 @@ int cli_restore(int argc, char **argv)
     int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
     if (status != CLI_GO_ON)
         return status;
+    if (options.check && !options.from)
+        return cli_complain(&FLAGS, CLI_USAGE, "--check needs --from");
+    if (!options.check && !options.marks)
+        return cli_complain(&FLAGS, CLI_USAGE, "--marks is missing");
     if ((!options.from) != (!options.identity))
         return cli_complain(&FLAGS, CLI_USAGE, "--from and --identity need each other");
     umask(077);
@@ -167,12 +192,17 @@ int cli_restore(int argc, char **argv)
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
     if (options.from && !is_empty_directory(options.data)) /* nor filled since then */
         return cli_complain(&FLAGS, CLI_FAILED, NOT_EMPTY, options.data);
-    if ((options.from && !fill_directory(&options, error)) ||
-        !begin_life(&options, &restored, &sealed, error)) {
-        if (options.from)
-            remove_made(options.data, made, error);
+    bool done = !options.from || fill_directory(&options, error);
+    if (done && options.check)
+        done = try_backup(&options, error);
+    else if (done)
+        done = begin_life(&options, &restored, &sealed, error);
+    if (options.from && (options.check || !done))
+        remove_made(options.data, made, error);
+    if (!done || (options.check && error[0] != '\0'))
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
-    }
+    if (options.check)
+        return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
     printf("restored: %" PRId64 " accounts\n", restored.accounts);
     if (restored.burnt > 0)
         printf("%" PRId64 " of them paid up to their marks for the life that was lost, at most "
@@ -182,6 +212,8 @@ int cli_restore(int argc, char **argv)
         printf("closed: %" PRId64 " accounts have no mark, have spent their whole limits, and pay "
                "nothing any more\n",
                restored.closed);
+    printf("clients now need keys that name their time (UUID version 7, or a date): a key without "
+           "a time that the backup does not have is refused with 410\n");
     print_needs(&options, sealed);
     return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
 }

@@ -247,6 +247,9 @@ bool vault_add(const char *directory, const unsigned char recipient[VAULT_KEY_SI
     vault_set_key(&vault, key);
     FILE *file = fopen(database, "re");
     bool good = file || vault_fault(&vault, database, strerror(errno));
+    if (good && access(directory, F_OK) != 0)
+        good = vault_fault(&vault, directory,
+                           "the directory of the backups is not there: mount it, or make it");
     for (int i = 0; i < 2 && good; i++) {
         snprintf(folder, sizeof folder, "%s/%s", directory, i == 0 ? "chunks" : "backups");
         good = make_vault_folder(&vault, folder);

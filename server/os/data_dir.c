@@ -56,7 +56,9 @@ bool data_dir_make(const char *directory, char *error, size_t error_size)
     if (mkdir(directory, 0700) == 0)
         return true;
     if (errno != EEXIST)
-        return path_fault(error, error_size, directory, "cannot be made");
+        return path_fault(error, error_size, directory,
+                          errno == ENOENT ? "cannot be made, because what it lies in is not there"
+                                          : "cannot be made");
     if (stat(directory, &status) != 0)
         return path_fault(error, error_size, directory, "cannot be read");
     if (!S_ISDIR(status.st_mode)) {

@@ -206,6 +206,17 @@ Test(lost_files, the_doctor_changes_no_file, .timeout = 60)
     server_remove(&left.server);
 }
 
+Test(lost_files, a_start_that_fails_says_so_in_the_form_of_the_log)
+{
+    cr_expect_eq(tacet_run(out, sizeof out, "serve", "--data", "/nowhere/data", "--listen",
+                           "127.0.0.1:0", "--log-format", "json", NULL),
+                 1);
+    cr_expect_not_null(strstr(out, "\"event\":\"start-failed\",\"why\":\"/nowhere/data: cannot be "
+                                   "made, because what it lies in is not there"),
+                       "%s", out);
+    cr_expect_null(strstr(out, "tacet serve:"), "%s", out);
+}
+
 /* ---- marks that are away, and a restore */
 
 static long make_dataset(struct http_client *client, const char *token, char text[400])
@@ -246,6 +257,7 @@ Test(lost_files, marks_that_are_away_are_said_and_nothing_else, .timeout = 60)
     cr_expect_eq(make_dataset(client, steward, text), 503);
     cr_expect_not_null(strstr(text, "Nothing can be made durable now"), "%s", text);
     cr_expect_null(strstr(text, "disk is full"), "%s", text);
+    cr_expect_not_null(strstr(text, "/healthz/ready and its log"), "%s", text);
     cr_expect_null(strstr(text, left.server.folder), "%s", text);
     cr_expect_eq(readiness_of(client, text), 503);
     cr_expect_not_null(strstr(text, "The marks cannot be written"), "%s", text);

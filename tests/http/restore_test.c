@@ -47,6 +47,13 @@ Test(restore, that_fails_leaves_the_directory_as_it_was, .timeout = 200)
         "$T backup --data %s --to to --recipient $R",
         server.data);
     cr_assert_eq(run_line(line), 0, "%s", said);
+    expect_failed("--identity other --check", "encrypted to another key");
+    cr_expect_eq(run_line("$T restore --check --data new --from to --identity id"), 0, "%s", said);
+    cr_expect_not_null(strstr(said, "good: 0 entries of the ledger add up, and 0 answers"), "%s",
+                       said);
+    cr_expect_eq(run_line("$T restore --data new --from to --identity id"), 2, "%s", said);
+    cr_expect_not_null(strstr(said, "--marks is missing"), "%s", said);
+    cr_expect_neq(run_line("ls new"), 0, "%s", said);
     /* Late: the database is there, and the marks are not. */
     expect_failed("--identity id --marks marks", "has no whole marks of this service");
     cr_expect_neq(run_line("ls new"), 0, "%s", said);
@@ -61,6 +68,7 @@ Test(restore, that_fails_leaves_the_directory_as_it_was, .timeout = 200)
     cr_expect_eq(
         run_line("$T restore --data new --from to --identity id --marks marks --marks-lost"), 0,
         "%s", said);
+    cr_expect_not_null(strstr(said, "clients now need keys that name their time"), "%s", said);
     /* What is there was not made by this one. */
     expect_failed("--identity id --marks marks --marks-lost", "repeat it without --from");
     cr_expect_eq(run_line("test -s new/tacet.db && test -s new/signing.key"), 0);

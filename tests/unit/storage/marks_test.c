@@ -439,6 +439,26 @@ Test(marks, find_an_older_directory, .init = open_marked, .fini = close_marked)
     cr_expect(strstr(error, "another life"), "%s", error);
 }
 
+/* An operator names the wrong data directory, and a new service is begun in it. */
+Test(marks, of_another_service_than_a_new_one_are_not_called_damaged, .init = open_marked,
+     .fini = close_marked)
+{
+    static char text[1 << 12];
+    char error[DB_ERROR_SIZE] = "";
+    size_t size = marks_text(text, sizeof text, false);
+    text[size - 9] ^= 1;
+    lose_process();
+    marks_text(text, size, true);
+    connect_store();
+    cr_assert_eq(db_run(f.db, "DELETE FROM meta WHERE name = 'life'", NULL, 0, NULL, NULL), DB_OK);
+    cr_expect_not(begin(error));
+    cr_expect(strstr(error, "a new, empty service"), "%s", error);
+    cr_expect_not(strstr(error, "--marks-lost"), "%s", error);
+    fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    cr_expect_not(begin(error));
+    cr_expect(strstr(error, "damaged, or another service's"), "%s", error);
+}
+
 /* What stands in the directory when the service writes all marks anew, because its file has gone.
  */
 Test(marks, are_written_anew_where_their_file_is_lost_and_never_over_another_life,
