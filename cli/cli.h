@@ -2,6 +2,7 @@
 #ifndef TACET_CLI_CLI_H
 #define TACET_CLI_CLI_H
 
+#include "server/config.h"
 #include "server/flags.h"
 
 enum { CLI_GO_ON = -1, CLI_DONE = 0, CLI_FAILED = 1, CLI_USAGE = 2 }; /* exit codes from 0 on */
@@ -13,6 +14,15 @@ typedef int cli_command(int argc, char **argv);
 cli_command cli_serve, cli_client, cli_experts, cli_agent, cli_student, cli_epsilon, cli_replay,
     cli_audit, cli_status, cli_doctor, cli_import, cli_export, cli_verify, cli_certificate, cli_key,
     cli_keys, cli_work, cli_migrate, cli_witness, cli_backup, cli_restore;
+
+/* A row of a table of flags, and a member of its struct flags: MEMBER names the service's file of
+ * settings, of which the subcommand takes those that it has. The subcommand frees found.file. */
+#define CLI_FLAG_CONFIG(MEMBER)                                                                    \
+    {                                                                                              \
+        "config", AS_TEXT(MEMBER), NULL, "FILE", "file of settings of the server (tacet serve)",   \
+            FLAG_FILE                                                                              \
+    }
+#define CLI_CONFIG_OF_SERVER .file_of = &config_flags
 
 /* Reads ARGV into OPTIONS as flags_read does. CLI_GO_ON: the subcommand has its options. Otherwise
  * the exit code: the help was printed, or one line on standard error says what was wrong. */

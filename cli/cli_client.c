@@ -2,6 +2,7 @@
  * token needs no token. Works before the server runs and beside it. */
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -30,7 +31,7 @@
     }
 
 struct client_options {
-    const char *data, *marks, *role, *name, *client, *scopes;
+    const char *config, *data, *marks, *role, *name, *client, *scopes;
     char database[FLAG_SECRET_SIZE];
     uint64_t days, overlap_s;
 };
@@ -38,6 +39,7 @@ struct client_options {
 #define FLAG_OPTIONS struct client_options
 
 static const struct flag CREATE_TABLE[] = {
+    CLI_FLAG_CONFIG(config),
     FLAG_DATA,
     FLAG_DATABASE,
     {"role", AS_ANY_TEXT(role), NULL, "ROLE",
@@ -50,6 +52,7 @@ static const struct flag CREATE_TABLE[] = {
 };
 
 static const struct flag ROTATE_TABLE[] = {
+    CLI_FLAG_CONFIG(config),
     FLAG_DATA,
     FLAG_DATABASE,
     {"client", AS_ID(client), NULL, "ID", "the client, cli_...", FLAG_REQUIRED},
@@ -72,6 +75,7 @@ static const struct flags CREATE = {
         "or not the server is running. \"tacet client rotate --help\" shows the other command.\n"
         "\n",
     FLAG_TABLE(CREATE_TABLE),
+    CLI_CONFIG_OF_SERVER,
     .notes = "On a directory without a database it makes an empty service, and says so on standard "
              "error.\n"
              "Listing and revoking clients are HTTP calls of an admin: GET /v1/clients, and\n"
@@ -85,6 +89,7 @@ static const struct flags ROTATE = {
              "Gives a client a new token and prints it, once, alone on standard output. The older\n"
              "ones end. Works whether or not the server is running.\n\n",
     FLAG_TABLE(ROTATE_TABLE),
+    CLI_CONFIG_OF_SERVER,
     .notes = "Without --expires-days the new token does not expire.\n",
 };
 
@@ -182,7 +187,9 @@ int cli_client(int argc, char **argv)
     if (status != CLI_GO_ON)
         return status;
     char token[TOKEN_SIZE] = "", error[CLI_ERROR_SIZE] = "";
-    if (!change_client(&options, token, error, sizeof error))
+    bool changed = change_client(&options, token, error, sizeof error);
+    free(found.file);
+    if (!changed)
         return cli_complain(flags, CLI_FAILED, "%s", error);
     printf("%s\n", token);
     sodium_memzero(token, sizeof token);

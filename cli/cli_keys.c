@@ -2,6 +2,7 @@
  * one. */
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -13,13 +14,14 @@
 #include "storage/ledger/trail.h"
 
 struct keys_options {
-    const char *data, *keys_dir, *key_file, *key_command, *new_key_file, *new_key_command;
+    const char *config, *data, *keys_dir, *key_file, *key_command, *new_key_file, *new_key_command;
     char key[FLAG_SECRET_SIZE], database[FLAG_SECRET_SIZE];
 };
 
 #define FLAG_OPTIONS struct keys_options
 
 static const struct flag TABLE[] = {
+    CLI_FLAG_CONFIG(config),
     {"data", AS_ANY_TEXT(data), "./data", "DIR", "data directory of the server", FLAG_ENVIRONMENT},
     {"database", AS_SECRET(database), "", "URL",
      "postgresql://... of the server; its audit trail notes the change", FLAG_ENVIRONMENT},
@@ -42,6 +44,7 @@ static const struct flags FLAGS = {
              "on, and its next start needs the new one. A key that is not given is the one that\n"
              "is derived from signing.key.\n\n",
     FLAG_TABLE(TABLE),
+    CLI_CONFIG_OF_SERVER,
 };
 
 struct rotation {
@@ -116,7 +119,9 @@ int cli_keys(int argc, char **argv)
     int status = cli_read_flags(&FLAGS, argc - !help, argv + !help, &options, &found);
     if (status != CLI_GO_ON)
         return status;
-    if (!rotate_keys(&options, error))
+    bool rotated = rotate_keys(&options, error);
+    free(found.file);
+    if (!rotated)
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
     if (options.new_key_file[0] != '\0')
         printf("done: the next start needs --key-file %s", options.new_key_file);

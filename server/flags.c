@@ -308,6 +308,12 @@ static bool read_environment(struct flags_reading *reading)
     return true;
 }
 
+/* Whether a file may set FLAG, which may be NULL. */
+static bool is_setting(const struct flag *flag)
+{
+    return flag && (flag->traits & FLAG_ENVIRONMENT) && !(flag->traits & FLAG_FILE);
+}
+
 /* Sets what the present line of FILE names. */
 static bool take_line(struct flags_reading *reading, const char *path, const struct flag_file *file)
 {
@@ -318,7 +324,10 @@ static bool take_line(struct flags_reading *reading, const char *path, const str
              file->name);
     if (!file->value)
         return flags_refuse(reading, ": a line is name = value");
-    if (!flag || !(flag->traits & FLAG_ENVIRONMENT) || (flag->traits & FLAG_FILE)) {
+    if (!is_setting(flag) && flags->file_of &&
+        is_setting(flag_find(flags->file_of, file->name, size)))
+        return true;
+    if (!is_setting(flag)) {
         const struct flag *nearest = flag_nearest(flags, file->name, size);
         if (!nearest || nearest == flag)
             return flags_refuse(reading, ": no such setting; --help lists them");

@@ -107,12 +107,14 @@ struct flags {
     void (*more)(FILE *out);  /* writes more of it, or NULL */
     const struct flag *table; /* at most FLAG_ROWS_MOST rows */
     size_t count;
-    const char *notes;         /* the help after the table, or NULL */
-    const char *const *others; /* TACET_ variables of other programs, NULL at the end; one that is
-                                  unknown is then refused. NULL: it is ignored */
-    const char *text;          /* what the file holds; NULL: it is read */
-    bool takes_arguments;      /* what begins with no dash, or is just "-", is an argument */
-    bool once;                 /* a flag that is given twice is refused */
+    const char *notes;           /* the help after the table, or NULL */
+    const char *const *others;   /* TACET_ variables of other programs, NULL at the end; one that is
+                                    unknown is then refused. NULL: it is ignored */
+    const char *text;            /* what the file holds; NULL: it is read */
+    const struct flags *file_of; /* the file may also set rows of this table, which are skipped; or
+                                    NULL */
+    bool takes_arguments;        /* what begins with no dash, or is just "-", is an argument */
+    bool once;                   /* a flag that is given twice is refused */
 };
 
 /* Initializes table and count from the array ROWS. */

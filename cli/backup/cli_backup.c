@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -18,12 +19,13 @@
 #include "storage/recovery.h"
 
 struct backup_options {
-    const char *data, *to, *recipient, *make_identity;
+    const char *config, *data, *to, *recipient, *make_identity;
 };
 
 #define FLAG_OPTIONS struct backup_options
 
 static const struct flag TABLE[] = {
+    CLI_FLAG_CONFIG(config),
     {"data", AS_ANY_TEXT(data), "./data", "DIR", "data directory of the service, which may run",
      FLAG_ENVIRONMENT},
     {"to", AS_TEXT(to), NULL, "DIR", "directory of the backups, on another machine", 0},
@@ -36,11 +38,12 @@ static const struct flags FLAGS = {
     .program = "tacet backup",
     .usage =
         "usage: tacet backup --make-identity FILE\n"
-        "       tacet backup --to DIR --recipient KEY [--data DIR]\n\n"
+        "       tacet backup --to DIR --recipient KEY [--data DIR | --config FILE]\n\n"
         "Backs up the database and the signing key of a service with SQLite, encrypted, while\n"
         "it runs. Only what has changed since the last backup in DIR is written. The keys of\n"
         "private data (keys/) are not in it: docs/operating.md says how to keep them.\n\n",
     FLAG_TABLE(TABLE),
+    CLI_CONFIG_OF_SERVER,
 };
 
 /* Copies the database of OPTIONS to COPY, which no service starts on. *OUT_MARKED: it has marks. */
@@ -131,26 +134,21 @@ static bool back_up(const struct backup_options *options, struct vault_counts *o
     return good;
 }
 
-int cli_backup(int argc, char **argv)
+static int run_backup(const struct backup_options *options)
 {
-    struct backup_options options = {.data = NULL};
-    struct flags_found found;
     struct vault_counts counts;
     char error[CLI_ERROR_SIZE] = "", recipient[2 * VAULT_KEY_SIZE + 1];
-    int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
-    if (status != CLI_GO_ON)
-        return status;
     umask(077);
-    if (options.make_identity) {
-        if (!identity_make(options.make_identity, recipient, error))
+    if (options->make_identity) {
+        if (!identity_make(options->make_identity, recipient, error))
             return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
         printf("%s\n", recipient);
         return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
     }
-    if (!options.to || !options.recipient)
+    if (!options->to || !options->recipient)
         return cli_complain(&FLAGS, CLI_USAGE, "needs --to and --recipient");
     bool marked = false;
-    if (!back_up(&options, &counts, &marked, error))
+    if (!back_up(options, &counts, &marked, error))
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
     if (!marked)
         (void)cli_complain(&FLAGS, CLI_DONE,
@@ -159,4 +157,16 @@ int cli_backup(int argc, char **argv)
     printf("backed up: %" PRIu64 " bytes, %" PRIu64 " of %" PRIu64 " chunks are new\n",
            counts.bytes, counts.written, counts.chunks);
     return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+}
+
+int cli_backup(int argc, char **argv)
+{
+    struct backup_options options = {.data = NULL};
+    struct flags_found found;
+    int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
+    if (status != CLI_GO_ON)
+        return status;
+    status = run_backup(&options);
+    free(found.file);
+    return status;
 }

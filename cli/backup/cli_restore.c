@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,13 +19,14 @@
 #include "storage/sealing.h"
 
 struct restore_options {
-    const char *data, *marks, *from, *identity, *backup;
+    const char *config, *data, *marks, *from, *identity, *backup;
     bool lost, check;
 };
 
 #define FLAG_OPTIONS struct restore_options
 
 static const struct flag TABLE[] = {
+    CLI_FLAG_CONFIG(config),
     {"data", AS_ANY_TEXT(data), "./data", "DIR",
      "data directory, new or empty; without --from one that is older than its marks",
      FLAG_ENVIRONMENT},
@@ -52,6 +54,7 @@ static const struct flags FLAGS = {
              "does this to a data directory that is there, while no server runs on it. When it\n"
              "fails, what it made in the data directory is removed, and it may be repeated.\n\n",
     FLAG_TABLE(TABLE),
+    CLI_CONFIG_OF_SERVER,
 };
 
 #define NOT_EMPTY                                                                                  \
@@ -166,42 +169,37 @@ static void print_needs(const struct restore_options *options, bool sealed)
            options->marks);
 }
 
-int cli_restore(int argc, char **argv)
+static int run_restore(const struct restore_options *options)
 {
-    struct restore_options options = {.data = NULL};
-    struct flags_found found;
     struct ledger_restored restored;
     char error[CLI_ERROR_SIZE] = "";
     bool sealed = false;
     int locks[2] = {-1, -1};
-    int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
-    if (status != CLI_GO_ON)
-        return status;
-    if (options.check && !options.from)
+    if (options->check && !options->from)
         return cli_complain(&FLAGS, CLI_USAGE, "--check needs --from");
-    if (!options.check && !options.marks)
+    if (!options->check && !options->marks)
         return cli_complain(&FLAGS, CLI_USAGE, "--marks is missing");
-    if ((!options.from) != (!options.identity))
+    if ((!options->from) != (!options->identity))
         return cli_complain(&FLAGS, CLI_USAGE, "--from and --identity need each other");
     umask(077);
-    if (options.from && !is_empty_directory(options.data))
-        return cli_complain(&FLAGS, CLI_FAILED, NOT_EMPTY, options.data);
-    bool made = access(options.data, F_OK) != 0;
-    if (!data_dir_make(options.data, error, CLI_ERROR_SIZE) ||
-        !data_dir_lock(options.data, locks, error, CLI_ERROR_SIZE))
+    if (options->from && !is_empty_directory(options->data))
+        return cli_complain(&FLAGS, CLI_FAILED, NOT_EMPTY, options->data);
+    bool made = access(options->data, F_OK) != 0;
+    if (!data_dir_make(options->data, error, CLI_ERROR_SIZE) ||
+        !data_dir_lock(options->data, locks, error, CLI_ERROR_SIZE))
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
-    if (options.from && !is_empty_directory(options.data)) /* nor filled since then */
-        return cli_complain(&FLAGS, CLI_FAILED, NOT_EMPTY, options.data);
-    bool done = !options.from || fill_directory(&options, error);
-    if (done && options.check)
-        done = try_backup(&options, error);
+    if (options->from && !is_empty_directory(options->data)) /* nor filled since then */
+        return cli_complain(&FLAGS, CLI_FAILED, NOT_EMPTY, options->data);
+    bool done = !options->from || fill_directory(options, error);
+    if (done && options->check)
+        done = try_backup(options, error);
     else if (done)
-        done = begin_life(&options, &restored, &sealed, error);
-    if (options.from && (options.check || !done))
-        remove_made(options.data, made, error);
-    if (!done || (options.check && error[0] != '\0'))
+        done = begin_life(options, &restored, &sealed, error);
+    if (options->from && (options->check || !done))
+        remove_made(options->data, made, error);
+    if (!done || (options->check && error[0] != '\0'))
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
-    if (options.check)
+    if (options->check)
         return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
     printf("restored: %" PRId64 " accounts\n", restored.accounts);
     if (restored.burnt > 0)
@@ -214,6 +212,18 @@ int cli_restore(int argc, char **argv)
                restored.closed);
     printf("clients now need keys that name their time (UUID version 7, or a date): a key without "
            "a time that the backup does not have is refused with 410\n");
-    print_needs(&options, sealed);
+    print_needs(options, sealed);
     return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
+}
+
+int cli_restore(int argc, char **argv)
+{
+    struct restore_options options = {.data = NULL};
+    struct flags_found found;
+    int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
+    if (status != CLI_GO_ON)
+        return status;
+    status = run_restore(&options);
+    free(found.file);
+    return status;
 }

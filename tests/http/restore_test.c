@@ -47,6 +47,16 @@ Test(restore, that_fails_leaves_the_directory_as_it_was, .timeout = 200)
         "$T backup --data %s --to to --recipient $R",
         server.data);
     cr_assert_eq(run_line(line), 0, "%s", said);
+    snprintf(line, sizeof line,
+             "printf 'data = %s\nworkers = 3\nlisten = 127.0.0.1:1\n' >conf && R=$("
+             "$T backup --make-identity id2) && $T backup --config conf --to to --recipient $R",
+             server.data);
+    cr_expect_eq(run_line(line), 0, "%s", said);
+    cr_assert_eq(run_line("rm $(ls to/backups/* | tail -1) && printf 'wrkers = 3\n' >>conf"), 0);
+    cr_expect_eq(run_line("$T client create --config conf --role admin --name b"), 2, "%s", said);
+    cr_expect_not_null(strstr(said, "conf:4: wrkers: no such setting"), "%s", said);
+    cr_expect_eq(run_line("sed -i '$d' conf; $T client create --config conf --role admin --name b"),
+                 0, "%s", said);
     expect_failed("--identity other --check", "encrypted to another key");
     cr_expect_eq(run_line("$T restore --check --data new --from to --identity id"), 0, "%s", said);
     cr_expect_not_null(strstr(said, "good: 0 entries of the ledger add up, and 0 answers"), "%s",
