@@ -4,7 +4,6 @@
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -54,11 +53,12 @@ void dataset_upload_key(const char *prefix, const char *text, char out[DATASET_U
 static int64_t answer_time(const struct http_out_answer *answer, const char *name)
 {
     char text[40];
+    int ms = 0;
     struct tm utc = {0};
     if (!answer_text(answer->body, answer->size, name, text, sizeof text))
         return 0;
     const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S.", &utc);
-    return end ? (int64_t)timegm(&utc) * 1000 + strtol(end, NULL, 10) : 0;
+    return end && sscanf(end, "%3d", &ms) == 1 ? (int64_t)timegm(&utc) * 1000 + ms : 0;
 }
 
 /* Makes the key for what KEY was refused for by a server that was restored. It names a time after

@@ -135,7 +135,9 @@ function operationBody(path, method, it) {
 
 // Fills BOX; an operation is drawn when it is opened.
 async function docsPage(box) {
-  contract = readYaml(await (await reach("/openapi.yaml")).text().catch(noAnswer));
+  const reply = await reach("/openapi.yaml");
+  if (!reply.ok) throw Object.assign(new Error(reply.statusText), { status: reply.status });
+  contract = readYaml(await reply.text().catch(noAnswer));
   const operations = Object.entries(contract.paths).flatMap(([path, all]) => Object.entries(all).map(([method, it]) => ({ path, method, it })));
   const anchor = (tag) => tag.toLowerCase().replaceAll(" ", "-");
   box.replaceChildren(el("p", {}, contract.info.summary, " This page is made from ", el("a", { href: "/openapi.yaml" }, "openapi.yaml"), "."),
