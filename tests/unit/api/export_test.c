@@ -1,23 +1,18 @@
 /* Exports: what is whole is found good, and whatever was changed is found. */
 #include <criterion/criterion.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "api/call/app.h"
-#include "api/proof/export.h"
-#include "memory/buffer.h"
 #include "memory/memory.h"
 #include "storage/ledger/ledger_fold.h"
 #include "tests/unit/api/domain.h"
+#include "tests/unit/api/export_lines.h"
 #include "tests/unit/api/export_scene.h"
 
-#define STATE   "[0.01,-0.02,0.03,0.04]"
-#define TRIES   60 /* of a test; TACET_EDITS sets another number */
-#define LINES   512
-#define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
+#define STATE "[0.01,-0.02,0.03,0.04]"
+#define TRIES 60 /* of a test; TACET_EDITS sets another number */
 
 static struct fixture *f;
 static char teacher[40];
@@ -85,53 +80,12 @@ Test(export, has_no_token_no_weights_and_no_trajectory)
 
 /* ---- lines */
 
-struct lines {
-    char *line[LINES];
-    unsigned count;
-};
-
-static struct lines cut_lines(const char *text)
-{
-    struct lines lines = {.count = 0};
-    for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
-        cr_assert_lt(lines.count, LINES);
-        lines.line[lines.count++] = memory_format("%.*s", (int)(end - text), text);
-    }
-    return lines;
-}
-
-static void free_lines(struct lines *lines)
-{
-    for (unsigned i = 0; i < lines->count; i++)
-        free(lines->line[i]);
-}
-
-/* The text of LINES with a new last line that the service's own key signed. */
-static char *sign_again(const struct lines *lines, size_t *out_size)
-{
-    struct buffer text = {.lid = 1 << 24};
-    unsigned char digest[32], signature[crypto_sign_BYTES];
-    char hex[65], said[EXPORT_SIGNED_SIZE], value[100];
-    for (unsigned i = 0; i + 1 < lines->count; i++)
-        (void)buffer_add_format(&text, "%s\n", lines->line[i]);
-    crypto_generichash(digest, 32, (unsigned char *)text.bytes, text.size, NULL, 0);
-    sodium_bin2hex(hex, sizeof hex, digest, 32);
-    int size = snprintf(said, sizeof said, EXPORT_SIGNED, (long long)lines->count - 1, hex);
-    crypto_sign_detached(signature, NULL, (unsigned char *)said, (size_t)size,
-                         fixture_app(f)->secret_key);
-    sodium_bin2base64(value, sizeof value, signature, sizeof signature, VARIANT);
-    (void)buffer_add_format(&text,
-                            "{\"end\":{\"lines\":%u,\"digest\":\"%s\",\"signature\":\"%s\"}}\n",
-                            lines->count - 1, hex, value);
-    return buffer_take(&text, out_size);
-}
-
-static int64_t faults_of(const struct lines *lines)
+static int64_t faults_of(const struct export_lines *lines, const char *earlier)
 {
     struct verify_report report;
     size_t size;
-    char *text = sign_again(lines, &size);
-    export_scene_verify(text, size, NULL, &report);
+    char *text = export_lines_sign(f, lines, &size);
+    export_scene_verify(text, size, earlier, &report);
     free(text);
     return report.fault_count;
 }
@@ -190,17 +144,17 @@ Test(export, is_refused_wherever_one_of_its_lines_is_cut)
 {
     size_t size;
     char *text = export_scene_take(f, &size);
-    struct lines lines = cut_lines(text);
+    struct export_lines lines = export_lines_cut(text);
     for (unsigned i = 0; i + 1 < lines.count; i++) {
         char *line = lines.line[i];
         for (size_t most = i % 4; most < sizeof "{\"certificate\":"; most += 4) {
             char was = line[most];
             line[most] = '\0';
-            cr_expect_gt(faults_of(&lines), 0, "line %u after %zu bytes", i + 1, most);
+            cr_expect_gt(faults_of(&lines, NULL), 0, "line %u after %zu bytes", i + 1, most);
             line[most] = was;
         }
     }
-    free_lines(&lines);
+    export_lines_clear(&lines);
     free(text);
 }
 
@@ -231,10 +185,10 @@ Test(export, is_told_from_another_file_and_from_one_with_other_line_ends)
     free(text);
 }
 
-enum edit { LINE_REMOVED, LINE_REPEATED, LINE_MOVED, DIGIT_CHANGED, EDITS_KINDS };
+enum edit { LINE_REMOVED, LINE_REPEATED, LINE_MOVED, DIGIT_CHANGED, FOLD_MADE, EDITS_KINDS };
 
 /* Removes, repeats or moves a line. */
-static enum edit move_lines(struct lines *lines)
+static enum edit move_lines(struct export_lines *lines)
 {
     unsigned last = lines->count - 1; /* the end stays */
     unsigned at = 1 + random_below(last - 1), to = 1 + random_below(last - 1);
@@ -269,29 +223,44 @@ static bool change_digit(char *line)
     return false;
 }
 
+/* Puts a fold with other sums where entries of one account stood. */
+static void make_fold(struct export_lines *lines)
+{
+    struct ledger_account account;
+    cr_assert(export_lines_account(lines, NULL, random_below(3), &account));
+    int64_t first = 2 + random_below((uint32_t)account.entries - 1);
+    int64_t last = first + random_below((uint32_t)(account.entries - first + 1));
+    int64_t more = 1 + (int64_t)random_below(1000);
+    export_lines_fold(lines, account.id, first, last, random_below(2) ? more : -more, 0);
+}
+
 /* A service that signs what somebody has edited is found by the chains, the sums, and the
  * signatures of certificates. A whole account may be left out: that takes an export of before to
- * see. */
+ * see. So does a fold of a client's or teacher's debits. */
 Test(export, edits_that_the_service_signs_are_found_by_the_chains, .timeout = 36000)
 {
     static const char *const names[] = {"a line removed", "a line repeated", "a line moved",
-                                        "a digit changed"};
+                                        "a digit changed", "a fold made up"};
     unsigned made[EDITS_KINDS] = {0}, found[EDITS_KINDS] = {0};
     size_t size;
     char *text = export_scene_take(f, &size);
     random_state = 2;
     for (unsigned i = 0; i < tries(); i++) {
-        struct lines lines = cut_lines(text);
+        struct export_lines lines = export_lines_cut(text);
         unsigned at = 1 + random_below(lines.count - 2);
         bool digits = random_below(2) == 0;
         enum edit edit = DIGIT_CHANGED;
-        if (!digits || !change_digit(lines.line[at]))
+        if (random_below(4) == 0) {
+            edit = FOLD_MADE;
+            make_fold(&lines);
+        } else if (!digits || !change_digit(lines.line[at])) {
             edit = move_lines(&lines);
-        bool seen = faults_of(&lines) > 0;
+        }
+        bool seen = faults_of(&lines, edit == FOLD_MADE ? text : NULL) > 0;
         made[edit]++;
         found[edit] += seen;
-        cr_expect(seen, "try %u, %s near line %u: %.90s", i, names[edit], at + 1, lines.line[at]);
-        free_lines(&lines);
+        cr_expect(seen, "try %u, %s near line %u", i, names[edit], at + 1);
+        export_lines_clear(&lines);
     }
     for (int kind = 0; kind < EDITS_KINDS; kind++)
         fprintf(stderr, "signed again, %s: %u of %u found\n", names[kind], found[kind], made[kind]);
@@ -300,64 +269,35 @@ Test(export, edits_that_the_service_signs_are_found_by_the_chains, .timeout = 36
 
 /* ---- scripts/verify.py */
 
-#define PYTHON_TRIES  64
-#define PYTHON_FOLDER "/tmp/tacet-export-XXXXXX"
-
-static void save_export(const char *folder, unsigned number, const char *text, size_t size)
-{
-    char path[100];
-    snprintf(path, sizeof path, "%s/%u", folder, number);
-    FILE *file = fopen(path, "w");
-    cr_assert_not_null(file);
-    cr_assert_eq(fwrite(text, 1, size, file), size);
-    cr_assert_eq(fclose(file), 0);
-}
-
-/* Fills FAULTY with what Python says of the first COUNT exports in FOLDER, which is removed. */
-static void ask_python(const char *folder, unsigned count, bool faulty[])
-{
-    static const char script[] = "python3 -c '\n"
-                                 "import sys; sys.path.insert(0, \"scripts\"); import verify\n"
-                                 "for i in range(%u):\n"
-                                 "    found = verify.verify(f\"%s/{i}\", None).fault_count\n"
-                                 "    print(\"verdict\", int(found > 0))\n"
-                                 "'; rm -r %s";
-    char command[800], line[400];
-    unsigned said = 0;
-    snprintf(command, sizeof command, script, count, folder, folder);
-    FILE *python = popen(command, "r");
-    cr_assert_not_null(python);
-    while (fgets(line, sizeof line, python))
-        if (strncmp(line, "verdict ", 8) == 0 && said < count)
-            faulty[said++] = line[8] == '1';
-    cr_assert_eq(pclose(python), 0);
-    cr_assert_eq(said, count);
-}
+#define PYTHON_TRIES 64
 
 /* It shares no code with the program, so that both would have to be wrong in the same way. */
 Test(export, is_judged_alike_in_another_language)
 {
     struct verify_report report[PYTHON_TRIES];
-    char folder[] = PYTHON_FOLDER;
+    char folder[] = EXPORT_FOLDER;
     bool faulty[PYTHON_TRIES];
     size_t size;
     char *text = export_scene_take(f, &size);
     random_state = 3;
     cr_assert_not_null(mkdtemp(folder));
     for (unsigned i = 0; i < PYTHON_TRIES; i++) {
-        struct lines lines = cut_lines(text);
+        struct export_lines lines = export_lines_cut(text);
         if (i % 2 == 1 && !change_digit(lines.line[1 + random_below(lines.count - 2)]))
             cr_assert(false);
-        if (i % 2 == 0 && i > 0)
+        const char *earlier = i % 8 == 6 ? text : NULL;
+        if (earlier)
+            make_fold(&lines);
+        else if (i % 2 == 0 && i > 0)
             move_lines(&lines);
-        char *edited = sign_again(&lines, &size);
-        save_export(folder, i, edited, size);
-        export_scene_verify(edited, size, NULL, &report[i]);
+        char *edited = export_lines_sign(f, &lines, &size);
+        export_lines_save(folder, i, edited, earlier);
+        export_scene_verify(edited, size, earlier, &report[i]);
         free(edited);
-        free_lines(&lines);
+        export_lines_clear(&lines);
     }
     free(text);
-    ask_python(folder, PYTHON_TRIES, faulty);
+    export_lines_ask_python(folder, PYTHON_TRIES, faulty);
     cr_expect_not(faulty[0]);
     for (unsigned i = 0; i < PYTHON_TRIES; i++)
         cr_expect_eq(faulty[i], report[i].fault_count > 0, "try %u: %s", i,
@@ -373,22 +313,13 @@ static void fold_everything(void)
         cr_assert_eq(ledger_fold(fixture_db(f), &sweep), DB_OK);
 }
 
-static unsigned line_that_begins(const struct lines *lines, const char *text)
-{
-    for (unsigned i = 0; i < lines->count; i++)
-        if (strncmp(lines->line[i], text, strlen(text)) == 0)
-            return i;
-    cr_assert_fail("no line begins with %s", text);
-    return 0;
-}
-
 /* The log is that of before, though most leaves went with their entries. Each digit of their hashes
  * counts, in both languages. */
 Test(export, has_the_hashes_of_leaves_whose_entries_are_folded)
 {
     enum { EDITS = 4 };
     struct verify_report report;
-    char folder[] = PYTHON_FOLDER;
+    char folder[] = EXPORT_FOLDER;
     bool faulty[EDITS];
     size_t size;
     char *before = export_scene_take(f, &size);
@@ -401,21 +332,21 @@ Test(export, has_the_hashes_of_leaves_whose_entries_are_folded)
     cr_expect_leq(report.removed, report.folded);
     cr_assert_not_null(mkdtemp(folder));
     for (unsigned i = 0; i < EDITS; i++) {
-        struct lines lines = cut_lines(text);
-        unsigned at = line_that_begins(&lines, "{\"tile\":");
+        struct export_lines lines = export_lines_cut(text);
+        unsigned at = export_lines_find(&lines, "{\"tile\":");
         char *digit = lines.line[at] + strlen(lines.line[at]) - (i == 1 ? 300 : 16300);
         if (i == 1 || i == 2)
             *digit = *digit == '7' ? '3' : '7';
         if (i == 3)
             lines.line[at][strlen("{\"tile\":{\"number\":")] = '1';
-        char *edited = sign_again(&lines, &size);
-        save_export(folder, i, edited, size);
+        char *edited = export_lines_sign(f, &lines, &size);
+        export_lines_save(folder, i, edited, NULL);
         export_scene_verify(edited, size, NULL, &report);
         cr_expect_eq(report.fault_count > 0, i > 0, "edit %u", i);
         free(edited);
-        free_lines(&lines);
+        export_lines_clear(&lines);
     }
-    ask_python(folder, EDITS, faulty);
+    export_lines_ask_python(folder, EDITS, faulty);
     for (unsigned i = 0; i < EDITS; i++)
         cr_expect_eq(faulty[i], i > 0, "edit %u", i);
     free(before);
@@ -454,21 +385,21 @@ Test(export, goes_on_from_an_earlier_one_and_not_the_other_way)
 Test(export, without_a_certificate_is_found)
 {
     struct verify_report report;
-    char folder[] = PYTHON_FOLDER;
+    char folder[] = EXPORT_FOLDER;
     bool faulty[2];
     size_t size;
     char *text = export_scene_take(f, &size);
     cr_assert_not_null(mkdtemp(folder));
     for (unsigned i = 0; i < 2; i++) { /* the policy's, and the teacher's */
-        struct lines lines = cut_lines(text);
+        struct export_lines lines = export_lines_cut(text);
         const char *const about[] = {"\"policy\":\"pol_", "\"teacher\":\"tch_"};
-        unsigned at = line_that_begins(&lines, "{\"certificate\"");
+        unsigned at = export_lines_find(&lines, "{\"certificate\"");
         at += strstr(lines.line[at], "\"subject\":\"teacher\"") ? i == 0 : i == 1;
         cr_assert_not_null(strstr(lines.line[at], about[i]));
         free(lines.line[at]);
         memmove(lines.line + at, lines.line + at + 1, (--lines.count - at) * sizeof(char *));
-        char *without = sign_again(&lines, &size);
-        save_export(folder, i, without, size);
+        char *without = export_lines_sign(f, &lines, &size);
+        export_lines_save(folder, i, without, NULL);
         export_scene_verify(without, size, NULL, &report);
         cr_expect_eq(report.fault_count, 1, "%s", report.faults[0].what);
         cr_expect_not_null(strstr(report.faults[0].what, "and has no certificate"));
@@ -476,9 +407,9 @@ Test(export, without_a_certificate_is_found)
         cr_expect_eq(report.fault_count, 2);
         cr_expect(says(&report, "the earlier export has this certificate; it is missing"));
         free(without);
-        free_lines(&lines);
+        export_lines_clear(&lines);
     }
-    ask_python(folder, 2, faulty);
+    export_lines_ask_python(folder, 2, faulty);
     cr_expect(faulty[0] && faulty[1]);
     free(text);
 }
@@ -487,11 +418,11 @@ Test(export, without_a_certificate_is_found)
 Test(export, without_its_log_is_refused_where_there_was_one)
 {
     struct verify_report report;
-    char folder[] = PYTHON_FOLDER;
+    char folder[] = EXPORT_FOLDER;
     bool faulty[1];
     size_t size;
     char *text = export_scene_take(f, &size);
-    struct lines lines = cut_lines(text);
+    struct export_lines lines = export_lines_cut(text);
     char *version = strstr(lines.line[0], "\"version\":3");
     cr_assert_not_null(version);
     version[10] = '1';
@@ -504,18 +435,18 @@ Test(export, without_its_log_is_refused_where_there_was_one)
         else
             lines.line[kept++] = lines.line[i];
     lines.count = kept;
-    char *without = sign_again(&lines, &size);
+    char *without = export_lines_sign(f, &lines, &size);
     export_scene_verify(without, size, NULL, &report); /* certificates prove that there was one */
     cr_expect_eq(report.fault_count, 1, "%s", report.faults[0].what);
     cr_expect_not_null(strstr(report.faults[0].what, "without a log"));
     export_scene_verify(without, size, text, &report);
     cr_expect_eq(report.fault_count, 1);
     cr_assert_not_null(mkdtemp(folder));
-    save_export(folder, 0, without, size);
-    ask_python(folder, 1, faulty);
+    export_lines_save(folder, 0, without, NULL);
+    export_lines_ask_python(folder, 1, faulty);
     cr_expect(faulty[0]);
     free(without);
-    free_lines(&lines);
+    export_lines_clear(&lines);
     free(text);
 }
 
