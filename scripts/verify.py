@@ -16,45 +16,8 @@ import re
 import struct
 import sys
 
-# ---- Ed25519 (RFC 8032, section 5.1), verification alone; it keeps no secret, so it may be slow
-P = 2**255 - 19
-L = 2**252 + 27742317777372353535851937790883648493
-D = -121665 * pow(121666, P - 2, P) % P
-ROOT = pow(2, (P - 1) // 4, P)
-
-
-def ed_add(a, b):
-    """The sum of two points in extended coordinates."""
-    e, f = (a[1] - a[0]) * (b[1] - b[0]) % P, (a[1] + a[0]) * (b[1] + b[0]) % P
-    c, d = 2 * a[3] * b[3] * D % P, 2 * a[2] * b[2] % P
-    return ((f - e) * (d - c) % P, (d + c) * (f + e) % P, (d - c) * (d + c) % P, (f - e) * (f + e) % P)
-
-
-def ed_times(scalar, point):
-    rest = ed_times(scalar >> 1, ed_add(point, point)) if scalar else (0, 1, 1, 0)
-    return ed_add(rest, point) if scalar & 1 else rest
-
-
-def ed_point(text):
-    """The point that 32 bytes stand for, or None."""
-    sign, y = divmod(int.from_bytes(text, "little"), 1 << 255)
-    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
-    x = pow(square, (P + 3) // 8, P)
-    x = x * ROOT % P if (x * x - square) % P else x
-    if y >= P or (x * x - square) % P or (x == 0 and sign):
-        return None
-    x = P - x if x & 1 != sign else x
-    return (x, y, 1, x * y % P)
-
-
-def ed_holds(key, message, signature, base=ed_point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))):
-    a, r, s = ed_point(key), ed_point(signature[:32]), int.from_bytes(signature[32:], "little")
-    if len(key) != 32 or len(signature) != 64 or a is None or r is None or s >= L:
-        return False
-    h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
-    left, right = ed_times(s, base), ed_add(r, ed_times(h, a))
-    return (left[0] * right[2] - right[0] * left[2]) % P == 0 and (left[1] * right[2] - right[1] * left[2]) % P == 0
-
+from ed25519 import ed_holds
+from verify_stated import Stated
 
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
 TEXT, WHOLE, REAL, HASH = "text", "whole", "real", "hash"
@@ -230,7 +193,7 @@ class Export:
         self.certificates, self.certified, self.paid = {}, set(), set()
         self.line, self.fault_count, self.faults, self.heads, self.purposes = 0, 0, [], {}, set()
         self.counts = dict.fromkeys("accounts entries folded open_holds certificates leaves rows heads lost".split(), 0)
-        self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
+        self.stated, self.shares, self.aside = Stated(self.fault), {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.last_account, self.account, self.key = (-2**63, ""), None, None
         self.leaves, self.tiles, self.log, self.version = {}, {}, (), 0
         self.row = (0, "", True)  # of the audit trail, the last one: number, hash, whether its leaf has come
@@ -271,6 +234,7 @@ class Export:
             self.claims += [(*read_proof(ledger, self.key), where)] if ledger.get("proof") else []
         except MALFORMED:
             self.fault(where, 0, "its proof that the log has its entry does not hold")
+        self.stated.read(where, certificate, self.claims)
         anchor = (ledger.get("entries"), ledger.get("head"), where, (), False)
         if anchor[:2] != (None, None):
             good = is_kind(anchor[0], WHOLE) and anchor[0] > 0 and is_kind(anchor[1], HASH)
@@ -304,6 +268,7 @@ class Export:
                 has = "less than it had there: budget was given back" if less else "at least what it had there"
                 what = RESTORED + has
             self.fault(source or name, sequence, what)
+        self.stated.end_account(row)
         self.counts["open_holds"] += len(account.holds)
         for share, held in account.holds.items():
             self.set_aside(share, held)
@@ -345,6 +310,7 @@ class Export:
             account.epsilon, account.delta = entry["epsilon"], entry["delta"]
         self.restored |= {entry["hash"]} if kind == "restored" else set()
         account.reborn |= kind == "restored" and entry["hash"] not in self.restored_before
+        self.stated.read_entry(entry)
         self.meet_anchors(entry, before, after := tuple(account.sums.values()))
         heads = self.heads.setdefault(where, [])  # for a later export: the first, the last, what no fold may count
         if len(heads) > 1 and not (account.foldable and not heads[-1][4]):
@@ -368,6 +334,7 @@ class Export:
         self.end_account()
         self.when((number - 1, True) != self.row[::2], "audit", number, "a row before it, or its leaf, is missing")
         self.account, self.row, self.counts["rows"] = None, (number, hash_of(text), False), number
+        self.stated.read_row(text)
         if found := RELEASED.search(text):
             job, released = found[1].decode(), (found[2] or found[1]).decode()
             missing = (job in self.paid or released[:4] != "pol_") and released not in self.certified
@@ -384,6 +351,7 @@ class Export:
         good = good and leaf["number"] not in self.leaves
         self.when(not good, leaf["account"], sequence, "the log has another entry: this is another history")
         self.counts["leaves"] += 1
+        self.stated.read_leaf(leaf["number"])
         self.leaves[leaf["number"]] = sha(f"\0{leaf['account']} {sequence} {leaf['head']}".encode())
 
     def check_log(self):
@@ -446,6 +414,7 @@ class Export:
                 for share, spent in self.shares.items():
                     short = any(a > b for a, b in zip(spent, self.aside.get(share, (-1, -1))))
                     self.when(short, share, 0, "the share has spent more than its payer set aside or paid")
+                self.stated.end(self.paid)
                 for where in (*self.anchors, *self.demanded):
                     self.fault(where, 0, "it was there, in the earlier export or as a certificate says, and is missing")
                 if self.version > 1:

@@ -309,7 +309,7 @@ static bool read_environment(struct flags_reading *reading)
 }
 
 /* Whether a file may set FLAG, which may be NULL. */
-static bool is_setting(const struct flag *flag)
+static bool is_file_setting(const struct flag *flag)
 {
     return flag && (flag->traits & FLAG_ENVIRONMENT) && !(flag->traits & FLAG_FILE);
 }
@@ -324,10 +324,10 @@ static bool take_line(struct flags_reading *reading, const char *path, const str
              file->name);
     if (!file->value)
         return flags_refuse(reading, ": a line is name = value");
-    if (!is_setting(flag) && flags->file_of &&
-        is_setting(flag_find(flags->file_of, file->name, size)))
+    if (!is_file_setting(flag) && flags->file_of &&
+        is_file_setting(flag_find(flags->file_of, file->name, size)))
         return true;
-    if (!is_setting(flag)) {
+    if (!is_file_setting(flag)) {
         const struct flag *nearest = flag_nearest(flags, file->name, size);
         if (!nearest || nearest == flag)
             return flags_refuse(reading, ": no such setting; --help lists them");

@@ -285,7 +285,7 @@ struct comeback {
     unsigned erased;
 };
 
-static int compare_marks(const void *a, const void *b)
+static int compare_sent(const void *a, const void *b)
 {
     return strcmp(((const struct sent_name *)a)->mark, ((const struct sent_name *)b)->mark);
 }
@@ -297,7 +297,7 @@ static void mark_names(struct comeback *back)
         back->sent[i].at = i;
         erasure_mark(back->call->app, back->dataset, back->names[i], back->sent[i].mark);
     }
-    qsort(back->sent, back->count, sizeof *back->sent, compare_marks);
+    qsort(back->sent, back->count, sizeof *back->sent, compare_sent);
 }
 
 static bool note_erased(void *context, const struct expert_row *erased)
@@ -307,7 +307,7 @@ static bool note_erased(void *context, const struct expert_row *erased)
     if (!back->sent)
         mark_names(back);
     snprintf(key.mark, sizeof key.mark, "%.*s.", (int)strcspn(erased->name, "."), erased->name);
-    struct sent_name *sent = bsearch(&key, back->sent, back->count, sizeof key, compare_marks);
+    struct sent_name *sent = bsearch(&key, back->sent, back->count, sizeof key, compare_sent);
     if (sent && !sent->erased) {
         sent->erased = true;
         back->erased++;

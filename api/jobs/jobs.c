@@ -17,7 +17,7 @@
 #include "api/jobs/ask/job_request.h"
 #include "api/json/json_text.h"
 #include "storage/endings.h"
-#include "storage/ledger/ledger.h"
+#include "storage/ledger/trail.h"
 
 /* ---- asking */
 
@@ -105,12 +105,21 @@ static enum problem hold_price(struct call *call, const struct job_wish *wish, s
     return problem;
 }
 
-/* Notes in the dataset that its budget does not cover what this job will reveal. */
-static enum problem note_uncovered(struct call *call, const struct job_wish *wish)
+/* Notes in the dataset, and in the audit trail, that its budget does not cover what JOB will
+ * reveal. */
+static enum problem note_uncovered(struct call *call, const struct job_wish *wish, const char *job)
 {
+    struct trail_row row = {.time_ms = call->now_ms,
+                            .actor = "service",
+                            .action = TRAIL_UNCOVERED,
+                            .outcome = "ok",
+                            .count = 1};
     if (!job_plan_is_unprotected(&wish->plan))
         return PROBLEM_NONE;
-    return call_db(call, datasets_uncover(call->db, wish->dataset.id));
+    memcpy(row.resource, wish->dataset.id, ID_SIZE);
+    memcpy(row.subject, job, ID_SIZE);
+    enum db_status status = datasets_uncover(call->db, wish->dataset.id);
+    return call_db(call, status == DB_OK ? trail_append(call->db, &row) : status);
 }
 
 static enum problem submit_job(struct call *call, const struct job_wish *wish, struct job_row *job)
@@ -213,7 +222,7 @@ enum problem api_jobs_create(struct call *call)
     snprintf(job.algorithm, sizeof job.algorithm, "%s", wish->plan.algorithm->name);
     snprintf(job.mechanism, sizeof job.mechanism, "%s",
              algorithm_mechanism_name(wish->plan.request.mechanism));
-    problem = note_uncovered(call, wish);
+    problem = note_uncovered(call, wish, job.id);
     if (problem == PROBLEM_NONE)
         problem = hold_price(call, wish, &job, &held);
     if (problem == PROBLEM_NONE)

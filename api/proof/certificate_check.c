@@ -2,6 +2,7 @@
  * "signature", so the text is parsed and written again: how it was laid out does not matter. */
 #include "api/proof/certificate_check.h"
 
+#include <math.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,36 @@ static const char *read_named_entry(const json_t *certificate, struct certificat
     return NULL;
 }
 
+static double read_figure(const json_t *object, const char *name)
+{
+    const json_t *number = json_object_get(object, name);
+    return json_is_number(number) ? json_number_value(number) : (double)NAN;
+}
+
+static struct stated_amount read_stated_amount(const json_t *object)
+{
+    return (struct stated_amount){read_figure(object, "epsilon"), read_figure(object, "delta")};
+}
+
+static void read_figures(const json_t *certificate, struct certificate_figures *out)
+{
+    const json_t *privacy = json_object_get(certificate, "privacy");
+    const json_t *exposure = json_object_get(json_object_get(certificate, "ledger"), "exposure");
+    const json_t *teacher = json_object_get(certificate, "teacher");
+    copy_member(certificate, "job", out->job, sizeof out->job);
+    copy_member(certificate, "dataset", out->dataset, sizeof out->dataset);
+    copy_member(teacher, "id", out->teacher, sizeof out->teacher);
+    copy_member(teacher, "client", out->payer, sizeof out->payer);
+    copy_member(privacy, "unit", out->unit, sizeof out->unit);
+    out->privacy = read_stated_amount(privacy);
+    out->epsilon_lower = read_figure(privacy, "epsilon_lower");
+    out->order = read_figure(privacy, "order");
+    out->limit = read_stated_amount(json_object_get(exposure, "limit"));
+    out->greatest = read_stated_amount(json_object_get(exposure, "greatest_limit"));
+    out->covered = json_is_true(json_object_get(certificate, "dataset_covered"));
+    out->uncovered = json_is_false(json_object_get(certificate, "dataset_covered"));
+}
+
 static void read_facts(const json_t *certificate, struct certificate_facts *out)
 {
     static const char *const formats[] = {"json", "safetensors", "onnx"};
@@ -120,6 +151,7 @@ static void read_facts(const json_t *certificate, struct certificate_facts *out)
     copy_member(certificate, "software_version", out->software, sizeof out->software);
     for (int i = 0; i < 3 && out->subject[0] == '\0'; i++)
         copy_member(certificate, subjects[i], out->subject, sizeof out->subject);
+    read_figures(certificate, &out->figures);
     copy_member(binds, "weights_sha256", out->weights_sha256, sizeof out->weights_sha256);
     for (int i = 0; i < 3; i++)
         copy_member(files, formats[i], out->files_sha256[i], sizeof out->files_sha256[i]);

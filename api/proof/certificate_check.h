@@ -28,6 +28,22 @@ bool proof_keys_have(const struct proof_keys *keys, const unsigned char key[32])
  * when it has one, or a sentence. */
 const char *proof_keys_read(const char *text, size_t size, struct proof_keys *out);
 
+/* An epsilon and a delta; NAN where a certificate has no such number. */
+struct stated_amount {
+    double epsilon, delta;
+};
+
+/* The figures of a certificate that the ledger has, too. */
+struct certificate_figures {
+    char job[ID_SIZE], dataset[ID_SIZE];
+    char teacher[ID_SIZE], payer[ID_SIZE]; /* whom a student asked, and who paid for it */
+    char unit[40];                         /* of privacy */
+    struct stated_amount privacy;
+    double epsilon_lower, order;          /* NAN: none */
+    struct stated_amount limit, greatest; /* of ledger.exposure */
+    bool covered, uncovered;              /* dataset_covered is true, or false; neither: null */
+};
+
 /* What a certificate says of itself. Texts are "" where it says nothing. */
 struct certificate_facts {
     char id[ID_SIZE], account[ID_SIZE];
@@ -39,6 +55,7 @@ struct certificate_facts {
     bool proven;                /* it proves that this entry is in the ledger's log: */
     int64_t leaf;               /* its number there */
     struct tlog_checkpoint log; /* as it then was */
+    struct certificate_figures figures;
     char software[64];
     char weights_sha256[65],
         files_sha256[3][65]; /* of the network; of its JSON, safetensors, ONNX */

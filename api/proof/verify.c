@@ -234,6 +234,7 @@ static void read_export(struct verify *verify, struct line_reader *lines)
     verify_accounts_end(verify);
     verify_certificates_end(verify);
     verify_shares_end(verify);
+    verify_covered_end(verify);
     verify_log_end(verify);
     if (!read_export_end(verify, line))
         return;
@@ -258,6 +259,8 @@ static void free_lists(struct verify *verify)
     free(verify->aside.items);
     free(verify->certified.items);
     free(verify->paid.items);
+    free(verify->stated.items);
+    free(verify->marks.items);
     free(verify->demanded.items);
     free(verify->restored_before.items);
     free(verify->leaves.items);

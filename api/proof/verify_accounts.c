@@ -156,6 +156,7 @@ void verify_next_entry(struct verify *verify, struct ledger_entry *entry)
     verify_restored(verify, entry);
     check_declared(verify, entry);
     check_price(verify, entry);
+    verify_stated_entry(verify, entry);
     verify_anchors_meet(verify, entry);
     verify->debit = folds || entry->kind == LEDGER_ENTRY_DEBIT;
     verify->fold_first = fold.first;
@@ -200,6 +201,7 @@ void verify_account(struct verify *verify, const struct ledger_account *row)
     verify->report->accounts++;
     add_purpose(verify, row);
     verify_anchors_find(verify);
+    verify_stated_account(verify);
 }
 
 void verify_account_end(struct verify *verify)
@@ -220,6 +222,7 @@ void verify_account_end(struct verify *verify)
     if (verify->has_log && verify->last_leaf != sums->entries)
         verify_fault(verify, account->id, sums->entries, "the last entry is not in the log");
     verify_anchors_miss(verify);
+    verify_stated_end(verify);
     verify->report->open_holds += (int64_t)verify->holds.count;
     const struct open_hold *holds = verify->holds.items;
     for (size_t i = 0; i < verify->holds.count; i++)

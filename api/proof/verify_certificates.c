@@ -63,6 +63,7 @@ void verify_certificate(struct verify *verify, char *text, size_t size)
     meet_demanded(verify, facts.id, text, size - 1);
     struct known_id *about = verify_list_add(&verify->certified, sizeof *about);
     memcpy(about->id, facts.subject, ID_SIZE);
+    verify_stated(verify, &facts);
     if (facts.proven)
         verify_claim(verify, facts.id, &facts.log);
     if (facts.entries < 1 || facts.account[0] == '\0')

@@ -19,6 +19,7 @@ bool verify_trail(struct verify *verify, char *text, size_t size)
     if (number != verify->trail.number + 1)
         verify_fault(verify, TRAIL_ACCOUNT, number, "a row before this one is missing");
     verify_released(verify, at);
+    verify_uncovered(verify, at);
     verify->trail.number = number;
     verify->trail.logged = false;
     trail_hash(text, size, verify->trail.hash);
@@ -33,6 +34,7 @@ static void trail_leaf(struct verify *verify, const struct ledger_leaf *leaf)
         verify->trail.logged || memcmp(leaf->head, verify->trail.hash, LEDGER_HASH_SIZE) != 0)
         verify_fault(verify, TRAIL_ACCOUNT, verify->trail.number, "the log has another row");
     verify->trail.logged = true;
+    verify_uncovered_leaf(verify, leaf->number);
 }
 
 static void account_leaf(struct verify *verify, const struct ledger_leaf *leaf)

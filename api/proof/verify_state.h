@@ -66,6 +66,27 @@ struct purpose {
     unsigned char hash[16]; /* of what an account is for */
 };
 
+/* What a certificate states, beside what the accounts say. */
+struct stated {
+    char
+        key[ID_SIZE]; /* the account; of a student, the teacher, whose clients' accounts it meets */
+    char id[ID_SIZE]; /* the certificate */
+    struct certificate_figures figures;
+    int64_t entries; /* of the account when it was issued */
+    int64_t leaves;  /* of the log then; 0: it does not say */
+    bool settled;    /* the job's settlement has come, or a limit that a student states */
+    bool bounded;    /* the greatest limit that it states stood */
+    struct stated_amount limit; /* of the account when it was issued */
+    struct stated_amount most;  /* the greatest one so far */
+};
+
+/* Since the log has more leaves than these, the budget of a dataset does not cover all that was
+ * revealed of it. */
+struct cover_mark {
+    char dataset[ID_SIZE];
+    int64_t leaves;
+};
+
 /* COUNT elements in a buffer that is kept as an array. */
 struct verify_list {
     size_t count, room;
@@ -94,6 +115,10 @@ struct verify {
     struct verify_list certified;    /* of struct known_id: what certificates are about */
     struct verify_list paid;         /* of struct known_id: jobs that have spent */
 
+    struct verify_list stated; /* of struct stated; sorted when the first account comes */
+    struct stated *stated_of;  /* those of the account in hand, */
+    size_t stated_count;       /* this many */
+
     struct verify_list leaves;      /* of struct log_leaf */
     struct verify_list claims;      /* of struct log_claim */
     struct tlog_checkpoint earlier; /* the log of the export before; size 0: none */
@@ -104,11 +129,13 @@ struct verify {
     struct {
         int64_t number; /* of its last row; 0: none yet */
         unsigned char hash[LEDGER_HASH_SIZE];
-        bool logged; /* its leaf has come */
+        bool logged;             /* its leaf has come */
+        char uncovered[ID_SIZE]; /* the dataset that it says is not covered any more; "" */
     } trail;
-    int64_t next_tile; /* the least number that the next tile may have */
-    bool has_log;      /* exports of version 1 have none */
-    bool has_trail;    /* those of version 2 neither */
+    struct verify_list marks; /* of struct cover_mark */
+    int64_t next_tile;        /* the least number that the next tile may have */
+    bool has_log;             /* exports of version 1 have none */
+    bool has_trail;           /* those of version 2 neither */
     bool has_checkpoint;
 
     struct ledger_account claimed,
@@ -142,6 +169,16 @@ void verify_job_paid(struct verify *verify, const struct ledger_entry *entry);
  * What was paid and certified is known before the first row. */
 void verify_released(struct verify *verify, const char *text);
 
+/* Notes which dataset the row TEXT of the audit trail says is not covered any more. */
+void verify_uncovered(struct verify *verify, const char *text);
+
+/* The row of the audit trail in hand is the leaf NUMBER of the log. */
+void verify_uncovered_leaf(struct verify *verify, int64_t number);
+
+/* After the last row: no certificate says that a dataset is covered after the log, or another
+ * certificate, said that it is not. */
+void verify_covered_end(struct verify *verify);
+
 /* After the last certificate: none of an earlier export is missing. */
 void verify_certificates_end(struct verify *verify);
 
@@ -173,6 +210,18 @@ void verify_keep_head(struct verify *verify);
 
 /* Notes ENTRY where it is what a restore has burnt. */
 void verify_restored(struct verify *verify, const struct ledger_entry *entry);
+
+/* Notes the figures of a certificate, to compare them with the accounts. */
+void verify_stated(struct verify *verify, const struct certificate_facts *facts);
+
+/* Finds what certificates state of the account in hand, which begins. */
+void verify_stated_account(struct verify *verify);
+
+/* Compares ENTRY, the next one of that account, with it. */
+void verify_stated_entry(struct verify *verify, const struct ledger_entry *entry);
+
+/* After the last entry of the account in hand: what certificates state that it does not. */
+void verify_stated_end(struct verify *verify);
 
 /* Begins the account whose ROW was read. */
 void verify_account(struct verify *verify, const struct ledger_account *row);

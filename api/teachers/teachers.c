@@ -209,10 +209,12 @@ static enum db_status teacher_insert(struct call *call, struct teacher_row *row,
 
 enum problem api_teachers_create(struct call *call)
 {
-    const struct teacher_wish *wish = call->plan;
+    struct teacher_wish *wish = call->plan;
     struct teacher_row row = wish->row;
     bool deleted = false; /* since the request was read */
     enum db_status status = endings_deleted(call->db, row.policy, &deleted);
+    if (status == DB_OK && wish->dataset.id[0] != '\0') /* is it covered, as the log has it */
+        status = db_owed(datasets_find(call->db, wish->dataset.id, &wish->dataset));
     if (status == DB_OK && (deleted || !call_owns(call, row.owner)))
         return call_invalid(call, "/policy", "is not known");
     if (status != DB_OK)

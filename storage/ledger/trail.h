@@ -12,8 +12,9 @@
 #include "storage/db/table.h"
 #include "storage/ledger/ledger.h"
 
-#define TRAIL_ACCOUNT   "audit" /* of the leaves of rows */
-#define TRAIL_TEXT_SIZE 768     /* bytes of a row's text with its NUL */
+#define TRAIL_ACCOUNT   "audit"     /* of the leaves of rows */
+#define TRAIL_TEXT_SIZE 768         /* bytes of a row's text with its NUL */
+#define TRAIL_UNCOVERED "uncovered" /* action: the dataset does not pay for what a job reveals */
 
 struct trail_row {
     int64_t number; /* 1, 2, ... without gaps; trail_append sets it */

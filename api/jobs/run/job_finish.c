@@ -337,21 +337,11 @@ static bool has_findings(const struct finish *finish)
                     run->judged || run->rehearsed.runs > 0);
 }
 
-/* Reads the dataset as it is now, for the certificates. False: the database failed. */
-static bool read_dataset_now(struct job_run *run)
-{
-    if (run->job.dataset[0] != '\0')
-        (void)job_run_dataset(run, run->job.dataset, &run->dataset);
-    return !run->storage_failed;
-}
-
 enum db_status job_run_finish(struct job_run *run, const struct job_ending *ending)
 {
     struct finish finish = {.run = run, .ending = ending, .now_ms = run->app->settings.now_ms()};
     if (ending->tick_ms > 0)
         finish.now_ms = ending->tick_ms;
-    if (!read_dataset_now(run))
-        return DB_FAILED;
     if (run->plan.teacher[0] != '\0') {
         finish.asked = job_teacher_all_findings(run);
         if (!finish.asked)

@@ -68,8 +68,6 @@ struct job_run {
 
     struct held_out_figures witness; /* of held-out experts: post-processing of what was released */
 
-    struct dataset_row dataset; /* its row when the job ends; all zero for a job without dataset */
-
     bool lost;           /* the lease is another's: nothing more may be written */
     bool stopping;       /* the server wants to stop: save and pause */
     bool cancelled;      /* the caller wants it to end */

@@ -98,31 +98,55 @@ struct policy_row job_policy_row(const struct job_run *run, int64_t now_ms)
     return row;
 }
 
+/* What a certificate says of the ledger and of the dataset, at one moment. */
+struct standing {
+    struct job_run *run;
+    struct ledger_account account; /* of a job that has one, with its exposure */
+    struct exposure exposure;
+    json_t *proof;
+    struct dataset_row dataset; /* its id stays empty where the job has none */
+};
+
+/* It is one view, so that a certificate says no less of the dataset than the log that it proves. */
+static enum db_status read_standing(struct db *db, void *context)
+{
+    struct standing *now = context;
+    struct job_run *run = now->run;
+    const char *id = run->job.account;
+    const struct ledger_account *account = id[0] != '\0' ? &now->account : NULL;
+    enum db_status status = account ? ledger_find(db, id, &now->account) : DB_OK;
+    if (status == DB_OK && account)
+        status = exposure_of(db, account, &now->exposure);
+    if (status == DB_OK)
+        status = certificate_proof(run->app, db, account, &now->proof);
+    if (status == DB_OK && run->job.dataset[0] != '\0')
+        (void)job_run_dataset(run, run->job.dataset, &now->dataset);
+    return run->storage_failed ? DB_FAILED : status;
+}
+
 char *job_run_certificate(struct job_run *run, const struct job_subject *subject, int64_t now_ms,
                           char certificate[ID_SIZE])
 {
-    struct ledger_account account;
-    struct exposure exposure;
+    struct standing now = {.run = run};
     struct job_certificate what = {.id = certificate,
                                    .subject = subject->kind,
                                    .subject_id = subject->id,
-                                   .dataset = run->dataset.id[0] != '\0' ? &run->dataset : NULL,
                                    .injected_noise = subject->injected_noise,
                                    .now_ms = now_ms};
     id_new("crt_", certificate);
-    if (run->job.account[0] != '\0') {
-        if (ledger_find(run->db, run->job.account, &account) != DB_OK ||
-            exposure_of(run->db, &account, &exposure) != DB_OK)
-            return NULL;
-        what.account = &account;
-        what.exposure = &exposure;
-    }
     if (!job_audit_find(run->db, &run->plan, &what.audited))
         return NULL;
     char *text = NULL;
-    if (dataset_certified_description(run->db, run->dataset.id, &what.described) == DB_OK &&
-        certificate_proof(run->app, run->db, what.account, &what.proof) == DB_OK)
+    if (db_view(run->db, read_standing, &now) == DB_OK &&
+        dataset_certified_description(run->db, now.dataset.id, &what.described) == DB_OK)
         what.binds = job_binds(run, certificate, subject->network, subject->release);
+    what.proof = now.proof;
+    if (run->job.account[0] != '\0') {
+        what.account = &now.account;
+        what.exposure = &now.exposure;
+    }
+    if (now.dataset.id[0] != '\0')
+        what.dataset = &now.dataset;
     if (what.binds)
         text = job_certificate(run->app, &run->job, &run->plan, &what);
     json_decref(what.proof);

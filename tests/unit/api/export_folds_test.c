@@ -172,7 +172,9 @@ Test(export_folds, cannot_make_a_paid_job_free)
     struct export_lines lines = export_lines_cut(text);
     export_lines_fold(&lines, dataset.id, 2, 3, -dataset.spent_units, -dataset.spent_delta);
     char *edited = export_lines_sign(f, &lines, &size);
-    expect_faults(edited, NULL, (const char *const[]){NO_FOLD, CANNOT, NULL});
+    expect_faults(
+        edited, NULL,
+        (const char *const[]){NO_FOLD, CANNOT, "its account has no settlement of its job", NULL});
     free(edited);
     export_lines_clear(&lines);
 }

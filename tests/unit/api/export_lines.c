@@ -12,9 +12,9 @@
 #include "api/proof/row_text.h"
 #include "memory/memory.h"
 #include "storage/ledger/ledger_chain.h"
+#include "tests/unit/api/export_scene.h"
 
 #define TEXT_MOST ((size_t)1 << 24)
-#define VARIANT   sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
 struct export_lines export_lines_cut(const char *text)
 {
@@ -35,20 +35,9 @@ void export_lines_clear(struct export_lines *lines)
 char *export_lines_sign(struct fixture *fixture, const struct export_lines *lines, size_t *out_size)
 {
     struct buffer text = {.lid = TEXT_MOST};
-    unsigned char digest[32], signature[crypto_sign_BYTES];
-    char hex[65], said[EXPORT_SIGNED_SIZE], value[100];
     for (unsigned i = 0; i + 1 < lines->count; i++)
         (void)buffer_add_format(&text, "%s\n", lines->line[i]);
-    crypto_generichash(digest, 32, (unsigned char *)text.bytes, text.size, NULL, 0);
-    sodium_bin2hex(hex, sizeof hex, digest, 32);
-    int size = snprintf(said, sizeof said, EXPORT_SIGNED, (long long)lines->count - 1, hex);
-    crypto_sign_detached(signature, NULL, (unsigned char *)said, (size_t)size,
-                         fixture_app(fixture)->secret_key);
-    sodium_bin2base64(value, sizeof value, signature, sizeof signature, VARIANT);
-    (void)buffer_add_format(&text,
-                            "{\"end\":{\"lines\":%u,\"digest\":\"%s\",\"signature\":\"%s\"}}\n",
-                            lines->count - 1, hex, value);
-    return buffer_take(&text, out_size);
+    return export_scene_sign(fixture, &text, lines->count - 1, out_size);
 }
 
 unsigned export_lines_find(const struct export_lines *lines, const char *text)

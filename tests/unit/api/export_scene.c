@@ -1,13 +1,16 @@
 #include "tests/unit/api/export_scene.h"
 
 #include <criterion/criterion.h>
+#include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/call/app.h"
 #include "api/proof/export.h"
-#include "memory/buffer.h"
 
 #define EXPORT_MOST ((size_t)256 << 20)
+#define VARIANT     sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
 static bool keep_bytes(void *context, const char *bytes, size_t size)
 {
@@ -25,6 +28,23 @@ char *export_scene_take_of(struct fixture *fixture, struct db *db, size_t *out_s
 char *export_scene_take(struct fixture *fixture, size_t *out_size)
 {
     return export_scene_take_of(fixture, fixture_db(fixture), out_size);
+}
+
+char *export_scene_sign(struct fixture *fixture, struct buffer *text, unsigned lines,
+                        size_t *out_size)
+{
+    unsigned char digest[32], signature[crypto_sign_BYTES];
+    char hex[65], said[EXPORT_SIGNED_SIZE], value[100];
+    crypto_generichash(digest, 32, (unsigned char *)text->bytes, text->size, NULL, 0);
+    sodium_bin2hex(hex, sizeof hex, digest, 32);
+    int size = snprintf(said, sizeof said, EXPORT_SIGNED, (long long)lines, hex);
+    crypto_sign_detached(signature, NULL, (unsigned char *)said, (size_t)size,
+                         fixture_app(fixture)->secret_key);
+    sodium_bin2base64(value, sizeof value, signature, sizeof signature, VARIANT);
+    (void)buffer_add_format(text,
+                            "{\"end\":{\"lines\":%u,\"digest\":\"%s\",\"signature\":\"%s\"}}\n",
+                            lines, hex, value);
+    return buffer_take(text, out_size);
 }
 
 struct memory_file {

@@ -3,6 +3,7 @@
 #define TACET_TESTS_UNIT_API_EXPORT_SCENE_H
 
 #include "api/proof/verify.h"
+#include "memory/buffer.h"
 #include "tests/unit/api/fixture.h"
 
 /* The export of the service as it stands, with a NUL behind it. The caller frees it. */
@@ -14,6 +15,11 @@ char *export_scene_take_of(struct fixture *fixture, struct db *db, size_t *out_s
 /* Verifies SIZE bytes of TEXT; EARLIER (NULL: none) is an export of before, which is whole. */
 void export_scene_verify(const char *text, size_t size, const char *earlier,
                          struct verify_report *out);
+
+/* The export of the LINES lines in TEXT, which it takes, with a last line that the service's own
+ * key signed. The caller frees it. */
+char *export_scene_sign(struct fixture *fixture, struct buffer *text, unsigned lines,
+                        size_t *out_size);
 
 /* Asserts that an export of the service as it stands holds. */
 void export_scene_expect_good(struct fixture *fixture);

@@ -1,0 +1,70 @@
+/* Whether a dataset's budget covers what was revealed of it: once it does not, no certificate may
+ * say that it does. The size of the log tells which certificate is the later one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/proof/verify_state.h"
+#include "storage/ledger/trail.h"
+
+static void add_mark(struct verify *verify, const char *dataset, int64_t leaves)
+{
+    struct cover_mark *mark = verify_list_add(&verify->marks, sizeof *mark);
+    memcpy(mark->dataset, dataset, ID_SIZE);
+    mark->leaves = leaves;
+}
+
+void verify_uncovered(struct verify *verify, const char *text)
+{
+    static const char action[] = "\"actor\":\"service\",\"client\":\"\",\"role\":\"\",\"token\":0,"
+                                 "\"action\":\"" TRAIL_UNCOVERED "\",\"resource\":\"";
+    const char *at = strstr(text, action);
+    size_t size = at ? strcspn(at + strlen(action), "\"") : 0;
+    memset(verify->trail.uncovered, 0, ID_SIZE);
+    if (size < ID_SIZE && at)
+        memcpy(verify->trail.uncovered, at + strlen(action), size);
+}
+
+void verify_uncovered_leaf(struct verify *verify, int64_t number)
+{
+    if (verify->trail.uncovered[0] != '\0')
+        add_mark(verify, verify->trail.uncovered, number);
+}
+
+static int compare_marks(const void *a, const void *b)
+{
+    const struct cover_mark *x = a, *y = b;
+    int order = strcmp(x->dataset, y->dataset);
+    return order != 0 ? order : (x->leaves > y->leaves) - (x->leaves < y->leaves);
+}
+
+/* The first mark of DATASET among those that are sorted, or NULL. */
+static const struct cover_mark *first_mark(const struct verify *verify, const char *dataset)
+{
+    const struct cover_mark *marks = verify->marks.items;
+    size_t low = 0, high = verify->marks.count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(marks[middle].dataset, dataset) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < verify->marks.count && strcmp(marks[low].dataset, dataset) == 0;
+    return found ? &marks[low] : NULL;
+}
+
+void verify_covered_end(struct verify *verify)
+{
+    const struct stated *stated = verify->stated.items;
+    for (size_t i = 0; i < verify->stated.count; i++)
+        if (stated[i].figures.uncovered && stated[i].leaves > 0)
+            add_mark(verify, stated[i].figures.dataset, stated[i].leaves);
+    if (verify->marks.count > 0)
+        qsort(verify->marks.items, verify->marks.count, sizeof(struct cover_mark), compare_marks);
+    for (size_t i = 0; i < verify->stated.count; i++) {
+        const struct cover_mark *mark = first_mark(verify, stated[i].figures.dataset);
+        if (mark && stated[i].figures.covered && stated[i].leaves > mark->leaves)
+            verify_fault(verify, stated[i].id, 0,
+                         "it says that its dataset is covered, after a job that nothing covers");
+    }
+}
