@@ -132,8 +132,28 @@ struct serve_again { /* what a SIGHUP needs */
     struct worlds *worlds;
 };
 
+/* Logs which settings of FRESH are others than those of CONFIG, which the service runs with, and
+ * are not read again. */
+static void tell_waiting(const struct config *config, const struct config *fresh)
+{
+    static const char again[] = " log-level log-format world world-runner ";
+    char names[300] = "", name[FLAG_NAME_SIZE + 2];
+    size_t used = 0;
+    for (size_t i = 0; i < config_flags.count; i++) {
+        const struct flag *flag = &config_flags.table[i];
+        snprintf(name, sizeof name, " %s ", flag->name);
+        if (!flag_same(flag, config, fresh) && !strstr(again, name) && used < sizeof names)
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s%s",
+                                     used > 0 ? ", " : "", flag->name);
+    }
+    if (used > 0)
+        log_event(LOG_LEVEL_WARN, "reload-waits", "settings=\"%s\" note=\"they need a new start\"",
+                  names);
+}
+
 /* Reads the file of settings again. False: ERROR holds a sentence. */
-static bool reload_settings(const struct serve_again *again, char *error, size_t size)
+static bool reload_settings(const struct config *running, const struct serve_again *again,
+                            char *error, size_t size)
 {
     struct config config;
     struct flags_found found;
@@ -164,6 +184,7 @@ static bool reload_settings(const struct serve_again *again, char *error, size_t
         (config.world_runners.count == 0 || runners_see_nothing(&config, error, size)) &&
         worlds_add_runners(again->worlds, config.world_runners.text, config.world_runners.count,
                            &runners, error, size);
+    tell_waiting(running, &config);
     free(found.file);
     if (added > 0)
         log_event(LOG_LEVEL_INFO, "worlds-added", "count=%u", added);
@@ -177,7 +198,7 @@ static void serve_reload(const struct config *config, struct server *server,
 {
     char error[CLI_ERROR_SIZE] = "";
     bool settled = config->config && config->config[0] != '\0';
-    bool good = !settled || reload_settings(again, error, sizeof error);
+    bool good = !settled || reload_settings(config, again, error, sizeof error);
     if (!good)
         log_event(LOG_LEVEL_ERROR, "reload-failed", "what=settings why=\"%.400s\"", error);
     bool renewed = !again->files || server_renew(server, again->files, error, sizeof error);

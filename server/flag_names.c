@@ -107,3 +107,37 @@ char *const *flag_unknown_variable(const struct flags *flags, char *const *envir
             return environment;
     return NULL;
 }
+
+static bool same_text(const char *a, const char *b)
+{
+    return !a || !b ? a == b : strcmp(a, b) == 0;
+}
+
+static bool same_list(const struct flag_list *a, const struct flag_list *b)
+{
+    bool same = a->count == b->count;
+    for (unsigned i = 0; same && i < a->count; i++)
+        same = same_text(a->text[i], b->text[i]);
+    return same;
+}
+
+bool flag_same(const struct flag *flag, const void *a, const void *b)
+{
+    const void *one = (const char *)a + flag->offset, *other = (const char *)b + flag->offset;
+    switch (flag->kind) {
+    case FLAG_COUNT:
+    case FLAG_BYTES: return *(const uint64_t *)one == *(const uint64_t *)other;
+    case FLAG_NUMBER:
+    case FLAG_WHOLE: return memcmp(one, other, sizeof(double)) == 0;
+    case FLAG_CHOICE: return *(const int *)one == *(const int *)other;
+    case FLAG_SWITCH:
+    case FLAG_ON_OFF: return *(const bool *)one == *(const bool *)other;
+    case FLAG_LIST: return same_list(one, other);
+    case FLAG_SECRET: return true;
+    case FLAG_TEXT:
+    case FLAG_ANY_TEXT:
+    case FLAG_BARE_TEXT:
+    case FLAG_ID: break;
+    }
+    return same_text(*(const char *const *)one, *(const char *const *)other);
+}

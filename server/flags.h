@@ -154,6 +154,10 @@ const struct flag *flag_find(const struct flags *flags, const char *name, size_t
 /* The flag whose name is nearest to NAME or begins with it; NULL: none is near. */
 const struct flag *flag_nearest(const struct flags *flags, const char *name, size_t size);
 
+/* Whether FLAG has the same value in the options A and B. Secrets count as the same: they are wiped
+ * after use. */
+bool flag_same(const struct flag *flag, const void *a, const void *b);
+
 /* The first TACET_ variable of ENVIRONMENT that neither a row of FLAGS nor FLAGS->others nor an
  * orchestrator of containers has made; NULL: none. */
 char *const *flag_unknown_variable(const struct flags *flags, char *const *environment);

@@ -104,6 +104,9 @@ Test(reload, renews_the_certificate_and_the_log_and_adds_worlds, .timeout = 120)
     write_settings("world = added=while read -r q; do echo '{\"protocol\":1,\"state_dim\":4,"
                    "\"action_count\":2,\"max_episode_steps\":10}'; done\n");
     reload_until("event=worlds-added count=1");
+    cr_expect_not(server_log_has(&server, "reload-waits"), "what is read again does not wait");
+    write_settings("workers = 1\naccess-log = on\nlog-level = info\n");
+    reload_until("event=reload-waits settings=\"workers, access-log\"");
     write_settings("world = added=echo another\n");
     reload_until("--world added: another command needs a new start");
     cr_expect_eq(server_end(&server, SIGTERM), 0);
