@@ -379,8 +379,8 @@ class Page(unittest.TestCase):
 
     def test_a_forgotten_token_shows_nothing_more(self):
         browser = self.browser
-        browser.enter(self.service.url + "/", self.service.steward_token)
-        browser.wait("return document.querySelector('.tiles')")
+        browser.enter(self.service.url + "/v1/ledger/accounts", self.service.steward_token)
+        browser.wait("return document.querySelector('#view h1')")
         browser.run("""sessionStorage.setItem('tacet-curve-job_1', '[]'); const fetch_ = fetch;
             window.fetch = async (...all) => { const reply = await fetch_(...all); await new Promise((done) => setTimeout(done, 300)); return reply; };
             draw(); document.getElementById('leave').click()""")
