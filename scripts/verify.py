@@ -192,7 +192,7 @@ class Export:
         self.restored, self.restored_before = set(), earlier.restored if earlier else set()
         self.certificates, self.certified, self.paid = {}, set(), set()
         self.line, self.fault_count, self.faults, self.heads, self.purposes = 0, 0, [], {}, set()
-        self.counts = dict.fromkeys("accounts entries folded open_holds certificates leaves rows heads lost".split(), 0)
+        self.counts = {c: 0 for c in "accounts entries folded unproven holds certificates leaves rows heads lost".split()}
         self.stated, self.shares, self.aside = Stated(self.fault), {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.last_account, self.account, self.key = (-2**63, ""), None, None
         self.leaves, self.tiles, self.log, self.version = {}, {}, (), 0
@@ -214,8 +214,7 @@ class Export:
         if self.version not in (1, 2, 3):
             raise ValueError("this program knows exports of versions 1 to 3 alone")
         self.when(hash_of(self.key, 16)[:16] != head["kid"], "", 0, "the key's id is not that of the key")
-        if self.trusted is not None and self.key not in self.trusted:
-            self.fault("", 0, "it is signed with the key of another service")
+        self.when(self.trusted is not None and self.key not in self.trusted, "", 0, "it has the key of another service")
 
     def read_certificate(self, text):
         self.counts["certificates"] += 1
@@ -250,6 +249,7 @@ class Export:
         self.when(purpose in self.purposes, row["id"], 0, "two accounts are for the same resource and client")
         self.purposes.add(purpose)
         self.account, self.waiting = Account(row), sorted(self.anchors.pop(row["id"], []))
+        self.account.proven_to = max((sequence for sequence, _, source, *_ in self.waiting if not source), default=0)
         self.counts["accounts"] += 1
 
     def end_account(self):
@@ -269,7 +269,7 @@ class Export:
                 what = RESTORED + has
             self.fault(source or name, sequence, what)
         self.stated.end_account(row)
-        self.counts["open_holds"] += len(account.holds)
+        self.counts["holds"] += len(account.holds)
         for share, held in account.holds.items():
             self.set_aside(share, held)
         if row["kind"] == "share":
@@ -286,8 +286,7 @@ class Export:
         self.when(entry["account"] != where, where, sequence, "the entry is another account's")
         self.when((entry["kind"] == "open") != (sequence == 1), where, sequence, "opening stands in the wrong place")
         follows = previous == account.head if previous else entry_hash(entry, account.head) == entry["hash"]
-        good = follows and first == account.entries + 1
-        self.when(not good, where, sequence, "it does not follow the entry before it by number and hash")
+        self.when(not follows or first != account.entries + 1, where, sequence, "it does not follow the one before it")
 
     def read_entry(self, entry):
         account, where, sequence, kind = self.account, self.account.row["id"], entry["sequence"], entry["kind"]
@@ -319,6 +318,7 @@ class Export:
         account.entries, account.head, account.first = sequence, entry["hash"], first
         self.counts["entries"] += sequence - first + 1
         self.counts["folded"] += sequence - first + 1 if kind == "folded" else 0
+        self.counts["unproven"] += max(0, sequence - max(first - 1, account.proven_to)) if previous else 0
 
     def meet_anchors(self, entry, before, after):
         while self.waiting and self.waiting[0][0] <= entry["sequence"]:

@@ -28,7 +28,8 @@ struct verify_report {
     char key_id[KEY_ID_SIZE];
     bool trusted; /* its key is one that the caller named */
     int64_t lines, certificates, accounts, entries, open_holds;
-    int64_t folded;          /* of the entries, those that folds count */
+    int64_t folded;   /* of the entries, those that folds count */
+    int64_t unproven; /* of these, those behind the last entry of the earlier export, if any */
     int64_t prices, unknown; /* entries whose price was computed again, or was out of reach */
     int64_t heads, lost;     /* hashes of earlier that were compared, or are inside of folds */
     int64_t leaves;          /* of the log */

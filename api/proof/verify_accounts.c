@@ -164,6 +164,9 @@ void verify_next_entry(struct verify *verify, struct ledger_entry *entry)
     memcpy(sums->head, entry->hash, LEDGER_HASH_SIZE);
     verify->report->entries += count;
     verify->report->folded += folds ? count : 0;
+    int64_t unproven = entry->sequence - verify->proven_to;
+    if (folds && unproven > 0)
+        verify->report->unproven += unproven < count ? unproven : count;
 }
 
 /* ---- accounts */

@@ -89,6 +89,14 @@ void verify_anchors_find(struct verify *verify)
             high = middle;
     }
     verify->next_anchor = low;
+    verify->proven_to = 0;
+    for (; low < verify->anchors.count; low++) {
+        const struct anchor *anchor = anchor_at(verify, low);
+        if (strcmp(anchor->account, verify->claimed.id) != 0)
+            break;
+        if (anchor->from[0] == '\0')
+            verify->proven_to = anchor->sequence;
+    }
 }
 
 /* ---- comparing */

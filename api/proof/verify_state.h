@@ -144,6 +144,7 @@ struct verify {
     bool debit;                      /* its last entry is a debit or a fold */
     int64_t before[VERIFY_BALANCES]; /* before its last entry */
     size_t next_anchor;              /* the first one that its entries have not reached */
+    int64_t proven_to;               /* its last entry in the earlier export; 0: it has none */
     const struct anchor
         *parted;             /* where it does not go on from the earlier export; NULL: it does */
     const char *parted_why;  /* a sentence */

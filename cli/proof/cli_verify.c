@@ -74,9 +74,10 @@ static void print_report(const char *name, const struct verify_report *r)
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     printf("%s: of %s, key %s (%s)\n", name, when, r->key_id,
            r->trusted ? "one of --keys" : "the export's own word");
-    printf("  %" PRId64 " accounts, %" PRId64 " entries (%" PRId64 " of them folded), %" PRId64
-           " open holds, %" PRId64 " certificates\n",
-           r->accounts, r->entries, r->folded, r->open_holds, r->certificates);
+    printf("  %" PRId64 " accounts, %" PRId64 " entries (%" PRId64 " of them folded, %" PRId64
+           " of these not in the earlier export), %" PRId64 " open holds, %" PRId64
+           " certificates\n",
+           r->accounts, r->entries, r->folded, r->unproven, r->open_holds, r->certificates);
     printf("  %" PRId64 " prices computed again, %" PRId64 " out of the accountants' reach\n",
            r->prices, r->unknown);
     printf("  %" PRId64 " hashes of certificates and earlier exports compared, %" PRId64

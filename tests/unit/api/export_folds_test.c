@@ -121,6 +121,17 @@ static void expect_good(struct export_lines *lines, const char *earlier)
     export_lines_clear(lines);
 }
 
+/* Of so many entries of LINES nothing but a fold beside EARLIER tells what they have spent. */
+static void expect_unproven(struct export_lines *lines, const char *earlier, int64_t count)
+{
+    struct verify_report report;
+    size_t size;
+    char *edited = export_lines_sign(f, lines, &size);
+    export_scene_verify(edited, size, earlier, &report);
+    cr_expect_eq(report.unproven, count);
+    free(edited);
+}
+
 Test(export_folds, of_a_dataset_are_refused)
 {
     struct export_lines lines = export_lines_cut(text);
@@ -233,6 +244,8 @@ Test(export_folds, of_later_debits_too_have_at_least_what_was_spent)
     int64_t since = student.spent_units - then.spent_units;
     struct export_lines lines = export_lines_cut(text);
     export_lines_fold(&lines, student.id, 6, 10, 0, 0);
+    expect_unproven(&lines, before, 2);
+    expect_unproven(&lines, NULL, 5);
     expect_good(&lines, before);
     lines = export_lines_cut(text);
     export_lines_fold(&lines, student.id, 6, 10, -since, 0);
