@@ -192,8 +192,9 @@ class Export:
         self.restored, self.restored_before = set(), earlier.restored if earlier else set()
         self.certificates, self.certified, self.paid = {}, set(), set()
         self.line, self.fault_count, self.faults, self.heads, self.purposes = 0, 0, [], {}, set()
-        self.counts = {c: 0 for c in "accounts entries folded unproven holds certificates leaves rows heads lost".split()}
-        self.stated, self.shares, self.aside = Stated(self.fault), {}, {}  # of shares by account: spent; set aside or paid by their payers
+        self.counts = {c: 0 for c in "accounts entries folded unseen holds certificates leaves rows heads lost".split()}
+        self.stated = Stated(self.fault)
+        self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.last_account, self.account, self.key = (-2**63, ""), None, None
         self.leaves, self.tiles, self.log, self.version = {}, {}, (), 0
         self.row = (0, "", True)  # of the audit trail, the last one: number, hash, whether its leaf has come
@@ -318,7 +319,7 @@ class Export:
         account.entries, account.head, account.first = sequence, entry["hash"], first
         self.counts["entries"] += sequence - first + 1
         self.counts["folded"] += sequence - first + 1 if kind == "folded" else 0
-        self.counts["unproven"] += max(0, sequence - max(first - 1, account.proven_to)) if previous else 0
+        self.counts["unseen"] += max(0, sequence - max(first - 1, account.proven_to)) if previous else 0
 
     def meet_anchors(self, entry, before, after):
         while self.waiting and self.waiting[0][0] <= entry["sequence"]:
