@@ -117,7 +117,7 @@ static enum problem environment_refuse(struct call *call, enum world_fault fault
 
 static enum problem environment_try(struct call *call, struct environment_row *row)
 {
-    const struct registered_text text = {row->id, row->runner, row->source};
+    const struct registered_text text = {row->id, row->runner, row->source, row->client};
     const struct env *env = NULL;
     char detail[160], said[REGISTERED_SAID_SIZE];
     enum world_fault fault = registered_try(call->app->settings.worlds, &text, &env, detail, said);

@@ -30,7 +30,7 @@ static json_t *environment_json(const struct env *env, const char *name)
 
 json_t *environment_row_json(struct call *call, const struct environment_row *row)
 {
-    const struct registered_text text = {row->id, row->runner, ""};
+    const struct registered_text text = {row->id, row->runner, "", NULL};
     const struct env *env = registered_open(NULL, &text, row->description);
     if (!env)
         return NULL;

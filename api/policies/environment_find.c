@@ -22,7 +22,7 @@ static enum db_status environment_make(const struct app *app, struct db *db, con
     if (status == DB_OK && shows && !shows(context, row.owner))
         status = DB_NONE;
     if (status == DB_OK) {
-        const struct registered_text text = {row.id, row.runner, row.source};
+        const struct registered_text text = {row.id, row.runner, row.source, NULL};
         *out = registered_open(app->settings.worlds, &text, row.description);
         status = *out ? DB_OK : DB_FAILED;
     }

@@ -42,7 +42,7 @@ enum world_fault registered_try(const struct worlds *worlds, const struct regist
     *out = NULL;
     if (!worlds_runner(worlds, text->runner))
         return WORLD_NO_RUNNER;
-    if (!worlds_begin_trial(worlds))
+    if (!worlds_begin_trial(worlds, text->client))
         return WORLD_BUSY;
     struct world_program *program = registered_new(worlds, text);
     struct world_use use = {.program = program,
@@ -53,7 +53,7 @@ enum world_fault registered_try(const struct worlds *worlds, const struct regist
     enum world_fault fault = world_program_start(&use, &child, &program->facts, detail);
     if (fault == WORLD_OK)
         child_end(child);
-    worlds_end_trial(worlds);
+    worlds_end_trial(worlds, text->client);
     if (fault != WORLD_OK) {
         world_program_free(program);
         return fault;

@@ -12,12 +12,13 @@
 
 struct registered_text {
     const char *id, *runner, *source;
+    const char *client; /* who registers it; of registered_try alone */
 };
 
-/* Starts the program and asks it what world it is; one at a time in the whole server, otherwise
- * WORLD_BUSY. On WORLD_OK *OUT receives the world; free it with registered_close. Otherwise DETAIL
- * is as of world_json_description. SAID receives the first lines that the program wrote to its
- * standard error: printable ASCII, for the one who wrote the program alone. */
+/* Starts the program and asks it what world it is; one at a time of a client and two in the whole
+ * server, otherwise WORLD_BUSY. On WORLD_OK *OUT receives the world; free it with registered_close.
+ * Otherwise DETAIL is as of world_json_description. SAID receives the first lines that the program
+ * wrote to its standard error: printable ASCII, for the one who wrote the program alone. */
 enum world_fault registered_try(const struct worlds *worlds, const struct registered_text *text,
                                 const struct env **out, char detail[160],
                                 char said[REGISTERED_SAID_SIZE]);

@@ -41,11 +41,12 @@ void world_program_free(struct world_program *program);
 /* Gives PROGRAM what the programs of WORLDS are started with: keeper and settings. */
 void worlds_equip(const struct worlds *worlds, struct world_program *program);
 
-/* Takes the one place that a server has for programs that clients try. False: it is taken. */
-bool worlds_begin_trial(const struct worlds *worlds);
+/* Takes one of the places that a server has for programs that clients try. CLIENT is an id. False:
+ * all are taken, or CLIENT has one. */
+bool worlds_begin_trial(const struct worlds *worlds, const char *client);
 
-/* Gives the place back. */
-void worlds_end_trial(const struct worlds *worlds);
+/* Gives the place of CLIENT back. */
+void worlds_end_trial(const struct worlds *worlds, const char *client);
 
 /* Starts the program and lets it describe itself. On WORLD_OK the child is the caller's; DETAIL as
  * of world_json_description. */

@@ -3,6 +3,7 @@
 #include "api/worlds/worlds.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +14,20 @@
 #include "api/worlds/world_program.h"
 #include "memory/memory.h"
 
+#define TRIALS_MAX 2 /* so that the next client's turn comes while one program gives no answer */
+
+struct world_trials {
+    pthread_mutex_t mutex;
+    char clients[TRIALS_MAX][WORLD_NAME_SIZE]; /* whose program is tried; "" where none is */
+};
+
 struct worlds {
     struct worlds_settings settings;
     struct keeper *keeper; /* NULL: no program is declared */
     atomic_uint count;     /* of PROGRAMS that stay as they are */
     struct world_program *programs[WORLDS_MAX];
     struct runners runners;
-    atomic_flag *trial; /* set while a client's program is tried */
+    struct world_trials *trials;
 };
 
 struct trouble {
@@ -74,14 +82,31 @@ void worlds_equip(const struct worlds *worlds, struct world_program *program)
     program->keeper = worlds->keeper;
 }
 
-bool worlds_begin_trial(const struct worlds *worlds)
+/* Writes NEW over the place of OLD. False: no place is OLD's, or one is NEW's already. */
+static bool trials_change(struct world_trials *trials, const char *old, const char *new)
 {
-    return !atomic_flag_test_and_set(worlds->trial);
+    char *place = NULL;
+    bool taken = false;
+    pthread_mutex_lock(&trials->mutex);
+    for (unsigned i = 0; i < TRIALS_MAX; i++) {
+        if (strcmp(trials->clients[i], old) == 0)
+            place = trials->clients[i];
+        taken = taken || (new[0] != '\0' && strcmp(trials->clients[i], new) == 0);
+    }
+    if (place && !taken)
+        snprintf(place, sizeof trials->clients[0], "%s", new);
+    pthread_mutex_unlock(&trials->mutex);
+    return place && !taken;
 }
 
-void worlds_end_trial(const struct worlds *worlds)
+bool worlds_begin_trial(const struct worlds *worlds, const char *client)
 {
-    atomic_flag_clear(worlds->trial);
+    return trials_change(worlds->trials, "", client);
+}
+
+void worlds_end_trial(const struct worlds *worlds, const char *client)
+{
+    trials_change(worlds->trials, client, "");
 }
 
 const char *worlds_runner(const struct worlds *worlds, const char *name)
@@ -110,7 +135,8 @@ void worlds_close(struct worlds *worlds)
         world_program_free(worlds->programs[i]);
     runners_clear(&worlds->runners);
     keeper_end(worlds->keeper);
-    free(worlds->trial);
+    pthread_mutex_destroy(&worlds->trials->mutex);
+    free(worlds->trials);
     free(worlds);
 }
 
@@ -257,8 +283,8 @@ struct worlds *worlds_open(const struct worlds_settings *settings, char *error, 
     worlds->settings.declared_count = 0;
     worlds->settings.runners = NULL;
     worlds->settings.runner_count = 0;
-    worlds->trial = memory_new(1, sizeof *worlds->trial);
-    atomic_flag_clear(worlds->trial);
+    worlds->trials = memory_new(1, sizeof *worlds->trials);
+    pthread_mutex_init(&worlds->trials->mutex, NULL);
     worlds->settings.secret = NULL;
     bool starts = settings->more || settings->runner_count > 0 || settings->declared_count > 0;
     if (starts)

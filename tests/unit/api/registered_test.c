@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/worlds/world_program.h"
 #include "api/worlds/worlds.h"
 #include "programs/limits.h"
 #include "storage/environments.h"
@@ -219,6 +220,21 @@ Test(registered, without_its_runner_or_with_another_description_it_is_not_played
     (void)played_in_vain(policy, id, "does not allow its runner");
     expect_invalid(enter("steward", "w", "sh", SHELL_SEVEN), "/runner");
     worlds_close(before);
+}
+
+Test(registered, a_client_tries_one_at_a_time_and_leaves_a_place_for_another)
+{
+    const char *client = fixture_client(f, "steward");
+    cr_assert(worlds_begin_trial(worlds, client));
+    cr_expect_not(worlds_begin_trial(worlds, client));
+    expect_problem(enter("steward", "w", "sh", SHELL_SEVEN), "overloaded");
+    cr_assert(worlds_begin_trial(worlds, "another"));
+    cr_expect_not(worlds_begin_trial(worlds, "third"));
+    worlds_end_trial(worlds, client);
+    cr_expect(worlds_begin_trial(worlds, "third"));
+    worlds_end_trial(worlds, "another");
+    cr_expect_eq(enter("steward", "w", "sh", SHELL_SEVEN)->status, 201);
+    cr_expect(worlds_begin_trial(worlds, client));
 }
 
 /* ---- what the operator declares */
