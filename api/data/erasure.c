@@ -22,11 +22,13 @@
 static const char meaning[] =
     "The key of these data was overwritten. The service can read them no more, neither in its "
     "database and logs nor in a copy of them, unless the copy has the keys of that time beside it. "
-    "What was derived from the dataset and was not released is erased too, and teachers over it "
-    "are silent. Policies, answers and functions that were released before stay. They were "
-    "released under the guarantee that their certificates state, which bounds what they tell of "
-    "these data, and the ledger keeps what they cost. A function that was released as a path "
-    "keeps its mean without noise on the server, encrypted, so that it answers as before; "
+    "A file system that copies on write, or a disk that moves blocks, may keep the old block of "
+    "the keys for a while. A job that was stopped may hold the data in memory for some seconds. "
+    "What was derived from the dataset and was not released is erased too, and teachers of such "
+    "policies give no more answers. Policies, answers and functions that were released before "
+    "stay. They were released under the guarantee that their certificates state, which bounds what "
+    "they tell of these data, and the ledger keeps what they cost. A function that was released as "
+    "a path keeps its mean without noise on the server, encrypted, so that it answers as before; "
     "DELETE of the release erases it. What was released without a mechanism, other datasets, and "
     "copies that others made of the data are not covered. Names are not encrypted: the name of an "
     "expert stays in copies of the database that were made before.";
@@ -273,7 +275,6 @@ enum db_status erasure_due(const struct app *app, struct db *db, bool *out_more)
 struct sent_name {
     char mark[ERASURE_MARK_SIZE];
     uint32_t at;
-    bool erased;
 };
 
 struct comeback {
@@ -282,6 +283,7 @@ struct comeback {
     const char *const *names;
     uint32_t count;
     struct sent_name *sent; /* owned, sorted; NULL while no expert was seen to be erased */
+    bool *is_erased;        /* owned, of each name */
     unsigned erased;
 };
 
@@ -293,6 +295,7 @@ static int compare_sent(const void *a, const void *b)
 static void mark_names(struct comeback *back)
 {
     back->sent = memory_new(back->count, sizeof *back->sent);
+    back->is_erased = memory_new(back->count, sizeof *back->is_erased);
     for (uint32_t i = 0; i < back->count; i++) {
         back->sent[i].at = i;
         erasure_mark(back->call->app, back->dataset, back->names[i], back->sent[i].mark);
@@ -308,8 +311,8 @@ static bool note_erased(void *context, const struct expert_row *erased)
         mark_names(back);
     snprintf(key.mark, sizeof key.mark, "%.*s.", (int)strcspn(erased->name, "."), erased->name);
     struct sent_name *sent = bsearch(&key, back->sent, back->count, sizeof key, compare_sent);
-    if (sent && !sent->erased) {
-        sent->erased = true;
+    if (sent && !back->is_erased[sent->at]) {
+        back->is_erased[sent->at] = true;
         back->erased++;
     }
     return true;
@@ -320,8 +323,8 @@ static json_t *erased_names(const struct comeback *back)
 {
     json_t *found = json_array();
     for (uint32_t i = 0; i < back->count && json_array_size(found) < 100; i++)
-        if (back->sent[i].erased)
-            json_list_add(&found, json_string(back->names[back->sent[i].at]));
+        if (back->is_erased[i])
+            json_list_add(&found, json_string(back->names[i]));
     return found;
 }
 
@@ -355,10 +358,21 @@ enum problem erasure_refuse_names(struct call *call, const char *dataset, const 
     if (problem == PROBLEM_NONE && back.erased > 0)
         problem = refuse_comeback(&back);
     free(back.sent);
+    free(back.is_erased);
     return problem;
 }
 
 /* ---- the receipt */
+
+/* SHA-256 of the receipt TEXT in hexadecimal: nobody who has not the receipt, with its signature,
+ * can tell from it which expert was erased. */
+static const char *digest_of_receipt(struct call *call, const char *text)
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    char *hex = arena_array(&call->arena, 2 * sizeof hash + 1, 1);
+    crypto_hash_sha256(hash, (const unsigned char *)text, strlen(text));
+    return sodium_bin2hex(hex, 2 * sizeof hash + 1, hash, sizeof hash);
+}
 
 enum problem erasure_reply(struct call *call, const char *dataset, const char *expert,
                            int64_t time_ms)
@@ -368,6 +382,7 @@ enum problem erasure_reply(struct call *call, const char *dataset, const char *e
                                 json_time(time_ms), "meaning", meaning);
     char *text = certificate_sign(call->app, receipt);
     json_decref(receipt);
+    call->subject = digest_of_receipt(call, text);
     json_t *signed_receipt = json_text_stored(text);
     free(text);
     return call_reply_json(call, 200, signed_receipt);

@@ -182,11 +182,20 @@ static const char *check_log_proof(const json_t *certificate, const unsigned cha
     return facts->proven ? NULL : "its proof that the log has its entry does not hold";
 }
 
-static bool is_canonical(const json_t *json, const char *text, size_t size)
+static void hex_sha256(const char *bytes, size_t size, char out[65])
+{
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256(hash, (const unsigned char *)bytes, size);
+    sodium_bin2hex(out, 65, hash, sizeof hash);
+}
+
+/* Whether TEXT is JSON as it was signed; of that the digest. */
+static bool is_canonical(const json_t *json, const char *text, size_t size, char digest[65])
 {
     size_t again_size = 0;
     char *again = json_text_write(json, true, &again_size);
     bool same = again_size == size && memcmp(again, text, size) == 0;
+    hex_sha256(again, again_size, digest);
     free(again);
     return same;
 }
@@ -263,7 +272,7 @@ static const char *check_signed(const char *text, size_t size, const struct proo
         json_decref(json);
         return "it is not a JSON object";
     }
-    out->canonical = is_canonical(json, text, size);
+    out->canonical = is_canonical(json, text, size, out->digest);
     json_t *signature = json_incref(json_object_get(json, "signature"));
     (void)json_object_del(json, "signature");
     const unsigned char *key = NULL;
@@ -294,13 +303,18 @@ const char *proof_certificate(const char *text, size_t size, const struct proof_
     return why;
 }
 
+const char *proof_receipt(const char *text, size_t size, const struct proof_keys *keys,
+                          struct certificate_facts *out)
+{
+    const char *why = check_signed(text, size, keys, out, NULL);
+    return why || out->receipt ? why : "it is no receipt of an erasure";
+}
+
 /* Whether BYTES are one of the files whose digests FACTS has. */
 static bool is_bound_file(const struct certificate_facts *facts, const char *bytes, size_t size)
 {
-    unsigned char hash[crypto_hash_sha256_BYTES];
-    char hex[2 * sizeof hash + 1];
-    crypto_hash_sha256(hash, (const unsigned char *)bytes, size);
-    sodium_bin2hex(hex, sizeof hex, hash, sizeof hash);
+    char hex[65];
+    hex_sha256(bytes, size, hex);
     for (int i = 0; i < 3; i++)
         if (strcmp(facts->files_sha256[i], hex) == 0)
             return true;

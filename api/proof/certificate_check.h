@@ -48,7 +48,8 @@ struct certificate_figures {
 struct certificate_facts {
     char id[ID_SIZE], account[ID_SIZE];
     char subject[ID_SIZE]; /* the teacher, released function or policy that it is about */
-    bool receipt;          /* it is the receipt of an erasure, which has none of these */
+    bool receipt;          /* it is the receipt of an erasure, which has none of these, but */
+    char digest[65];       /* the SHA-256 of its canonical text, which the audit trail has */
     bool canonical;        /* it is laid out as it was signed: sorted, compact, shortest numbers */
     int64_t entries;       /* of the account when it was issued; 0: it does not say */
     unsigned char head[LEDGER_HASH_SIZE];
@@ -73,6 +74,11 @@ const char *proof_certificate_or_policy(const char *bytes, size_t size,
                                         const struct proof_keys *keys,
                                         struct certificate_facts *out, bool *out_carried,
                                         struct buffer *says);
+
+/* Checks that TEXT is the receipt of an erasure that one of KEYS signed, and fills OUT. NULL, or a
+ * sentence. */
+const char *proof_receipt(const char *text, size_t size, const struct proof_keys *keys,
+                          struct certificate_facts *out);
 
 /* Checks that the file BYTES, without the certificate that it may carry, is one of the three
  * downloads that the certificate binds. NULL, or a sentence. */

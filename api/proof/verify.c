@@ -235,6 +235,7 @@ static void read_export(struct verify *verify, struct line_reader *lines)
     verify_certificates_end(verify);
     verify_shares_end(verify);
     verify_covered_end(verify);
+    verify_receipt_end(verify);
     verify_log_end(verify);
     if (!read_export_end(verify, line))
         return;
@@ -276,7 +277,8 @@ static void begin_export(struct verify *verify, struct verify_report *report)
                            .restored_before = verify->restored,
                            .earlier = verify->log,
                            .key_before = verify->key,
-                           .kept = verify->kept};
+                           .kept = verify->kept,
+                           .receipt = verify->receipt};
     free_lists(verify);
     *verify = clean;
     *report = (struct verify_report){.lines = 0};
@@ -299,6 +301,11 @@ void export_verify_free(struct verify *verify)
 void export_verify_expect(struct verify *verify, const struct tlog_checkpoint *kept)
 {
     verify->kept = *kept;
+}
+
+void export_verify_receipt(struct verify *verify, const struct certificate_facts *receipt)
+{
+    verify->receipt = *receipt;
 }
 
 void export_verify(struct verify *verify, struct byte_reader reader, const struct proof_keys *keys,

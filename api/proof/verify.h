@@ -35,6 +35,7 @@ struct verify_report {
     int64_t leaves;          /* of the log */
     int64_t removed;         /* of these, those of which the hash alone is there */
     int64_t trail;           /* rows of the audit trail */
+    int64_t receipt;         /* the row of the receipt that was asked for; 0: none */
     int64_t fault_count;     /* 0: all is well */
     unsigned described;
     struct verify_fault faults[VERIFY_FAULTS_MAX];
@@ -51,6 +52,10 @@ void export_verify_free(struct verify *verify);
 /* From now on the log of each export has to go on from the tree of KEPT, which the caller has
  * checked: what a witness has cosigned, say. */
 void export_verify_expect(struct verify *verify, const struct tlog_checkpoint *kept);
+
+/* From now on each export has to have the row of the audit trail of RECEIPT, an erasure's that the
+ * caller has checked. */
+void export_verify_receipt(struct verify *verify, const struct certificate_facts *receipt);
 
 /* Reads one export to its end, or to a line that is none. KEYS: those that the caller trusts, NULL
  * for whichever the export names. A second export must have the key of the first, contain every

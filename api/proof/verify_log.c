@@ -20,6 +20,7 @@ bool verify_trail(struct verify *verify, char *text, size_t size)
         verify_fault(verify, TRAIL_ACCOUNT, number, "a row before this one is missing");
     verify_released(verify, at);
     verify_uncovered(verify, at);
+    verify_receipt_row(verify, number, at);
     verify->trail.number = number;
     verify->trail.logged = false;
     trail_hash(text, size, verify->trail.hash);

@@ -119,13 +119,15 @@ struct verify {
     struct stated *stated_of;  /* those of the account in hand, */
     size_t stated_count;       /* this many */
 
-    struct verify_list leaves;      /* of struct log_leaf */
-    struct verify_list claims;      /* of struct log_claim */
-    struct tlog_checkpoint earlier; /* the log of the export before; size 0: none */
-    struct tlog_checkpoint kept;    /* what the caller has kept; size 0: nothing */
-    struct tlog_checkpoint log;     /* of this export */
-    int64_t last_leaf;              /* sequence of the last leaf of the account in hand */
-    int64_t fold_first;             /* the first entry that the last one counts */
+    struct verify_list leaves;        /* of struct log_leaf */
+    struct verify_list claims;        /* of struct log_claim */
+    struct tlog_checkpoint earlier;   /* the log of the export before; size 0: none */
+    struct tlog_checkpoint kept;      /* what the caller has kept; size 0: nothing */
+    struct tlog_checkpoint log;       /* of this export */
+    struct certificate_facts receipt; /* whose row is asked for; its digest is "" for none */
+    bool old_erasure;                 /* the trail has an erasure of its dataset without a digest */
+    int64_t last_leaf;                /* sequence of the last leaf of the account in hand */
+    int64_t fold_first;               /* the first entry that the last one counts */
     struct {
         int64_t number; /* of its last row; 0: none yet */
         unsigned char hash[LEDGER_HASH_SIZE];
@@ -179,6 +181,12 @@ void verify_uncovered_leaf(struct verify *verify, int64_t number);
 /* After the last row: no certificate says that a dataset is covered after the log, or another
  * certificate, said that it is not. */
 void verify_covered_end(struct verify *verify);
+
+/* Whether the row NUMBER of the audit trail, TEXT, is that of the receipt that is asked for. */
+void verify_receipt_row(struct verify *verify, int64_t number, const char *text);
+
+/* After the last row: the one of the receipt that is asked for has come. */
+void verify_receipt_end(struct verify *verify);
 
 /* After the last certificate: none of an earlier export is missing. */
 void verify_certificates_end(struct verify *verify);

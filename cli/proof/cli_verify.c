@@ -12,7 +12,7 @@
 #define KEYS_MOST ((size_t)1 << 20)
 
 struct verify_options {
-    const char *keys, *earlier, *checkpoint, *witness;
+    const char *keys, *earlier, *checkpoint, *witness, *receipt;
 };
 
 #define FLAG_OPTIONS struct verify_options
@@ -29,13 +29,15 @@ static const struct flag TABLE[] = {
      "NAME+ID+BASE64, as \"tacet witness\" prints it: this witness has to have cosigned "
      "--checkpoint",
      0},
+    {"receipt", AS_TEXT(receipt), NULL, "FILE",
+     "the receipt of an erasure: the audit trail has to have it; needs --keys", 0},
 };
 
 static const struct flags FLAGS = {
     .program = "tacet verify",
     .usage =
         "usage: tacet verify [--keys FILE] [--earlier FILE] [--checkpoint FILE [--witness KEY]]\n"
-        "                    FILE\n\n"
+        "                    [--receipt FILE] FILE\n\n"
         "Checks what \"tacet export\" wrote, without access to the service: every line's form and\n"
         "the signature over all of them, every hash, sum and limit of the ledger, the price of\n"
         "every entry by the accountants, and every certificate. - reads standard input. Exit code\n"
@@ -86,6 +88,8 @@ static void print_report(const char *name, const struct verify_report *r)
     printf("  %" PRId64 " leaves of the log, %" PRId64 " of them as hashes alone, %" PRId64
            " rows of the audit trail\n",
            r->leaves + r->removed, r->removed, r->trail);
+    if (r->receipt > 0)
+        printf("  the receipt is in row %" PRId64 " of the audit trail\n", r->receipt);
     for (unsigned i = 0; i < r->described; i++)
         print_fault(&r->faults[i]);
     if (r->fault_count > r->described)
@@ -151,6 +155,20 @@ static bool read_kept_checkpoint(const struct verify_options *options,
     return good;
 }
 
+/* Reads the receipt NAME that one of KEYS signed. */
+static bool read_receipt(const char *name, const struct proof_keys *keys,
+                         struct certificate_facts *out, char error[CLI_ERROR_SIZE])
+{
+    size_t size = 0;
+    char *text = cli_read_file(name, KEYS_MOST, &size, error);
+    const char *why = text ? proof_receipt(text, size, keys, out) : NULL;
+    if (why)
+        snprintf(error, CLI_ERROR_SIZE, "%.400s: %s", name, why);
+    bool good = text && !why;
+    free(text);
+    return good;
+}
+
 int cli_verify(int argc, char **argv)
 {
     struct verify_options options = {.keys = NULL};
@@ -171,10 +189,16 @@ int cli_verify(int argc, char **argv)
         return cli_complain(&FLAGS, CLI_USAGE, "--witness needs --checkpoint");
     if (options.checkpoint && !read_kept_checkpoint(&options, &keys, &kept, error))
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+    struct certificate_facts receipt = {.id = ""};
+    if (options.receipt && !options.keys)
+        return cli_complain(&FLAGS, CLI_USAGE, "--receipt needs --keys");
+    if (options.receipt && !read_receipt(options.receipt, &keys, &receipt, error))
+        return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
     const struct proof_keys *trusted = options.keys ? &keys : NULL;
     struct verify *verify = export_verify_new();
     status = options.earlier ? verify_file(verify, options.earlier, trusted) : CLI_DONE;
     export_verify_expect(verify, &kept);
+    export_verify_receipt(verify, &receipt);
     int last = verify_file(verify, argv[0], trusted);
     export_verify_free(verify);
     if (fflush(stdout) != 0)

@@ -7,11 +7,15 @@
 
 #include "api/api.h"
 #include "api/call/app.h"
+#include "api/call/certificate.h"
 #include "api/data/private_data.h"
 #include "api/json/json_text.h"
+#include "memory/memory.h"
 #include "storage/db/listing.h"
 #include "storage/keys/keyring.h"
+#include "storage/ledger/trail.h"
 #include "tests/unit/api/domain.h"
+#include "tests/unit/api/export_scene.h"
 
 static struct fixture *f;
 
@@ -28,6 +32,11 @@ static void close_service(void)
 static struct response *erase(const char *role, const char *dataset, const char *expert)
 {
     return fixture_delete(f, role, domain_path("/v1/datasets/%s/experts/%s", dataset, expert));
+}
+
+static enum db_status append_row(struct db *db, void *row)
+{
+    return trail_append(db, row);
 }
 
 static bool signature_verifies(struct response *receipt)
@@ -92,6 +101,65 @@ static struct response *send_lines(const char *token, const char *dataset, const
 
 /* Nobody comes back unasked, in an upload or with a policy; a contributor hears of its own experts
  * alone; and a call that was answered before the erasure keeps its answer. */
+/* The key that signs receipts could sign one for an expert who is still there. */
+Test(erasure, has_its_receipt_in_the_audit_trail, .init = open_service, .fini = close_service)
+{
+    struct verify_report report;
+    size_t size;
+    const char *dataset = domain_sealed(f, "private", 5);
+    char *earlier = export_scene_take(f, &size);
+    struct response *receipt = erase("steward", dataset, "e2");
+    expect_status(erase("steward", dataset, "e2"), 200); /* has a row of its own */
+    char *text = export_scene_take(f, &size);
+    export_scene_receipt(f, text, receipt->body, &report);
+    cr_expect_eq(report.fault_count, 0, "%s", report.faults[0].what);
+    cr_expect_eq(report.receipt, report.trail);
+    cr_expect_null(strstr(text, "e2\""));
+    export_scene_receipt(f, earlier, receipt->body, &report);
+    cr_expect_eq(report.fault_count, 1);
+    cr_expect_str_eq(report.faults[0].what, "no row of the audit trail has the receipt");
+
+    json_t *other = json_deep_copy(receipt->json);
+    json_object_del(other, "signature");
+    json_object_set_new(other, "expert", json_string("e3"));
+    char *forged = certificate_sign(fixture_app(f), other);
+    export_scene_receipt(f, text, forged, &report);
+    cr_expect_eq(report.fault_count, 1);
+    json_decref(other);
+    free(forged);
+    free(earlier);
+    free(text);
+}
+
+/* As versions before receipts were bound have left it. */
+Test(erasure, without_its_receipt_in_the_trail_still_verifies_and_is_told_apart,
+     .init = open_service, .fini = close_service)
+{
+    struct verify_report report;
+    size_t size;
+    const char *dataset = domain_sealed(f, "private", 5);
+    struct response *receipt = erase("steward", dataset, "e2");
+    struct trail_row row = {.actor = "client",
+                            .action = "DELETE /v1/datasets/{id}/experts/{expert}",
+                            .outcome = "ok",
+                            .count = 1};
+    snprintf(row.resource, sizeof row.resource, "%s", dataset);
+    cr_assert_eq(db_transact(fixture_db(f), append_row, &row), DB_OK);
+    export_scene_expect_good(f);
+    char *text = export_scene_take(f, &size), *body = memory_copy_text(receipt->body);
+    *strstr(body, "e2") = 'f';
+    json_t *other = json_text_stored(body);
+    json_object_del(other, "signature");
+    char *forged = certificate_sign(fixture_app(f), other);
+    export_scene_receipt(f, text, forged, &report);
+    cr_expect_eq(report.fault_count, 1);
+    cr_expect_not_null(strstr(report.faults[0].what, "as rows of older versions do"));
+    json_decref(other);
+    free(forged);
+    free(body);
+    free(text);
+}
+
 Test(erasure, an_erased_expert_comes_back_only_knowingly, .init = open_service,
      .fini = close_service)
 {

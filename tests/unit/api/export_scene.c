@@ -75,6 +75,21 @@ void export_scene_verify(const char *text, size_t size, const char *earlier,
     export_verify_free(verify);
 }
 
+void export_scene_receipt(struct fixture *fixture, const char *text, const char *receipt,
+                          struct verify_report *out)
+{
+    struct proof_keys keys = {.count = 1};
+    struct certificate_facts facts;
+    struct verify *verify = export_verify_new();
+    struct memory_file file = {text, strlen(text)};
+    memcpy(keys.key[0], fixture_app(fixture)->public_key, 32);
+    const char *why = proof_receipt(receipt, strlen(receipt), &keys, &facts);
+    cr_assert_null(why, "%s", why);
+    export_verify_receipt(verify, &facts);
+    export_verify(verify, (struct byte_reader){&file, read_memory}, &keys, out);
+    export_verify_free(verify);
+}
+
 void export_scene_expect_good(struct fixture *fixture)
 {
     struct verify_report report;

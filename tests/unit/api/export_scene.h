@@ -16,6 +16,11 @@ char *export_scene_take_of(struct fixture *fixture, struct db *db, size_t *out_s
 void export_scene_verify(const char *text, size_t size, const char *earlier,
                          struct verify_report *out);
 
+/* Verifies the NUL-terminated TEXT of FIXTURE, which has to have the row of RECEIPT, an erasure's.
+ */
+void export_scene_receipt(struct fixture *fixture, const char *text, const char *receipt,
+                          struct verify_report *out);
+
 /* The export of the LINES lines in TEXT, which it takes, with a last line that the service's own
  * key signed. The caller frees it. */
 char *export_scene_sign(struct fixture *fixture, struct buffer *text, unsigned lines,
