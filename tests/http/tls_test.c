@@ -156,3 +156,19 @@ Test(tls, a_key_that_others_may_read_is_warned_of)
         server_close(&server);
     }
 }
+
+Test(tls, a_certificate_that_has_ended_is_warned_of_and_named)
+{
+    static char out[2000];
+    server_prepare(&server);
+    snprintf(server.certificate, sizeof server.certificate, "tests/http/tls/ended.pem");
+    snprintf(server.key, sizeof server.key, "tests/http/tls/key.pem");
+    server_start(&server);
+    cr_expect(server_log_has(&server, "event=tls-ended file=\"tests/http/tls/ended.pem\""));
+    cr_expect_eq(tacet_run(out, sizeof out, "status", "--server", server.base, "--ca-file",
+                           server.certificate, NULL),
+                 1);
+    cr_expect_not_null(strstr(out, "certificate has expired (by the certificates of --ca-file)"),
+                       "%s", out);
+    server_close(&server);
+}
