@@ -139,8 +139,10 @@ void verify_next_entry(struct verify *verify, struct ledger_entry *entry)
     if (folds && !verify_may_fold(sums))
         verify_fault(verify, sums->id, entry->sequence,
                      "entries of a dataset and of a share are never folded");
-    if (folds && !ledger_fold_read(entry, &fold))
+    if (folds && !ledger_fold_read(entry, &fold)) {
         verify_fault(verify, sums->id, entry->sequence, "the fold cannot be read");
+        fold.first = entry->sequence;
+    }
     int64_t count = entry->sequence - fold.first + 1;
     check_chain(verify, entry, &fold);
     if (!effects_fit(entry))
