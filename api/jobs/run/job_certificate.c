@@ -113,9 +113,9 @@ static const char measured_assumption[] =
     "earlier job's, whose "
     "price stands in the dataset's account beside this one's. All other settings are public and "
     "were not derived from the data.";
-static const char warning_choices[] =
-    "Every job on the dataset is charged; a choice of settings made by looking at results that "
-    "were not released is not accounted.";
+static const char warning_choices[] = "Every job on the dataset that has a mechanism is charged; a "
+                                      "choice of settings made by looking "
+                                      "at results that were not released is not accounted.";
 
 #define FIGURES                                                                                    \
     "epsilon is an upper and epsilon_lower a lower bound of what these steps cost, "               \
@@ -358,6 +358,18 @@ static json_t *certificate_privacy(const struct job_plan *plan, const struct sta
                      statement->accountant);
 }
 
+/* The parameters that were used. Where 0 asks the plan to choose, it says nothing: read alone it
+ * would mean that there was no noise, and the plan has what was chosen. */
+static json_t *certificate_parameters(const struct job_plan *plan)
+{
+    static const char *const chosen[] = {"noise_multiplier", "batch_size"};
+    json_t *all = job_plan_parameters(plan);
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+        if (json_number_value(json_object_get(all, chosen[i])) == 0)
+            (void)json_object_del(all, chosen[i]);
+    return all;
+}
+
 /* Adds whether the dataset's budget covers all that was revealed of it, and a warning where not. */
 static void certify_cover(const struct dataset_row *dataset, json_t *out)
 {
@@ -404,7 +416,7 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
         json_text_or_null(job->dataset), "algorithm", job->algorithm, "mechanism", job->mechanism,
         "issued_at", json_time(certificate->now_ms), "software_version", version, "privacy",
         certificate_privacy(plan, &statement), "plan", job_plan_privacy(plan), "parameters",
-        job_plan_parameters(plan), "assumptions", sentences_json(NULL, statement.assumptions),
+        certificate_parameters(plan), "assumptions", sentences_json(NULL, statement.assumptions),
         "warnings", sentences_json(injected, statement.warnings), "ledger",
         certificate_ledger(job, certificate));
     certify_cover(certificate->dataset, json);

@@ -302,7 +302,7 @@ Test(gp_job, rewards_are_protected_in_a_world, .init = open_service, .fini = clo
     cr_expect(json_is_null(response_at(certificate, "/ledger/account")));
     /* Nobody's account was debited, and returns were shown. */
     cr_expect(strstr(certificate->body, "does not cover this release") == NULL);
-    cr_expect(strstr(certificate->body, "Every job on the dataset is charged") == NULL);
+    cr_expect(strstr(certificate->body, "Every job on the dataset that has a mechanism") == NULL);
     cr_expect(strstr(certificate->body, "No account was debited") != NULL);
     cr_expect(strstr(certificate->body, "without noise: whoever") != NULL);
 }

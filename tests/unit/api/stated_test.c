@@ -245,6 +245,19 @@ Test(stated, figures_of_a_teacher_are_those_that_its_account_was_opened_with)
     free(text);
 }
 
+/* 0 asks the plan to choose. */
+Test(stated, parameters_have_no_zero_where_the_plan_chose)
+{
+    const char *dataset = domain_sealed(f, "private", 10);
+    const char *policy = response_text(domain_run(f, domain_private_job(dataset, 2, 5)), "/policy");
+    struct response *certificate =
+        fixture_get(f, "auditor", domain_path("/v1/policies/%s/certificate", policy));
+    const json_t *parameters = json_object_get(certificate->json, "parameters");
+    cr_expect_eq(json_integer_value(json_object_get(parameters, "batch_size")), 2);
+    cr_expect_null(json_object_get(parameters, "noise_multiplier"));
+    cr_expect_gt(response_number(certificate, "/plan/noise_multiplier"), 0);
+}
+
 #define COVERED "it says that its dataset is covered, after a job that nothing covers"
 
 Test(stated, a_dataset_that_is_not_covered_any_more_never_is_again)
