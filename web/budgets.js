@@ -56,7 +56,7 @@ function budgetCard(account, buys) {
       el("a", { href: "/v1/ledger/accounts/" + account.account, class: named ? "" : "mono" }, named || what),
       soft([account.kind, account.unit].filter(Boolean).join(" · "))),
     named && el("div", { class: "soft mono" }, what),
-    bar(`${percent(share)} spent${held > 0 ? `, ${percent(held / limit)} held` : ""}`, [share, kind && "end-" + kind], [limit > 0 ? held / limit : 0, "held"]),
+    bar("meter", `${percent(share)} spent${held > 0 ? `, ${percent(held / limit)} held` : ""}`, [share, kind && "end-" + kind], [limit > 0 ? held / limit : 0, "held"]),
     el("div", { class: "line" },
       el("span", {}, "ε ", el("b", {}, short(spent)), " of " + short(limit)),
       soft(held > 0 ? short(held) + " held, " : "", short(left) + " left")),
@@ -174,6 +174,7 @@ async function account(path) {
   const rest = Object.entries({ accounting: it.accounting, order: it.order, guaranteed: it.guaranteed, approvals: it.approvals,
     continues: it.continues, opened: it.created_at }).filter(([, value]) => value !== undefined && value !== null);
   return el("div", {}, el("h1", {}, `Budget of ${it.client_name ? it.client_name + " at " : ""}${it.resource_name || namelessTeacher(it.resource || "") || it.resource}`), budgetCard(it, await buysOf(it)),
+    me.role === "steward" && !it.closed_at && el("p", {}, el("a", { href: `/docs#changeLimit?id=${it.account}` }, "Change its limit")),
     el("h2", {}, "Burn-down"),
     burnDown(entries, it.accounting === "basic" ? "in ε" : "in Rényi divergence, which is what is counted") || el("p", { class: "note" }, "Nothing has been spent or held yet."),
     it.accounting !== "basic" && el("p", { class: "note" }, "This account adds up Rényi divergences. The first of them costs most of the ε that it is converted to, and later ones add little: so the share of ε above and the share here differ. It is spent when both are."),

@@ -63,9 +63,9 @@ function exampleOf(content) {
   return [type, value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value)];
 }
 
-// PARAMETERS of an operation that stand in the path, the query or the headers.
-const parametersOf = (it, where) => (it.parameters || []).map(follow).filter((parameter) => parameter.in === where);
-const takesKey = (it) => parametersOf(it, "header").some((parameter) => parameter.name === "Idempotency-Key");
+const KEY_NAME = "Idempotency-Key";
+const parametersOf = (it) => (it.parameters || []).map(follow);
+const takesKey = (it) => parametersOf(it).some((parameter) => parameter.name === KEY_NAME);
 const isPublic = (it) => Array.isArray(it.security) && it.security.length === 0;
 
 function curlOf(path, method, it) {
@@ -76,51 +76,89 @@ function curlOf(path, method, it) {
     type && `-H 'Content-Type: ${type}'`, type && (body ? `-d '${quoted}'` : "--data-binary @FILE")].filter(Boolean).join(" \\\n  ");
 }
 
-// A form that sends the request.
+// What the address asks for, as in #changeLimit?id=acc_1: an anchor, and values for the form there.
+const [anchorNow, valuesNow] = location.hash.slice(1).split("?");
+
+// The input of PARAMETER: a choice where its values are listed.
+function parameterInput(parameter) {
+  const { enum: values, type } = follow(parameter.schema);
+  const listed = values || (type === "boolean" ? ["true", "false"] : null);
+  const value = new URLSearchParams(valuesNow).get(parameter.name);
+  return listed ? choice([["", "not sent"], ...listed]) : textInput("text", { value });
+}
+
+const etags = new Map(); // of each path that this page has called: the ETag of its last answer
+
+// A form that sends the request. If-Match is filled in from the last answer of its path.
 function tryIt(path, method, it) {
   const id = it.operationId;
   const [type, body] = exampleOf((it.requestBody || {}).content);
-  const inputs = [...parametersOf(it, "path"), ...parametersOf(it, "query")].map((parameter) => [parameter, el("input", { type: "text", autocomplete: "off", spellcheck: "false" })]);
+  const inputs = parametersOf(it).map((parameter) => [parameter, parameterInput(parameter)]);
   const text = type && el("textarea", { rows: 5, spellcheck: "false" }, body && type.includes("json") ? JSON.stringify(JSON.parse(body), null, 2) : body);
-  const answer = el("div", { role: "status" });
+  const said = el("p", { role: "status" });
+  const shown = el("pre", { tabindex: "0", hidden: true });
+  const match = (inputs.find(([parameter]) => parameter.name === "If-Match") || [])[1];
+  let filled = ""; // what match was filled in with
   let key = null; // of a call that has no answer yet: sent again, it takes effect once
   const send = el("button", { type: "submit" }, method === "get" ? "Send" : `Send this ${method.toUpperCase()}`);
+  const look = match && contract.paths[path].get && el("button", { type: "button", class: "plain" }, "GET it first");
+  const hintOf = (parameter) => [parameter.name === KEY_NAME && "Left empty, a fresh one is sent. ", parameter.description || typeText(parameter.schema)];
   const form = el("form", { class: "try", novalidate: true, "aria-label": "Try " + it.summary },
-    el("div", { class: "fields" }, inputs.map(([parameter, input]) => field(id, parameter.name, "/" + parameter.name, input, parameter.description || typeText(parameter.schema))),
-      text && field(id, "Body", "/body", text, type)), el("div", { class: "row" }, send), answer);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  whenPressed(send, async () => {
-    const query = new URLSearchParams();
-    let to = path;
-    for (const [parameter, input] of inputs) {
-      if (parameter.in === "path") to = to.replace(`{${parameter.name}}`, encodeURIComponent(input.value));
-      else if (input.value) query.set(parameter.name, input.value);
-    }
-    const token = sessionStorage.getItem(KEY);
-    key ??= freshKey();
+    el("div", { class: "fields" }, inputs.map(([parameter, input]) => field(id, parameter.name, "/" + parameter.name, input, hintOf(parameter))),
+      text && field(id, "Body", "/body", text, type)), el("div", { role: "alert", class: "bad", tabindex: "-1" }), el("div", { class: "row" }, send, look), said, shown);
+  const valuesIn = (where) => inputs.filter(([parameter, input]) => parameter.in === where && input.value).map(([{ name }, input]) => [name, input.value]);
+  const pathNow = () => valuesIn("path").reduce((to, [name, value]) => to.replace(`{${name}}`, encodeURIComponent(value)), path);
+  const fillMatch = () => {
+    if (match && match.value === filled) match.value = filled = etags.get(pathNow()) || "";
+  };
+
+  async function call(verb, more) {
+    const [to, query, token] = [pathNow(), new URLSearchParams(valuesIn("query")), sessionStorage.getItem(KEY)];
+    clearErrors(form);
+    const errors = inputs.filter(([{ required, name }, input]) => required && name !== KEY_NAME && !input.value).map(([{ name }]) => ({ pointer: "/" + name, detail: "is required" }));
+    if (errors.length > 0) return showErrors(form, { message: "Not sent:", errors });
+    if (verb === "delete" && !confirm(`Send DELETE ${to}?`)) return null;
+    const reply = await reach(to + (query.size > 0 ? "?" + query : ""), { method: verb.toUpperCase(), cache: "no-store", ...more,
+      headers: { Accept: "application/json, */*;q=0.5", ...(token && { Authorization: "Bearer " + token }), ...more.headers } });
+    const answer = await reply.text().catch(noAnswer);
+    const etag = reply.headers.get("ETag");
+    if (etag) etags.set(to, etag);
+    fillMatch();
+    shown.textContent = answer.slice(0, 20000);
+    try { shown.textContent = JSON.stringify(JSON.parse(answer), null, 2).slice(0, 20000); } catch { /* shown as it is */ }
+    shown.hidden = answer === "";
+    said.className = reply.ok ? "good" : "bad";
+    said.textContent = `${reply.status} ${reply.statusText}${etag ? `, ETag ${etag}` : ""}`;
+    return reply;
+  }
+
+  async function sendIt() {
+    if (takesKey(it)) key ??= freshKey();
     try {
-      const reply = await reach(to + (query.size > 0 ? "?" + query : ""), { method: method.toUpperCase(), cache: "no-store", body: text ? text.value : undefined,
-        headers: { Accept: "application/json, */*;q=0.5", ...(token && { Authorization: "Bearer " + token }), ...(type && { "Content-Type": type }),
-          ...(takesKey(it) && { "Idempotency-Key": key }) } });
-      const said = await reply.text().catch(noAnswer);
-      if (isFinal(reply.status)) key = null;
-      let shown = said;
-      try { shown = JSON.stringify(JSON.parse(said), null, 2); } catch { /* shown as it is */ }
-      answer.replaceChildren(el("p", { class: reply.ok ? "good" : "bad" }, `${reply.status} ${reply.statusText}`), el("pre", { tabindex: "0" }, shown.slice(0, 20000)));
+      const reply = await call(method, { body: text ? text.value : undefined,
+        headers: { ...(type && { "Content-Type": type }), ...(key && { [KEY_NAME]: key }), ...Object.fromEntries(valuesIn("header")) } });
+      if (reply && isFinal(reply.status)) key = null;
     } catch (error) {
-      answer.replaceChildren(el("p", { class: "bad" }, "No answer came. " + error.message, takesKey(it) && " Sent again as it is, it takes effect once."));
+      shown.hidden = true;
+      said.className = "bad";
+      said.textContent = `No answer came. ${error.message}${takesKey(it) ? " Sent again as it is, it takes effect once." : ""}`;
     }
-  });
+  }
+  form.addEventListener("submit", (event) => event.preventDefault());
+  for (const event of ["input", "focusin"]) form.addEventListener(event, fillMatch);
+  whenPressed(send, sendIt);
+  if (look) whenPressed(look, () => call("get", {}).catch(sayTrouble));
   return form;
 }
 
 function operationBody(path, method, it) {
-  const all = [...parametersOf(it, "path"), ...parametersOf(it, "query"), ...parametersOf(it, "header")];
+  const all = parametersOf(it);
   const answers = Object.entries(it.responses).map(([status, answer]) => [status, follow(answer)]);
   const [fine, wrong] = [answers.filter(([status]) => status < "400"), answers.filter(([status]) => status >= "400")];
   const request = Object.entries((it.requestBody || {}).content || {});
   return [marked(it.description),
     el("p", { class: "soft" }, "For ", isPublic(it) ? "everybody, without a token" : (it["x-roles"] || []).join(", ") || "every role", "."),
+    el("h4", {}, "Try it"), tryIt(path, method, it),
     all.length > 0 && [el("h4", {}, "Parameters"), el("dl", {}, all.map((parameter) => [
       el("dt", {}, el("code", {}, parameter.name), soft(` in the ${parameter.in}${parameter.required ? ", required" : ""}`)),
       el("dd", {}, soft(typeText(parameter.schema)), marked(parameter.description))]))],
@@ -128,9 +166,9 @@ function operationBody(path, method, it) {
     el("h4", {}, "Example"), el("pre", { tabindex: "0", class: "curl" }, curlOf(path, method, it)),
     el("h4", {}, "Answers"), fine.map(([status, answer]) => el("details", {}, el("summary", {}, status, " ", answer.description),
       Object.entries(answer.content || {}).map(([type, content]) => [el("p", {}, el("code", {}, type)), members(content.schema)]))),
-    el("h4", {}, "Problems"), (it["x-problems"] || []).length > 0 && el("p", {}, it["x-problems"].flatMap((slug) => [el("a", { href: "/problems/" + slug }, slug), " "])),
-    el("dl", {}, wrong.map(([status, answer]) => [el("dt", {}, status), el("dd", {}, marked(answer.description, problemCode))])),
-    el("h4", {}, "Try it"), tryIt(path, method, it)];
+    el("details", {}, el("summary", {}, "Problems"),
+      (it["x-problems"] || []).length > 0 && el("p", {}, it["x-problems"].flatMap((slug) => [el("a", { href: "/problems/" + slug }, slug), " "])),
+      el("dl", {}, wrong.map(([status, answer]) => [el("dt", {}, status), el("dd", {}, marked(answer.description, problemCode))])))];
 }
 
 // Fills BOX; an operation is drawn when it is opened.
@@ -152,7 +190,7 @@ async function docsPage(box) {
     details.append(el("h3", {}, it.summary), ...[operationBody(path, method, it)].flat(Infinity).filter(Boolean));
   };
   box.addEventListener("toggle", (event) => event.target.matches(".operation") && open(event.target), true);
-  const asked = location.hash && document.getElementById(location.hash.slice(1));
+  const asked = document.getElementById(anchorNow);
   if (asked && asked.matches(".operation")) asked.open = true;
   if (asked) asked.scrollIntoView();
 }

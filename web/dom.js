@@ -46,12 +46,12 @@ function patch(old, fresh) {
     return;
   }
   if (old.dataset.own && old.dataset.own === fresh.dataset.own) return;
-  for (const { name } of [...old.attributes]) {
-    // What a person has opened stays open.
-    if (!fresh.hasAttribute(name) && !(old.nodeName === "DETAILS" && name === "open")) old.removeAttribute(name);
-  }
+  const kept = old.nodeName === "DETAILS" ? "open" : "tabindex"; // what was opened stays open; what was given the focus can keep it
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && name !== kept) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) {
-    if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+    if (old.getAttribute(name) === value) continue;
+    if (name === "style") old.style.cssText = value; // the page's policy lets no script set the attribute
+    else old.setAttribute(name, value);
   }
   patchChildren(old, fresh);
 }

@@ -14,8 +14,7 @@ function field(form, label, at, input, hint) {
     el("span", { class: "soft", id: id + "-hint" }, hint), el("span", { class: "bad", id: id + "-error" }));
 }
 
-const textInput = (kind, attributes) => el("input", { type: "text", "data-kind": kind, autocomplete: "off", spellcheck: "false",
-  inputmode: kind === "number" ? "decimal" : undefined, ...attributes });
+const textInput = (kind, attributes) => el("input", { type: "text", "data-kind": kind, autocomplete: "off", spellcheck: "false", ...attributes });
 
 // A choice of OPTIONS, each a value or [value, text].
 function choice(options, attributes) {
@@ -33,7 +32,10 @@ function valueOf(input) {
   const text = input.value.trim();
   if (text === "") return undefined;
   if (input.dataset.kind === "text") return text;
-  if (input.dataset.kind === "json" || text.startsWith("[")) return JSON.parse(text);
+  if (input.dataset.kind === "json" || text.startsWith("[")) {
+    try { return JSON.parse(text); } catch { throw new Error("is not JSON"); }
+  }
+  if (input.dataset.kind === "number" && text.includes(",")) throw new Error("has a comma: write a point, as in 1.5");
   const numbers = text.split(/[\s,]+/).filter(Boolean).map(numberOr);
   return input.dataset.kind === "numbers" || numbers.length > 1 ? numbers : numbers[0];
 }
@@ -44,8 +46,8 @@ function bodyOf(form) {
   for (const input of form.querySelectorAll("[data-at]")) {
     if (input.closest("[hidden]")) continue;
     let value;
-    try { value = valueOf(input); } catch {
-      throw Object.assign(new Error("One thing is wrong:"), { errors: [{ pointer: input.dataset.at, detail: "is not JSON" }] });
+    try { value = valueOf(input); } catch (error) {
+      throw Object.assign(new Error("One thing is wrong:"), { errors: [{ pointer: input.dataset.at, detail: error.message }] });
     }
     if (value === undefined) continue;
     const names = input.dataset.at.split("/").slice(1);

@@ -23,7 +23,7 @@ function estimateView(it) {
   if (!it.feasible) row("Cannot be done", el("span", { class: "bad" }, it.reason, "."), it.least && ` The least that would do: ${amount(it.least)}.`);
   for (const account of !it.feasible && /budget/.test(it.reason) ? it.accounts || [] : []) {
     row("What would fit", `At most what is left: ${amount(account.remaining)}`, account.reserved.epsilon > 0 && `, and ${amount(account.reserved)} more if the jobs that hold it give it back`, ". ",
-      el("a", { href: "/v1/ledger/accounts/" + account.account }, "The budget"), "; its limit is raised ", el("a", { href: "/docs#changeLimit" }, "over the API"), ".");
+      el("a", { href: "/v1/ledger/accounts/" + account.account }, "The budget"), "; ", el("a", { href: `/docs#changeLimit?id=${account.account}` }, "change its limit"), ".");
   }
   if (cost) row("Price", el("b", {}, amount(cost)));
   const basic = (it.accounts || []).every((account) => account.accounting === "basic");

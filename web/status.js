@@ -92,15 +92,17 @@ function span(seconds) {
   return (seconds / 3600).toFixed(1) + " h left";
 }
 
-function bar(label, ...parts) {
-  return el("div", { class: "bar", role: "img", "aria-label": label },
+// A bar of ROLE, a meter or a progressbar, of PARTS, each [share, class]; the first is its value.
+function bar(role, label, ...parts) {
+  return el("div", { class: "bar", role, "aria-label": label, "aria-valuenow": parseFloat(percent(parts[0][0])), "aria-valuetext": label },
     parts.map(([share, kind]) => el("i", { class: kind, width: percent(share) })));
 }
 
 function progress(job) {
   const at = job.progress || {};
   const share = job.state === "succeeded" ? 1 : at.fraction || 0;
-  return bar(`${percent(share)} done`, [share, ""]);
+  const said = `${percent(share)} done`;
+  return [bar("progressbar", said, [share, ""]), soft(share > 0 && share < 1 && said + " ")];
 }
 
 // A table of ROWS, each {key, cells}; a HEAD that begins with # is of numbers. The roles stay where a phone
@@ -226,7 +228,7 @@ function focusHeading() {
   const heading = $("view").querySelector("h1");
   if (!heading) return;
   heading.tabIndex = -1;
-  heading.focus();
+  heading.focus({ preventScroll: true });
 }
 
 const REFUSED = "tacet-refused"; // the token was not valid: said on the page that asks for one
@@ -249,13 +251,14 @@ async function fill(box) {
 
 function show(node) {
   const old = $("view").firstChild;
+  const focused = document.activeElement !== document.body;
   if (old) patch(old, node);
   else $("view").append(node);
+  document.title = `${$("view").querySelector("h1").textContent} – Tacet`;
   for (const own of $("view").querySelectorAll("[data-own]:empty")) fill(own);
-  if (!old && sessionStorage.getItem(ARRIVED)) {
-    sessionStorage.removeItem(ARRIVED);
-    focusHeading();
-  }
+  const arrived = !old && sessionStorage.getItem(ARRIVED);
+  sessionStorage.removeItem(ARRIVED);
+  if (arrived || (focused && document.activeElement === document.body)) focusHeading(); // what had the focus is gone
   if (!old && location.hash === "#new") $("new").querySelector("summary").focus();
 }
 
@@ -333,6 +336,7 @@ async function readiness() {
 $("enter").addEventListener("submit", (event) => {
   event.preventDefault();
   sessionStorage.setItem(KEY, $("token").value.trim());
+  sessionStorage.setItem(ARRIVED, "1");
   $("token").value = "";
   draw();
 });

@@ -20,7 +20,7 @@ function accountBar(account, whose, buys) {
   const limit = account.limit.epsilon;
   return el("div", {}, el("div", { class: "line" }, el("a", { href: "/v1/ledger/accounts/" + account.account }, whose),
     soft(`ε ${short(account.spent.epsilon)} of ${short(limit)}, ${short(account.remaining.epsilon)} left`)),
-  bar(`${percent(account.spent.epsilon / limit)} spent`, [account.spent.epsilon / limit, kind && "end-" + kind]),
+  bar("meter", `${percent(account.spent.epsilon / limit)} spent`, [account.spent.epsilon / limit, kind && "end-" + kind]),
   said && el("div", { class: kind }, said), buysText(buys) && el("div", {}, buysText(buys)));
 }
 
@@ -93,8 +93,7 @@ function smallForm(label, fields, buttons, done) {
     try {
       const [, , path, members] = buttons[i];
       const body = Object.fromEntries(Object.entries(bodyOf(form)).filter(([member]) => members.includes(member)));
-      await askOnce(path + JSON.stringify(body), path, body);
-      done(form, said);
+      done(form, said, await askOnce(path + JSON.stringify(body), path, body));
     } catch (error) {
       showErrors(form, error.lost ? new Error("No answer came. Try again: it is sent as it was, and counts once.") : error);
     }
@@ -110,11 +109,11 @@ function decideForm(box) {
     field(form, "Limit to give, ε", "/epsilon", given, "The whole limit, with what is spent already; at most what was asked for."),
     field(form, "Why", "/reason", textInput("text", { maxlength: 300 }), "The client reads it. Needed to decline."),
   ], [["Approve", "", `/v1/budget-requests/${id}:approve`, ["epsilon", "reason"]],
-    ["Decline", "plain", `/v1/budget-requests/${id}:decline`, ["reason"]]], async () => {
+    ["Decline", "plain", `/v1/budget-requests/${id}:decline`, ["reason"]]], async (form_, said, answer) => {
+    $("said").textContent = answer.given ? `Approved: ${amount(answer.given)}.` : "Declined.";
     await draw();
-    const next = $("view").querySelector("article input, h1");
-    if (next.nodeName === "H1") next.tabIndex = -1;
-    next.focus();
+    const next = $("view").querySelector("article input");
+    if (next) next.focus();
   }));
 }
 

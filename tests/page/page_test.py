@@ -158,6 +158,7 @@ class Page(unittest.TestCase):
         time.sleep(0.5)
         browser.do("/alert/accept")
         browser.wait("return document.querySelector('.pill.cancelled')")
+        self.assertEqual(browser.run("return [document.activeElement.nodeName, document.title]"), ["H1", "ppo on cartpole cancelled – Tacet"])
         self.assertFalse(browser.run("return !!document.querySelector('[data-cancel]')"))
 
     def test_a_job_is_estimated_and_created_once_from_the_tables(self):
@@ -282,6 +283,7 @@ class Page(unittest.TestCase):
         browser.run("const e = document.querySelector('article input'); e.value = '2.5'; e.focus()")
         browser.press(ENTER)
         browser.wait("return document.querySelector('.pill.succeeded') && !document.querySelector('article')")
+        self.assertEqual(browser.run("return [document.activeElement.nodeName, document.getElementById('said').textContent]"), ["H1", "Approved: ε 2.5, δ 1e-5."])
         decided = self.get("/v1/budget-requests")["items"][0]
         self.assertEqual((decided["status"], decided["given"]["epsilon"], decided["answer"]), ("approved", 2.5, "until May"))
 
@@ -292,6 +294,28 @@ class Page(unittest.TestCase):
         for text in ("All clients", "bob", "Certificate", "What is left buys"):
             self.assertIn(text, said)
         self.browser.keep("teachers-1200-light")
+
+    def test_every_bar_is_drawn_anew_where_its_share_changes(self):
+        browser = self.browser
+        browser.enter(self.service.url + "/", self.service.steward_token)
+        browser.wait("return document.querySelector('.tiles')")
+        drawn = browser.run("""const account = (epsilon) => ({account: 'acc_1', limit: {epsilon: 10, delta: 1}, spent: {epsilon: 10 * epsilon, delta: 0},
+                reserved: {epsilon: 3}, remaining: {epsilon: 7 - 10 * epsilon}});
+            const kinds = [(share) => progress({state: 'running', progress: {fraction: share}}), (share) => budgetCard(account(share)), (share) => accountBar(account(share), 'Yours')];
+            return kinds.map((kind) => { const box = el('div', {}, kind(0.1)); document.getElementById('view').append(box);
+                patch(box, el('div', {}, kind(0.6)));
+                const [bar, part] = [box.querySelector('.bar'), box.querySelector('.bar i')].map((e) => e.getBoundingClientRect().width);
+                return [(part / bar).toFixed(2), box.querySelector('.bar').getAttribute('aria-valuenow'), box.textContent.includes('60.0% done')]; })""")
+        self.assertEqual(drawn, [["0.60", "60", True], ["0.60", "60", False], ["0.60", "60", False]])
+
+    def test_the_focus_is_on_the_heading_after_a_token_was_entered_and_stays(self):
+        browser = self.browser
+        browser.enter(self.service.url + "/", None)
+        browser.wait("return document.activeElement.id === 'token'")
+        self.assertEqual(browser.run("return document.title"), "Tacet")
+        browser.press(self.service.steward_token, ENTER)
+        browser.wait("return document.activeElement.nodeName === 'H1'")
+        self.assertEqual(browser.run("await draw(); await draw(); return [document.activeElement.textContent, document.title]"), ["Overview", "Overview – Tacet"])
 
     def test_a_budget_warns_before_its_end_and_at_it(self):
         browser = self.browser
@@ -322,7 +346,7 @@ class Page(unittest.TestCase):
     def test_the_documentation_is_the_contract(self):
         browser = self.browser
         browser.enter(self.service.url + "/docs#createJob", None)
-        said = browser.wait("const e = document.querySelector('#createJob[open] form') && document.getElementById('createJob'); return e && e.innerText")
+        said = browser.wait("const e = document.querySelector('#createJob[open] form') && document.getElementById('createJob'); return e && e.textContent")
         for text in ("For steward.", "algorithm required", "Body: application/json", "hopeless-plan", '-H "Idempotency-Key: $(date -u +%F)-$(uuidgen)"',
                      '-d \'{"algorithm":"cql"', "Try it"):
             self.assertIn(text, said)
@@ -334,7 +358,29 @@ class Page(unittest.TestCase):
         browser.enter(self.service.url + "/docs#getClient", self.service.student_token)
         browser.wait("return document.querySelector('#getClient[open] form')")
         browser.run("document.getElementById('getClient-id').value = 'me'; document.querySelector('#getClient form button').click()")
-        self.assertIn('"role": "student"', browser.wait("const e = document.querySelector('#getClient form pre'); return e && e.textContent"))
+        self.assertIn('"role": "student"', browser.wait("return document.querySelector('#getClient form pre').textContent"))
+
+    def test_a_limit_is_changed_from_the_documentation(self):
+        browser, account = self.browser, self.post("/v1/datasets", {"name": "grows", "environment": "cartpole", "budget": {"epsilon": 1, "delta": 1e-6}}, "grows")["account"]
+        browser.enter(self.service.url + "/v1/ledger/accounts/" + account, self.service.steward_token)
+        browser.wait("return [...document.querySelectorAll('#view a')].find((a) => a.textContent === 'Change its limit')?.click() !== undefined || location.pathname === '/docs'")
+        browser.wait("return document.querySelector('#changeLimit[open] form')")
+        field = "return document.getElementById('changeLimit-' + arguments[0]).value"
+        self.assertEqual([browser.run(field, name) for name in ("id", "If-Match")], [account, ""])
+        browser.run("document.querySelector('#changeLimit form button.plain').click()")
+        self.assertEqual(browser.wait("return document.querySelector('#changeLimit form .good')?.textContent"), '200 OK, ETag "1"')
+        self.assertEqual(browser.run(field, "If-Match"), '"1"')
+        for epsilon in (3, 4):
+            browser.run("""document.getElementById('changeLimit-body').value = JSON.stringify({limit: {epsilon: arguments[0], delta: 1e-6}, reason: 'more'});
+                document.querySelector('#changeLimit form button').click()""", epsilon)
+            browser.wait("return document.querySelector('#changeLimit form .good')?.textContent === arguments[0]", f'200 OK, ETag "{epsilon - 1}"')
+            self.assertEqual(self.get("/v1/ledger/accounts/" + account)["limit"]["epsilon"], epsilon)
+        browser.run("document.getElementById('changeLimit-id').value = ''; document.querySelector('#changeLimit form button').click()")
+        browser.wait("return document.getElementById('changeLimit-id-error').textContent === 'is required'")
+        self.assertEqual(browser.focus(), "changeLimit-id")
+        browser.run("document.getElementById('getAccount').open = true")
+        browser.run("document.getElementById('getAccount-id').value = arguments[0]; document.querySelector('#getAccount form button').click()", account)
+        browser.wait("return document.querySelector('#getAccount form .good')?.textContent === '200 OK, ETag \"3\"'")
 
     def test_a_call_of_the_documentation_without_an_answer_is_repeated_under_its_key(self):
         browser, before = self.browser, len(self.get("/v1/datasets")["items"])
@@ -527,7 +573,8 @@ class Page(unittest.TestCase):
         time.sleep(0.5)
         self.assertIn("Cancel this job?", browser.do("/alert/text", method="GET"))
         browser.do("/alert/accept")
-        browser.wait("return document.activeElement.nodeName === 'H1' && document.querySelector('.pill.cancelled, [data-cancel][disabled]')")
+        browser.wait("return document.querySelector('.pill.cancelled')")
+        self.assertEqual(browser.run("return document.activeElement.nodeName"), "H1")
 
     def test_words_are_plain_and_ids_have_names(self):
         browser = self.browser
