@@ -29,9 +29,16 @@ function certificateSentence(it) {
 
 function certificatePage(path, it) {
   const { verified, ...rest } = it;
+  const part = (title, ...texts) => {
+    const said = texts.flat().filter(Boolean);
+    return said.length > 0 && [el("h2", {}, title), el("ul", { class: "card" }, said.map((text) => el("li", {}, text)))];
+  };
   const said = { true: ["good", "Genuine: this browser checked the signature with the service's public key."],
     false: ["bad", "The signature does not hold: this certificate was changed, or is not of this service."],
     null: ["warn", "This browser cannot check Ed25519 here. `tacet certificate verify` does."] }[verified];
   return el("div", {}, el("h1", {}, "Certificate"), certificateSentence(it), el("p", { class: "card " + said[0], id: "genuine" }, said[1]),
-    el("div", { class: "card" }, tree(rest)));
+    el("p", {}, fileButton(path, `${it.id}.json`, "Download it")),
+    part("What is guaranteed", it.protects, (it.privacy || {}).neighbours, it.expert_means && `An expert is ${it.expert_means}.`, it.limit_may_change),
+    part("What it assumes", it.assumptions), part("What it does not cover", it.does_not_protect, it.warnings),
+    el("details", { class: "card apart", "data-key": "signed" }, el("summary", {}, "All that is signed"), tree(rest)));
 }

@@ -85,7 +85,9 @@ function showErrors(form, error) {
       rest.push(`${form.querySelector(`[for="${input.id}"]`).textContent}: ${plain}`);
     }
   }
-  const said = (error.errors || []).length > 0 ? error.message.replace(/: see errors\.$/, ":") : error.message;
+  const plain = error.message.replace(/ POST \/v1\/jobs:advise ranks .* all the same\.$/, " Estimate says what the advisor expects and what would do.")
+    .replace(/ See largest .*$/, "");
+  const said = (error.errors || []).length > 0 ? plain.replace(/: see errors\.$/, ":") : plain;
   form.querySelector("[role=alert]").replaceChildren(...[said, ...rest].map((text) => el("p", {}, text)));
   const first = form.querySelector("[aria-invalid]");
   for (let node = first; node; node = node.parentElement) if (node.nodeName === "DETAILS") node.open = true;

@@ -49,6 +49,8 @@ async function jobForm(box) {
   const itemsOf = async (path) => (await ask(path)).items;
   const [algorithms, datasets, worlds, policies] = await Promise.all([itemsOf("/v1/algorithms"), askAll("/v1/datasets"),
     itemsOf("/v1/environments"), askAll("/v1/policies")]);
+  const [, of] = location.hash.split("?like=");
+  const like = of && await ask("/v1/jobs/" + of).catch(() => null);
   const known = new Map([["auto", ADVISED], ...algorithms.map((it) => [it.name, it])]);
   const named = (it) => [it.id, `${it.name || it.id}${it.state === "open" ? " (not sealed yet)" : ""} · ${it.id}`];
   const select = {
@@ -107,6 +109,22 @@ async function jobForm(box) {
     folded.hidden = it.parameters.length === 0;
   }
 
+  // Says what JOB was made with, where the form has a field for it. What is usual stays unsaid.
+  function sayLike({ algorithm, dataset, environment, policy, mechanism, privacy, parameters: own }) {
+    const say = (at, values) => Object.entries(values || {}).forEach(([name, value]) => {
+      const input = form.querySelector(`[data-at="${at}/${name}"]`);
+      const text = [value ?? ""].flat().join(", ");
+      if (input && text !== input.placeholder) input.value = text;
+    });
+    say("", { algorithm, dataset, environment, policy: known.get(algorithm)?.needs_policy ? policy : null });
+    shape();
+    say("", { mechanism });
+    shape();
+    say("/privacy", (privacy || {}).requested);
+    say("/parameters", own);
+    folded.open = true;
+  }
+
   // A job whose answer was lost is asked for again before anything else.
   function lost() {
     const is = sentBefore("job") !== null;
@@ -122,6 +140,7 @@ async function jobForm(box) {
     try { await work(); } catch (error) {
       lost();
       showErrors(form, error.lost ? new Error("The service is out of reach. What you typed stays here.") : error);
+      form.querySelector("[role=alert]").classList.toggle("lost", Boolean(error.lost));
     }
   }
   form.addEventListener("change", (event) => [select.algorithm, select.dataset, select.environment, select.mechanism].includes(event.target) && shape());
@@ -148,5 +167,6 @@ async function jobForm(box) {
   });
   box.replaceChildren(...(datasets.length === 0 ? [nextStep("You have no dataset yet, so a job can learn in a world only.", howToStart())] : []), form);
   shape();
+  if (like) sayLike(like);
   lost();
 }

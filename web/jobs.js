@@ -88,6 +88,8 @@ function jobPage(job) {
         el("button", { type: "button", class: "quiet", "data-cancel": job.id, "data-ask": cancelQuestion(job), disabled: job.cancel_requested },
           job.cancel_requested ? "stopping…" : "Cancel this job"))),
     jobSummary(job),
+    ["failed", "cancelled"].includes(state) && ![job.sweep, job.shards, job.features, job.teacher, job.choose].some(Boolean) &&
+      el("p", {}, el("a", { href: `/v1/jobs#new?like=${job.id}` }, "New job with these settings")),
     (notes || []).map((note) => el("p", { class: "note" }, note)),
     el("div", { class: "apart" }, curve(job)),
     el("details", { class: "card", "data-key": "settings" }, el("summary", {}, "All settings"), tree({ started_at, ...rest })));

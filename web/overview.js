@@ -55,7 +55,7 @@ async function overview() {
   return el("div", {}, el("h1", {}, "Overview"), el("div", { class: "tiles" },
       jobs && [tile(counts.running, counts.running === 1 ? "job runs" : "jobs run"), tile(counts.queued, counts.queued === 1 ? "job waits" : "jobs wait"),
         tile(counts.succeeded, counts.succeeded === 1 ? "job is done" : "jobs are done")],
-      accounts && [tile(countOf(accounts), "budgets", "#budgets"), tile(countOf(accounts, silent), "spent and silent")],
+      accounts && [tile(countOf(accounts), "budgets", "#budgets"), tile(countOf(accounts, silent), "used up: no more answers")],
       requests && tile(countOf(requests), "requests for more", "/v1/budget-requests"), clients && tile(countOf(clients), "clients")),
     jobs && [el("div", { class: "line" }, el("h2", {}, "Jobs"), el("a", { href: "/v1/jobs#new" }, "New job")), jobTable(jobs),
       totalOf(counts) > jobs.length && el("p", {}, el("a", { href: "/v1/jobs" }, `All ${totalOf(counts).toLocaleString("en")} jobs`))],

@@ -11,7 +11,10 @@ let lastSeen = null; // when the service last answered
 
 // Says above the page that the service does not answer, or takes that away (WHY null). The page stays as it was.
 function sayDown(why) {
-  if (!why) lastSeen = new Date();
+  if (!why) {
+    lastSeen = new Date();
+    for (const node of document.querySelectorAll(".lost")) node.replaceChildren(); // what was said while there was no answer
+  }
   const seen = lastSeen ? `; last seen ${lastSeen.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}` : "";
   const text = why ? `${why} Trying again${seen}` : "";
   $("down").hidden = !why;
@@ -177,7 +180,7 @@ async function newestJobs(n) {
 
 async function jobsPage() {
   const { counts, jobs } = await newestJobs(Math.min(shownOf("jobs"), 1000));
-  return el("div", {}, el("h1", {}, "Jobs"), el("details", { class: "card", id: "new", open: location.hash === "#new" }, el("summary", {}, "New job"),
+  return el("div", {}, el("h1", {}, "Jobs"), el("details", { class: "card", id: "new", open: location.hash.startsWith("#new") }, el("summary", {}, "New job"),
     el("div", { "data-own": "jobForm" })), jobTable(jobs), showMore("jobs", jobs.length, totalOf(counts), "Those that run, and the newest: "));
 }
 
@@ -195,6 +198,27 @@ async function datasetPage(path) {
     description && [el("h2", {}, "Description"), el("div", { class: "card" }, tree(description))]);
 }
 
+// A button that keeps what is at PATH as the file NAME.
+const fileButton = (path, name, text) => el("button", { type: "button", class: "quiet", "data-file": path, "data-name": name }, text);
+
+async function keepFile(path, name) {
+  const reply = await reach(path, { headers: { Authorization: "Bearer " + sessionStorage.getItem(KEY) }, cache: "no-store" });
+  if (!reply.ok) throw new Error((await reply.json()).detail);
+  const href = URL.createObjectURL(await reply.blob());
+  el("a", { href, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(href), 60000);
+}
+
+// A policy, and its files where the API gives them out.
+function policyPage(it) {
+  const { id, name, certificate, ...rest } = it;
+  const files = it.released || (it.owned && !it.job) ? ["json", "safetensors", "onnx"] : [];
+  return el("div", {}, el("h1", {}, name || "Policy"), el("p", { class: "soft mono" }, id),
+    files.length > 0 && el("p", {}, "Download as ", files.map((form) => [fileButton(`/v1/policies/${id}/weights?format=${form}`, `${id}.${form}`, form), " "])),
+    certificate && el("p", {}, el("a", { href: `/v1/policies/${id}/certificate` }, "Its certificate: what is guaranteed, signed")),
+    el("div", { class: "card" }, tree(rest)));
+}
+
 async function view() {
   const path = location.pathname;
   if (path === "/v1/jobs") return jobsPage();
@@ -209,6 +233,7 @@ async function view() {
     const it = await ask(path);
     if (path.startsWith("/v1/jobs/")) return jobPage(it);
     if (it.signature) return certificatePage(path, it);
+    if (/^\/v1\/policies\/[^/]+$/.test(path)) return policyPage(it);
     return el("div", {}, el("h1", { class: "mono" }, path),
       el("div", { class: "card" }, tree(it)));
   }
@@ -259,7 +284,7 @@ function show(node) {
   const arrived = !old && sessionStorage.getItem(ARRIVED);
   sessionStorage.removeItem(ARRIVED);
   if (arrived || (focused && document.activeElement === document.body)) focusHeading(); // what had the focus is gone
-  if (!old && location.hash === "#new") $("new").querySelector("summary").focus();
+  if (!old && location.hash.startsWith("#new")) $("new").querySelector("summary").focus();
 }
 
 // Shows who the token is of, and of the pages those that its role may see.
@@ -340,12 +365,18 @@ $("enter").addEventListener("submit", (event) => {
   $("token").value = "";
   draw();
 });
+$("reveal").addEventListener("click", () => {
+  const hidden = $("token").type === "password";
+  $("token").type = hidden ? "text" : "password";
+  $("reveal").textContent = hidden ? "Hide" : "Show";
+});
 $("leave").addEventListener("click", () => {
   sessionStorage.clear();
   location.reload();
 });
 $("view").addEventListener("click", async (event) => {
-  const { cancel, ask: question, more, n } = event.target.dataset;
+  const { cancel, ask: question, more, n, file, name } = event.target.dataset;
+  if (file) keepFile(file, name).catch((error) => error.lost || alert(error.message));
   if (more) {
     listed.set(more, Number(n) + LISTED);
     draw();

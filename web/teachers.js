@@ -60,6 +60,7 @@ async function requestsPage() {
   const asks = me.role === "student"; // what it has spent stands beside its form, which is drawn once
   const accounts = open.length > 0 || asks ? await askAll("/v1/ledger/accounts") : [];
   const standing = (it) => accounts.find((a) => a.kind === "client" && a.resource === it.teacher && a.client === it.client);
+  const capOf = (it) => accounts.find((a) => a.kind === "teacher" && a.resource === it.teacher);
   const others = (await askAll("/v1/budget-requests")).filter((it) => me.role === "student" || it.status !== "open");
   const shown = others.slice(0, shownOf("requests"));
   return el("div", {}, el("h1", {}, "Requests for more"),
@@ -70,7 +71,8 @@ async function requestsPage() {
       el("h2", {}, it.client_name || it.client, ` asks for ${amount(it.asked)}`),
       el("p", {}, `“${it.reason}”`),
       el("p", { class: "soft" }, "At ", it.teacher_name || namelessTeacher(it.teacher), " ", el("span", { class: "mono" }, it.teacher),
-        standing(it) ? `, where ε ${short(standing(it).spent.epsilon)} of ${short(standing(it).limit.epsilon)} is spent` : "", ", since ", clock(it.created_at)),
+        standing(it) ? `: ε ${short(standing(it).spent.epsilon)} of ${short(standing(it).limit.epsilon)} is spent` : "", `. Asked ${clock(it.created_at)}.`),
+      teacherLeft(it, standing(it), capOf(it)),
       el("div", { "data-own": "decideForm", "data-id": it.id, "data-epsilon": String(it.asked.epsilon) }))),
     me.role === "steward" && open.length === 0 && el("p", { class: "note" }, "No request waits for you."),
     others.length > 0 && [el("h2", {}, me.role === "student" ? "Yours" : "Decided"),
@@ -78,6 +80,15 @@ async function requestsPage() {
         it.client_name || it.client, it.teacher_name || namelessTeacher(it.teacher), short(it.asked.epsilon), it.reason, requestState(it),
         it.given ? short(it.given.epsilon) : "–", it.answer || "–", soft(clock(it.decided_at || it.created_at))] }))),
       showMore("requests", shown.length, others.length)]);
+}
+
+// What the teacher that IT asks for more of has left for all clients together: CAP. OWN is the client's account.
+function teacherLeft(it, own, cap) {
+  if (!cap) return null;
+  const left = cap.remaining.epsilon;
+  const useful = left + (own ? own.spent.epsilon : 0);
+  return [el("p", {}, `The teacher has ε ${short(left)} left for all clients together.`),
+    it.asked.epsilon > useful && el("p", { class: "warn" }, `More is asked for than that: of a limit above ε ${short(useful)} the rest can never be used, unless the teacher's limit is raised.`)];
 }
 
 // A form of FIELDS and BUTTONS, each [text, class, path, members]: a press sends these members there, once.

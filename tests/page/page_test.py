@@ -182,6 +182,9 @@ class Page(unittest.TestCase):
         self.assertEqual(browser.focus(), "job-privacy-epsilon")
         said = browser.run("""return ['job-privacy-epsilon-error', 'job-parameters-steps-error', 'job-privacy-delta-error',
             'job-parameters-steps-hint'].map((id) => document.getElementById(id).textContent)""")
+        browser.run("document.getElementById('job-privacy-epsilon').value = '0,5'; document.querySelector('#job-form [type=submit]').click()")
+        browser.wait("return document.getElementById('job-privacy-epsilon-error').textContent === 'has a comma: write a point, as in 1.5'")
+        browser.run("document.getElementById('job-privacy-epsilon').value = '-1'")
         self.assertEqual(said[:3], ["must be a number above 0 and at most 1000", "must be an integer from 1 to 10000000", ""])
         self.assertIn("From 1 to 10000000 steps, default 10000", said[3])
         browser.run("document.getElementById('job-parameters-steps').value = ''; document.getElementById('job-privacy-epsilon').select()")
@@ -240,6 +243,10 @@ class Page(unittest.TestCase):
         browser.enter(self.service.url + path, self.service.steward_token)
         said = browser.wait("const e = document.getElementById('genuine'); return e && e.className + e.textContent")
         self.assertIn("good", said)
+        self.assertEqual(browser.run("return [...document.querySelectorAll('#view h2')].map((e) => e.textContent)"),
+                         ["What is guaranteed", "What it assumes", "What it does not cover"])
+        self.assertIn("The data that the policy was trained on", browser.run("return document.querySelectorAll('#view ul')[2].textContent"))
+        self.assertFalse(browser.run("return document.querySelector('[data-key=signed]').open"))
         browser.keep("certificate-1200-light")
         checked = browser.run(CERTIFICATE, path, self.service.steward_token)
         self.assertEqual(checked, [True, False, False])
@@ -287,6 +294,38 @@ class Page(unittest.TestCase):
         decided = self.get("/v1/budget-requests")["items"][0]
         self.assertEqual((decided["status"], decided["given"]["epsilon"], decided["answer"]), ("approved", 2.5, "until May"))
 
+    def test_a_request_above_what_the_teacher_has_left_warns(self):
+        browser, teacher = self.browser, self.asked_teacher()
+        asked = self.post("/v1/budget-requests", {"teacher": teacher, "epsilon": 20, "reason": "all of it"}, "much", self.service.student_token)["id"]
+        browser.enter(self.service.url + "/v1/budget-requests", self.service.steward_token)
+        said = browser.wait("return document.querySelector('article form') && document.querySelector('article .warn')?.parentNode.textContent")
+        self.assertRegex(said, r"The teacher has ε 4\.\d+ left for all clients together\.")
+        self.assertIn("of a limit above ε 5 the rest can never be used", said)
+        self.post(f"/v1/budget-requests/{asked}:decline", {"reason": "too much"}, "decline")
+
+    def test_a_job_that_did_not_succeed_is_asked_for_again_with_its_settings(self):
+        browser, job = self.browser, self.post("/v1/jobs", {**ENDLESS, "parameters": {"transitions": 99_000_000, "hidden": [32, 16]}}, "again")["id"]
+        self.post(f"/v1/jobs/{job}:cancel", {}, "again-cancel")
+        browser.enter(self.service.url + "/v1/jobs/" + job, self.service.steward_token)
+        browser.wait("const a = [...document.querySelectorAll('#view a')].find((a) => a.textContent === 'New job with these settings'); a?.click(); return a")
+        browser.wait("return document.getElementById('job-parameters-hidden')?.value")
+        self.assertEqual(browser.run("return ['algorithm', 'environment', 'parameters-transitions', 'parameters-hidden', 'parameters-epochs'].map((at) => document.getElementById('job-' + at).value)"),
+                         ["ppo", "cartpole", "99000000", "32, 16", ""])
+
+    def test_a_policy_has_its_name_and_its_files(self):
+        browser, job = self.browser, self.get("/v1/jobs/" + self.service.job["id"])
+        browser.enter(self.service.url + "/v1/policies/" + job["policy"], self.service.steward_token)
+        browser.wait("return document.querySelectorAll('[data-file]').length === 3")
+        self.assertEqual(browser.run("return document.querySelector('#view h1').textContent"), job["policy_name"])
+        kept = browser.run("""const make = URL.createObjectURL, click = HTMLAnchorElement.prototype.click; const kept = [];
+            URL.createObjectURL = (blob) => { kept.push(blob); return make(blob); }; HTMLAnchorElement.prototype.click = function () { kept.push(this.download); };
+            const { file, name } = document.querySelector('[data-file]').dataset; await keepFile(file, name);
+            URL.createObjectURL = make; HTMLAnchorElement.prototype.click = click;
+            return [Object.keys(JSON.parse(await kept[0].text())), kept[1]];""")
+        self.assertIn("layers", kept[0])
+        self.assertEqual(kept[1], job["policy"] + ".json")
+        browser.keep("policy-1200-light")
+
     def test_a_steward_sees_what_each_client_used_of_a_teacher(self):
         teacher = self.asked_teacher()
         self.browser.enter(self.service.url + "/v1/teachers", self.service.steward_token)
@@ -312,7 +351,7 @@ class Page(unittest.TestCase):
         browser = self.browser
         browser.enter(self.service.url + "/", None)
         browser.wait("return document.activeElement.id === 'token'")
-        self.assertEqual(browser.run("return document.title"), "Tacet")
+        self.assertEqual(browser.run("document.getElementById('reveal').click(); return [document.title, document.getElementById('token').type]"), ["Tacet", "text"])
         browser.press(self.service.steward_token, ENTER)
         browser.wait("return document.activeElement.nodeName === 'H1'")
         self.assertEqual(browser.run("await draw(); await draw(); return [document.activeElement.textContent, document.title]"), ["Overview", "Overview – Tacet"])
@@ -471,8 +510,8 @@ class Page(unittest.TestCase):
                 seen.push([...(await overview()).querySelectorAll('.tile')].slice(3, 5).map((tile) => tile.textContent)); }
             ask = async () => { throw Object.assign(new Error(), {status: 403}); };
             seen.push(await askAll('/v1/datasets')); ask = ask_; return seen;""")
-        self.assertEqual(said, [["0budgets", "0spent and silent"], ["1,000budgets", "3spent and silent"], ["1,009budgets", "3spent and silent"],
-                                ["5,000+budgets", "3+spent and silent"], []])
+        self.assertEqual(said, [["0budgets", "0used up: no more answers"], ["1,000budgets", "3used up: no more answers"], ["1,009budgets", "3used up: no more answers"],
+                                ["5,000+budgets", "3+used up: no more answers"], []])
 
     def test_a_part_that_failed_is_tried_again_and_the_reason_is_said(self):
         browser = self.browser
@@ -646,7 +685,8 @@ class Page(unittest.TestCase):
                 ("requests", "/v1/budget-requests", steward, "article form"), ("requests-student", "/v1/budget-requests", student, "#ask-reason"),
                 ("certificate", f"/v1/teachers/{teacher}/certificate", student, "#genuine"), ("refused", "/v1/jobs", student, "[role=alert]"),
                 ("docs", "/docs#createBudgetRequest", steward, ".operation form"), ("problems", "/problems", None, "table"),
-                ("problem", "/problems/validation", None, "h1"), ("missing", "/nowhere", None, "h1")]
+                ("problem", "/problems/validation", None, "h1"), ("missing", "/nowhere", None, "h1"), ("policy", f"/v1/policies/{self.get('/v1/jobs/' + job)['policy']}", steward, "[data-file]"),
+                ("certificate-policy", f"/v1/policies/{self.get('/v1/jobs/' + job)['policy']}/certificate", steward, "#genuine")]
 
     def test_every_page_is_open_to_all_in_both_schemes_on_a_phone_and_a_desk(self):
         browser, axe, wrong = self.browser, pathlib.Path(os.environ["AXE"]).read_text(), []
@@ -657,7 +697,7 @@ class Page(unittest.TestCase):
             browser.run("document.querySelectorAll('details:not(.operation)').forEach((e) => { e.open = true; })")
             browser.run("""const e = document.getElementById('job-algorithm');
                 if (e) { e.value = 'gp_q_learning'; e.dispatchEvent(new Event('change', {bubbles: true})); }""")
-            for width, scheme in ((1200, "light"), (1200, "dark"), (390, "dark"), (390, "light")):
+            for width, scheme in ((1200, "light"), (1200, "dark"), (390, "dark"), (390, "light"), (320, "light")):
                 browser.become(width, scheme)
                 browser.keep(f"{name}-{width}-{scheme}")
                 wide = browser.run("return document.documentElement.scrollWidth") > width
