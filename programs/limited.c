@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -62,12 +61,6 @@ void limited_volunteer(void)
     (void)ignored;
     close(file);
 }
-
-#if defined(__x86_64__)
-#define OUR_MACHINE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OUR_MACHINE AUDIT_ARCH_AARCH64
-#endif
 
 /* No socket but netlink's, which reaches the kernel alone and without which a nested sandbox cannot
  * set itself up; and no ring of calls, which would make sockets unseen. Calls of another machine's

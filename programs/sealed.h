@@ -7,12 +7,20 @@
 #ifndef TACET_PROGRAMS_SEALED_H
 #define TACET_PROGRAMS_SEALED_H
 
+#include <linux/audit.h>
 #include <stdbool.h>
 
 #include "programs/limits.h"
 
 #define SEALED_USER      65534 /* who the program is when the server is root */
 #define SEALED_NAMESPACE 2     /* processes that count beside the program's */
+
+/* Whose calls the filters know; not defined on a machine that they do not. */
+#if defined(__x86_64__)
+#define OUR_MACHINE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OUR_MACHINE AUDIT_ARCH_AARCH64
+#endif
 
 /* Seals this process, the first of a namespace of processes and users of its own, and all that it
  * starts. SOURCE is read to its end. False: a part failed, and the caller must exit at once. */

@@ -4,7 +4,6 @@
  * Three more are let through by their arguments, below. */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
@@ -171,12 +170,6 @@ static const int PERMITTED[] = {
 #define UNLESS(test, value, skip)                                                                  \
     BPF_JUMP(BPF_JMP | (test) | BPF_K, (uint32_t)(value), 0,                                       \
              (skip)) /* skips when it does not hold */
-
-#if defined(__x86_64__)
-#define OUR_MACHINE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define OUR_MACHINE AUDIT_ARCH_AARCH64
-#endif
 
 bool sealed_limit_calls(void)
 {
