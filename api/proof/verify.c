@@ -314,6 +314,7 @@ void export_verify(struct verify *verify, struct byte_reader reader, const struc
     struct line_reader lines = {.reader = reader};
     begin_export(verify, out);
     read_export(verify, &lines);
+    out->asked = keys;
     const struct proof_keys *wanted = keys ? keys : &verify->key_before;
     bool known = verify->key.count > 0 && proof_keys_have(wanted, verify->key.key[0]);
     out->trusted = keys && known;

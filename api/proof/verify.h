@@ -26,7 +26,8 @@ struct verify_report {
     bool begun;      /* its first line is that of an export; otherwise nothing else is known */
     int64_t time_ms; /* when it was made, as it says */
     char key_id[KEY_ID_SIZE];
-    bool trusted; /* its key is one that the caller named */
+    bool asked;   /* the caller named keys, */
+    bool trusted; /* of which its key is one */
     int64_t lines, certificates, accounts, entries, open_holds;
     int64_t folded;   /* of the entries, those that folds count */
     int64_t unproven; /* of these, those behind the last entry of the earlier export, if any */
@@ -35,8 +36,10 @@ struct verify_report {
     int64_t leaves;          /* of the log */
     int64_t removed;         /* of these, those of which the hash alone is there */
     int64_t trail;           /* rows of the audit trail */
-    int64_t receipt;         /* the row of the receipt that was asked for; 0: none */
-    int64_t fault_count;     /* 0: all is well */
+    int64_t raised, uncovered, erased; /* limits raised, datasets that no budget covers any more,
+                                          calls that erased: no faults, and an auditor asks */
+    int64_t receipt;                   /* the row of the receipt that was asked for; 0: none */
+    int64_t fault_count;               /* 0: all is well */
     unsigned described;
     struct verify_fault faults[VERIFY_FAULTS_MAX];
 };

@@ -61,6 +61,9 @@ void verify_covered_end(struct verify *verify)
             add_mark(verify, stated[i].figures.dataset, stated[i].leaves);
     if (verify->marks.count > 0)
         qsort(verify->marks.items, verify->marks.count, sizeof(struct cover_mark), compare_marks);
+    const struct cover_mark *marks = verify->marks.items;
+    for (size_t i = 0; i < verify->marks.count; i++)
+        verify->report->uncovered += i == 0 || strcmp(marks[i - 1].dataset, marks[i].dataset) != 0;
     for (size_t i = 0; i < verify->stated.count; i++) {
         const struct cover_mark *mark = first_mark(verify, stated[i].figures.dataset);
         if (mark && stated[i].figures.covered && stated[i].leaves > mark->leaves)

@@ -9,8 +9,10 @@ void verify_receipt_row(struct verify *verify, int64_t number, const char *text)
 {
     const struct certificate_facts *receipt = &verify->receipt;
     char about[160];
-    if (receipt->digest[0] == '\0' || !strstr(text, "\"action\":\"DELETE /v1/datasets/{id}") ||
-        !strstr(text, ",\"outcome\":\"ok\","))
+    bool erases = strstr(text, "\"action\":\"DELETE /v1/datasets/{id}") &&
+                  strstr(text, ",\"outcome\":\"ok\",");
+    verify->report->erased += erases;
+    if (receipt->digest[0] == '\0' || !erases)
         return;
     snprintf(about, sizeof about, ",\"resource\":\"%s\",\"subject\":\"%s\",",
              receipt->figures.dataset, receipt->digest);

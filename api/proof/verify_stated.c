@@ -167,6 +167,8 @@ void verify_stated_entry(struct verify *verify, const struct ledger_entry *entry
 {
     if (entry->kind == LEDGER_ENTRY_SETTLE)
         meet_settlement(verify, entry);
+    verify->report->raised +=
+        entry->kind == LEDGER_ENTRY_LIMIT && (entry->limit_units > 0 || entry->limit_delta > 0);
     if (entry->kind != LEDGER_ENTRY_OPEN && entry->kind != LEDGER_ENTRY_LIMIT)
         return;
     for (size_t i = 0; i < verify->stated_count; i++)

@@ -78,7 +78,8 @@ static const char *teacher_neighbours(const struct teacher_row *row)
            "2-norm "
            "after that rounding, asked of the same network. They do not differ in a number whose "
            "size is above adjacency.resolved_up_to: 32-bit floats are farther apart there than "
-           "radius.";
+           "radius. The epsilon of all answers together is for two sequences of observations that "
+           "may differ so in every place.";
 }
 
 static json_t *teacher_privacy_json(const struct teacher_row *row, const struct teacher_wish *wish)

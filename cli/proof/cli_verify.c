@@ -74,8 +74,9 @@ static void print_report(const char *name, const struct verify_report *r)
     struct tm utc;
     if (gmtime_r(&seconds, &utc))
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    const char *known = r->trusted ? "one of --keys" : "none of --keys";
     printf("%s: of %s, key %s (%s)\n", name, when, r->key_id,
-           r->trusted ? "one of --keys" : "the export's own word");
+           r->asked ? known : "the export's own word");
     printf("  %" PRId64 " accounts, %" PRId64 " entries (%" PRId64 " of them folded, %" PRId64
            " of these not in the earlier export), %" PRId64 " open holds, %" PRId64
            " certificates\n",
@@ -88,6 +89,9 @@ static void print_report(const char *name, const struct verify_report *r)
     printf("  %" PRId64 " leaves of the log, %" PRId64 " of them as hashes alone, %" PRId64
            " rows of the audit trail\n",
            r->leaves + r->removed, r->removed, r->trail);
+    printf("  %" PRId64 " limits raised, %" PRId64
+           " datasets that no budget covers any more, %" PRId64 " calls that erased data\n",
+           r->raised, r->uncovered, r->erased);
     if (r->receipt > 0)
         printf("  the receipt is in row %" PRId64 " of the audit trail\n", r->receipt);
     for (unsigned i = 0; i < r->described; i++)

@@ -144,8 +144,8 @@ static bool run_witness(const struct witness_options *options, const char *file,
     good = request && witness_cosign(&witness, request, size, clock_now_ms() / 1000, &out, error);
     if (good) {
         tlog_key_add(&key, witness.name, witness.secret_key + 32, true);
-        fprintf(stderr, "tacet witness: cosigned behind %lld leaves; key %s\n", (long long)known,
-                key.failed ? "" : key.bytes);
+        fprintf(stderr, "tacet witness: cosigned; it goes on from %lld leaves; key %s\n",
+                (long long)known, key.failed ? "" : key.bytes);
         good = options->out
                    ? save_cosigned(options->out, &out)
                    : fwrite(out.bytes, 1, out.size, stdout) == out.size && fflush(stdout) == 0;

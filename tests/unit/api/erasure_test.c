@@ -114,6 +114,7 @@ Test(erasure, has_its_receipt_in_the_audit_trail, .init = open_service, .fini = 
     export_scene_receipt(f, text, receipt->body, &report);
     cr_expect_eq(report.fault_count, 0, "%s", report.faults[0].what);
     cr_expect_eq(report.receipt, report.trail);
+    cr_expect_eq(report.erased, 2);
     cr_expect_null(strstr(text, "e2\""));
     export_scene_receipt(f, earlier, receipt->body, &report);
     cr_expect_eq(report.fault_count, 1);

@@ -245,6 +245,41 @@ Test(stated, figures_of_a_teacher_are_those_that_its_account_was_opened_with)
     free(text);
 }
 
+static void patch_limit(const char *account, const char *match, const char *body)
+{
+    const struct ask ask = {.method = "PATCH",
+                            .path = domain_path("/v1/ledger/accounts/%s", account),
+                            .token = fixture_token(f, "steward"),
+                            .body = body,
+                            .headers = {{"If-Match", match}}};
+    expect_status(fixture_ask(f, &ask), 200);
+}
+
+/* What was stated was true when it was stated. */
+Test(stated, limits_may_be_raised_and_lowered_later)
+{
+    struct verify_report report;
+    size_t size;
+    const char *dataset = domain_sealed(f, "private", 10);
+    const char *account = response_text(
+        fixture_get(f, "steward", domain_path("/v1/datasets/%s", dataset)), "/account");
+    const char *first = response_text(domain_run(f, domain_private_job(dataset, 2, 5)), "/policy");
+    patch_limit(account, "\"1\"",
+                "{\"limit\":{\"epsilon\":2000,\"delta\":1e-2},\"reason\":\"more\"}");
+    (void)domain_run(f, domain_private_job(dataset, 2, 5));
+    patch_limit(account, "\"2\"", "{\"limit\":{\"epsilon\":9,\"delta\":1e-4},\"reason\":\"less\"}");
+    const char *last = response_text(domain_run(f, domain_private_job(dataset, 2, 5)), "/policy");
+    char *text = export_scene_take(f, &size);
+    export_scene_verify(text, size, NULL, &report);
+    cr_expect_eq(report.fault_count, 0, "%s", report.faults[0].what);
+    cr_expect_eq(report.raised, 1);
+    expect_edit(text, first, "software_version", "\"1.2\"", NULL, false);
+    expect_edit(text, first, "ledger.exposure.limit.epsilon", "2000", LIMITS, false);
+    expect_edit(text, last, "ledger.exposure.greatest_limit.epsilon", "9", LIMITS, false);
+    expect_python_alike();
+    free(text);
+}
+
 /* 0 asks the plan to choose. */
 Test(stated, parameters_have_no_zero_where_the_plan_chose)
 {
@@ -300,6 +335,7 @@ Test(stated, a_certificate_of_before_tells_that_the_dataset_was_not_covered)
     export_scene_verify(text, size, NULL, &report);
     cr_expect_eq(report.fault_count, 1);
     cr_expect_str_eq(report.faults[0].what, COVERED);
+    cr_expect_eq(report.uncovered, 1);
     keep_for_python(text, true);
     expect_python_alike();
     free(text);
