@@ -97,13 +97,14 @@ async function jobForm(box) {
     select.mechanism.value = it === shaped ? mechanism : mechanisms[0];
     shaped = it;
     const bare = select.mechanism.value === "none";
+    const free = bare || select.mechanism.value === "teacher_answers"; // a teacher's budgets pay then
     const world = it.needs_dataset ? (chosen || {}).environment : select.environment.value;
     const typed = new Map([...parameters.querySelectorAll("[data-at]")].map((input) => [input.id, input.value]));
     parameters.replaceChildren(...it.parameters.map((parameter) => parameterField(parameter, world)));
     for (const input of parameters.querySelectorAll("[data-at]")) input.value = typed.get(input.id) || "";
     form.querySelector("#job-algorithm-hint").textContent = it.summary;
     const shown = { dataset: it.needs_dataset, environment: it.needs_environment, policy: it.needs_policy, mechanism: mechanisms.length > 1,
-      epsilon: !bare, delta: !bare && select.mechanism.value !== "local_reports", force: !bare, played: it.name !== "audit",
+      epsilon: !free, delta: !free && select.mechanism.value !== "local_reports", force: !free, played: it.name !== "audit",
       bare: bare && it.needs_dataset && (chosen || {}).sensitivity === "private" };
     for (const [name, is] of Object.entries(shown)) part[name].hidden = !is;
     folded.hidden = it.parameters.length === 0;
@@ -143,17 +144,19 @@ async function jobForm(box) {
       form.querySelector("[role=alert]").classList.toggle("lost", Boolean(error.lost));
     }
   }
+  // The request: with privacy even where nothing of it is filled in, so that all that is missing is said at once.
+  const request = () => ({ ...(!part.epsilon.hidden && { privacy: {} }), ...bodyOf(form) });
   form.addEventListener("change", (event) => [select.algorithm, select.dataset, select.environment, select.mechanism].includes(event.target) && shape());
   form.addEventListener("submit", (event) => event.preventDefault());
   whenPressed(estimate, () => send(async () => {
     said.replaceChildren("Asking…");
-    try { said.replaceChildren(estimateView(await ask("/v1/jobs:estimate", "POST", bodyOf(form)))); } catch (error) {
+    try { said.replaceChildren(estimateView(await ask("/v1/jobs:estimate", "POST", request()))); } catch (error) {
       said.replaceChildren();
       throw error;
     }
   }));
   whenPressed(create, () => send(async () => {
-    const job = await askOnce("job", "/v1/jobs", sentBefore("job") ? null : bodyOf(form));
+    const job = await askOnce("job", "/v1/jobs", sentBefore("job") ? null : request());
     sessionStorage.setItem(ARRIVED, "1");
     location.assign("/v1/jobs/" + job.id);
     await new Promise(() => {}); // no click makes another job until that page is there
