@@ -23,7 +23,8 @@ static const char *member_name(uint8_t which)
 {
     static const char *const others[] = {"who", "terminations", "truncations", "x"};
     unsigned at = which % (FLAT_EXPERTS + 4U);
-    return at < FLAT_EXPERTS ? flat_names[at][0] : others[at - FLAT_EXPERTS];
+    static const struct import_request any = {.path = ""};
+    return at < FLAT_EXPERTS ? flat_name(&any, at, 0) : others[at - FLAT_EXPERTS];
 }
 
 static const char *write_zip(const uint8_t *data, size_t size)
@@ -97,6 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .experts = (enum import_experts)(how % 3),
         .experts_key = "who",
         .episodes_per_expert = 1 + how / 3U % 2,
+        .ends_by = how / 6 % 2 ? "terminals" : NULL,
         .last_state = how / 8 % 5 - 1,
         .faults = {&faults, ignore_fault},
         .tally = &tally,
