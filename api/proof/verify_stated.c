@@ -78,11 +78,11 @@ static size_t stated_place(const struct verify *verify, const char *key, const c
 static struct stated *stated_at(const struct verify *verify, size_t place, const char *key,
                                 const char *job)
 {
-    struct stated *stated = (struct stated *)verify->stated.items + place;
-    if (place >= verify->stated.count || strcmp(stated->key, key) != 0 ||
-        (job && strcmp(stated->figures.job, job) != 0))
+    if (place >= verify->stated.count)
         return NULL;
-    return stated;
+    struct stated *stated = (struct stated *)verify->stated.items + place;
+    bool same = strcmp(stated->key, key) == 0 && (!job || strcmp(stated->figures.job, job) == 0);
+    return same ? stated : NULL;
 }
 
 /* Whether STATED is of the account in hand, of which a client pays for answers. */

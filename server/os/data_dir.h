@@ -1,8 +1,8 @@
 /* The data directory of a server: `tacet.db` (the database), `signing.key` (the seed of the keys
  * that sign certificates and encrypt secrets in the database), `lock` (held by the running server),
- * `ledger.head` (how many entries and leaves the ledger has had: storage/db/sqlite_head.h),
- * `postgresql` (the service is in PostgreSQL, and there is no `tacet.db`). The directory is made
- * with mode 0700. */
+ * `ledger.head` (how many entries the ledger has had: storage/db/sqlite_head.h), `postgresql` (the
+ * service is in PostgreSQL, and there is no `tacet.db`).
+ * The directory is made with mode 0700. */
 #ifndef TACET_SERVER_OS_DATA_DIR_H
 #define TACET_SERVER_OS_DATA_DIR_H
 

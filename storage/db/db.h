@@ -187,8 +187,8 @@ void db_close(struct db *db);
 /* The driver of the store. */
 const struct db_driver *db_driver_of(const struct db *db);
 
-/* How many entries and leaves of its log, added up, the ledger once had, by a note beside the
- * database; 0: there is none. Fewer: the database is an older copy. */
+/* How many entries the ledger once had, by a note beside the database; 0: there is none. Fewer
+ * entries: the database is an older copy. */
 int64_t db_noted_entries(const struct db *db);
 
 /* Reads all tables but those named in BUT, which ends in NULL, with their indexes. DB_FAILED: one

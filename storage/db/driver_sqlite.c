@@ -283,7 +283,7 @@ static enum db_status see_count(void *context, const struct db_row *row)
     return DB_OK;
 }
 
-/* Entries and leaves of the ledger as the open transaction sees them; 0: there is no ledger yet. */
+/* Entries of the ledger as the open transaction sees them; 0: there is no ledger yet. */
 static int64_t count_entries(struct connection *connection)
 {
     int64_t count = 0;

@@ -1,11 +1,10 @@
-/* The note of how many entries and leaves the ledger has had: it counts what is committed, and an
- * older copy or a shortened account has fewer. */
+/* The note of how many entries the ledger has had: it counts what is committed, and an older copy
+ * or a shortened account has fewer. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "storage/ledger/ledger_verify.h"
-#include "storage/ledger/trail.h"
 #include "storage/upgrade.h"
 #include "tests/unit/storage/fixture.h"
 
@@ -34,7 +33,7 @@ static int64_t entries(void)
 {
     struct ledger_report report;
     cr_assert_eq(ledger_verify(f.db, &report), DB_OK);
-    return report.entries + report.leaves;
+    return report.entries;
 }
 
 static enum db_status debit_and_fail(struct db *db, void *account)
@@ -56,7 +55,7 @@ Test(head, counts_what_is_committed, .init = open_durable, .fini = close_durable
     cr_assert_eq(fixture_debit(f.db, account.id, 1, 0, NULL), DB_OK);
     db_rollback_batch(f.db);
     cr_expect_eq(db_noted_entries(f.db), entries());
-    cr_expect_eq(entries(), 6 + 6);
+    cr_expect_eq(entries(), 6);
 }
 
 /* Two connections: the number never falls, also when the other one has written it. */
@@ -66,12 +65,12 @@ Test(head, never_falls, .init = open_durable, .fini = close_durable)
     struct db *other = fixture_connect(&f);
     for (int i = 0; i < 6; i++) {
         cr_assert_eq(fixture_debit(i % 2 ? other : f.db, account.id, 1, 0, NULL), DB_OK);
-        cr_expect_eq(db_noted_entries(f.db), 2 * (2 + i));
+        cr_expect_eq(db_noted_entries(f.db), 2 + i);
         cr_assert_eq(
             fixture_sql(i % 2 ? f.db : other, "INSERT INTO meta (name, value) VALUES ('x', 'y')"),
             DB_OK);
         cr_assert_eq(fixture_sql(f.db, "DELETE FROM meta WHERE name = 'x'"), DB_OK);
-        cr_expect_eq(db_noted_entries(other), 2 * (2 + i));
+        cr_expect_eq(db_noted_entries(other), 2 + i);
     }
     db_close(other);
 }
@@ -100,34 +99,8 @@ Test(head, a_shortened_account_has_fewer, .init = open_durable, .fini = close_du
     for (unsigned i = 0; i < sizeof cuts / sizeof *cuts; i++)
         cr_assert_eq(fixture_sql(f.db, cuts[i]), DB_OK, "%s", db_last_error(f.db));
     fixture_audit(f.db); /* it finds nothing */
-    cr_expect_eq(entries(), 4 + 4);
-    cr_expect_eq(db_noted_entries(f.db), 5 + 5);
-}
-
-static enum db_status append_row(struct db *db, void *row)
-{
-    return trail_append(db, row);
-}
-
-/* The last rows of the audit trail, removed with their leaves, leave nothing that does not fit. */
-Test(head, a_shortened_audit_trail_has_fewer, .init = open_durable, .fini = close_durable)
-{
-    static const char *const cuts[] = {
-        "DROP TRIGGER audit_trail_stays",
-        "DROP TRIGGER ledger_leaves_stay",
-        "DELETE FROM audit_trail WHERE number > 1",
-        "DELETE FROM ledger_leaves WHERE account = 'audit' AND sequence > 1",
-    };
-    (void)fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, 100, 0);
-    for (int i = 0; i < 3; i++) {
-        struct trail_row row = {.actor = "operator", .action = "x", .outcome = "ok", .count = 1};
-        cr_assert_eq(db_transact(f.db, append_row, &row), DB_OK);
-    }
-    cr_expect_eq(db_noted_entries(f.db), entries());
-    for (unsigned i = 0; i < sizeof cuts / sizeof *cuts; i++)
-        cr_assert_eq(fixture_sql(f.db, cuts[i]), DB_OK, "%s", db_last_error(f.db));
-    fixture_audit(f.db); /* it finds nothing */
-    cr_expect_eq(db_noted_entries(f.db), entries() + 2);
+    cr_expect_eq(entries(), 4);
+    cr_expect_eq(db_noted_entries(f.db), 5);
 }
 
 static void put_note(const char *text)

@@ -128,8 +128,7 @@ static enum finding find_damage(const struct scene *scene, struct db *db,
     snprintf(why, DB_ERROR_SIZE, "the ledger does not add up");
     if (storage_upgrade(db, why) != DB_OK || storage_check(db, why) != DB_OK ||
         ledger_verify(db, &report) != DB_OK || report.fault_count != 0 ||
-        report.entries + report.leaves < db_noted_entries(db) ||
-        answers_verify(db, &answers, why) != DB_OK)
+        report.entries < db_noted_entries(db) || answers_verify(db, &answers, why) != DB_OK)
         return REFUSED;
     enum finding money = find_money(db, &scene->work);
     if (money == UNNOTICED)
