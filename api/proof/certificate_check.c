@@ -224,6 +224,8 @@ static void say_guarantee(const json_t *certificate, struct buffer *out)
     const json_t *mechanism = json_object_get(certificate, "mechanism");
     const json_t *exposure = json_object_get(json_object_get(certificate, "ledger"), "exposure");
     const json_t *limit = json_object_get(exposure, "greatest_limit");
+    if (json_is_false(json_object_get(certificate, "dataset_covered")))
+        limit = NULL; /* a job that nothing covers was accepted: nothing bounds all together */
     size_t i;
     if (!json_is_object(privacy))
         return;
