@@ -17,9 +17,10 @@
 #include "storage/teachers.h"
 #include "storage/upgrade.h"
 
-#define BATCH   500 /* requests to a commit */
-#define ANSWER  10  /* every so many charges store an answer */
-#define TIME_MS 1795000000000
+#define BATCH        500 /* requests to a commit */
+#define ANSWER       10  /* every so many charges store an answer */
+#define TIME_MS      1795000000000
+#define CLIENT_UNITS 1000000000 /* far below what its epsilon allows */
 
 static const char event[] = "{\"type\":\"DirichletDpEvent\",\"actions\":2,\"concentration\":20,"
                             "\"min_probability\":0.1,\"sensitivity\":4.960873376073511e-8}";
@@ -59,7 +60,7 @@ static enum db_status add_person(struct db *db, void *context)
                                            .renyi_order = fill->teacher.renyi_order,
                                            .epsilon = 1e6,
                                            .delta = 1e-5,
-                                           .limit_units = LEDGER_UNITS_MAX,
+                                           .limit_units = CLIENT_UNITS,
                                            .event = "{\"type\":\"NoOpDpEvent\"}",
                                            .now_ms = TIME_MS};
     struct ledger_account account;
