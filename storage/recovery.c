@@ -133,6 +133,13 @@ static bool fits_life(struct db *db, const struct marks *marks, enum marks_found
     } else if (found == MARKS_NONE && life->id[0] != '\0') {
         snprintf(error, error_size, "%.200s has no marks of this service; %s", directory, LOST);
         fits = false;
+    } else if (found == MARKS_FOUND && life->id[0] == '\0') {
+        snprintf(error, error_size,
+                 "%.200s has marks, and this service has none yet: this directory is an older copy, "
+                 "from before it had marks (tacet restore --data DIR --marks DIR goes on with it), "
+                 "or its first start with --marks was interrupted (then remove the file of marks)",
+                 directory);
+        fits = false;
     } else if (found == MARKS_FOUND && strcmp(marks_life(marks), life->id) != 0) {
         snprintf(error, error_size,
                  "%.200s has the marks of another life of this service: this directory is an older "

@@ -120,6 +120,22 @@ static enum db_status audit_trail_row(void *context, const struct db_row *found)
     return db_optional(status);
 }
 
+static enum db_status report_covered(void *context, const struct db_row *found)
+{
+    ledger_report_fault(context, TRAIL_ACCOUNT, db_row_integer(found, 0),
+                        "the dataset says that its budget covers all, which this row denies");
+    return DB_OK;
+}
+
+/* No dataset is covered again. */
+static enum db_status audit_covered(struct db *db, struct ledger_report *report)
+{
+    return db_run(db,
+                  "SELECT t.number FROM audit_trail t JOIN datasets d ON d.id = t.resource"
+                  " WHERE t.action = $1 AND d.uncovered = 0 ORDER BY t.number",
+                  DB_VALUES(db_text(TRAIL_UNCOVERED)), report_covered, report);
+}
+
 enum db_status trail_verify(struct db *db, struct ledger_report *report)
 {
     struct trail_audit audit = {.db = db, .report = report};
@@ -133,5 +149,5 @@ enum db_status trail_verify(struct db *db, struct ledger_report *report)
     if (status == DB_OK && leaves != audit.rows)
         ledger_report_fault(report, TRAIL_ACCOUNT, audit.rows,
                             "the log has other rows of the audit trail than are there");
-    return db_owed(status);
+    return status == DB_OK ? audit_covered(db, report) : db_owed(status);
 }

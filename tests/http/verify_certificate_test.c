@@ -159,6 +159,24 @@ Test(verify_certificate, finds_other_weights_and_changed_words)
     cr_expect_eq(verify("changed", "a.json"), 1);
 }
 
+/* A job that nothing pays for was run before: no bound of all releases is named. */
+Test(verify_certificate, names_no_bound_of_all_releases_where_the_dataset_is_not_covered)
+{
+    char dataset[64], body[300], path[300], state[32], said[4000];
+    scene_dataset(desk.client, desk.steward, 40, dataset);
+    save("/.well-known/jwks.json", "keys");
+    snprintf(body, sizeof body,
+             "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"none\",\"dataset\":\"%s\","
+             "\"i_understand\":\"not_private\",\"parameters\":{\"hidden\":[8],\"steps\":5}}",
+             dataset);
+    desk_submit(&desk, body, "plain", path);
+    desk_wait_past(&desk, path, LLONG_MAX, state);
+    make_policy(dataset, "a");
+    cr_expect_eq(tacet_verify("a.certificate", "a.json", said), 0, "%s", said);
+    cr_expect_not(strstr(said, "with all else that is released of the dataset"), "%s", said);
+    cr_expect(strstr(said, "warns: "), "%s", said);
+}
+
 /* Makes an export of the service in DATA under NAME, and gives the path. */
 static const char *make_export(const char *data, const char *name, char path[120])
 {

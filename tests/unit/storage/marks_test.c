@@ -439,6 +439,19 @@ Test(marks, find_an_older_directory, .init = open_marked, .fini = close_marked)
     cr_expect(strstr(error, "another life"), "%s", error);
 }
 
+/* Power failed between the first file of marks and the database's note of its life. */
+Test(marks, of_a_first_start_that_was_interrupted_are_explained, .init = open_marked,
+     .fini = close_marked)
+{
+    char error[DB_ERROR_SIZE];
+    lose_process();
+    connect_store();
+    cr_assert_eq(fixture_sql(f.db, "DELETE FROM meta WHERE name = 'life'"), DB_OK);
+    cr_expect_not(begin(error));
+    cr_expect(strstr(error, "older copy, from before it had marks"), "%s", error);
+    cr_expect(strstr(error, "its first start with --marks was interrupted"), "%s", error);
+}
+
 /* An operator names the wrong data directory, and a new service is begun in it. */
 Test(marks, of_another_service_than_a_new_one_are_not_called_damaged, .init = open_marked,
      .fini = close_marked)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/datasets.h"
 #include "storage/db/listing.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/refusals.h"
@@ -142,6 +143,20 @@ Test(trail, the_auditor_sees_what_was_edited)
         cr_assert_eq(fixture_sql(f.db, "INSERT INTO audit_trail SELECT * FROM kept"), DB_OK);
         cr_assert_eq(faults_now(), 0);
     }
+}
+
+Test(trail, no_dataset_is_covered_again)
+{
+    struct dataset_row dataset = {.id = "ds_a", .owner = "cli_a", .name = "ward"};
+    struct trail_row row = sealed;
+    snprintf(row.action, sizeof row.action, TRAIL_UNCOVERED);
+    cr_assert_eq(datasets_insert(f.db, &dataset, NULL), DB_OK, "%s", db_last_error(f.db));
+    cr_assert_eq(fixture_sql(f.db, "UPDATE datasets SET uncovered = 1"), DB_OK);
+    append(row);
+    cr_assert_eq(faults_now(), 0);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER datasets_stay_uncovered"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "UPDATE datasets SET uncovered = 0"), DB_OK);
+    cr_expect_eq(faults_now(), 1);
 }
 
 /* ---- refusals */
