@@ -145,7 +145,7 @@ static bool change_client(const struct client_options *request, char token[TOKEN
         (is_new && !database_make(&place, error, error_size)) ||
         !data_dir_signing_seed(request->data, settings.signing_seed, error, error_size))
         return false;
-    database = database_open(&place, error, error_size);
+    database = database_open_beside(&place, error, error_size);
     if (!database)
         goto cleanup;
     struct db *db = database_connect(database, error, error_size);

@@ -72,7 +72,7 @@ static enum db_status rotate_noted(struct db *db, void *context)
 /* False: R->error holds a sentence. */
 static bool rotate_in(const struct database_place *place, struct rotation *r)
 {
-    struct database *database = database_open(place, r->error, CLI_ERROR_SIZE);
+    struct database *database = database_open_beside(place, r->error, CLI_ERROR_SIZE);
     struct db *db = database ? database_connect(database, r->error, CLI_ERROR_SIZE) : NULL;
     enum db_status status = db ? db_transact(db, rotate_noted, r) : DB_NONE;
     if (status != DB_OK && status != DB_NONE)

@@ -286,6 +286,28 @@ struct database *database_look(const struct database_place *place, bool *out_old
     return database_upgrade(database, db, error, error_size) ? database : NULL;
 }
 
+struct database *database_open_beside(const struct database_place *place, char *error,
+                                      size_t error_size)
+{
+    bool old = false;
+    int locks[2] = {-1, -1};
+    char why[DB_ERROR_SIZE] = "";
+    struct database *database = database_look(place, &old, error, error_size);
+    if (database || !old)
+        return database;
+    if (data_dir_lock(place->directory, locks, why, sizeof why))
+        database = database_open(place, error, error_size);
+    else
+        snprintf(error, error_size,
+                 "the database is of an earlier version of this program, and %.200s: restart it "
+                 "with this version first",
+                 why);
+    for (unsigned i = 0; i < 2; i++)
+        if (locks[i] >= 0)
+            close(locks[i]);
+    return database;
+}
+
 bool database_verify_ledger(struct db *db, unsigned long long *out_entries, char *error,
                             size_t error_size)
 {

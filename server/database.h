@@ -47,6 +47,11 @@ struct database *database_open(const struct database_place *place, char *error, 
 struct database *database_look(const struct database_place *place, bool *out_old, char *error,
                                size_t error_size);
 
+/* As database_open, for a command that a server may run beside: a database of an earlier version is
+ * migrated only if no server has the directory, because an older program would go on in it. */
+struct database *database_open_beside(const struct database_place *place, char *error,
+                                      size_t error_size);
+
 /* Moves the service of the data directory FROM, which no server has open, from its tacet.db to the
  * empty PostgreSQL database at URL (storage/copy.h). MARKS is its directory of marks, or "". From
  * then on FROM belongs to that one, and its tacet.db is not opened any more. False: ERROR holds a

@@ -1,7 +1,8 @@
 /* DESIGN. The directory's note that the service is elsewhere is on disk before the copy is
- * committed: at no time can both databases be opened and spent. Marks say before that, too, that
- * the service is elsewhere, because it spends without them there. When the copy fails, both go
- * back. */
+ * committed: at no time can both databases be opened and spent. So do the marks, because the
+ * service spends without them there. When the copy fails, both go back. The note names the target.
+ * So a move of which nobody knows how it ended is tried again with that target alone: what another
+ * one has spent since would be forgotten. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -15,72 +16,104 @@
 #include "storage/copy.h"
 #include "storage/db/db.h"
 #include "storage/recovery.h"
+#include "storage/upgrade.h"
 
 #define MOVE_PATH_BYTES 4096
 
-/* Writes the note, for good. *OUT_MADE: it was not there. */
-static bool move_note(const char *from, char path[MOVE_PATH_BYTES], bool *out_made, char *error,
-                      size_t error_size)
+struct move {
+    const struct database_place *place;
+    const char *marks_directory;
+    struct db *source, *target;
+    char note[MOVE_PATH_BYTES];
+    char wanted[STORAGE_PLACE_SIZE + 16]; /* the note's text */
+    bool resumed;                        /* it was there, of a move to this target */
+};
+
+/* Looks whether the service moved before. False: it may be elsewhere. */
+static bool look_for_note(struct move *move, char *error, size_t error_size)
 {
-    struct stat status;
-    if (!data_dir_path(from, DATABASE_ELSEWHERE, path, MOVE_PATH_BYTES))
+    char place[STORAGE_PLACE_SIZE], found[sizeof move->wanted] = "";
+    if (!data_dir_path(move->place->directory, DATABASE_ELSEWHERE, move->note, sizeof move->note))
         return false;
-    *out_made = stat(path, &status) != 0;
-    if (!data_dir_write_whole(path, "postgresql\n", error, error_size))
+    if (storage_place(move->target, place) != DB_OK) {
+        snprintf(error, error_size, "the target: %s", db_last_error(move->target));
         return false;
-    int directory = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    }
+    snprintf(move->wanted, sizeof move->wanted, "moves to %s\n", place);
+    FILE *file = fopen(move->note, "re");
+    if (!file && errno == ENOENT)
+        return true;
+    size_t size = file ? fread(found, 1, sizeof found - 1, file) : 0;
+    if (file)
+        fclose(file);
+    found[size] = '\0';
+    move->resumed = strcmp(found, move->wanted) == 0;
+    if (!move->resumed)
+        snprintf(error, error_size,
+                 "the service is in PostgreSQL, or a move to another database was begun: the file "
+                 "%.200s says so",
+                 move->note);
+    return move->resumed;
+}
+
+/* Writes the note, for good. */
+static bool write_note(const struct move *move, char *error, size_t error_size)
+{
+    if (!data_dir_write_whole(move->note, move->wanted, error, error_size))
+        return false;
+    int directory = open(move->place->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool synced = directory >= 0 && fsync(directory) == 0;
     if (directory >= 0)
         close(directory);
     if (!synced)
-        snprintf(error, error_size, "%.200s: %s", from, strerror(errno));
+        snprintf(error, error_size, "%.200s: %s", move->place->directory, strerror(errno));
     return synced;
 }
 
-/* Copies, with the note in place. */
-static bool move_rows(const char *from, struct db *source, struct db *target,
-                      struct storage_copied *out, char *error, size_t error_size)
-{
-    char path[MOVE_PATH_BYTES], why[DB_ERROR_SIZE] = "";
-    bool made = false;
-    if (!move_note(from, path, &made, error, error_size))
-        return false;
-    if (storage_copy(source, target, out, why) == DB_OK)
-        return true;
-    if (db_broken(target)) {
-        snprintf(error, error_size,
-                 "nobody knows whether the service was moved: %.200s. Run this again: it says so",
-                 why);
-        return false;
-    }
-    if (made)
-        unlink(path);
-    snprintf(error, error_size, "nothing was moved: %s", why);
-    return false;
-}
-
-static bool move_checked(const struct database_place *place, const char *marks_directory,
-                         struct database *database, struct db_store *store,
-                         struct storage_copied *out, char *error, size_t error_size)
+/* Copies, with note and marks in place. What an earlier run has written of them stays. */
+static bool move_rows(struct move *move, struct storage_copied *out, char *error, size_t error_size)
 {
     struct marks *marks = NULL;
     char why[DB_ERROR_SIZE] = "";
+    bool left = write_note(move, error, error_size) &&
+                recovery_leave(move->source, move->marks_directory, move->resumed, &marks, error,
+                               error_size);
+    bool moved = left && storage_copy(move->source, move->target, out, why) == DB_OK;
+    bool unknown = left && !moved && db_broken(move->target);
+    if (unknown)
+        snprintf(error, error_size,
+                 "nobody knows whether the service was moved: %.200s. Run this again: it says so",
+                 why);
+    else if (left && !moved)
+        snprintf(error, error_size, "nothing was moved: %s", why);
+    if (moved || unknown || move->resumed) {
+        marks_close(marks);
+        return moved;
+    }
+    recovery_stay(move->source, marks);
+    unlink(move->note);
+    return false;
+}
+
+static bool move_checked(struct move *move, struct database *database, struct db_store *store,
+                         struct storage_copied *out, char *error, size_t error_size)
+{
+    char why[DB_ERROR_SIZE] = "";
     unsigned long long entries = 0, answers = 0;
-    struct db *target = NULL, *source = database_connect(database, error, error_size);
-    if (!source || !database_verify_ledger(source, &entries, error, error_size) ||
-        !database_verify_answers(source, &answers, error, error_size))
+    move->source = database_connect(database, error, error_size);
+    if (!move->source || !database_verify_ledger(move->source, &entries, error, error_size) ||
+        !database_verify_answers(move->source, &answers, error, error_size))
         return false;
-    if (db_open(store, &target, why) != DB_OK) {
+    if (db_open(store, &move->target, why) != DB_OK) {
         snprintf(error, error_size, "the target: %s", why);
         return false;
     }
-    bool left = recovery_leave(source, marks_directory, &marks, error, error_size);
-    bool moved = left && move_rows(place->directory, source, target, out, error, error_size);
-    if (moved || db_broken(target))
-        marks_close(marks);
-    else
-        recovery_stay(source, marks);
-    db_close(target);
+    bool in_use = storage_is_in_use(move->target);
+    if (in_use)
+        snprintf(error, error_size, "the target has a service already");
+    bool moved = !in_use && look_for_note(move, error, error_size) &&
+                 move_rows(move, out, error, error_size);
+    db_close(move->target);
     return moved;
 }
 
@@ -105,7 +138,8 @@ bool database_move(const char *from, const char *marks, const char *url, struct 
         goto cleanup;
     store = db_store_new(&db_driver_postgres,
                          &(struct db_settings){.location = url, .digest_key = key});
-    moved = move_checked(&place, marks, database, store, out, error, error_size);
+    struct move move = {.place = &place, .marks_directory = marks};
+    moved = move_checked(&move, database, store, out, error, error_size);
 cleanup:
     sodium_memzero(key, sizeof key);
     database_close(database);

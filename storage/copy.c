@@ -211,6 +211,20 @@ static enum db_status copy_all(struct db *to, void *context)
     return status;
 }
 
+static enum db_status read_place(void *context, const struct db_row *row)
+{
+    snprintf(context, STORAGE_PLACE_SIZE, "%s", db_row_text(row, 0));
+    return DB_OK;
+}
+
+enum db_status storage_place(struct db *to, char out[STORAGE_PLACE_SIZE])
+{
+    return db_one(to,
+                  "SELECT system_identifier::text || ' ' || oid::text"
+                  " FROM pg_control_system(), pg_database WHERE datname = current_database()",
+                  NULL, 0, read_place, out);
+}
+
 enum db_status storage_copy(struct db *from, struct db *to, struct storage_copied *out,
                             char error[DB_ERROR_SIZE])
 {

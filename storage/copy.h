@@ -17,4 +17,10 @@ struct storage_copied {
 enum db_status storage_copy(struct db *from, struct db *to, struct storage_copied *out,
                             char error[DB_ERROR_SIZE]);
 
+#define STORAGE_PLACE_SIZE 64
+
+/* Which database of which cluster TO is, a database of PostgreSQL: two numbers that no other one
+ * has. The text goes to OUT. */
+enum db_status storage_place(struct db *to, char out[STORAGE_PLACE_SIZE]);
+
 #endif

@@ -134,11 +134,12 @@ static bool fits_life(struct db *db, const struct marks *marks, enum marks_found
         snprintf(error, error_size, "%.200s has no marks of this service; %s", directory, LOST);
         fits = false;
     } else if (found == MARKS_FOUND && life->id[0] == '\0') {
-        snprintf(error, error_size,
-                 "%.200s has marks, and this service has none yet: this directory is an older copy, "
-                 "from before it had marks (tacet restore --data DIR --marks DIR goes on with it), "
-                 "or its first start with --marks was interrupted (then remove the file of marks)",
-                 directory);
+        snprintf(
+            error, error_size,
+            "%.200s has marks, and this service has none yet: this directory is an older copy, "
+            "from before it had marks (tacet restore --data DIR --marks DIR goes on with it), "
+            "or its first start with --marks was interrupted (then remove the file of marks)",
+            directory);
         fits = false;
     } else if (found == MARKS_FOUND && strcmp(marks_life(marks), life->id) != 0) {
         snprintf(error, error_size,
@@ -294,24 +295,41 @@ void recovery_end(struct db *db, struct marks *marks)
 
 #define MOVED "moved" /* the life of marks whose service is elsewhere */
 
-bool recovery_leave(struct db *db, const char *directory, struct marks **out, char *error,
-                    size_t error_size)
+/* Whether a move may begin from DB, of LIFE, beside MARKS that were FOUND. */
+static bool may_leave(struct db *db, struct marks *marks, enum marks_found found,
+                      const struct recovery_life *life, const char *directory, bool resumed,
+                      char *error, size_t error_size)
+{
+    if (found != MARKS_FOUND || strcmp(marks_life(marks), MOVED) != 0)
+        return fits_life(db, marks, found, life, directory, error, error_size) &&
+               compare_all(db, marks, error, error_size);
+    if (!resumed)
+        snprintf(error, error_size,
+                 "the marks in %.200s say that the service has moved to another database: this "
+                 "data directory is an older copy",
+                 directory);
+    return resumed;
+}
+
+bool recovery_leave(struct db *db, const char *directory, bool resumed, struct marks **out,
+                    char *error, size_t error_size)
 {
     struct recovery_life life;
     enum marks_found found;
     *out = NULL;
     if (!read_life(db, &life, error, error_size))
         return false;
-    if (directory[0] == '\0') {
-        if (life.id[0] != '\0')
-            snprintf(error, error_size,
-                     "this service has marks elsewhere: give --marks DIR, so that no backup can be "
-                     "restored beside them any more");
-        return life.id[0] == '\0';
-    }
+    bool named = directory[0] != '\0', marked = life.id[0] != '\0';
+    if (named && !marked)
+        snprintf(error, error_size, "this service has no marks: leave --marks away");
+    else if (marked && !named)
+        snprintf(error, error_size,
+                 "this service has marks elsewhere: give --marks DIR, so that no backup can be "
+                 "restored beside them any more");
+    if (!named || !marked)
+        return named == marked;
     struct marks *marks = marks_open(db, directory, &found, error, error_size);
-    bool left = marks && found == MARKS_FOUND && strcmp(marks_life(marks), MOVED) == 0;
-    bool good = marks && (left || fits_life(db, marks, found, &life, directory, error, error_size));
+    bool good = marks && may_leave(db, marks, found, &life, directory, resumed, error, error_size);
     if (good && !marks_begin(marks, MOVED)) {
         snprintf(error, error_size, "the marks in %.200s cannot be written", directory);
         good = false;

@@ -64,7 +64,7 @@ static bool export_service(const struct export_options *options, FILE *out,
         return false;
     if (!data_dir_signing_seed(options->data, settings.signing_seed, error, CLI_ERROR_SIZE))
         goto cleanup;
-    database = database_open(&place, error, CLI_ERROR_SIZE);
+    database = database_open_beside(&place, error, CLI_ERROR_SIZE);
     if (!database)
         goto cleanup;
     struct db *db = database_connect(database, error, CLI_ERROR_SIZE);

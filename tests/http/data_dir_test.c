@@ -338,6 +338,30 @@ Test(data_dir, removing_the_lock_lets_no_second_server_in)
     server_close(&first);
 }
 
+/* A package was upgraded, and the server of before still runs. */
+Test(data_dir, an_older_schema_is_not_migrated_beside_a_server)
+{
+    struct server_process server;
+    char line[300], out[1000], path[160];
+    server_open(&server, NULL);
+    in_data(&server, "tacet.db", path);
+    snprintf(line, sizeof line,
+             "/usr/bin/python3 -c 'import sqlite3; c = sqlite3.connect(\"%s\");"
+             " c.execute(\"DELETE FROM schema_versions\"); c.commit()'",
+             path);
+    cr_assert_eq(system(line), 0);
+    in_data(&server, "export", path);
+    cr_expect_eq(tacet_run(out, sizeof out, "export", "--data", server.data, "--out", path, NULL),
+                 1);
+    cr_expect(strstr(out, "of an earlier version of this program"), "%s", out);
+    cr_expect_eq(tacet_run(out, sizeof out, "client", "create", "--data", server.data, "--role",
+                           "auditor", "--name", "a", NULL),
+                 1);
+    cr_expect(strstr(out, "restart it with this version first"), "%s", out);
+    cr_expect_neq(access(path, F_OK), 0);
+    server_close(&server);
+}
+
 /* ---- an older ledger */
 
 static void copy_data(const struct server_process *server, const char *from, const char *to)

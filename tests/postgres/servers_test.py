@@ -328,16 +328,70 @@ def sqlite_moves_to_postgres():
     expect(a.wire.make("GET", "/v1/ledger/accounts", steward) == accounts, "the accounts are not those of before")
     expect(ask(a.wire, student, teacher, "four").status == 200, "no new answer")
     service.verify()
+    # What was spent since is in no other database: tacet.db is not moved again.
+    sql(f"CREATE DATABASE {service.name}again")
+    a.terminate()
+    a.wait()
+    refused("another target", "the service is in PostgreSQL", postgres.replace(service.name, service.name + "again"))
     service.close()
-    # An empty database is not taken for the service's.
+    # An empty database is not taken for the service's, and does not get the service of before.
     sql(f"CREATE DATABASE {service.name}")
+    refused("the target made anew", "the service is in PostgreSQL")
     said = tacet("serve", "--data", data, "--database", postgres, "--listen", "127.0.0.1:0")
     expect(said.returncode == 1 and "the database is empty" in said.stderr, f"an empty database: {said.stderr}")
     sql(f"DROP DATABASE {service.name}")
+    sql(f"DROP DATABASE {service.name}again")
     other.close()
 
 
-CASES = [two_spend_one_account, one_key_at_both_gets_one_answer, a_job_runs_elsewhere, sqlite_moves_to_postgres]
+def a_move_that_was_killed_goes_to_the_same_target():
+    """The note and the marks are written, the copy is not: only the same target may be tried again."""
+    service, other = Service(), Service()
+    data, marks = f"{folder.name}/{service.name}-killed", f"{folder.name}/{service.name}-marks"
+    os.mkdir(marks, 0o700)
+    for name in (service.name, other.name):
+        sql(f"DROP DATABASE {name}")
+        sql(f"CREATE DATABASE {name}")
+    service.first, postgres = data, service.url
+    service.url = "sqlite"
+    service.admin = tacet("client", "create", "--data", data, "--role", "admin", "--name", "first").stdout.strip()
+
+    def run_once():
+        process = service.serve("--marks", marks, directory=data)
+        process.terminate()
+        process.wait()
+
+    run_once()
+    life = open(f"{marks}/marks", "rb").read()
+
+    def move(*more, target=postgres):
+        return tacet("migrate", "--from", data, "--to", target, *more)
+
+    said = move()
+    expect(said.returncode == 1 and "give --marks DIR" in said.stderr, f"without marks: {said.stderr}")
+    sql("CREATE TABLE other ()", service.name)  # another program's: the copy fails
+    said = move("--marks", marks)
+    expect(said.returncode == 1 and not os.path.exists(f"{data}/postgresql"), f"a foreign table: {said.stderr}")
+    expect(open(f"{marks}/marks", "rb").read().split(b"\n")[0] == life.split(b"\n")[0], "the marks are of another life")
+    run_once()
+    sql("DROP TABLE other", service.name)
+    said = sql("SELECT system_identifier || ' ' || oid FROM pg_control_system(), pg_database "
+               "WHERE datname = current_database()", service.name)
+    with open(f"{data}/postgresql", "w") as note:  # as the killed program leaves it
+        note.write(f"moves to {said.strip()}\n")
+    said = move("--marks", marks, target=other.url)
+    expect(said.returncode == 1 and "a move to another database" in said.stderr, f"another target: {said.stderr}")
+    said = move("--marks", marks)
+    expect(said.returncode == 0, f"the same target: {said.stderr}")
+    said = move("--marks", marks)
+    expect(said.returncode == 1 and "has a service already" in said.stderr, f"once more: {said.stderr}")
+    expect(open(f"{marks}/marks", "rb").read().split(b"\n")[0] != life.split(b"\n")[0], "the marks are the service's again")
+    for name in (service.name, other.name):
+        sql(f"DROP DATABASE {name}")
+
+
+CASES = [two_spend_one_account, one_key_at_both_gets_one_answer, a_job_runs_elsewhere, sqlite_moves_to_postgres,
+         a_move_that_was_killed_goes_to_the_same_target]
 
 
 def main():

@@ -367,17 +367,19 @@ Test(marks, of_a_service_that_moved_restore_nothing, .init = open_marked, .fini 
     back_up();
     marks_close(marks);
     marks = NULL;
-    cr_expect_not(recovery_leave(f.db, "", &left, error, sizeof error));
+    cr_expect_not(recovery_leave(f.db, "", false, &left, error, sizeof error));
     cr_expect(strstr(error, "give --marks DIR"), "%s", error);
-    cr_assert(recovery_leave(f.db, directory, &left, error, sizeof error), "%s", error);
+    cr_assert(recovery_leave(f.db, directory, false, &left, error, sizeof error), "%s", error);
     recovery_stay(f.db, left); /* it was not moved */
     cr_assert(begin(error), "%s", error);
     marks_close(marks);
     marks = NULL;
     for (int i = 0; i < 2; i++) { /* the second time after a crash */
-        cr_assert(recovery_leave(f.db, directory, &left, error, sizeof error), "%s", error);
+        cr_assert(recovery_leave(f.db, directory, i, &left, error, sizeof error), "%s", error);
         marks_close(left);
     }
+    cr_expect_not(recovery_leave(f.db, directory, false, &left, error, sizeof error));
+    cr_expect(strstr(error, "this data directory is an older copy"), "%s", error);
     lose_machine();
     cr_expect_not(recovery_restore(f.db, directory, false, 1, &restored, error, sizeof error));
     cr_expect(strstr(error, "has moved"), "%s", error);
@@ -437,6 +439,22 @@ Test(marks, find_an_older_directory, .init = open_marked, .fini = close_marked)
     lose_machine(); /* the same backup by hand: its life is over */
     cr_expect_not(begin(error));
     cr_expect(strstr(error, "another life"), "%s", error);
+}
+
+Test(marks, of_an_older_directory_stop_a_move, .init = open_marked, .fini = close_marked)
+{
+    char error[DB_ERROR_SIZE] = "";
+    struct marks *left = NULL;
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    back_up();
+    debit(a.id, 1);
+    recovery_end(f.db, marks);
+    lose_machine();
+    cr_expect_not(recovery_leave(f.db, directory, false, &left, error, sizeof error));
+    cr_expect(strstr(error, "older than its marks"), "%s", error);
+    cr_assert_eq(fixture_sql(f.db, "DELETE FROM meta WHERE name = 'life'"), DB_OK);
+    cr_expect_not(recovery_leave(f.db, directory, false, &left, error, sizeof error));
+    cr_expect(strstr(error, "this service has no marks"), "%s", error);
 }
 
 /* Power failed between the first file of marks and the database's note of its life. */
