@@ -112,10 +112,10 @@ static struct worlds *open_worlds(struct config *config, char *error, size_t siz
 /* Waits until nothing runs. False: the time is up. A second signal ends the process. */
 static bool wait_until_quiet(struct server *server, const sigset_t *signals, uint64_t timeout_s)
 {
-    int64_t deadline = clock_now_ms() + (int64_t)timeout_s * 1000;
+    int64_t deadline = clock_now_us() + (int64_t)timeout_s * 1000000;
     struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
     while (!server_is_quiet(server)) {
-        if (clock_now_ms() > deadline)
+        if (clock_now_us() > deadline)
             return false;
         if (sigtimedwait(signals, NULL, &step) > 0) {
             log_event(LOG_LEVEL_WARN, "stopped-at-once", "why=\"second signal\"");

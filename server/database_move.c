@@ -26,7 +26,7 @@ struct move {
     struct db *source, *target;
     char note[MOVE_PATH_BYTES];
     char wanted[STORAGE_PLACE_SIZE + 16]; /* the note's text */
-    bool resumed;                        /* it was there, of a move to this target */
+    bool resumed;                         /* it was there, of a move to this target */
 };
 
 /* Looks whether the service moved before. False: it may be elsewhere. */

@@ -26,7 +26,8 @@ static char *path_of(char *uri)
         return uri;
     if (strncasecmp(uri, "http://", 7) != 0 && strncasecmp(uri, "https://", 8) != 0)
         return uri;
-    return strchr(strchr(uri, ':') + 3, '/');
+    char *end = strchr(uri, ':') + 3;
+    return end + strcspn(end, "/?");
 }
 
 struct exchange *exchange_new(const char *uri)
@@ -38,8 +39,8 @@ struct exchange *exchange_new(const char *uri)
     buffer_init(&exchange->body, SIZE_MAX / 4);                /* the caller knows the limit */
     exchange->uri = memory_copy_text(uri);
     char *path = path_of(exchange->uri);
-    char *mark = path ? strchr(path, '?') : NULL;
-    request->path = path ? path : "/";
+    char *mark = strchr(path, '?');
+    request->path = path[0] != '\0' && path[0] != '?' ? path : "/";
     request->query = "";
     if (mark) {
         *mark = '\0';

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sodium.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,7 +92,8 @@ static void *issuer_run(void *context)
 
 /* ---- life */
 
-static bool start_watcher(struct issuer *issuer, const char *source)
+/* The process keeps nothing of CONFIG but the source: the master key and a password are there. */
+static bool start_watcher(struct issuer *issuer, struct config *config)
 {
     int ends[2];
     if (pipe2(issuer->stop, O_CLOEXEC) != 0)
@@ -98,8 +101,11 @@ static bool start_watcher(struct issuer *issuer, const char *source)
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
     issuer->watcher = fork();
-    if (issuer->watcher == 0)
+    if (issuer->watcher == 0) {
+        const char *source = memory_copy_text(config->oidc_jwks);
+        sodium_memzero(config, sizeof *config);
         issuer_watch(source, ends[1]);
+    }
     issuer->watch = ends[0];
     close(ends[1]);
     return issuer->watcher > 0;
@@ -122,7 +128,7 @@ static bool issuer_first(struct issuer *issuer, const char *source, char *error,
     return false;
 }
 
-struct issuer *issuer_open(const struct config *config, char *error, size_t error_size)
+struct issuer *issuer_open(struct config *config, char *error, size_t error_size)
 {
     struct identity_settings settings = {
         .issuer = config->oidc_issuer,
@@ -148,7 +154,7 @@ struct issuer *issuer_open(const struct config *config, char *error, size_t erro
     issuer->identity = identity_new(&settings, &why);
     if (!issuer->identity)
         snprintf(error, error_size, "--oidc-role-map: %s", why);
-    else if (!start_watcher(issuer, source))
+    else if (!start_watcher(issuer, config))
         snprintf(error, error_size, "--oidc-jwks: no process can be started");
     else if (issuer_first(issuer, source, error, error_size))
         return issuer;
@@ -179,8 +185,10 @@ void issuer_close(struct issuer *issuer)
         close(issuer->stop[0]);
     if (issuer->watch >= 0)
         close(issuer->watch);
-    if (issuer->watcher > 0)
+    if (issuer->watcher > 0) {
+        kill(issuer->watcher, SIGTERM); /* it may wait for an address */
         waitpid(issuer->watcher, NULL, 0);
+    }
     identity_free(issuer->identity);
     free(issuer);
 }

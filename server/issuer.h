@@ -15,7 +15,7 @@ struct issuer;
 /* Begins to watch what CONFIG names, while there is one thread and before secrets are read. Waits
  * for the first answer: a file must hold keys, an address may fail for now. NULL with ERROR empty:
  * CONFIG names no issuer; otherwise ERROR is a sentence. */
-struct issuer *issuer_open(const struct config *config, char *error, size_t error_size);
+struct issuer *issuer_open(struct config *config, char *error, size_t error_size);
 
 /* What checks its tokens; as long as ISSUER. */
 struct identity *issuer_identity(struct issuer *issuer);

@@ -417,7 +417,8 @@ struct server *server_start(struct config *config, const struct worlds *worlds, 
         server->issuer = issuer_open(config, error, error_size);
     if (!config->works && error[0] == '\0')
         server->webhooks =
-            webhooks_open(config->webhooks.text, config->webhooks.count, error, error_size);
+            webhooks_open(config->webhooks.text, config->webhooks.count,
+                          (struct webhooks_secret){config, sizeof *config}, error, error_size);
     /* Steps that may fail and leave no trace come before the directory is made. */
     if (error[0] != '\0' || (!config->works && !open_door(server, trouble)) ||
         database_find(&place, error, error_size) == DATA_DIR_LOST ||

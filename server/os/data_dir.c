@@ -309,7 +309,8 @@ bool data_dir_write_whole(const char *path, const char *text, char *error, size_
         snprintf(error, error_size, "the name of a file is too long");
         return false;
     }
-    int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    unlink(draft); /* of a process that died; what stands there is not followed */
+    int file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (file < 0)
         return path_fault(error, error_size, draft, "cannot be made");
     bool written = write_all(file, text, strlen(text)) && fsync(file) == 0;

@@ -221,14 +221,16 @@ static const char *read_setting(struct webhook *hook, const char *text)
     return NULL;
 }
 
-static bool start_process(struct webhook *hook)
+static bool start_process(struct webhook *hook, struct webhooks_secret secret)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return false;
     hook->process = fork();
-    if (hook->process == 0)
+    if (hook->process == 0) {
+        sodium_memzero(secret.bytes, secret.size);
         webhook_post_run(hook->address, ends[1]);
+    }
     hook->socket = ends[0];
     close(ends[1]);
     return hook->process > 0;
@@ -255,8 +257,8 @@ static bool read_webhook_key(struct webhook *hook, char *error, size_t error_siz
     return !wrong && data_dir_check_mode(hook->key_file, status.st_mode, error, error_size);
 }
 
-static bool open_targets(struct webhooks *webhooks, const char *const *settings, char *error,
-                         size_t error_size)
+static bool open_targets(struct webhooks *webhooks, const char *const *settings,
+                         struct webhooks_secret secret, char *error, size_t error_size)
 {
     for (unsigned i = 0; i < webhooks->count; i++) {
         const char *wrong = read_setting(&webhooks->hooks[i], settings[i]);
@@ -267,7 +269,7 @@ static bool open_targets(struct webhooks *webhooks, const char *const *settings,
     }
     bool good = pipe2(webhooks->stop, O_CLOEXEC) == 0;
     for (unsigned i = 0; i < webhooks->count && good; i++)
-        good = start_process(&webhooks->hooks[i]);
+        good = start_process(&webhooks->hooks[i], secret);
     if (!good)
         snprintf(error, error_size, "--webhook: no process can be started");
     for (unsigned i = 0; i < webhooks->count && good; i++)
@@ -275,8 +277,8 @@ static bool open_targets(struct webhooks *webhooks, const char *const *settings,
     return good;
 }
 
-struct webhooks *webhooks_open(const char *const *settings, size_t count, char *error,
-                               size_t error_size)
+struct webhooks *webhooks_open(const char *const *settings, size_t count,
+                               struct webhooks_secret secret, char *error, size_t error_size)
 {
     error[0] = '\0';
     if (count == 0)
@@ -293,7 +295,7 @@ struct webhooks *webhooks_open(const char *const *settings, size_t count, char *
         webhooks->hooks[i].place = i + 1;
         webhooks->hooks[i].socket = -1;
     }
-    if (open_targets(webhooks, settings, error, error_size))
+    if (open_targets(webhooks, settings, secret, error, error_size))
         return webhooks;
     webhooks_close(webhooks);
     return NULL;

@@ -17,11 +17,17 @@ struct webhooks;
 /* KEYFILE of the setting "PROJECT ADDRESS KEYFILE"; "" when there are fewer words. */
 const char *webhook_key_file(const char *setting);
 
+/* Text that the processes wipe, because they need none of it. */
+struct webhooks_secret {
+    void *bytes;
+    size_t size;
+};
+
 /* Reads COUNT settings, "PROJECT ADDRESS KEYFILE" with a project's id or "all", begins their
- * processes and then reads the keys; while there is one thread and before other secrets are read.
- * NULL with ERROR empty: there is no setting; otherwise ERROR is a sentence. */
-struct webhooks *webhooks_open(const char *const *settings, size_t count, char *error,
-                               size_t error_size);
+ * processes, which wipe SECRET, and then reads the keys; while there is one thread and before other
+ * secrets are read. NULL with ERROR empty: there is no setting; otherwise ERROR is a sentence. */
+struct webhooks *webhooks_open(const char *const *settings, size_t count,
+                               struct webhooks_secret secret, char *error, size_t error_size);
 
 /* Looks at such settings, and begins nothing. False: ERROR says what is wrong with one. */
 bool webhooks_look(const char *const *settings, size_t count, char *error, size_t error_size);

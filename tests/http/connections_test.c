@@ -93,6 +93,13 @@ Test(connections, an_absolute_address_is_understood)
     cr_expect(strncmp(answer, "HTTP/1.1 200", 12) == 0 || strncmp(answer, "HTTP/1.1 422", 12) == 0,
               "%s", answer);
     close(handle);
+    /* What stands behind a question mark is no path (RFC 9112, section 3.2.2). */
+    handle = raw_connect(&server);
+    cr_assert(raw_send(handle, "GET http://t?x=/v1/jobs HTTP/1.1\r\nHost: t\r\n"
+                               "Connection: close\r\n\r\n"));
+    raw_receive(handle, answer, sizeof answer, true);
+    cr_expect(strstr(answer, "\"instance\":\"/\""), "%s", answer);
+    close(handle);
     server_close(&server);
 }
 
