@@ -123,7 +123,7 @@ function scaled(drawn, high, low, from, to) {
 
 const histories = new Map(); // of each account that was looked at: its entries
 
-// The entries of the account at PATH, which has COUNT of them: pages that were full are not read again.
+// The entries of the account at PATH, which has COUNT of them, and whether all are read: some pages at a time, none of them twice.
 async function history(path, count) {
   const kept = histories.get(path) || { full: [], at: "", count: -1, items: [] };
   histories.set(path, kept);
@@ -133,7 +133,7 @@ async function history(path, count) {
     if (page.next_page_token) [kept.full, kept.at] = [kept.items, "&page_token=" + page.next_page_token];
     else kept.count = count;
   }
-  return kept.items;
+  return [kept.items, kept.count === count];
 }
 
 const POINTS_MAX = 600;
@@ -169,7 +169,9 @@ function change(units, name, account) {
 
 async function account(path) {
   const it = await ask(path);
-  const entries = await history(path, it.entries);
+  const [entries, whole] = await history(path, it.entries);
+  if (!whole) return el("div", {}, el("h1", {}, "Budget"), budgetCard(it, await buysOf(it)),
+    el("p", { class: "note" }, `Entries are being read, ${entries.length} of at most ${it.entries} so far.`));
   const shown = entries.slice(-shownOf("entries")).reverse();
   const rest = Object.entries({ accounting: it.accounting, order: it.order, guaranteed: it.guaranteed, approvals: it.approvals,
     continues: it.continues, opened: it.created_at }).filter(([, value]) => value !== undefined && value !== null);
