@@ -12,6 +12,7 @@
 #include "api/call/project.h"
 #include "api/call/revision.h"
 #include "api/data/datasets.h"
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "storage/endings.h"
 #include "storage/jobs.h"
@@ -51,8 +52,7 @@ static enum db_status add_account_names(struct call *call, const struct ledger_a
     bool continues = strcmp(resource, account->resource) != 0;
     json_object_set_new(json, "resource", json_string(resource));
     json_object_set_new(json, "continues", json_text_or_null(continues ? account->resource : ""));
-    json_object_set_new(json, "closed_at",
-                        ending.closed_ms > 0 ? json_time(ending.closed_ms) : json_null());
+    json_object_set_new(json, "closed_at", json_time(ending.closed_ms));
     return status;
 }
 
@@ -226,11 +226,10 @@ static bool add_entry(void *context, const struct ledger_entry *entry)
     /* An account shows its entries to its client, its owner and auditors. */
     bool owner = !call_is(page->call, ROLE_STUDENT | ROLE_AGENT);
     bool shown = owner || strcmp(entry->client, page->call->caller.id) == 0;
-    const char *approver = json_string_value(json_object_get(json, "approved_by"));
+    const char *approver = json_member_text(json, "approved_by");
     if (add_entry_certificate(page->call, entry, owner, json) != DB_OK ||
         names_show(page->call->db, json, "client_name", entry->client, shown) != DB_OK ||
-        names_show(page->call->db, json, "approved_by_name", approver ? approver : "", shown) !=
-            DB_OK)
+        names_show(page->call->db, json, "approved_by_name", approver, shown) != DB_OK)
         return page_add(page, NULL, cursor);
     return page_add(page, json_incref(json), cursor);
 }

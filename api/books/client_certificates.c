@@ -52,10 +52,10 @@ enum problem api_client_certificates_bind(struct call *call)
         status = client_certificates_count(call->db, client.id, &count);
     if (status != DB_OK)
         return call_db(call, status);
-    if (client.revoked_ms != 0 || count >= CERTIFICATES_MOST)
-        return call_problem(call, PROBLEM_CONFLICT,
-                            client.revoked_ms != 0 ? "The client is revoked."
-                                                   : "The client has 100 certificates.");
+    if (client.revoked_ms != 0)
+        return call_problem(call, PROBLEM_CONFLICT, "The client is revoked.");
+    if (count >= CERTIFICATES_MOST)
+        return call_problem(call, PROBLEM_CONFLICT, "The client has 100 certificates.");
     memcpy(certificate.client, client.id, sizeof certificate.client);
     status = client_certificates_insert(call->db, &certificate);
     if (status != DB_OK)
@@ -94,5 +94,5 @@ enum problem api_client_certificates_end(struct call *call)
         status = client_certificates_remove(call->db, client.id, hash);
     if (status == DB_NONE)
         return call_problem(call, PROBLEM_NOT_FOUND, "The client has no such certificate.");
-    return status == DB_OK ? call_reply_empty(call, 204) : call_db(call, status);
+    return call_reply_done(call, status);
 }

@@ -15,6 +15,7 @@
 #include "api/call/fields.h"
 #include "api/call/pass.h"
 #include "api/json/json_text.h"
+#include "api/json/text.h"
 
 #define DAY_MS 86400000
 
@@ -34,8 +35,7 @@ json_t *client_token_json(const struct client_token *token)
     int64_t ends_ms = client_token_end(token->expires_ms, token->revoked_ms);
     json_t *number = token->number != 0 ? json_integer(token->number) : json_null();
     return json_pack("{s:o, s:o, s:o, s:o}", "number", number, "scopes", scopes_json(token->scopes),
-                     "created_at", json_time(token->created_ms), "expires_at",
-                     json_time(ends_ms == INT64_MAX ? 0 : ends_ms));
+                     "created_at", json_time(token->created_ms), "expires_at", json_time(ends_ms));
 }
 
 static bool add_token(void *list, const struct client_token *token)
@@ -70,8 +70,7 @@ enum problem client_scopes_read(struct call *call, const json_t *list, uint32_t 
     unsigned faults = call_error_count(call);
     uint32_t scopes = 0;
     for (size_t i = 0; i < json_array_size(list); i++) {
-        const char *name = json_string_value(json_array_get(list, i));
-        unsigned scope = name ? scope_find(name) : 0;
+        unsigned scope = scope_find(text_or_empty(json_string_value(json_array_get(list, i))));
         if (scope == 0)
             call_invalid(call, "/scopes", "must name read, write or spend");
         scopes |= scope;
@@ -80,7 +79,9 @@ enum problem client_scopes_read(struct call *call, const json_t *list, uint32_t 
         return PROBLEM_VALIDATION;
     if (list)
         *out = scopes;
-    return (*out & ~call->caller.scopes) == 0 ? PROBLEM_NONE : client_scopes_refuse(call);
+    if (*out & ~call->caller.scopes)
+        return client_scopes_refuse(call);
+    return PROBLEM_NONE;
 }
 
 /* ---- a new token */
@@ -96,7 +97,7 @@ static enum problem read_rotation(struct call *call, const struct client_token *
                                   struct token_rotation *out)
 {
     json_t *scopes = NULL;
-    int64_t days = 0, most = days_of(old);
+    int64_t most = days_of(old), days = most;
     *out = (struct token_rotation){.client = old->client,
                                    .terms = {.scopes = old->scopes},
                                    .replaced = by_itself ? old->scopes : SCOPE_ALL,
@@ -112,9 +113,11 @@ static enum problem read_rotation(struct call *call, const struct client_token *
                      "is more than the %" PRId64 " days of the calling token", most);
         good = false;
     }
-    out->terms.days = days != 0 ? days : most;
+    out->terms.days = days;
     enum problem problem = client_scopes_read(call, scopes, &out->terms.scopes);
-    return good ? problem : PROBLEM_VALIDATION;
+    if (!good)
+        return PROBLEM_VALIDATION;
+    return problem;
 }
 
 enum problem api_client_tokens_rotate(struct call *call)
@@ -161,7 +164,9 @@ static int64_t token_number(const struct call *call)
 {
     const char *text = call_parameter(call, "token");
     size_t length = strspn(text, "0123456789");
-    return length > 0 && length < 18 && text[length] == '\0' ? strtoll(text, NULL, 10) : 0;
+    if (length == 0 || length >= 18 || text[length] != '\0')
+        return 0;
+    return strtoll(text, NULL, 10);
 }
 
 enum problem api_client_tokens_end(struct call *call)
@@ -183,5 +188,5 @@ enum problem api_client_tokens_end(struct call *call)
                             "A token cannot end one that has further scopes.");
     pass_end_all(call->app);
     status = client_tokens_end(call->db, client.id, number, call->now_ms);
-    return status == DB_OK ? call_reply_empty(call, 204) : call_db(call, status);
+    return call_reply_done(call, status);
 }

@@ -13,6 +13,7 @@
 #include "api/call/fields.h"
 #include "api/call/page.h"
 #include "api/call/pass.h"
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "api/teachers/share.h"
 
@@ -46,8 +47,10 @@ enum problem api_clients_create(struct call *call)
         field_optional(field_integer("expires_in_days", &terms.days, 1, TOKEN_DAYS_MOST))};
     bool good = fields_read(call, call->body, "", fields, sizeof fields / sizeof fields[0]);
     enum problem problem = client_scopes_read(call, scopes, &terms.scopes);
-    if (!good || problem != PROBLEM_NONE)
-        return good ? problem : PROBLEM_VALIDATION;
+    if (!good)
+        return PROBLEM_VALIDATION;
+    if (problem != PROBLEM_NONE)
+        return problem;
     struct client_row client;
     struct client_token made;
     char token[TOKEN_SIZE];
@@ -104,7 +107,7 @@ enum problem api_clients_get(struct call *call)
             return call_db(call, status);
     }
     json_t *json = client_json(&client);
-    json_object_set_new(json, "credential", credential ? credential : json_null());
+    json_object_set_new(json, "credential", json_or_null(credential));
     return call_reply_json(call, 200, json);
 }
 

@@ -17,6 +17,7 @@
 #include "api/call/page.h"
 #include "api/call/revision.h"
 #include "api/json/json_text.h"
+#include "api/json/text.h"
 #include "storage/limit_changes.h"
 
 #define EPSILON_MAX 1e6
@@ -66,7 +67,7 @@ static enum problem read_change(struct call *call, struct limit_set *set)
         call_invalid(call, "/limit/delta", "must be below 1");
     if (good && !limit && set->approvals == 0)
         call_invalid(call, "", "must have limit, approvals or both");
-    return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_NONE;
+    return call_checked(call);
 }
 
 /* Stores the change until another steward decides. */
@@ -133,7 +134,8 @@ static enum problem change_of_call(struct call *call, struct limit_change_row *o
     enum db_status status = limit_changes_find(call->db, call_parameter(call, "id"), out);
     if (status == DB_NONE) { /* what is missing takes as long as what is another's */
         status = db_optional(ledger_find(call->db, "", account));
-        return status == DB_OK ? no_such_change(call) : call_db(call, status);
+        if (status == DB_OK)
+            return no_such_change(call);
     }
     if (status == DB_OK)
         status = db_owed(ledger_find(call->db, out->account, account));
@@ -190,10 +192,12 @@ static enum problem decide_change(struct call *call, struct limit_change_row *ro
     row->state = state;
     row->decided_ms = call->now_ms;
     memcpy(row->decider, call->caller.id, ID_SIZE);
-    snprintf(row->answer, sizeof row->answer, "%s", answer ? answer : "");
+    snprintf(row->answer, sizeof row->answer, "%s", text_or_empty(answer));
     enum db_status status = limit_changes_decide(call->db, row);
+    if (status == DB_NONE)
+        status = DB_RETRY;
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_RETRY : status);
+        return call_db(call, status);
     return call_reply_json(call, 200, change_json(call, row));
 }
 

@@ -88,8 +88,10 @@ static enum problem standing_of_call(struct call *call, struct standing *out)
     const char *id = call_parameter(call, "id");
     enum db_status found = projects_find(call->db, id, &out->project);
     enum db_status status = projects_member_find(call->db, id, call->caller.id, &member);
-    if (db_optional(found) != DB_OK || db_optional(status) != DB_OK)
-        return call_db(call, db_optional(found) != DB_OK ? found : status);
+    if (db_optional(found) != DB_OK)
+        return call_db(call, found);
+    if (db_optional(status) != DB_OK)
+        return call_db(call, status);
     out->member = status == DB_OK;
     if (out->member)
         out->role = member.role;
@@ -225,10 +227,14 @@ enum problem api_projects_change(struct call *call)
 /* The roles in a project that a client of ROLE may have: from *FIRST to the returned one. */
 static enum project_role most_role(enum role role, enum project_role *first)
 {
-    *first = role == ROLE_CONTRIBUTOR ? PROJECT_CONTRIBUTOR : PROJECT_STUDENT;
-    if (role == ROLE_STEWARD)
+    if (role == ROLE_STEWARD) {
         *first = PROJECT_OWNER;
-    return role == ROLE_STEWARD ? PROJECT_VIEWER : *first;
+        return PROJECT_VIEWER;
+    }
+    *first = PROJECT_STUDENT;
+    if (role == ROLE_CONTRIBUTOR)
+        *first = PROJECT_CONTRIBUTOR;
+    return *first;
 }
 
 static enum problem check_role(struct call *call, const struct client_row *client,
@@ -285,8 +291,10 @@ enum problem api_projects_put_member(struct call *call)
         problem = check_room(call, client.id);
     else if (found == DB_OK && role != PROJECT_OWNER)
         problem = check_last_owner(call, &member);
-    if (problem != PROBLEM_NONE || db_optional(found) != DB_OK)
-        return problem != PROBLEM_NONE ? problem : call_db(call, found);
+    if (problem == PROBLEM_NONE)
+        problem = call_db(call, db_optional(found));
+    if (problem != PROBLEM_NONE)
+        return problem;
     enum db_status status =
         projects_put_role(call, standing.project.id, client.id, (enum project_role)role);
     if (status != DB_OK)
@@ -316,7 +324,7 @@ enum problem api_projects_remove_member(struct call *call)
         return problem;
     pass_end_all(call->app);
     status = projects_member_remove(call->db, member.project, member.client);
-    return status == DB_OK ? call_reply_empty(call, 204) : call_db(call, status);
+    return call_reply_done(call, status);
 }
 
 /* ---- handing over */

@@ -8,6 +8,7 @@
 #include "api/call/accept.h"
 #include "api/call/page.h"
 #include "api/json/json_text.h"
+#include "api/json/text.h"
 #include "memory/buffer.h"
 #include "storage/ledger/trail.h"
 
@@ -26,10 +27,10 @@ static enum problem read_moment(struct call *call, const char *name, int64_t *ou
             return PROBLEM_NONE;
         }
     }
-    return text ? call_invalid_query(call, name,
-                                     "must be a time in UTC, such as 2026-11-27T12:00:00Z or "
-                                     "2026-11-27")
-                : PROBLEM_NONE;
+    if (!text)
+        return PROBLEM_NONE;
+    return call_invalid_query(call, name,
+                              "must be a time in UTC, such as 2026-11-27T12:00:00Z or 2026-11-27");
 }
 
 /* Reads the number behind which the list goes on. */
@@ -45,12 +46,6 @@ static enum problem read_after(struct call *call, const struct page *page, int64
     if (*text >= '0' && *text <= '9' && *end == '\0' && *out < INT64_MAX)
         return PROBLEM_NONE;
     return call_invalid_query(call, "after", "must be the number of a row");
-}
-
-static const char *query_or_empty(struct call *call, const char *name)
-{
-    const char *value = call_query(call, name);
-    return value ? value : "";
 }
 
 static bool add_trail_row(void *context, const struct trail_row *row)
@@ -93,8 +88,8 @@ enum problem api_trail_list(struct call *call)
 {
     struct page page;
     const char *accept = call_request_header(call, "Accept");
-    struct trail_filter filter = {.client = query_or_empty(call, "client"),
-                                  .resource = query_or_empty(call, "resource")};
+    struct trail_filter filter = {.client = text_or_empty(call_query(call, "client")),
+                                  .resource = text_or_empty(call_query(call, "resource"))};
     int lines = accept ? accept_quality(accept, "application", "x-ndjson") : 0;
     int json = accept_quality(accept, "application", "json");
     enum problem problem = page_read(call, &page);

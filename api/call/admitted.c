@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/call/auth.h"
+#include "api/json/text.h"
 #include "memory/memory.h"
 
 #define PLACES   1024
@@ -43,7 +44,7 @@ enum problem admitted_check(struct admitted *admitted, struct call *call, uint64
 {
     const char *header = call_request_header(call, "Authorization");
     unsigned char hash[crypto_shorthash_siphashx24_BYTES];
-    size_t length = header ? strlen(header) : 0;
+    size_t length = strlen(text_or_empty(header));
     crypto_shorthash_siphashx24(hash, (const unsigned char *)header, length, admitted->key);
     struct admitted_place *place = &admitted->places[(hash[0] | (unsigned)hash[1] << 8) % PLACES];
     int64_t age = call->now_ms - place->made_ms;

@@ -14,6 +14,7 @@
 #include "api/call/app.h"
 #include "api/call/outsider.h"
 #include "api/call/pass.h"
+#include "api/json/text.h"
 #include "storage/client_certificates.h"
 #include "storage/client_tokens.h"
 
@@ -80,14 +81,9 @@ static const char *read_bearer(const char *header, char *id, size_t id_size)
 static enum problem refuse_role(struct call *call, const char *role)
 {
     char list[128] = "";
-    size_t size = 0;
-    for (unsigned bit = 1; bit <= ROLE_MONITOR; bit <<= 1) {
-        if ((call->route->roles & bit) != 0 && size < sizeof list) {
-            int more = snprintf(list + size, sizeof list - size, "%s%s", size > 0 ? ", " : "",
-                                role_name((enum role)bit));
-            size += more > 0 ? (size_t)more : 0;
-        }
-    }
+    for (unsigned bit = 1; bit <= ROLE_MONITOR; bit <<= 1)
+        if ((call->route->roles & bit) != 0)
+            text_list_add(list, sizeof list, ", ", role_name((enum role)bit));
     return call_problem(call, PROBLEM_FORBIDDEN, "The role %s may not do that; these may: %s.",
                         role, list);
 }
@@ -110,8 +106,9 @@ static enum problem admit_caller(struct call *call)
 {
     if (auth_may(&call->caller, call->route))
         return PROBLEM_NONE;
-    return call_is(call, call->route->roles) ? refuse_scope(call)
-                                             : refuse_role(call, role_name(call->caller.role));
+    if (call_is(call, call->route->roles))
+        return refuse_scope(call);
+    return refuse_role(call, role_name(call->caller.role));
 }
 
 /* Finds the client of the request's certificate. DB_NONE: it is bound to none. */
@@ -133,12 +130,12 @@ static enum problem check_certificate(struct call *call)
     if (call_request_header(call, "Origin"))
         return auth_refuse(call, NULL);
     enum db_status status = find_bound(call, client);
-    if (status != DB_OK && status != DB_NONE)
-        return call_db(call, status);
-    enum problem problem = status == DB_OK
-                               ? auth_known(call, client)
-                               : call_problem(call, PROBLEM_UNAUTHORIZED,
-                                              "The TLS client certificate is bound to no client.");
+    enum problem problem = call_db(call, db_optional(status));
+    if (status == DB_OK)
+        problem = auth_known(call, client);
+    if (status == DB_NONE)
+        problem = call_problem(call, PROBLEM_UNAUTHORIZED,
+                               "The TLS client certificate is bound to no client.");
     if (problem == PROBLEM_UNAUTHORIZED)
         call_header(call, "WWW-Authenticate", "Bearer realm=\"tacet\"");
     return problem;
@@ -151,7 +148,7 @@ static enum problem check_agreement(struct call *call)
     enum db_status status = find_bound(call, client);
     if (status == DB_OK && strcmp(client, call->caller.id) != 0)
         return auth_refuse(call, "The token and the TLS client certificate are of two clients.");
-    return status == DB_NONE ? PROBLEM_NONE : call_db(call, status);
+    return call_db(call, db_optional(status));
 }
 
 static enum problem check_token(struct call *call)

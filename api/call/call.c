@@ -99,6 +99,13 @@ bool call_is(const struct call *call, unsigned roles)
     return (call->caller.role & roles) != 0;
 }
 
+const char *call_guest(const struct call *call)
+{
+    if (call_is(call, ROLE_STEWARD))
+        return NULL;
+    return call->caller.id;
+}
+
 bool call_owns(const struct call *call, const char *owner)
 {
     for (struct call_project *project = call->projects; project; project = project->next) {
@@ -186,6 +193,13 @@ enum problem call_reply_empty(struct call *call, int status)
     return PROBLEM_NONE;
 }
 
+enum problem call_reply_done(struct call *call, enum db_status result)
+{
+    if (result != DB_OK)
+        return call_db(call, result);
+    return call_reply_empty(call, 204);
+}
+
 enum problem call_reply_events(struct call *call, struct api_events events)
 {
     assert(events.next);
@@ -268,6 +282,13 @@ enum problem call_invalid_line(struct call *call, uint64_t line, const char *poi
                                      pointer, "detail", detail));
 }
 
+enum problem call_checked(const struct call *call)
+{
+    if (call->error_count > 0)
+        return PROBLEM_VALIDATION;
+    return PROBLEM_NONE;
+}
+
 unsigned call_error_count(const struct call *call)
 {
     return call->error_count;
@@ -312,7 +333,7 @@ enum problem call_db(struct call *call, enum db_status status)
 {
     if (status == DB_OK)
         return PROBLEM_NONE;
-    call->db_failure = (int)(status == DB_NONE ? DB_FAILED : status);
+    call->db_failure = (int)db_owed(status);
     switch (status) {
     case DB_FULL: return PROBLEM_STORAGE_FULL;
     case DB_MEMORY: return call_no_memory(call);

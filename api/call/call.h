@@ -96,6 +96,9 @@ bool call_is(const struct call *call, unsigned roles);
  * teacher, job, release, aggregation or account), or a viewer and the route changes nothing. */
 bool call_owns(const struct call *call, const char *owner);
 
+/* The caller as one who finds only what projects show to it; NULL for a steward. */
+const char *call_guest(const struct call *call);
+
 /* ---- memory */
 
 /* Runs FREE_IT(WHAT) when the call ends, newest first, whatever its outcome; the connection is
@@ -124,8 +127,11 @@ enum problem call_reply_static(struct call *call, int status, const char *conten
  * a new reference that the call takes. To be called before the reply is made. */
 void call_store_instead(struct call *call, json_t *json);
 
-/* Answers without a body (204). */
+/* Answers without a body. */
 enum problem call_reply_empty(struct call *call, int status);
+
+/* Answers 204 for DB_OK, otherwise what call_db makes of RESULT. */
+enum problem call_reply_done(struct call *call, enum db_status result);
 
 /* A stream of server-sent events; EVENTS.free is called by whoever owns the reply. */
 enum problem call_reply_events(struct call *call, struct api_events events);
@@ -160,6 +166,9 @@ enum problem call_invalid_line(struct call *call, uint64_t line, const char *poi
 
 /* Number of faults that were gathered so far (those past the first 100 count). */
 unsigned call_error_count(const struct call *call);
+
+/* PROBLEM_VALIDATION when faults were gathered, otherwise PROBLEM_NONE. */
+enum problem call_checked(const struct call *call);
 
 /* Adds one element of "violated" (budget-exhausted, budget-reserved); takes the reference. */
 void call_violated(struct call *call, json_t *violation);

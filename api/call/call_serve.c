@@ -25,6 +25,7 @@
 #include "api/call/uri.h"
 #include "api/json/json_text.h"
 #include "api/json/near_name.h"
+#include "api/json/text.h"
 #include "storage/refusals.h"
 
 struct change {
@@ -49,7 +50,7 @@ static void copy_word(char *out, size_t size, const char *word)
 static const char *made_thing(const struct call *call)
 {
     const char *location = reply_header_value(call->reply, "Location");
-    const char *slash = location ? strrchr(location, '/') : NULL;
+    const char *slash = strrchr(text_or_empty(location), '/');
     return slash ? slash + 1 : "";
 }
 
@@ -58,8 +59,9 @@ static const char *path_value(const struct call *call, const char *name)
 {
     char braced[16];
     snprintf(braced, sizeof braced, "{%s}", name);
-    bool has = call->match.value_count > 0 && strstr(call->route->pattern, braced);
-    return has ? call_parameter(call, name) : NULL;
+    if (call->match.value_count == 0 || !strstr(call->route->pattern, braced))
+        return NULL;
+    return call_parameter(call, name);
 }
 
 /* The second thing that the call is about. */
@@ -69,7 +71,9 @@ static const char *call_subject(const struct call *call)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (path_value(call, names[i]))
             return path_value(call, names[i]);
-    return call->subject ? call->subject : made_thing(call);
+    if (call->subject)
+        return call->subject;
+    return made_thing(call);
 }
 
 static void copy_address(char *out, size_t size, const struct sockaddr *from)
@@ -97,7 +101,9 @@ void call_trail_row(struct call *call, struct trail_row *out)
         copy_word(out->subject, sizeof out->subject, call_subject(call));
     if (id && strcmp(id, "me") == 0)
         id = call->caller.id;
-    copy_word(out->resource, sizeof out->resource, id ? id : made_thing(call));
+    if (!id)
+        id = made_thing(call);
+    copy_word(out->resource, sizeof out->resource, id);
 }
 
 /* Appends the change, in its transaction. */
@@ -141,7 +147,9 @@ static enum problem replay_or_handle(struct call *call, const char *key)
     problem = handle_call(call);
     if (problem == PROBLEM_NONE && key)
         problem = idempotency_store(call, key);
-    return problem == PROBLEM_NONE && route_in_trail(call->route) ? append_change(call) : problem;
+    if (problem == PROBLEM_NONE && route_in_trail(call->route))
+        problem = append_change(call);
+    return problem;
 }
 
 static enum problem check_caller(struct call *call, const char *client)
@@ -151,7 +159,9 @@ static enum problem check_caller(struct call *call, const char *client)
     enum problem problem = client ? auth_known(call, client) : auth_check(call);
     if (problem == PROBLEM_NONE && call->newcomer)
         problem = outsider_enroll(call);
-    return problem == PROBLEM_NONE ? project_read_all(call) : problem;
+    if (problem == PROBLEM_NONE)
+        problem = project_read_all(call);
+    return problem;
 }
 
 /* Runs the handler once in a transaction. DB_NONE: it refused the call; its changes are rolled
@@ -209,7 +219,9 @@ static enum problem run_call(struct call *call, const char *client, const char *
         if (problem != PROBLEM_NONE)
             return problem;
     }
-    return route_writes(route) ? run_change(call, client, key, prepares) : handle_call(call);
+    if (route_writes(route))
+        return run_change(call, client, key, prepares);
+    return handle_call(call);
 }
 
 /* ---- the form */
@@ -323,7 +335,9 @@ static enum problem serve_known(struct call *call, const char *client)
                             "This endpoint answers application/json.");
     }
     problem = check_form(call, &key);
-    return problem == PROBLEM_NONE ? project_judge(call, run_call(call, client, key)) : problem;
+    if (problem != PROBLEM_NONE)
+        return problem;
+    return project_judge(call, run_call(call, client, key));
 }
 
 enum problem call_serve(struct call *call, const char *client)

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "api/call/call.h"
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "api/json/near_name.h"
+#include "api/json/text.h"
 
 #define LARGEST_INTEGER  9007199254740992.0 /* 2^53: beyond it doubles skip integers */
 #define FIELDS_NEAR_MOST 64                 /* fields of an object that may be meant */
@@ -84,12 +86,7 @@ const char *fields_pointer(struct call *call, const char *pointer, const char *n
             size += 3;
             break;
         }
-        if (*c == '~' || *c == '/') {
-            escaped[size++] = '~';
-            escaped[size++] = *c == '~' ? '0' : '1';
-        } else {
-            escaped[size++] = *c;
-        }
+        size += text_pointer_put(escaped + size, *c);
     }
     escaped[size] = '\0';
     return arena_format(&call->arena, "%s/%s", pointer, escaped);
@@ -109,14 +106,15 @@ add_fault_at(struct call *call, const char *pointer, const char *name, const cha
 
 static bool number_fits(const struct field *field, double x)
 {
-    return isfinite(x) && x <= field->max && (field->above_min ? x > field->min : x >= field->min);
+    return isfinite(x) && x <= field->max && x >= field->min &&
+           !(field->above_min && x == field->min);
 }
 
 static bool read_number(struct call *call, const struct field *field, const json_t *value,
                         const char *pointer)
 {
     bool whole = field->type == FIELD_INTEGER;
-    double x = json_is_number(value) ? json_number_value(value) : (double)NAN;
+    double x = json_number_or_nan(value);
     /* An integer beyond 2^53 must not pass by being rounded to a bound. */
     bool exact = !json_is_integer(value) || (json_integer_value(value) <= (1LL << 53) &&
                                              json_integer_value(value) >= -(1LL << 53));

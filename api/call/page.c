@@ -56,10 +56,12 @@ enum problem page_read(struct call *call, struct page *out)
 {
     memset(out, 0, sizeof *out);
     out->call = call;
-    enum problem size = read_size(call, &out->size);
+    enum problem problem = read_size(call, &out->size);
     enum problem token = read_token(call, &out->after);
-    if (size != PROBLEM_NONE || token != PROBLEM_NONE)
-        return size != PROBLEM_NONE ? size : token;
+    if (problem == PROBLEM_NONE)
+        problem = token;
+    if (problem != PROBLEM_NONE)
+        return problem;
     out->limit = out->size + 1;
     out->items = call_own(call, json_array());
     out->more = call_own(call, json_object());
@@ -125,9 +127,4 @@ const char *page_owner(const struct page *page)
     if (!call_is(page->call, ROLE_STEWARD))
         return wanted;
     return project_list(page->call, wanted);
-}
-
-const char *page_guest(const struct page *page)
-{
-    return call_is(page->call, ROLE_STEWARD) ? NULL : page->call->caller.id;
 }

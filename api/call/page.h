@@ -56,7 +56,4 @@ enum problem page_end(struct page *page, enum db_status status);
  * caller may see it. */
 const char *page_owner(const struct page *page);
 
-/* The caller as one who finds only what projects show to it; NULL for a steward. */
-const char *page_guest(const struct page *page);
-
 #endif

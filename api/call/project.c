@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json/text.h"
+
 struct memberships {
     struct call *call;
     struct call_project **end;
@@ -52,15 +54,14 @@ enum problem project_judge(struct call *call, enum problem problem)
 
 const char *project_list(struct call *call, const char *wanted)
 {
-    size_t size = 2, length = 0;
+    size_t size = 2;
     for (const struct call_project *project = call->projects; project; project = project->next)
         size += ID_SIZE;
     char *list = arena_array(&call->arena, size, 1);
     for (const struct call_project *project = call->projects; project; project = project->next)
         if (!wanted || strcmp(wanted, project->id) == 0)
-            length += (size_t)snprintf(list + length, size - length, "%s%s", length > 0 ? " " : "",
-                                       project->id);
-    return length > 0 ? list : "-";
+            text_list_add(list, size, " ", project->id);
+    return list[0] != '\0' ? list : "-";
 }
 
 enum problem project_of_new(struct call *call, const char *named, char out[ID_SIZE])
@@ -97,8 +98,9 @@ enum db_status project_shows(struct call *call, enum db_status found, const char
 
 enum db_status project_publishes(struct call *call, enum db_status found, const char *owner)
 {
-    return found == DB_OK && projects_always_open(owner) ? DB_OK
-                                                         : project_shows(call, found, owner);
+    if (found == DB_OK && projects_always_open(owner))
+        return DB_OK;
+    return project_shows(call, found, owner);
 }
 
 /* ---- as JSON */

@@ -8,6 +8,7 @@
 
 #include "api/call/app.h"
 #include "api/json/json_text.h"
+#include "api/json/text.h"
 #include "storage/answers/answers.h"
 #include "storage/answers/key_date.h"
 
@@ -63,13 +64,13 @@ static enum problem check_restored(struct call *call, int64_t date)
     if (settings->life <= 1 || date > settings->answered_ms || call->by_job)
         return PROBLEM_NONE;
     json_t *until = json_time(settings->answered_ms);
+    const char *after = json_string_value(until);
     call_problem_member(call, "keys_after", until);
     return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_EXPIRED,
                         "The service was restored from a backup, and may have answered this key "
                         "before. Nothing was charged now. A new call needs a fresh key that names "
                         "its time, such as a UUID of version 7%s%s.",
-                        json_is_string(until) ? ", and that is after " : "",
-                        json_is_string(until) ? json_string_value(until) : "");
+                        after ? ", and that is after " : "", text_or_empty(after));
 }
 
 enum problem retention_check_new(struct call *call, const char *key)

@@ -131,7 +131,9 @@ enum problem dataset_of_owner(struct call *call, const char *id, struct dataset_
     if (status == DB_OK && out->state == DATASET_DELETED)
         status = DB_NONE;
     status = project_shows(call, status, out->owner);
-    return status == DB_NONE ? unknown_dataset(call) : call_db(call, status);
+    if (status == DB_NONE)
+        return unknown_dataset(call);
+    return call_db(call, status);
 }
 
 enum problem dataset_of_call(struct call *call, struct dataset_row *out)
@@ -171,7 +173,7 @@ enum problem api_datasets_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, datasets_list(call->db, page_owner(&page), page_guest(&page), page.after,
+    return page_end(&page, datasets_list(call->db, page_owner(&page), call_guest(call), page.after,
                                          page.limit, dataset_list_one, &page));
 }
 

@@ -166,5 +166,5 @@ enum problem api_environments_delete(struct call *call)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such registered world.");
     if (status == DB_OK)
         status = environments_delete(call->db, id);
-    return status == DB_OK ? call_reply_empty(call, 204) : call_db(call, status);
+    return call_reply_done(call, status);
 }

@@ -68,7 +68,9 @@ enum db_status erasure_expert(const struct app *app, struct db *db, const char *
         private_status(keyring_erase(app->settings.keys, dataset, expert->number));
     if (status == DB_OK)
         status = datasets_erase_expert(db, dataset, expert->number, name);
-    return status == DB_OK ? erase_derived(db, dataset) : status;
+    if (status == DB_OK)
+        status = erase_derived(db, dataset);
+    return status;
 }
 
 enum db_status erasure_dataset(const struct app *app, struct db *db, const char *dataset,
@@ -79,7 +81,9 @@ enum db_status erasure_dataset(const struct app *app, struct db *db, const char 
     enum db_status status = private_status(keyring_erase_all(app->settings.keys, dataset));
     if (status == DB_OK)
         status = datasets_delete(db, dataset, out_verdict);
-    return status == DB_OK ? erase_derived(db, dataset) : status;
+    if (status == DB_OK)
+        status = erase_derived(db, dataset);
+    return status;
 }
 
 /* Notes in the audit trail what the service does to DATASET by itself. */
@@ -347,7 +351,7 @@ enum problem erasure_refuse_names(struct call *call, const char *dataset, const 
                                   uint32_t count)
 {
     const char *wanted = call_query(call, "erased");
-    const char *client = call_is(call, ROLE_STEWARD) ? NULL : call->caller.id;
+    const char *client = call_guest(call);
     struct comeback back = {.call = call, .dataset = dataset, .names = names, .count = count};
     if (wanted && strcmp(wanted, "accept") != 0)
         return call_invalid_query(call, "erased", "must be accept, or be left out");
@@ -377,9 +381,9 @@ static const char *digest_of_receipt(struct call *call, const char *text)
 enum problem erasure_reply(struct call *call, const char *dataset, const char *expert,
                            int64_t time_ms)
 {
-    json_t *receipt = json_pack("{s:s, s:s, s:o, s:o, s:s}", "type", "erasure", "dataset", dataset,
-                                "expert", json_text_or_null(expert ? expert : ""), "erased_at",
-                                json_time(time_ms), "meaning", meaning);
+    json_t *receipt =
+        json_pack("{s:s, s:s, s:o, s:o, s:s}", "type", "erasure", "dataset", dataset, "expert",
+                  json_text_or_null(expert), "erased_at", json_time(time_ms), "meaning", meaning);
     char *text = certificate_sign(call->app, receipt);
     json_decref(receipt);
     call->subject = digest_of_receipt(call, text);

@@ -16,6 +16,7 @@
 #include "api/data/episode_keys.h"
 #include "api/data/expert_names.h"
 #include "api/data/table_time.h"
+#include "api/json/text.h"
 #include "memory/memory.h"
 #include "memory/wipe.h"
 
@@ -103,14 +104,8 @@ static void table_fault(struct table_stream *stream, uint64_t line, const char *
     size_t used = 0;
     if (column)
         pointer[used++] = '/';
-    for (; column && *column != '\0' && used + 3 < sizeof pointer; column++) {
-        bool escaped = *column == '~' || *column == '/';
-        if (escaped)
-            pointer[used++] = '~';
-        pointer[used++] = *column;
-        if (escaped)
-            pointer[used - 1] = *column == '~' ? '0' : '1';
-    }
+    for (; column && *column != '\0' && used + 3 < sizeof pointer; column++)
+        used += text_pointer_put(pointer + used, *column);
     stream->row_faulty = stream->broken = true;
     stream->faults.report(stream->faults.context, line, pointer, detail);
 }
@@ -176,11 +171,9 @@ static bool column_is_used(const struct table_stream *stream, uint32_t column)
 
 static void note_ignored(struct table_stream *stream)
 {
-    size_t used = 0;
-    for (uint32_t c = 0; c < stream->scan.cell_count && used < IGNORED_SIZE; c++)
+    for (uint32_t c = 0; c < stream->scan.cell_count; c++)
         if (!column_is_used(stream, c))
-            used += (size_t)snprintf(stream->ignored + used, IGNORED_SIZE - used, "%s%s",
-                                     used > 0 ? ", " : "", table_cell(stream, c));
+            text_list_add(stream->ignored, IGNORED_SIZE, ", ", table_cell(stream, c));
 }
 
 static void table_header(struct table_stream *stream)

@@ -17,6 +17,7 @@
 #include "api/data/json_stream.h"
 #include "api/data/private_data.h"
 #include "api/data/table_stream.h"
+#include "api/json/text.h"
 #include "api/wire/inflate.h"
 #include "memory/memory.h"
 #include "storage/uploads.h"
@@ -60,7 +61,7 @@ static void upload_end(void *context)
 /* The type of the body without its parameters is NAME. */
 static bool type_is(const char *type, const char *name)
 {
-    size_t length = type ? strcspn(type, "; \t") : 0;
+    size_t length = strcspn(text_or_empty(type), "; \t");
     return length == strlen(name) && strncasecmp(type, name, length) == 0;
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "api/identity/base64url.h"
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "memory/memory.h"
 
@@ -55,16 +56,11 @@ static const struct jwks_algorithm *find_algorithm(const char *name)
 /* ---- reading */
 
 /* The text MEMBER of OBJECT; "" when there is none. */
-static const char *jwk_text(const json_t *object, const char *member)
-{
-    const char *text = json_string_value(json_object_get(object, member));
-    return text ? text : "";
-}
 
 static bool jwk_bytes(const json_t *object, const char *member, unsigned char *out, size_t room,
                       size_t *out_size)
 {
-    const char *text = jwk_text(object, member);
+    const char *text = json_member_text(object, member);
     return text[0] != '\0' && base64url_decode(text, strlen(text), out, room, out_size);
 }
 
@@ -110,7 +106,7 @@ static EVP_PKEY *read_p256(const json_t *jwk)
 {
     unsigned char point[1 + 2 * P256_BYTES] = {POINT_CONVERSION_UNCOMPRESSED};
     size_t x_size, y_size;
-    if (strcmp(jwk_text(jwk, "crv"), "P-256") != 0 ||
+    if (strcmp(json_member_text(jwk, "crv"), "P-256") != 0 ||
         !jwk_bytes(jwk, "x", point + 1, P256_BYTES, &x_size) || x_size != P256_BYTES ||
         !jwk_bytes(jwk, "y", point + 1 + P256_BYTES, P256_BYTES, &y_size) || y_size != P256_BYTES)
         return NULL;
@@ -124,15 +120,15 @@ static EVP_PKEY *read_ed25519(const json_t *jwk)
 {
     unsigned char x[ED25519_BYTES];
     size_t size;
-    if (strcmp(jwk_text(jwk, "crv"), "Ed25519") != 0 || !jwk_bytes(jwk, "x", x, sizeof x, &size) ||
-        size != sizeof x)
+    if (strcmp(json_member_text(jwk, "crv"), "Ed25519") != 0 ||
+        !jwk_bytes(jwk, "x", x, sizeof x, &size) || size != sizeof x)
         return NULL;
     return EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, x, sizeof x);
 }
 
 static EVP_PKEY *read_key(const json_t *jwk)
 {
-    const char *kty = jwk_text(jwk, "kty");
+    const char *kty = json_member_text(jwk, "kty");
     if (strcmp(kty, "RSA") == 0)
         return read_rsa(jwk);
     if (strcmp(kty, "EC") == 0)
@@ -156,8 +152,8 @@ bool jwks_knows(const struct jwks *keys, const char *kid)
 /* Adds JWK, or leaves it out. */
 static void add_key(struct jwks *keys, const json_t *jwk)
 {
-    const char *kid = jwk_text(jwk, "kid"), *use = jwk_text(jwk, "use");
-    const char *kty = jwk_text(jwk, "kty"), *only_by = jwk_text(jwk, "alg");
+    const char *kid = json_member_text(jwk, "kid"), *use = json_member_text(jwk, "use");
+    const char *kty = json_member_text(jwk, "kty"), *only_by = json_member_text(jwk, "alg");
     struct jwks_key *next = &keys->keys[keys->count];
     if (kid[0] == '\0' || strlen(kid) >= sizeof next->kid || jwks_key_of(keys, kid) ||
         (use[0] != '\0' && strcmp(use, "sig") != 0) || strlen(only_by) >= sizeof next->only_by)

@@ -9,7 +9,9 @@
 #include "api/jobs/ask/job_advice.h"
 #include "api/jobs/job_rehearsed.h"
 #include "api/jobs/jobs.h"
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
+#include "api/json/text.h"
 
 #define MOST_EXPERTS  1000000000
 #define MOST_SIZE     65535
@@ -172,7 +174,7 @@ static enum problem advise_read(struct call *call, struct advise_wish *out)
     if (out->facts.want == ADVICE_WANT_RELEASE && !out->facts.low &&
         !field_sent(call->body, "bounds"))
         call_invalid(call, "/bounds", "is required for a q_release: it has declared bounds");
-    return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_NONE;
+    return call_checked(call);
 }
 
 enum problem api_jobs_advise_prepare(struct call *call)
@@ -233,12 +235,11 @@ static json_t *advise_one(const struct advise_wish *wish, unsigned i, struct job
         told = &enough;
     }
     json_t *json = job_advice_json(&advice, told);
-    json_t *job = job_candidate_body(ranked, wish->dataset ? wish->dataset : "");
+    json_t *job = job_candidate_body(ranked, text_or_empty(wish->dataset));
     if (wish->scales && ranked->candidate.method != ADVICE_RELEASE)
         job_candidate_scale(job, facts);
     json_object_set_new(json, "job", job);
-    json_t *rehearsed = wish->rehearsed[i];
-    json_object_set_new(json, "rehearsal", rehearsed ? json_incref(rehearsed) : json_null());
+    json_object_set_new(json, "rehearsal", json_or_null(json_incref(wish->rehearsed[i])));
     return json;
 }
 

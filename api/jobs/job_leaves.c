@@ -11,6 +11,7 @@
 #include "api/call/budget_price.h"
 #include "api/jobs/ask/job_plan.h"
 #include "api/jobs/jobs.h"
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 
 /* X rounded down to three digits. */
@@ -90,6 +91,6 @@ void job_leaves_show(const struct ledger_account *account, const struct job_plan
         if (account->renyi_order == 0)
             warning = leaves_warning(&l);
     }
-    json_object_set_new(out, "leaves", leaves ? leaves : json_null());
-    json_object_set_new(out, "warning", warning ? warning : json_null());
+    json_object_set_new(out, "leaves", json_or_null(leaves));
+    json_object_set_new(out, "warning", json_or_null(warning));
 }

@@ -10,6 +10,7 @@
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/job_sweep.h"
 #include "api/jobs/run/job_run.h"
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "api/wire/q_terms_json.h"
 
@@ -223,9 +224,9 @@ static json_t *job_bare_json(const struct job_row *job, int64_t queue_place, int
 json_t *job_json(struct db *db, const struct job_row *job, int64_t queue_place, int64_t now_ms)
 {
     json_t *json = job_bare_json(job, queue_place, now_ms);
-    const char *policy = json_string_value(json_object_get(json, "policy"));
+    const char *policy = json_member_text(json, "policy");
     if (names_add(db, json, "dataset_name", job->dataset) == DB_OK &&
-        names_add(db, json, "policy_name", policy ? policy : "") == DB_OK)
+        names_add(db, json, "policy_name", policy) == DB_OK)
         return json;
     json_decref(json);
     return NULL;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/json/json_text.h"
+#include "api/json/text.h"
 
 #define NAME_MAX_BYTES 64
 
@@ -37,14 +38,8 @@ static bool append_name(const struct level *level, char *out, size_t *used)
                 *used + 2 * NAME_MAX_BYTES + 2 <= JSON_PLACE_SIZE;
     if (fits) {
         out[(*used)++] = '/';
-        for (const char *c = text; *c != '\0'; c++) {
-            if (*c == '~' || *c == '/') {
-                out[(*used)++] = '~';
-                out[(*used)++] = *c == '~' ? '0' : '1';
-            } else {
-                out[(*used)++] = *c;
-            }
-        }
+        for (const char *c = text; *c != '\0'; c++)
+            *used += text_pointer_put(out + *used, *c);
         out[*used] = '\0';
     }
     json_decref(name);

@@ -61,7 +61,5 @@ enum problem api_policies_delete(struct call *call)
     enum db_status status = endings_delete(call->db, &ending);
     if (status == DB_OK)
         status = policies_erase(call->db, row.id);
-    if (status != DB_OK)
-        return call_db(call, status);
-    return call_reply_empty(call, 204);
+    return call_reply_done(call, status);
 }

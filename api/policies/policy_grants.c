@@ -116,7 +116,5 @@ enum problem api_policy_grants_delete(struct call *call)
         policy_grants_delete(call->db, policy.id, call_parameter(call, "client"));
     if (status == DB_NONE)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such grant.");
-    if (status != DB_OK)
-        return call_db(call, status);
-    return call_reply_empty(call, 204);
+    return call_reply_done(call, status);
 }

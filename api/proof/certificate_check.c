@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "api/wire/certified_file.h"
 
@@ -24,8 +25,7 @@ static bool read_key_bytes(const json_t *text, unsigned char *out, size_t size)
 
 static void copy_member(const json_t *object, const char *name, char *out, size_t size)
 {
-    const char *text = json_string_value(json_object_get(object, name));
-    snprintf(out, size, "%s", text ? text : "");
+    snprintf(out, size, "%s", json_member_text(object, name));
 }
 
 /* ---- keys */
@@ -111,15 +111,10 @@ static const char *read_named_entry(const json_t *certificate, struct certificat
     return NULL;
 }
 
-static double read_figure(const json_t *object, const char *name)
-{
-    const json_t *number = json_object_get(object, name);
-    return json_is_number(number) ? json_number_value(number) : (double)NAN;
-}
-
 static struct stated_amount read_stated_amount(const json_t *object)
 {
-    return (struct stated_amount){read_figure(object, "epsilon"), read_figure(object, "delta")};
+    return (struct stated_amount){json_member_number(object, "epsilon"),
+                                  json_member_number(object, "delta")};
 }
 
 static void read_figures(const json_t *certificate, struct certificate_figures *out)
@@ -133,8 +128,8 @@ static void read_figures(const json_t *certificate, struct certificate_figures *
     copy_member(teacher, "client", out->payer, sizeof out->payer);
     copy_member(privacy, "unit", out->unit, sizeof out->unit);
     out->privacy = read_stated_amount(privacy);
-    out->epsilon_lower = read_figure(privacy, "epsilon_lower");
-    out->order = read_figure(privacy, "order");
+    out->epsilon_lower = json_member_number(privacy, "epsilon_lower");
+    out->order = json_member_number(privacy, "order");
     out->limit = read_stated_amount(json_object_get(exposure, "limit"));
     out->greatest = read_stated_amount(json_object_get(exposure, "greatest_limit"));
     out->covered = json_is_true(json_object_get(certificate, "dataset_covered"));
@@ -287,8 +282,10 @@ static const char *check_signed(const char *text, size_t size, const struct proo
         why = check_log_proof(json, key, out);
     const char *type = json_string_value(json_object_get(json, "type"));
     out->receipt = out->id[0] == '\0' && type && strcmp(type, "erasure") == 0;
-    if (!why && says)
-        (out->receipt ? say_erasure : say_guarantee)(json, says);
+    if (!why && says && out->receipt)
+        say_erasure(json, says);
+    else if (!why && says)
+        say_guarantee(json, says);
     json_decref(signature);
     json_decref(json);
     if (!why && out->id[0] == '\0' && !out->receipt)

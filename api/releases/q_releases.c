@@ -72,7 +72,7 @@ enum problem api_q_releases_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, q_releases_list(call->db, page_owner(&page), page_guest(&page),
+    return page_end(&page, q_releases_list(call->db, page_owner(&page), call_guest(call),
                                            page.after, page.limit, release_list_one, &page));
 }
 
@@ -289,7 +289,9 @@ enum problem api_q_releases_weights(struct call *call)
     const char *id = call_parameter(call, "id");
     char certificate[ID_SIZE], owner[ID_SIZE], *text = NULL;
     enum db_status status = q_releases_certificate(call->db, id, certificate, owner, &text);
-    problem = status == DB_OK ? network_reply(call, network, id, text) : call_db(call, status);
+    problem = call_db(call, status);
+    if (problem == PROBLEM_NONE)
+        problem = network_reply(call, network, id, text);
     free(text);
     return problem;
 }

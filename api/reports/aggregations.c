@@ -320,7 +320,7 @@ enum problem api_aggregations_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, aggregations_list(call->db, page_owner(&page), page_guest(&page),
+    return page_end(&page, aggregations_list(call->db, page_owner(&page), call_guest(call),
                                              page.after, page.limit, aggregation_list_one, &page));
 }
 

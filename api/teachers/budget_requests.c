@@ -14,6 +14,7 @@
 #include "api/call/page.h"
 #include "api/call/refusal.h"
 #include "api/json/json_text.h"
+#include "api/json/text.h"
 #include "api/teachers/grant.h"
 #include "api/teachers/teachers.h"
 #include "storage/budget_requests.h"
@@ -127,7 +128,7 @@ static enum problem read_asked(struct call *call, struct budget_request_row *out
         return PROBLEM_VALIDATION;
     if (!teacher == !*out_account)
         return call_invalid(call, "", "must have either teacher or account");
-    snprintf(out->teacher, sizeof out->teacher, "%s", teacher ? teacher : "");
+    snprintf(out->teacher, sizeof out->teacher, "%s", text_or_empty(teacher));
     snprintf(out->reason, sizeof out->reason, "%s", reason);
     return PROBLEM_NONE;
 }
@@ -151,7 +152,9 @@ static enum problem request_read(struct call *call, struct budget_request_row *o
     memcpy(out->client, call->caller.id, ID_SIZE);
     memcpy(out->owner, teacher.owner, ID_SIZE);
     struct grant grant = {.epsilon = out->epsilon, .delta = out->delta};
-    return grant_check(call, &teacher, &grant) ? check_open(call, out) : PROBLEM_VALIDATION;
+    if (!grant_check(call, &teacher, &grant))
+        return PROBLEM_VALIDATION;
+    return check_open(call, out);
 }
 
 enum problem api_budget_requests_create(struct call *call)
@@ -209,7 +212,7 @@ enum problem api_budget_requests_list(struct call *call)
     const char *named = call_query(call, "status");
     if (named && !budget_request_state_find(named, &state))
         return call_invalid_query(call, "status", "must be open, approved or declined");
-    return page_end(&page, budget_requests_list(call->db, page_guest(&page), page_owner(&page),
+    return page_end(&page, budget_requests_list(call->db, call_guest(call), page_owner(&page),
                                                 named ? &state : NULL, page.after, page.limit,
                                                 list_request, &page));
 }
@@ -231,10 +234,12 @@ static enum problem request_decide(struct call *call, struct budget_request_row 
 {
     row->state = state;
     row->decided_ms = call->now_ms;
-    snprintf(row->answer, sizeof row->answer, "%s", answer ? answer : "");
+    snprintf(row->answer, sizeof row->answer, "%s", text_or_empty(answer));
     enum db_status status = budget_requests_decide(call->db, row);
+    if (status == DB_NONE)
+        status = DB_RETRY;
     if (status != DB_OK)
-        return call_db(call, status == DB_NONE ? DB_RETRY : status);
+        return call_db(call, status);
     return call_reply_json(call, 200, request_json(call, row));
 }
 
@@ -255,7 +260,7 @@ static enum problem read_given(struct call *call, const struct budget_request_ro
         call_invalid(call, "/epsilon", "must be at most %.9g, which was asked for", row->epsilon);
     if (out->delta > row->delta)
         call_invalid(call, "/delta", "must be at most %.9g, which was asked for", row->delta);
-    return call_error_count(call) > 0 ? PROBLEM_VALIDATION : PROBLEM_NONE;
+    return call_checked(call);
 }
 
 /* What a client can spend now: by its account, or by the teacher's default, with which the first
@@ -323,8 +328,9 @@ static enum problem give_limit(struct call *call, const struct budget_request_ro
     enum db_status status = teachers_client_find(call->db, row->teacher, row->client, &standing);
     if (status == DB_NONE)
         return open_limit(call, row, teacher, grant);
-    return status == DB_OK ? raise_limit(call, row, teacher, &standing, grant)
-                           : call_db(call, status);
+    if (status != DB_OK)
+        return call_db(call, status);
+    return raise_limit(call, row, teacher, &standing, grant);
 }
 
 enum problem api_budget_requests_approve(struct call *call)

@@ -119,7 +119,5 @@ enum problem api_teachers_delete(struct call *call)
     ending.deleted_ms = call->now_ms;
     if (status == DB_OK)
         status = endings_delete(call->db, &ending);
-    if (status != DB_OK)
-        return call_db(call, status);
-    return call_reply_empty(call, 204);
+    return call_reply_done(call, status);
 }

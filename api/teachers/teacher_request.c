@@ -1,5 +1,6 @@
 /* A teacher's request. What this version does not offer is refused by name, with the pointer to it,
  * never ignored. */
+#include "api/json/text.h"
 #include "api/teachers/teacher_new.h"
 
 #include <math.h>
@@ -156,7 +157,7 @@ static bool teacher_read_members(struct call *call, struct members *members,
     fields_read(call, call->body, "", fields, sizeof fields / sizeof *fields);
     out->basic = members->accounting == 1;
     row->vanishing = row->temperature = 1;
-    snprintf(row->name, sizeof row->name, "%s", members->name ? members->name : "");
+    snprintf(row->name, sizeof row->name, "%s", text_or_empty(members->name));
     snprintf(row->adjacency, sizeof row->adjacency, "%s", units[0]);
     snprintf(row->at_floor, sizeof row->at_floor, "%s", floors[0]);
     snprintf(row->when_spent, sizeof row->when_spent, "%s", spents[members->spent]);
@@ -387,7 +388,9 @@ static enum problem teacher_certify(struct call *call, struct teacher_wish *wish
     enum problem problem = check_budgets(call, wish, &teacher);
     if (problem == PROBLEM_NONE && dataset_pays)
         problem = teacher_check_dataset(call, wish, &account);
-    return problem == PROBLEM_NONE ? check_guaranteed(call, wish) : problem;
+    if (problem == PROBLEM_NONE)
+        problem = check_guaranteed(call, wish);
+    return problem;
 }
 
 static enum problem refuse_erased(struct call *call)

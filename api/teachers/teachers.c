@@ -304,7 +304,7 @@ enum problem api_teachers_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, teachers_list(call->db, page_owner(&page), page_guest(&page), page.after,
+    return page_end(&page, teachers_list(call->db, page_owner(&page), call_guest(call), page.after,
                                          page.limit, teacher_list_one, &page));
 }
 

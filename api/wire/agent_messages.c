@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "algos/privacy/local/local_report.h"
+#include "api/json/json_member.h"
 #include "memory/memory.h"
 
 #define BASE64 sodium_base64_VARIANT_ORIGINAL
@@ -16,19 +17,14 @@
 static const char *const NOT_OURS =
     "the server's answer is not what an agent expects: is the token an agent's?";
 
-/* The number NAME of OBJECT, or NAN. */
-static double number_member(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /* The integer NAME of OBJECT when it is within the bounds, or -1. */
 static int64_t integer_member(const json_t *object, const char *name, int64_t min, int64_t max)
 {
     const json_t *value = json_object_get(object, name);
-    int64_t x = json_is_integer(value) ? json_integer_value(value) : -1;
-    return x >= min && x <= max ? x : -1;
+    int64_t x = json_integer_value(value);
+    if (!json_is_integer(value) || x < min || x > max)
+        return -1;
+    return x;
 }
 
 static bool is_open(const json_t *object)
@@ -40,37 +36,37 @@ static bool is_open(const json_t *object)
 static const char *make_scheme(const json_t *object, struct agent_terms *terms)
 {
     const json_t *mechanism = json_object_get(object, "mechanism");
-    const char *name = json_string_value(json_object_get(mechanism, "name"));
-    const struct local_mechanism *known = !name ? NULL : local_mechanism_find(name);
+    const struct local_mechanism *known = local_mechanism_find(json_member_text(mechanism, "name"));
     if (!known)
         return "the aggregation's mechanism is not known here";
-    double projection = number_member(mechanism, "projection_clip");
+    double projection = json_member_number(mechanism, "projection_clip");
     const struct local_parameters parameters = {
         .dimension = (uint32_t)actor_critic_count(&terms->net),
-        .epsilon = number_member(mechanism, "epsilon_per_report"),
-        .clip = number_member(mechanism, "clip"),
+        .epsilon = json_member_number(mechanism, "epsilon_per_report"),
+        .clip = json_member_number(mechanism, "clip"),
         .projection_clip = isfinite(projection) ? projection : 0.0};
     return local_scheme_make(known, &parameters, &terms->scheme);
 }
 
 static const char *agent_read_terms(const json_t *object, struct agent_terms *out)
 {
-    const char *environment = json_string_value(json_object_get(object, "environment"));
+    const char *environment = json_member_text(object, "environment");
     int64_t input = integer_member(object, "state_dim", 1, ENV_MAX_STATE_DIM);
     int64_t actions = integer_member(object, "action_count", 2, ENV_MAX_ACTIONS);
     int64_t hidden = integer_member(object, "hidden", 1, ACTOR_CRITIC_MAX_HIDDEN);
     out->submissions_per_agent = integer_member(object, "submissions_per_agent", 1, 1000000);
-    out->epsilon = number_member(object, "epsilon");
+    out->epsilon = json_member_number(object, "epsilon");
     out->open = is_open(object);
-    out->loss = (struct a3c_settings){.discount = number_member(object, "discount"),
-                                      .value_weight = number_member(object, "value_weight"),
-                                      .entropy_weight = number_member(object, "entropy_weight")};
+    out->loss =
+        (struct a3c_settings){.discount = json_member_number(object, "discount"),
+                              .value_weight = json_member_number(object, "value_weight"),
+                              .entropy_weight = json_member_number(object, "entropy_weight")};
     if (input < 0 || actions < 0 || hidden < 0 || out->submissions_per_agent < 0 ||
         !(out->epsilon > 0) || !(out->loss.discount >= 0 && out->loss.discount <= 1) ||
         !isfinite(out->loss.value_weight) || !isfinite(out->loss.entropy_weight))
         return NOT_OURS;
     out->net = (struct actor_critic){(uint32_t)input, (uint32_t)hidden, (uint32_t)actions};
-    snprintf(out->environment, sizeof out->environment, "%s", !environment ? "" : environment);
+    snprintf(out->environment, sizeof out->environment, "%s", environment);
     const char *problem = make_scheme(object, out);
     /* All reports together must cost at most the stated epsilon. */
     if (!problem &&
@@ -109,7 +105,7 @@ static bool read_parameters(const json_t *object, size_t count, struct agent_par
     out->version = integer_member(object, "version", 1, INT64_C(1) << 53);
     out->reports_left = integer_member(object, "reports_left", 0, 1000000);
     out->open = is_open(object);
-    out->exploration = number_member(object, "exploration");
+    out->exploration = json_member_number(object, "exploration");
     return seed && out->version > 0 && out->reports_left >= 0 && out->exploration >= 0 &&
            out->exploration <= 1 &&
            sodium_hex2bin(out->seed, sizeof out->seed, seed, strlen(seed), NULL, &size, NULL) ==

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "memory/memory.h"
 
@@ -129,9 +130,9 @@ static void out_of_range(struct reader *reader, const char *pointer, const struc
 static void read_number_member(struct reader *reader, const json_t *value, const char *pointer,
                                const struct member *member, struct event *out)
 {
-    double x = json_is_number(value) ? json_number_value(value) : (double)NAN;
-    bool high = member->above_min ? x > member->min : x >= member->min;
-    bool low = member->below_max ? x < member->max : x <= member->max;
+    double x = json_number_or_nan(value);
+    bool high = x > member->min || (x == member->min && !member->above_min);
+    bool low = x < member->max || (x == member->max && !member->below_max);
     void *place = (char *)out + member->offset;
     if (!high || !low || (member->type != MEMBER_REAL && x != floor(x)))
         out_of_range(reader, pointer, member);

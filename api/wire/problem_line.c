@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 
 #define ERRORS_SHOWN 3
@@ -55,18 +56,12 @@ static void line_finish(struct line *line)
     }
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return !text ? "" : text;
-}
-
 /* "/problems/not-found", or the same as a whole address: the last part, if it is made as ours are.
  */
 static void read_slug(const json_t *problem, char out[PROBLEM_SLUG_SIZE])
 {
     static const char folder[] = "/problems/";
-    const char *at = strstr(text_of(problem, "type"), folder);
+    const char *at = strstr(json_member_text(problem, "type"), folder);
     out[0] = '\0';
     if (!at)
         return;
@@ -84,11 +79,12 @@ static void add_errors(struct line *line, const json_t *problem)
     size_t count = json_array_size(errors);
     for (size_t i = 0; i < count && i < ERRORS_SHOWN; i++) {
         const json_t *error = json_array_get(errors, i), *where = json_object_get(error, "line");
-        const char *pointer = text_of(error, "pointer");
+        const char *pointer = json_member_text(error, "pointer");
         line_add(line, i == 0 ? " (" : "; ");
         if (json_is_integer(where))
             line_add(line, "line %lld: ", (long long)json_integer_value(where));
-        line_add(line, "%s%s%s", pointer, pointer[0] == '\0' ? "" : " ", text_of(error, "detail"));
+        line_add(line, "%s%s%s", pointer, pointer[0] == '\0' ? "" : " ",
+                 json_member_text(error, "detail"));
     }
     if (count > ERRORS_SHOWN)
         line_add(line, "; and %zu more", count - ERRORS_SHOWN);
@@ -104,7 +100,8 @@ void problem_line_read(long status, const char *body, size_t size, struct proble
     out->slug[0] = out->text[0] = '\0';
     if (json_text_parse(body, size, &problem, &fault) != JSON_TEXT_GOOD)
         problem = NULL;
-    const char *detail = text_of(problem, "detail"), *title = text_of(problem, "title");
+    const char *detail = json_member_text(problem, "detail"),
+               *title = json_member_text(problem, "title");
     line_add(&line, "%ld", status);
     if (detail[0] == '\0' && title[0] == '\0') {
         line_add(&line, ", without an explanation");
@@ -125,7 +122,7 @@ bool answer_text(const char *body, size_t body_size, const char *name, char *out
     out[0] = '\0';
     if (json_text_parse(body, body_size, &answer, &fault) != JSON_TEXT_GOOD)
         return false;
-    const char *text = text_of(answer, name);
+    const char *text = json_member_text(answer, name);
     size_t length = strlen(text);
     bool fits = length > 0 && length < size;
     for (size_t i = 0; i < length; i++)

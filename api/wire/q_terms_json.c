@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 
 static json_t *bounds_json(const struct q_terms *t)
@@ -60,12 +61,6 @@ json_t *q_terms_json(const struct q_terms *t)
     return json;
 }
 
-static double read_real(const json_t *json, const char *name)
-{
-    const json_t *value = json_object_get(json, name);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static uint32_t read_whole(const json_t *json, const char *name)
 {
     json_int_t value = json_integer_value(json_object_get(json, name));
@@ -75,18 +70,18 @@ static uint32_t read_whole(const json_t *json, const char *name)
 static void read_reward(const json_t *json, struct q_terms *out)
 {
     out->updates = read_whole(json, "updates");
-    out->rate = read_real(json, "update_rate");
+    out->rate = json_member_number(json, "update_rate");
     out->batch = read_whole(json, "batch_size");
-    out->error_limit = read_real(json, "error_limit");
-    out->reward_scale = read_real(json, "reward_scale");
+    out->error_limit = json_member_number(json, "error_limit");
+    out->reward_scale = json_member_number(json, "reward_scale");
 }
 
 bool q_terms_read(const json_t *json, struct q_terms *out)
 {
-    const char *form = json_string_value(json_object_get(json, "form"));
+
     const char *outside = json_string_value(json_object_get(json, "outside"));
     const char *unit = json_string_value(json_object_get(json, "unit"));
-    int number = !form ? -1 : q_form_find(form);
+    int number = q_form_find(json_member_text(json, "form"));
     int kind = !unit ? Q_UNIT_EXPERT : q_unit_find(unit); /* older rows have no other */
     const json_t *bounds = json_object_get(json, "bounds");
     *out = (struct q_terms){.state_dim = read_whole(json, "state_dim"),
@@ -94,10 +89,10 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
                             .shards = read_whole(json, "shards"),
                             .bits = read_whole(json, "bits"),
                             .features = read_whole(json, "features"),
-                            .sensitivity = read_real(json, "sensitivity"),
-                            .sigma = read_real(json, "sigma"),
-                            .mu = read_real(json, "mu"),
-                            .noise_to_range = read_real(json, "noise_to_range")};
+                            .sensitivity = json_member_number(json, "sensitivity"),
+                            .sigma = json_member_number(json, "sigma"),
+                            .mu = json_member_number(json, "mu"),
+                            .noise_to_range = json_member_number(json, "noise_to_range")};
     if (number < 0 || kind < 0 || !outside || json_array_size(bounds) != out->state_dim ||
         out->state_dim > ENV_MAX_STATE_DIM)
         return false;
@@ -114,12 +109,14 @@ bool q_terms_read(const json_t *json, struct q_terms *out)
         out->low[i] = json_number_value(json_array_get(one, 0));
         out->high[i] = json_number_value(json_array_get(one, 1));
     }
-    out->value_limit = read_real(json, number == Q_FORM_FEATURES ? "radius" : "value_limit");
+    out->value_limit =
+        json_member_number(json, number == Q_FORM_FEATURES ? "radius" : "value_limit");
     out->knot_bits = read_whole(json, number == Q_FORM_GRID ? "nodes" : "knot_bits");
     out->seed = (uint64_t)json_integer_value(json_object_get(json, "seed"));
     if (number == Q_FORM_PATH)
-        out->lipschitz = read_real(json, "lipschitz");
+        out->lipschitz = json_member_number(json, "lipschitz");
     const json_t *kernel = json_object_get(json, "kernel");
-    out->beta = !kernel ? 0 : read_real(kernel, "beta");
+    if (kernel)
+        out->beta = json_member_number(kernel, "beta");
     return true;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 
 static json_t *step_json(size_t step)
@@ -41,11 +42,11 @@ char *replay_json_of_file(const char *name, const struct replay_file *file,
     json_t *cases = json_array();
     for (size_t i = 0; i < file->count; i++)
         json_list_add(&cases, case_json(&file->cases[i], &results[i]));
-    json_t *shown = json_string(name); /* NULL when it is no UTF-8 */
+    json_t *shown = json_or_null(json_string(name)); /* null when it is no UTF-8 */
     const char *from = file->world->from_start ? "the start" : "the recorded state";
-    json_t *all = json_pack("{s:o, s:s, s:s, s:o, s:o}", "file", shown ? shown : json_null(),
-                            "environment", file->world->env->name, "steps_start_from", from,
-                            "tolerance", tolerance_json(file->world, tolerance), "cases", cases);
+    json_t *all = json_pack("{s:o, s:s, s:s, s:o, s:o}", "file", shown, "environment",
+                            file->world->env->name, "steps_start_from", from, "tolerance",
+                            tolerance_json(file->world, tolerance), "cases", cases);
     size_t size;
     char *text = json_text_write(all, false, &size);
     json_decref(all);

@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "envs/env.h"
 
@@ -49,8 +50,7 @@ char *student_query_write(const float *states, uint32_t count, uint32_t dim, dou
 /* A number that is at least 0, or NAN. */
 static double read_amount(const json_t *object, const char *name)
 {
-    const json_t *value = json_object_get(object, name);
-    double x = json_is_number(value) ? json_number_value(value) : NAN;
+    double x = json_member_number(object, name);
     return x >= 0 && isfinite(x) ? x : NAN;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/text.h"
 #include "api/worlds/world_program.h"
 #include "memory/memory.h"
 
@@ -29,9 +30,7 @@ static struct world_program *registered_new(const struct worlds *worlds,
 /* Appends LINE to the text of REGISTERED_SAID_SIZE bytes at CONTEXT, as far as it fits. */
 static void registered_hear(void *context, const char *line)
 {
-    char *said = context;
-    size_t used = strlen(said);
-    snprintf(said + used, REGISTERED_SAID_SIZE - used, "%s%s", used > 0 ? " | " : "", line);
+    text_list_add(context, REGISTERED_SAID_SIZE, " | ", line);
 }
 
 enum world_fault registered_try(const struct worlds *worlds, const struct registered_text *text,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/text.h"
+
 /* What a client's program may use at most, where the operator's limits allow more or have none. */
 #define CLIENT_MEMORY_BYTES (UINT64_C(1) << 30)
 #define CLIENT_FILE_BYTES   (UINT64_C(64) << 20)
@@ -115,7 +117,7 @@ enum world_fault world_program_start(struct world_use *use, struct child **out,
                                                   .command = program->command,
                                                   .source = program->source,
                                                   .source_size =
-                                                      program->source ? strlen(program->source) : 0,
+                                                      strlen(text_or_empty(program->source)),
                                                   .answer_ms = program->settings.answer_s * 1000,
                                                   .limits = program_limits_of(use),
                                                   .go_on = program_go_on,

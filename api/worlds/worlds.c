@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "api/json/near_name.h"
+#include "api/json/text.h"
 #include "api/worlds/runners.h"
 #include "api/worlds/world_program.h"
 #include "memory/memory.h"
@@ -116,11 +117,9 @@ const char *worlds_runner(const struct worlds *worlds, const char *name)
 
 const char *worlds_runner_names(const struct worlds *worlds, char out[WORLDS_RUNNERS_SIZE])
 {
-    size_t size = 0;
     out[0] = '\0';
     for (unsigned i = 0; worlds && i < worlds->runners.count; i++)
-        size += (size_t)snprintf(out + size, WORLDS_RUNNERS_SIZE - size, "%s%s", i > 0 ? ", " : "",
-                                 worlds->runners.list[i].name);
+        text_list_add(out, WORLDS_RUNNERS_SIZE, ", ", worlds->runners.list[i].name);
     return out;
 }
 _Static_assert(RUNNERS_MAX *(WORLD_NAME_SIZE + 2) <= WORLDS_RUNNERS_SIZE, "all names fit");

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "storage/jobs.h"
 
@@ -31,17 +32,11 @@ static double member_number(const json_t *object, const char *name)
     return json_number_value(json_object_get(object, name));
 }
 
-static const char *member_text(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
 static json_t *audited_json(const struct job_row *job, const json_t *attack, const json_t *found)
 {
     double canaries = 1, trainings = 2 * member_number(attack, "runs");
     double rate = 1 / member_number(attack, "experts");
-    if (strcmp(member_text(attack, "method"), "one_run") == 0) {
+    if (strcmp(json_member_text(attack, "method"), "one_run") == 0) {
         canaries = member_number(attack, "canaries");
         trainings = member_number(attack, "trainings");
         rate = member_number(attack, "batch_size") / canaries;
@@ -49,8 +44,8 @@ static json_t *audited_json(const struct job_row *job, const json_t *attack, con
     return json_pack(
         "{s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:O?, s:O?, s:O?, s:o, s:s}", "job",
         job->id, "finished_at", json_time(job->finished_ms), "algorithm",
-        member_text(attack, "audited"), "method", member_text(attack, "method"), "arithmetic",
-        member_text(attack, "arithmetic"), "noise_multiplier",
+        json_member_text(attack, "audited"), "method", json_member_text(attack, "method"),
+        "arithmetic", json_member_text(attack, "arithmetic"), "noise_multiplier",
         json_number(member_number(attack, "noise_multiplier")), "steps",
         json_number(member_number(attack, "steps")), "sampling_rate", json_number(rate), "canaries",
         json_number(canaries), "trainings", json_number(trainings), "epsilon_shown",
@@ -75,11 +70,11 @@ static const char *refusal_of(const struct job_plan *plan, const struct job_row 
         return "must have succeeded: wait for its end, or run another";
     if (!attack)
         return "was made by another version of the service: run another";
-    if (strcmp(member_text(attack, "broken"), "nothing") != 0)
+    if (strcmp(json_member_text(attack, "broken"), "nothing") != 0)
         return "broke the trainer on purpose: run one with broken \"nothing\"";
-    if (strcmp(member_text(attack, "audited"), plan->algorithm->name) != 0)
+    if (strcmp(json_member_text(attack, "audited"), plan->algorithm->name) != 0)
         return "attacked another algorithm: run one whose audited is this job's algorithm";
-    if (strcmp(member_text(attack, "arithmetic"), "exact") != 0)
+    if (strcmp(json_member_text(attack, "arithmetic"), "exact") != 0)
         return "attacked trainings in float: run one with arithmetic \"exact\"";
     if (fabs(member_number(attack, "noise_multiplier") / noisy->noise_multiplier - 1) > SAME_NOISE)
         return "attacked another noise: run one with the noise_multiplier of this job's estimate";
@@ -122,7 +117,9 @@ bool job_audit_find(struct db *db, const struct job_plan *plan, json_t **out)
     if (jobs_find(db, plan->audit, &job) != DB_OK)
         return false;
     json_t *attack = attack_of(&job), *found = json_text_stored(job.findings);
-    *out = attack ? audited_json(&job, attack, found) : json_null();
+    *out = json_null();
+    if (attack)
+        *out = audited_json(&job, attack, found);
     json_decref(attack);
     json_decref(found);
     job_done(&job);

@@ -8,6 +8,7 @@
 #include "api/data/datasets.h"
 #include "api/data/exposure.h"
 #include "api/jobs/ask/job_parts.h"
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 
 static const char neighbours_declared[] =
@@ -384,7 +385,7 @@ static json_t *certificate_ledger(const struct job_row *job,
 {
     const struct ledger_account *account = certificate->account;
     json_t *entries = json_null(), *head = json_null(), *exposure = json_null();
-    json_t *proof = certificate->proof ? json_incref(certificate->proof) : json_null();
+    json_t *proof = json_or_null(json_incref(certificate->proof));
     if (certificate->exposure)
         exposure = exposure_json(certificate->exposure);
     if (account) {
