@@ -38,9 +38,9 @@ struct app *api_open(const struct api_settings *settings)
     unsigned char hash[16];
     crypto_generichash(hash, sizeof hash, app->public_key, sizeof app->public_key, NULL, 0);
     sodium_bin2hex(app->key_id, sizeof app->key_id, hash, 8);
-    const char *origin = settings->log_origin ? settings->log_origin : "";
-    snprintf(app->log_origin, sizeof app->log_origin, "%s%s", origin[0] ? origin : "tacet/",
-             origin[0] ? "" : app->key_id);
+    snprintf(app->log_origin, sizeof app->log_origin, "tacet/%s", app->key_id);
+    if (settings->log_origin && settings->log_origin[0] != '\0')
+        snprintf(app->log_origin, sizeof app->log_origin, "%s", settings->log_origin);
     size_t length = strlen(app->log_origin);
     /* A restored log is another one: it goes on neither from the lost one nor from another that was
      * restored from the same backup. */

@@ -88,9 +88,9 @@ static enum db_status create_work(struct db *db, void *context)
     struct client_token made;
     enum db_status status = client_create(db, creation->name, creation->role, creation->terms,
                                           creation->now_ms, &client, &made, creation->token);
-    return status == DB_OK
-               ? note_command(db, "tacet client create", client.id, made.number, creation->now_ms)
-               : status;
+    if (status != DB_OK)
+        return status;
+    return note_command(db, "tacet client create", client.id, made.number, creation->now_ms);
 }
 
 const char *api_client_create_with(struct app *app, struct db *db, const char *name,
@@ -127,11 +127,14 @@ static enum db_status rotate_work(struct db *db, void *context)
     struct client_token token;
     enum db_status status = clients_find(db, rotation->client, &client);
     replacement->wrong = NULL;
-    if (status == DB_NONE || (status == DB_OK && client.revoked_ms != 0))
-        replacement->wrong =
-            status == DB_NONE ? "there is no such client" : "the client is revoked";
-    if (status != DB_OK || replacement->wrong)
-        return status == DB_OK ? DB_NONE : status;
+    if (status == DB_NONE)
+        replacement->wrong = "there is no such client";
+    if (status == DB_OK && client.revoked_ms != 0) {
+        replacement->wrong = "the client is revoked";
+        status = DB_NONE;
+    }
+    if (status != DB_OK)
+        return status;
     struct token_rotation now = *rotation;
     if (now.terms.scopes == 0) {
         status = client_tokens_find(db, now.client, 0, &token);

@@ -131,7 +131,7 @@ enum problem limit_apply(struct call *call, const struct limit_set *set, struct 
     free(event);
     if (status == DB_OK && outcome.verdict == LEDGER_OK && set->approvals > 0)
         status = limit_approvals_set(call->db, set->account.id, set->approvals);
-    if (status != DB_OK)
+    if (status != DB_OK || outcome.verdict == LEDGER_OK)
         return call_db(call, status);
-    return outcome.verdict == LEDGER_OK ? PROBLEM_NONE : refusal_make(call, &outcome, NULL);
+    return refusal_make(call, &outcome, NULL);
 }

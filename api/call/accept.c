@@ -57,7 +57,9 @@ static int range_closeness(const char *range, size_t size, const char *type, con
         return 0;
     if (is_word(slash + 1, right, "*"))
         return 2;
-    return is_word(slash + 1, right, subtype) ? 3 : 0;
+    if (is_word(slash + 1, right, subtype))
+        return 3;
+    return 0;
 }
 
 int accept_quality(const char *accept, const char *type, const char *subtype)
@@ -74,7 +76,7 @@ int accept_quality(const char *accept, const char *type, const char *subtype)
             best = near;
             quality = find_q(accept, end);
         }
-        accept = *end == ',' ? end + 1 : end;
+        accept = end + (*end == ',');
     }
     return quality;
 }

@@ -73,12 +73,16 @@ enum db_status certificate_proof(const struct app *app, struct db *db,
                                  const struct ledger_account *account, json_t **out)
 {
     struct proof_work work = {app, account, {.lid = TLOG_TEXT_MOST}};
-    enum db_status status = account ? db_view(db, write_proof, &work) : DB_OK;
     *out = NULL;
+    if (!account) {
+        *out = json_null();
+        return DB_OK;
+    }
+    enum db_status status = db_view(db, write_proof, &work);
     if (work.text.failed)
         status = DB_MEMORY;
     if (status == DB_OK)
-        *out = account ? json_string(work.text.bytes) : json_null();
+        *out = json_string(work.text.bytes);
     buffer_clear(&work.text);
     return status;
 }

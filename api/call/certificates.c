@@ -30,8 +30,8 @@ static enum db_status certificate_admits(struct call *call, enum db_status statu
     if (found->kind == CERTIFICATE_RELEASE || released)
         return project_publishes(call, status, found->owner);
     unsigned others = found->kind == CERTIFICATE_TEACHER ? ROLE_STUDENT : 0;
-    if (!call_is(call, ROLE_AUDITOR | ROLE_STEWARD | others))
-        status = db_optional(status) == DB_OK ? DB_NONE : status;
+    if (!call_is(call, ROLE_AUDITOR | ROLE_STEWARD | others) && status == DB_OK)
+        status = DB_NONE;
     return project_shows(call, status, found->owner);
 }
 

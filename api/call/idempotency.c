@@ -54,9 +54,10 @@ enum problem idempotency_key(struct call *call, const char **out_key)
         return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_INVALID,
                             "An Idempotency-Key is 1 to %d visible ASCII characters.", KEY_MAX);
     }
-    bool keeps = route_writes(call->route) && strcmp(call->request->method, "DELETE") != 0;
-    *out_key = keeps ? key : NULL;
-    return keeps ? retention_check(call, key) : PROBLEM_NONE;
+    if (!route_writes(call->route) || strcmp(call->request->method, "DELETE") == 0)
+        return PROBLEM_NONE;
+    *out_key = key;
+    return retention_check(call, key);
 }
 
 void idempotency_begin_body(struct call *call)

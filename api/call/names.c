@@ -55,7 +55,9 @@ static enum db_status teacher_name(struct db *db, const char *id, bool owner, ch
     if (status != DB_OK)
         return status;
     memcpy(out, row.name, NAME_SIZE);
-    return owner && out[0] == '\0' ? policy_name(db, row.policy, out) : DB_OK;
+    if (owner && out[0] == '\0')
+        return policy_name(db, row.policy, out);
+    return DB_OK;
 }
 
 static const struct {

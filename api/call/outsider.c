@@ -113,6 +113,7 @@ enum problem outsider_enroll(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     call->newcomer = NULL;
-    bool same = client.revoked_ms == 0 && strcmp(client.role, who->role) == 0;
-    return same ? PROBLEM_NONE : auth_refuse(call, "The client of this subject is another one.");
+    if (client.revoked_ms != 0 || strcmp(client.role, who->role) != 0)
+        return auth_refuse(call, "The client of this subject is another one.");
+    return PROBLEM_NONE;
 }

@@ -65,7 +65,7 @@ static json_t *problem_document(const struct problem_info *info, const struct re
     json_t *document =
         json_pack("{s:o, s:s, s:i}", "type", json_sprintf("/problems/%s", info->slug), "title",
                   info->title, "status", info->status);
-    json_t *detail = says->detail ? json_string(says->detail) : NULL; /* NULL: it is not UTF-8 */
+    json_t *detail = json_string(says->detail); /* NULL: it is not UTF-8 */
     if (!detail)
         detail = json_string(info->explanation);
     json_object_set_new(document, "detail", detail);

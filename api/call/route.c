@@ -27,7 +27,9 @@ enum scope route_scope(const struct route *route)
 {
     if (route->flags & (ROUTE_KEY_REQUIRED | ROUTE_KEY_OR_ID))
         return SCOPE_SPEND;
-    return route_writes(route) ? SCOPE_WRITE : SCOPE_READ;
+    if (route_writes(route))
+        return SCOPE_WRITE;
+    return SCOPE_READ;
 }
 
 static const char *const SCOPES[] = {"read", "write", "spend"};

@@ -165,7 +165,7 @@ static bool read_tree_head(const char *text, size_t size, struct tlog_checkpoint
     const char *line[3], *stop[3], *at = text, *end = text + size;
     for (unsigned i = 0; i < 3; i++) {
         line[i] = at;
-        stop[i] = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+        stop[i] = memchr(at, '\n', (size_t)(end - at));
         if (!stop[i])
             return false;
         at = stop[i] + 1;
@@ -284,7 +284,7 @@ static bool read_hashes_of(const char *text, size_t size, const char *head, stru
         return false;
     for (out->proof.count = 0;; out->proof.count++) {
         at = stop + 1;
-        stop = at < end ? memchr(at, '\n', (size_t)(end - at)) : NULL;
+        stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop)
             return false;
         if (stop == at)

@@ -48,7 +48,8 @@ static void fill_buffer(struct csv_scan *scan, size_t more)
                                      CSV_SCAN_BUFFER - scan->end);
         scan->gone = got < 0;
         scan->finished = got <= 0;
-        scan->end += got > 0 ? (size_t)got : 0;
+        if (got > 0)
+            scan->end += (size_t)got;
     }
 }
 

@@ -78,10 +78,12 @@ static bool feature_check_bounds(struct call *call, const struct feature_wish *w
                      "must be above 0 on a logarithmic scale, of \"%s\"", wish->name);
         return false;
     }
-    bool log = wish->scale == SCALE_LOG;
-    float low = (float)(log ? log10(wish->low) : wish->low);
-    float high = (float)(log ? log10(wish->high) : wish->high);
-    if (low < high)
+    double low = wish->low, high = wish->high;
+    if (wish->scale == SCALE_LOG) {
+        low = log10(low);
+        high = log10(high);
+    }
+    if ((float)low < (float)high)
         return true;
     call_invalid(call, at, "is the same number as low within the 32 bits of a state, of \"%s\"",
                  wish->name);
@@ -177,7 +179,7 @@ static void read_features(struct reading *reading, const json_t *list, const cha
         if (read_feature(reading, json_array_get(list, i), at, feature))
             feature_check_name(reading, i, at);
         feature->coordinate = out->dim;
-        out->dim += feature->category_count > 0 ? feature->category_count : 1;
+        out->dim += description_width(feature);
     }
     if (out->dim > DESCRIPTION_DIM_MAX) {
         call_invalid(reading->call, pointer,
@@ -195,8 +197,7 @@ static void set_ranges(struct description *out)
         struct feature_range range = {feature->low, feature->high};
         if (feature->logarithmic)
             range = (struct feature_range){log10(feature->low), log10(feature->high)};
-        out->ranges->range[feature->coordinate] = range;
-        for (unsigned c = 1; c < feature->category_count; c++)
+        for (unsigned c = 0; c < description_width(feature); c++)
             out->ranges->range[feature->coordinate + c] = range;
     }
 }
@@ -361,6 +362,11 @@ void description_free(struct description *description)
 static void drop_description(void *description)
 {
     description_free(description);
+}
+
+unsigned description_width(const struct description_feature *feature)
+{
+    return feature->category_count > 0 ? feature->category_count : 1;
 }
 
 struct description *description_own(struct call *call, struct description *description)

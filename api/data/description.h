@@ -99,6 +99,9 @@ struct description *description_parse(const char *text, struct json_fault *fault
 /* Frees a description; takes NULL. */
 void description_free(struct description *description);
 
+/* How many coordinates of a state are FEATURE's. */
+unsigned description_width(const struct description_feature *feature);
+
 /* Gives DESCRIPTION (NULL is fine) to the call, which frees it at its end. Returns DESCRIPTION. */
 struct description *description_own(struct call *call, struct description *description);
 

@@ -28,19 +28,27 @@ void episode_begin(struct episode *episode, enum description_last_state rule, bo
     episode->terminated = episode->truncated = false;
 }
 
+/* ARRAY with SIZE bytes; as it was where there is no memory, and *GOOD is false. */
+static void *episode_resize(void *array, size_t size, bool *good)
+{
+    void *fresh = wipe_resize(array, size);
+    if (fresh)
+        return fresh;
+    *good = false;
+    return array;
+}
+
 /* Makes room for ROWS rows and one more. */
 static bool episode_reserve(struct episode *episode, uint32_t rows)
 {
     if (rows < episode->room)
         return true;
     size_t room = episode->room > 0 ? 2 * (size_t)episode->room : FIRST_ROOM;
-    float *states = wipe_resize(episode->states, room * episode->dim * sizeof(float));
-    episode->states = states ? states : episode->states;
-    float *rewards = wipe_resize(episode->rewards, room * sizeof(float));
-    episode->rewards = rewards ? rewards : episode->rewards;
-    uint16_t *actions = wipe_resize(episode->actions, room * sizeof(uint16_t));
-    episode->actions = actions ? actions : episode->actions;
-    if (!states || !rewards || !actions || room > UINT32_MAX)
+    bool good = room <= UINT32_MAX;
+    episode->states = episode_resize(episode->states, room * episode->dim * sizeof(float), &good);
+    episode->rewards = episode_resize(episode->rewards, room * sizeof(float), &good);
+    episode->actions = episode_resize(episode->actions, room * sizeof(uint16_t), &good);
+    if (!good)
         return false;
     episode->room = (uint32_t)room;
     return true;

@@ -85,10 +85,21 @@ static bool open_records(struct private_reading *reading, const struct upload_ch
                            head[1] + PRIVATE_MORE - sizeof head, NULL, 0, nonce,
                            reading->keys + KEYRING_KEY * (size_t)head[0]) != 0)
             return false;
-        *out_size += erased ? 0 : head[1];
+        if (!erased)
+            *out_size += head[1];
         at += head[1] + PRIVATE_MORE;
     }
     return true;
+}
+
+/* What a reading that gave STATUS comes to. */
+static enum db_status read_outcome(enum db_status status, bool starved, bool damaged)
+{
+    if (status == DB_OK && starved)
+        return DB_MEMORY;
+    if (status == DB_OK && damaged)
+        return DB_NONE;
+    return status;
 }
 
 static bool read_chunk(void *context, const struct upload_chunk *chunk)
@@ -124,8 +135,10 @@ enum db_status private_read(const struct app *app, struct db *db, const char *da
     struct private_reading reading = {.each = each, .context = context};
     struct dataset_row row;
     enum db_status status = datasets_find(db, dataset, &row);
-    if (status != DB_OK || !app->settings.keys)
-        return status == DB_OK ? DB_FAILED : status;
+    if (status != DB_OK)
+        return status;
+    if (!app->settings.keys)
+        return DB_FAILED;
     reading.experts = (uint32_t)row.experts;
     reading.own = memory_new((size_t)reading.experts + 1, KEYRING_KEY);
     reading.states = memory_new((size_t)reading.experts + 1, sizeof *reading.states);
@@ -140,9 +153,7 @@ enum db_status private_read(const struct app *app, struct db *db, const char *da
     free(reading.own);
     free(reading.states);
     free(reading.clear);
-    if (status == DB_OK && reading.starved)
-        return DB_MEMORY;
-    return status == DB_OK && reading.damaged ? DB_NONE : status;
+    return read_outcome(status, reading.starved, reading.damaged);
 }
 
 /* ---- networks */
@@ -193,7 +204,5 @@ enum db_status private_policies(const struct app *app, struct db *db, const char
     if (!app->settings.keys)
         return DB_FAILED;
     enum db_status status = datasets_policies(db, dataset, read_policy, &reading);
-    if (status == DB_OK && reading.starved)
-        return DB_MEMORY;
-    return status == DB_OK && reading.damaged ? DB_NONE : status;
+    return read_outcome(status, reading.starved, reading.damaged);
 }

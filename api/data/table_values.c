@@ -114,7 +114,7 @@ static bool value_refused(char *detail, const char *text)
 static void set_category(const struct description_feature *feature, unsigned category, float *state)
 {
     for (unsigned c = 0; c < feature->category_count; c++)
-        state[feature->coordinate + c] = c == category ? 1.0F : 0.0F;
+        state[feature->coordinate + c] = (float)(c == category);
 }
 
 /* Takes a VALUE of 0 or less of a feature on a logarithmic scale: moved to the lowest value where
@@ -131,13 +131,20 @@ static bool value_without_logarithm(const struct description *description,
     return false;
 }
 
+static void value_put(const struct description_feature *feature, double value, float *state)
+{
+    if (feature->logarithmic)
+        value = log10(value);
+    state[feature->coordinate] = (float)value;
+}
+
 /* Puts a FEATURE's constant, or its PREVIOUS value, in the place of a missing value. */
 static bool value_fill(const struct description *description, unsigned feature,
                        const float *previous, float *state, struct table_tally *tally,
                        char detail[DESCRIPTION_FAULT_SIZE])
 {
     const struct description_feature *which = &description->features[feature];
-    size_t width = which->category_count > 0 ? which->category_count : 1;
+    size_t width = description_width(which);
     uint32_t at = which->coordinate;
     if (tally)
         tally->features[feature].missing++;
@@ -146,7 +153,7 @@ static bool value_fill(const struct description *description, unsigned feature,
     else if (which->fills && which->category_count > 0)
         set_category(which, (unsigned)which->fill, state);
     else if (which->fills)
-        state[at] = (float)(which->logarithmic ? log10(which->fill) : which->fill);
+        value_put(which, which->fill, state);
     else if (which->carries)
         return value_refused(detail, "is missing, and so is a value before it in the episode");
     else
@@ -190,7 +197,7 @@ bool table_value_number(const struct description *description, unsigned feature,
         tally_value(found, value, which->low, which->high);
     if (which->logarithmic && value <= 0)
         return value_without_logarithm(description, which, value, state, detail);
-    state[which->coordinate] = (float)(which->logarithmic ? log10(value) : value);
+    value_put(which, value, state);
     return description_fit(description, feature, state, &at, detail);
 }
 

@@ -55,7 +55,7 @@ static bool read_subject(const json_t *claims, char out[IDENTITY_SUBJECT_SIZE])
 {
     const json_t *value = json_object_get(claims, "sub");
     const char *subject = json_string_value(value);
-    size_t length = subject ? json_string_length(value) : 0;
+    size_t length = json_string_length(value);
     if (length < 1 || length >= IDENTITY_SUBJECT_SIZE)
         return false;
     for (size_t i = 0; i < length; i++)
@@ -122,7 +122,8 @@ static const char *read_role(const json_t *claims, const struct identity_setting
         const char *role = name ? map_role(settings, name) : NULL;
         if (role && found && role != found)
             return NULL;
-        found = role ? role : found;
+        if (role)
+            found = role;
     }
     return found;
 }

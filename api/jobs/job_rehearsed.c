@@ -84,5 +84,5 @@ enum problem job_rehearsed_find(struct call *call, const struct advice_ranked *r
     struct rehearsed_search search = {call, ranked, count, out};
     memset(out, 0, ADVICE_RANKED_MAX * sizeof *out);
     enum db_status status = jobs_list(call->db, &filter, NULL, NEWEST, rehearsed_look, &search);
-    return status == DB_OK || status == DB_NONE ? PROBLEM_NONE : call_db(call, status);
+    return call_db(call, db_optional(status));
 }

@@ -119,7 +119,9 @@ static enum problem note_uncovered(struct call *call, const struct job_wish *wis
     memcpy(row.resource, wish->dataset.id, ID_SIZE);
     memcpy(row.subject, job, ID_SIZE);
     enum db_status status = datasets_uncover(call->db, wish->dataset.id);
-    return call_db(call, status == DB_OK ? trail_append(call->db, &row) : status);
+    if (status == DB_OK)
+        status = trail_append(call->db, &row);
+    return call_db(call, status);
 }
 
 static enum problem submit_job(struct call *call, const struct job_wish *wish, struct job_row *job)

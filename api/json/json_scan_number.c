@@ -52,7 +52,8 @@ static const unsigned char *take_exponent(const unsigned char *p, struct decimal
         return NULL;
     long exponent = 0;
     for (; *p >= '0' && *p <= '9'; p++)
-        exponent = exponent < 100000 ? exponent * 10 + (*p - '0') : exponent;
+        if (exponent < 100000)
+            exponent = exponent * 10 + (*p - '0');
     d->exponent += negative ? -exponent : exponent;
     return p;
 }

@@ -38,8 +38,10 @@ static unsigned letters_off(const char *a, const char *b)
         row[0] = (unsigned)i;
         for (size_t j = 1; j <= m; j++) {
             unsigned above = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
-            best = above + 1 < best ? above + 1 : best;
-            best = row[j - 1] + 1 < best ? row[j - 1] + 1 : best;
+            if (above + 1 < best)
+                best = above + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
             diagonal = above;
             row[j] = best;
         }

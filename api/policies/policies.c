@@ -255,8 +255,9 @@ enum problem api_policies_weights(struct call *call)
         return problem;
     struct certificate_row certificate = {.text = NULL};
     enum db_status status = db_optional(certificates_find(call->db, row.id, &certificate));
-    problem = status == DB_OK ? network_reply(call, policy, row.id, certificate.text)
-                              : call_db(call, status);
+    problem = call_db(call, status);
+    if (problem == PROBLEM_NONE)
+        problem = network_reply(call, policy, row.id, certificate.text);
     free(certificate.text);
     return problem;
 }

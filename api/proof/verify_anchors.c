@@ -55,7 +55,9 @@ static int compare_anchors(const void *a, const void *b)
 {
     const struct anchor *x = a, *y = b;
     int order = strcmp(x->account, y->account);
-    return order != 0 ? order : (x->sequence > y->sequence) - (x->sequence < y->sequence);
+    if (order != 0)
+        return order;
+    return (x->sequence > y->sequence) - (x->sequence < y->sequence);
 }
 
 static struct anchor *anchor_at(struct verify *verify, size_t i)

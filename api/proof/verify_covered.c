@@ -34,7 +34,9 @@ static int compare_marks(const void *a, const void *b)
 {
     const struct cover_mark *x = a, *y = b;
     int order = strcmp(x->dataset, y->dataset);
-    return order != 0 ? order : (x->leaves > y->leaves) - (x->leaves < y->leaves);
+    if (order != 0)
+        return order;
+    return (x->leaves > y->leaves) - (x->leaves < y->leaves);
 }
 
 /* The first mark of DATASET among those that are sorted, or NULL. */

@@ -57,7 +57,10 @@ static void account_leaf(struct verify *verify, const struct ledger_leaf *leaf)
 void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf)
 {
     struct log_leaf *added = verify_list_add(&verify->leaves, sizeof *added);
-    (verify->trail.number > 0 ? trail_leaf : account_leaf)(verify, leaf);
+    if (verify->trail.number > 0)
+        trail_leaf(verify, leaf);
+    else
+        account_leaf(verify, leaf);
     verify->report->leaves++;
     added->number = leaf->number;
     ledger_leaf_hash(leaf, added->hash);
@@ -75,7 +78,8 @@ bool verify_tile(struct verify *verify, char *at)
                 strspn(hex, "0123456789abcdef") == 2 * sizeof hashes &&
                 sodium_hex2bin(hashes, sizeof hashes, hex, strlen(hex), NULL, &size, NULL) == 0 &&
                 number >= verify->next_tile && number < INT64_MAX / MERKLE_TILE;
-    verify->next_tile = good ? number + 1 : verify->next_tile;
+    if (good)
+        verify->next_tile = number + 1;
     for (int64_t i = 0; i < MERKLE_TILE && good; i++) {
         struct log_leaf *added = verify_list_add(&verify->leaves, sizeof *added);
         *added = (struct log_leaf){.number = number * MERKLE_TILE + i, .of_tile = true};
@@ -126,7 +130,7 @@ static int compare_leaves(const void *a, const void *b)
     const struct log_leaf *x = a, *y = b;
     if (x->number == y->number)
         return x->of_tile - y->of_tile;
-    return x->number > y->number ? 1 : -1;
+    return (x->number > y->number) - (x->number < y->number);
 }
 
 /* Puts the leaves in order. A tile's hash counts where the leaf itself is not there, and otherwise

@@ -53,7 +53,9 @@ static int compare_stated(const void *a, const void *b)
 {
     const struct stated *x = a, *y = b;
     int order = strcmp(x->key, y->key);
-    return order != 0 ? order : strcmp(x->figures.job, y->figures.job);
+    if (order != 0)
+        return order;
+    return strcmp(x->figures.job, y->figures.job);
 }
 
 /* The place of the first one that is not before KEY and JOB. */

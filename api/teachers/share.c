@@ -204,9 +204,9 @@ static enum problem end_share(struct call *call, const char *payer, const char *
                                          .event = SHARE_EVENT,
                                          .now_ms = call->now_ms};
     status = ledger_settle(call->db, &charge, &outcome);
-    if (status != DB_OK)
+    if (status != DB_OK || outcome.verdict == LEDGER_OK)
         return call_db(call, status);
-    return outcome.verdict == LEDGER_OK ? PROBLEM_NONE : refusal_make(call, &outcome, NULL);
+    return refusal_make(call, &outcome, NULL);
 }
 
 enum problem share_end(struct call *call, const struct teacher_row *teacher,
@@ -234,7 +234,9 @@ enum problem share_end_all(struct call *call, const char *client, const char *te
             return PROBLEM_NONE;
         if (status == DB_OK)
             status = db_owed(teachers_find(call->db, standing.teacher, &row));
-        problem = status == DB_OK ? share_end(call, &row, &standing) : call_db(call, status);
+        problem = call_db(call, status);
+        if (problem == PROBLEM_NONE)
+            problem = share_end(call, &row, &standing);
     }
     return problem;
 }

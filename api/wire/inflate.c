@@ -84,13 +84,13 @@ static long inflate_fail(struct inflate *stream, enum inflate_status status)
 }
 
 /* Reads input when there is none: 1, 0 at its end, -1. */
-static int more_input(struct inflate *stream)
+static long more_input(struct inflate *stream)
 {
     if (stream->at < stream->end)
         return 1;
     long got = stream->reader.read(stream->reader.context, stream->input, INPUT_SIZE);
     if (got <= 0)
-        return got < 0 ? -1 : 0;
+        return got;
     stream->at = 0;
     stream->end = (size_t)got;
     stream->bytes_in += (uint64_t)got;
@@ -140,8 +140,11 @@ static long zstd_round(struct inflate *stream, unsigned char *buffer, size_t siz
     return (long)out.pos;
 }
 
+/* Counts GOT bytes and gives GOT back; -1 when they are too many. */
 static long count_output(struct inflate *stream, long got)
 {
+    if (got < 0)
+        return -1;
     stream->bytes_out += (uint64_t)got;
     bool bomb =
         stream->bytes_out > RATIO_FREE_BYTES && stream->bytes_out / RATIO_MAX > stream->bytes_in;
@@ -157,22 +160,27 @@ static long read_decoded(void *context, unsigned char *buffer, size_t size)
         return -1;
     if (stream->encoding == INFLATE_IDENTITY) {
         long got = stream->reader.read(stream->reader.context, buffer, size);
-        stream->bytes_in += got > 0 ? (uint64_t)got : 0;
-        return got < 0 ? inflate_fail(stream, INFLATE_GONE) : count_output(stream, got);
+        if (got < 0)
+            return inflate_fail(stream, INFLATE_GONE);
+        stream->bytes_in += (uint64_t)got;
+        return count_output(stream, got);
     }
     for (;;) {
-        int more = more_input(stream);
+        long more = more_input(stream);
         if (more < 0)
             return inflate_fail(stream, INFLATE_GONE);
-        bool ended = more == 0;
-        if (ended && (stream->between || stream->bytes_in == 0))
-            return stream->between ? 0 : inflate_fail(stream, INFLATE_CORRUPT);
+        if (more == 0 && stream->between)
+            return 0;
+        if (more == 0 && stream->bytes_in == 0)
+            return inflate_fail(stream, INFLATE_CORRUPT);
         long got = stream->encoding == INFLATE_GZIP ? gzip_round(stream, buffer, size)
                                                     : zstd_round(stream, buffer, size);
         if (got != 0)
-            return got < 0 ? -1 : count_output(stream, got);
-        if (ended)
-            return stream->between ? 0 : inflate_fail(stream, INFLATE_CORRUPT);
+            return count_output(stream, got);
+        if (more == 0 && !stream->between)
+            return inflate_fail(stream, INFLATE_CORRUPT);
+        if (more == 0)
+            return 0;
     }
 }
 

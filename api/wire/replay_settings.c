@@ -53,7 +53,7 @@ static bool read_words(const json_t *value, const char *off, const char *on, dou
 {
     if (!json_is_string(value))
         return false;
-    *parameter = strcmp(json_string_value(value), on) == 0 ? 1.0 : 0.0;
+    *parameter = strcmp(json_string_value(value), on) == 0;
     return *parameter == 1.0 || strcmp(json_string_value(value), off) == 0;
 }
 

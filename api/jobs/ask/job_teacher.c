@@ -180,18 +180,26 @@ static void put_account(struct purse *purse, const struct ledger_account *accoun
     purse->left[i] = left_of(account);
 }
 
+static uint64_t least_times(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The most of MOST times that LEFT pays EACH. */
+static uint64_t purse_part_times(int64_t left, int64_t each, uint64_t most)
+{
+    if (each <= 0)
+        return most;
+    if (left <= 0)
+        return 0;
+    return least_times((uint64_t)(left / each), most);
+}
+
 /* How often LEFT pays PRICE. */
 static uint64_t purse_times(const struct filter_price *left, const struct filter_price *price)
 {
-    uint64_t times = UINT64_MAX / 2;
-    if (price->units > 0)
-        times = left->units > 0 ? (uint64_t)(left->units / price->units) : 0;
-    if (price->delta_units > 0) {
-        uint64_t by_delta =
-            left->delta_units > 0 ? (uint64_t)(left->delta_units / price->delta_units) : 0;
-        times = by_delta < times ? by_delta : times;
-    }
-    return times;
+    uint64_t times = purse_part_times(left->units, price->units, UINT64_MAX / 2);
+    return purse_part_times(left->delta_units, price->delta_units, times);
 }
 
 static void purse_take(struct filter_price *left, const struct filter_price *price, uint64_t times)
@@ -207,11 +215,11 @@ static uint64_t purse_pay(struct purse *purse, const struct teacher_prices *pric
     uint64_t by_share[TEACHER_PAYERS];
     for (unsigned i = 0; i < purse->count; i++) {
         by_share[i] = purse_times(&purse->share[i], &prices->of[i]);
-        uint64_t times = by_share[i] + purse_times(&purse->left[i], &prices->of[i]);
-        most = times < most ? times : most;
+        uint64_t by_left = purse_times(&purse->left[i], &prices->of[i]);
+        most = least_times(by_share[i] + by_left, most);
     }
     for (unsigned i = 0; i < purse->count; i++) {
-        uint64_t aside = by_share[i] < most ? by_share[i] : most;
+        uint64_t aside = least_times(by_share[i], most);
         purse_take(&purse->share[i], &prices->of[i], aside);
         purse_take(&purse->left[i], &prices->of[i], most - aside);
     }

@@ -75,7 +75,9 @@ static enum api_job_turn pause_job(struct job_run *run, char note[256])
     }
     enum db_status status = jobs_release_leases(run->db, run->control->worker);
     snprintf(note, 256, "%s: paused at step %llu", run->job.id, (unsigned long long)run->step);
-    return status == DB_OK || status == DB_NONE ? API_JOB_PAUSED : API_JOB_FAILED_STORAGE;
+    if (db_optional(status) != DB_OK)
+        return API_JOB_FAILED_STORAGE;
+    return API_JOB_PAUSED;
 }
 
 static enum api_job_turn end_job(struct job_run *run, const struct job_ending *ending,
