@@ -13,6 +13,7 @@
 #include "algos/nn/batch.h"
 #include "algos/policy.h"
 #include "envs/env_batch.h"
+#include "memory/memory.h"
 
 #define WORLDS 128
 
@@ -141,8 +142,8 @@ bool policy_evaluate(const struct policy *policy, const struct env *env, const d
     struct evaluation e = {.policy = policy, .seed = seed, .episodes = episodes};
     e.worlds = env_batch_new(env, count, max_steps);
     e.network = batch_new(shape, count);
-    e.returns = calloc(episodes, sizeof *e.returns);
-    bool played = e.worlds && e.network && e.returns;
+    e.returns = memory_new(episodes, sizeof *e.returns);
+    bool played = e.worlds && e.network;
     for (uint32_t w = 0; played && w < count; w++)
         env_batch_physics(e.worlds, w, parameters);
     played = played && play_all(&e);

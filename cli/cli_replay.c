@@ -123,8 +123,7 @@ static int replay_cases(const char *name, const struct replay_file *file, const 
         compared++;
         switch (replay_run(file->world, &item->recorded, tolerance, &results[i])) {
         case REPLAY_DONE: break;
-        case REPLAY_NO_MEMORY:
-            return cli_complain(&FLAGS, CLI_FAILED, "%s: too large for this machine", name);
+
         case REPLAY_NO_SUCH_STATE:
             return cli_complain(&FLAGS, CLI_USAGE,
                                 "%s: /cases/%zu has a start or a state that is none of %s", name, i,

@@ -81,8 +81,7 @@ struct env {
     void (*step_lanes)(const struct env_lanes *lanes, size_t groups);
 };
 
-/* Allocates and opens a state of ENV; free with env_close. NULL: no memory, or the world did not
- * open. */
+/* Allocates and opens a state of ENV; free with env_close. NULL: the world did not open. */
 void *env_open(const struct env *env);
 
 /* Closes and frees STATE; takes NULL. */

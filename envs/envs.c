@@ -12,6 +12,7 @@
 #include "envs/hiv.h"
 #include "envs/lunar_lander.h"
 #include "envs/ward.h"
+#include "memory/memory.h"
 
 static const struct env *const table[] = {
     &cartpole_env, &acrobot_env, &hiv_env, &lunar_lander_env, &ward_env, &fund_env, &factory_env,
@@ -48,8 +49,8 @@ int env_parameter_index(const struct env *env, const char *name)
 
 void *env_open(const struct env *env)
 {
-    void *state = calloc(1, env->state_size > 0 ? env->state_size : 1);
-    if (state && env->open && !env->open(env, state)) {
+    void *state = memory_new(1, env->state_size);
+    if (env->open && !env->open(env, state)) {
         free(state);
         return NULL;
     }

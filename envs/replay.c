@@ -11,6 +11,7 @@
 #include "envs/cartpole.h"
 #include "envs/hiv.h"
 #include "envs/lunar_lander.h"
+#include "memory/memory.h"
 
 static double largest_difference(const double *a, const double *b, unsigned count)
 {
@@ -303,9 +304,7 @@ enum replay_status replay_run(const struct replay_world *world, const struct rep
 {
     assert(!world->chance_needed || recorded->chance);
     *out = (struct replay_result){.states_agree = true, .rewards_agree = true, .flags_agree = true};
-    void *state = env_open(world->env);
-    if (!state)
-        return REPLAY_NO_MEMORY;
+    void *state = memory_must(env_open(world->env));
     bool good = world->begin ? world->begin(state, recorded->parameters, recorded->start)
                              : world->place(state, recorded->start);
     good = good && replay_steps(world, recorded, tolerance, state, out);

@@ -64,7 +64,7 @@ struct replay_result {
 
 enum replay_status {
     REPLAY_DONE,
-    REPLAY_NO_MEMORY,
+
     REPLAY_NO_SUCH_STATE, /* a start, state or parameter does not belong to this world */
 };
 

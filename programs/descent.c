@@ -9,11 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-bool descent_open(struct descent *descent)
+#include "memory/memory.h"
+
+void descent_open(struct descent *descent)
 {
-    *descent = (struct descent){.pid = calloc(DESCENT_MAX, sizeof *descent->pid),
-                                .all = calloc(DESCENT_MAX, sizeof *descent->all)};
-    return descent->pid && descent->all;
+    *descent = (struct descent){.pid = memory_new(DESCENT_MAX, sizeof *descent->pid),
+                                .all = memory_new(DESCENT_MAX, sizeof *descent->all)};
 }
 
 /* Reads PATH/NAME/stat of a process or thread; a name in brackets, which may hold anything, goes

@@ -26,8 +26,8 @@ struct descent {
     struct descent_process *all;
 };
 
-/* Allocates the tables. False: no memory. They live as long as the process. */
-bool descent_open(struct descent *descent);
+/* Allocates the tables, which live as long as the process. */
+void descent_open(struct descent *descent);
 
 /* Finds all descendants that there are now. */
 void descent_find(struct descent *descent);

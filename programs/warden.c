@@ -202,8 +202,9 @@ _Noreturn void warden_run(const char *command, const struct program_limits *limi
     prctl(PR_SET_NAME, "tacet-warden");
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     warden_place(ends);
-    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 || !descent_open(&descent))
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
         _exit(1);
+    descent_open(&descent);
     pid_t first = warden_start(command, limits, namespaces);
     if (first > 0) {
         for (int i = 0; i < CONTROL; i++)

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <sys/eventfd.h>
 
+#include "memory/memory.h"
 #include "server/os/clock.h"
 
 #define EVENT_BLOCK_BYTES 8192
@@ -66,13 +67,8 @@ static struct MHD_Response *event_response(struct httpd *httpd, struct exchange 
         httpd_fill_problem(httpd, exchange, "overloaded", "Too many event streams are open.");
         return NULL;
     }
-    struct MHD_Response *response = MHD_create_response_from_callback(
-        MHD_SIZE_UNKNOWN, EVENT_BLOCK_BYTES, read_event_stream, stream, close_events);
-    if (!response) {
-        event_stream_close(stream);
-        httpd_fill_problem(httpd, exchange, "overloaded", "There is no memory for the stream.");
-    }
-    return response;
+    return memory_must(MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, EVENT_BLOCK_BYTES,
+                                                         read_event_stream, stream, close_events));
 }
 
 /* Gives the reply's body away to the response. */

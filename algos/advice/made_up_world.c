@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "algos/offline/offline.h"
+#include "memory/memory.h"
 
 #define KEEPS  0.7 /* of a coordinate in a step */
 #define PUSHES 0.1
@@ -195,8 +196,8 @@ static double made_up_play(const struct writing *w, struct made_up_state *state,
     }
 }
 
-static bool experts_write(struct writing *w, uint64_t seed, struct dataset_builder *builder,
-                          double *out_mean)
+/* Gives the mean return. */
+static double experts_write(struct writing *w, uint64_t seed, struct dataset_builder *builder)
 {
     const struct made_up_size *size = w->size;
     double sum = 0;
@@ -214,33 +215,27 @@ static bool experts_write(struct writing *w, uint64_t seed, struct dataset_build
                                            .states = w->states,
                                            .actions = w->actions,
                                            .rewards = w->rewards};
-            if (!dataset_builder_add(builder, &one))
-                return false;
+            (void)dataset_builder_add(builder, &one);
         }
     }
-    *out_mean = sum / ((double)size->experts * size->trajectories);
-    return true;
+    return sum / ((double)size->experts * size->trajectories);
 }
 
 struct dataset *made_up_experts(const struct made_up_world *world, const struct made_up_size *size,
                                 double min_action_probability, uint64_t seed, double *out_mean)
 {
     const unsigned dim = world->env.state_dim;
-    struct dataset *data = NULL;
     struct dataset_builder *builder =
         dataset_builder_new(dim, world->env.action_count, size->experts);
     struct writing w = {.world = world,
                         .size = size,
                         .floor = min_action_probability,
-                        .states = calloc((size_t)(size->steps + 1) * dim, sizeof(float)),
-                        .rewards = calloc(size->steps, sizeof(float)),
-                        .actions = calloc(size->steps, sizeof(uint16_t))};
-    if (builder && w.states && w.rewards && w.actions && experts_write(&w, seed, builder, out_mean))
-        data = dataset_builder_finish(builder);
-    else
-        dataset_builder_free(builder);
+                        .states = memory_new((size_t)(size->steps + 1) * dim, sizeof(float)),
+                        .rewards = memory_new(size->steps, sizeof(float)),
+                        .actions = memory_new(size->steps, sizeof(uint16_t))};
+    *out_mean = experts_write(&w, seed, builder);
     free(w.states);
     free(w.rewards);
     free(w.actions);
-    return data;
+    return memory_must(dataset_builder_finish(builder));
 }

@@ -44,8 +44,7 @@ struct made_up_size {
 
 /* Trajectories of experts in WORLD from SEED. Each takes the right action with a probability of its
  * own, evenly spread over MADE_UP_SKILL_LOW .. _HIGH, and else a random one, mixed to the floor of
- * MIN_ACTION_PROBABILITY. *OUT_MEAN is their mean return. The caller frees the result; NULL: no
- * memory. */
+ * MIN_ACTION_PROBABILITY. *OUT_MEAN is their mean return. The caller frees the result. */
 struct dataset *made_up_experts(const struct made_up_world *world, const struct made_up_size *size,
                                 double min_action_probability, uint64_t seed, double *out_mean);
 

@@ -68,7 +68,7 @@ static enum algorithm_status rehearsal_experts(void *context, struct expert_poli
     const struct rehearsing *r = context;
     *out = expert_policies_new(r->size.experts, r->world.env.state_dim, r->world.env.action_count,
                                r->rehearsal->terms.min_action_probability);
-    return *out ? ALGORITHM_OK : ALGORITHM_NO_MEMORY;
+    return ALGORITHM_OK;
 }
 
 /* ---- the request of a training on made-up experts */
@@ -204,9 +204,7 @@ static enum algorithm_status rehearsal_run(struct rehearsing *r, struct rehearsa
     made_up_world_init(&r->world, &request, request.seed);
     r->data = made_up_experts(&r->world, &r->size, rehearsal->terms.min_action_probability,
                               request.seed, &run->behaviour);
-    enum algorithm_status status = ALGORITHM_NO_MEMORY;
-    if (r->data)
-        status = rehearsal->algorithm->plan(&plain, &plain_plan, message);
+    enum algorithm_status status = rehearsal->algorithm->plan(&plain, &plain_plan, message);
     plain_plan.total_steps = rehearsal->plan->total_steps; /* which the budget may have cut */
     if (status == ALGORITHM_OK)
         status = rehearsal_part(r, &request, rehearsal->plan, &run->private_return, message);

@@ -5,6 +5,7 @@
 
 #include "api/call/app.h"
 #include "memory/buffer.h"
+#include "memory/memory.h"
 #include "storage/census.h"
 
 #define METRICS_BYTES_MAX ((size_t)1024 * 1024)
@@ -109,9 +110,7 @@ enum db_status health_metrics_text(struct app *app, struct db *db, char **out, s
     enum db_status status = census_take(db, &census);
     if (status != DB_OK)
         return status;
-    char *own = malloc(METRICS_BYTES_MAX);
-    if (!own)
-        return DB_MEMORY;
+    char *own = memory_bytes(METRICS_BYTES_MAX);
     size_t size = 0;
     if (settings->metrics)
         size = settings->metrics(settings->metrics_context, own, METRICS_BYTES_MAX);

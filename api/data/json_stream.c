@@ -22,10 +22,7 @@ struct json_stream *json_stream_new(const struct json_stream_shape *shape,
                                     struct byte_reader reader, struct json_stream_faults faults)
 {
     struct json_stream *stream = memory_new(1, sizeof *stream);
-    if (!json_scan_open(&stream->scan, reader)) {
-        free(stream);
-        return NULL;
-    }
+    json_scan_open(&stream->scan, reader);
     if (!json_trajectory_open(&stream->hand, &stream->scan, shape, faults)) {
         json_scan_close(&stream->scan);
         free(stream);

@@ -9,19 +9,17 @@
 #include <string.h>
 
 #include "api/json/json_scan_buffer.h"
+#include "memory/memory.h"
 
-bool json_scan_open(struct json_scan *scan, struct byte_reader reader)
+void json_scan_open(struct json_scan *scan, struct byte_reader reader)
 {
-    scan->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (scan->c_locale == (locale_t)0)
-        return false;
+    scan->c_locale = memory_must(newlocale(LC_ALL_MASK, "C", (locale_t)0));
     scan->reader = reader;
     scan->at = scan->end = scan->buffer;
     *scan->end = 0;
     scan->line = 1;
     scan->line_is_token = scan->finished = scan->gone = false;
     scan->fault = NULL;
-    return true;
 }
 
 void json_scan_close(struct json_scan *scan)

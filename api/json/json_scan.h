@@ -27,8 +27,8 @@ struct json_scan {
     unsigned char buffer[JSON_SCAN_BUFFER + 1];
 };
 
-/* Begins. False: no memory for the locale. READER is borrowed. */
-bool json_scan_open(struct json_scan *scan, struct byte_reader reader);
+/* Begins. READER is borrowed. */
+void json_scan_open(struct json_scan *scan, struct byte_reader reader);
 
 /* Frees the locale. */
 void json_scan_close(struct json_scan *scan);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "memory/buffer.h"
+#include "memory/memory.h"
 #include "storage/keys/key_box.h"
 
 #define CHUNK_BYTES  65536
@@ -97,7 +98,7 @@ static char *read_vault_file(const struct vault *vault, const char *path, size_t
     FILE *file = fopen(path, "re");
     char *bytes = NULL;
     if (file && fstat(fileno(file), &status) == 0 && (size_t)status.st_size <= INDEX_MOST &&
-        (bytes = malloc((size_t)status.st_size + 1)) &&
+        (bytes = memory_bytes((size_t)status.st_size + 1)) &&
         fread(bytes, 1, (size_t)status.st_size, file) != (size_t)status.st_size) {
         free(bytes);
         bytes = NULL;
@@ -218,9 +219,7 @@ static bool add_index(const struct vault *vault, const unsigned char recipient[V
     struct tm utc;
     time_t seconds = (time_t)(now_ms / 1000);
     size_t size = MAGIC_BYTES + SEALED_BYTES + index->size + KEY_BOX_MORE;
-    unsigned char *bytes = malloc(size);
-    if (!bytes)
-        return vault_fault(vault, vault->directory, "no memory");
+    unsigned char *bytes = memory_bytes(size);
     memcpy(bytes, MAGIC, MAGIC_BYTES);
     bool good = crypto_box_seal(bytes + MAGIC_BYTES, vault->key, VAULT_KEY_SIZE, recipient) == 0;
     key_box_close(vault->key, INDEX_NAME, index->bytes, index->size,
@@ -305,9 +304,9 @@ static unsigned char *open_index(struct vault *vault, unsigned char *bytes, size
     vault_set_key(vault, key);
     sodium_memzero(key, sizeof key);
     *out_size = size - before - KEY_BOX_MORE;
-    unsigned char *index = malloc(*out_size);
-    if (index && (*out_size % HASH_BYTES != 0 ||
-                  !key_box_open(vault->key, INDEX_NAME, bytes + before, size - before, index))) {
+    unsigned char *index = memory_bytes(*out_size);
+    if (*out_size % HASH_BYTES != 0 ||
+        !key_box_open(vault->key, INDEX_NAME, bytes + before, size - before, index)) {
         free(index);
         index = NULL;
     }

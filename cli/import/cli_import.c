@@ -14,6 +14,7 @@
 #include "cli/import/import_flags.h"
 #include "cli/import/import_report.h"
 #include "cli/import/import_send.h"
+#include "memory/memory.h"
 
 #define DESCRIPTION_BYTES_MAX ((size_t)1 << 20)
 #define FAULTS_SHOWN          100
@@ -293,9 +294,7 @@ static void become_hdf5_program(int argc, char **argv)
     path[size] = '\0';
     char *slash = strrchr(path, '/');
     strcpy(slash ? slash + 1 : path, HDF5_PROGRAM);
-    char **words = calloc((size_t)argc + 2, sizeof *words);
-    if (!words)
-        return;
+    char **words = memory_new((size_t)argc + 2, sizeof *words);
     words[0] = path;
     memcpy(words + 1, argv, (size_t)argc * sizeof *words);
     execv(path, words);

@@ -9,6 +9,7 @@
 #include "cli/cli.h"
 #include "cli/http_out.h"
 #include "cli/proof/witness.h"
+#include "memory/memory.h"
 #include "server/os/clock.h"
 #include "server/os/data_dir.h"
 
@@ -81,7 +82,7 @@ static char *fetch_request(const struct witness *witness, const struct witness_o
     snprintf(path, sizeof path, "/v1/ledger/proofs/consistency?old=%lld", (long long)size);
     enum http_out_status status = http_out_get(out, path, &answer);
     if (status == HTTP_OUT_OK) {
-        text = strdup(answer.body);
+        text = memory_copy_text(answer.body);
         *out_size = answer.size;
     } else if (answer.http == 404 && size > 0) {
         fetch_evidence(witness, out, size, error);

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
+
 #define LOCK_TIMEOUT_MS 10000
 #define ANSWER_SIZE     128
 
@@ -95,10 +97,10 @@ static enum db_status connect_to(const char *url, const char *password, PGconn *
         "connect_timeout", "keepalives_idle", "tcp_user_timeout", "application_name",
         "dbname",          "client_encoding", "password",         NULL};
     const char *const values[] = {"5", "5", "10000", "tacet", url, "UTF8", password, NULL};
-    *out = PQconnectdbParams(names, values, 1);
-    if (*out && PQstatus(*out) == CONNECTION_OK)
+    *out = memory_must(PQconnectdbParams(names, values, 1));
+    if (PQstatus(*out) == CONNECTION_OK)
         return DB_OK;
-    enum db_status status = *out ? explain_connecting(*out, fault) : DB_MEMORY;
+    enum db_status status = explain_connecting(*out, fault);
     PQfinish(*out);
     *out = NULL;
     return status;

@@ -12,7 +12,7 @@ static struct dataset *behaviour_part(const struct logged *logged, uint8_t fold)
 {
     const struct dataset *data = logged->data;
     struct dataset_builder *builder = dataset_builder_new(data->state_dim, data->action_count, 1);
-    for (uint32_t i = 0; builder && i < logged->trajectory_count; i++) {
+    for (uint32_t i = 0; i < logged->trajectory_count; i++) {
         const struct logged_trajectory *one = &logged->trajectory[i];
         const struct trajectory trajectory = {.length = one->length,
                                               .terminated = true,
@@ -20,12 +20,10 @@ static struct dataset *behaviour_part(const struct logged *logged, uint8_t fold)
                                                                            data->state_dim,
                                               .actions = data->actions + one->first,
                                               .rewards = data->rewards + one->first};
-        if (one->unit % LOGGED_FOLDS != fold && !dataset_builder_add(builder, &trajectory)) {
-            dataset_builder_free(builder);
-            builder = NULL;
-        }
+        if (one->unit % LOGGED_FOLDS != fold)
+            (void)dataset_builder_add(builder, &trajectory);
     }
-    return builder ? dataset_builder_finish(builder) : NULL;
+    return dataset_builder_finish(builder);
 }
 
 enum algorithm_status behaviour_model(const struct logged *logged, uint8_t fold, uint64_t seed,

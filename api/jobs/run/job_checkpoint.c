@@ -41,6 +41,7 @@ enum db_status job_checkpoint_load(struct job_run *run, int64_t *out_step, unsig
         *out = copy_clear(bytes, size);
         *out_size = size;
     }
+    run->waiting = run->waiting || (!*out && errno == ENOMEM);
     free(bytes);
     return DB_OK;
 }

@@ -75,8 +75,8 @@ struct policy *job_complete_kept(struct job_run *run)
         policy = policy_from_bytes(bytes, size);
     /* Memory most likely ran out while the policy was decoded. Wait; the policy is not trained a
      * second time. */
-    run->waiting = bytes && !policy && size > 4 && memcmp(bytes, "TCPL", 4) == 0;
-    run->waiting = run->waiting || (status == DB_OK && !bytes && errno == ENOMEM);
+    if (bytes && !policy && size > 4 && memcmp(bytes, "TCPL", 4) == 0)
+        run->waiting = true;
     sodium_free(bytes);
     if (policy && run->job.dataset[0] != '\0') {
         status = datasets_find(run->db, run->job.dataset, &row);

@@ -104,10 +104,7 @@ static struct dataset *load_rows(struct job_run *run, const struct dataset_row *
     const struct algorithm_request *request = &run->plan.request;
     struct loading loading = {.run = run, .slots = (uint32_t)row->experts, .good = true};
     loading.builder = dataset_builder_new(request->state_dim, request->action_count, loading.slots);
-    if (!loading.builder) {
-        run->waiting = true;
-        return NULL;
-    }
+
     enum db_status status = private_read(run->app, run->db, row->id, load_chunk, &loading);
     run->storage_failed = run->storage_failed || (status != DB_OK && status != DB_NONE);
     if (status != DB_OK || !loading.good) {
@@ -183,10 +180,7 @@ struct expert_policies *job_run_load_experts(struct job_run *run)
     struct loading_experts loading = {.run = run, .good = true};
     loading.policies = expert_policies_new((uint32_t)row.experts, row.state_dim, row.action_count,
                                            row.min_action_probability);
-    if (!loading.policies) {
-        run->waiting = true;
-        return NULL;
-    }
+
     enum db_status status =
         private_policies(run->app, run->db, run->job.dataset, load_network, &loading);
     run->storage_failed = run->storage_failed || (status != DB_OK && status != DB_NONE);

@@ -170,7 +170,7 @@ bool job_checkpoint_close(struct job_run *run, const unsigned char *bytes, size_
                           unsigned char **out, size_t *out_size);
 
 /* Reads the job's checkpoint into memory that sodium_free wipes. *OUT is NULL with DB_OK when it
- * cannot be decrypted (errno ENOMEM: memory is short). DB_NONE: there is none. */
+ * cannot be decrypted; waiting is set where memory is short. DB_NONE: there is none. */
 enum db_status job_checkpoint_load(struct job_run *run, int64_t *out_step, unsigned char **out,
                                    size_t *out_size);
 

@@ -59,7 +59,6 @@ static enum algorithm_status train_from(struct job_run *run, const struct datase
         run->storage_failed = true;
         return ALGORITHM_PAUSED;
     }
-    run->waiting = status == DB_OK && !checkpoint && errno == ENOMEM;
     if (run->waiting)
         return ALGORITHM_PAUSED;
     if (status == DB_OK && !checkpoint)

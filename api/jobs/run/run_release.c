@@ -60,7 +60,7 @@ bool job_release_kept(struct job_run *run)
         return false;
     enum db_status status = job_checkpoint_load(run, &step, &bytes, &size);
     run->storage_failed = status != DB_OK && status != DB_NONE;
-    run->waiting = status == DB_OK && !bytes && errno == ENOMEM;
+
     bool ours = bytes && size > sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
     if (ours) {
         unsigned char *secret = sealed_open(run->app, run->job.dataset, run->job.id,

@@ -284,7 +284,8 @@ Test(child, keeper_and_warden_hold_no_secret)
     const char *path = getenv("PATH");
     struct descent descent;
     unsigned looked = 0;
-    cr_assert(path && strlen(path) > 8 && descent_open(&descent));
+    cr_assert(path && strlen(path) > 8);
+    descent_open(&descent);
     cr_assert_gt(count_in(getpid(), "environ", path), 0);
     teardown();
     write_secret(secret);
