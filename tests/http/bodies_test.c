@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/checked_test.h"
 #include "tests/http/http_client.h"
 
 static struct server_process server;
@@ -21,11 +22,15 @@ static void setup(void)
     client = http_client_new(&server);
 }
 
-static void teardown(void)
+static void check_after(void)
 {
     struct http_answer answer =
         http_expect(client, 200, &(struct http_call){.method = "GET", .path = "/healthz/ready"});
     http_answer_clear(&answer);
+}
+
+static void teardown(void)
+{
     http_client_free(client);
     server_close(&server);
 }
@@ -79,7 +84,7 @@ static void expect_too_large(struct http_call call)
     http_answer_clear(&answer);
 }
 
-Test(bodies, larger_than_the_limit)
+CHECKED_TEST(bodies, larger_than_the_limit)
 {
     char *text = filled(70000);
     struct http_call call = {
@@ -92,7 +97,7 @@ Test(bodies, larger_than_the_limit)
     free(text);
 }
 
-Test(bodies, an_upload_larger_than_the_limit)
+CHECKED_TEST(bodies, an_upload_larger_than_the_limit)
 {
     char path[160];
     size_t one = strlen(GOOD_LINE), size = 1200000;
@@ -113,7 +118,7 @@ Test(bodies, an_upload_larger_than_the_limit)
     free(text);
 }
 
-Test(bodies, an_early_refusal_reaches_a_client_that_sends_on)
+CHECKED_TEST(bodies, an_early_refusal_reaches_a_client_that_sends_on)
 {
     char *text = filled(900000);
     struct http_call call = {.method = "POST",
@@ -130,7 +135,7 @@ Test(bodies, an_early_refusal_reaches_a_client_that_sends_on)
     free(text);
 }
 
-Test(bodies, a_hang_up_in_the_middle_of_an_upload_stores_nothing)
+CHECKED_TEST(bodies, a_hang_up_in_the_middle_of_an_upload_stores_nothing)
 {
     char path[160], head[512], answer[256];
     make_dataset(path, sizeof path);
@@ -175,7 +180,7 @@ static void send_admins_head(int handle, int size)
     cr_assert(raw_send(handle, head));
 }
 
-Test(bodies, a_silent_client_is_hung_up_on)
+CHECKED_TEST(bodies, a_silent_client_is_hung_up_on)
 {
     char answer[256];
     int handle = raw_connect(&server);
@@ -187,7 +192,7 @@ Test(bodies, a_silent_client_is_hung_up_on)
     close(handle);
 }
 
-Test(bodies, a_client_that_drips_is_hung_up_on)
+CHECKED_TEST(bodies, a_client_that_drips_is_hung_up_on)
 {
     int handle = raw_connect(&server);
     send_admins_head(handle, 60000);
@@ -201,7 +206,7 @@ Test(bodies, a_client_that_drips_is_hung_up_on)
     close(handle);
 }
 
-Test(bodies, length_and_chunks_that_contradict_are_refused)
+CHECKED_TEST(bodies, length_and_chunks_that_contradict_are_refused)
 {
     static const char *const heads[] = {
         "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
@@ -238,7 +243,7 @@ static int status_of(const char *address, const char *headers)
 /* Room is counted with a NUL behind each name and each value. */
 #define OTHER_HEADERS (sizeof "Host" + sizeof "t" + sizeof "Connection" + sizeof "close")
 
-Test(bodies, the_longest_addresses_and_headers_are_taken)
+CHECKED_TEST(bodies, the_longest_addresses_and_headers_are_taken)
 {
     static char text[16000];
     const size_t most = 8192, many = 100;
@@ -265,7 +270,7 @@ Test(bodies, the_longest_addresses_and_headers_are_taken)
     }
 }
 
-Test(bodies, long_addresses_and_headers_are_refused)
+CHECKED_TEST(bodies, long_addresses_and_headers_are_refused)
 {
     char *text = filled(9001);
     char answer[1024];

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/http/scene.h"
 
 enum { STUDENTS = 3 };
@@ -54,11 +55,15 @@ static void open_service(void)
 }
 
 /* Every balance and hash agrees, by the word of whoever owns the project now. */
-static void close_service(void)
+static void check_after(void)
 {
     struct http_answer verdict = call_with("POST", "/v1/ledger:verify", second, NULL, NULL, 200);
     cr_expect(strstr(verdict.body, "\"ok\":true"), "%s", verdict.body);
     http_answer_clear(&verdict);
+}
+
+static void close_service(void)
+{
     scene_clear(&scene);
     server_close(&server);
 }
@@ -255,7 +260,7 @@ static void hand_over(void)
     expect_status("GET", teacher, second, NULL, 200);
 }
 
-Test(budget_life, is_kept_by_two_stewards_and_spent_by_three_students)
+CHECKED_TEST(budget_life, is_kept_by_two_stewards_and_spent_by_three_students)
 {
     unsigned answered[STUDENTS];
     for (unsigned i = 0; i < STUDENTS; i++)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/http/shards_scene.h"
 
 #define JOBS_MAX 100
@@ -24,9 +25,13 @@ static void setup(void)
     desk = scene_desk(&scene, &server);
 }
 
-static void teardown(void)
+static void check_after(void)
 {
     desk_expect_whole_ledger(&desk);
+}
+
+static void teardown(void)
+{
     scene_clear(&scene);
     server_close(&server);
 }
@@ -199,7 +204,7 @@ static int accept_all(const char *dataset, char paths[JOBS_MAX][96])
     return JOBS_MAX;
 }
 
-Test(composed_budget, pays_for_more_than_twice_as_many_jobs_through_a_kill)
+CHECKED_TEST(composed_budget, pays_for_more_than_twice_as_many_jobs_through_a_kill)
 {
     static char paths[JOBS_MAX][96];
     char dataset[64], account[64], path[96];
@@ -310,7 +315,7 @@ static void expect_converted(const char *dataset, const char *old, const char *n
     http_answer_clear(&found);
 }
 
-Test(composed_budget, is_converted_once_and_what_depends_on_it_goes_on)
+CHECKED_TEST(composed_budget, is_converted_once_and_what_depends_on_it_goes_on)
 {
     struct shards_teacher teacher;
     char dataset[64], old[64], new[64], path[96], cancel[112];

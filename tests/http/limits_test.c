@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/http/scene.h"
 
 static struct server_process server;
@@ -25,10 +26,14 @@ static void open_service(void)
     http_answer_clear(&found);
 }
 
-static void close_service(void)
+static void check_after(void)
 {
     const struct desk desk = scene_desk(&scene, &server);
     desk_expect_whole_ledger(&desk);
+}
+
+static void close_service(void)
+{
     scene_clear(&scene);
     server_close(&server);
 }
@@ -83,7 +88,7 @@ static void *write_limit(void *context)
     return NULL;
 }
 
-Test(limits, of_two_writers_one_is_told)
+CHECKED_TEST(limits, of_two_writers_one_is_told)
 {
     for (int round = 0; round < ROUNDS; round++) {
         char header[80], after[80];
@@ -115,7 +120,7 @@ static void restart(void)
     http_client_move(scene.client, &server);
 }
 
-Test(limits, that_wait_are_there_after_a_kill)
+CHECKED_TEST(limits, that_wait_are_there_after_a_kill)
 {
     char header[80], after[80], decline[128];
     read_limit(scene.client, header);
@@ -167,7 +172,7 @@ static void *raise_on(void *context)
     return NULL;
 }
 
-Test(limits, that_were_acknowledged_stand_after_kills)
+CHECKED_TEST(limits, that_were_acknowledged_stand_after_kills)
 {
     char header[80];
     struct raiser raiser = {40};

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/http/one_desk.h"
 
-static void teardown(void)
+static void check_after(void)
 {
     desk_expect_whole_ledger(&desk);
-    one_desk_close();
 }
 
-TestSuite(offline_refusals, .init = one_desk_open, .fini = teardown);
+TestSuite(offline_refusals, .init = one_desk_open, .fini = one_desk_close);
 
 #define CARTS                                                                                      \
     "{\"name\":\"d\",\"environment\":\"cartpole\",\"max_episode_steps\":20,"                       \
@@ -63,7 +63,7 @@ static void expect_fault(long status, const char *path, const char *body, const 
 
 #define POINTER(path) "\"pointer\":\"" path "\""
 
-Test(offline_refusals, one_expert_has_nothing_in_common_with_anybody)
+CHECKED_TEST(offline_refusals, one_expert_has_nothing_in_common_with_anybody)
 {
     char id[64];
     make_dataset(1, id);
@@ -78,7 +78,7 @@ Test(offline_refusals, one_expert_has_nothing_in_common_with_anybody)
     cr_expect_eq(desk_epsilon(&desk, id, "spent"), 0);
 }
 
-Test(offline_refusals, an_expert_without_a_trajectory_counts_and_harms_nobody)
+CHECKED_TEST(offline_refusals, an_expert_without_a_trajectory_counts_and_harms_nobody)
 {
     char id[64], path[128];
     open_dataset(id);
@@ -99,7 +99,7 @@ Test(offline_refusals, an_expert_without_a_trajectory_counts_and_harms_nobody)
     cr_expect_float_eq(desk_epsilon(&desk, id, "spent"), 5, 1e-6);
 }
 
-Test(offline_refusals, a_floor_above_one_over_the_actions)
+CHECKED_TEST(offline_refusals, a_floor_above_one_over_the_actions)
 {
     static const char *const floors[][2] = {{"cartpole", "0.51"}, {"acrobot", "0.34"}};
     for (int i = 0; i < 2; i++) {
@@ -112,7 +112,7 @@ Test(offline_refusals, a_floor_above_one_over_the_actions)
     }
 }
 
-Test(offline_refusals, a_trajectory_longer_than_declared_is_told_with_its_line)
+CHECKED_TEST(offline_refusals, a_trajectory_longer_than_declared_is_told_with_its_line)
 {
     char id[64], path[128];
     open_dataset(id);
@@ -139,7 +139,7 @@ Test(offline_refusals, a_trajectory_longer_than_declared_is_told_with_its_line)
     free(both);
 }
 
-Test(offline_refusals, a_budget_below_one_step)
+CHECKED_TEST(offline_refusals, a_budget_below_one_step)
 {
     char id[64];
     make_dataset(10, id);
@@ -155,7 +155,7 @@ Test(offline_refusals, a_budget_below_one_step)
 
 /* Weights that grow without bound fail the job, and what was released stays paid for. A narrow
  * layer could fall silent in the first step, and then nothing grows. */
-Test(offline_refusals, losses_that_are_not_finite_are_paid_for)
+CHECKED_TEST(offline_refusals, losses_that_are_not_finite_are_paid_for)
 {
     char id[64], path[128];
     make_dataset(10, id);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "tests/checked_test.h"
 #include "tests/http/scene.h"
 
 #define STATE "{\"state\":[0,0,0.1,0]}"
@@ -22,10 +23,14 @@ static void setup(void)
     scene_make(&scene, &server, 1000, 20);
 }
 
-static void teardown(void)
+static void check_after(void)
 {
     const struct desk desk = scene_desk(&scene, &server);
     desk_expect_whole_ledger(&desk);
+}
+
+static void teardown(void)
+{
     scene_clear(&scene);
     server_close(&server);
 }
@@ -103,7 +108,7 @@ static char *read_books(void)
     return text;
 }
 
-Test(spent_teacher, refuses_by_default_and_knows_two_words)
+CHECKED_TEST(spent_teacher, refuses_by_default_and_knows_two_words)
 {
     struct http_answer unknown = make_teacher(0.5, ",\"when_spent\":\"uniform\"");
     cr_expect_eq(unknown.status, 422, "%s", unknown.body);
@@ -118,7 +123,7 @@ Test(spent_teacher, refuses_by_default_and_knows_two_words)
     http_answer_clear(&no);
 }
 
-Test(spent_teacher, answers_at_random_for_nothing)
+CHECKED_TEST(spent_teacher, answers_at_random_for_nothing)
 {
     take_teacher(0.5, ",\"when_spent\":\"random\"");
     struct http_answer first = spend_all();
@@ -170,7 +175,7 @@ static void *ask_on(void *context)
 }
 
 /* An answer that was received is on disk: it is the answer to its key for ever. */
-Test(spent_teacher, draws_nothing_twice_when_it_is_killed)
+CHECKED_TEST(spent_teacher, draws_nothing_twice_when_it_is_killed)
 {
     take_teacher(0.5, ",\"when_spent\":\"random\"");
     struct http_answer first = spend_all();
@@ -209,7 +214,7 @@ Test(spent_teacher, draws_nothing_twice_when_it_is_killed)
 
 /* ---- students */
 
-Test(spent_teacher, leaves_its_students_alone)
+CHECKED_TEST(spent_teacher, leaves_its_students_alone)
 {
     static char out[100000];
     take_teacher(3, ",\"when_spent\":\"random\"");

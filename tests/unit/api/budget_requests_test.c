@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -17,9 +18,13 @@ static void open_service(void)
     snprintf(teacher, sizeof teacher, "%s", response_text(made, "/id"));
 }
 
-static void close_service(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_service(void)
+{
     fixture_close(f);
 }
 
@@ -60,7 +65,7 @@ static struct response *spend_all(void)
 }
 
 /* What a refused student reads is all that she needs to go on. */
-Test(budget_requests, bring_a_refused_student_her_next_answer)
+CHECKED_TEST(budget_requests, bring_a_refused_student_her_next_answer)
 {
     struct response *refused = spend_all();
     expect_problem(refused, "budget-exhausted");
@@ -89,7 +94,7 @@ Test(budget_requests, bring_a_refused_student_her_next_answer)
     cr_assert_str_eq(response_text(seen, "/answer"), "fine");
 }
 
-Test(budget_requests, are_in_the_ledger_with_who_and_why)
+CHECKED_TEST(budget_requests, are_in_the_ledger_with_who_and_why)
 {
     expect_status(question(), 200);
     struct response *made = request("\"epsilon\":3,\"reason\":\"a thesis\"");
@@ -110,7 +115,7 @@ Test(budget_requests, are_in_the_ledger_with_who_and_why)
     cr_assert(json_is_null(response_at(entries, "/items/1/request")));
 }
 
-Test(budget_requests, open_an_account_that_was_never_used)
+CHECKED_TEST(budget_requests, open_an_account_that_was_never_used)
 {
     struct response *made = request("\"epsilon\":5,\"reason\":\"r\"");
     expect_status(made, 201);
@@ -118,7 +123,7 @@ Test(budget_requests, open_an_account_that_was_never_used)
     cr_assert_eq(response_number(fixture_get(f, "student", own_budget()), "/limit/epsilon"), 5);
 }
 
-Test(budget_requests, may_name_the_account_instead)
+CHECKED_TEST(budget_requests, may_name_the_account_instead)
 {
     expect_status(question(), 200);
     const char *account = response_text(fixture_get(f, "student", own_budget()), "/account");
@@ -134,7 +139,7 @@ Test(budget_requests, may_name_the_account_instead)
     expect_problem(fixture_ask(f, &other), "not-found");
 }
 
-Test(budget_requests, are_decided_once)
+CHECKED_TEST(budget_requests, are_decided_once)
 {
     const char *id = response_text(request("\"epsilon\":3,\"reason\":\"r\""), "/id");
     expect_invalid(decide(id, "decline", "{}"), "/reason");
@@ -148,7 +153,7 @@ Test(budget_requests, are_decided_once)
     expect_status(request("\"epsilon\":3,\"reason\":\"again\""), 201);
 }
 
-Test(budget_requests, are_given_again_under_their_key)
+CHECKED_TEST(budget_requests, are_given_again_under_their_key)
 {
     const char *id = response_text(request("\"epsilon\":3,\"reason\":\"r\""), "/id");
     struct ask approve = {.path = domain_path("/v1/budget-requests/%s:approve", id),
@@ -162,7 +167,7 @@ Test(budget_requests, are_given_again_under_their_key)
 }
 
 /* An approval never lowers a limit that a grant has raised meanwhile. */
-Test(budget_requests, only_raise)
+CHECKED_TEST(budget_requests, only_raise)
 {
     const char *id = response_text(request("\"epsilon\":3,\"reason\":\"r\""), "/id");
     expect_status(fixture_put(f, "steward", own_budget(), "{\"epsilon\":4,\"delta\":1e-5}"), 201);
@@ -174,7 +179,7 @@ Test(budget_requests, only_raise)
         "open");
 }
 
-Test(budget_requests, are_between_two_people)
+CHECKED_TEST(budget_requests, are_between_two_people)
 {
     const char *id = response_text(request("\"epsilon\":3,\"reason\":\"r\""), "/id");
     static const char *const roles[] = {"student", "steward"};
@@ -194,7 +199,7 @@ Test(budget_requests, are_between_two_people)
     expect_problem(fixture_get(f, "auditor", "/v1/budget-requests"), "forbidden");
 }
 
-Test(budget_requests, are_few_at_a_time)
+CHECKED_TEST(budget_requests, are_few_at_a_time)
 {
     expect_status(request("\"epsilon\":3,\"reason\":\"r\""), 201);
     expect_problem(request("\"epsilon\":4,\"reason\":\"r\""), "conflict");
@@ -212,7 +217,7 @@ Test(budget_requests, are_few_at_a_time)
     }
 }
 
-Test(budget_requests, refuse_bad_input)
+CHECKED_TEST(budget_requests, refuse_bad_input)
 {
     static char long_reason[400] = "\"epsilon\":3,\"reason\":\"";
     memset(long_reason + strlen(long_reason), 'a', 301);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -12,9 +13,13 @@ static void open_service(void)
     f = fixture_open();
 }
 
-static void close_service(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_service(void)
+{
     fixture_close(f);
 }
 
@@ -38,7 +43,7 @@ static const char *dataset_of(double epsilon, double delta)
         10);
 }
 
-Test(buys, count_down_to_the_last_job)
+CHECKED_TEST(buys, count_down_to_the_last_job)
 {
     const char *dataset = dataset_of(7, 1e-5);
     cr_assert(json_is_null(response_at(domain_budget(f, dataset), "/buys/jobs_like_the_last")));
@@ -54,7 +59,7 @@ Test(buys, count_down_to_the_last_job)
 }
 
 /* A job by consensus buys labels: nine each, as often as the rest pays for such a job. */
-Test(buys, count_labels_after_a_job_that_asked_for_some)
+CHECKED_TEST(buys, count_labels_after_a_job_that_asked_for_some)
 {
     const char *dataset = domain_crowd(f, 40, true);
     for (int left = 5; left >= 4; left--) {
@@ -73,7 +78,7 @@ Test(buys, count_labels_after_a_job_that_asked_for_some)
     }
 }
 
-Test(buys, count_down_to_the_last_answer)
+CHECKED_TEST(buys, count_down_to_the_last_answer)
 {
     struct response *made =
         fixture_post(f, "steward", "/v1/teachers", domain_teacher(domain_policy(f), 100, 1));
@@ -96,7 +101,7 @@ Test(buys, count_down_to_the_last_answer)
     cr_assert_gt(response_number(cap, "/buys/answers"), 1000);
 }
 
-Test(buys, say_what_a_job_leaves)
+CHECKED_TEST(buys, say_what_a_job_leaves)
 {
     const char *dataset = dataset_of(10, 1e-5);
     struct response *estimate =
@@ -115,7 +120,7 @@ Test(buys, say_what_a_job_leaves)
 }
 
 /* The first plan takes all of delta. What is advised instead lets all five be paid. */
-Test(buys, warn_of_a_plan_that_strands_epsilon)
+CHECKED_TEST(buys, warn_of_a_plan_that_strands_epsilon)
 {
     const char *dataset = dataset_of(10, 1e-5);
     struct response *estimate =
@@ -131,7 +136,7 @@ Test(buys, warn_of_a_plan_that_strands_epsilon)
         expect_status(fixture_post(f, "steward", "/v1/jobs", job(dataset, 2, delta)), 202);
 }
 
-Test(buys, warn_of_a_plan_that_strands_delta)
+CHECKED_TEST(buys, warn_of_a_plan_that_strands_delta)
 {
     const char *dataset = dataset_of(2, 1e-5);
     struct response *estimate =

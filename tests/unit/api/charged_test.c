@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -13,9 +14,13 @@ static void open_service(void)
     f = fixture_open();
 }
 
-static void close_service(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_service(void)
+{
     fixture_close(f);
 }
 
@@ -62,7 +67,7 @@ static void expect_headers(const struct response *r, const char *account, const 
     cr_assert_eq(item_number(left, account, "delta"), response_number(r, "/remaining/delta"));
 }
 
-Test(charged, answers_of_teachers_say_it_as_their_bodies_do)
+CHECKED_TEST(charged, answers_of_teachers_say_it_as_their_bodies_do)
 {
     static const char *const kinds[] = {"", ",\"accounting\":\"basic\""};
     for (unsigned i = 0; i < 2; i++) {
@@ -79,7 +84,7 @@ Test(charged, answers_of_teachers_say_it_as_their_bodies_do)
     }
 }
 
-Test(charged, a_repeat_has_the_headers_of_the_first_answer)
+CHECKED_TEST(charged, a_repeat_has_the_headers_of_the_first_answer)
 {
     const char *path = domain_path("/v1/teachers/%s/queries", new_teacher(""));
     const struct ask ask = {
@@ -95,7 +100,7 @@ Test(charged, a_repeat_has_the_headers_of_the_first_answer)
 }
 
 /* A student sees the own account, the owner of the teacher all that paid. */
-Test(charged, nobody_sees_the_account_of_another)
+CHECKED_TEST(charged, nobody_sees_the_account_of_another)
 {
     const char *teacher = new_teacher("");
     const char *path = domain_path("/v1/teachers/%s/queries", teacher);
@@ -108,7 +113,7 @@ Test(charged, nobody_sees_the_account_of_another)
     cr_assert_null(strstr(response_header(student, "Tacet-Remaining"), "acc_"));
 }
 
-Test(charged, free_and_refused_answers_have_no_price)
+CHECKED_TEST(charged, free_and_refused_answers_have_no_price)
 {
     const char *path =
         domain_path("/v1/teachers/%s/queries", new_teacher(",\"when_spent\":\"random\""));
@@ -125,7 +130,7 @@ Test(charged, free_and_refused_answers_have_no_price)
     cr_assert_null(response_header(r, "Tacet-Remaining"));
 }
 
-Test(charged, an_answer_of_a_batch_is_kept_with_them)
+CHECKED_TEST(charged, an_answer_of_a_batch_is_kept_with_them)
 {
     const char *path = domain_path("/v1/teachers/%s/queries", new_teacher(""));
     const struct ask ask = {.path = path,
@@ -139,7 +144,7 @@ Test(charged, an_answer_of_a_batch_is_kept_with_them)
                      response_header(first, "Tacet-Remaining"));
 }
 
-Test(charged, the_other_protocol_has_them_too)
+CHECKED_TEST(charged, the_other_protocol_has_them_too)
 {
     const char *teacher = new_teacher("");
     struct response *r =
@@ -151,7 +156,7 @@ Test(charged, the_other_protocol_has_them_too)
                  response_number(r, "/parameters/cost_epsilon"));
 }
 
-Test(charged, a_job_says_what_it_holds)
+CHECKED_TEST(charged, a_job_says_what_it_holds)
 {
     const char *dataset = domain_sealed(f, "private", 10);
     const struct ask ask = {.path = "/v1/jobs",

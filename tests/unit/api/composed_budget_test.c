@@ -9,6 +9,7 @@
 #include "algos/privacy/laws/renyi.h"
 #include "api/teachers/teacher_payers.h"
 #include "storage/ledger/ledger.h"
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -18,9 +19,13 @@ static void open_service(void)
     f = fixture_open();
 }
 
-static void close_service(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_service(void)
+{
     fixture_close(f);
 }
 
@@ -60,7 +65,7 @@ static unsigned jobs_accepted(const char *dataset, double epsilon, unsigned most
 
 /* ---- opening */
 
-Test(composed_budget, converts_its_limit_without_what_is_set_aside)
+CHECKED_TEST(composed_budget, converts_its_limit_without_what_is_set_aside)
 {
     struct ledger_account account = account_of(dataset_with("\"epsilon\":10,\"delta\":1e-5" RENYI));
     cr_expect_float_eq(account.renyi_order, filter_plan_order(10, 0.95e-5), 1e-9);
@@ -77,7 +82,7 @@ Test(composed_budget, converts_its_limit_without_what_is_set_aside)
     cr_expect_float_eq(response_number(budget, "/remaining/delta"), 1e-6, 1e-18);
 }
 
-Test(composed_budget, bad_terms_are_refused)
+CHECKED_TEST(composed_budget, bad_terms_are_refused)
 {
     static const char *const cases[][2] = {
         {"\"epsilon\":1,\"delta\":1e-5,\"order\":1" RENYI, "/budget/order"},
@@ -100,7 +105,7 @@ Test(composed_budget, bad_terms_are_refused)
 
 /* ---- jobs */
 
-Test(composed_budget, pays_for_several_times_as_many_jobs)
+CHECKED_TEST(composed_budget, pays_for_several_times_as_many_jobs)
 {
     const char *adding = dataset_with("\"epsilon\":5,\"delta\":1e-5"),
                *composing = dataset_with("\"epsilon\":5,\"delta\":1e-5" RENYI);
@@ -116,7 +121,7 @@ Test(composed_budget, pays_for_several_times_as_many_jobs)
     cr_expect_gt(account.held_units / accepted, account.limit_units - account.held_units);
 }
 
-Test(composed_budget, a_job_pays_the_divergence_of_its_event)
+CHECKED_TEST(composed_budget, a_job_pays_the_divergence_of_its_event)
 {
     const char *dataset = dataset_with("\"epsilon\":5,\"delta\":1e-5" RENYI);
     struct ledger_account before = account_of(dataset);
@@ -139,7 +144,7 @@ Test(composed_budget, a_job_pays_the_divergence_of_its_event)
 }
 
 /* In float no delta is lost to rounding: the price has a divergence and no delta at all. */
-Test(composed_budget, a_job_without_a_delta_of_its_own_spends_none)
+CHECKED_TEST(composed_budget, a_job_without_a_delta_of_its_own_spends_none)
 {
     const char *dataset = dataset_with("\"epsilon\":5,\"delta\":1e-5" RENYI);
     struct response *job = domain_run(
@@ -152,7 +157,7 @@ Test(composed_budget, a_job_without_a_delta_of_its_own_spends_none)
     cr_expect(after.spent_units > 0 && after.spent_delta == 0);
 }
 
-Test(composed_budget, a_cancelled_job_pays_for_its_steps)
+CHECKED_TEST(composed_budget, a_cancelled_job_pays_for_its_steps)
 {
     const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5" RENYI);
     struct response *made =
@@ -175,7 +180,7 @@ Test(composed_budget, a_cancelled_job_pays_for_its_steps)
     cr_expect_eq(after.held_units, 0);
 }
 
-Test(composed_budget, a_job_that_never_ran_gives_all_back)
+CHECKED_TEST(composed_budget, a_job_that_never_ran_gives_all_back)
 {
     const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5" RENYI);
     struct response *made =
@@ -188,7 +193,7 @@ Test(composed_budget, a_job_that_never_ran_gives_all_back)
     cr_expect(after.spent_units == 0 && after.spent_delta == 0 && after.held_units == 0);
 }
 
-Test(composed_budget, an_estimate_knows_what_it_can_pay)
+CHECKED_TEST(composed_budget, an_estimate_knows_what_it_can_pay)
 {
     const char *dataset = dataset_with("\"epsilon\":2,\"delta\":1e-5" RENYI);
     struct response *small =
@@ -234,7 +239,7 @@ static double answer_units(double order)
     return 1e9 * order * pow(change / 0.1, 2) / 2;
 }
 
-Test(composed_budget, every_payer_counts_at_its_own_order)
+CHECKED_TEST(composed_budget, every_payer_counts_at_its_own_order)
 {
     const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5" RENYI);
     struct response *teacher = teacher_of(dataset);
@@ -255,7 +260,7 @@ Test(composed_budget, every_payer_counts_at_its_own_order)
 }
 
 /* A dataset whose order has no finite price for an answer refuses one state and two alike. */
-Test(composed_budget, a_dataset_without_a_price_cannot_pay)
+CHECKED_TEST(composed_budget, a_dataset_without_a_price_cannot_pay)
 {
     struct teacher teacher = {
         .mechanism = &teacher_dirichlet, .actions = 2, .dirichlet = {2, 20, 0.1, 0.01}};
@@ -276,7 +281,7 @@ static struct response *compose(const char *dataset, const char *body)
     return fixture_post(f, "steward", domain_path("/v1/datasets/%s:compose", dataset), body);
 }
 
-Test(composed_budget, what_is_left_is_composed_and_nothing_is_given_back)
+CHECKED_TEST(composed_budget, what_is_left_is_composed_and_nothing_is_given_back)
 {
     const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5");
     domain_run(f, domain_private_job(dataset, 2, 20));
@@ -297,7 +302,7 @@ Test(composed_budget, what_is_left_is_composed_and_nothing_is_given_back)
     expect_problem(compose(dataset, "{}"), "conflict");
 }
 
-Test(composed_budget, is_not_composed_while_jobs_hold_it_or_when_it_is_spent)
+CHECKED_TEST(composed_budget, is_not_composed_while_jobs_hold_it_or_when_it_is_spent)
 {
     const char *dataset = dataset_with("\"epsilon\":2,\"delta\":1e-5");
     struct response *made =
@@ -321,7 +326,7 @@ Test(composed_budget, is_not_composed_while_jobs_hold_it_or_when_it_is_spent)
         "forbidden");
 }
 
-Test(composed_budget, teachers_go_on_and_the_new_account_pays)
+CHECKED_TEST(composed_budget, teachers_go_on_and_the_new_account_pays)
 {
     const char *dataset = dataset_with("\"epsilon\":20,\"delta\":1e-5");
     struct response *teacher = teacher_of(dataset);
@@ -342,7 +347,7 @@ static struct response *dataset_shown(const char *dataset)
     return fixture_get(f, "steward", domain_path("/v1/datasets/%s", dataset));
 }
 
-Test(composed_budget, the_limit_and_what_was_released_are_stated)
+CHECKED_TEST(composed_budget, the_limit_and_what_was_released_are_stated)
 {
     const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5" RENYI);
     cr_expect_eq(response_number(dataset_shown(dataset), "/exposure/released/epsilon"), 0);
@@ -368,7 +373,7 @@ Test(composed_budget, the_limit_and_what_was_released_are_stated)
                  "many jobs cost less than their sum");
 }
 
-Test(composed_budget, a_continued_account_states_the_whole)
+CHECKED_TEST(composed_budget, a_continued_account_states_the_whole)
 {
     const char *dataset = dataset_with("\"epsilon\":10,\"delta\":1e-5");
     struct response *first = domain_run(f, domain_private_job(dataset, 2, 20));

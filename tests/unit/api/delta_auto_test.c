@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -13,9 +14,13 @@ static void open_service(void)
     f = fixture_open();
 }
 
-static void close_service(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_service(void)
+{
     fixture_close(f);
 }
 
@@ -29,7 +34,7 @@ static const char *auto_job(const char *dataset, double epsilon)
                        dataset, epsilon);
 }
 
-Test(delta_auto, is_the_part_that_epsilon_is_and_the_last_job_takes_the_rest)
+CHECKED_TEST(delta_auto, is_the_part_that_epsilon_is_and_the_last_job_takes_the_rest)
 {
     const char *dataset = domain_sealed(f, "private", 10);
     struct response *budget = domain_budget(f, dataset);
@@ -50,7 +55,7 @@ Test(delta_auto, is_the_part_that_epsilon_is_and_the_last_job_takes_the_rest)
                    "budget-exhausted");
 }
 
-Test(delta_auto, needs_an_account_and_an_epsilon)
+CHECKED_TEST(delta_auto, needs_an_account_and_an_epsilon)
 {
     const char *dataset = domain_sealed(f, "private", 10);
     expect_problem(fixture_post(f, "steward", "/v1/jobs:estimate", auto_job("ds_nobody", 1)),
@@ -71,7 +76,7 @@ Test(delta_auto, needs_an_account_and_an_epsilon)
 }
 
 /* What a refusal names as the least would do, and hardly less would not. */
-Test(delta_auto, least_budget_of_a_teacher_makes_one)
+CHECKED_TEST(delta_auto, least_budget_of_a_teacher_makes_one)
 {
     const char *policy = domain_policy(f);
     static const double budgets[][2] = {{1e-4, 1e-4}, {100, 1e-4}};

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "storage/db/listing.h"
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 #define STATE "{\"state\":[0.01,-0.02,0.03,0.04]}"
@@ -30,9 +31,13 @@ static void open_teacher(void)
     strcpy(queries, domain_path("/v1/teachers/%s/queries", teacher));
 }
 
-static void close_fixture(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_fixture(void)
+{
     fixture_close(f);
 }
 
@@ -89,7 +94,7 @@ static void expect_closed(void)
     cr_expect_eq(number(SPENT), spent);
 }
 
-Test(endings, a_closed_teacher_answers_no_more_and_repeats_what_it_answered)
+CHECKED_TEST(endings, a_closed_teacher_answers_no_more_and_repeats_what_it_answered)
 {
     struct response *first = ask_as("student", queries, "before");
     expect_status(first, 200);
@@ -112,7 +117,7 @@ Test(endings, a_closed_teacher_answers_no_more_and_repeats_what_it_answered)
 
 /* The teacher is on the shelf when its closing comes, which later requests of the same commit must
  * see, although nothing is on disk yet. What is rolled back has closed nothing. */
-Test(endings, a_closing_holds_from_the_next_request_of_its_commit_on)
+CHECKED_TEST(endings, a_closing_holds_from_the_next_request_of_its_commit_on)
 {
     expect_status(ask_as("student", queries, "before"), 200);
     for (int kept = 0; kept < 2; kept++) {
@@ -131,7 +136,7 @@ Test(endings, a_closing_holds_from_the_next_request_of_its_commit_on)
 }
 
 /* The cap's limit is what was spent: the ledger itself would pay for nothing. */
-Test(endings, what_was_not_spent_of_a_closed_cap_is_never_spent)
+CHECKED_TEST(endings, what_was_not_spent_of_a_closed_cap_is_never_spent)
 {
     expect_status(ask_as("student", queries, "before"), 200);
     expect_status(close_teacher(), 200);
@@ -146,7 +151,7 @@ Test(endings, what_was_not_spent_of_a_closed_cap_is_never_spent)
     cr_expect_eq(response_number(cap, "/remaining/epsilon"), 0);
 }
 
-Test(endings, who_may_not_ask_learns_nothing_of_a_closing)
+CHECKED_TEST(endings, who_may_not_ask_learns_nothing_of_a_closing)
 {
     struct response *made = fixture_post(
         f, "steward", "/v1/teachers",
@@ -171,7 +176,7 @@ Test(endings, who_may_not_ask_learns_nothing_of_a_closing)
     }
 }
 
-Test(endings, a_deleted_teacher_is_gone_but_for_the_books_and_its_certificate)
+CHECKED_TEST(endings, a_deleted_teacher_is_gone_but_for_the_books_and_its_certificate)
 {
     expect_status(ask_as("student", queries, "before"), 200);
     expect_problem(fixture_delete(f, "steward", of_teacher("")), "conflict"); /* it is open */
@@ -227,7 +232,7 @@ static bool file_holds(const void *bytes, size_t size)
     return found;
 }
 
-Test(endings, a_policy_is_not_deleted_while_something_uses_it)
+CHECKED_TEST(endings, a_policy_is_not_deleted_while_something_uses_it)
 {
     struct response *refused = fixture_delete(f, "steward", of_policy(""));
     expect_problem(refused, "conflict");
@@ -246,7 +251,7 @@ Test(endings, a_policy_is_not_deleted_while_something_uses_it)
     expect_status(fixture_delete(f, "steward", of_policy("")), 204);
 }
 
-Test(endings, a_deleted_policy_has_no_weights_left_in_the_file)
+CHECKED_TEST(endings, a_deleted_policy_has_no_weights_left_in_the_file)
 {
     static const float first_row[] = {0.1f, 0.2f, 0.3f, 0.4f};
     cr_assert(file_holds(first_row, sizeof first_row), "the test looks for the right bytes");

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -12,9 +13,13 @@ static void open_service(void)
     f = fixture_open();
 }
 
-static void close_service(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_service(void)
+{
     fixture_close(f);
 }
 
@@ -94,7 +99,7 @@ static void set_owner(const char *account, const char *token)
 
 #define RAISE "{\"limit\":{\"epsilon\":8,\"delta\":1e-5},\"reason\":\"a second cohort\"}"
 
-Test(limits, of_a_dataset_rise_and_fall_with_who_and_why)
+CHECKED_TEST(limits, of_a_dataset_rise_and_fall_with_who_and_why)
 {
     struct response *made = make_dataset("\"budget\":{\"epsilon\":5,\"delta\":1e-5}");
     const char *account = response_text(made, "/account");
@@ -125,7 +130,7 @@ Test(limits, of_a_dataset_rise_and_fall_with_who_and_why)
     cr_assert_eq(response_number(dataset, "/exposure/greatest_limit/delta"), 1e-5);
 }
 
-Test(limits, that_cannot_be_are_refused_by_name)
+CHECKED_TEST(limits, that_cannot_be_are_refused_by_name)
 {
     static const struct {
         const char *limit, *pointer;
@@ -152,7 +157,7 @@ Test(limits, that_cannot_be_are_refused_by_name)
     cr_assert_str_eq(response_header(show(account), "ETag"), "\"1\"");
 }
 
-Test(limits, never_fall_below_what_is_spent_and_the_least_is_told)
+CHECKED_TEST(limits, never_fall_below_what_is_spent_and_the_least_is_told)
 {
     const char *teacher = make_teacher("");
     const char *queries = domain_path("/v1/teachers/%s/queries", teacher);
@@ -188,7 +193,7 @@ Test(limits, never_fall_below_what_is_spent_and_the_least_is_told)
 }
 
 /* What is set aside keeps its part of delta, and the same limit is the same units. */
-Test(limits, of_a_renyi_dataset_keep_their_order_and_their_split)
+CHECKED_TEST(limits, of_a_renyi_dataset_keep_their_order_and_their_split)
 {
     const char *account = account_of(",\"accounting\":\"renyi\",\"delta_share\":0.25");
     struct response *before = show(account);
@@ -211,7 +216,7 @@ Test(limits, of_a_renyi_dataset_keep_their_order_and_their_split)
     cr_assert_gt(response_number(raised, "/units/limit"), limit);
 }
 
-Test(limits, of_a_converted_dataset_are_those_of_the_account_that_pays)
+CHECKED_TEST(limits, of_a_converted_dataset_are_those_of_the_account_that_pays)
 {
     struct response *made =
         make_dataset("\"approvals\":2,\"budget\":{\"epsilon\":5,\"delta\":1e-5}");
@@ -233,7 +238,7 @@ Test(limits, of_a_converted_dataset_are_those_of_the_account_that_pays)
     cr_assert_eq(response_number(dataset, "/exposure/released/epsilon"), 0);
 }
 
-Test(limits, that_were_lowered_before_a_conversion_are_still_the_greatest)
+CHECKED_TEST(limits, that_were_lowered_before_a_conversion_are_still_the_greatest)
 {
     struct response *made = make_dataset("\"budget\":{\"epsilon\":5,\"delta\":1e-5}");
     const char *id = response_text(made, "/id"), *old = response_text(made, "/account");
@@ -248,7 +253,7 @@ Test(limits, that_were_lowered_before_a_conversion_are_still_the_greatest)
     cr_expect_eq(response_number(dataset, "/exposure/greatest_limit/delta"), 1e-5);
 }
 
-Test(limits, with_two_approvals_wait_for_another_steward)
+CHECKED_TEST(limits, with_two_approvals_wait_for_another_steward)
 {
     struct response *made =
         make_dataset("\"approvals\":2,\"budget\":{\"epsilon\":5,\"delta\":1e-5}");
@@ -294,7 +299,7 @@ Test(limits, with_two_approvals_wait_for_another_steward)
     cr_assert_null(response_at(entries, "/items/1/event/change"));
 }
 
-Test(limits, take_two_stewards_to_take_one_again)
+CHECKED_TEST(limits, take_two_stewards_to_take_one_again)
 {
     const char *account = account_of("");
     expect_status(patch(account, "\"1\"", "{\"approvals\":2,\"reason\":\"four eyes\"}"), 200);
@@ -315,7 +320,7 @@ Test(limits, take_two_stewards_to_take_one_again)
 }
 
 /* More is spent by the time of the approval: nothing changes, and the proposal waits. */
-Test(limits, are_checked_again_when_they_are_approved)
+CHECKED_TEST(limits, are_checked_again_when_they_are_approved)
 {
     const char *teacher = make_teacher(",\"approvals\":2");
     const char *queries = domain_path("/v1/teachers/%s/queries", teacher);
@@ -344,7 +349,7 @@ Test(limits, are_checked_again_when_they_are_approved)
     cr_assert_str_eq(response_text(still, "/status"), "open");
 }
 
-Test(limits, of_agents_stay_and_clients_take_one_steward)
+CHECKED_TEST(limits, of_agents_stay_and_clients_take_one_steward)
 {
     const char *teacher = make_teacher("");
     const char *path =
@@ -368,7 +373,7 @@ static enum db_status change_wording(struct db *db, void *context)
     return db_owed(db_change(db, context ? back : away, NULL, 0));
 }
 
-Test(limits, that_a_certificate_promised_for_ever_only_fall)
+CHECKED_TEST(limits, that_a_certificate_promised_for_ever_only_fall)
 {
     const char *teacher = make_teacher("");
     const char *cap = response_text(

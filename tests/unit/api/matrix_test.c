@@ -8,6 +8,7 @@
 
 #include "api/match.h"
 #include "storage/environments.h"
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/api/failing_database.h"
 #include "tests/unit/api/shell_world.h"
@@ -211,9 +212,13 @@ static void open_service(void)
     made(asked, REQUEST);
 }
 
-static void close_service(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_service(void)
+{
     fixture_close(f);
 }
 
@@ -367,7 +372,7 @@ static void expect_route(const struct route *route, enum standing standing)
 }
 
 /* Foreign ones first: what is there changes as members ask. */
-Test(matrix, what_is_foreign_is_told_from_what_is_missing_by_nothing)
+CHECKED_TEST(matrix, what_is_foreign_is_told_from_what_is_missing_by_nothing)
 {
     unsigned count;
     const struct route *routes = route_all(&count);
@@ -377,7 +382,7 @@ Test(matrix, what_is_foreign_is_told_from_what_is_missing_by_nothing)
 }
 
 /* The same while the teacher is on the shelf, because a member has asked it. */
-Test(matrix, a_foreign_teacher_on_the_shelf_is_told_from_a_missing_one_by_nothing)
+CHECKED_TEST(matrix, a_foreign_teacher_on_the_shelf_is_told_from_a_missing_one_by_nothing)
 {
     unsigned count, calls;
     const struct route *routes = route_all(&count);
@@ -408,12 +413,12 @@ static void expect_members(bool deletes, enum standing standing)
             expect_route(&routes[i], standing);
 }
 
-Test(matrix, members_find_what_they_were_invited_to)
+CHECKED_TEST(matrix, members_find_what_they_were_invited_to)
 {
     expect_members(false, INVITED);
 }
 
-Test(matrix, an_owner_finds_all_of_its_own)
+CHECKED_TEST(matrix, an_owner_finds_all_of_its_own)
 {
     expect_members(false, OWN);
     expect_members(true, OWN);

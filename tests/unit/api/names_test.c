@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -12,9 +13,13 @@ static void open_names(void)
     f = fixture_open();
 }
 
-static void close_names(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_names(void)
+{
     fixture_close(f);
 }
 
@@ -34,7 +39,7 @@ static bool is_null(const struct response *r, const char *pointer)
     "{\"name\":\"the ward\",\"environment\":\"cartpole\",\"sensitivity\":\"private\","             \
     "\"min_action_probability\":0.4,\"budget\":{\"epsilon\":" epsilon ",\"delta\":1e-5}}"
 
-Test(names, a_converted_account_is_its_datasets)
+CHECKED_TEST(names, a_converted_account_is_its_datasets)
 {
     const char *dataset = domain_sealed_of(f, WARD("8"), 4);
     expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:compose", dataset), "{}"),
@@ -56,7 +61,7 @@ Test(names, a_converted_account_is_its_datasets)
     cr_expect_str_eq(response_text(refused, "/accounts/0/name"), "the ward");
 }
 
-Test(names, a_student_learns_nothing_of_the_dataset_behind_a_refusal)
+CHECKED_TEST(names, a_student_learns_nothing_of_the_dataset_behind_a_refusal)
 {
     const char *dataset = domain_path("%s", domain_sealed_of(f, WARD("110"), 12));
     struct response *job = domain_run(
@@ -99,7 +104,7 @@ static const char *named_teacher(const char *policy, const char *name)
     return domain_path("{\"name\":%s,%s", name, domain_teacher(policy, 8, 2) + 1);
 }
 
-Test(names, of_a_teacher_are_for_all_who_may_ask_it)
+CHECKED_TEST(names, of_a_teacher_are_for_all_who_may_ask_it)
 {
     const char *policy = domain_policy(f);
     struct response *made =
@@ -123,7 +128,7 @@ Test(names, of_a_teacher_are_for_all_who_may_ask_it)
     cr_expect_str_eq(text_of("student", "/v1/budget-requests", "/items/0/teacher_name"), name);
 }
 
-Test(names, of_a_teacher_without_one_are_its_policys_for_its_steward)
+CHECKED_TEST(names, of_a_teacher_without_one_are_its_policys_for_its_steward)
 {
     struct response *made =
         fixture_post(f, "steward", "/v1/teachers", named_teacher(domain_policy(f), "null"));
@@ -133,7 +138,7 @@ Test(names, of_a_teacher_without_one_are_its_policys_for_its_steward)
     cr_expect(is_null(fixture_get(f, "student", path), "/name"));
 }
 
-Test(names, of_a_teacher_have_a_size_and_no_control_characters)
+CHECKED_TEST(names, of_a_teacher_have_a_size_and_no_control_characters)
 {
     static const char *const wrong[] = {"\"\"", "7", "[\"a\"]", "\"a\\nb\"", "\"\\u0000\""};
     const char *policy = domain_policy(f);
@@ -152,7 +157,7 @@ Test(names, of_a_teacher_have_a_size_and_no_control_characters)
     cr_expect_eq(json_array_size(response_at(list, "/items")), 1);
 }
 
-Test(names, stand_beside_ids_for_the_owner)
+CHECKED_TEST(names, stand_beside_ids_for_the_owner)
 {
     const char *dataset = domain_path("%s", domain_sealed_of(f, WARD("110"), 12));
     struct response *job = domain_run(f, domain_private_job(dataset, 2, 20));

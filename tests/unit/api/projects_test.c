@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -16,9 +17,13 @@ static void open_service(void)
     other = fixture_new_token(f, "steward");
 }
 
-static void close_service(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_service(void)
+{
     fixture_close(f);
 }
 
@@ -88,7 +93,7 @@ static void expect_status_of(const char *token, const char *path, int status)
 }
 
 /* Anyone may be made a member without being asked. */
-Test(projects, a_steward_leaves_by_itself_and_removes_nobody_else)
+CHECKED_TEST(projects, a_steward_leaves_by_itself_and_removes_nobody_else)
 {
     const char *id = project();
     const char *mine = domain_path("/v1/projects/%s/members/%s", id, other_id());
@@ -101,7 +106,7 @@ Test(projects, a_steward_leaves_by_itself_and_removes_nobody_else)
     expect_problem(fixture_delete(f, "steward", owner), "conflict"); /* the last owner */
 }
 
-Test(projects, a_steward_has_one_of_its_own_and_it_is_the_default)
+CHECKED_TEST(projects, a_steward_has_one_of_its_own_and_it_is_the_default)
 {
     struct response *list = fixture_get(f, "steward", "/v1/projects");
     expect_status(list, 200);
@@ -113,7 +118,7 @@ Test(projects, a_steward_has_one_of_its_own_and_it_is_the_default)
     expect_status_of(other, domain_path("/v1/datasets/%s", dataset), 404);
 }
 
-Test(projects, what_belongs_to_one_is_seen_by_its_stewards)
+CHECKED_TEST(projects, what_belongs_to_one_is_seen_by_its_stewards)
 {
     const char *id = project(), *dataset = dataset_in(id);
     const char *path = domain_path("/v1/datasets/%s", dataset);
@@ -137,7 +142,7 @@ Test(projects, what_belongs_to_one_is_seen_by_its_stewards)
     cr_expect_eq(json_array_size(response_at(list, "/items")), 0);
 }
 
-Test(projects, a_viewer_sees_and_changes_nothing)
+CHECKED_TEST(projects, a_viewer_sees_and_changes_nothing)
 {
     const char *id = project(), *dataset = dataset_in(id);
     expect_status(put_member(id, other_id(), "viewer"), 201);
@@ -156,7 +161,7 @@ Test(projects, a_viewer_sees_and_changes_nothing)
     expect_status_of(other, domain_path("/v1/datasets/%s", dataset), 200);
 }
 
-Test(projects, only_invited_contributors_find_a_dataset)
+CHECKED_TEST(projects, only_invited_contributors_find_a_dataset)
 {
     const char *id = project(), *dataset = dataset_in(id);
     const char *path = domain_path("/v1/datasets/%s", dataset);
@@ -174,7 +179,7 @@ Test(projects, only_invited_contributors_find_a_dataset)
     free(lines);
 }
 
-Test(projects, only_invited_students_find_a_teacher)
+CHECKED_TEST(projects, only_invited_students_find_a_teacher)
 {
     const char *id = project(), *teacher = teacher_in(id);
     const char *path = domain_path("/v1/teachers/%s", teacher);
@@ -199,7 +204,7 @@ Test(projects, only_invited_students_find_a_teacher)
     expect_status_of(second, path, 200);
 }
 
-Test(projects, a_role_fits_the_client_and_one_owner_stays)
+CHECKED_TEST(projects, a_role_fits_the_client_and_one_owner_stays)
 {
     const char *id = project(), *me = fixture_client(f, "steward");
     expect_invalid(put_member(id, fixture_client(f, "student"), "steward"), "/role");
@@ -218,7 +223,7 @@ Test(projects, a_role_fits_the_client_and_one_owner_stays)
                    "conflict");
 }
 
-Test(projects, an_admin_hands_one_over_and_the_ledger_says_so)
+CHECKED_TEST(projects, an_admin_hands_one_over_and_the_ledger_says_so)
 {
     const char *dataset = domain_sealed(f, "private", 4);
     struct response *job =
@@ -265,7 +270,7 @@ Test(projects, an_admin_hands_one_over_and_the_ledger_says_so)
 }
 
 /* Who asked for a job is who has spent, not the project that paid. */
-Test(projects, a_settlement_names_who_asked_for_the_job)
+CHECKED_TEST(projects, a_settlement_names_who_asked_for_the_job)
 {
     const char *id = project(), *data = dataset_in(id);
     domain_fill(f, data, 4);
@@ -297,7 +302,7 @@ Test(projects, a_settlement_names_who_asked_for_the_job)
 }
 
 /* Nobody is asked before, and nobody has to stay. */
-Test(projects, who_was_handed_a_project_hands_it_back)
+CHECKED_TEST(projects, who_was_handed_a_project_hands_it_back)
 {
     const char *id = project(), *dataset = dataset_in(id);
     const char *transfer = domain_path("/v1/projects/%s:transfer", id);
@@ -321,7 +326,7 @@ Test(projects, who_was_handed_a_project_hands_it_back)
     cr_expect_str_eq(response_text(kept, "/items/2/client"), other_id());
 }
 
-Test(projects, members_may_be_kept_at_a_handover)
+CHECKED_TEST(projects, members_may_be_kept_at_a_handover)
 {
     const char *id = project(), *me = fixture_client(f, "steward");
     fixture_advance(1);
@@ -336,7 +341,7 @@ Test(projects, members_may_be_kept_at_a_handover)
     cr_expect_neq(response_text(seen, "/members/1/added_by_name")[0], '\0');
 }
 
-Test(projects, a_foreign_project_cannot_be_named)
+CHECKED_TEST(projects, a_foreign_project_cannot_be_named)
 {
     const char *id = project();
     struct response *foreign =

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/call/refusal.h"
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -13,9 +14,13 @@ static void open_service(void)
     f = fixture_open();
 }
 
-static void close_service(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_service(void)
+{
     fixture_close(f);
 }
 
@@ -46,7 +51,7 @@ static struct response *question(const char *teacher, const char *token, unsigne
 }
 
 /* One piece costs 10 of each purse; the second account pays 7 and 3 beside the pieces. */
-Test(refusal, counts_the_pieces_that_every_account_can_pay)
+CHECKED_TEST(refusal, counts_the_pieces_that_every_account_can_pay)
 {
     const struct {
         int64_t limit[2], delta[2], largest;
@@ -75,7 +80,7 @@ Test(refusal, counts_the_pieces_that_every_account_can_pay)
     }
 }
 
-Test(refusal, names_the_largest_batch_and_it_is_paid)
+CHECKED_TEST(refusal, names_the_largest_batch_and_it_is_paid)
 {
     const char *teacher = new_teacher(100, 1), *student = fixture_token(f, "student");
     struct response *refused = question(teacher, student, 1000);
@@ -103,7 +108,7 @@ Test(refusal, names_the_largest_batch_and_it_is_paid)
 
 /* The cap over all clients is spent by two. Each of them learns what "violated" has always shown.
  */
-Test(refusal, tells_who_spent_to_the_owner_alone)
+CHECKED_TEST(refusal, tells_who_spent_to_the_owner_alone)
 {
     const char *teacher = new_teacher(2, 1.9), *student = fixture_token(f, "student"),
                *other = fixture_new_token(f, "student");
@@ -127,7 +132,7 @@ Test(refusal, tells_who_spent_to_the_owner_alone)
     cr_assert_gt(strlen(response_text(own, "/accounts/0/name")), 0);
 }
 
-Test(refusal, of_a_steward_names_the_grant_that_would_help)
+CHECKED_TEST(refusal, of_a_steward_names_the_grant_that_would_help)
 {
     const char *teacher = new_teacher(100, 1), *steward = fixture_token(f, "steward");
     struct response *refused = question(teacher, steward, 1000);
@@ -137,7 +142,7 @@ Test(refusal, of_a_steward_names_the_grant_that_would_help)
     expect_status(fixture_ask(f, &look), 200);
 }
 
-Test(refusal, of_a_job_names_what_a_job_may_cost)
+CHECKED_TEST(refusal, of_a_job_names_what_a_job_may_cost)
 {
     const char *dataset = domain_sealed(f, "private", 10);
     expect_status(fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 6, 20)), 202);
@@ -157,7 +162,7 @@ Test(refusal, of_a_job_names_what_a_job_may_cost)
                   202);
 }
 
-Test(refusal, of_a_price_above_the_maximum_names_the_price)
+CHECKED_TEST(refusal, of_a_price_above_the_maximum_names_the_price)
 {
     const char *path = domain_path("/v1/teachers/%s/queries", new_teacher(100, 1));
     static const char body[] = "{\"state\":[0.01,-0.02,0.03,0.04],\"max_epsilon\":%.17g}";
@@ -169,7 +174,7 @@ Test(refusal, of_a_price_above_the_maximum_names_the_price)
     expect_status(fixture_post(f, "student", path, domain_path(body, least)), 200);
 }
 
-Test(refusal, of_a_grant_names_the_least_that_pays_one_answer)
+CHECKED_TEST(refusal, of_a_grant_names_the_least_that_pays_one_answer)
 {
     const char *teacher = new_teacher(100, 1);
     const char *path =
@@ -186,7 +191,7 @@ Test(refusal, of_a_grant_names_the_least_that_pays_one_answer)
 }
 
 /* A job whose noise is given, and whose epsilon pays no step of it. */
-Test(refusal, of_a_plan_names_the_least_epsilon)
+CHECKED_TEST(refusal, of_a_plan_names_the_least_epsilon)
 {
     const char *dataset = domain_sealed(f, "private", 10);
     static const char body[] =

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 #define CLIENTS 64
@@ -13,9 +14,13 @@ static struct fixture *f;
 static char teacher[40];
 static const char *tokens[CLIENTS];
 
-static void close_service(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_service(void)
+{
     fixture_close(f);
 }
 
@@ -109,7 +114,7 @@ static unsigned be_greedy(const char *guarantee, unsigned *out)
     return greedy;
 }
 
-Test(shares, without_them_one_greedy_client_of_64_leaves_nothing_to_the_others)
+CHECKED_TEST(shares, without_them_one_greedy_client_of_64_leaves_nothing_to_the_others)
 {
     unsigned others;
     unsigned greedy = be_greedy("", &others);
@@ -117,7 +122,7 @@ Test(shares, without_them_one_greedy_client_of_64_leaves_nothing_to_the_others)
     cr_expect_eq(others, 0);
 }
 
-Test(shares, no_greedy_client_of_64_lowers_what_the_others_get)
+CHECKED_TEST(shares, no_greedy_client_of_64_lowers_what_the_others_get)
 {
     unsigned others;
     unsigned greedy = be_greedy(",\"guaranteed\":{\"answers\":5}", &others);
@@ -129,7 +134,7 @@ Test(shares, no_greedy_client_of_64_lowers_what_the_others_get)
 }
 
 /* The same cap pays for as many answers with shares as without: nothing is priced twice. */
-Test(shares, cost_the_cap_nothing)
+CHECKED_TEST(shares, cost_the_cap_nothing)
 {
     unsigned others;
     unsigned alone = be_greedy("", &others);
@@ -137,7 +142,7 @@ Test(shares, cost_the_cap_nothing)
     cr_expect_eq(greedy + (CLIENTS - 1) * SHARE, alone);
 }
 
-Test(shares, above_the_cap_are_refused_and_change_nothing)
+CHECKED_TEST(shares, above_the_cap_are_refused_and_change_nothing)
 {
     open_teacher("{\"epsilon\":30,\"delta\":1e-5}");
     const char *one = fixture_new_token(f, "student"), *other = fixture_new_token(f, "student");
@@ -155,7 +160,7 @@ Test(shares, above_the_cap_are_refused_and_change_nothing)
     cr_assert_eq(response_number(given, "/guaranteed/answers"), largest);
 }
 
-Test(shares, that_cannot_be_are_refused_by_name)
+CHECKED_TEST(shares, that_cannot_be_are_refused_by_name)
 {
     static const char *const wrong[] = {"{\"answers\":0}",
                                         "{\"answers\":-1}",
@@ -181,7 +186,7 @@ Test(shares, that_cannot_be_are_refused_by_name)
     }
 }
 
-Test(shares, of_the_default_budget_are_set_aside_with_the_first_question)
+CHECKED_TEST(shares, of_the_default_budget_are_set_aside_with_the_first_question)
 {
     open_teacher("{\"epsilon\":30,\"delta\":1e-5,\"guaranteed\":{\"answers\":100}}");
     const char *token = fixture_new_token(f, "student");
@@ -208,7 +213,7 @@ Test(shares, of_the_default_budget_are_set_aside_with_the_first_question)
 }
 
 /* A question is paid whole by the share, or whole by the rest. */
-Test(shares, pay_first_and_the_rest_after_them)
+CHECKED_TEST(shares, pay_first_and_the_rest_after_them)
 {
     open_teacher("{\"epsilon\":30,\"delta\":1e-5}");
     const char *token = fixture_new_token(f, "student");
@@ -225,7 +230,7 @@ Test(shares, pay_first_and_the_rest_after_them)
         response_number(fixture_get(f, "student", budget_of(token)), "/guaranteed/answers"), 0);
 }
 
-Test(shares, come_back_when_their_client_is_revoked)
+CHECKED_TEST(shares, come_back_when_their_client_is_revoked)
 {
     open_teacher("{\"epsilon\":30,\"delta\":1e-5}");
     const char *token = fixture_new_token(f, "student");
@@ -247,7 +252,7 @@ Test(shares, come_back_when_their_client_is_revoked)
 }
 
 /* The cap is left with what was spent, and nobody raises it again. */
-Test(shares, come_back_when_their_teacher_is_closed)
+CHECKED_TEST(shares, come_back_when_their_teacher_is_closed)
 {
     open_teacher("{\"epsilon\":30,\"delta\":1e-5}");
     const char *token = fixture_new_token(f, "student");
@@ -270,7 +275,7 @@ Test(shares, come_back_when_their_teacher_is_closed)
     cr_assert_eq(response_number(cap_now(), "/units/limit"), response_number(cap, "/units/limit"));
 }
 
-Test(shares, change_with_the_grant_and_keep_what_was_spent)
+CHECKED_TEST(shares, change_with_the_grant_and_keep_what_was_spent)
 {
     open_teacher("{\"epsilon\":30,\"delta\":1e-5}");
     const char *token = fixture_new_token(f, "student");

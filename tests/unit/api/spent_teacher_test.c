@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 #define STATE     "{\"state\":[0.01,-0.02,0.03,0.04]}"
@@ -19,9 +20,13 @@ static void open_service(void)
     f = fixture_open();
 }
 
-static void close_service(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_service(void)
+{
     fixture_close(f);
 }
 
@@ -95,7 +100,7 @@ static void expect_paid(const struct response *r)
     cr_expect_gt(response_number(r, "/cost/epsilon"), 0);
 }
 
-Test(spent_teacher, refuses_unless_it_was_made_to_answer)
+CHECKED_TEST(spent_teacher, refuses_unless_it_was_made_to_answer)
 {
     const char *policy = domain_policy(f);
     static const char *const wrong[] = {"\"silence\"", "\"RANDOM\"", "true", "1"};
@@ -113,7 +118,7 @@ Test(spent_teacher, refuses_unless_it_was_made_to_answer)
     }
 }
 
-Test(spent_teacher, answers_are_marked_free_and_given_again)
+CHECKED_TEST(spent_teacher, answers_are_marked_free_and_given_again)
 {
     static const char *const mechanisms[] = {DIRICHLET, GAUSSIAN};
     static const char *const accountings[] = {RANDOM, RANDOM ",\"accounting\":\"basic\""};
@@ -143,7 +148,7 @@ Test(spent_teacher, answers_are_marked_free_and_given_again)
     }
 }
 
-Test(spent_teacher, says_so_where_it_is_shown_and_certified)
+CHECKED_TEST(spent_teacher, says_so_where_it_is_shown_and_certified)
 {
     struct response *teacher = teacher_of(DIRICHLET, 0.5, RANDOM);
     const char *path = domain_path("/v1/teachers/%s", response_text(teacher, "/id"));
@@ -158,7 +163,7 @@ Test(spent_teacher, says_so_where_it_is_shown_and_certified)
     cr_expect_null(strstr(certificate->body, "marked random"));
 }
 
-Test(spent_teacher, a_batch_is_paid_whole_or_random_whole)
+CHECKED_TEST(spent_teacher, a_batch_is_paid_whole_or_random_whole)
 {
     struct response *teacher = teacher_of(DIRICHLET, 0.5, RANDOM);
     unsigned payable = (unsigned)response_number(teacher, "/queries_in_client_budget");
@@ -173,7 +178,7 @@ Test(spent_teacher, a_batch_is_paid_whole_or_random_whole)
     expect_random(fixture_post(f, "student", queries(teacher), STATE));
 }
 
-Test(spent_teacher, the_common_cap_counts_as_well)
+CHECKED_TEST(spent_teacher, the_common_cap_counts_as_well)
 {
     struct response *made = fixture_post(
         f, "steward", "/v1/teachers",
@@ -192,7 +197,7 @@ Test(spent_teacher, the_common_cap_counts_as_well)
     cr_expect_eq(response_number(r, "/spent/epsilon"), 0, "its own budget is untouched");
 }
 
-Test(spent_teacher, pays_again_once_the_limit_is_raised)
+CHECKED_TEST(spent_teacher, pays_again_once_the_limit_is_raised)
 {
     struct response *teacher = teacher_of(DIRICHLET, 0.5, RANDOM);
     spend_all(teacher);
@@ -212,7 +217,7 @@ Test(spent_teacher, pays_again_once_the_limit_is_raised)
     expect_paid(fixture_post(f, "student", queries(teacher), STATE));
 }
 
-Test(spent_teacher, weighs_the_wished_maximum_first)
+CHECKED_TEST(spent_teacher, weighs_the_wished_maximum_first)
 {
     struct response *teacher = teacher_of(DIRICHLET, 0.5, RANDOM);
     spend_all(teacher);
@@ -228,7 +233,7 @@ Test(spent_teacher, weighs_the_wished_maximum_first)
  * draws from an interval of length w is farther than 0.09 w from its expectation with probability
  * at most 2 exp(-2 1024 0.09^2) = 2e-7. At the states of batch_of the policy's own answers have the
  * mean 0.9 (Dirichlet, after mixing) or nearly 1. */
-Test(spent_teacher, draws_around_the_uniform_distribution)
+CHECKED_TEST(spent_teacher, draws_around_the_uniform_distribution)
 {
     static const struct {
         const char *mechanism;
@@ -252,7 +257,7 @@ Test(spent_teacher, draws_around_the_uniform_distribution)
     }
 }
 
-Test(spent_teacher, is_marked_in_the_open_inference_protocol)
+CHECKED_TEST(spent_teacher, is_marked_in_the_open_inference_protocol)
 {
     struct response *teacher = teacher_of(GAUSSIAN, 0.5, RANDOM);
     const char *path = domain_path("/v2/models/%s/infer", response_text(teacher, "/id"));
@@ -270,7 +275,7 @@ Test(spent_teacher, is_marked_in_the_open_inference_protocol)
 }
 
 /* The Open Inference Protocol marks the floor as well. */
-Test(spent_teacher, the_floor_is_marked_in_the_open_inference_protocol)
+CHECKED_TEST(spent_teacher, the_floor_is_marked_in_the_open_inference_protocol)
 {
     struct response *teacher = teacher_of(DIRICHLET ",\"vanishing\":0.1", 4, "");
     const char *id = response_text(teacher, "/id");
@@ -288,7 +293,7 @@ Test(spent_teacher, the_floor_is_marked_in_the_open_inference_protocol)
 }
 
 /* The end of the schedule is another thing than the end of the budget, and comes first. */
-Test(spent_teacher, leaves_the_floor_of_a_schedule_as_it_is)
+CHECKED_TEST(spent_teacher, leaves_the_floor_of_a_schedule_as_it_is)
 {
     struct response *teacher =
         teacher_of(DIRICHLET ",\"vanishing\":0.1,\"at_floor\":\"refuse\"", 0.5, RANDOM);
@@ -321,7 +326,7 @@ static const char *expert_teacher(const char *dataset)
 
 /* What a job holds may come back, so it is no end: the question is refused as ever. What the job
  * has paid does not come back. */
-Test(spent_teacher, a_reserved_budget_is_not_a_spent_one)
+CHECKED_TEST(spent_teacher, a_reserved_budget_is_not_a_spent_one)
 {
     const char *dataset = domain_sealed(f, "private", 12), *path = expert_teacher(dataset);
     struct response *job =
@@ -338,7 +343,7 @@ Test(spent_teacher, a_reserved_budget_is_not_a_spent_one)
 }
 
 /* "reuse" gives a paid answer again, not a random one. */
-Test(spent_teacher, reuse_keeps_paid_answers_alone)
+CHECKED_TEST(spent_teacher, reuse_keeps_paid_answers_alone)
 {
     static const char again[] = "{\"state\":[0,0,1,0],\"reuse\":\"exact\"}",
                       other[] = "{\"state\":[0,0,2,0],\"reuse\":\"exact\"}";

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/checked_test.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -18,9 +19,13 @@ static void open_service(void)
     snprintf(second, sizeof second, "%s", fixture_new_token(f, "steward"));
 }
 
-static void close_service(void)
+static void check_after(void)
 {
     domain_expect_whole_ledger(f);
+}
+
+static void close_service(void)
+{
     fixture_close(f);
 }
 
@@ -85,7 +90,7 @@ static struct response *upload(const char *token, const char *id,
     return answer;
 }
 
-Test(under_way, an_upload_of_who_was_removed_stores_nothing)
+CHECKED_TEST(under_way, an_upload_of_who_was_removed_stores_nothing)
 {
     const char *id = dataset();
     gone = fixture_client(f, "contributor");
@@ -97,7 +102,7 @@ Test(under_way, an_upload_of_who_was_removed_stores_nothing)
     cr_expect_eq(response_number(shown, "/trajectories"), 0, "%s", shown->body);
 }
 
-Test(under_way, an_upload_of_who_was_revoked_stores_nothing)
+CHECKED_TEST(under_way, an_upload_of_who_was_revoked_stores_nothing)
 {
     const char *id = dataset();
     gone = fixture_client(f, "contributor");
@@ -108,7 +113,7 @@ Test(under_way, an_upload_of_who_was_revoked_stores_nothing)
     cr_expect_eq(response_number(shown, "/trajectories"), 4, "%s", shown->body);
 }
 
-Test(under_way, a_job_of_who_was_removed_spends_nothing)
+CHECKED_TEST(under_way, a_job_of_who_was_removed_spends_nothing)
 {
     const char *id = dataset();
     gone = fixture_token_client(f, second);
@@ -123,7 +128,7 @@ Test(under_way, a_job_of_who_was_removed_spends_nothing)
     cr_expect_eq(response_number(budget, "/reserved/epsilon"), 0, "%s", budget->body);
 }
 
-Test(under_way, a_teacher_of_who_was_removed_is_not_made)
+CHECKED_TEST(under_way, a_teacher_of_who_was_removed_is_not_made)
 {
     gone = fixture_token_client(f, second);
     join(gone, "steward");
