@@ -20,6 +20,14 @@ struct lane_share {
     unsigned serving;
 };
 
+struct lane_limits lane_fair_limits(unsigned places, unsigned threads, unsigned useful)
+{
+    struct lane_limits limits = {.places = places, .each = (places + 1) / 2, .serving = 1};
+    if (threads > 1)
+        limits.serving = threads - 1 < useful ? threads - 1 : useful;
+    return limits;
+}
+
 void lane_init(struct lane *lane, struct lane_limits limits)
 {
     assert(limits.places > 0 && limits.each > 0);

@@ -38,6 +38,12 @@ enum lane_answer {
     LANE_SHARE_FULL, /* this caller has all the places that one may have */
 };
 
+/* Limits of a lane of so many PLACES and THREADS. A single caller gets half of the places, rounded
+ * up, and all threads but one, so that there is always room for another; and no more than USEFUL
+ * threads, the processors where they compute: more make it no faster, but they crowd out who
+ * answers. */
+struct lane_limits lane_fair_limits(unsigned places, unsigned threads, unsigned useful);
+
 /* An empty lane. */
 void lane_init(struct lane *lane, struct lane_limits limits);
 

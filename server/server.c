@@ -270,16 +270,6 @@ static unsigned worker_count(const struct config *config)
     return cores > 1 ? cores - 1 : 1;
 }
 
-/* Limits of a lane of so many PLACES and THREADS. A single caller gets half of the places, rounded
- * up, and all threads but one, so that there is always room for another. */
-static struct lane_limits fair_limits(unsigned places, unsigned threads)
-{
-    struct lane_limits limits = {.places = places, .each = (places + 1) / 2, .serving = 1};
-    if (threads > 1)
-        limits.serving = threads - 1;
-    return limits;
-}
-
 /* Starts what runs jobs; nothing with 0 workers. */
 static bool start_jobs(struct server *server, struct server_trouble trouble)
 {
@@ -311,7 +301,8 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     unsigned threads = (unsigned)config->pool_threads;
     unsigned planners = (unsigned)config->planners;
     unsigned uploads = (unsigned)config->uploads;
-    struct lane_limits batch = fair_limits(queue, queue);
+    unsigned cores = helpers_cores();
+    struct lane_limits batch = lane_fair_limits(queue, queue, queue);
     struct db *single[3], *many[HELPERS_CORES_MAX];
     if (!connect_many(server, single, 3, trouble))
         return false;
@@ -326,13 +317,13 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     server->events = events_start(app, single[1], server->metrics, (unsigned)config->event_streams);
     if (!connect_many(server, many, threads, trouble))
         return false;
-    server->pool = pool_start(app, many, threads, fair_limits(queue, threads));
+    server->pool = pool_start(app, many, threads, lane_fair_limits(queue, threads, cores));
     if (!connect_many(server, many, planners, trouble))
         return false;
-    server->plans = pool_start(app, many, planners, fair_limits(queue, planners));
+    server->plans = pool_start(app, many, planners, lane_fair_limits(queue, planners, cores));
     if (!connect_many(server, many, uploads, trouble))
         return false;
-    server->uploads = pool_start(app, many, uploads, fair_limits(uploads, uploads));
+    server->uploads = pool_start(app, many, uploads, lane_fair_limits(uploads, uploads, uploads));
     if (!connect_many(server, single, 1, trouble))
         return false;
     server->pruner = pruner_start(app, single[0]);

@@ -144,6 +144,15 @@ Test(lane, one_caller_is_not_served_by_all_threads)
     empty_lane(&lane);
 }
 
+/* Eight threads of one caller on two processors left those who answer a third of one. */
+Test(lane, one_caller_computes_on_no_more_threads_than_there_are_processors)
+{
+    cr_expect_eq(lane_fair_limits(100, 8, 2).serving, 2);
+    cr_expect_eq(lane_fair_limits(100, 8, 64).serving, 7, "and leaves one to another caller");
+    cr_expect_eq(lane_fair_limits(100, 1, 64).serving, 1);
+    cr_expect_eq(lane_fair_limits(7, 8, 2).each, 4);
+}
+
 /* What is taken at once is little, so that who comes after it waits for little. */
 Test(lane, a_large_body_weighs_as_much_as_many_small_ones)
 {
