@@ -201,6 +201,7 @@ test:
 	@scripts/install-deps build test fuzz
 	@python3 scripts/check_rooms.py rooms.txt .
 	@python3 scripts/check_style.py
+	@python3 tests/simulator/mutants.py --check
 	@$(MAKE) --no-print-directory fuzz
 	@$(MAKE) $(ALL_CORES) --no-print-directory test-run
 
