@@ -188,6 +188,15 @@ static bool open_app(struct server *server, struct server_trouble trouble)
     if (!db)
         return false;
     server->books = db;
+    /* A start that fails for its keys leaves no marks behind. */
+    if (!config->works && !recovery_look(db, config->marks, trouble.text, trouble.size))
+        return false;
+    if (keys_directory(config->data, config->keys_dir, server->keys_path, sizeof server->keys_path,
+                       trouble.text, trouble.size))
+        server->keys =
+            keys_open(config->data, server->keys_path, &source, db, trouble.text, trouble.size);
+    if (!server->keys)
+        return false;
     if (!config->works &&
         !recovery_begin(db, config->marks, &server->marks, trouble.text, trouble.size))
         return false;
@@ -202,12 +211,6 @@ static bool open_app(struct server *server, struct server_trouble trouble)
             "life=%lld note=\"it was restored from a backup: keys that may have been answered "
             "before are refused\"",
             (long long)life.number);
-    if (keys_directory(config->data, config->keys_dir, server->keys_path, sizeof server->keys_path,
-                       trouble.text, trouble.size))
-        server->keys =
-            keys_open(config->data, server->keys_path, &source, db, trouble.text, trouble.size);
-    if (!server->keys)
-        return false;
     struct api_settings settings = {
         .now_ms = clock_now_ms,
         .max_body_bytes = config->max_body_bytes,

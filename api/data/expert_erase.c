@@ -7,10 +7,14 @@
 #include "api/call/app.h"
 #include "api/data/datasets.h"
 #include "api/data/erasure.h"
+#include "api/json/text.h"
+
+#define NAMED_MOST 8 /* clients that a refusal lists */
 
 struct named {
     struct expert_row expert;
     unsigned count;
+    char clients[NAMED_MOST * (ID_SIZE + 2)];
 };
 
 static bool note_named(void *context, const struct expert_row *expert)
@@ -18,7 +22,8 @@ static bool note_named(void *context, const struct expert_row *expert)
     struct named *named = context;
     if (named->count == 0)
         named->expert = *expert;
-    return ++named->count < 2;
+    text_list_add(named->clients, sizeof named->clients, ", ", expert->owner);
+    return ++named->count < NAMED_MOST;
 }
 
 static enum problem no_expert(struct call *call)
@@ -65,7 +70,8 @@ enum problem api_experts_erase(struct call *call)
     if (named.count > 1)
         return call_problem(call, PROBLEM_CONFLICT,
                             "Several clients have an expert of this name: add ?client=ID with the "
-                            "client whose expert is to be erased.");
+                            "client whose expert is to be erased: %s.",
+                            named.clients);
     status = erasure_expert(call->app, call->db, dataset.id, &named.expert, call->now_ms);
     if (status != DB_OK)
         return call_db(call, status);

@@ -129,7 +129,8 @@ static bool root_read(int folder, const char *directory, const unsigned char mas
         return good;
     snprintf(error, error_size,
              "%.200s/root is not encrypted under this key: give the key that the service was last "
-             "started with, or put back the right directory of keys",
+             "started with (a new one is set by tacet keys rotate), or put back the right "
+             "directory of keys",
              directory);
     return false;
 }

@@ -310,6 +310,14 @@ Test(erasure, needs_the_keys_that_belong_to_the_data, .timeout = 120)
     cr_expect_eq(start_without("--key-command", "exit 3", "--key-command failed, with status 3"),
                  1);
     cr_expect_eq(start_without("--key-file", "/nowhere", "cannot be read"), 1);
+    /* A start that fails for its keys does not bind the service to marks. */
+    server.flags[2] = "--marks";
+    server.flags[3] = server.folder;
+    server.flags[4] = NULL;
+    server.flags[0] = "--key-file";
+    server.flags[1] = "/nowhere";
+    cr_expect_eq(server_start_in_vain(&server), 1);
+    server.flags[2] = NULL;
     snprintf(keys, sizeof keys, "%s/keys", server.data);
     snprintf(away, sizeof away, "%s/keys", server.folder);
     cr_assert_eq(rename(keys, away), 0);

@@ -210,7 +210,10 @@ Test(erasure, is_for_the_contributor_and_the_steward, .init = open_service, .fin
     expect_problem(erase("contributor", "ds_0", "e1"), "not-found");
     expect_problem(erase("student", dataset, "e1"), "forbidden");
     /* two clients call an expert so */
-    expect_problem(erase("steward", dataset, "e0"), "conflict");
+    struct response *two = erase("steward", dataset, "e0");
+    expect_problem(two, "conflict");
+    cr_expect(strstr(response_text(two, "/detail"), fixture_client(f, "contributor")));
+    cr_expect(strstr(response_text(two, "/detail"), fixture_client(f, "steward")));
     expect_status(fixture_delete(f, "steward",
                                  domain_path("/v1/datasets/%s/experts/e0?client=%s", dataset,
                                              fixture_client(f, "steward"))),
