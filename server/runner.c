@@ -27,6 +27,8 @@ struct worker {
     struct db *db;
     char name[40];             /* owner of the turn's lease: no claim anywhere has had it before */
     unsigned long long number; /* random, and one more at each turn */
+    bool busy;                 /* in a turn; as name and number under the runner's lock */
+    char *others;              /* the names of the other busy workers */
     char told[PRUNER_TOLD];    /* the failure that was logged last */
 };
 
@@ -39,7 +41,8 @@ struct runner {
     struct app *app;
     struct helpers *helpers;
     struct metrics *metrics;
-    unsigned count;
+    unsigned count; /* of the workers, those with a thread */
+    unsigned most;  /* all of them */
     struct worker workers[];
 };
 
@@ -92,19 +95,45 @@ static void note_failure(struct worker *self, const char *note)
                   note[0] != '\0' ? note : "no job could be claimed", db_last_error(self->db));
 }
 
+/* Begins a turn under a new name, and says who else has a job. A worker of this process that lives
+ * keeps its job, however long a busy machine lets it wait. */
+static void begin_turn(struct worker *self)
+{
+    struct runner *runner = self->runner;
+    size_t used = 0, size = runner->most * sizeof self->name;
+    pthread_mutex_lock(&runner->lock);
+    snprintf(self->name, sizeof self->name, "%016llx", self->number++);
+    self->busy = true;
+    self->others[0] = '\0';
+    for (unsigned i = 0; i < runner->most; i++)
+        if (&runner->workers[i] != self && runner->workers[i].busy)
+            used +=
+                (size_t)snprintf(self->others + used, size - used, "%s ", runner->workers[i].name);
+    pthread_mutex_unlock(&runner->lock);
+}
+
+static void end_turn(struct worker *self)
+{
+    pthread_mutex_lock(&self->runner->lock);
+    self->busy = false;
+    pthread_mutex_unlock(&self->runner->lock);
+}
+
 static enum api_job_turn take_turn(struct worker *self)
 {
     struct runner *runner = self->runner;
     struct api_job_control control = {.worker = self->name,
+                                      .others = self->others,
                                       .stop_requested = stop_requested,
                                       .context = runner,
                                       .resumed = note_resumed,
                                       .parallel = share_out,
                                       .wait = runner_doze};
     char note[256] = "";
-    snprintf(self->name, sizeof self->name, "%016llx", self->number++);
+    begin_turn(self);
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, 1);
     enum api_job_turn turn = api_job_turn(runner->app, self->db, &control, note);
+    end_turn(self);
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, -1);
     database_heed(self->db);
     note_failure(self, turn == API_JOB_FAILED_STORAGE ? note : NULL);
@@ -153,6 +182,7 @@ struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned cou
     runner->app = app;
     runner->helpers = helpers;
     runner->metrics = metrics;
+    runner->most = count;
     atomic_init(&runner->stopping, false);
     atomic_init(&runner->running, 0);
     pthread_mutex_init(&runner->lock, NULL);
@@ -161,6 +191,7 @@ struct runner *runner_start(struct app *app, struct db *const *dbs, unsigned cou
         struct worker *self = &runner->workers[runner->count];
         self->runner = runner;
         self->db = dbs[runner->count];
+        self->others = memory_new(count, sizeof self->name);
         randombytes_buf(&self->number, sizeof self->number);
         atomic_fetch_add(&runner->running, 1);
         if (pthread_create(&self->thread, NULL, worker_run, self) != 0) {
@@ -197,6 +228,8 @@ void runner_stop(struct runner *runner)
     runner_ask_to_stop(runner);
     for (unsigned i = 0; i < runner->count; i++)
         pthread_join(runner->workers[i].thread, NULL);
+    for (unsigned i = 0; i < runner->most; i++)
+        free(runner->workers[i].others);
     pthread_cond_destroy(&runner->changed);
     pthread_mutex_destroy(&runner->lock);
     free(runner);

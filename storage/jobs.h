@@ -104,10 +104,11 @@ enum db_status jobs_queue_place(struct db *db, const char *id, int64_t *out_plac
 
 /* ---- workers */
 
-/* Claims the oldest job that is queued, or that is running with a lease that ended by NOW. DB_NONE:
- * there is none. Free with job_done. */
-enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int64_t lease_ms,
-                          struct job_row *out);
+/* Claims the oldest job that is queued, or that is running with a lease that ended by NOW and is of
+ * none of OTHERS, workers of the same process that live, with spaces between. DB_NONE: there is
+ * none. Free with job_done. */
+enum db_status jobs_claim(struct db *db, const char *worker, const char *others, int64_t now_ms,
+                          int64_t lease_ms, struct job_row *out);
 
 struct job_lease {
     bool ours;             /* false: the lease is lost or the job is over; write nothing */

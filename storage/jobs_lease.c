@@ -14,7 +14,7 @@
 #define OURS "id = $1 AND state = 'running' AND lease_owner = $2"
 
 struct claim_work {
-    const char *worker;
+    const char *worker, *others;
     int64_t now_ms, until_ms;
     struct job_row *out;
 };
@@ -24,16 +24,18 @@ static enum db_status claim_job(struct db *db, void *context)
     const struct claim_work *work = context;
     char id[ID_SIZE];
     job_done(work->out); /* what an attempt before this one has read */
-    enum db_status status = db_one(
-        db,
-        "UPDATE jobs SET state = 'running', lease_owner = $1, lease_until_ms = $3, "
-        "attempts = attempts + 1 "
-        "WHERE id = (SELECT id FROM jobs WHERE state = 'queued' OR "
-        "(state = 'running' AND lease_until_ms <= $2) "
-        "ORDER BY created_ms, id LIMIT 1) "
-        "AND (state = 'queued' OR lease_until_ms <= $2) RETURNING id",
-        DB_VALUES(db_text(work->worker), db_integer(work->now_ms), db_integer(work->until_ms)),
-        listing_id, id);
+    enum db_status status =
+        db_one(db,
+               "UPDATE jobs SET state = 'running', lease_owner = $1, lease_until_ms = $3, "
+               "attempts = attempts + 1 "
+               "WHERE id = (SELECT id FROM jobs WHERE state = 'queued' OR "
+               "(state = 'running' AND lease_until_ms <= $2 "
+               "AND $4 NOT LIKE '%' || lease_owner || '%') "
+               "ORDER BY created_ms, id LIMIT 1) "
+               "AND (state = 'queued' OR lease_until_ms <= $2) RETURNING id",
+               DB_VALUES(db_text(work->worker), db_integer(work->now_ms),
+                         db_integer(work->until_ms), db_text(work->others)),
+               listing_id, id);
     if (status == DB_OK)
         status = db_owed(jobs_find(db, id, work->out));
     if (status != DB_OK || work->out->started_ms != 0)
@@ -44,18 +46,18 @@ static enum db_status claim_job(struct db *db, void *context)
                      DB_VALUES(db_text(id), db_integer(work->now_ms)));
 }
 
-enum db_status jobs_claim(struct db *db, const char *worker, int64_t now_ms, int64_t lease_ms,
-                          struct job_row *out)
+enum db_status jobs_claim(struct db *db, const char *worker, const char *others, int64_t now_ms,
+                          int64_t lease_ms, struct job_row *out)
 {
     assert(worker[0] != '\0' && strlen(worker) < JOB_WORD_SIZE);
-    struct claim_work work = {worker, now_ms, now_ms + lease_ms, out};
+    struct claim_work work = {worker, others, now_ms, now_ms + lease_ms, out};
     *out = (struct job_row){.request = NULL};
     /* Reading first spares an idle worker the writer's lock. */
     enum db_status status =
         db_one(db,
                "SELECT 1 FROM jobs WHERE state = 'queued' OR (state = 'running' "
-               "AND lease_until_ms <= $1) LIMIT 1",
-               DB_VALUES(db_integer(now_ms)), listing_ignore, NULL);
+               "AND lease_until_ms <= $1 AND $2 NOT LIKE '%' || lease_owner || '%') LIMIT 1",
+               DB_VALUES(db_integer(now_ms), db_text(others)), listing_ignore, NULL);
     if (status == DB_OK)
         status = db_transact(db, claim_job, &work);
     if (status != DB_OK)

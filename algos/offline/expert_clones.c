@@ -19,7 +19,7 @@
 #include "memory/memory.h"
 
 /* Experts between two pulses: with the defaults a second of work. */
-#define EXPERTS_PER_PULSE 16
+#define EXPERTS_PER_PULSE 4
 
 /* Found on 36 experts each of CartPole and Acrobot, 20 trajectories of at most 200 steps, by how
  * far clone and expert are apart at states of fresh episodes: two layers of 32 err a fifth more

@@ -120,12 +120,14 @@ static bool give_up(struct job_run *run, struct job_ending *ending)
     }
     if (policy || run->release) {
         job_complete_unevaluated(
-            run, policy, "the service stopped, or ran short of memory, again and again", ending);
+            run, policy,
+            "the service stopped, ran short of memory or was too busy, again and again", ending);
         return true;
     }
     job_ending_fail(
         ending, problem,
-        "The service stopped during this job, or ran short of memory, again and again before the "
+        "The service stopped during this job, ran short of memory, or was too busy to keep it, "
+        "again and again before the "
         "job got on. If it was not stopped from outside, the job may need more memory than there "
         "is.");
     return !run->storage_failed && !run->waiting;
@@ -177,7 +179,8 @@ enum api_job_turn api_job_turn(struct app *app, struct db *db,
     out_note[0] = '\0';
     enum db_status status = db_clock(db, &clock);
     if (status == DB_OK)
-        status = jobs_claim(db, control->worker, clock, JOB_LEASE_MS, &run.job);
+        status = jobs_claim(db, control->worker, control->others ? control->others : "", clock,
+                            JOB_LEASE_MS, &run.job);
     if (status == DB_NONE || status == DB_RETRY)
         return purge_deleted(db, control);
     if (status != DB_OK)

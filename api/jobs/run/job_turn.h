@@ -10,7 +10,8 @@ struct db;
 
 /* What a worker gives to its turns. */
 struct api_job_control {
-    const char *worker;                    /* unique name of this worker thread, owner of leases */
+    const char *worker; /* unique name of this worker thread, owner of leases */
+    const char *others; /* of the process, which keep their jobs (jobs_claim); or NULL */
     bool (*stop_requested)(void *context); /* asked at every pulse: save and pause */
     void *context;
     /* Called for the log when JOB, which an earlier worker had, continues from STEP, the step of

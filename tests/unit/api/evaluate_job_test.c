@@ -355,8 +355,9 @@ Test(evaluate_job, that_ends_its_worker_again_and_again_fails)
     for (int i = 0; i < 6; i++) {
         struct job_row job;
         fixture_advance(1000000);
-        cr_assert_eq(jobs_claim(fixture_db(f), "dead", fixture_app(f)->settings.now_ms(), 1, &job),
-                     DB_OK);
+        cr_assert_eq(
+            jobs_claim(fixture_db(f), "dead", "", fixture_app(f)->settings.now_ms(), 1, &job),
+            DB_OK);
         job_done(&job);
     }
     fixture_advance(1000000);

@@ -137,7 +137,7 @@ Test(job_load, the_lease_is_renewed_between_networks)
         fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 6, 40));
     expect_status(made, 202);
     int64_t now = run.app->settings.now_ms();
-    cr_assert_eq(jobs_claim(run.db, "w", now, 30000, &run.job), DB_OK);
+    cr_assert_eq(jobs_claim(run.db, "w", "", now, 30000, &run.job), DB_OK);
     fixture_advance(20000);
     struct expert_policies *policies = job_run_load_experts(&run);
     cr_assert_not_null(policies);

@@ -283,7 +283,7 @@ static void claim_and_die(struct fixture *f, unsigned times)
 {
     for (unsigned i = 0; i < times; i++) {
         struct job_row job;
-        cr_assert_eq(jobs_claim(fixture_db(f), "mortal", 1, 0, &job), DB_OK);
+        cr_assert_eq(jobs_claim(fixture_db(f), "mortal", "", 1, 0, &job), DB_OK);
         job_done(&job);
     }
 }

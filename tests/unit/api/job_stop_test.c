@@ -87,7 +87,7 @@ static bool lose_the_lease(void *context)
     struct job_row job;
     if (++meddler->pulses == 2) {
         fixture_advance(3600000);
-        cr_assert_eq(jobs_claim(fixture_db(meddler->f), "thief",
+        cr_assert_eq(jobs_claim(fixture_db(meddler->f), "thief", "",
                                 fixture_app(meddler->f)->settings.now_ms(), 60000, &job),
                      DB_OK);
         job_done(&job);
@@ -145,7 +145,7 @@ Test(job_stop, pay_all_when_cancelled_after_a_crash_in_the_same_millisecond)
     struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
     double reserved = response_number(made, "/privacy/reserved/epsilon");
     struct job_row job;
-    cr_assert_eq(jobs_claim(fixture_db(f), "dead", fixture_app(f)->settings.now_ms(), 1, &job),
+    cr_assert_eq(jobs_claim(fixture_db(f), "dead", "", fixture_app(f)->settings.now_ms(), 1, &job),
                  DB_OK);
     job_done(&job);
     cr_assert_eq(jobs_expire_leases(fixture_db(f)), DB_OK);

@@ -33,8 +33,9 @@ static void die_and_end(struct fixture *f)
     for (int n = 0; n < CLAIMS_MAX - 1; n++) {
         struct job_row job;
         fixture_advance(400000);
-        cr_assert_eq(jobs_claim(fixture_db(f), "dead", fixture_app(f)->settings.now_ms(), 1, &job),
-                     DB_OK);
+        cr_assert_eq(
+            jobs_claim(fixture_db(f), "dead", "", fixture_app(f)->settings.now_ms(), 1, &job),
+            DB_OK);
         job_done(&job);
     }
     fixture_advance(400000);

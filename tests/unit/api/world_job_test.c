@@ -302,8 +302,9 @@ Test(world_job, one_that_ends_its_worker_again_and_again_keeps_its_policy)
     cr_expect_eq(domain_turn(f, "w", is_kept, &watched), API_JOB_PAUSED);
     for (int i = 0; i < 5; i++) {
         fixture_advance(1000000);
-        cr_assert_eq(jobs_claim(fixture_db(f), "dead", fixture_app(f)->settings.now_ms(), 1, &job),
-                     DB_OK);
+        cr_assert_eq(
+            jobs_claim(fixture_db(f), "dead", "", fixture_app(f)->settings.now_ms(), 1, &job),
+            DB_OK);
         job_done(&job);
     }
     fixture_advance(1000000);

@@ -94,7 +94,7 @@ static void store_checkpoint(void)
     struct job_checkpoint checkpoint = {
         .id = "job_a", .worker = "w", .step = 3, .bytes = "checkpoint", .size = 10};
     cr_assert_eq(jobs_submit(f.db, &job), DB_OK);
-    cr_assert_eq(jobs_claim(f.db, "w", 1, 1000, &claimed), DB_OK);
+    cr_assert_eq(jobs_claim(f.db, "w", "", 1, 1000, &claimed), DB_OK);
     job_done(&claimed);
     cr_assert_eq(jobs_save_checkpoint(f.db, &checkpoint, &lease), DB_OK);
     cr_assert(lease.ours);

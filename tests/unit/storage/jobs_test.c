@@ -44,7 +44,7 @@ static void submit(const char *id, int64_t created_ms)
 static void expect_claim(const char *worker, int64_t now_ms, const char *id)
 {
     struct job_row job;
-    enum db_status status = jobs_claim(f.db, worker, now_ms, 10, &job);
+    enum db_status status = jobs_claim(f.db, worker, "", now_ms, 10, &job);
     if (id == NULL) {
         cr_assert_eq(status, DB_NONE);
         return;
@@ -70,7 +70,7 @@ static enum job_state state_of(const char *id)
 static bool claim_is_fresh(const char *worker)
 {
     struct job_row job;
-    cr_assert_eq(jobs_claim(f.db, worker, 100, 0, &job), DB_OK);
+    cr_assert_eq(jobs_claim(f.db, worker, "", 100, 0, &job), DB_OK);
     cr_expect_eq(job.started_ms, 100);
     cr_expect_eq(job.attempts, 1);
     job_done(&job);
@@ -85,6 +85,19 @@ Test(jobs, a_job_is_fresh_until_a_worker_began_it, .init = open_store, .fini = c
     cr_expect_not(claim_is_fresh("second"));
     cr_assert_eq(jobs_excuse(f.db, "job_a", "second", true), DB_OK);
     cr_expect(claim_is_fresh("third"), "nothing of it had begun");
+}
+
+/* On a busy machine a worker's heartbeat comes late: another one of its process takes nothing. */
+Test(jobs, of_a_living_worker_of_the_process_are_not_taken, .init = open_store, .fini = close_store)
+{
+    struct job_row job;
+    submit("job_a", 7);
+    expect_claim("0a", 100, "job_a");
+    cr_expect_eq(jobs_claim(f.db, "0b", "0c 0a ", 200, 10, &job), DB_NONE);
+    cr_expect_eq(jobs_claim(f.db, "0b", "0c ", 105, 10, &job), DB_NONE);
+    cr_assert_eq(jobs_claim(f.db, "0b", "0c ", 200, 10, &job), DB_OK, "%s", db_last_error(f.db));
+    cr_expect_str_eq(job.id, "job_a");
+    job_done(&job);
 }
 
 Test(jobs, what_was_submitted_is_found, .init = open_store, .fini = close_store)
@@ -329,7 +342,7 @@ static void *work(void *context)
     struct worker *worker = context;
     for (;;) {
         struct job_row job;
-        enum db_status status = jobs_claim(worker->db, worker->name, 100, 1000, &job);
+        enum db_status status = jobs_claim(worker->db, worker->name, "", 100, 1000, &job);
         if (status == DB_NONE)
             return NULL;
         struct job_end end = {.id = job.id, .worker = worker->name, .state = JOB_SUCCEEDED};

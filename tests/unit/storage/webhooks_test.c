@@ -55,7 +55,7 @@ static void end_job(const char *id, const char *owner, enum job_state state, int
     snprintf(job.id, sizeof job.id, "%s", id);
     snprintf(job.owner, sizeof job.owner, "%s", owner);
     cr_assert_eq(jobs_submit(f.db, &job), DB_OK, "%s", db_last_error(f.db));
-    cr_assert_eq(jobs_claim(f.db, "w", now_ms, 1000, &claimed), DB_OK);
+    cr_assert_eq(jobs_claim(f.db, "w", "", now_ms, 1000, &claimed), DB_OK);
     job_done(&claimed);
     struct job_end end = {.id = id, .worker = "w", .state = state, .now_ms = now_ms};
     if (state == JOB_FAILED)
