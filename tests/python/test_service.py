@@ -41,10 +41,28 @@ class Verbs(unittest.TestCase):
         client, data, wish = service().steward, service().data, dict(epsilon=5, delta=1e-5, mechanism="dpsgd")
         costs = [client.estimate(data, "cql", **wish), client.estimate("cql", dataset=data, **wish),
                  client.estimate(dataset=data.id, algorithm="cql", **wish), data.estimate("cql", **wish)]
-        self.assertEqual([said["cost"] for said in costs], [costs[0]["cost"]] * 4)
+        costs.append(client.estimate("cql", data, **wish))
+        self.assertEqual([said["cost"] for said in costs], [costs[0]["cost"]] * 5)
+        self.assertTrue(client.estimate("reinforce", environment="cartpole", epsilon=4, delta=1e-5)["feasible"])
         for call in (client.train, client.estimate):
             with self.assertRaisesRegex(TypeError, "one dataset and one algorithm: client.train"):
                 call(data, "cql", dataset=data, **wish)
+
+    def test_numbers_of_numpy_are_numbers(self):
+        numpy = types.SimpleNamespace  # what the client uses of it
+        five = numpy(tolist=lambda: 5)
+        said = service().data.estimate("cql", epsilon=five, delta=numpy(tolist=lambda: 1e-5), mechanism="dpsgd",
+                                       parameters={"hidden": numpy(tolist=lambda: [8])})
+        self.assertEqual(said["cost"]["epsilon"] <= 5, True)
+        with self.assertRaisesRegex(TypeError, "and no object"):
+            service().data.estimate("cql", epsilon=object(), mechanism="dpsgd")
+        with self.assertRaisesRegex(ValueError, "The name of an expert is a text, such as '7'"):
+            tacet.Episode(7, [[0], [0]], [0], [1])
+
+    def test_a_wrong_token_names_the_server(self):
+        with self.assertRaises(tacet.Unauthorized) as caught:
+            tacet.connect(service().url, "tct_wrong")
+        self.assertIn(service().url, str(caught.exception))
 
     def test_a_failed_estimate_says_so_and_costs_nothing(self):
         said = service().data.estimate("cql", epsilon=5, delta=1e-5, mechanism="dpsgd")

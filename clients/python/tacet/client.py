@@ -7,7 +7,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Union
 
 from .api import Api
 from .dataset import Dataset, Source
-from .errors import TacetError
+from .errors import Problem, TacetError
 from .notebook import card
 from .resources import Job, Ledger, Policy, Teacher
 from .transport import Secret, Transport
@@ -29,7 +29,11 @@ def connect(url: Optional[str] = None, token: Optional[str] = None, *, patience:
     if not token and not certificate:
         raise TacetError("A token is needed: tacet.connect(url, token), or the environment variable TACET_TOKEN.")
     first = Transport(url, token, patience=3, timeout=timeout, ca=ca, certificate=certificate)
-    me = Api(first).get_client("me")
+    try:
+        me = Api(first).get_client("me")
+    except Problem as problem:
+        problem.detail = f"{problem.detail} The server that was asked is {first.server}{first.base}.".lstrip()
+        raise
     first.patience = patience
     return Client(first, me)
 
@@ -100,7 +104,9 @@ class Client:
               privacy: Optional[Mapping[str, Any]] = None, **job: Any) -> Job:
         """Starts a job; ``.wait(progress=True)`` waits for it. Other members of the job (docs/jobs.md) are arguments.
 
-        ``train(dataset, "cql", ...)``, ``train("cql", dataset=dataset, ...)`` and both by name are the same.
+        ``train(dataset, "cql", ...)``, ``train("cql", dataset=dataset, ...)`` and both by name are the same. What plays
+        instead of reading data has no dataset: ``train("reinforce", environment="cartpole", ...)``. A job takes no seed:
+        repeated under another key it draws fresh noise, and is paid for again.
         ``algorithm="auto"`` takes the best candidate of the advisor. ``delta="auto"`` takes the part of delta that
         epsilon is of what is left. With your own ``key`` the same call, made again, is the same job.
         """
@@ -116,7 +122,9 @@ class Client:
     @staticmethod
     def _job(which: tuple[Any, ...], epsilon: Optional[float], delta: Union[None, float, str],
              privacy: Optional[Mapping[str, Any]], more: Mapping[str, Any]) -> Any:
-        unnamed = [name for name in ("dataset", "algorithm") if name not in more]
+        algorithm_first = which and isinstance(which[0], str) and not which[0].startswith("ds_")
+        order = ("algorithm", "dataset") if algorithm_first else ("dataset", "algorithm")
+        unnamed = [name for name in order if name not in more]
         if len(which) > len(unnamed):
             raise TypeError("A job has one dataset and one algorithm: client.train(dataset, \"cql\", ...) or "
                             "data.train(\"cql\", ...).")

@@ -46,6 +46,7 @@ class Dataset(Resource):
                     for line in lines(episodes):
                         packed.write(line)
             self.client.api.upload_trajectories(self.id, cast(BinaryIO, file), kind, content_encoding="gzip", key=key)
+        self.refresh()
         return self
 
     def seal(self) -> "Dataset":

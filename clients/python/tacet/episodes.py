@@ -36,6 +36,8 @@ class Episode:
                              "in your data, name a rule: last_state='repeat', 'drop' or 'repeat_or_drop'.")
         if self.terminated == self.truncated:
             raise ValueError("Exactly one of terminated and truncated must be true.")
+        if not isinstance(self.expert, str):
+            raise ValueError(f"The name of an expert is a text, such as {str(self.expert)!r}.")
         if not self.expert or len(self.expert) > 64:
             raise ValueError("The name of an expert has 1 to 64 characters.")
         self.states = [_row(state) for state in self.states]

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import sys
 import time
 import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Union
@@ -104,7 +105,22 @@ class Job(Resource):
         A program that was stopped may wait again: ``client.job("job_...").wait()``.
         """
         bar = Progress() if progress else None
-        end = None if timeout is None else time.monotonic() + timeout
+        try:
+            self._wait_for_end(bar, None if timeout is None else time.monotonic() + timeout)
+        except KeyboardInterrupt:
+            print(f"\nThe job {self.id} goes on and pays: client.job({self.id!r}).wait() waits again, .cancel() stops it.",
+                  file=sys.stderr)
+            raise
+        if bar:
+            bar.show(self.document)
+            bar.end()
+        if self["state"] == "cancelled":
+            raise JobCancelled(self.document)
+        if self["state"] == "failed":
+            raise problem_from(self.document.get("error") or {"title": f"The job {self.id} failed"})
+        return self
+
+    def _wait_for_end(self, bar: Optional[Progress], end: Optional[float]) -> None:
         pause = 0.05
         self.refresh()
         while self["state"] in ("queued", "running"):
@@ -115,14 +131,6 @@ class Job(Resource):
             time.sleep(pause)
             pause = min(1.3 * pause, 1.0)
             self.refresh()
-        if bar:
-            bar.show(self.document)
-            bar.end()
-        if self["state"] == "cancelled":
-            raise JobCancelled(self.document)
-        if self["state"] == "failed":
-            raise problem_from(self.document.get("error") or {"title": f"The job {self.id} failed"})
-        return self
 
     def cancel(self) -> "Job":
         """Asks the service to stop it. What was spent stays spent."""

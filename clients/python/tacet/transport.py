@@ -54,10 +54,17 @@ def not_finite(value: Any, place: str = "") -> str:
     return ""
 
 
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of numpy as JSON has them."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"A request holds numbers, texts, lists and dictionaries, and no {type(value).__name__}.")
+
+
 def to_json(value: Any, **how: Any) -> bytes:
     """What is sent. A number that JSON cannot say is an error that names its place."""
     try:
-        return json.dumps(value, allow_nan=False, **how).encode()
+        return json.dumps(value, allow_nan=False, default=_plain, **how).encode()
     except ValueError as error:
         raise ValueError(not_finite(value) or str(error)) from None
 
