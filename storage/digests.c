@@ -7,6 +7,7 @@
 #include "storage/answers/answers.h"
 #include "storage/db/digest.h"
 #include "storage/db/listing.h"
+#include "storage/db/note.h"
 
 #define KEY_NAME_SIZE (2 * DIGEST_SIZE + 1)
 
@@ -65,7 +66,7 @@ enum db_status digests_begin_notes(struct db *db, char error[DB_ERROR_SIZE])
                         "INSERT INTO meta (name, value) VALUES ('answers-from', '0') "
                         "ON CONFLICT DO NOTHING",
                         NULL, 0, NULL, NULL);
-    return status == DB_OK ? digest_all(db, &answers_note_table) : status;
+    return status == DB_OK ? digest_all(db, &notes_table) : status;
 }
 
 static enum db_status copy_key_name(void *context, const struct db_row *row)

@@ -16,7 +16,7 @@ extern const struct table endings_table;                /* endings.c */
 extern const struct table policy_names_table;           /* policy_names.c */
 extern const struct table policy_grants_table;          /* who may read a policy */
 
-/* All of them, and answers_table, but answers_note_table; ends in NULL. */
+/* All of them, and answers_table, but notes_table; ends in NULL. */
 extern const struct table *const digests_tables[];
 
 /* Gives every row of the tables that had them first a digest, and the database its key: the upgrade

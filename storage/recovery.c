@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "storage/answers/answers.h"
+#include "storage/db/note.h"
 #include "storage/db/table.h"
 #include "storage/ledger/ledger_post.h"
 #include "storage/ledger/ledger_verify.h"
@@ -14,25 +15,13 @@
 
 /* ---- the note of a life */
 
-struct life_note {
-    char name[16], value[96];
-};
-
-static const struct column note_columns[] = {
-    COLUMN(life_note, name, TEXT),
-    COLUMN(life_note, value, TEXT),
-};
-
-static const struct table notes_table =
-    TABLE_DIGESTED("meta", life_note, note_columns, TABLE_ALL(note_columns), "digest", 1, 0);
-
 enum db_status recovery_life(struct db *db, struct recovery_life *out)
 {
-    struct life_note note;
+    char value[NOTE_SIZE];
     *out = (struct recovery_life){.number = 1};
-    enum db_status status = table_find(db, &notes_table, "WHERE name = 'life'", NULL, 0, &note);
-    if (status == DB_OK && sscanf(note.value, "%31s %" SCNd64 " %" SCNd64, out->id, &out->number,
-                                  &out->answered_ms) != 3)
+    enum db_status status = note_find(db, "life", value);
+    if (status == DB_OK &&
+        sscanf(value, "%31s %" SCNd64 " %" SCNd64, out->id, &out->number, &out->answered_ms) != 3)
         return db_fail(db, "meta", "the note of the service's life cannot be read");
     return db_optional(status);
 }
@@ -48,11 +37,10 @@ static bool read_life(struct db *db, struct recovery_life *out, char *error, siz
 static enum db_status note_life(struct db *db, void *context)
 {
     const struct recovery_life *life = context;
-    struct life_note note = {.name = "life"};
-    snprintf(note.value, sizeof note.value, "%s %" PRId64 " %" PRId64, life->id, life->number,
+    char value[NOTE_SIZE];
+    snprintf(value, sizeof value, "%s %" PRId64 " %" PRId64, life->id, life->number,
              life->answered_ms);
-    enum db_status status = db_run(db, "DELETE FROM meta WHERE name = 'life'", NULL, 0, NULL, NULL);
-    return status == DB_OK ? db_owed(table_insert(db, &notes_table, &note, NULL, 0)) : status;
+    return note_put(db, "life", value);
 }
 
 /* ---- starting and stopping */

@@ -10,6 +10,7 @@
 
 #include "storage/answers/key_date.h"
 #include "storage/db/listing.h"
+#include "storage/db/note.h"
 #include "storage/db/table.h"
 #include "storage/marks/marks.h"
 
@@ -110,41 +111,24 @@ struct prune_work {
     int64_t rowids[PRUNED_AT_ONCE];
 };
 
-struct answers_note {
-    char name[16], value[24];
-};
-
-static const struct column note_columns[] = {
-    COLUMN(answers_note, name, TEXT),
-    COLUMN(answers_note, value, TEXT),
-};
-
-const struct table answers_note_table =
-    TABLE_DIGESTED("meta", answers_note, note_columns, TABLE_ALL(note_columns), "digest", 1, 0);
-
 enum db_status answers_kept_from(struct db *db, int64_t *out_ms)
 {
-    struct answers_note note = {.value = "0"};
-    enum db_status status =
-        table_find(db, &answers_note_table, "WHERE name = 'answers-from'", NULL, 0, &note);
-    *out_ms = strtoll(note.value, NULL, 10);
+    char value[NOTE_SIZE];
+    enum db_status status = note_find(db, "answers-from", value);
+    *out_ms = strtoll(value, NULL, 10);
     return db_owed(status);
 }
 
 /* Notes a later time. One that is damaged is not replaced. */
 static enum db_status note_from(struct db *db, int64_t from_ms)
 {
-    struct answers_note note = {.name = "answers-from"};
-    unsigned char digest[DIGEST_SIZE];
+    char value[NOTE_SIZE];
     int64_t noted_ms;
     enum db_status status = answers_kept_from(db, &noted_ms);
     if (status != DB_OK || noted_ms >= from_ms)
         return status;
-    snprintf(note.value, sizeof note.value, "%lld", (long long)from_ms);
-    table_digest(db, &answers_note_table, &note, digest);
-    return db_owed(db_change(
-        db, "UPDATE meta SET value = $2, digest = $3 WHERE name = $1",
-        DB_VALUES(db_text(note.name), db_text(note.value), db_bytes(digest, sizeof digest))));
+    snprintf(value, sizeof value, "%lld", (long long)from_ms);
+    return note_put(db, "answers-from", value);
 }
 
 enum db_status answers_newest(struct db *db, int64_t *out_ms)

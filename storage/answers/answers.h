@@ -45,8 +45,6 @@ enum db_status answers_find_since(struct db *db, const char *client, const char 
 
 /* ---- removal */
 
-extern const struct table answers_note_table; /* meta, where the time below is noted */
-
 /* Reads the time before which answers may have been removed; 0: none was. A key that names an
  * earlier time must not be answered any more. DB_FAILED: or the note is damaged or gone, and
  * db_last_error says so. */

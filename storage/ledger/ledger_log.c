@@ -11,6 +11,7 @@
 
 #include "memory/memory.h"
 #include "storage/db/listing.h"
+#include "storage/db/note.h"
 #include "storage/ledger/ledger_post.h"
 
 static const struct column leaf_columns[] = {
@@ -239,41 +240,23 @@ static enum db_status keep_tile(struct db *db, int64_t number)
     return db_owed(table_insert(db, &tiles_table, &tile, NULL, 0));
 }
 
-/* A note in meta, under a digest: how many leaves are removed. */
-struct removed_note {
-    char name[16], value[24];
-};
-
-static const struct column note_columns[] = {
-    COLUMN(removed_note, name, TEXT),
-    COLUMN(removed_note, value, TEXT),
-};
-
-static const struct table note_table =
-    TABLE_DIGESTED("meta", removed_note, note_columns, TABLE_ALL(note_columns), "digest", 1, 0);
-
 enum db_status ledger_log_removed(struct db *db, int64_t *out)
 {
-    struct removed_note note = {.value = "0"};
-    enum db_status status =
-        table_find(db, &note_table, "WHERE name = 'leaves-removed'", NULL, 0, &note);
-    *out = strtoll(note.value, NULL, 10);
+    char value[NOTE_SIZE];
+    enum db_status status = note_find(db, "leaves-removed", value);
+    *out = strtoll(value, NULL, 10);
     return db_optional(status);
 }
 
 static enum db_status note_removed(struct db *db, int64_t more)
 {
-    struct removed_note note = {.name = "leaves-removed"};
-    unsigned char digest[DIGEST_SIZE];
+    char value[NOTE_SIZE];
     int64_t before = 0;
     enum db_status status = ledger_log_removed(db, &before);
-    snprintf(note.value, sizeof note.value, "%lld", (long long)(before + more));
-    if (status != DB_OK || before == 0)
-        return status == DB_OK ? db_owed(table_insert(db, &note_table, &note, NULL, 0)) : status;
-    table_digest(db, &note_table, &note, digest);
-    return db_owed(db_change(
-        db, "UPDATE meta SET value = $2, digest = $3 WHERE name = $1",
-        DB_VALUES(db_text(note.name), db_text(note.value), db_bytes(digest, sizeof digest))));
+    if (status != DB_OK)
+        return status;
+    snprintf(value, sizeof value, "%lld", (long long)(before + more));
+    return note_put(db, "leaves-removed", value);
 }
 
 enum db_status ledger_log_forget(struct db *db, const char *account, int64_t first, int64_t last)
