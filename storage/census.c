@@ -3,14 +3,7 @@
 
 #include <string.h>
 
-static enum db_status take_jobs(void *context, const struct db_row *row)
-{
-    struct census *census = context;
-    enum job_state state;
-    if (job_state_named(db_row_text(row, 0), &state))
-        census->jobs[state] = db_row_integer(row, 1);
-    return DB_OK;
-}
+#include "storage/db/listing.h"
 
 static enum db_status take_accounts(void *context, const struct db_row *row)
 {
@@ -25,13 +18,6 @@ static enum db_status take_accounts(void *context, const struct db_row *row)
     return DB_OK;
 }
 
-static enum db_status take_requests(void *context, const struct db_row *row)
-{
-    struct census *census = context;
-    census->requests = db_row_integer(row, 0);
-    return DB_OK;
-}
-
 /* The epsilon of X units of an account, as it is shown to its owner (api/call/budget.c): a Renyi
  * account converts, so that the first unit costs most. What its limit has less than its epsilon is
  * that cost. */
@@ -43,7 +29,6 @@ static enum db_status take_requests(void *context, const struct db_row *row)
 
 static enum db_status census_work(struct db *db, void *context)
 {
-    static const char jobs[] = "SELECT state, CAST(count(*) AS BIGINT) FROM jobs GROUP BY state";
     static const char accounts[] =
         "SELECT kind, CAST(count(*) AS BIGINT), CAST(sum(low) AS BIGINT), sum(epsilon), "
         "sum(spent), sum(used - spent) FROM (SELECT kind, epsilon, "
@@ -52,12 +37,13 @@ static enum db_status census_work(struct db *db, void *context)
             "(spent_units + held_units)") " AS used FROM ledger_accounts) AS a GROUP BY kind";
     static const char requests[] =
         "SELECT CAST(count(*) AS BIGINT) FROM budget_requests WHERE state = 'open'";
-    *(struct census *)context = (struct census){.requests = 0};
-    enum db_status status = db_run(db, jobs, NULL, 0, take_jobs, context);
+    struct census *census = context;
+    *census = (struct census){.requests = 0};
+    enum db_status status = jobs_count(db, NULL, census->jobs);
     if (status == DB_OK)
-        status = db_run(db, accounts, NULL, 0, take_accounts, context);
+        status = db_run(db, accounts, NULL, 0, take_accounts, census);
     if (status == DB_OK)
-        status = db_run(db, requests, NULL, 0, take_requests, context);
+        status = db_one(db, requests, NULL, 0, listing_integer, &census->requests);
     return status;
 }
 

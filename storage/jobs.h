@@ -80,7 +80,7 @@ typedef bool job_fn(void *context, const struct job_row *job);
 enum db_status jobs_list(struct db *db, const struct job_filter *filter, const char *after,
                          unsigned limit, job_fn *each, void *context);
 
-/* Counts the jobs of OWNER (as in job_filter) in each state. */
+/* Counts the jobs of OWNER (as in job_filter; NULL: of all) in each state. */
 enum db_status jobs_count(struct db *db, const char *owner, int64_t out[JOB_STATES]);
 
 /* Finds the certificate of what JOB has released. DB_NONE: there is none. */
