@@ -30,11 +30,6 @@ void csv_scan_close(struct csv_scan *scan)
     wipe_free(scan->text);
 }
 
-const char *csv_scan_cell(const struct csv_scan *scan, uint32_t index)
-{
-    return scan->text + scan->starts[index];
-}
-
 /* ---- bytes */
 
 /* Reads until MORE bytes stand in the buffer, or no more come. */

@@ -45,7 +45,4 @@ void csv_scan_close(struct csv_scan *scan);
 /* Reads the next row that is not empty. */
 enum csv_status csv_scan_next(struct csv_scan *scan);
 
-/* Cell INDEX < cell_count of the row in hand, until the next row is read. */
-const char *csv_scan_cell(const struct csv_scan *scan, uint32_t index);
-
 #endif

@@ -38,12 +38,6 @@ bool table_value_number(const struct description *description, unsigned feature,
                         const float *previous, float *state, struct table_tally *tally,
                         char detail[DESCRIPTION_FAULT_SIZE]);
 
-/* Fills in for a missing value as declared. PREVIOUS is the state before it in its episode, or
- * NULL. */
-bool table_value_missing(const struct description *description, unsigned feature,
-                         const float *previous, float *state, struct table_tally *tally,
-                         char detail[DESCRIPTION_FAULT_SIZE]);
-
 /* The same of TEXT: a number, the name of a category, or nothing. */
 bool table_value_text(const struct description *description, unsigned feature, const char *text,
                       const float *previous, float *state, struct table_tally *tally,
