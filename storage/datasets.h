@@ -152,17 +152,16 @@ enum db_status datasets_experts_erased(struct db *db, const char *dataset, const
                                        expert_fn *each, void *context);
 
 struct expert_policy {
-    const char *dataset, *expert, *client;
+    const char *dataset;
+    uint32_t number; /* of its expert, which is registered */
     const void *bytes;
     size_t size;
-    int64_t max_experts; /* of that client in the dataset */
     int64_t now_ms;
 };
 
-/* Stores (or replaces) the policy of the client's own expert, registering it when it is new. Its
- * bytes are opaque. Verdicts as datasets_register_expert. */
-enum db_status datasets_put_policy(struct db *db, const struct expert_policy *policy,
-                                   enum dataset_verdict *out_verdict);
+/* Stores (or replaces) the policy of an expert, in the transaction that registered it or found it.
+ * Its bytes are opaque. */
+enum db_status datasets_put_policy(struct db *db, const struct expert_policy *policy);
 
 /* Counts the policies of DATASET and their bytes. */
 enum db_status datasets_policies_size(struct db *db, const char *dataset, int64_t *out_count,

@@ -218,28 +218,15 @@ static const struct column expert_bytes_columns[] = {
 const struct table expert_policies_table =
     TABLE_DIGESTED("expert_policies", expert_bytes, expert_bytes_columns, 0, "digest", 2, 0);
 
-struct put_work {
-    const struct expert_policy *policy;
-    enum dataset_verdict *verdict;
-};
-
 static enum db_status put_policy(struct db *db, void *context)
 {
-    const struct put_work *work = context;
-    const struct expert_policy *p = work->policy;
-    struct expert_bytes row = {.bytes = (char *)(uintptr_t)p->bytes, .size = p->size};
+    const struct expert_policy *p = context;
+    struct expert_bytes row = {
+        .number = p->number, .bytes = (char *)(uintptr_t)p->bytes, .size = p->size};
     unsigned char digest[DIGEST_SIZE];
-    int64_t most = 0;
-    enum db_status status =
-        datasets_experts_most(db, p->dataset, p->client, p->max_experts, 1, &most);
-    if (status == DB_OK)
-        status = datasets_register_expert(db, p->dataset, p->expert, p->client, most, p->now_ms,
-                                          &row.number, work->verdict);
-    if (status != DB_OK || *work->verdict != DATASET_OK)
-        return status;
     memcpy(row.dataset, p->dataset, strlen(p->dataset));
     table_digest(db, &expert_policies_table, &row, digest);
-    status = db_owed(db_change(
+    enum db_status status = db_owed(db_change(
         db, "UPDATE experts SET stored_bytes = $3 WHERE dataset = $1 AND number = $2",
         DB_VALUES(db_text(p->dataset), db_integer(row.number), db_integer((int64_t)p->size))));
     if (status != DB_OK)
@@ -255,10 +242,9 @@ static enum db_status put_policy(struct db *db, void *context)
                   NULL, NULL);
 }
 
-enum db_status datasets_put_policy(struct db *db, const struct expert_policy *policy,
-                                   enum dataset_verdict *out_verdict)
+enum db_status datasets_put_policy(struct db *db, const struct expert_policy *policy)
 {
-    return db_transact(db, put_policy, &(struct put_work){policy, out_verdict});
+    return db_transact(db, put_policy, (void *)(uintptr_t)policy);
 }
 
 static enum db_status see_sizes(void *context, const struct db_row *row)

@@ -15,27 +15,22 @@ static enum db_status put_network(struct call *call, const struct dataset_row *d
                                   const unsigned char *bytes, size_t size,
                                   enum dataset_verdict *out_verdict)
 {
-    struct expert_policy put = {.dataset = dataset->id,
-                                .expert = call_parameter(call, "expert"),
-                                .client = call->caller.id,
-                                .max_experts = call->app->settings.max_experts_per_dataset,
-                                .now_ms = call->now_ms};
-    int64_t most = 0;
-    uint32_t number = 0;
+    struct expert_policy put = {.dataset = dataset->id, .now_ms = call->now_ms};
+    const char *name = call_parameter(call, "expert"), *client = call->caller.id;
+    int64_t most = call->app->settings.max_experts_per_dataset;
     unsigned char *box = NULL;
-    enum db_status status =
-        datasets_experts_most(call->db, put.dataset, put.client, put.max_experts, 1, &most);
+    enum db_status status = datasets_experts_most(call->db, put.dataset, client, most, 1, &most);
     if (status == DB_OK)
-        status = datasets_register_expert(call->db, put.dataset, put.expert, put.client, most,
-                                          put.now_ms, &number, out_verdict);
+        status = datasets_register_expert(call->db, put.dataset, name, client, most, put.now_ms,
+                                          &put.number, out_verdict);
     if (status != DB_OK || *out_verdict != DATASET_OK)
         return status;
-    bool is_new = number >= dataset->experts;
-    status =
-        private_policy_close(call->app, put.dataset, number, is_new, bytes, size, &box, &put.size);
+    bool is_new = put.number >= dataset->experts;
+    status = private_policy_close(call->app, put.dataset, put.number, is_new, bytes, size, &box,
+                                  &put.size);
     put.bytes = box;
     if (status == DB_OK)
-        status = datasets_put_policy(call->db, &put, out_verdict);
+        status = datasets_put_policy(call->db, &put);
     free(box);
     return status;
 }

@@ -76,15 +76,13 @@ static void store_clone(void)
 {
     enum dataset_verdict verdict;
     struct dataset_row dataset = {.id = "ds_a", .owner = "cli_s", .account = "acc_a"};
-    struct expert_policy policy = {.dataset = "ds_a",
-                                   .expert = "e",
-                                   .client = "cli_s",
-                                   .bytes = "weights",
-                                   .size = 7,
-                                   .max_experts = 9};
+    struct expert_policy policy = {.dataset = "ds_a", .bytes = "weights", .size = 7};
     cr_assert_eq(datasets_insert(f.db, &dataset, NULL), DB_OK);
-    cr_assert_eq(datasets_put_policy(f.db, &policy, &verdict), DB_OK);
+    cr_assert_eq(
+        datasets_register_expert(f.db, "ds_a", "e", "cli_s", 9, 1, &policy.number, &verdict),
+        DB_OK);
     cr_assert_eq(verdict, DATASET_OK);
+    cr_assert_eq(datasets_put_policy(f.db, &policy), DB_OK);
 }
 
 static void store_checkpoint(void)

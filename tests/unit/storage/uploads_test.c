@@ -391,8 +391,14 @@ static bool see_expert(void *context, const struct expert_row *expert)
 static enum dataset_verdict put(const char *expert, const char *client, const char *bytes)
 {
     enum dataset_verdict verdict;
-    struct expert_policy policy = {"ds_a", expert, client, bytes, strlen(bytes), 3, 1};
-    cr_assert_eq(datasets_put_policy(f.db, &policy, &verdict), DB_OK);
+    struct expert_policy policy = {"ds_a", 0, bytes, strlen(bytes), 1};
+    int64_t most = 0;
+    cr_assert_eq(datasets_experts_most(f.db, "ds_a", client, 3, 1, &most), DB_OK);
+    cr_assert_eq(
+        datasets_register_expert(f.db, "ds_a", expert, client, most, 1, &policy.number, &verdict),
+        DB_OK);
+    if (verdict == DATASET_OK)
+        cr_assert_eq(datasets_put_policy(f.db, &policy), DB_OK);
     return verdict;
 }
 
