@@ -28,13 +28,20 @@ static json_t *environment_json(const struct env *env, const char *name)
                      environment_parameters_json(env));
 }
 
+/* A world whose stored description this version of the service refuses. */
+static json_t *environment_refused_json(const char *name)
+{
+    return json_pack("{s:s, s:n, s:n, s:n, s:n, s:[], s:s}", "name", name, "state_dim",
+                     "action_count", "max_episode_steps", "random_return", "parameters", "refused",
+                     "This version of the service refuses what is stored of this world, so it "
+                     "cannot be played. DELETE it, and register its program again.");
+}
+
 json_t *environment_row_json(struct call *call, const struct environment_row *row)
 {
     const struct registered_text text = {row->id, row->runner, "", NULL};
     const struct env *env = registered_open(NULL, &text, row->description);
-    if (!env)
-        return NULL;
-    json_t *json = environment_json(env, row->name);
+    json_t *json = env ? environment_json(env, row->name) : environment_refused_json(row->name);
     registered_close(env);
     json_t *more =
         json_pack("{s:s, s:s, s:s, s:o}", "id", row->id, "runner", row->runner, "source_sha256",

@@ -19,7 +19,8 @@ enum problem api_environments_create(struct call *call);
 /* DELETE /v1/environments/{id} */
 enum problem api_environments_delete(struct call *call);
 
-/* The registered world ROW as JSON. New reference, or NULL. */
+/* The registered world ROW as JSON, with the member "refused" where its stored description cannot
+ * be read. New reference, or NULL: the database failed. */
 json_t *environment_row_json(struct call *call, const struct environment_row *row);
 
 #endif

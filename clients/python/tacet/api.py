@@ -149,9 +149,9 @@ Entry = TypedDict("Entry", {
     "hash": "str",
 }, total=False)
 Environment = TypedDict("Environment", {
-    "name": "str", "state_dim": "int", "action_count": "int", "max_episode_steps": "int",
+    "name": "str", "state_dim": "Optional[int]", "action_count": "Optional[int]", "max_episode_steps": "Optional[int]",
     "random_return": "Optional[float]", "parameters": "list[dict[str, Any]]", "id": "str", "runner": "str",
-    "source_sha256": "str", "created_at": "str", "project": "ProjectName",
+    "source_sha256": "str", "created_at": "str", "project": "ProjectName", "refused": "str",
 }, total=False)
 EnvironmentChoice = Union[str, dict[str, Any]]
 EnvironmentRequest = TypedDict("EnvironmentRequest", {

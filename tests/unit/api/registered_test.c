@@ -64,17 +64,23 @@ static struct response *enter(const char *role, const char *name, const char *ru
 }
 
 /* A row as a steward's registration would leave it, without its program being started. */
-static const char *put_row(const char *owner, const char *client, const char *source)
+static const char *put_described(const char *owner, const char *client, const char *source,
+                                 const char *description)
 {
     struct environment_row row = {.name = "row",
                                   .runner = "sh",
-                                  .description = (char *)(uintptr_t)SHELL_FACTS,
+                                  .description = (char *)(uintptr_t)description,
                                   .source = (char *)(uintptr_t)source};
     id_new(ENVIRONMENT_PREFIX, row.id);
     snprintf(row.owner, sizeof row.owner, "%s", owner);
     snprintf(row.client, sizeof row.client, "%s", client);
     cr_assert_eq(environments_insert(fixture_db(f), &row), DB_OK);
     return domain_path("%s", row.id);
+}
+
+static const char *put_row(const char *owner, const char *client, const char *source)
+{
+    return put_described(owner, client, source, SHELL_FACTS);
 }
 
 static const char *play(const char *policy, const char *world)
@@ -196,6 +202,28 @@ Test(registered, what_is_wrong_with_a_program_is_told_to_its_client_alone)
     cr_expect_eq(logged, 0);
     struct response *list = fixture_get(f, "steward", "/v1/environments");
     cr_expect_null(strstr(list->body, "\"runner\""));
+}
+
+Test(registered, one_that_cannot_be_read_is_named_beside_the_others)
+{
+    const char *client = fixture_client(f, "steward");
+    (void)put_row(client, client, SHELL_SEVEN);
+    const char *broken = put_described(client, client, SHELL_SEVEN, "{\"state_dim\":0}");
+    (void)put_row(client, client, SHELL_SEVEN);
+    struct response *r = fixture_get(f, "steward", "/v1/environments");
+    expect_status(r, 200);
+    size_t count = json_array_size(response_at(r, "/items")), refused = 0, whole = 0;
+    for (size_t i = 0; i < count; i++) {
+        json_t *item = json_array_get(response_at(r, "/items"), i);
+        const char *id = json_string_value(json_object_get(item, "id"));
+        if (!id)
+            continue;
+        whole += json_is_integer(json_object_get(item, "state_dim"));
+        if (strcmp(id, broken) == 0)
+            refused += json_is_string(json_object_get(item, "refused"));
+    }
+    cr_assert(refused == 1 && whole == 2);
+    expect_status(fixture_delete(f, "steward", domain_path("/v1/environments/%s", broken)), 204);
 }
 
 Test(registered, a_client_has_sixteen_at_most)
