@@ -158,6 +158,16 @@ static double next_of(struct minari_steps *steps, enum member member, bool *brok
     return number;
 }
 
+/* Reads the mark of step NUMBER in MEMBER, likewise. */
+static bool next_mark_of(struct minari_steps *steps, enum member member, uint64_t number,
+                         bool *broken)
+{
+    double mark = next_of(steps, member, broken);
+    if (mark != 0 && mark != 1)
+        step_episode_fault(&steps->steps, number, member_names[member], "must be 0 or 1");
+    return mark == 1;
+}
+
 static void read_group(struct minari_steps *steps)
 {
     uint64_t rows = steps->arrays[ACTIONS].rows;
@@ -171,8 +181,8 @@ static void read_group(struct minari_steps *steps)
         if (t < rows) {
             act.action = next_of(steps, ACTIONS, &broken);
             act.reward = next_of(steps, REWARDS, &broken);
-            act.terminated = next_of(steps, TERMINATIONS, &broken) != 0;
-            act.truncated = next_of(steps, TRUNCATIONS, &broken) != 0;
+            act.terminated = next_mark_of(steps, TERMINATIONS, t, &broken);
+            act.truncated = next_mark_of(steps, TRUNCATIONS, t, &broken);
         }
         if (!broken)
             step_episode_add(&steps->steps, t, steps->observation, t < rows ? &act : NULL);

@@ -144,6 +144,7 @@ def save_hdf5():
     minari(folder + "long.hdf5", in_second(lambda g: replace(g, "rewards", np.ones(3))))
     minari(folder + "lost.hdf5", in_second(lambda g: g.__delitem__("truncations")))
     minari(folder + "open.hdf5", in_second(lambda g: replace(g, "truncations", [False])))
+    minari(folder + "minari_mark.hdf5", in_second(lambda g: replace(g, "truncations", [255])))
     minari(folder + "nobody.hdf5", in_second(lambda g: g.attrs.__delitem__("who")))
     minari(folder + "array.hdf5", in_second(lambda g: g.attrs.__setitem__("who", [1, 2])))
     minari(folder + "groups.hdf5", in_second(spoil_observations))

@@ -66,6 +66,7 @@ Test(import_hdf5, groups_that_do_not_fit_are_refused)
         {"long.hdf5", "episode_1, rewards: must have 1 rows, not 3"},
         {"lost.hdf5", "episode_1, truncations: is missing"},
         {"open.hdf5", "step 1, episode_1: is the last of an episode that is neither terminated"},
+        {"minari_mark.hdf5", "step 0, episode_1, truncations: must be 0 or 1"},
         {"nobody.hdf5", "episode_1, who: is missing: the episode has no such attribute"},
         {"array.hdf5", "episode_1, who: must be one text or whole number"},
         {"groups.hdf5", "episode_1, observations: is a group of arrays"},
