@@ -180,13 +180,19 @@ bool dataset_upload_send(struct dataset_upload *upload, enum inflate_encoding en
                                  .content_encoding = deflate_name(encoding),
                                  .body = bytes,
                                  .body_size = size};
-    if (dataset_upload_call(upload, &post, &answer))
+    if (dataset_upload_call(upload, &post, &answer)) {
+        upload->had += answer.replayed;
         return true;
+    }
     if (!again || strcmp(answer.problem.slug, ERASED_SLUG) != 0)
         return false;
     strcat(path, "?erased=accept");
     post.key = again;
-    return dataset_upload_call(upload, &post, &answer);
+    if (!dataset_upload_call(upload, &post, &answer))
+        return false;
+    upload->had += answer.replayed;
+    upload->brought += !answer.replayed;
+    return true;
 }
 
 bool dataset_upload_seal(struct dataset_upload *upload, const char *key)

@@ -25,6 +25,7 @@ struct dataset_upload {
     char dataset[80];        /* "" until it is made or named */
     int64_t created_ms;      /* when it was made; 0: not known yet */
     bool replayed;           /* an earlier run of this command has made the dataset */
+    uint64_t had, brought;   /* parts that the server had already; that brought back the erased */
     bool refused;            /* the server refused the last call for good: a retry is useless */
     char error[1200];        /* why the last function failed: one line, no token in it */
 };

@@ -148,7 +148,7 @@ static bool send_part(struct import_send *send)
     if (send->part_size > 0 &&
         !expert_output_write(&send->file, send->options->encoding, send->part, send->part_size))
         return send_failed(send, send->file.error);
-    send->parts++;
+    send->parts += send->part_size > 0;
     free(send->part);
     send->part = NULL;
     send->lines = memory_must(open_memstream(&send->part, &send->part_size));
@@ -162,6 +162,25 @@ bool import_send_add(struct import_send *send, const struct trajectory *trajecto
     return ftell(send->lines) < (long)PART_BYTES || send_part(send);
 }
 
+/* Says what the server did with the parts, where it did not just add them. */
+static void say_parts(const struct import_send *send)
+{
+    const struct dataset_upload *upload = &send->upload;
+    if (upload->had > 0)
+        fprintf(stderr,
+                "tacet import: of %" PRIu64 " parts the server had %" PRIu64
+                " from an earlier run, and added nothing of these again. Experts that were erased "
+                "since then stay erased; to bring them back import a file of them alone, with "
+                "--accept-erased\n",
+                send->parts, upload->had);
+    if (upload->brought > 0)
+        fprintf(stderr,
+                "tacet import: %" PRIu64 " of %" PRIu64
+                " parts have experts that were erased from this dataset. They were added as new "
+                "experts (--accept-erased); what was erased stays erased\n",
+                upload->brought, send->parts);
+}
+
 bool import_send_finish(struct import_send *send)
 {
     char key[DATASET_UPLOAD_KEY_SIZE];
@@ -169,6 +188,7 @@ bool import_send_finish(struct import_send *send)
         return false;
     if (!expert_output_close(&send->file))
         return send_failed(send, send->file.error);
+    say_parts(send);
     if (!send->options->to.seal)
         return true;
     send_key(send, "seal", key);

@@ -453,6 +453,10 @@ static void check_erased(struct desk *desk, const char *table, const char *path)
         desk->client, 200,
         &(struct http_call){.method = "DELETE", .path = expert, .token = desk->steward});
     http_answer_clear(&gone);
+    cr_expect_eq(import_again(desk, table, id, NULL, out), 0, "%s", out);
+    cr_expect(strstr(out, "of 1 parts the server had 1 from an earlier run"), "%s", out);
+    cr_expect(strstr(out, "Experts that were erased since then stay erased"), "%s", out);
+    expect_trajectories(desk, path, 3);
     FILE *file = fopen(table, "a");
     cr_assert(file && fputs("c,3,0,50,99,60,5,95,yes,both,-0.1,0\nc,3,1,50,97,62,3,95,yes,,,0\n",
                             file) >= 0);
@@ -463,6 +467,9 @@ static void check_erased(struct desk *desk, const char *table, const char *path)
     expect_trajectories(desk, path, 3);
     for (unsigned run = 0; run < 2; run++) {
         cr_expect_eq(import_again(desk, table, id, "--accept-erased", out), 0, "%s", out);
+        const char *says =
+            run == 0 ? "1 of 1 parts have experts that were erased" : "the server had 1";
+        cr_expect(strstr(out, says), "%s", out);
         expect_trajectories(desk, path, 6);
     }
 }
