@@ -96,6 +96,17 @@ class Formats(unittest.TestCase):
             tacet.read_hdf5(file, **who)
         self.assertEqual(len(tacet.read_hdf5(file, ends_by="terminals", **who)), 2)
 
+    def test_an_array_in_a_group_names_experts(self):
+        def fill(file):
+            for name, array in flat(who=None).items():
+                file[name] = array
+            file["infos/who"] = [b"a", b"a", b"a", b"b", b"b"]
+        path = self.hdf5(fill)
+        read = tacet.read_hdf5(path, experts_by="infos/who", last_state="repeat_or_drop")
+        self.assertEqual([e.expert for e in read], ["a", "b"])
+        with self.assertRaisesRegex(ValueError, "It has actions, infos/who, observations"):
+            tacet.read_hdf5(path, experts_by="who", last_state="repeat_or_drop")
+
     def test_a_number_that_is_not_finite_is_told_with_its_place(self):
         states, rewards = np.arange(10.0).reshape(5, 2), np.arange(5.0)
         states[4, 1], rewards[1] = np.nan, np.inf

@@ -17,7 +17,9 @@ class Unruly(http.server.BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.seen.append((self.command, self.headers.get("Idempotency-Key")))
         what = self.server.script.pop(0) if self.server.script else "good"
-        if what == "lose":
+        if what == "hang":
+            self.server.release.wait()
+        if what in ("lose", "hang"):
             self.close_connection = True
             return
         status, body = (200, {"n": len(self.server.seen)}) if what in ("good", "half") else (int(what), {"type": self.server.type})
@@ -44,6 +46,8 @@ class Repeats(unittest.TestCase):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Unruly)
         self.server.daemon_threads = True
         self.server.seen, self.server.script, self.server.type = [], [], "/problems/overloaded"
+        self.server.release = threading.Event()
+        self.addCleanup(self.server.release.set)
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
         self.transport = Transport("http://127.0.0.1:%d" % self.server.server_port, "tct_token", patience=5)
         self.api = tacet.Api(self.transport)
@@ -74,6 +78,11 @@ class Repeats(unittest.TestCase):
         self.server.script, self.server.type = ["503"], "/problems/storage-full"
         with self.assertRaises(tacet.StorageFull):
             self.api.query_teacher("t", {"state": [0]})
+
+    def test_a_silence_longer_than_patience_is_repeated_too(self):
+        self.transport.patience, self.transport.timeout = 0.5, 1
+        self.server.script = ["hang", "lose", "good"]
+        self.assertEqual(self.api.query_teacher("t", {"state": [0]}), {"n": 3})
 
     def test_patience_ends_with_the_key_in_the_exception(self):
         self.transport.patience, self.server.script = 0.05, ["lose"] * 99

@@ -20,7 +20,8 @@ def connect(url: Optional[str] = None, token: Optional[str] = None, *, patience:
     """A client of the service at ``url``, with what the token allows.
 
     Without arguments the environment's TACET_URL and TACET_TOKEN are taken. A wrong address or token is told at
-    once. ``patience``: seconds for which calls are repeated while connections are lost or the server is busy.
+    once. ``patience``: seconds for which a call is repeated, after its first failure, while connections are lost or the server
+    is busy.
     ``timeout``: seconds of silence after which a connection counts as lost. ``ca``: a file of authorities to trust.
     ``certificate``: a client certificate and its key, two files.
     """

@@ -60,7 +60,8 @@ class Dataset(Resource):
 
     def estimate(self, algorithm: str = "auto", **job: Any) -> dict[str, Any]:
         """What such a job would cost. It is free. Where the budget cannot pay, ``feasible`` is false, and
-        ``["accounts"][0]["remaining"]`` is what would still be paid."""
+        ``["accounts"][0]["remaining"]`` is what would still be paid. Where there is no plan, ``cost``, ``plan``, ``leaves``
+        and ``advice`` are None, and ``reason`` says why."""
         return self.client.estimate(self, algorithm, **job)
 
     def advise(self, epsilon: float, delta: Union[float, str] = "auto", **more: Any) -> list[dict[str, Any]]:

@@ -162,7 +162,8 @@ def read_hdf5(path: Path, *, experts_by: Optional[str] = None, episodes_per_expe
     """Episodes of an HDF5 file of D4RL, Minari or d3rlpy; which of them is seen from the file. It needs h5py.
 
     ``ends_by``: of D4RL's arrays without ``timeouts``, an array that is 1 at the last step of each episode.
-    ``ends_by="terminals"`` says that every episode but the last terminated.
+    ``ends_by="terminals"`` says that every episode but the last terminated. An array in a group is named with it:
+    ``experts_by="infos/who"``.
     """
     naming = _Naming(experts_by, episodes_per_expert, expert_per_episode)
     with _needs("h5py", "Reading HDF5").File(path, "r") as file:
@@ -171,8 +172,11 @@ def read_hdf5(path: Path, *, experts_by: Optional[str] = None, episodes_per_expe
             return list(_minari(file, naming))
         if "observations_0" in file:
             return list(_d3rlpy_file(file, naming, last_state))
-        return _flat({name: file[name][()] for name in file if hasattr(file[name], "shape") and file[name].shape},
-                     naming, last_state, ends_by)
+        arrays = {name: file[name] for name in file}
+        file.visititems(lambda name, item: arrays.setdefault(name, item) and None)  # those in groups, too
+        named = (experts_by, ends_by)
+        return _flat({name: item[()] if "/" not in name or name in named else item for name, item in arrays.items()
+                      if getattr(item, "shape", None)}, naming, last_state, ends_by)
 
 
 def read_npz(path: Path, *, experts_by: Optional[str] = None, episodes_per_expert: Optional[int] = None,

@@ -80,7 +80,7 @@ class Transport:
 
     def __init__(self, url: str, token: Optional[str], patience: float = 300, timeout: float = 60,
                  ca: Optional[str] = None, certificate: Optional[tuple[str, str]] = None) -> None:
-        """``patience``: seconds for which a call is repeated. ``timeout``: seconds of silence after which a
+        """``patience``: seconds for which a call is repeated, from its first failure on. ``timeout``: seconds of silence after which a
         connection counts as lost. ``ca``: a file of authorities to trust. ``certificate``: the client's own
         certificate and key, as two files."""
         parts = urllib.parse.urlsplit(url)
@@ -112,7 +112,7 @@ class Transport:
         """The answer: an object, or bytes where ``want`` is "bytes".
 
         ``raw`` is sent as it is, ``body`` as JSON. The call is repeated under the same key while connections are
-        lost and while the server says 429 or 503, for ``patience`` seconds in all.
+        lost and while the server says 429 or 503, for ``patience`` seconds after the first of that.
         """
         target = self.base + path
         filled = {name: value for name, value in (query or {}).items() if value is not None}
@@ -129,7 +129,7 @@ class Transport:
         return self._repeat(method, target, raw, sent, key, want)
 
     def _repeat(self, method: str, target: str, raw: Body, headers: dict[str, str], key: Optional[str], want: str) -> Any:
-        end, pause, lost = time.monotonic() + self.patience, 0.1, False
+        end, pause, lost = math.inf, 0.1, False
         failure: TacetError
         while True:
             try:
@@ -150,6 +150,7 @@ class Transport:
                 lost, wait = True, pause
                 failure = ConnectionLost(f"No answer from {self.server} to {method} {target}: {type(error).__name__}."
                                          + (f" The call's key is {key}." if key else ""), key)
+            end = min(end, time.monotonic() + self.patience)  # a first try that took long leaves time for others
             if time.monotonic() + wait > end:
                 raise failure from None
             time.sleep(wait)
