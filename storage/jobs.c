@@ -185,13 +185,23 @@ enum db_status jobs_find_using(struct db *db, const char *id, char out_job[ID_SI
                   DB_VALUES(db_text(id)), listing_id, out_job);
 }
 
-enum db_status jobs_queue_place(struct db *db, const char *id, int64_t *out_place)
+static enum db_status see_wait(void *context, const struct db_row *row)
 {
+    *(struct job_wait *)context = (struct job_wait){db_row_integer(row, 0), db_row_integer(row, 1)};
+    return DB_OK;
+}
+
+enum db_status jobs_wait(struct db *db, const char *id, struct job_wait *out)
+{
+    *out = (struct job_wait){0};
     return db_one(db,
                   "SELECT CASE WHEN j.state = 'queued' THEN 1 + (SELECT count(*) FROM jobs q "
                   "WHERE q.state = 'queued' AND (q.created_ms, q.id) < (j.created_ms, j.id)) "
-                  "ELSE 0 END FROM jobs j WHERE j.id = $1",
-                  DB_VALUES(db_text(id)), listing_integer, out_place);
+                  "ELSE 0 END, CASE WHEN j.state = 'queued' THEN (SELECT count(*) FROM jobs q "
+                  "WHERE q.owner = j.owner AND (q.state = 'running' OR (q.state = 'queued' "
+                  "AND (q.created_ms, q.id) < (j.created_ms, j.id)))) ELSE 0 END "
+                  "FROM jobs j WHERE j.id = $1",
+                  DB_VALUES(db_text(id)), see_wait, out);
 }
 
 /* ---- cancelling */

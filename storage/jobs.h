@@ -98,9 +98,14 @@ enum db_status jobs_use_dataset(struct db *db, const char *dataset, bool *out_us
 /* Finds a queued or running job whose request or plan names ID. DB_NONE: there is none. */
 enum db_status jobs_find_using(struct db *db, const char *id, char out_job[ID_SIZE]);
 
-/* The position of a queued job: 1 is the next to be claimed, 0 is a job that is not queued.
- * DB_NONE: unknown. */
-enum db_status jobs_queue_place(struct db *db, const char *id, int64_t *out_place);
+/* What a queued job waits for; all 0 for a job that is not queued. */
+struct job_wait {
+    int64_t place; /* among all jobs; 1 is the next to be claimed */
+    int64_t own;   /* jobs of its owner that run or are queued before it */
+};
+
+/* What job ID waits for. DB_NONE: unknown. */
+enum db_status jobs_wait(struct db *db, const char *id, struct job_wait *out);
 
 /* ---- workers */
 

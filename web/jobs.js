@@ -4,7 +4,12 @@
 // What a job is called: its algorithm, and the dataset or the world that it learns from.
 const jobName = (job) => job.algorithm + (job.dataset || job.environment ? " on " + (job.dataset_name || job.dataset || job.environment) : "");
 
-const place = (job) => (job.state === "queued" && (job.progress || {}).queue_place ? `number ${job.progress.queue_place} in the queue` : "");
+// What a queued job waits for.
+function place(job) {
+  const { queue_place: at, queue_own: own } = job.progress || {};
+  if (job.state !== "queued" || !at) return "";
+  return `number ${at} in the queue${own ? `, behind ${own} of the project's own jobs` : ""}`;
+}
 
 function jobTable(jobs) {
   if (jobs.length === 0) return nextStep("No jobs yet. A job trains a policy, on a dataset or in a world.", el("a", { href: "/v1/jobs#new" }, "New job"));

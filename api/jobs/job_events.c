@@ -1,6 +1,6 @@
 /* A job as a stream of server-sent events (WHATWG HTML, section 9.2). A "progress" event holds the
- * job whenever its step or state has changed; its id is the step. "done" comes at the end, and a
- * comment now and then keeps proxies from closing the connection.
+ * job whenever its step, its state or what it waits for has changed; its id is the step. "done"
+ * comes at the end, and a comment now and then keeps proxies from closing the connection.
  *
  * A stream outlives the moment in which its caller was checked. So what proved who it is stays with
  * the stream and is checked again each time, like a request's: a stream ends when the token ends,
@@ -27,9 +27,10 @@ struct follower {
     bool certified;
     unsigned char certificate[32]; /* as in struct api_request */
     char job[ID_SIZE];
-    int64_t step;    /* last shown; -1: none */
-    int state;       /* last shown; -1: none */
-    int64_t sent_ms; /* of the last bytes */
+    int64_t step;         /* last shown; -1: none */
+    int state;            /* last shown; -1: none */
+    struct job_wait wait; /* last shown */
+    int64_t sent_ms;      /* of the last bytes */
     bool over;
 };
 
@@ -93,11 +94,13 @@ static long write_event(char *buffer, size_t size, const char *name, int64_t id,
 static long show_job(struct follower *follower, struct app *app, struct db *db,
                      const struct job_row *job, char *buffer, size_t size)
 {
-    int64_t now = app->settings.now_ms(), place = 0;
-    if (job->state == JOB_QUEUED && jobs_queue_place(db, job->id, &place) != DB_OK)
-        place = 0;
+    int64_t now = app->settings.now_ms();
+    struct job_wait wait = {0};
+    if (job->state == JOB_QUEUED && jobs_wait(db, job->id, &wait) != DB_OK)
+        wait = follower->wait;
     bool over = job_is_over(job);
-    bool changed = job->step != follower->step || (int)job->state != follower->state;
+    bool changed = job->step != follower->step || (int)job->state != follower->state ||
+                   wait.place != follower->wait.place || wait.own != follower->wait.own;
     if (!over && !changed) {
         if (now - follower->sent_ms < PING_EVERY_MS)
             return 0;
@@ -110,13 +113,14 @@ static long show_job(struct follower *follower, struct app *app, struct db *db,
     const char *name = "progress";
     if (over)
         name = "done";
-    json_t *json = job_json(db, job, place, now);
+    json_t *json = job_json(db, job, &wait, now);
     if (!json)
         return 0; /* the database failed: again in a second */
     long used = write_event(buffer, size, name, job->step, json);
     if (used > 0) {
         follower->step = job->step;
         follower->state = (int)job->state;
+        follower->wait = wait;
         follower->sent_ms = now;
         follower->over = over;
     }

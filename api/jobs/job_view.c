@@ -26,7 +26,7 @@ static json_t *json_count_or_null(int64_t count)
     return json_integer(count);
 }
 
-static json_t *progress_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
+static json_t *progress_json(const struct job_row *job, const struct job_wait *wait, int64_t now_ms)
 {
     double steps = (double)job->total_steps, step = (double)job->step;
     json_t *eta = json_null();
@@ -37,9 +37,13 @@ static json_t *progress_json(const struct job_row *job, int64_t queue_place, int
     double fraction = 0;
     if (steps > 0)
         fraction = step / steps;
-    json_t *json = json_pack("{s:I, s:I, s:o, s:o, s:o}", "step", (json_int_t)job->step, "steps",
-                             (json_int_t)job->total_steps, "fraction", json_number(fraction),
-                             "eta_seconds", eta, "queue_place", json_count_or_null(queue_place));
+    json_t *own = json_null();
+    if (wait->place > 0)
+        own = json_integer(wait->own);
+    json_t *json =
+        json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)job->step, "steps",
+                  (json_int_t)job->total_steps, "fraction", json_number(fraction), "eta_seconds",
+                  eta, "queue_place", json_count_or_null(wait->place), "queue_own", own);
     if (job->has_shown_return)
         json_member_add(&json, "mean_return", json_number(job->shown_return));
     return json;
@@ -192,7 +196,7 @@ static void show_plan(const struct job_row *job, const struct job_plan *plan, js
         json_object_set_new(out, "choose", job_choose_json(plan));
 }
 
-static json_t *job_bare_json(const struct job_row *job, int64_t queue_place, int64_t now_ms)
+static json_t *job_bare_json(const struct job_row *job, const struct job_wait *wait, int64_t now_ms)
 {
     struct job_plan plan;
     /* These members need no plan, which another version of this program may have written. */
@@ -201,7 +205,7 @@ static json_t *job_bare_json(const struct job_row *job, int64_t queue_place, int
         "s:b, s:o, s:o, s:o, s:n, s:n, s:n}",
         "id", job->id, "algorithm", job->algorithm, "mechanism", job->mechanism, "dataset",
         json_text_or_null(job->dataset), "environment", json_text_or_null(job->environment),
-        "state", job_state_name(job->state), "progress", progress_json(job, queue_place, now_ms),
+        "state", job_state_name(job->state), "progress", progress_json(job, wait, now_ms),
         "privacy", "parameters", "sweep", "policy", json_text_or_null(job->policy), "q_release",
         json_text_or_null(job->q_release), "release", "evaluation", evaluation_json(job),
         "findings", findings_json(job), "error", error_json(job), "notes",
@@ -221,9 +225,10 @@ static json_t *job_bare_json(const struct job_row *job, int64_t queue_place, int
     return json;
 }
 
-json_t *job_json(struct db *db, const struct job_row *job, int64_t queue_place, int64_t now_ms)
+json_t *job_json(struct db *db, const struct job_row *job, const struct job_wait *wait,
+                 int64_t now_ms)
 {
-    json_t *json = job_bare_json(job, queue_place, now_ms);
+    json_t *json = job_bare_json(job, wait, now_ms);
     const char *policy = json_member_text(json, "policy");
     if (names_add(db, json, "dataset_name", job->dataset) == DB_OK &&
         names_add(db, json, "policy_name", policy) == DB_OK)

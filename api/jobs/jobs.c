@@ -124,7 +124,9 @@ static enum problem note_uncovered(struct call *call, const struct job_wish *wis
     return call_db(call, status);
 }
 
-static enum problem submit_job(struct call *call, const struct job_wish *wish, struct job_row *job)
+/* ADVICE (NULL: none) is told with the job. */
+static enum problem submit_job(struct call *call, const struct job_wish *wish,
+                               const struct job_advice *advice, struct job_row *job)
 {
     size_t size;
     job->request = json_text_write(call->body, false, &size);
@@ -132,13 +134,15 @@ static enum problem submit_job(struct call *call, const struct job_wish *wish, s
     enum db_status status = jobs_submit(call->db, job);
     if (status != DB_OK)
         return call_db(call, status);
-    int64_t place = 0;
-    status = jobs_queue_place(call->db, job->id, &place);
+    struct job_wait wait;
+    status = jobs_wait(call->db, job->id, &wait);
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/jobs/%s", job->id);
     call_header(call, "Retry-After", "1");
-    json_t *json = job_json(call->db, job, place, call->now_ms);
+    json_t *json = job_json(call->db, job, &wait, call->now_ms);
+    if (json)
+        json_object_set_new(json, "advice", advice ? job_advice_json(advice, NULL) : json_null());
     return call_reply_json(call, 202, project_add(call, json, job->owner));
 }
 
@@ -209,7 +213,8 @@ enum problem api_jobs_create(struct call *call)
     if (job_plan_drowns(&wish->plan))
         return refuse_drowned(call, &wish->plan);
     struct job_advice advice;
-    if (job_advice_look(wish, &advice) && job_advice_refuses(wish, &advice))
+    bool advised = job_advice_look(wish, &advice);
+    if (advised && job_advice_refuses(wish, &advice))
         return refuse_hopeless(call, &advice);
     struct job_row job = {.total_steps = (int64_t)wish->plan.plan.total_steps,
                           .state = JOB_QUEUED,
@@ -228,7 +233,7 @@ enum problem api_jobs_create(struct call *call)
     if (problem == PROBLEM_NONE)
         problem = hold_price(call, wish, &job, &held);
     if (problem == PROBLEM_NONE)
-        problem = submit_job(call, wish, &job);
+        problem = submit_job(call, wish, advised ? &advice : NULL, &job);
     if (problem == PROBLEM_NONE)
         charged_show(call, &held, true);
     job_done(&job);
@@ -256,13 +261,13 @@ enum problem job_of_call(struct call *call, struct job_row **out)
 
 static enum problem reply_job(struct call *call, const struct job_row *job)
 {
-    int64_t place = 0;
-    enum db_status status = jobs_queue_place(call->db, job->id, &place);
+    struct job_wait wait;
+    enum db_status status = jobs_wait(call->db, job->id, &wait);
     if (status != DB_OK)
         return call_db(call, status);
     if (!job_is_over(job))
         call_header(call, "Retry-After", "1");
-    json_t *json = job_json(call->db, job, place, call->now_ms);
+    json_t *json = job_json(call->db, job, &wait, call->now_ms);
     return call_reply_json(call, 200, project_add(call, json, job->owner));
 }
 
@@ -278,10 +283,10 @@ enum problem api_jobs_get(struct call *call)
 static bool list_one(void *context, const struct job_row *job)
 {
     struct page *page = context;
-    int64_t place = 0;
+    struct job_wait wait = {0};
     if (job->state == JOB_QUEUED)
-        (void)jobs_queue_place(page->call->db, job->id, &place); /* 0 when it cannot be told */
-    json_t *json = job_json(page->call->db, job, place, page->call->now_ms);
+        (void)jobs_wait(page->call->db, job->id, &wait); /* 0 when it cannot be told */
+    json_t *json = job_json(page->call->db, job, &wait, page->call->now_ms);
     return page_add(page, project_add(page->call, json, job->owner), job->id);
 }
 

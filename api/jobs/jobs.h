@@ -49,9 +49,10 @@ enum problem job_of_call(struct call *call, struct job_row **out);
 
 /* ---- a job as JSON (job_view.c): nothing in it depends on private data unless it was released */
 
-/* QUEUE_PLACE: from 1, or 0 when it is not queued. Reads the names of dataset and policy. New
+/* Reads the names of dataset and policy. New
  * reference; NULL: the database failed. */
-json_t *job_json(struct db *db, const struct job_row *job, int64_t queue_place, int64_t now_ms);
+json_t *job_json(struct db *db, const struct job_row *job, const struct job_wait *wait,
+                 int64_t now_ms);
 
 /* True when the job is over. */
 bool job_is_over(const struct job_row *job);

@@ -539,7 +539,7 @@ class Page(unittest.TestCase):
         tiles = browser.run("return [...document.querySelectorAll('.tile b')].slice(0, 3).map((e) => e.textContent)")
         self.assertEqual(tiles, [str(counts[state]) for state in ("running", "queued", "succeeded")])
         shown = browser.run("""const jobs = [...Array(60).keys()].map((i) => ({id: 'job_' + i, algorithm: 'cql', state: i === 59 ? 'running' : 'queued',
-                dataset: 'ds_1', dataset_name: 'carts', progress: {queue_place: i + 1}}));
+                dataset: 'ds_1', dataset_name: 'carts', progress: {queue_place: i + 1, queue_own: i + 1}}));
             const ask_ = ask; ask = async (path) => { const [, state] = /state=(\\w+)/.exec(path) || [], n = Number(/page_size=(\\d+)/.exec(path)[1]);
                 return {items: jobs.filter((it) => !state || it.state === state).slice(0, n), counts: {running: 1, queued: 59}}; };
             const draw_ = draw; draw = () => {};
@@ -552,7 +552,7 @@ class Page(unittest.TestCase):
         self.assertEqual((shown[0], shown[4]), (25, 50))
         self.assertIn("cql on carts", shown[1])
         self.assertIn("running", shown[1])
-        self.assertIn("number 1 in the queue", shown[2])
+        self.assertIn("number 1 in the queue, behind 1 of the project's own jobs", shown[2])
         self.assertIn("25 of 60", shown[3])
 
     def test_an_auditor_comes_from_a_budget_to_a_certificate(self):

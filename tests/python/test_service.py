@@ -22,6 +22,16 @@ class Verbs(unittest.TestCase):
         self.assertEqual(shown["state"], "succeeded")
         self.assertGreater(shown["privacy"]["spent"]["epsilon"], 1)
 
+    def test_a_queued_job_says_what_it_waits_for(self):
+        said = {"id": "job_1", "state": "queued", "progress": {"queue_place": 3, "queue_own": 2}}
+        bar = Progress(io.StringIO())
+        bar.show(said)
+        self.assertIn("place 3 in the queue, behind 2 of your project's jobs", bar.stream.getvalue())
+        api = types.SimpleNamespace(get_job=lambda id: said)
+        waiting = tacet.Job(types.SimpleNamespace(api=api), said)
+        with self.assertRaisesRegex(TimeoutError, "still queued: place 3 in the queue, behind 2 of"):
+            waiting.wait(timeout=0)
+
     def test_a_policy_acts_in_one_state_and_in_many(self):
         policy = service().job.policy
         self.assertIn(policy.act([0.5, 0.1]), (0, 1))
@@ -36,6 +46,13 @@ class Verbs(unittest.TestCase):
         self.assertEqual(first.id, second.id)
         self.assertIn(first.id, [job.id for job in steward.jobs()])
         first.wait()
+
+    def test_a_job_that_was_just_made_shows_the_advisors_verdict(self):
+        made = service().data.train("cql", epsilon=1, delta=1e-6, privacy={"force": True}, parameters={"steps": 5}, mechanism="dpsgd")
+        said = made["advice"]
+        with unittest.mock.patch("sys.stderr", io.StringIO()) as shown:
+            made.wait(progress=True)
+        self.assertTrue(shown.getvalue().startswith(f"{said['verdict']}: {said['sentence']}\n"))
 
     def test_a_dataset_and_an_algorithm_are_given_in_either_order(self):
         client, data, wish = service().steward, service().data, dict(epsilon=5, delta=1e-5, mechanism="dpsgd")

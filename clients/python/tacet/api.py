@@ -189,8 +189,8 @@ Job = TypedDict("Job", {
     "release": "Optional[QReleaseTerms]", "choose": "Optional[dict[str, Any]]", "features": "Optional[str]",
     "shards": "Optional[int]", "teacher": "Optional[dict[str, Any]]", "notes": "list[str]", "cancel_requested": "bool",
     "evaluation": "Optional[dict[str, Any]]", "findings": "Optional[dict[str, Any]]", "paid": "Optional[Amount]",
-    "why": "Optional[str]", "error": "Optional[dict[str, Any]]", "created_at": "Time", "started_at": "Time",
-    "finished_at": "Time",
+    "why": "Optional[str]", "advice": "Optional[Outlook]", "error": "Optional[dict[str, Any]]", "created_at": "Time",
+    "started_at": "Time", "finished_at": "Time",
 }, total=False)
 JobAdvice = TypedDict("JobAdvice", {
     "facts": "dict[str, Any]", "candidates": "list[Any]", "enough": "EnoughForBoth",

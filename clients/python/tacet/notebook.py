@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any, Iterable, Mapping, Optional, Sequence, TextIO
 
-__all__ = ["Progress", "amount", "card", "table"]
+__all__ = ["Progress", "amount", "card", "queued", "table"]
 
 
 def amount(value: Any) -> str:
@@ -29,6 +29,12 @@ def card(title: str, facts: Mapping[str, Any]) -> str:
     return table(title, (), [(name, value) for name, value in facts.items() if value is not None])
 
 
+def queued(progress: Mapping[str, Any]) -> str:
+    """What a queued job waits for."""
+    own = progress.get("queue_own")
+    return f"place {progress.get('queue_place')} in the queue" + (f", behind {own} of your project's jobs" if own else "")
+
+
 class Progress:
     """One line that is written anew while a job runs. Where output is no terminal, a line for each tenth."""
 
@@ -36,6 +42,10 @@ class Progress:
         self.stream = stream or sys.stderr
         self.width, self.begun, self.last = width, time.monotonic(), ""
         self.live = self.stream.isatty() or "ipykernel" in sys.modules
+
+    def say(self, text: str) -> None:
+        """Writes a line of its own, before the progress."""
+        self.stream.write(text + "\n")
 
     def show(self, job: Mapping[str, Any]) -> None:
         """Shows the state of a job."""
@@ -49,7 +59,7 @@ class Progress:
         if self.live and job["state"] == "running" and eta is not None:
             line += f", {eta:.0f} s left"
         if job["state"] == "queued" and place:
-            line += f", place {place} in the queue"
+            line += f", {queued(said)}"
         if line != self.last:
             self.stream.write("\r" + line.ljust(len(self.last)) if self.live else line + "\n")
             self.stream.flush()

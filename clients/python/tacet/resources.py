@@ -11,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional, Union
 
 from .errors import JobCancelled, problem_from
-from .notebook import Progress, amount, card, table
+from .notebook import Progress, amount, card, queued, table
 
 if TYPE_CHECKING:
     from .client import Client
@@ -102,9 +102,13 @@ class Job(Resource):
     def wait(self, progress: bool = False, timeout: Optional[float] = None) -> "Job":
         """Waits for the end and returns the job. A failed job raises its problem, a cancelled one ``JobCancelled``.
 
+        ``progress``: writes a line of progress, and before it the advisor's verdict where ``train`` has just made the job.
+
         A program that was stopped may wait again: ``client.job("job_...").wait()``.
         """
         bar = Progress() if progress else None
+        if bar and self.document.get("advice"):  # of the answer that made the job
+            bar.say("{verdict}: {sentence}".format(**self.document["advice"]))
         try:
             self._wait_for_end(bar, None if timeout is None else time.monotonic() + timeout)
         except KeyboardInterrupt:
@@ -127,7 +131,8 @@ class Job(Resource):
             if bar:
                 bar.show(self.document)
             if end is not None and time.monotonic() > end:
-                raise TimeoutError(f"The job {self.id} is still {self['state']}.")
+                place = f": {queued(self['progress'])}" if self["state"] == "queued" else ""
+                raise TimeoutError(f"The job {self.id} is still {self['state']}{place}.")
             time.sleep(pause)
             pause = min(1.3 * pause, 1.0)
             self.refresh()

@@ -100,6 +100,8 @@ Test(jobs, hold_their_price_and_settle_it)
     expect_status(made, 202);
     cr_assert_str_eq(response_text(made, "/state"), "queued");
     cr_assert_eq(response_number(made, "/progress/queue_place"), 1);
+    cr_assert_str_not_empty(response_text(made, "/advice/verdict"));
+    cr_assert_str_not_empty(response_text(made, "/advice/sentence"));
     cr_assert(response_header(made, "Location") != NULL);
     double reserved = response_number(made, "/privacy/reserved/epsilon");
     cr_assert(reserved > 0 && reserved <= 6);
@@ -313,6 +315,33 @@ Test(jobs, are_followed_by_events)
     cr_assert(strncmp(text, "event: done\nid: 20\ndata: {", 26) == 0, "%s", text);
     cr_assert(strcmp(text + n - 2, "\n\n") == 0);
     cr_assert_eq(events.next(events.context, fixture_app(f), fixture_db(f), text, sizeof text), -1);
+    fixture_close(f);
+}
+
+Test(jobs, that_wait_say_what_for)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    expect_status(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 1, 20)), 202);
+    fixture_advance(1);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 1, 20));
+    cr_assert_eq(response_number(made, "/progress/queue_place"), 2);
+    cr_assert_eq(response_number(made, "/progress/queue_own"), 1);
+    struct ask ask = {.path = domain_path("/v1/jobs/%s/events", response_text(made, "/id")),
+                      .token = fixture_token(f, "steward"),
+                      .accept = "text/event-stream"};
+    struct api_events events = fixture_ask(f, &ask)->reply.events;
+    char text[8192];
+    cr_assert_gt(events.next(events.context, fixture_app(f), fixture_db(f), text, sizeof text), 0);
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    long n = events.next(events.context, fixture_app(f), fixture_db(f), text, sizeof text - 1);
+    cr_assert_gt(n, 0, "its place has changed");
+    text[n] = '\0';
+    cr_assert(strstr(text, "\"queue_place\":1,\"queue_own\":0"), "%s", text);
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    struct response *ended = domain_job(f, made);
+    cr_assert(json_is_null(response_at(ended, "/progress/queue_place")));
+    cr_assert(json_is_null(response_at(ended, "/progress/queue_own")));
     fixture_close(f);
 }
 

@@ -22,10 +22,9 @@ static void close_store(void)
     fixture_close(&f);
 }
 
-static void submit(const char *id, int64_t created_ms)
+static void submit_of(const char *owner, const char *id, int64_t created_ms)
 {
-    struct job_row job = {.owner = "cli_a",
-                          .algorithm = "cql",
+    struct job_row job = {.algorithm = "cql",
                           .mechanism = "dpsgd",
                           .dataset = "ds_a",
                           .environment = "cartpole",
@@ -37,8 +36,14 @@ static void submit(const char *id, int64_t created_ms)
                           .hold_delta = 6,
                           .created_ms = created_ms};
     snprintf(job.id, sizeof job.id, "%s", id);
+    snprintf(job.owner, sizeof job.owner, "%s", owner);
     cr_assert_eq(jobs_submit(f.db, &job), DB_OK, "%s", db_last_error(f.db));
     cr_assert_eq(jobs_submit(f.db, &job), DB_NONE);
+}
+
+static void submit(const char *id, int64_t created_ms)
+{
+    submit_of("cli_a", id, created_ms);
 }
 
 static void expect_claim(const char *worker, int64_t now_ms, const char *id)
@@ -119,23 +124,37 @@ Test(jobs, what_was_submitted_is_found, .init = open_store, .fini = close_store)
     cr_assert_not(job_state_named("lost", &state));
 }
 
+Test(jobs, of_other_projects_count_in_the_queue_alone, .init = open_store, .fini = close_store)
+{
+    struct job_wait wait;
+    submit_of("cli_b", "job_a", 1);
+    submit_of("cli_b", "job_b", 2);
+    submit("job_c", 3);
+    submit("job_d", 4);
+    expect_claim("w", 10, "job_a");
+    cr_assert_eq(jobs_wait(f.db, "job_c", &wait), DB_OK);
+    cr_assert(wait.place == 2 && wait.own == 0);
+    cr_assert_eq(jobs_wait(f.db, "job_d", &wait), DB_OK);
+    cr_assert(wait.place == 3 && wait.own == 1);
+}
+
 Test(jobs, run_in_order_and_once, .init = open_store, .fini = close_store)
 {
-    int64_t place = -1;
+    struct job_wait wait;
     submit("job_b", 2);
     submit("job_a", 2);
     submit("job_c", 1);
-    cr_assert_eq(jobs_queue_place(f.db, "job_b", &place), DB_OK);
-    cr_assert_eq(place, 3);
+    cr_assert_eq(jobs_wait(f.db, "job_b", &wait), DB_OK);
+    cr_assert(wait.place == 3 && wait.own == 2);
     expect_claim("w1", 10, "job_c");
     expect_claim("w1", 10, "job_a");
-    cr_assert_eq(jobs_queue_place(f.db, "job_b", &place), DB_OK);
-    cr_assert_eq(place, 1);
+    cr_assert_eq(jobs_wait(f.db, "job_b", &wait), DB_OK);
+    cr_assert(wait.place == 1 && wait.own == 2);
     expect_claim("w2", 10, "job_b");
     expect_claim("w2", 19, NULL);
-    cr_assert_eq(jobs_queue_place(f.db, "job_b", &place), DB_OK);
-    cr_assert_eq(place, 0);
-    cr_assert_eq(jobs_queue_place(f.db, "job_x", &place), DB_NONE);
+    cr_assert_eq(jobs_wait(f.db, "job_b", &wait), DB_OK);
+    cr_assert(wait.place == 0 && wait.own == 0);
+    cr_assert_eq(jobs_wait(f.db, "job_x", &wait), DB_NONE);
     expect_claim("w2", 20, "job_c"); /* leases ran out */
     struct job_row job;
     cr_assert_eq(jobs_find(f.db, "job_c", &job), DB_OK);
