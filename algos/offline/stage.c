@@ -142,6 +142,16 @@ static enum algorithm_status take_released(struct stages *s, size_t *out_used, c
     return ALGORITHM_OK;
 }
 
+/* Shows how much was released. It follows from what is released, and so costs nothing. */
+static void show_released(const struct stages *s)
+{
+    const struct algorithm_hooks *hooks = hooks_of(s);
+    if (s->stage->run->request->stage.kind != STAGE_STABLE || !hooks->show_finding)
+        return;
+    hooks->show_finding(hooks->context, "released_prefixes", (double)s->released->trajectory_count);
+    hooks->show_finding(hooks->context, "released_steps", (double)s->released->transition_count);
+}
+
 /* ---- the second stage */
 
 static enum algorithm_pulse stage_pulse(void *context, uint64_t steps_done)
@@ -205,6 +215,8 @@ enum algorithm_status stage_train(const struct stage_run *stage, struct policy *
     *message = "";
     enum algorithm_status status =
         run->checkpoint ? take_released(&s, &used, message) : first_stage(&s, message);
+    if (status == ALGORITHM_OK)
+        show_released(&s);
     if (status == ALGORITHM_OK)
         status = second_stage(&s, used, out_policy, message);
     dataset_free(s.released);

@@ -122,6 +122,11 @@ static json_t *error_json(const struct job_row *job)
                      info->status, "detail", job->problem_detail);
 }
 
+static const char first_stage_note[] =
+    "Its first stage comes before step 1: it clones the experts that sent no network, and releases "
+    "prefixes or labels. How far that is would tell how many experts there are and how much they "
+    "did, so the step stays 0 until the training begins.";
+
 static json_t *notes_json(const struct job_plan *plan)
 {
     json_t *notes = json_array();
@@ -130,6 +135,8 @@ static json_t *notes_json(const struct job_plan *plan)
         json_array_append_new(notes, json_string(kind->note(plan)));
     if (plan->rehearsal.runs > 0)
         json_array_append_new(notes, json_string(job_rehearsal_note));
+    if (plan->request.stage.kind != STAGE_NONE)
+        json_array_append_new(notes, json_string(first_stage_note));
     if (plan->judge[0] != '\0') {
         json_array_append_new(
             notes, json_sprintf("findings.judge is an estimate from the public dataset %s, and no "

@@ -287,7 +287,12 @@ Test(job_stage, what_was_released_survives_stops, .timeout = 120)
         sodium_free(bytes);
     }
     cr_assert(first != NULL && stops > 3 && stops < 200, "%u stops", stops);
-    cr_assert_str_eq(response_text(domain_job(f, made), "/state"), "succeeded");
+    struct response *done = domain_job(f, made);
+    cr_assert_str_eq(response_text(done, "/state"), "succeeded");
+    double prefixes = response_number(done, "/findings/released_prefixes");
+    cr_assert_geq(prefixes, 0, "a job that went on from its checkpoint tells it, too");
+    cr_assert_geq(response_number(done, "/findings/released_steps"), prefixes);
+    cr_assert_not_null(strstr(done->body, "Its first stage comes before step 1"));
     double cost = domain_spent(f, id);
     cr_assert(cost > 59 && cost <= 60, "once: %g", cost);
     free(first);
@@ -310,6 +315,7 @@ Test(job_stage, a_cancelled_job_pays_for_its_first_stage, .timeout = 120)
     struct response *job = domain_job(f, made);
     cr_assert_str_eq(response_text(job, "/state"), "cancelled");
     double cost = domain_spent(f, id);
+    cr_assert(json_is_null(response_at(job, "/findings")), "nothing was released");
     /* 45 of 60 went into the first stage, a part of the rest into steps. */
     cr_assert(cost > 30 && cost <= reserved, "%g of %g", cost, reserved);
     cr_assert(response_number(job, "/privacy/spent/delta") > 0);

@@ -26,6 +26,7 @@ static const struct mask masks[] = {
     {"GET /v1/jobs*", "owner", "*/findings/fitted_q_*", RELEASED},
     {"GET /v1/jobs*", "owner", "*/findings/ranges/*", RELEASED},
     {"GET /v1/jobs*", "owner", "*/findings/unclear", RELEASED},
+    {"GET /v1/jobs*", "owner", "*/findings/released_*", RELEASED},
     {"GET /v1/jobs*", "owner", "{}*/findings/judge", RELEASED},
     {"GET /v1/jobs*", "owner", "*/findings/best", RELEASED}, /* try of a sweep */
     {"GET */certificate*", "*", "/parameters/learning_rate", "of a sweep: that of its best try"},
