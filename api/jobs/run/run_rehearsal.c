@@ -65,7 +65,7 @@ static void rehearsal_sentence(struct buffer *out, const struct job_run *run)
         buffer_add_text(out, ", none can be judged:");
     if (compared < f->runs)
         buffer_add_text(out, " the same training learnt next to nothing without privacy either");
-    buffer_add_text(out, ".");
+    buffer_add_text(out, ". Made-up worlds are easier than real ones: the real job may do worse.");
     buffer_clear(&list);
 }
 

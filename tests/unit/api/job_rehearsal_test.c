@@ -51,6 +51,8 @@ static void expect_findings(const struct response *done)
     cr_assert_not_null(strstr(sentence, "Of 3 trainings on made-up data of this shape ("), "%s",
                        sentence);
     cr_assert_not_null(strstr(sentence, "4 numbers a state, 2 actions"), "%s", sentence);
+    cr_assert_not_null(strstr(sentence, "Made-up worlds are easier than real ones"), "%s",
+                       sentence);
 }
 
 Test(job_rehearsal, costs_nothing_and_gives_findings_and_no_policy)
