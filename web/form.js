@@ -77,22 +77,44 @@ function showErrors(form, error) {
   const rest = [];
   for (const { pointer, detail } of error.errors || []) {
     const input = pointer && fieldOf(pointer);
-    const plain = detail.replace(/, as an id$/, "");
-    if (!input) rest.push(`${(pointer || "").split("/").slice(1).join(" ").replaceAll("_", " ")} ${plain}`);
+    if (!input) rest.push(`${(pointer || "").split("/").slice(1).join(" ").replaceAll("_", " ")} ${detail}`);
     else {
       input.setAttribute("aria-invalid", "true");
-      form.querySelector(`[id="${input.id}-error"]`).textContent = plain;
-      rest.push(`${form.querySelector(`[for="${input.id}"]`).textContent}: ${plain}`);
+      form.querySelector(`[id="${input.id}-error"]`).textContent = detail;
+      rest.push(`${form.querySelector(`[for="${input.id}"]`).textContent}: ${detail}`);
     }
   }
-  const plain = error.message.replace(/ POST \/v1\/jobs:advise ranks .* all the same\.$/, " Estimate says what the advisor expects and what would do.")
-    .replace(/ See largest .*$/, "");
-  const said = (error.errors || []).length > 0 ? plain.replace(/: see errors\.$/, ":") : plain;
+  const counted = rest.length === 1 ? "One thing is wrong:" : `${rest.length} things are wrong:`;
+  const said = error.status && rest.length > 0 ? counted : error.message; // the service's sentence sends to its list, which follows
   form.querySelector("[role=alert]").replaceChildren(...[said, ...rest].map((text) => el("p", {}, text)));
   const first = form.querySelector("[aria-invalid]");
   for (let node = first; node; node = node.parentElement) if (node.nodeName === "DETAILS") node.open = true;
   (first || form.querySelector("[role=alert]")).focus();
 }
+
+const DRAFT = "tacet-draft-";
+
+// Keeps what is typed into FORM as NAME, in this tab, until it is sent; fills it in where that was left. SHAPE makes the
+// fields that depend on others.
+function keepDraft(form, name, shape = () => {}) {
+  const inputs = () => [...form.querySelectorAll("[data-at]")];
+  const [what, usual] = [DRAFT + name, new Map(inputs().map((input) => [input.id, stateOf(input)]))];
+  const draft = JSON.parse(sessionStorage.getItem(what)) || {};
+  for (let pass = 0; draft.client === me.id && pass < 2; pass++) { // the second fills in what the first has made
+    for (const input of inputs()) if (input.id in draft.typed) input[stateName(input)] = draft.typed[input.id];
+    shape();
+  }
+  const keep = () => {
+    const typed = inputs().filter((input) => stateOf(input) !== (usual.has(input.id) ? usual.get(input.id) : ""));
+    sessionStorage.setItem(what, JSON.stringify({ client: me.id, typed: Object.fromEntries(typed.map((input) => [input.id, stateOf(input)])) }));
+  };
+  form.addEventListener("input", keep);
+  form.addEventListener("change", keep);
+}
+
+const stateName = (input) => (input.type === "checkbox" ? "checked" : "value");
+const stateOf = (input) => input[stateName(input)];
+const dropDraft = (name) => sessionStorage.removeItem(DRAFT + name);
 
 // A UUID of version 7: a service that was restored answers no new key that does not name its time.
 function freshKey() {

@@ -223,12 +223,12 @@ static void add_violation(struct call *call, const struct ledger_part *part)
 static const char *what_helps(struct call *call, const struct ledger_outcome *outcome,
                               const struct refusal_pieces *pieces, bool raisable)
 {
-    const char *more = "only the owner of an account can raise its limit, and an agent's stays";
+    const char *more = "Only the owner of an account can raise its limit, and an agent's stays.";
     if (raisable)
-        more = "more can be asked for (see ask)";
+        more = "A higher limit can be asked for.";
     if (!pieces)
-        return arena_format(&call->arena, "See largest for what would be paid now; %s.", more);
-    return arena_format(&call->arena, "Now %lld %s would be paid; %s.",
+        return more;
+    return arena_format(&call->arena, "Now %lld %s would be paid. %s",
                         (long long)refusal_largest(outcome, pieces), pieces->name, more);
 }
 

@@ -183,8 +183,8 @@ static enum problem refuse_hopeless(struct call *call, const struct job_advice *
     call_problem_member(call, "advice", job_advice_json(advice, &enough));
     call_problem_member(call, "enough", job_enough_json(&enough));
     return call_problem(call, PROBLEM_HOPELESS,
-                        "%s Nothing was spent. POST /v1/jobs:advise ranks what could be asked "
-                        "instead; privacy/force true trains it all the same.",
+                        "%s Nothing was spent. The advisor (POST /v1/jobs:advise) ranks what could "
+                        "be asked instead; privacy/force true trains it all the same.",
                         job_advice_sentence(call, advice, &enough));
 }
 

@@ -41,7 +41,7 @@ static bool auto_read(struct call *call, const char **out_dataset, double *out_e
     };
     *out_dataset = json_string_value(dataset);
     if (!*out_dataset || strlen(*out_dataset) >= ID_SIZE)
-        call_invalid(call, "/dataset", "is required with \"auto\", as an id");
+        call_invalid(call, "/dataset", "is required with \"auto\"");
     if (!privacy || json_is_null(privacy))
         call_invalid(call, "/privacy", "is required with \"auto\"");
     else
