@@ -167,6 +167,19 @@ function change(units, name, account) {
   return own === 0 && delta === 0 ? "–" : [`${account.accounting === "basic" ? "ε" : "divergence"} ${signed(own)}`, delta !== 0 && `, δ ${signed(delta)}`].filter(Boolean).join("");
 }
 
+// Changes of limits that wait for another steward's word.
+const openChanges = async () => (["steward", "auditor"].includes(me.role) ? askAll("/v1/limit-changes?status=open") : []);
+
+function waitingChanges(changes) {
+  return changes.map((it) => el("article", { class: "card apart", "data-key": it.id },
+    el("h2", {}, "A change of a limit waits for a second steward"),
+    el("p", {}, `${it.proposed_by_name || it.proposed_by} proposes ${amount(it.limit)} for `, el("a", { href: "/v1/ledger/accounts/" + it.account }, "this budget"),
+      `, as the whole limit, since ${clock(it.created_at)}.`),
+    el("p", {}, `“${it.reason}”`),
+    me.role === "steward" && el("p", {}, el("a", { href: `/docs#approveLimitChange?id=${it.id}` }, "Approve"), " or ",
+      el("a", { href: `/docs#declineLimitChange?id=${it.id}` }, it.proposed_by === me.id ? "take it back" : "decline"), ".")));
+}
+
 async function account(path) {
   const it = await ask(path);
   const [entries, whole] = await history(path, it.entries);
@@ -176,6 +189,7 @@ async function account(path) {
   const rest = Object.entries({ accounting: it.accounting, order: it.order, guaranteed: it.guaranteed, approvals: it.approvals,
     continues: it.continues, opened: it.created_at }).filter(([, value]) => value !== undefined && value !== null);
   return el("div", {}, el("h1", {}, `Budget of ${it.client_name ? it.client_name + " at " : ""}${it.resource_name || namelessTeacher(it.resource || "") || it.resource}`), budgetCard(it, await buysOf(it)),
+    waitingChanges((await openChanges()).filter((one) => one.account === it.account)),
     me.role === "steward" && !it.closed_at && el("p", {}, el("a", { href: `/docs#changeLimit?id=${it.account}` }, "Change its limit")),
     el("h2", {}, "Burn-down"),
     burnDown(entries, it.accounting === "basic" ? "in ε" : "in Rényi divergence, which is what is counted") || el("p", { class: "note" }, "Nothing has been spent or held yet."),

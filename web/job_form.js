@@ -157,6 +157,7 @@ async function jobForm(box) {
   }));
   whenPressed(create, () => send(async () => {
     const job = await askOnce("job", "/v1/jobs", sentBefore("job") ? null : request());
+    dropDraft(like ? "job-" + like.id : "job");
     sessionStorage.setItem(ARRIVED, "1");
     location.assign("/v1/jobs/" + job.id);
     await new Promise(() => {}); // no click makes another job until that page is there
@@ -171,5 +172,6 @@ async function jobForm(box) {
   box.replaceChildren(...(datasets.length === 0 ? [nextStep("You have no dataset yet, so a job can learn in a world only.", howToStart())] : []), form);
   shape();
   if (like) sayLike(like);
+  keepDraft(form, like ? "job-" + like.id : "job", shape);
   lost();
 }

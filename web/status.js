@@ -224,7 +224,7 @@ async function view() {
   if (path === "/v1/jobs") return jobsPage();
   if (/^\/v1\/datasets\/[^/]+\/budget$/.test(path)) return datasetPage(path);
   if (path === "/v1/ledger/accounts") {
-    return el("div", {}, el("h1", {}, "Budgets"), await budgetList(await askAll("/v1/ledger/accounts")));
+    return el("div", {}, el("h1", {}, "Budgets"), waitingChanges(await openChanges()), await budgetList(await askAll("/v1/ledger/accounts")));
   }
   if (path.startsWith("/v1/ledger/accounts/")) return account(path);
   if (path === "/v1/teachers") return teachersPage();

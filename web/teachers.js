@@ -1,6 +1,9 @@
 // Teachers with what was used of them, and requests for more: a student asks, a steward approves or declines.
 "use strict";
 
+// What is left of ACCOUNT, and no more than of CAP, which pays for all clients together.
+const leftOf = (account, cap) => Math.min(account.remaining.epsilon, cap ? cap.remaining.epsilon : Infinity);
+
 // What is used of a teacher: of its cap over all clients, and of each client's account.
 function usage(teacher, accounts, buys) {
   const cap = accounts.find((it) => it.account === teacher.account);
@@ -11,7 +14,7 @@ function usage(teacher, accounts, buys) {
     clients.length > 0 ? table(["Client", "#Spent ε", "#Of", "#Left", "Warning"], clients.map((it) => {
       const [kind, said] = warning(it) || ["soft", "–"];
       return { key: it.account, cells: [el("a", { href: "/v1/ledger/accounts/" + it.account }, it.client_name || it.client),
-        short(it.spent.epsilon), short(it.limit.epsilon), short(it.remaining.epsilon), el("span", { class: kind }, said)] };
+        short(it.spent.epsilon), short(it.limit.epsilon), short(leftOf(it, cap)), el("span", { class: kind }, said)] };
     })) : soft(accounts.cut ? `None of the first ${countOf(accounts)} budgets is of a client of it.` : "Nobody has asked it yet.")];
 }
 
@@ -19,7 +22,7 @@ function accountBar(account, whose, buys) {
   const [kind, said] = warning(account) || ["", ""];
   const limit = account.limit.epsilon;
   return el("div", {}, el("div", { class: "line" }, el("a", { href: "/v1/ledger/accounts/" + account.account }, whose),
-    soft(`ε ${short(account.spent.epsilon)} of ${short(limit)}, ${short(account.remaining.epsilon)} left`)),
+    soft(`ε ${short(account.spent.epsilon)} of ${short(limit)}, ${account.kind === "client" ? "at most " : ""}${short(account.remaining.epsilon)} left`)),
   bar("meter", `${percent(account.spent.epsilon / limit)} spent`, [account.spent.epsilon / limit, kind && "end-" + kind]),
   said && el("div", { class: kind }, said), buysText(buys) && el("div", {}, buysText(buys)));
 }
@@ -104,11 +107,14 @@ function smallForm(label, fields, buttons, done) {
     try {
       const [, , path, members] = buttons[i];
       const body = Object.fromEntries(Object.entries(bodyOf(form)).filter(([member]) => members.includes(member)));
-      done(form, said, await askOnce(path + JSON.stringify(body), path, body));
+      const answer = await askOnce(path + JSON.stringify(body), path, body);
+      dropDraft(buttons[0][2]);
+      done(form, said, answer);
     } catch (error) {
       showErrors(form, error.lost ? new Error("No answer came. Try again: it is sent as it was, and counts once.") : error);
     }
   }));
+  keepDraft(form, buttons[0][2]);
   return form;
 }
 
@@ -131,7 +137,6 @@ function decideForm(box) {
 async function askForm(box) {
   const teachers = await askAll("/v1/teachers");
   const teacher = choice(teachers.map((it) => [it.id, teacherName(it)]));
-  if (teachers.some((it) => it.id === location.hash.slice(1))) teacher.value = location.hash.slice(1);
   box.replaceChildren(el("h2", {}, "Ask for more"), smallForm("Ask for more", [
     field("ask", "Teacher", "/teacher", teacher, "Whose steward decides."),
     field("ask", "Limit you ask for, ε", "/epsilon", textInput("number"), "The whole limit, with what you have spent already."),
@@ -141,5 +146,6 @@ async function askForm(box) {
     for (const input of form.querySelectorAll("input")) input.value = "";
     draw();
   }));
+  if (teachers.some((it) => it.id === location.hash.slice(1))) teacher.value = location.hash.slice(1);
   if (location.hash) box.querySelector("#ask-epsilon").focus();
 }

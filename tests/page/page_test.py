@@ -426,6 +426,47 @@ class Page(unittest.TestCase):
         browser.run("document.getElementById('getAccount-id').value = arguments[0]; document.querySelector('#getAccount form button').click()", account)
         browser.wait("return document.querySelector('#getAccount form .good')?.textContent === '200 OK, ETag \"3\"'")
 
+    def test_a_change_of_a_limit_that_waits_is_shown_at_its_budget(self):
+        browser = self.browser
+        account = self.post("/v1/datasets", {"name": "guarded", "environment": "cartpole", "approvals": 2, "budget": {"epsilon": 1, "delta": 1e-6}}, "guarded")["account"]
+        body = json.dumps({"limit": {"epsilon": 3, "delta": 1e-6}, "reason": "a second season"}).encode()
+        request = urllib.request.Request(f"{self.service.url}/v1/ledger/accounts/{account}", method="PATCH", data=body, headers={
+            "Authorization": "Bearer " + self.service.steward_token, "Content-Type": "application/json", "If-Match": '"1"', "Idempotency-Key": "guarded-3"})
+        urllib.request.urlopen(request).close()
+        for path in ("/v1/ledger/accounts", "/v1/ledger/accounts/" + account):
+            browser.enter(self.service.url + path, self.service.steward_token)
+            said = browser.wait("return [...document.querySelectorAll('article')].map((e) => e.textContent).find((text) => text.includes('a second season'))")
+            self.assertIn("stella proposes ε 3, δ 1e-6", said)
+        browser.keep("waiting-change-1200-light")
+        browser.run("[...document.querySelectorAll('#view a')].find((a) => a.textContent === 'Approve').click()")
+        browser.wait("return document.getElementById('approveLimitChange-id')?.value.startsWith('lch_')")
+
+    def test_what_was_typed_is_there_again_after_another_page(self):
+        browser = self.browser
+        browser.enter(self.service.url + "/v1/jobs#new", self.service.steward_token)
+        browser.wait("return document.querySelector('#job-form')")
+        browser.run("""const say = (id, value) => { const e = document.getElementById('job-' + id); e.value = value; e.dispatchEvent(new Event('input', {bubbles: true}));
+                e.dispatchEvent(new Event('change', {bubbles: true})); };
+            say('algorithm', 'ppo'); say('environment', 'cartpole'); say('parameters-transitions', '100000000')""")
+        values = "return ['algorithm', 'environment', 'parameters-transitions', 'parameters-epochs'].map((at) => document.getElementById('job-' + at)?.value)"
+        typed = ["ppo", "cartpole", "100000000", ""]
+        self.assertEqual(browser.run(values), typed)
+        browser.go(self.service.url + "/v1/teachers")
+        browser.go(self.service.url + "/v1/jobs#new")
+        browser.wait("return document.querySelector('#job-form')")
+        self.assertEqual(browser.run(values), typed)
+        browser.run("document.getElementById('create').click()")
+        job = browser.wait("return /job_/.test(location.pathname) && location.pathname.split('/').pop()")
+        self.post(f"/v1/jobs/{job}:cancel", {}, "typed-cancel")
+        browser.go(self.service.url + "/v1/jobs#new")
+        browser.wait("return document.querySelector('#job-form')")
+        self.assertEqual(browser.run("return document.getElementById('job-algorithm').value"), "auto")
+
+    def test_every_page_has_a_title(self):
+        for path, title in (("/problems", "Problems - Tacet"), ("/nowhere", "There is nothing here - Tacet"), ("/v1/jobs/job_00000000000000000000", "Not found – Tacet")):
+            self.browser.enter(self.service.url + path, self.service.steward_token)
+            self.browser.wait("return document.title === arguments[0]", title)
+
     def test_a_call_of_the_documentation_without_an_answer_is_repeated_under_its_key(self):
         browser, before = self.browser, len(self.get("/v1/datasets")["items"])
         browser.enter(self.service.url + "/docs#createDataset", self.service.steward_token)
