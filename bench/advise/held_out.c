@@ -1,5 +1,6 @@
 /* How well the table predicts: runs of experts that the table does not know are forecast twice,
  * from the whole table and from the other worlds alone, and held against what was measured. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 struct forecast {
     struct advice_run run;
+    uint64_t seed;
     struct advice_outlook home, look; /* from the whole table; from the other worlds */
 };
 
@@ -149,6 +151,12 @@ static struct cell sum_cell(const struct forecast *all, size_t count, size_t i, 
     return cell;
 }
 
+/* As good as the best, for whoever has to choose. */
+static bool is_near(double earned, double best)
+{
+    return earned >= best - 0.05;
+}
+
 static bool first_of_cell(const struct forecast *all, size_t i)
 {
     for (size_t k = 0; k < i; k++)
@@ -181,6 +189,7 @@ static size_t forecast_runs(const struct outcomes *judged, struct forecast *out)
                                        .epsilon = r->epsilon,
                                        .signal = r->signal,
                                        .quality = quality};
+        one->seed = r->seed;
         advice_look(one->run.method, r->algorithm, r->world, NULL, r->signal, &one->home);
         advice_look(one->run.method, r->algorithm, "", r->world, r->signal, &one->look);
         count += !isnan(one->look.expected) && !isnan(one->home.expected);
@@ -188,14 +197,15 @@ static size_t forecast_runs(const struct outcomes *judged, struct forecast *out)
     return count;
 }
 
-/* The row of WORLD (NULL: all worlds) among the cells of METHODS. */
-static void write_world(FILE *file, const char *world, unsigned methods, const struct forecast *all,
-                        size_t count)
+/* The row LABEL: cells of METHODS in WORLD (NULL: any) with so many EXPERTS (0: any). */
+static void write_row(FILE *file, const char *label, const char *world, uint32_t experts,
+                      unsigned methods, const struct forecast *all, size_t count)
 {
     struct cell sum = {.candidates = 0};
     unsigned cells = 0, near = 0, below = 0;
     for (size_t i = 0; i < count; i++) {
-        if ((world && strcmp(all[i].run.world, world) != 0) || !first_of_cell(all, i))
+        if ((world && strcmp(all[i].run.world, world) != 0) ||
+            (experts > 0 && all[i].run.experts != experts) || !first_of_cell(all, i))
             continue;
         const struct cell cell = sum_cell(all, count, i, methods);
         if (cell.candidates == 0)
@@ -204,25 +214,110 @@ static void write_world(FILE *file, const char *world, unsigned methods, const s
         sum.away += cell.away;
         sum.best += cell.best;
         sum.mean += cell.mean;
-        near += cell.home >= cell.best - 0.05;
+        near += is_near(cell.home, cell.best);
         below += cell.home < 0;
         cells++;
     }
     double n = cells;
-    fprintf(file, "| %s | %u | %.2f | %.2f | %.2f | %.2f | %u | %u |\n", world ? world : "all",
-            cells, sum.home / n, sum.away / n, sum.best / n, sum.mean / n, near, below);
+    if (cells > 0)
+        fprintf(file, "| %s | %u | %.2f | %.2f | %.2f | %.2f | %u | %u |\n", label, cells,
+                sum.home / n, sum.away / n, sum.best / n, sum.mean / n, near, below);
 }
 
 static void write_choices(FILE *file, const char *const *worlds, unsigned world_count,
                           unsigned methods, const struct forecast *all, size_t count)
 {
+    static const uint32_t sizes[] = {30, 60, 120, 300, 1000};
     fputs("\n| world | cells | ranked first, world known | ranked first, world new | best in "
           "hindsight | candidate at random | within 0.05 of the best | below random play |\n"
           "|---|---|---|---|---|---|---|---|\n",
           file);
     for (unsigned w = 0; w < world_count; w++)
-        write_world(file, worlds[w], methods, all, count);
-    write_world(file, NULL, methods, all, count);
+        write_row(file, worlds[w], worlds[w], 0, methods, all, count);
+    for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
+        char label[24];
+        snprintf(label, sizeof label, "%" PRIu32 " experts", sizes[n]);
+        write_row(file, label, NULL, sizes[n], methods, all, count);
+    }
+    write_row(file, "all", NULL, 0, methods, all, count);
+}
+
+/* ---- each seed for itself */
+
+enum chooser { CHOOSE_KNOWN, CHOOSE_NEW, CHOOSE_TRIED, CHOOSE_BEST, CHOOSERS };
+
+/* What CHOOSER has to go by of run I: its forecast, what other seeds of its candidate earned (NAN
+ * where there are none), or what it earned itself. */
+static double promise_of(const struct forecast *all, size_t count, size_t i, enum chooser chooser)
+{
+    const struct advice_outlook *look = chooser == CHOOSE_NEW ? &all[i].look : &all[i].home;
+    double sum = 0, runs = 0;
+    if (chooser == CHOOSE_BEST)
+        return all[i].run.quality;
+    if (chooser != CHOOSE_TRIED) /* hopeless ones last */
+        return look->expected - (look->verdict == ADVICE_HOPELESS ? 10 : 0);
+    for (size_t k = 0; k < count; k++) {
+        if (same_candidate(&all[k].run, &all[i].run) && all[k].seed != all[i].seed) {
+            sum += all[k].run.quality;
+            runs++;
+        }
+    }
+    return sum / runs;
+}
+
+/* What the run of I's cell and seed earned that CHOOSER takes; NAN: there is nothing to go by. */
+static double chosen_of(const struct forecast *all, size_t count, size_t i, unsigned methods,
+                        enum chooser chooser)
+{
+    double most = -INFINITY, earned = NAN;
+    for (size_t k = 0; k < count; k++) {
+        if (all[k].seed != all[i].seed || !same_cell(&all[k].run, &all[i].run) ||
+            !method_counts(methods, all[k].run.method))
+            continue;
+        double promise = promise_of(all, count, k, chooser);
+        if (promise > most) {
+            most = promise;
+            earned = all[k].run.quality;
+        }
+    }
+    return earned;
+}
+
+static bool first_of_seed(const struct forecast *all, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (all[k].seed == all[i].seed && same_cell(&all[k].run, &all[i].run))
+            return false;
+    return true;
+}
+
+/* A choice beside the best run of the same seed: how much of the distance is luck shows in what
+ * one try of every candidate is worth. Only cells that have other seeds to try. */
+static void write_choosers(FILE *file, unsigned methods, const struct forecast *all, size_t count)
+{
+    static const char *const names[CHOOSERS] = {[CHOOSE_KNOWN] = "the forecast, world known",
+                                                [CHOOSE_NEW] = "the forecast, world new",
+                                                [CHOOSE_TRIED] =
+                                                    "the other seed's run of every candidate",
+                                                [CHOOSE_BEST] = "hindsight"};
+    fputs("\n| chosen by | runs | quality | within 0.05 of the seed's best | below random play |\n"
+          "|---|---|---|---|---|\n",
+          file);
+    for (int chooser = 0; chooser < CHOOSERS; chooser++) {
+        double sum = 0;
+        unsigned runs = 0, near = 0, below = 0;
+        for (size_t i = 0; i < count; i++) {
+            if (!first_of_seed(all, i) || isnan(chosen_of(all, count, i, methods, CHOOSE_TRIED)))
+                continue;
+            double earned = chosen_of(all, count, i, methods, (enum chooser)chooser);
+            sum += earned;
+            near += is_near(earned, chosen_of(all, count, i, methods, CHOOSE_BEST));
+            below += earned < 0;
+            runs++;
+        }
+        fprintf(file, "| %s | %u | %.2f | %u | %u |\n", names[chooser], runs, sum / runs, near,
+                below);
+    }
 }
 
 /* Each cell: what the candidate of each method earned that is ranked first among its method's. */
@@ -234,7 +329,9 @@ static void write_cells(FILE *file, const struct forecast *all, size_t count)
     fputs("\n| world | experts | epsilon |", file);
     for (int m = 0; m < SHOWN; m++)
         fprintf(file, " %s |", advice_method_name(shown[m]));
-    fputs(" auto | auto, no world |\n|---|---|---|---|---|---|---|---|---|---|\n", file);
+    fputs(" auto | best | auto, no world | best, no world |\n"
+          "|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+          file);
     for (size_t i = 0; i < count; i++) {
         const struct advice_run *run = &all[i].run;
         if (!first_of_cell(all, i))
@@ -247,8 +344,10 @@ static void write_cells(FILE *file, const struct forecast *all, size_t count)
             else
                 fputs(" |", file);
         }
-        fprintf(file, " %.2f | %.2f |\n", sum_cell(all, count, i, ALL_METHODS).home,
-                sum_cell(all, count, i, ALL_METHODS & ~NEED_WORLD).home);
+        const struct cell any = sum_cell(all, count, i, ALL_METHODS);
+        const struct cell no_world = sum_cell(all, count, i, ALL_METHODS & ~NEED_WORLD);
+        fprintf(file, " %.2f | %.2f | %.2f | %.2f |\n", any.home, any.best, no_world.home,
+                no_world.best);
     }
 }
 
@@ -360,6 +459,8 @@ bool held_out_write(const struct outcomes *judged, const char *path)
     write_verdicts(file, all, count);
     write_choices(file, worlds, world_count, ALL_METHODS, all, count);
     write_choices(file, worlds, world_count, ALL_METHODS & ~NEED_WORLD, all, count);
+    write_choosers(file, ALL_METHODS, all, count);
+    write_choosers(file, ALL_METHODS & ~NEED_WORLD, all, count);
     write_cells(file, all, count);
     write_forecasts(file);
     free(all);
