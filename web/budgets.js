@@ -176,8 +176,8 @@ function waitingChanges(changes) {
     el("p", {}, `${it.proposed_by_name || it.proposed_by} proposes ${amount(it.limit)} for `, el("a", { href: "/v1/ledger/accounts/" + it.account }, "this budget"),
       `, as the whole limit, since ${clock(it.created_at)}.`),
     el("p", {}, `“${it.reason}”`),
-    me.role === "steward" && el("p", {}, el("a", { href: `/docs#approveLimitChange?id=${it.id}` }, "Approve"), " or ",
-      el("a", { href: `/docs#declineLimitChange?id=${it.id}` }, it.proposed_by === me.id ? "take it back" : "decline"), ".")));
+    me.role === "steward" && el("p", {}, it.proposed_by !== me.id && [el("a", { href: `/docs#approveLimitChange?id=${it.id}` }, "Approve"), " · "],
+      el("a", { href: `/docs#declineLimitChange?id=${it.id}` }, it.proposed_by === me.id ? "Take it back" : "Decline"))));
 }
 
 async function account(path) {
@@ -188,7 +188,7 @@ async function account(path) {
   const shown = entries.slice(-shownOf("entries")).reverse();
   const rest = Object.entries({ accounting: it.accounting, order: it.order, guaranteed: it.guaranteed, approvals: it.approvals,
     continues: it.continues, opened: it.created_at }).filter(([, value]) => value !== undefined && value !== null);
-  return el("div", {}, el("h1", {}, `Budget of ${it.client_name ? it.client_name + " at " : ""}${it.resource_name || namelessTeacher(it.resource || "") || it.resource}`), budgetCard(it, await buysOf(it)),
+  return el("div", {}, el("h1", {}, `Budget of ${it.client_name ? it.client_name + " at " : ""}${it.resource_name || namelessTeacher(it.resource || "") || it.resource}`), el("div", { class: "apart" }, budgetCard(it, await buysOf(it))),
     waitingChanges((await openChanges()).filter((one) => one.account === it.account)),
     me.role === "steward" && !it.closed_at && el("p", {}, el("a", { href: `/docs#changeLimit?id=${it.account}` }, "Change its limit")),
     el("h2", {}, "Burn-down"),

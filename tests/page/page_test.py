@@ -438,8 +438,8 @@ class Page(unittest.TestCase):
             said = browser.wait("return [...document.querySelectorAll('article')].map((e) => e.textContent).find((text) => text.includes('a second season'))")
             self.assertIn("stella proposes ε 3, δ 1e-6", said)
         browser.keep("waiting-change-1200-light")
-        browser.run("[...document.querySelectorAll('#view a')].find((a) => a.textContent === 'Approve').click()")
-        browser.wait("return document.getElementById('approveLimitChange-id')?.value.startsWith('lch_')")
+        browser.run("[...document.querySelectorAll('#view a')].find((a) => a.textContent === 'Take it back').click()")
+        browser.wait("return document.getElementById('declineLimitChange-id')?.value.startsWith('lch_')")
 
     def test_what_was_typed_is_there_again_after_another_page(self):
         browser = self.browser
