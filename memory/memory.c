@@ -38,6 +38,11 @@ void *memory_new(size_t count, size_t size)
     return memory_must(calloc(count > 0 ? count : 1, size > 0 ? size : 1));
 }
 
+void *memory_new_aligned(size_t alignment, size_t size)
+{
+    return memset(memory_must(aligned_alloc(alignment, size)), 0, size);
+}
+
 void *memory_resize(void *block, size_t count, size_t size)
 {
     size_t bytes;

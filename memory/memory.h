@@ -12,6 +12,11 @@
 /* Allocates COUNT elements of SIZE bytes, all zero. The caller frees them with free(). */
 void *memory_new(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
 
+/* One zeroed element of SIZE bytes whose type asks for ALIGNMENT (_Alignof), which may be more than
+ * malloc gives: compilers use instructions that end the process at another address. The caller
+ * frees it with free(). */
+void *memory_new_aligned(size_t alignment, size_t size) __attribute__((malloc, returns_nonnull));
+
 /* Resizes BLOCK to COUNT elements of SIZE bytes; new elements are not set. NULL makes a new
  * block. */
 void *memory_resize(void *block, size_t count, size_t size) __attribute__((returns_nonnull));

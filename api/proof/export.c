@@ -206,7 +206,7 @@ static bool put_end(struct exporting *e)
 const char *export_write(const struct app *app, struct db *db, export_write_fn *write,
                          void *context)
 {
-    struct exporting *e = memory_new(1, sizeof *e);
+    struct exporting *e = memory_new_aligned(_Alignof(struct exporting), sizeof *e);
     *e = (struct exporting){
         .app = app, .db = db, .write = write, .context = context, .line = {.lid = LINE_MOST}};
     crypto_generichash_init(&e->digest, NULL, 0, 32);

@@ -246,7 +246,7 @@ static void read_export(struct verify *verify, struct line_reader *lines)
 
 struct verify *export_verify_new(void)
 {
-    struct verify *verify = memory_new(1, sizeof *verify);
+    struct verify *verify = memory_new_aligned(_Alignof(struct verify), sizeof *verify);
     verify->prices = verify_prices_new();
     return verify;
 }
