@@ -14,10 +14,13 @@ fuzz:
 
 fuzz-programs: $(patsubst %,$(OUT)/%,$(FUZZERS))
 
-fuzz-night: fuzz
-	@nice scripts/fuzz-run $(BUILD)/fuzz $(NIGHT_SECONDS) $(shell nproc)
+# With an optimiser, in build/night.
+fuzz-night:
+	@scripts/install-deps build fuzz
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=night fuzz-programs
+	@nice scripts/fuzz-run $(BUILD)/night $(NIGHT_SECONDS) $(shell nproc)
 
-# Runs the kept inputs, and those that were found in build/fuzz/found, in programs that count.
+# Runs the kept inputs, and those that were found in build/fuzz/found and build/night/found, in programs that count.
 fuzz-cover:
 	@scripts/install-deps build fuzz
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=cover fuzz-programs
