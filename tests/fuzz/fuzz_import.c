@@ -61,7 +61,7 @@ static void read_file(const struct import_request *request, const unsigned *faul
 {
     struct import_source source;
     enum json_stream_status status = JSON_STREAM_GONE;
-    bool open = import_source_open(&source, request, NULL);
+    bool open = import_source_open(&source, request, NULL), faulty = false;
     while (open) {
         struct trajectory t;
         const char *expert;
@@ -69,7 +69,8 @@ static void read_file(const struct import_request *request, const unsigned *faul
         status = import_source_next(&source, &t, &expert);
         if (status == JSON_STREAM_END || status == JSON_STREAM_GONE)
             break;
-        assert((status == JSON_STREAM_FAULTY) == (*faults > before));
+        assert(status == JSON_STREAM_FAULTY || *faults == before);
+        faulty = faulty || status == JSON_STREAM_FAULTY;
         if (status == JSON_STREAM_FAULTY)
             continue;
         assert(t.length >= 1 && t.length <= STEPS_MOST && expert[0] != '\0');
@@ -78,6 +79,8 @@ static void read_file(const struct import_request *request, const unsigned *faul
         for (uint32_t i = 0; i < t.length; i++)
             assert(t.actions[i] < 3 && isfinite(t.rewards[i]));
     }
+    /* Missing rewards are told at the end, as one fault. */
+    assert(!faulty || status != JSON_STREAM_END || *faults > 0);
     assert(status != JSON_STREAM_GONE || source.error[0] != '\0');
     assert(strlen(source.error) < sizeof source.error);
     import_source_close(&source);
