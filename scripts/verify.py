@@ -190,7 +190,7 @@ class Export:
         self.demanded, self.anchors = (dict(earlier.certificates), dict(earlier.heads)) if earlier else ({}, {})
         self.claims = [(*log, "") for log in (earlier and earlier.log, kept) if log and log[1]]
         self.restored, self.restored_before = set(), earlier.restored if earlier else set()
-        self.certificates, self.certified, self.paid = {}, set(), set()
+        self.certificates, self.certified, self.paid = {}, {}, set()  # certified: what by which job
         self.line, self.fault_count, self.faults, self.heads, self.purposes = 0, 0, [], {}, set()
         self.counts = {c: 0 for c in "accounts entries folded unseen holds certificates leaves rows heads lost".split()}
         self.stated = Stated(self.fault)
@@ -229,12 +229,14 @@ class Export:
         other = self.demanded.pop(where, hash_of(text)) != hash_of(text)
         self.when(other, where, 0, "the earlier export has another certificate of this id")
         about = (certificate.get(name) for name in ("teacher", "q_release", "policy"))
-        self.certified.add(next((name for name in about if type(name) is str and name), ""))
+        about, job = next((name for name in about if type(name) is str and name), ""), certificate.get("job") or ""
+        self.when(about and about in self.certified, where, 0, "two certificates are about the same")
+        self.certified[about] = job
         try:
             self.claims += [(*read_proof(ledger, self.key), where)] if ledger.get("proof") else []
         except MALFORMED:
             self.fault(where, 0, "its proof that the log has its entry does not hold")
-        self.stated.read(where, certificate, self.claims)
+        self.stated.read(where, certificate, about, self.claims)
         anchor = (ledger.get("entries"), ledger.get("head"), where, (), False)
         if anchor[:2] != (None, None):
             good = is_kind(anchor[0], WHOLE) and anchor[0] > 0 and is_kind(anchor[1], HASH)
@@ -337,9 +339,11 @@ class Export:
         self.account, self.row, self.counts["rows"] = None, (number, hash_of(text), False), number
         self.stated.read_row(text)
         if found := RELEASED.search(text):
-            job, released = found[1].decode(), (found[2] or found[1]).decode()
+            job, released = (found[1] if found[2] else b"").decode(), (found[2] or found[1]).decode()
             missing = (job in self.paid or released[:4] != "pol_") and released not in self.certified
             self.when(missing, released, 0, "it was released, as the audit trail says, and has no certificate")
+            other = self.certified.get(released, job) != job
+            self.when(other, released, 0, "its certificate names another job than the audit trail")
 
     def read_leaf(self, leaf):
         account, sequence, row, self.row = self.account, leaf["sequence"], self.row, (*self.row[:2], True)
@@ -352,7 +356,7 @@ class Export:
         good = good and leaf["number"] not in self.leaves
         self.when(not good, leaf["account"], sequence, "the log has another entry: this is another history")
         self.counts["leaves"] += 1
-        self.stated.read_leaf(leaf["number"])
+        self.stated.read_leaf(leaf)
         self.leaves[leaf["number"]] = sha(f"\0{leaf['account']} {sequence} {leaf['head']}".encode())
 
     def check_log(self):

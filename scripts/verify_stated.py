@@ -1,13 +1,15 @@
 """What certificates state, beside the accounts and the audit trail: for verify.py, which reads all of them.
 
 A job states what its account has paid, and that account's limits; a teacher states how its account was opened; a
-student states a limit of its payer's account. Once a dataset is not covered, no later certificate says that it is.
+student states a limit of its payer's account. Each names the account that paid for it. Once a dataset is not covered,
+every later certificate says so.
 """
 import re
 
 UNCOVERED = re.compile(rb'"actor":"service","client":"","role":"","token":0,"action":"uncovered","resource":"(\w+)"')
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
 SLACK = 1e-9
+GUARANTEE = "it states another guarantee than a limit of whom it was trained for"
 
 
 def fits(stated, known):
@@ -22,18 +24,31 @@ def paid(privacy, units):
     return all(abs(a - b) <= 1 + SLACK * b for a, b in zip(units, exact))
 
 
+class Certificate:
+    def __init__(self, where, text, about, leaves):
+        self.where, self.text, self.about, self.leaves = where, text, about, leaves  # leaves of the log, at least; or 0
+        ledger, teacher = text.get("ledger") or {}, text.get("teacher")
+        self.account, self.job, self.dataset = ledger.get("account"), text.get("job"), text.get("dataset")
+        self.student = teacher if type(teacher) is dict and teacher else None
+        self.key = self.account or (self.student and self.student["id"])
+        self.entries = ledger.get("entries") or 1  # of its account when it was issued; an old one does not say
+        self.covered = text.get("dataset_covered") is not False
+        self.settled = False  # a student's payer had a limit that it states
+
+
 class Stated:
     def __init__(self, fault):
         self.fault, self.certificates, self.marks, self.row = fault, {}, {}, None
         self.settled, self.limits = {}, []  # of the account in hand: by job; (sequence, epsilon, delta)
+        self.holds, self.first, self.policies = {}, None, set()  # sequences by job; its first leaf; jobs with a policy
+        self.payers = {}  # accounts of datasets and teachers, and what each is for
 
-    def read(self, where, certificate, claims):
-        """The certificate WHERE; the last of CLAIMS may be its log."""
-        leaves = claims[-1][1] if claims and claims[-1][3] == where else 0
+    def read(self, where, text, about, claims):
+        """The certificate WHERE, which is about ABOUT; the last of CLAIMS may be its log."""
         try:
-            ledger, privacy, teacher = (certificate.get(name) or {} for name in ("ledger", "privacy", "teacher"))
-            key = ledger.get("account") or (teacher["id"] if type(teacher) is dict and teacher else None)
-            self.certificates.setdefault(key, []).append((where, certificate, leaves))
+            leaves = claims[-1][1] if claims and claims[-1][3] == where else 0
+            certificate, privacy = Certificate(where, text, about, leaves), text["privacy"]
+            self.certificates.setdefault(certificate.key, []).append(certificate)
             if not (privacy["epsilon"] >= 0 and 0 <= privacy["delta"] < 1):
                 self.fault(where, 0, "its figures are none of differential privacy")
             if privacy["epsilon"] < (privacy.get("epsilon_lower") or 0) * (1 - SLACK):
@@ -44,70 +59,105 @@ class Stated:
     def read_entry(self, entry):
         if entry["kind"] in ("open", "limit"):
             self.limits.append((entry["sequence"], entry["epsilon"], entry["delta"]))
+        elif entry["kind"] == "hold":
+            self.holds[entry["resource"]] = entry["sequence"]
         elif entry["kind"] == "settle":
             self.settled[entry["resource"]] = (entry["spent_units"], entry["spent_delta"])
 
     def end_account(self, row):
         """Behind the last entry of the account ROW."""
         client = row["kind"] == "client"
-        for where, certificate, _ in self.certificates.get(row["resource" if client else "id"], []):
+        if row["kind"] in ("dataset", "teacher"):
+            self.payers[row["id"]] = row["resource"]
+        for certificate in self.certificates.get(row["resource" if client else "id"], []):
             try:
-                what = self.compare(row, certificate) if not client or self.is_payer(row, certificate) else None
+                if client:
+                    self.meet_payer(row, certificate)
+                elif row["kind"] in ("dataset", "teacher"):
+                    what = self.compare(row, certificate) or self.compare_log(certificate)
+                    if what:
+                        self.fault(certificate.where, 0, what)
             except MALFORMED:
-                what = "its figures cannot be read"
-            if what:
-                self.fault(where, 0, what)
-        self.settled, self.limits = {}, []
+                self.fault(certificate.where, 0, "its figures cannot be read")
+        self.settled, self.limits, self.holds, self.first = {}, [], {}, None
 
-    @staticmethod
-    def is_payer(row, certificate):
-        return certificate["teacher"]["client"] == row["client"]
+    def most(self):
+        """The greatest limit up to each."""
+        return [tuple(max(each) for each in list(zip(*self.limits[:i + 1]))[1:]) for i in range(len(self.limits))]
+
+    def meet_payer(self, row, certificate):
+        """A student's certificate, and a client's account ROW at its teacher."""
+        if certificate.student and certificate.student["client"] == row["client"]:
+            certificate.settled = any(fits(certificate.text["privacy"], known) for known in self.most())
 
     def compare(self, row, certificate):
         """What CERTIFICATE states that the account ROW does not, or None."""
         if not self.limits:
             return "its account was never opened"
-        privacy, ledger, job = certificate["privacy"], certificate["ledger"], certificate.get("job")
-        entries = ledger.get("entries") or 1  # an old one does not say
-        most = [tuple(max(each) for each in list(zip(*self.limits[:i + 1]))[1:]) for i in range(len(self.limits))]
-        if row["kind"] == "client":
-            good = privacy["epsilon"] == 0 or any(fits(privacy, known) for known in most)
-            return None if good else "it states another guarantee than a limit of whom it was trained for"
+        privacy, ledger, job = certificate.text["privacy"], certificate.text["ledger"], certificate.job
         if row["kind"] == "teacher":
             known = (privacy["unit"], privacy.get("order") or 0) == (row["unit"], row["renyi_order"])
-            good = known and fits({"epsilon": privacy["epsilon"], "delta": privacy["delta"]}, self.limits[0][1:])
+            good = known and fits(privacy, self.limits[0][1:])
             return None if good else "it states another privacy than its account was opened with"
-        if row["kind"] != "dataset":
-            return None
         if job not in self.settled:
             return "its account has no settlement of its job"
+        if certificate.about[:4] == "pol_" and job in self.policies:
+            return "another policy is of its job"
+        self.policies |= {job} if certificate.about[:4] == "pol_" else set()
         units = self.settled[job]  # of a Renyi account: a divergence, and the deltas of parts alone
         if not (privacy["delta"] * 1e18 > units[1] - 2 if row["renyi_order"] else paid(privacy, units)):
             return "it states other figures than its job has paid"
-        exposure, count = ledger.get("exposure") or {}, sum(limit[0] <= entries for limit in self.limits)
+        exposure, most = ledger.get("exposure") or {}, self.most()
+        count = sum(limit[0] <= certificate.entries for limit in self.limits)
         good = fits(exposure.get("limit", {}), self.limits[count - 1][1:])
         good = good and any(fits(exposure.get("greatest_limit", {}), known) for known in most[count - 1:])
         return None if good or row["resource"].startswith("acc_") else "it states other limits than its account had"
+
+    def compare_log(self, certificate):
+        """A certificate is issued behind its job's hold. One without a proof is as old as the account's first leaf."""
+        entries = max(certificate.entries, self.holds.get(certificate.job, 0))
+        if self.first and not (certificate.leaves and entries == certificate.entries):
+            sequence, number = self.first
+            certificate.leaves = number + 1 if entries == sequence and certificate.covered else 0
+            return "it has no proof that the log has its entry" if entries > sequence else None
+        return None
 
     def read_row(self, text):
         """A row of the audit trail, whose leaf comes next."""
         found = UNCOVERED.search(text)
         self.row = found and found[1].decode()
 
-    def read_leaf(self, number):
+    def read_leaf(self, leaf):
+        self.first = self.first or (leaf["sequence"], leaf["number"])
         if self.row:
-            self.marks[self.row] = min(number, self.marks.get(self.row, number))
+            self.marks[self.row] = min(leaf["number"], self.marks.get(self.row, leaf["number"]))
+
+    def compare_payer(self, certificate, jobs):
+        """Why CERTIFICATE was not compared with what has to have paid for it, or None; JOBS have paid."""
+        teacher, privacy = certificate.about[:4] == "tch_", certificate.text["privacy"]
+        if certificate.account:
+            resource = self.payers.get(certificate.account)
+            good = self.payers.get(resource, resource) == (certificate.about if teacher else certificate.dataset)
+            return None if resource and good else "the account that it names is none, or for something else"
+        if teacher or not certificate.job:
+            return "it names no account"
+        if certificate.job in jobs:
+            return "it names no account, and one has paid for its job"
+        silent = not certificate.student or certificate.settled or privacy["epsilon"] == privacy["delta"] == 0
+        return None if silent else GUARANTEE
 
     def end(self, jobs):
         """Behind the last row; JOBS have paid."""
-        for where, certificate, _ in self.certificates.get(None, []):
-            if certificate.get("job") in jobs:
-                self.fault(where, 0, "it names no account, and one has paid for its job")
         every = [each for of in self.certificates.values() for each in of]
-        for _, certificate, leaves in every:
-            if certificate.get("dataset_covered") is False and leaves:
-                dataset = certificate["dataset"]
-                self.marks[dataset] = min(leaves, self.marks.get(dataset, leaves))
-        for where, certificate, leaves in every:
-            if certificate.get("dataset_covered") is True and leaves > self.marks.get(certificate["dataset"], leaves):
-                self.fault(where, 0, "it says that its dataset is covered, after a job that nothing covers")
+        for each in every:
+            if not each.covered and each.leaves:
+                self.marks[each.dataset] = min(each.leaves, self.marks.get(each.dataset, each.leaves))
+        for each in every:
+            try:
+                what = self.compare_payer(each, jobs)
+            except MALFORMED:
+                what = "its account cannot be read"
+            if what:
+                self.fault(each.where, 0, what)
+            if each.covered and each.leaves > self.marks.get(each.dataset, each.leaves):
+                self.fault(each.where, 0, "it does not say that nothing covers a job on its dataset before it")

@@ -132,7 +132,6 @@ static void read_figures(const json_t *certificate, struct certificate_figures *
     out->order = json_member_number(privacy, "order");
     out->limit = read_stated_amount(json_object_get(exposure, "limit"));
     out->greatest = read_stated_amount(json_object_get(exposure, "greatest_limit"));
-    out->covered = json_is_true(json_object_get(certificate, "dataset_covered"));
     out->uncovered = json_is_false(json_object_get(certificate, "dataset_covered"));
 }
 

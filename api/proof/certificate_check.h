@@ -41,7 +41,7 @@ struct certificate_figures {
     struct stated_amount privacy;
     double epsilon_lower, order;          /* NAN: none */
     struct stated_amount limit, greatest; /* of ledger.exposure */
-    bool covered, uncovered;              /* dataset_covered is true, or false; neither: null */
+    bool uncovered;                       /* dataset_covered is false */
 };
 
 /* What a certificate says of itself. Texts are "" where it says nothing. */

@@ -233,6 +233,7 @@ static void read_export(struct verify *verify, struct line_reader *lines)
     verify_account_end(verify);
     verify_accounts_end(verify);
     verify_certificates_end(verify);
+    verify_stated_payers(verify);
     verify_shares_end(verify);
     verify_covered_end(verify);
     verify_receipt_end(verify);
@@ -260,6 +261,7 @@ static void free_lists(struct verify *verify)
     free(verify->aside.items);
     free(verify->certified.items);
     free(verify->paid.items);
+    free(verify->payers.items);
     free(verify->stated.items);
     free(verify->marks.items);
     free(verify->demanded.items);

@@ -198,7 +198,7 @@ void verify_account(struct verify *verify, const struct ledger_account *row)
     verify->parted = NULL;
     verify->reborn = verify->debit = false;
     verify->holds.count = 0;
-    verify->last_leaf = 0;
+    verify->last_leaf = verify->first_leaf.sequence = 0;
     verify->claimed = *row;
     verify->sums = (struct ledger_account){.kind = row->kind, .renyi_order = row->renyi_order};
     memcpy(verify->sums.id, row->id, ID_SIZE);

@@ -37,11 +37,6 @@ static void meet_demanded(struct verify *verify, const char *id, const char *tex
         verify_fault(verify, id, 0, "the earlier export has another certificate of this id");
 }
 
-void verify_certificates_end(struct verify *verify)
-{
-    (void)next_demanded(verify, NULL);
-}
-
 /* ---- a certificate */
 
 void verify_certificate(struct verify *verify, char *text, size_t size)
@@ -63,6 +58,7 @@ void verify_certificate(struct verify *verify, char *text, size_t size)
     meet_demanded(verify, facts.id, text, size - 1);
     struct known_id *about = verify_list_add(&verify->certified, sizeof *about);
     memcpy(about->id, facts.subject, ID_SIZE);
+    memcpy(about->of, facts.figures.job, ID_SIZE);
     verify_stated(verify, &facts);
     if (facts.proven)
         verify_claim(verify, facts.id, &facts.log);
@@ -78,7 +74,8 @@ void verify_certificate(struct verify *verify, char *text, size_t size)
 /* ---- what was released
  *
  * A teacher and a released function always have a certificate. A policy has one unless it was
- * trained without a mechanism; then its job has held nothing, and settles nothing. */
+ * trained without a mechanism; then its job has held nothing, and settles nothing. What a job gave
+ * has the certificate of that job, and no second one. */
 
 void verify_job_paid(struct verify *verify, const struct ledger_entry *entry)
 {
@@ -95,18 +92,19 @@ static int compare_ids(const void *a, const void *b)
     return strcmp(((const struct known_id *)a)->id, ((const struct known_id *)b)->id);
 }
 
-static void sort_ids(struct verify_list *list)
+void verify_known_sort(struct verify_list *list)
 {
     if (list->count > 0)
         qsort(list->items, list->count, sizeof(struct known_id), compare_ids);
 }
 
-static bool has_id(const struct verify_list *list, const char *id)
+const struct known_id *verify_known(const struct verify_list *list, const char *id)
 {
     struct known_id wanted = {.id = ""};
     snprintf(wanted.id, sizeof wanted.id, "%s", id);
-    return list->count > 0 &&
-           bsearch(&wanted, list->items, list->count, sizeof wanted, compare_ids) != NULL;
+    if (list->count == 0)
+        return NULL;
+    return bsearch(&wanted, list->items, list->count, sizeof wanted, compare_ids);
 }
 
 /* Copies the text behind MEMBER in the row TEXT; "" when there is none. */
@@ -121,8 +119,8 @@ void verify_released(struct verify *verify, const char *text)
 {
     char resource[ID_SIZE], subject[ID_SIZE];
     if (verify->trail.number == 0) {
-        sort_ids(&verify->certified);
-        sort_ids(&verify->paid);
+        verify_known_sort(&verify->certified);
+        verify_known_sort(&verify->paid);
     }
     if ((!strstr(text, "\"action\":\"POST /v1/teachers\",") &&
          !strstr(text, "\"action\":\"release\",")) ||
@@ -131,8 +129,21 @@ void verify_released(struct verify *verify, const char *text)
     copy_row_text(text, "\"resource\":\"", resource);
     copy_row_text(text, "\"subject\":\"", subject);
     const char *released = subject[0] != '\0' ? subject : resource; /* "": of a teacher's row */
-    bool due = has_id(&verify->paid, resource) || strncmp(released, "pol_", 4) != 0;
-    if (due && !has_id(&verify->certified, released))
+    const char *job = subject[0] != '\0' ? resource : "";
+    const struct known_id *about = verify_known(&verify->certified, released);
+    if (about && strcmp(about->of, job) != 0)
+        verify_fault(verify, released, 0, "its certificate names another job than the audit trail");
+    if (!about && (verify_known(&verify->paid, job) || strncmp(released, "pol_", 4) != 0))
         verify_fault(verify, released, 0,
                      "it was released, as the audit trail says, and has no certificate");
+}
+
+void verify_certificates_end(struct verify *verify)
+{
+    const struct known_id *about = verify->certified.items;
+    (void)next_demanded(verify, NULL);
+    verify_known_sort(&verify->certified);
+    for (size_t i = 1; i < verify->certified.count; i++)
+        if (about[i].id[0] != '\0' && strcmp(about[i - 1].id, about[i].id) == 0)
+            verify_fault(verify, about[i].id, 0, "two certificates are about it");
 }

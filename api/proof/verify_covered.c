@@ -68,8 +68,8 @@ void verify_covered_end(struct verify *verify)
         verify->report->uncovered += i == 0 || strcmp(marks[i - 1].dataset, marks[i].dataset) != 0;
     for (size_t i = 0; i < verify->stated.count; i++) {
         const struct cover_mark *mark = first_mark(verify, stated[i].figures.dataset);
-        if (mark && stated[i].figures.covered && stated[i].leaves > mark->leaves)
+        if (mark && !stated[i].figures.uncovered && stated[i].leaves > mark->leaves)
             verify_fault(verify, stated[i].id, 0,
-                         "it says that its dataset is covered, after a job that nothing covers");
+                         "it does not say that nothing covers a job on its dataset before it");
     }
 }

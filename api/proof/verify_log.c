@@ -51,6 +51,8 @@ static void account_leaf(struct verify *verify, const struct ledger_leaf *leaf)
     else if (memcmp(leaf->head, sums->head, LEDGER_HASH_SIZE) != 0)
         verify_fault(verify, sums->id, leaf->sequence,
                      "the log has another entry: this is another history");
+    if (verify->first_leaf.sequence == 0)
+        verify->first_leaf = *leaf;
     verify->last_leaf = leaf->sequence;
 }
 

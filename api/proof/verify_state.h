@@ -33,6 +33,7 @@ struct known_hash {
 
 struct known_id {
     char id[ID_SIZE];
+    char of[ID_SIZE]; /* what a list of these has beside it, or "" */
 };
 
 struct open_hold {
@@ -72,10 +73,12 @@ struct stated {
         key[ID_SIZE]; /* the account; of a student, the teacher, whose clients' accounts it meets */
     char id[ID_SIZE]; /* the certificate */
     struct certificate_figures figures;
-    int64_t entries; /* of the account when it was issued */
-    int64_t leaves;  /* of the log then; 0: it does not say */
-    bool settled;    /* the job's settlement has come, or a limit that a student states */
-    bool bounded;    /* the greatest limit that it states stood */
+    char subject[ID_SIZE]; /* what it is about */
+    int64_t entries;       /* of the account when it was issued, at least */
+    int64_t leaves;        /* of the log then, at least; 0: it does not say */
+    bool named;            /* it names an account, which then is its key */
+    bool settled;          /* the job's settlement has come, or a limit that a student states */
+    bool bounded;          /* the greatest limit that it states stood */
     struct stated_amount limit; /* of the account when it was issued */
     struct stated_amount most;  /* the greatest one so far */
 };
@@ -112,8 +115,9 @@ struct verify {
     struct verify_list certificates; /* of struct known_certificate: of this export */
     struct verify_list demanded;     /* of the same: of the earlier one */
     size_t next_demanded;            /* the first one that has not come */
-    struct verify_list certified;    /* of struct known_id: what certificates are about */
+    struct verify_list certified;    /* of struct known_id: what certificates are about, of a job */
     struct verify_list paid;         /* of struct known_id: jobs that have spent */
+    struct verify_list payers;       /* of struct known_id: accounts, of a dataset or teacher */
 
     struct verify_list stated; /* of struct stated; sorted when the first account comes */
     struct stated *stated_of;  /* those of the account in hand, */
@@ -127,6 +131,7 @@ struct verify {
     struct certificate_facts receipt; /* whose row is asked for; its digest is "" for none */
     bool old_erasure;                 /* the trail has an erasure of its dataset without a digest */
     int64_t last_leaf;                /* sequence of the last leaf of the account in hand */
+    struct ledger_leaf first_leaf;    /* of this account; sequence 0: none */
     int64_t fold_first;               /* the first entry that the last one counts */
     struct {
         int64_t number; /* of its last row; 0: none yet */
@@ -188,8 +193,15 @@ void verify_receipt_row(struct verify *verify, int64_t number, const char *text)
 /* After the last row: the one of the receipt that is asked for has come. */
 void verify_receipt_end(struct verify *verify);
 
-/* After the last certificate: none of an earlier export is missing. */
+/* After the last line but one: no certificate of an earlier export is missing, and no two are about
+ * the same. */
 void verify_certificates_end(struct verify *verify);
+
+/* What LIST, of struct known_id and sorted, has of ID, or NULL. */
+const struct known_id *verify_known(const struct verify_list *list, const char *id);
+
+/* Sorts LIST, of struct known_id. */
+void verify_known_sort(struct verify_list *list);
 
 /* Before the first account. */
 void verify_anchors_sort(struct verify *verify);
@@ -231,6 +243,9 @@ void verify_stated_entry(struct verify *verify, const struct ledger_entry *entry
 
 /* After the last entry of the account in hand: what certificates state that it does not. */
 void verify_stated_end(struct verify *verify);
+
+/* After the last account: each certificate was compared with the account that has to have paid. */
+void verify_stated_payers(struct verify *verify);
 
 /* Begins the account whose ROW was read. */
 void verify_account(struct verify *verify, const struct ledger_account *row);

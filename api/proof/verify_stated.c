@@ -39,9 +39,12 @@ void verify_stated(struct verify *verify, const struct certificate_facts *facts)
     stated->figures = *figures;
     stated->entries = facts->entries > 0 ? facts->entries : 1; /* an older one does not say */
     stated->leaves = facts->proven ? facts->log.size : 0;
+    stated->named = facts->account[0] != '\0';
+    memcpy(stated->subject, facts->subject, ID_SIZE);
     memcpy(stated->id, facts->id, ID_SIZE);
     memcpy(stated->key, key, ID_SIZE);
-    if (figures->privacy.epsilon < 0 || figures->privacy.delta < 0 || figures->privacy.delta >= 1)
+    if (!(figures->privacy.epsilon >= 0 && figures->privacy.delta >= 0 &&
+          figures->privacy.delta < 1))
         verify_fault(verify, facts->id, 0, "its figures are none of differential privacy");
     if (is_below(figures->privacy.epsilon, figures->epsilon_lower))
         verify_fault(verify, facts->id, 0, "its epsilon is below its own lower bound");
@@ -100,6 +103,11 @@ void verify_stated_account(struct verify *verify)
     const char *key = row->kind == LEDGER_CLIENT ? row->resource : row->id;
     if (verify->report->accounts == 1 && verify->stated.count > 0)
         qsort(verify->stated.items, verify->stated.count, sizeof(struct stated), compare_stated);
+    if (row->kind == LEDGER_DATASET || row->kind == LEDGER_TEACHER) {
+        struct known_id *payer = verify_list_add(&verify->payers, sizeof *payer);
+        memcpy(payer->id, row->id, ID_SIZE);
+        memcpy(payer->of, row->resource, ID_SIZE);
+    }
     size_t place = stated_place(verify, key, "");
     verify->stated_count = 0;
     verify->stated_of = stated_at(verify, place, key, NULL);
@@ -152,23 +160,37 @@ static void meet_settlement(struct verify *verify, const struct ledger_entry *en
 {
     const char *key = verify->claimed.id, *job = entry->resource;
     struct stated *stated;
+    unsigned policies = 0;
     for (size_t i = stated_place(verify, key, job); (stated = stated_at(verify, i, key, job));
          i++) {
         stated->settled = true;
         if (!settles_stated(verify, entry, &stated->figures))
             verify_fault(verify, stated->id, entry->sequence,
                          "it states other figures than its job has paid");
+        if (strncmp(stated->subject, "pol_", 4) == 0 && ++policies > 1)
+            verify_fault(verify, stated->id, entry->sequence, "another policy is of its job");
     }
-    stated = stated_at(verify, stated_place(verify, "", job), "", job);
-    if (stated && (entry->spent_units > 0 || entry->spent_delta > 0))
-        verify_fault(verify, stated->id, entry->sequence,
-                     "it names no account, and this one has paid for its job");
+}
+
+/* A certificate is issued when its job holds its price. So a proof of an entry before that is none
+ * that it had. */
+static void meet_hold(struct verify *verify, const struct ledger_entry *entry)
+{
+    const char *key = verify->claimed.id, *job = entry->resource;
+    struct stated *stated;
+    for (size_t i = stated_place(verify, key, job); (stated = stated_at(verify, i, key, job)); i++)
+        if (stated->entries < entry->sequence) {
+            stated->entries = entry->sequence;
+            stated->leaves = 0;
+        }
 }
 
 void verify_stated_entry(struct verify *verify, const struct ledger_entry *entry)
 {
     if (entry->kind == LEDGER_ENTRY_SETTLE)
         meet_settlement(verify, entry);
+    if (entry->kind == LEDGER_ENTRY_HOLD)
+        meet_hold(verify, entry);
     verify->report->raised +=
         entry->kind == LEDGER_ENTRY_LIMIT && (entry->limit_units > 0 || entry->limit_delta > 0);
     if (entry->kind != LEDGER_ENTRY_OPEN && entry->kind != LEDGER_ENTRY_LIMIT)
@@ -184,8 +206,7 @@ void verify_stated_entry(struct verify *verify, const struct ledger_entry *entry
 static const char *teacher_fault(const struct ledger_account *row, const struct stated *stated)
 {
     const struct certificate_figures *figures = &stated->figures;
-    if (!is_amount(&figures->privacy, &stated->limit) ||
-        isnan(figures->privacy.epsilon + figures->privacy.delta))
+    if (!is_amount(&figures->privacy, &stated->limit))
         return "it states another epsilon or delta than its account was opened with";
     if (strcmp(figures->unit, row->unit) != 0)
         return "it states another unit of privacy than its account has";
@@ -206,20 +227,75 @@ static const char *job_fault(const struct ledger_account *row, const struct stat
     return NULL;
 }
 
+/* A certificate without a proof is as old as the account's first leaf, which says how large the log
+ * was at least. */
+static const char *proof_fault(const struct verify *verify, struct stated *stated)
+{
+    const struct ledger_leaf *first = &verify->first_leaf;
+    if (stated->leaves > 0 || first->sequence == 0)
+        return NULL;
+    if (stated->entries == first->sequence && !stated->figures.uncovered)
+        stated->leaves = first->number + 1;
+    return stated->entries > first->sequence ? "it has no proof that the log has its entry" : NULL;
+}
+
 void verify_stated_end(struct verify *verify)
 {
     const struct ledger_account *row = &verify->claimed;
+    bool dataset = row->kind == LEDGER_DATASET;
+    if (!dataset && row->kind != LEDGER_TEACHER)
+        return;
     for (size_t i = 0; i < verify->stated_count; i++) {
-        const struct stated *stated = &verify->stated_of[i];
-        const char *why = NULL;
-        if (row->kind == LEDGER_TEACHER)
-            why = teacher_fault(row, stated);
-        else if (row->kind == LEDGER_DATASET)
-            why = job_fault(row, stated);
-        else if (is_payers(verify, stated) && !stated->settled &&
-                 stated->figures.privacy.epsilon > 0)
-            why = "it states another guarantee than a limit of whom it was trained for";
+        struct stated *stated = &verify->stated_of[i];
+        const char *why = (dataset ? job_fault : teacher_fault)(row, stated);
+        const char *unproven = proof_fault(verify, stated);
         if (why)
             verify_fault(verify, stated->id, 0, why);
+        if (unproven)
+            verify_fault(verify, stated->id, 0, unproven);
+    }
+}
+
+/* ---- after the last account */
+
+/* Whether the account that STATED names is that of its teacher or dataset; one that went on from
+ * another one is for what that one is for. */
+static const char *named_fault(const struct verify *verify, const struct stated *stated)
+{
+    const struct known_id *payer = verify_known(&verify->payers, stated->key), *before;
+    if (!payer)
+        return "the account that it names is no dataset's and no teacher's";
+    if ((before = verify_known(&verify->payers, payer->of)))
+        payer = before;
+    bool teacher = strncmp(stated->subject, "tch_", 4) == 0;
+    if (strcmp(payer->of, teacher ? stated->subject : stated->figures.dataset) == 0)
+        return NULL;
+    return "the account that it names is for something else";
+}
+
+/* Why STATED, which names no account, cannot be without one. A student has its payer's. */
+static const char *unnamed_fault(const struct stated *stated)
+{
+    const struct certificate_figures *figures = &stated->figures;
+    if (figures->job[0] == '\0' || strncmp(stated->subject, "tch_", 4) == 0)
+        return "it names no account";
+    bool silent = figures->privacy.epsilon == 0 && figures->privacy.delta == 0;
+    return figures->teacher[0] == '\0' || silent || stated->settled
+               ? NULL
+               : "it states another guarantee than a limit of whom it was trained for";
+}
+
+void verify_stated_payers(struct verify *verify)
+{
+    const struct stated *stated = verify->stated.items;
+    verify_known_sort(&verify->payers);
+    verify_known_sort(&verify->paid);
+    for (size_t i = 0; i < verify->stated.count; i++) {
+        const char *why =
+            stated[i].named ? named_fault(verify, &stated[i]) : unnamed_fault(&stated[i]);
+        if (!why && !stated[i].named && verify_known(&verify->paid, stated[i].figures.job))
+            why = "it names no account, and one has paid for its job";
+        if (why)
+            verify_fault(verify, stated[i].id, 0, why);
     }
 }
