@@ -19,13 +19,13 @@
 struct options {
     char *worlds, *experts, *epsilons; /* comma-separated */
     const char *only;                  /* methods, comma-separated; NULL: all */
-    uint64_t first_seed, seeds, population, episodes;
+    uint64_t first_seed, seeds, population, episodes, choose;
     const char *results, *cache, *table, *report, *compare;
 };
 
 static const char usage[] =
     "advise [--environments cartpole,...] [--experts 30,...] [--epsilons 1,3,8]\n"
-    "  [--seeds 2] [--first-seed 1] [--population 1] [--episodes 100] [--only "
+    "  [--seeds 2] [--first-seed 1] [--population 1] [--episodes 100] [--choose 20] [--only "
     "behaviour|none|dpsgd|linear|selective_dpsgd|consensus|grid|shards|q_release] [--results "
     "FILE] [--cache DIRECTORY]\n"
     "advise --table FILE | --report FILE | --compare FILE [--results FILE]\n";
@@ -48,6 +48,7 @@ static bool read_options(int argc, char **argv, struct options *o)
                                           {"first-seed", required_argument, NULL, 'f'},
                                           {"population", required_argument, NULL, 'q'},
                                           {"episodes", required_argument, NULL, 'j'},
+                                          {"choose", required_argument, NULL, 'h'},
                                           {"only", required_argument, NULL, 'm'},
                                           {"results", required_argument, NULL, 'r'},
                                           {"cache", required_argument, NULL, 'c'},
@@ -65,6 +66,7 @@ static bool read_options(int argc, char **argv, struct options *o)
         case 'f': o->first_seed = strtoull(optarg, NULL, 10); break;
         case 'q': o->population = strtoull(optarg, NULL, 10); break;
         case 'j': o->episodes = strtoull(optarg, NULL, 10); break;
+        case 'h': o->choose = strtoull(optarg, NULL, 10); break;
         case 'm': o->only = optarg; break;
         case 'r': o->results = optarg; break;
         case 'c': o->cache = optarg; break;
@@ -164,6 +166,7 @@ static bool run_world(const struct options *o, const char *world, uint32_t exper
     if (!school_open(world, o->population, experts, o->cache, &school))
         return false;
     school.episodes = (uint32_t)o->episodes;
+    school.choose = (uint32_t)o->choose;
     bool good = run_behaviour(o, &school);
     for (uint64_t seed = 0; good && seed < o->seeds; seed++)
         for (unsigned e = 0; good && e < count; e++)

@@ -12,6 +12,7 @@
 
 #define TRAJECTORIES 10
 #define DELTA        1e-6
+#define CHOOSE_PLAYS 20 /* episodes of each moment, as a job's "choose" has them */
 
 /* ---- the experts */
 
@@ -107,10 +108,14 @@ static enum algorithm_status measure_train(struct school *school, const struct a
                                            const struct algorithm_plan *plan, struct policy **out,
                                            const char **message)
 {
-    const struct algorithm_run run = {.request = request,
-                                      .plan = plan,
-                                      .data = school->population->data,
-                                      .hooks = {.context = school, .experts = clones_for}};
+    struct algorithm_run run = {.request = request,
+                                .plan = plan,
+                                .data = school->population->data,
+                                .hooks = {.context = school, .experts = clones_for}};
+    double physics[ENV_MAX_PARAMETERS];
+    env_defaults(school->population->env, physics);
+    if (request->choice.candidates > 0)
+        run.choice = (struct choice_place){school->population->env, physics};
     const struct stage_run stage = {
         .algorithm = algorithm, .run = &run, .env = school->population->env, .keep = measure_keep};
     if (request->stage.kind != STAGE_NONE && !school_clone(school))
@@ -171,6 +176,14 @@ static double measure_policy(struct school *school, const struct advice_candidat
     return mean;
 }
 
+/* Runs of one SEED at other sizes have other coins: the luck of one says nothing of another. */
+static uint64_t measure_coins(const struct advice_facts *facts, uint64_t seed)
+{
+    struct rng rng;
+    rng_seed(&rng, seed, (uint64_t)facts->experts << 32 | (uint64_t)llround(1000 * facts->epsilon));
+    return rng_next(&rng) >> 16;
+}
+
 bool measure_candidate(struct school *school, const struct advice_facts *facts,
                        const struct advice_candidate *candidate, uint64_t seed, struct outcome *out)
 {
@@ -180,7 +193,10 @@ bool measure_candidate(struct school *school, const struct advice_facts *facts,
     const char *message = "";
     double start = cpu_seconds();
     advice_request(facts, candidate, &request);
-    request.seed = seed;
+    request.seed = measure_coins(facts, seed);
+    if (school->choose > 0)
+        request.choice =
+            (struct choice){school->choose, CHOOSE_PLAYS, school->population->evaluation_steps};
     if (!(facts->epsilon > 0))
         request.mechanism = MECHANISM_NONE;
     out->signal = 0;

@@ -13,6 +13,7 @@ struct school {
     struct policy **clones; /* one for each expert; NULL until one is needed */
     double low[ENV_MAX_STATE_DIM], high[ENV_MAX_STATE_DIM]; /* of states in the world */
     uint32_t episodes; /* that a policy plays; MEASURE_EPISODES unless set otherwise */
+    uint32_t choose;   /* moments of a training, of which the best by play is taken; 0: the last */
 };
 
 /* Loads EXPERTS of POPULATION (its seed) in WORLD, by the cache. False after a line on standard
@@ -40,9 +41,9 @@ void measure_behaviour(const struct school *school, struct outcome *out);
 
 #define MEASURE_EPISODES 100
 
-/* Trains CANDIDATE (with SEED for its public coins) and plays the result; without privacy where
- * FACTS has no epsilon. Fills everything in OUT from signal on. False after a line on standard
- * error. */
+/* Trains CANDIDATE and plays the result; without privacy where FACTS has no epsilon. Public coins
+ * are those of SEED, experts and epsilon. Fills everything in OUT from signal on. False after a
+ * line on standard error. */
 bool measure_candidate(struct school *school, const struct advice_facts *facts,
                        const struct advice_candidate *candidate, uint64_t seed,
                        struct outcome *out);
