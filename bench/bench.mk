@@ -96,7 +96,7 @@ reproduce-offline: libraries
 	@$(OFFLINE_RUN) --experts $(OFFLINE_EXPERTS) --cache $(BUILD)/experts --results docs/results/offline.tsv $(OFFLINE)
 	@$(OFFLINE_RUN) --results docs/results/offline.tsv --report docs/results
 
-# What the advisor's candidates are worth, from few experts to many: docs/results/advice.md. Resumable; an hour of CPU time.
+# What the advisor's candidates are worth, from few experts to many: docs/results/advice.md. Resumable; hours of CPU time.
 ADVISE_OBJECTS := $(patsubst %,$(BENCH_OUT)/%.o,$(wildcard bench/advise/*.c) bench/offline/population.c bench/offline/import.c) $(PLOT_OBJECTS)
 $(BENCH_OUT)/advise: $(ADVISE_OBJECTS) $(BENCH_ROOMS)
 	$(call say,LD ,$@)
