@@ -1,5 +1,6 @@
 #include "cli/proof/witness.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "memory/memory.h"
 
 #define PATH_SIZE   1024
 
@@ -128,12 +130,85 @@ static const char *compare_logs(const struct tlog_checkpoint *known,
     return NULL;
 }
 
-/* Keeps NOTE, which is signed and refused because of WHY. */
-static void keep_refused(const struct witness *witness, const char *note, size_t size,
+/* What came, whose checkpoint of so many LEAVES is signed. */
+struct refused {
+    const char *text;
+    size_t size;
+    int64_t leaves;
+};
+
+/* Whether the directory has WITNESS_REFUSED_MOST refused checkpoints of the log. */
+static bool has_refused_enough(const struct witness *witness)
+{
+    static const char suffix[] = ".refused";
+    char path[PATH_SIZE], error[WITNESS_ERROR_SIZE];
+    const struct dirent *file;
+    unsigned count = 0;
+    if (!log_path(witness, "", path, error))
+        return false;
+    const char *name = strrchr(path, '/') + 1;
+    DIR *directory = opendir(witness->directory);
+    while (directory && (file = readdir(directory))) {
+        size_t size = strlen(file->d_name);
+        count += strncmp(file->d_name, name, strlen(name)) == 0 && size >= sizeof suffix &&
+                 strcmp(file->d_name + size + 1 - sizeof suffix, suffix) == 0;
+    }
+    if (directory)
+        closedir(directory);
+    return count >= WITNESS_REFUSED_MOST;
+}
+
+/* Reads the last cosigned checkpoint as it is on disk; "" for none. NULL: it cannot be read. */
+static char *read_cosigned(const struct witness *witness, size_t *out_size)
+{
+    char path[PATH_SIZE], error[CLI_ERROR_SIZE];
+    *out_size = 0;
+    if (!log_path(witness, "", path, error))
+        return NULL;
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return memory_copy_text("");
+    return cli_read_file(path, TLOG_NOTE_MOST, out_size, error);
+}
+
+/* Writes TEXT, refused beside COSIGNED ("": nothing was), unless both are there already. NULL, or
+ * why they are not kept. */
+static const char *write_refused(const struct witness *witness, const struct refused *refused,
+                                 const char *cosigned, size_t cosigned_size)
+{
+    char suffix[2][80], path[PATH_SIZE], digest[33], error[WITNESS_ERROR_SIZE];
+    unsigned char hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_state state;
+    crypto_hash_sha256_init(&state);
+    crypto_hash_sha256_update(&state, (const unsigned char *)refused->text, refused->size);
+    crypto_hash_sha256_update(&state, (const unsigned char *)cosigned, cosigned_size);
+    crypto_hash_sha256_final(&state, hash);
+    sodium_bin2hex(digest, sizeof digest, hash, 16);
+    snprintf(suffix[0], sizeof suffix[0], ".%lld-%s.cosigned", (long long)refused->leaves, digest);
+    snprintf(suffix[1], sizeof suffix[1], ".%lld-%s.refused", (long long)refused->leaves, digest);
+    if (log_path(witness, suffix[1], path, error) && access(path, F_OK) == 0)
+        return NULL;
+    if (has_refused_enough(witness))
+        return "this is not kept, because the directory has 1000 refused checkpoints of this log; "
+               "move them to another place";
+    if ((cosigned_size == 0 ||
+         write_log_file(witness, suffix[0], cosigned, cosigned_size, error)) &&
+        write_log_file(witness, suffix[1], refused->text, refused->size, error))
+        return NULL;
+    return "this is not kept, because the directory cannot be written";
+}
+
+/* Keeps REFUSED and says WHY it was refused. */
+static void keep_refused(const struct witness *witness, const struct refused *refused,
                          const char *why, char error[WITNESS_ERROR_SIZE])
 {
-    if (write_log_file(witness, ".refused", note, size, error))
-        (void)witness_fail(error, witness->origin, why);
+    size_t size = 0;
+    char *cosigned = read_cosigned(witness, &size);
+    const char *unkept = "this is not kept, because what was cosigned cannot be read";
+    if (cosigned)
+        unkept = write_refused(witness, refused, cosigned, size);
+    free(cosigned);
+    snprintf(error, WITNESS_ERROR_SIZE, "%.127s: %.200s%s%s", witness->origin, why,
+             unkept ? "; " : "", unkept ? unkept : "");
 }
 
 void witness_refuse(const struct witness *witness, const char *note, size_t size,
@@ -150,7 +225,7 @@ void witness_refuse(const struct witness *witness, const char *note, size_t size
     why = ROLLED_BACK;
     if (now.size >= known.size)
         why = "the service gives no proof that the log goes on from what this witness has cosigned";
-    keep_refused(witness, note, size, why, error);
+    keep_refused(witness, &(struct refused){note, size, now.size}, why, error);
 }
 
 bool witness_cosign(const struct witness *witness, const char *request, size_t size, int64_t time_s,
@@ -167,7 +242,7 @@ bool witness_cosign(const struct witness *witness, const char *request, size_t s
         return false;
     why = compare_logs(&known, &now, &text);
     if (why) {
-        keep_refused(witness, text.note, text.note_size, why, error);
+        keep_refused(witness, &(struct refused){request, size, now.size}, why, error);
         return false;
     }
     struct buffer note = {.lid = TLOG_NOTE_MOST};

@@ -3,14 +3,18 @@
  *
  * Its directory holds `signing.key` (server/os/data_dir.h) and a file for each log, named by the
  * hash of its origin, with the last cosigned checkpoint. This file is on disk before a cosignature
- * leaves, so that no crash lets the witness cosign two histories. What was refused although its
- * signature holds is evidence against the log, and is kept beside it (".refused"). */
+ * leaves, so that no crash lets the witness cosign two histories.
+ *
+ * What was refused although its signature holds is evidence against the log. It is kept beside that
+ * file as it came, proof included, under a name of its own (SIZE and DIGEST, ".refused"), and with
+ * it the checkpoint that was the last cosigned one then (".cosigned"). Neither is ever replaced. */
 #ifndef TACET_CLI_PROOF_WITNESS_H
 #define TACET_CLI_PROOF_WITNESS_H
 
 #include "api/proof/certificate_check.h"
 
-#define WITNESS_ERROR_SIZE 512
+#define WITNESS_ERROR_SIZE   512
+#define WITNESS_REFUSED_MOST 1000 /* refused checkpoints that are kept of a log */
 
 struct witness {
     const char *directory;  /* which the caller has locked */

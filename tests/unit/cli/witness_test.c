@@ -157,14 +157,44 @@ Test(witness, refuses_two_histories_wherever_they_part, .timeout = 36000)
     cr_expect_eq(found, tries);
 }
 
-/* What is alike up to the size that is known is one history to this witness. */
-Test(witness, keeps_what_it_refused)
+/* Whether COMMAND, in the witness's directory, ends well. */
+static bool finds(const char *command)
 {
-    char command[200];
+    char line[300];
+    snprintf(line, sizeof line, "cd %s && %s", directory, command);
+    return system(line) == 0;
+}
+
+/* A log that is rolled back afterwards does not hide that it had parted. */
+Test(witness, keeps_each_refused_checkpoint_with_its_proof_and_what_it_had_cosigned)
+{
     cr_assert(shows(0, 0, 20));
     cr_assert_not(shows(1, 20, 20));
-    snprintf(command, sizeof command, "test -s %s/*.refused", directory);
-    cr_expect_eq(system(command), 0);
+    cr_assert_not(shows(1, 20, 30));
+    cr_assert_not(shows(0, 20, 12));
+    cr_assert_not(shows(0, 20, 12));
+    cr_assert(shows(0, 20, 21));
+    cr_assert_not(shows(0, 21, 12));
+    cr_expect(finds("test $(ls *.refused | wc -l) = 4 && test $(ls *.cosigned | wc -l) = 4"));
+    cr_expect(finds("grep -qx 20 *.20-*.cosigned && grep -qx 20 *.20-*.refused"));
+    cr_expect(finds("grep -qx 20 *.30-*.cosigned && grep -qx 'old 20' *.30-*.refused"));
+    cr_expect(finds("cat *.12-*.cosigned | grep -qx 20 && cat *.12-*.cosigned | grep -qx 21"));
+}
+
+Test(witness, says_when_it_keeps_no_more_of_what_it_refused)
+{
+    cr_assert(shows(0, 0, 20));
+    expect_refused(shows(1, 20, 20), "two histories");
+    cr_expect_null(strstr(error, "not kept"), "%s", error);
+    cr_assert(finds("n=$(ls *.20-*.refused | cut -d. -f1); seq 2 1000 | "
+                    "while read i; do echo $i >$n.$i-0.refused; done"));
+    expect_refused(shows(1, 20, 20), "two histories");
+    cr_expect_null(strstr(error, "not kept"), "it is there: %s", error);
+    expect_refused(shows(1, 20, 30), "not proven");
+    cr_expect_not_null(strstr(error, "this is not kept, because the directory has 1000 refused"),
+                       "%s", error);
+    cr_expect(finds("test $(ls *.refused | wc -l) = 1000 && cat *.20-*.refused | grep -qx 20"));
+    cr_assert(shows(0, 20, 21), "%s", error);
 }
 
 Test(witness, refuses_another_key_and_another_origin)
