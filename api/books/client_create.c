@@ -63,14 +63,15 @@ static const char *say_outcome(enum db_status status, char token[TOKEN_SIZE])
     return "the database failed";
 }
 
-/* Notes in the audit trail what the machine's operator did to CLIENT. */
+/* Notes in the audit trail what the machine's operator did to CLIENT. SUBJECT: a role, or a token's
+ * number. */
 static enum db_status note_command(struct db *db, const char *action, const char *client,
-                                   int64_t token, int64_t now_ms)
+                                   const char *subject, int64_t now_ms)
 {
     struct trail_row row = {.time_ms = now_ms, .actor = "operator", .outcome = "ok", .count = 1};
     snprintf(row.action, sizeof row.action, "%s", action);
     snprintf(row.resource, sizeof row.resource, "%s", client);
-    snprintf(row.subject, sizeof row.subject, "%lld", (long long)token);
+    snprintf(row.subject, sizeof row.subject, "%s", subject);
     return trail_append(db, &row);
 }
 
@@ -90,7 +91,7 @@ static enum db_status create_work(struct db *db, void *context)
                                           creation->now_ms, &client, &made, creation->token);
     if (status != DB_OK)
         return status;
-    return note_command(db, "tacet client create", client.id, made.number, creation->now_ms);
+    return note_command(db, "tacet client create", client.id, client.role, creation->now_ms);
 }
 
 const char *api_client_create_with(struct app *app, struct db *db, const char *name,
@@ -124,7 +125,8 @@ static enum db_status rotate_work(struct db *db, void *context)
     struct replacement *replacement = context;
     struct token_rotation *rotation = replacement->rotation;
     struct client_row client;
-    struct client_token token;
+    struct client_token token = {.number = 0};
+    char number[24];
     enum db_status status = clients_find(db, rotation->client, &client);
     replacement->wrong = NULL;
     if (status == DB_NONE)
@@ -142,8 +144,9 @@ static enum db_status rotate_work(struct db *db, void *context)
     }
     if (status == DB_OK || status == DB_NONE)
         status = client_rotate(db, &now, &token, replacement->token);
+    snprintf(number, sizeof number, "%lld", (long long)token.number);
     if (status == DB_OK)
-        status = note_command(db, "tacet client rotate", now.client, token.number, now.now_ms);
+        status = note_command(db, "tacet client rotate", now.client, number, now.now_ms);
     if (status == DB_NONE)
         replacement->wrong = "the client has 10 tokens that work; delete one first";
     return status;

@@ -61,6 +61,7 @@ enum problem api_clients_create(struct call *call)
     /* The token is not kept anywhere, so a repeat of the call cannot show it again. */
     call_store_instead(call, clients_new_json(&client, &made, NULL));
     call_header(call, "Location", "/v1/clients/%s", client.id);
+    call->subject = roles[role];
     problem = call_reply_json(call, 201, clients_new_json(&client, &made, token));
     sodium_memzero(token, sizeof token);
     return problem;
@@ -116,9 +117,11 @@ enum problem clients_named(struct call *call, struct client_row *out)
     const char *id = call_parameter(call, "id");
     if (strcmp(id, "me") == 0)
         id = call->caller.id;
-    enum db_status status = DB_NONE;
-    if (strcmp(id, call->caller.id) == 0 || call_is(call, ROLE_ADMIN))
-        status = clients_find(call->db, id, out);
+    if (strcmp(id, call->caller.id) != 0 && !call_is(call, ROLE_ADMIN))
+        return call_problem(call, PROBLEM_FORBIDDEN,
+                            "The role %s may do that for itself alone, and an admin for all.",
+                            role_name(call->caller.role));
+    enum db_status status = clients_find(call->db, id, out);
     if (status == DB_NONE)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such client.");
     return call_db(call, status);

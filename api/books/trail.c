@@ -33,6 +33,19 @@ static enum problem read_moment(struct call *call, const char *name, int64_t *ou
                               "must be a time in UTC, such as 2026-11-27T12:00:00Z or 2026-11-27");
 }
 
+/* Reads the query parameter NAME, an id that begins with PREFIX; "" without it. */
+static enum problem read_id(struct call *call, const char *name, const char *prefix,
+                            const char **out)
+{
+    const char *text = call_query(call, name);
+    *out = text_or_empty(text);
+    bool good = strncmp(*out, prefix, strlen(prefix)) == 0 || **out == '\0';
+    if (good && (*out)[strspn(*out, TRAIL_LETTERS)] == '\0')
+        return PROBLEM_NONE;
+    return call_invalid_query(call, name, "must be an id, %s...: the audit trail has no names",
+                              prefix);
+}
+
 /* Reads the number behind which the list goes on. */
 static enum problem read_after(struct call *call, const struct page *page, int64_t *out)
 {
@@ -88,11 +101,14 @@ enum problem api_trail_list(struct call *call)
 {
     struct page page;
     const char *accept = call_request_header(call, "Accept");
-    struct trail_filter filter = {.client = text_or_empty(call_query(call, "client")),
-                                  .resource = text_or_empty(call_query(call, "resource"))};
+    struct trail_filter filter = {.client = ""};
     int lines = accept ? accept_quality(accept, "application", "x-ndjson") : 0;
     int json = accept_quality(accept, "application", "json");
     enum problem problem = page_read(call, &page);
+    if (problem == PROBLEM_NONE)
+        problem = read_id(call, "client", "cli_", &filter.client);
+    if (problem == PROBLEM_NONE)
+        problem = read_id(call, "resource", "", &filter.resource);
     if (problem == PROBLEM_NONE)
         problem = read_moment(call, "since", &filter.since_ms);
     if (problem == PROBLEM_NONE)

@@ -41,7 +41,7 @@ struct change {
 /* Copies an identifier, a number or a digest. What else a path may name stays out of the trail. */
 static void copy_word(char *out, size_t size, const char *word)
 {
-    size_t length = strspn(word, "0123456789abcdefghijklmnopqrstuvwxyz_");
+    size_t length = strspn(word, TRAIL_LETTERS);
     if (word[length] == '\0' && length < size)
         memcpy(out, word, length + 1);
 }
@@ -97,8 +97,8 @@ void call_trail_row(struct call *call, struct trail_row *out)
     snprintf(out->action, sizeof out->action, "%s %s", route->method, route->pattern);
     snprintf(out->request, sizeof out->request, "%s", call->request->request_id);
     copy_address(out->address, sizeof out->address, call->request->address);
-    if (id)
-        copy_word(out->subject, sizeof out->subject, call_subject(call));
+    const char *subject = id ? call_subject(call) : call->subject;
+    copy_word(out->subject, sizeof out->subject, text_or_empty(subject));
     if (id && strcmp(id, "me") == 0)
         id = call->caller.id;
     if (!id)

@@ -12,8 +12,9 @@
 #include "storage/db/table.h"
 #include "storage/ledger/ledger.h"
 
-#define TRAIL_ACCOUNT   "audit"     /* of the leaves of rows */
-#define TRAIL_TEXT_SIZE 768         /* bytes of a row's text with its NUL */
+#define TRAIL_ACCOUNT   "audit" /* of the leaves of rows */
+#define TRAIL_TEXT_SIZE 768     /* bytes of a row's text with its NUL */
+#define TRAIL_LETTERS   "0123456789abcdefghijklmnopqrstuvwxyz_" /* of resources and subjects */
 #define TRAIL_UNCOVERED "uncovered" /* action: the dataset does not pay for what a job reveals */
 
 struct trail_row {
@@ -25,7 +26,7 @@ struct trail_row {
     int64_t token;        /* number of the client's token; 0: none */
     char action[96];      /* "POST /v1/datasets/{id}:seal", or the command's or service's own */
     char resource[ID_SIZE];
-    char subject[72]; /* the second thing that it is about: a client, a token's number, ...; "" */
+    char subject[72]; /* the second thing that it is about: a client, a role, ...; "" */
     int64_t status;   /* of HTTP */
     char outcome[40]; /* "ok", or the slug of a problem */
     int64_t count;    /* of the refusals that were alike; otherwise 1 */

@@ -64,8 +64,9 @@ Test(client_tokens, a_client_sees_itself_and_its_tokens)
     expect_status(ask_as(f, token, "GET", own, NULL), 200);
     expect_status(fixture_get(f, "admin", own), 200);
     expect_status(fixture_get(f, "admin", tokens), 200);
-    expect_problem(fixture_get(f, "steward", own), "not-found");
-    expect_problem(fixture_get(f, "steward", tokens), "not-found");
+    expect_problem(fixture_get(f, "steward", own), "forbidden");
+    expect_problem(fixture_get(f, "steward", tokens), "forbidden");
+    expect_problem(fixture_get(f, "steward", "/v1/clients/cli_none"), "forbidden");
     expect_problem(fixture_get(f, "admin", "/v1/clients/cli_none/tokens"), "not-found");
     fixture_close(f);
 }
@@ -123,8 +124,8 @@ Test(client_tokens, an_administrator_rotates_those_of_others)
     cr_expect_eq(json_array_size(response_at(me, "/credential/scopes")), 1);
     turned = fixture_post(f, "admin", path, "{\"scopes\":[\"spend\",\"read\",\"write\"]}");
     cr_expect_eq(json_array_size(response_at(turned, "/credential/scopes")), 3);
-    expect_problem(fixture_post(f, "student", path, "{}"), "not-found");
-    expect_problem(fixture_post(f, "steward", path, "{}"), "not-found");
+    expect_problem(fixture_post(f, "student", path, "{}"), "forbidden");
+    expect_problem(fixture_post(f, "steward", path, "{}"), "forbidden");
     expect_status(
         fixture_delete(f, "admin", domain_path("/v1/clients/%s", response_text(made, "/id"))), 204);
     expect_problem(fixture_post(f, "admin", path, "{}"), "conflict");

@@ -91,6 +91,7 @@ Test(trail, names_whom_a_change_is_about)
     cr_expect_str_eq(response_text(r, "/items/1/action"), "tacet client create");
     cr_expect_str_eq(response_text(r, "/items/1/actor"), "operator");
     cr_expect_str_eq(response_text(r, "/items/1/resource"), heir);
+    cr_expect_str_eq(response_text(r, "/items/1/subject"), "steward");
     cr_expect_str_eq(response_text(r, "/items/2/resource"), project);
     cr_expect_str_eq(response_text(r, "/items/2/subject"), heir);
 }
@@ -104,6 +105,28 @@ Test(trail, a_new_token_is_a_row_without_the_token)
     cr_expect_str_eq(response_text(r, "/items/0/resource"), fixture_client(f, "student"));
     cr_expect_null(strstr(r->body, "tct_"));
     cr_expect_null(strstr(r->body, response_text(made, "/token") + 30));
+}
+
+Test(trail, says_which_role_a_new_client_got)
+{
+    (void)fixture_client(f, "admin");
+    double before = rows_now();
+    struct response *made =
+        fixture_post(f, "admin", "/v1/clients", "{\"name\":\"n\",\"role\":\"auditor\"}");
+    expect_status(made, 201);
+    struct response *r = rows_after(before);
+    cr_expect_str_eq(response_text(r, "/items/0/action"), "POST /v1/clients");
+    cr_expect_str_eq(response_text(r, "/items/0/resource"), response_text(made, "/id"));
+    cr_expect_str_eq(response_text(r, "/items/0/subject"), "auditor");
+}
+
+Test(trail, a_name_is_no_filter)
+{
+    expect_status(fixture_get(f, "auditor", "/v1/audit?client=student"), 422);
+    expect_status(fixture_get(f, "auditor", "/v1/audit?client=cli_A"), 422);
+    expect_status(fixture_get(f, "auditor", "/v1/audit?resource=The%20ward"), 422);
+    expect_status(fixture_get(f, "auditor", "/v1/audit?client=&resource="), 200);
+    expect_status(fixture_get(f, "auditor", "/v1/audit?client=cli_0&resource=ds_0"), 200);
 }
 
 Test(trail, an_expert_s_name_is_not_in_it)

@@ -59,7 +59,7 @@ static const char *const queries[][2] = {{"format", "json"},      {"format", "sa
                                          {"page_token", "none"},  {"state", "succeeded"},
                                          {"algorithm", "cql"},    {"status", "open"},
                                          {"project", "none"},     {"old", "1"},
-                                         {"resource", "none"},    {"client", "none"},
+                                         {"resource", "none"},    {"client", "cli_none"},
                                          {"since", "2026-01-01"}, {"until", "2020-01-01"},
                                          {"after", "10"},         {"certificate", "none"},
                                          {"counts", "true"}};
