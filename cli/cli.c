@@ -40,7 +40,9 @@ static bool file_fault(FILE *file, const struct buffer *bytes, const char *name,
     if (ferror(file))
         snprintf(error, CLI_ERROR_SIZE, "%.400s: cannot be read: %s", name, strerror(errno));
     else if (bytes->failed)
-        snprintf(error, CLI_ERROR_SIZE, "%.400s: larger than %zu MiB", name, bytes->lid >> 20);
+        snprintf(error, CLI_ERROR_SIZE,
+                 "%.400s: larger than %zu KiB, so it is not what is asked for", name,
+                 bytes->lid >> 10);
     return ferror(file) || bytes->failed;
 }
 

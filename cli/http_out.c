@@ -73,8 +73,9 @@ static const char *check_settings(const struct http_out_settings *settings)
         return "the address must be http[s]://host[:port][/prefix]";
     if (memchr(authority, '@', host))
         return "the address contains a user name: use a token instead";
-    if (settings->token && (settings->token[0] == '\0' || !is_visible(settings->token) ||
-                            strlen(settings->token) > URL_SIZE / 2))
+    if (settings->token && settings->token[0] == '\0')
+        return "the token is empty: TACET_TOKEN has to have one";
+    if (settings->token && (!is_visible(settings->token) || strlen(settings->token) > URL_SIZE / 2))
         return "the token contains characters that are never part of a token";
     return NULL;
 }

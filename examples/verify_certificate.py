@@ -84,34 +84,47 @@ def weights_sha256(network):
 
 
 def without_certificate(content):
-    """A download as it was before its certificate was put in (docs/jobs.md, "Certificates"); what it may be."""
-    yield content
+    """A download as it was before its certificate was put in (docs/jobs.md, "Certificates"), and the certificate; what
+    both may be."""
+    yield content, None
     if content[:1] == b"{":
-        yield content[:content.find(b',"certificate":{')] + b"}"
+        at = content.find(b',"certificate":{')
+        yield content[:at] + b"}", content[at + 15:-1]
     elif content[8:9] == b"{":
         end = 8 + struct.unpack("<Q", content[:8])[0]
         header = json.loads(content[8:end])
-        header.get("__metadata__", {}).pop("certificate", None)
+        carried = header.get("__metadata__", {}).pop("certificate", "")
         text = json.dumps(header, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 8)
-        yield struct.pack("<Q", len(text)) + text + content[end:]
+        yield struct.pack("<Q", len(text)) + text + content[end:], carried.encode()
     else:  # ONNX: the last field, behind its tag and its length of one to five bytes
         at = content.rfind(b"\n\x11tacet.certificate\x12")
-        yield from (content[:at - back] for back in range(2, 7) if at >= back)
+        value = content[at + 20:].lstrip(bytes(range(128, 256)))[1:]  # behind its length
+        yield from ((content[:at - back], value) for back in range(2, 7) if at >= back)
 
 
-def weights_fit(content, binds):
+def find_weights(content, binds, certificate):
+    """Whether CONTENT has the weights that BINDS names, and whether it carries another text than CERTIFICATE."""
     bound = binds.get("files", {}).values()
     try:
-        if any(hashlib.sha256(bare).hexdigest() in bound for bare in without_certificate(content)):
-            return True
-        return weights_sha256(json.loads(content)) == binds.get("weights_sha256")
+        for bare, carried in without_certificate(content):
+            if hashlib.sha256(bare).hexdigest() in bound:
+                return True, carried not in (None, certificate)
+        network = json.loads(content)
+        other = network.get("certificate") not in (None, json.loads(certificate))
+        return weights_sha256(network) == binds.get("weights_sha256"), other
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, struct.error):
-        return False
+        return False, False
 
 
-def check_weights(content, binds):
-    if weights_fit(content, binds):
+def check_weights(content, binds, certificate):
+    """CERTIFICATE is the given one's text. That of a teacher binds a policy's network, which carries its own."""
+    fit, other = find_weights(content, binds, certificate)
+    if fit and other:
+        if "files" in binds:
+            sys.exit("The weights are those of the certificate, but the certificate inside of the file is another one.")
+        print("The certificate inside of the file is another one, which was not looked at.")
+    if fit:
         return
     if not binds.get("weights_sha256"):
         sys.exit("This certificate binds no weights.")
@@ -130,7 +143,7 @@ def main():
         sys.exit("The signature does not hold: the certificate was changed, or the key is another's.")
     print("The signature holds.")
     if len(sys.argv) == 4:
-        check_weights(read(sys.argv[3]), certificate.get("binds", {}))
+        check_weights(read(sys.argv[3]), certificate.get("binds", {}), text)
         print("The weights are those that the certificate was issued for.")
 
 

@@ -16,8 +16,11 @@ import re
 import struct
 import sys
 
-from ed25519 import ed_holds
-from verify_stated import Stated
+try:
+    from ed25519 import ed_holds
+    from verify_stated import Stated
+except ImportError as missing:
+    sys.exit(f"verify.py: {missing.name}.py has to stand beside it")
 
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
 TEXT, WHOLE, REAL, HASH = "text", "whole", "real", "hash"
@@ -127,6 +130,8 @@ def inclusion_root(leaf, node, size, path):
 def read_checkpoint(note, *keys):
     """Origin, size and root of a checkpoint that one of KEYS signed."""
     text, _, signatures = note.rpartition("\n\n")
+    if text.count("\n") != 2:
+        raise ValueError("it is no checkpoint of a log")
     origin, size, root = text.split("\n")
     for line in signatures.split("\n"):
         raw = base64.b64decode(line.rpartition(" ")[2], validate=True) if line.startswith(f"\u2014 {origin} ") else b""
@@ -196,7 +201,7 @@ class Export:
         self.stated = Stated(self.fault)
         self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.last_account, self.account, self.key = (-2**63, ""), None, None
-        self.leaves, self.tiles, self.log, self.version = {}, {}, (), 0
+        self.leaves, self.tiles, self.log, self.version, self.time_ms = {}, {}, (), 0, 0
         self.row = (0, "", True)  # of the audit trail, the last one: number, hash, whether its leaf has come
 
     def fault(self, where, sequence, what):
@@ -211,7 +216,7 @@ class Export:
 
     def read_head(self, line):
         head = read_members(line, "export", HEAD)
-        self.version, self.key = head["version"], unpadded(head["x"])
+        self.version, self.time_ms, self.key = head["version"], head["time_ms"], unpadded(head["x"])
         if self.version not in (1, 2, 3):
             raise ValueError("this program knows exports of versions 1 to 3 alone")
         self.when(hash_of(self.key, 16)[:16] != head["kid"], "", 0, "the key's id is not that of the key")
@@ -410,6 +415,8 @@ class Export:
         digest, ended = hashlib.blake2b(digest_size=32), False
         for line in file:
             self.line += 1
+            if line.endswith(b"\r\n") or line.startswith(b"\xef\xbb\xbf"):
+                raise ValueError("it has CRLF or a byte order mark, not as it was written: something has changed the file")
             if ended or not line.endswith(b"\n"):
                 raise ValueError("the export ends within a line, or goes on behind its last one")
             if self.line == 1:
@@ -442,11 +449,29 @@ def verify(name, keys, earlier=None, kept=None):
             export.read_lines(file)
         except MALFORMED as why:
             export.fault("", 0, f"{why}; nothing behind it was checked")
-    print(f"{name}: key {hash_of(export.key or b'', 16)[:16]} ({'its own word' if keys is None else 'of --keys'})")
+    if export.key:
+        known = "one of --keys" if export.key in (keys or ()) else "none of --keys"
+        known = "the export's own word" if keys is None else known
+        print(f"{name}: key {hash_of(export.key, 16)[:16]} ({known})")
+    else:
+        print(f"{name}: its first line is not that of an export")
     counts = ", ".join(f"{count} {what}" for what, count in export.counts.items())
     end = f"IT DOES NOT HOLD: {export.fault_count} faults" if export.fault_count else "all of it holds"
     print("  " + "\n  ".join((counts, *export.faults, end)))
     return export
+
+
+def read_keys(raw):
+    return [unpadded(key["x"]) for key in json.loads(raw)["keys"] if key.get("crv") == "Ed25519"]
+
+
+def read_file(name, read, otherwise):
+    """What READ makes of the bytes of the file NAME; OTHERWISE says what is wrong, or the error itself does."""
+    raw = pathlib.Path(name).read_bytes()
+    try:
+        return read(raw)
+    except MALFORMED as why:
+        raise ValueError(f"{name}: {otherwise or why}") from why
 
 
 def main():
@@ -459,15 +484,16 @@ def main():
     keys = kept = None
     try:
         if options.keys:
-            known = json.loads(pathlib.Path(options.keys).read_bytes())["keys"]
-            keys = [unpadded(key["x"]) for key in known if key.get("crv") == "Ed25519"]
+            keys = read_file(options.keys, read_keys, "it is no key set")
         if options.checkpoint:
-            kept = read_checkpoint(pathlib.Path(options.checkpoint).read_bytes().decode(), *keys)
+            kept = read_file(options.checkpoint, lambda raw: read_checkpoint(raw.decode(), *keys), "")
         earlier = verify(options.earlier, keys) if options.earlier else None
-        good = verify(options.export, keys, earlier, kept).fault_count == 0 and not (earlier and earlier.fault_count)
+        export = verify(options.export, keys, earlier, kept)
     except (OSError, *MALFORMED) as why:
         sys.exit(f"verify.py: {why}")
-    sys.exit(0 if good else 1)
+    if earlier and export.key and earlier.time_ms > export.time_ms:
+        print(f"--earlier is of a later time than {options.export}: are the two swapped?")
+    sys.exit(1 if export.fault_count or (earlier and earlier.fault_count) else 0)
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ class Stated:
         """Behind the last row; JOBS have paid."""
         every = [each for of in self.certificates.values() for each in of]
         for each in every:
-            if not each.covered and each.leaves:
+            if not each.covered and each.leaves and each.dataset:  # a teacher of observations names none
                 self.marks[each.dataset] = min(each.leaves, self.marks.get(each.dataset, each.leaves))
         for each in every:
             try:

@@ -145,6 +145,7 @@ static void read_facts(const json_t *certificate, struct certificate_facts *out)
     copy_member(certificate, "software_version", out->software, sizeof out->software);
     for (int i = 0; i < 3 && out->subject[0] == '\0'; i++)
         copy_member(certificate, subjects[i], out->subject, sizeof out->subject);
+    copy_member(certificate, "erased_at", out->erased_at, sizeof out->erased_at);
     read_figures(certificate, &out->figures);
     copy_member(binds, "weights_sha256", out->weights_sha256, sizeof out->weights_sha256);
     for (int i = 0; i < 3; i++)
@@ -322,6 +323,21 @@ static bool is_bound_file(const struct certificate_facts *facts, const char *byt
 static const char *const NOT_BOUND =
     "these weights are not a file that the certificate was issued for";
 
+static const char *const LAID_OUT_ANEW = "it is a policy that another program has laid out anew, "
+                                         "so it is no file that a certificate was "
+                                         "issued for: download it again";
+
+/* Whether BYTES, from which no certificate can be cut, is JSON that carries one all the same. */
+static bool is_laid_out_anew(const char *bytes, size_t size)
+{
+    struct json_fault fault;
+    json_t *json = NULL;
+    bool good = json_text_parse(bytes, size, &json, &fault) == JSON_TEXT_GOOD &&
+                json_is_object(json_object_get(json, "certificate"));
+    json_decref(json);
+    return good;
+}
+
 const char *proof_certificate_or_policy(const char *bytes, size_t size,
                                         const struct proof_keys *keys,
                                         struct certificate_facts *out, bool *out_carried,
@@ -329,8 +345,10 @@ const char *proof_certificate_or_policy(const char *bytes, size_t size,
 {
     struct certified_file policy;
     *out_carried = certified_file_cut(bytes, size, &policy);
-    if (!*out_carried)
-        return check_signed(bytes, size, keys, out, says);
+    if (!*out_carried) {
+        const char *wrong = check_signed(bytes, size, keys, out, says);
+        return wrong && is_laid_out_anew(bytes, size) ? LAID_OUT_ANEW : wrong;
+    }
     const char *why = check_signed(policy.certificate, policy.certificate_size, keys, out, says);
     if (!why && !is_bound_file(out, policy.file, policy.file_size))
         why = NOT_BOUND;
@@ -339,21 +357,53 @@ const char *proof_certificate_or_policy(const char *bytes, size_t size,
     return why;
 }
 
-const char *proof_weights(const struct certificate_facts *facts, const char *bytes, size_t size)
+/* Whether POLICY is the network that the certificate of FACTS binds, by the word of its own. */
+static const char *check_carried_network(const struct certificate_facts *facts,
+                                         const struct certificate_facts *own,
+                                         const struct certified_file *policy)
+{
+    if (!is_bound_file(own, policy->file, policy->file_size))
+        return "these weights are not a file that the certificate inside of it was issued for";
+    if (strcmp(own->weights_sha256, facts->weights_sha256) != 0)
+        return "these weights are not the network that the certificate was issued for";
+    return NULL;
+}
+
+/* The same as proof_weights, of a file that carries a certificate. */
+static const char *check_carrying(const struct certificate_facts *facts,
+                                  const struct proof_keys *keys,
+                                  const struct certified_file *policy)
+{
+    struct certificate_facts own;
+    const char *why = check_signed(policy->certificate, policy->certificate_size, keys, &own, NULL);
+    bool same = own.canonical && strcmp(own.digest, facts->digest) == 0;
+    if (is_bound_file(facts, policy->file, policy->file_size))
+        return same ? NULL
+                    : "the weights are those of the certificate, but the certificate inside of the "
+                      "file is another one";
+    if (facts->files_sha256[0][0] != '\0')
+        return NOT_BOUND;
+    return why ? why : check_carried_network(facts, &own, policy);
+}
+
+const char *proof_weights(const struct certificate_facts *facts, const struct proof_keys *keys,
+                          const char *bytes, size_t size)
 {
     struct certified_file carrying;
-    bool cut = certified_file_cut(bytes, size, &carrying);
-    bool bound = cut ? is_bound_file(facts, carrying.file, carrying.file_size)
-                     : is_bound_file(facts, bytes, size);
-    free(carrying.file);
-    free(carrying.certificate);
-    if (bound)
-        return NULL;
-    if (facts->files_sha256[0][0] == '\0' && facts->weights_sha256[0] != '\0')
-        return "the certificate binds a network and no file of it: its weights_sha256 has to be "
-               "that "
-               "of the certificate that the policy's download carries";
-    if (facts->files_sha256[0][0] == '\0')
+    if (facts->files_sha256[0][0] == '\0' && facts->weights_sha256[0] == '\0')
         return "the certificate binds no weights";
+    if (certified_file_cut(bytes, size, &carrying)) {
+        const char *why = check_carrying(facts, keys, &carrying);
+        free(carrying.file);
+        free(carrying.certificate);
+        return why;
+    }
+    if (is_bound_file(facts, bytes, size))
+        return NULL;
+    if (is_laid_out_anew(bytes, size))
+        return LAID_OUT_ANEW;
+    if (facts->files_sha256[0][0] == '\0')
+        return "the certificate binds a network and no file of it, so the file has to carry the "
+               "policy's own certificate, as a download does";
     return NOT_BOUND;
 }

@@ -49,7 +49,8 @@ struct certificate_facts {
     char id[ID_SIZE], account[ID_SIZE];
     char subject[ID_SIZE]; /* the teacher, released function or policy that it is about */
     bool receipt;          /* it is the receipt of an erasure, which has none of these, but */
-    char digest[65];       /* the SHA-256 of its canonical text, which the audit trail has */
+    char digest[65];       /* the SHA-256 of its canonical text, which the audit trail has, */
+    char erased_at[32];    /* and this time, in UTC */
     bool canonical;        /* it is laid out as it was signed: sorted, compact, shortest numbers */
     int64_t entries;       /* of the account when it was issued; 0: it does not say */
     unsigned char head[LEDGER_HASH_SIZE];
@@ -81,7 +82,10 @@ const char *proof_receipt(const char *text, size_t size, const struct proof_keys
                           struct certificate_facts *out);
 
 /* Checks that the file BYTES, without the certificate that it may carry, is one of the three
- * downloads that the certificate binds. NULL, or a sentence. */
-const char *proof_weights(const struct certificate_facts *facts, const char *bytes, size_t size);
+ * downloads that the certificate of FACTS binds, and that it carries no other one. Where it binds a
+ * network and no file, BYTES has to carry a certificate that one of KEYS signed and that binds
+ * both. NULL, or a sentence. */
+const char *proof_weights(const struct certificate_facts *facts, const struct proof_keys *keys,
+                          const char *bytes, size_t size);
 
 #endif

@@ -206,6 +206,8 @@ static bool next_export_line(struct verify *verify, struct line_reader *lines, c
     const char *why = NULL;
     if (strlen(*out) != *out_size)
         why = "the line has a zero byte";
+    else if (strncmp(*out, "\xef\xbb\xbf", 3) == 0)
+        why = "it begins with a byte order mark: something has changed the file";
     else if (*out_size > 0 && (*out)[*out_size - 1] == '\r')
         why = "its lines end with CRLF, not as they were written: something has changed the file";
     if (why)
@@ -264,6 +266,7 @@ static void free_lists(struct verify *verify)
     free(verify->payers.items);
     free(verify->stated.items);
     free(verify->marks.items);
+    free(verify->erasures.items);
     free(verify->demanded.items);
     free(verify->restored_before.items);
     free(verify->leaves.items);

@@ -31,15 +31,18 @@ struct verify_report {
     int64_t lines, certificates, accounts, entries, open_holds;
     int64_t folded;   /* of the entries, those that folds count */
     int64_t unproven; /* of these, those behind the last entry of the earlier export, if any */
-    int64_t prices, unknown; /* entries whose price was computed again, or was out of reach */
-    int64_t heads, lost;     /* hashes of earlier that were compared, or are inside of folds */
-    int64_t leaves;          /* of the log */
-    int64_t removed;         /* of these, those of which the hash alone is there */
-    int64_t trail;           /* rows of the audit trail */
-    int64_t raised, uncovered, erased; /* limits raised, datasets that no budget covers any more,
-                                          calls that erased: no faults, and an auditor asks */
-    int64_t receipt;                   /* the row of the receipt that was asked for; 0: none */
-    int64_t fault_count;               /* 0: all is well */
+    int64_t prices, unknown;   /* entries whose price was computed again, or was out of reach */
+    int64_t heads, lost;       /* hashes of earlier that were compared, or are inside of folds */
+    int64_t leaves;            /* of the log */
+    int64_t removed;           /* of these, those of which the hash alone is there */
+    int64_t trail;             /* rows of the audit trail */
+    int64_t raised, uncovered; /* limits raised, datasets that no budget covers any more, */
+    int64_t erased;            /* calls that erased: no faults, and an auditor asks */
+    int64_t repeated;          /* of these, those whose receipt an earlier one gave */
+    int64_t receipt;           /* the first row of the receipt that was asked for; 0: none */
+    int64_t receipts;          /* rows that have it */
+    char receipt_time[32];     /* of the first one, in UTC */
+    int64_t fault_count;       /* 0: all is well */
     unsigned described;
     struct verify_fault faults[VERIFY_FAULTS_MAX];
 };

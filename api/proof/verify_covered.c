@@ -59,7 +59,8 @@ void verify_covered_end(struct verify *verify)
 {
     const struct stated *stated = verify->stated.items;
     for (size_t i = 0; i < verify->stated.count; i++)
-        if (stated[i].figures.uncovered && stated[i].leaves > 0)
+        if (stated[i].figures.uncovered && stated[i].leaves > 0 &&
+            stated[i].figures.dataset[0] != '\0') /* a teacher of observations names none */
             add_mark(verify, stated[i].figures.dataset, stated[i].leaves);
     if (verify->marks.count > 0)
         qsort(verify->marks.items, verify->marks.count, sizeof(struct cover_mark), compare_marks);

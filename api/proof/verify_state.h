@@ -129,6 +129,7 @@ struct verify {
     struct tlog_checkpoint kept;      /* what the caller has kept; size 0: nothing */
     struct tlog_checkpoint log;       /* of this export */
     struct certificate_facts receipt; /* whose row is asked for; its digest is "" for none */
+    struct verify_list erasures;      /* of struct known_hash: digests of all receipts */
     bool old_erasure;                 /* the trail has an erasure of its dataset without a digest */
     int64_t last_leaf;                /* sequence of the last leaf of the account in hand */
     struct ledger_leaf first_leaf;    /* of this account; sequence 0: none */
@@ -187,10 +188,11 @@ void verify_uncovered_leaf(struct verify *verify, int64_t number);
  * certificate, said that it is not. */
 void verify_covered_end(struct verify *verify);
 
-/* Whether the row NUMBER of the audit trail, TEXT, is that of the receipt that is asked for. */
+/* The row NUMBER of the audit trail, TEXT, may be of an erasure, and that of the receipt that is
+ * asked for. */
 void verify_receipt_row(struct verify *verify, int64_t number, const char *text);
 
-/* After the last row: the one of the receipt that is asked for has come. */
+/* After the last row: counts repeats, and the one of the receipt that is asked for has come. */
 void verify_receipt_end(struct verify *verify);
 
 /* After the last line but one: no certificate of an earlier export is missing, and no two are about

@@ -53,11 +53,12 @@ static bool holds_good(const char *name, const char *why)
     return !why;
 }
 
-static bool check_weights(const char *name, const struct certificate_facts *facts)
+static bool check_weights(const char *name, const struct certificate_facts *facts,
+                          const struct proof_keys *keys)
 {
     size_t size = 0;
     char *bytes = read_certificate_file(name, WEIGHTS_MOST, &size);
-    bool good = bytes && holds_good(name, proof_weights(facts, bytes, size));
+    bool good = bytes && holds_good(name, proof_weights(facts, keys, bytes, size));
     free(bytes);
     if (good)
         printf("%s: the weights that it was issued for\n", name);
@@ -78,6 +79,8 @@ static void print_genuine(const char *name, const struct certificate_facts *fact
         printf(", which is leaf %lld of the log %s of %lld", (long long)facts->leaf,
                facts->log.origin, (long long)facts->log.size);
     printf("\n");
+    if (facts->receipt)
+        printf("%s: whether the audit trail has it, \"tacet verify --receipt\" says\n", name);
     for (const char *line = says->bytes; line && *line != '\0'; line += strcspn(line, "\n") + 1)
         printf("%s: %.*s\n", name, (int)strcspn(line, "\n"), line);
 }
@@ -103,7 +106,7 @@ static bool check_genuine(const char *name, const struct certificate_options *op
         return false;
     if (carried)
         printf("%s: the weights that it was issued for\n", name);
-    return !options->weights || check_weights(options->weights, &facts);
+    return !options->weights || check_weights(options->weights, &facts, &keys);
 }
 
 int cli_certificate(int argc, char **argv)

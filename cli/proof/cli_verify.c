@@ -90,10 +90,13 @@ static void print_report(const char *name, const struct verify_report *r)
            " rows of the audit trail\n",
            r->leaves + r->removed, r->removed, r->trail);
     printf("  %" PRId64 " limits raised, %" PRId64
-           " datasets that no budget covers any more, %" PRId64 " calls that erased data\n",
-           r->raised, r->uncovered, r->erased);
+           " datasets that no budget covers any more, %" PRId64 " calls that erased data (%" PRId64
+           " more only repeat one)\n",
+           r->raised, r->uncovered, r->erased - r->repeated, r->repeated);
     if (r->receipt > 0)
-        printf("  the receipt is in row %" PRId64 " of the audit trail\n", r->receipt);
+        printf("  the receipt is in row %" PRId64 " of the audit trail, of %s; %" PRId64
+               " later rows repeat it\n",
+               r->receipt, r->receipt_time, r->receipts - 1);
     for (unsigned i = 0; i < r->described; i++)
         print_fault(&r->faults[i]);
     if (r->fault_count > r->described)
@@ -102,18 +105,18 @@ static void print_report(const char *name, const struct verify_report *r)
 }
 
 /* Verifies the file NAME and prints the report. Gives the exit code. */
-static int verify_file(struct verify *verify, const char *name, const struct proof_keys *keys)
+static int verify_file(struct verify *verify, const char *name, const struct proof_keys *keys,
+                       struct verify_report *report)
 {
-    struct verify_report report;
     bool standard = strcmp(name, "-") == 0;
     FILE *file = standard ? stdin : fopen(name, "rb");
     if (!file)
         return cli_complain(&FLAGS, CLI_FAILED, "%s: cannot be read: %s", name, strerror(errno));
-    export_verify(verify, (struct byte_reader){file, read_export_file}, keys, &report);
+    export_verify(verify, (struct byte_reader){file, read_export_file}, keys, report);
     if (!standard)
         fclose(file);
-    print_report(name, &report);
-    return report.fault_count == 0 ? CLI_DONE : CLI_FAILED;
+    print_report(name, report);
+    return report->fault_count == 0 ? CLI_DONE : CLI_FAILED;
 }
 
 static bool read_key_set(const char *name, struct proof_keys *out, char error[CLI_ERROR_SIZE])
@@ -200,10 +203,16 @@ int cli_verify(int argc, char **argv)
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
     const struct proof_keys *trusted = options.keys ? &keys : NULL;
     struct verify *verify = export_verify_new();
-    status = options.earlier ? verify_file(verify, options.earlier, trusted) : CLI_DONE;
+    struct verify_report before = {.begun = false}, report = {.begun = false};
+    status = options.earlier ? verify_file(verify, options.earlier, trusted, &before) : CLI_DONE;
     export_verify_expect(verify, &kept);
     export_verify_receipt(verify, &receipt);
-    int last = verify_file(verify, argv[0], trusted);
+    int last = verify_file(verify, argv[0], trusted, &report);
+    if (before.begun && report.begun && before.time_ms > report.time_ms)
+        printf("--earlier is of a later time than %s: are the two swapped?\n", argv[0]);
+    if (last == CLI_DONE && !options.earlier && !options.checkpoint)
+        printf(
+            "  without --earlier or --checkpoint nothing shows that this history is the first\n");
     export_verify_free(verify);
     if (fflush(stdout) != 0)
         return CLI_FAILED;

@@ -151,6 +151,18 @@ Test(verify_certificate, finds_other_weights_and_changed_words)
     snprintf(line, sizeof line, "python3 -m json.tool %s/a.json %s/words.json", folder, folder);
     cr_assert_eq(system(line), 0);
     cr_expect_eq(verify("a.certificate", "words.json"), 0);
+    cr_expect_eq(tacet_verify_alone("words.json", said), 1);
+    cr_expect(strstr(said, "another program has laid out anew"), "%s", said);
+    cr_expect_eq(tacet_verify("a.certificate", "words.json", said), 1);
+    cr_expect(strstr(said, "another program has laid out anew"), "%s", said);
+    /* Another certificate inside of the same weights, of the same length. */
+    for (int i = 0; i < 3; i++) {
+        snprintf(own, sizeof own, "a.%s", formats[i]);
+        change(own, "is not hidden", "is now hidden", "doctored");
+        cr_expect_eq(verify("a.certificate", "doctored"), 1, "%s", formats[i]);
+        cr_expect_eq(tacet_verify("a.certificate", "doctored", said), 1, "%s", formats[i]);
+        cr_expect(strstr(said, "certificate inside of the file is another one"), "%s", said);
+    }
     change("a.certificate", "\"subject\"\\|\"job\"", "\"jobs\"", "changed");
     cr_expect_eq(verify("changed", "a.json"), 1);
     cr_expect_eq(tacet_verify("changed", "a.json", said), 1);
@@ -176,51 +188,6 @@ Test(verify_certificate, names_no_bound_of_all_releases_where_the_dataset_is_not
     cr_expect_not(strstr(said, "with all else that is released of the dataset"), "%s", said);
     cr_expect(strstr(said, "warns: "), "%s", said);
 }
-
-/* Makes an export of the service in DATA under NAME, and gives the path. */
-static const char *make_export(const char *data, const char *name, char path[120])
-{
-    char said[600];
-    snprintf(path, 120, "%s/%s", folder, name);
-    cr_assert_eq(tacet_run(said, sizeof said, "export", "--data", data, "--out", path, NULL), 0,
-                 "%s", said);
-    return path;
-}
-
-Test(verify_certificate, an_export_is_checked_beside_the_running_service)
-{
-    char dataset[64], said[4000], path[2][120], keys[120], line[500];
-    scene_dataset(desk.client, desk.steward, 40, dataset);
-    save("/.well-known/jwks.json", "keys");
-    snprintf(keys, sizeof keys, "%s/keys", folder);
-    make_export(server.data, "before", path[0]);
-    make_policy(dataset, "a");
-    make_export(server.data, "after", path[1]);
-    cr_expect_eq(
-        tacet_run(said, sizeof said, "verify", "--keys", keys, "--earlier", path[0], path[1], NULL),
-        0, "%s", said);
-    cr_expect(strstr(said, "1 certificates"), "%s", said);
-    cr_expect(strstr(said, "one of --keys"), "%s", said);
-    cr_expect_eq(tacet_run(said, sizeof said, "verify", "--earlier", path[1], path[0], NULL), 1);
-    cr_expect(strstr(said, "this is an older history"), "%s", said);
-    snprintf(line, sizeof line, "python3 scripts/verify.py --keys %s --earlier %s %s >/dev/null",
-             keys, path[0], path[1]);
-    cr_expect_eq(system(line), 0);
-    snprintf(line, sizeof line, "python3 scripts/verify.py --earlier %s %s >/dev/null", path[1],
-             path[0]);
-    cr_expect_neq(system(line), 0);
-    /* The keys of another service. */
-    change("keys", "\"x\":\"...", "\"x\":\"AAA", "others");
-    snprintf(keys, sizeof keys, "%s/others", folder);
-    cr_expect_eq(tacet_run(said, sizeof said, "verify", "--keys", keys, path[1], NULL), 1);
-    cr_expect(strstr(said, "it is signed with the key of another service"), "%s", said);
-    /* A file that is there is kept. */
-    cr_expect_eq(
-        tacet_run(said, sizeof said, "export", "--data", server.data, "--out", path[1], NULL), 1);
-    cr_expect(strstr(said, "File exists"), "%s", said);
-}
-
-/* ---- receipts, and what a witness has cosigned */
 
 /* The exit code of a shell's LINE, in which $D is the folder and $T the program; *SAID is what it
  * printed. */
@@ -249,6 +216,76 @@ static int shell(char said[4000], const char *format, ...)
         cr_expect_not_null(strstr(said, what), "%s", said);                                        \
     } while (0)
 
+/* Makes an export of the service in DATA under NAME, and gives the path. */
+static const char *make_export(const char *data, const char *name, char path[120])
+{
+    char said[600];
+    snprintf(path, 120, "%s/%s", folder, name);
+    cr_assert_eq(tacet_run(said, sizeof said, "export", "--data", data, "--out", path, NULL), 0,
+                 "%s", said);
+    return path;
+}
+
+Test(verify_certificate, an_export_is_checked_beside_the_running_service)
+{
+    char dataset[64], said[4000], path[2][120], keys[120], line[500];
+    scene_dataset(desk.client, desk.steward, 40, dataset);
+    save("/.well-known/jwks.json", "keys");
+    snprintf(keys, sizeof keys, "%s/keys", folder);
+    make_export(server.data, "before", path[0]);
+    make_policy(dataset, "a");
+    make_export(server.data, "after", path[1]);
+    cr_expect_eq(
+        tacet_run(said, sizeof said, "verify", "--keys", keys, "--earlier", path[0], path[1], NULL),
+        0, "%s", said);
+    cr_expect(strstr(said, "1 certificates"), "%s", said);
+    cr_expect(strstr(said, "one of --keys"), "%s", said);
+    cr_expect_eq(tacet_run(said, sizeof said, "verify", "--earlier", path[1], path[0], NULL), 1);
+    cr_expect(strstr(said, "this is an older history"), "%s", said);
+    cr_expect(strstr(said, "are the two swapped?"), "%s", said);
+    EXPECT_SAID(1, "are the two swapped?", "python3 scripts/verify.py --earlier %s %s", path[1],
+                path[0]);
+    snprintf(line, sizeof line, "python3 scripts/verify.py --keys %s --earlier %s %s >/dev/null",
+             keys, path[0], path[1]);
+    cr_expect_eq(system(line), 0);
+    snprintf(line, sizeof line, "python3 scripts/verify.py --earlier %s %s >/dev/null", path[1],
+             path[0]);
+    cr_expect_neq(system(line), 0);
+    /* The keys of another service. */
+    change("keys", "\"x\":\"...", "\"x\":\"AAA", "others");
+    snprintf(keys, sizeof keys, "%s/others", folder);
+    cr_expect_eq(tacet_run(said, sizeof said, "verify", "--keys", keys, path[1], NULL), 1);
+    cr_expect(strstr(said, "it is signed with the key of another service"), "%s", said);
+    EXPECT_SAID(1, "(none of --keys)", "python3 scripts/verify.py --keys %s %s", keys, path[1]);
+    snprintf(keys, sizeof keys, "%s/keys", folder);
+    EXPECT_SAID(0, "(one of --keys)", "python3 scripts/verify.py --keys %s %s", keys, path[1]);
+    EXPECT_SAID(1, "its first line is not that of an export",
+                "python3 scripts/verify.py --keys %s /dev/null", keys);
+    cr_expect_null(strstr(said, "key "), "%s", said);
+    /* Files that are of another kind, or that something has changed. */
+    EXPECT_SAID(1, "it is no key set", "python3 scripts/verify.py --keys %s %s", path[1], keys);
+    EXPECT_SAID(1, "it is no checkpoint of a log",
+                "python3 scripts/verify.py --keys %s --checkpoint %s %s", keys, path[1], path[1]);
+    EXPECT_SAID(1, "so it is not what is asked for",
+                "head -c 20000 /dev/zero >$D/big; $T verify --keys %s --checkpoint $D/big %s", keys,
+                path[1]);
+    EXPECT_SAID(1, "something has changed the file",
+                "sed 's/$/\r/' %s >$D/crlf; python3 scripts/verify.py $D/crlf", path[1]);
+    EXPECT_SAID(1, "begins with a byte order mark",
+                "{ printf '\357\273\277'; cat %s; } >$D/bom; $T verify $D/bom", path[1]);
+    EXPECT_SAID(1, "ed25519.py has to stand beside it",
+                "cp scripts/verify.py $D; python3 $D/verify.py $D/bom");
+    EXPECT_SAID(1, "the token is empty",
+                "TACET_TOKEN= $T witness --data $D/w --keys %s --origin o --server %s", keys,
+                server.base);
+    /* A file that is there is kept. */
+    cr_expect_eq(
+        tacet_run(said, sizeof said, "export", "--data", server.data, "--out", path[1], NULL), 1);
+    cr_expect(strstr(said, "File exists"), "%s", said);
+}
+
+/* ---- receipts, and what a witness has cosigned */
+
 static void save_receipt(const char *path, const char *name)
 {
     struct http_answer answer = desk_call(&desk, "DELETE", 200, path, NULL, NULL);
@@ -271,6 +308,8 @@ Test(verify_certificate, a_receipt_of_an_erasure_is_checked_as_a_certificate_is)
     snprintf(line, sizeof line, "the expert \"e1\" of the dataset %s\n", dataset);
     EXPECT_SAID(0, line, "%sexpert", tools[0]);
     cr_expect_not_null(strstr(said, "means: The key of these data was overwritten."), "%s", said);
+    cr_expect_not_null(strstr(said, "whether the audit trail has it, \"tacet verify --receipt\""),
+                       "%s", said);
     snprintf(line, sizeof line, "Z: the dataset %s\n", dataset);
     EXPECT_SAID(0, line, "%sdataset", tools[0]);
     EXPECT_SAID(1, "its signature does not hold: it was changed", "%sforged", tools[0]);

@@ -163,6 +163,8 @@ Test(certificate_edits, a_bit_of_a_policy, .timeout = 36000)
         bool seen =
             proof_certificate_or_policy(file.bytes, file.size, &keys, &facts, &carried, NULL) ||
             !facts.canonical;
+        facts = facts_of(p);
+        seen = seen && proof_weights(&facts, &keys, file.bytes, file.size);
         found += seen;
         cr_expect(seen, "bit %u of byte %zu of %zu", bit, at, file.size);
         flip_bit(file, at, bit);
@@ -177,8 +179,26 @@ Test(certificate_edits, another_policy_under_a_genuine_certificate)
         for (int other = 0; other < POLICIES; other++)
             for (size_t i = 0; i < FORMATS; i++)
                 cr_expect_eq(
-                    !proof_weights(&facts, weights[other][i].bytes, weights[other][i].size),
+                    !proof_weights(&facts, &keys, weights[other][i].bytes, weights[other][i].size),
                     other == p, "%s of policy %d under certificate %d", formats[i], other, p);
+    }
+}
+
+/* It binds the policy's network, whose file carries the policy's own certificate. */
+Test(certificate_edits, another_policy_under_the_certificate_of_a_teacher)
+{
+    struct certificate_facts facts;
+    struct response *made =
+        fixture_post(f, "steward", "/v1/teachers", domain_teacher(policy[0], 8, 4));
+    expect_status(made, 201);
+    made = fixture_get(f, "auditor",
+                       domain_path("/v1/teachers/%s/certificate", response_text(made, "/id")));
+    cr_assert_null(proof_certificate(made->body, made->size, &keys, &facts));
+    for (int p = 0; p < POLICIES; p++) {
+        struct file file = weights[p][0];
+        cr_expect_eq(!proof_weights(&facts, &keys, file.bytes, file.size), p == 0);
+        *strstr(file.bytes, "\"issued_at\":\"2") = '_';
+        cr_expect_not_null(proof_weights(&facts, &keys, file.bytes, file.size));
     }
 }
 
@@ -211,6 +231,8 @@ Test(certificate_edits, an_export_older_than_one_seen_before, .timeout = 36000)
 Test(certificate_weights, of_a_teacher_bind_a_network_and_no_file)
 {
     const struct certificate_facts teacher = {.weights_sha256 = "ab"}, shards = {.entries = 0};
-    cr_expect_not_null(strstr(proof_weights(&teacher, "{}", 2), "its weights_sha256 has to be"));
-    cr_expect_str_eq(proof_weights(&shards, "{}", 2), "the certificate binds no weights");
+    const struct proof_keys none = {.count = 0};
+    cr_expect_not_null(
+        strstr(proof_weights(&teacher, &none, "{}", 2), "has to carry the policy's own"));
+    cr_expect_str_eq(proof_weights(&shards, &none, "{}", 2), "the certificate binds no weights");
 }

@@ -108,17 +108,24 @@ Test(erasure, has_its_receipt_in_the_audit_trail, .init = open_service, .fini = 
     size_t size;
     const char *dataset = domain_sealed(f, "private", 5);
     char *earlier = export_scene_take(f, &size);
+    fixture_advance(60000);
     struct response *receipt = erase("steward", dataset, "e2");
+    fixture_advance(60000);
     expect_status(erase("steward", dataset, "e2"), 200); /* has a row of its own */
     char *text = export_scene_take(f, &size);
     export_scene_receipt(f, text, receipt->body, &report);
     cr_expect_eq(report.fault_count, 0, "%s", report.faults[0].what);
-    cr_expect_eq(report.receipt, report.trail);
+    cr_expect_eq(report.receipt, report.trail - 1);
+    cr_expect_eq(report.receipts, 2);
+    cr_expect_str_eq(report.receipt_time, response_text(receipt, "/erased_at"));
     cr_expect_eq(report.erased, 2);
+    cr_expect_eq(report.repeated, 1);
     cr_expect_null(strstr(text, "e2\""));
     export_scene_receipt(f, earlier, receipt->body, &report);
     cr_expect_eq(report.fault_count, 1);
-    cr_expect_str_eq(report.faults[0].what, "no row of the audit trail has the receipt");
+    cr_expect_str_eq(
+        report.faults[0].what,
+        "no row of the audit trail has the receipt: the export is older than the receipt");
 
     json_t *other = json_deep_copy(receipt->json);
     json_object_del(other, "signature");
@@ -126,6 +133,7 @@ Test(erasure, has_its_receipt_in_the_audit_trail, .init = open_service, .fini = 
     char *forged = certificate_sign(fixture_app(f), other);
     export_scene_receipt(f, text, forged, &report);
     cr_expect_eq(report.fault_count, 1);
+    cr_expect_str_eq(report.faults[0].what, "no row of the audit trail has the receipt");
     json_decref(other);
     free(forged);
     free(earlier);

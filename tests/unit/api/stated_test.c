@@ -513,6 +513,28 @@ Test(stated, a_dataset_that_is_not_covered_any_more_never_is_again)
     free(text);
 }
 
+/* Their certificates name no dataset: what one says is not said of the dataset of the other. */
+Test(stated, teachers_of_observations_are_of_datasets_of_their_own)
+{
+    struct verify_report report;
+    size_t size;
+    const char *first = domain_sealed(f, "private", 10), *second = domain_sealed(f, "private", 10);
+    const char *policy = response_text(domain_run(f, domain_unprotected_job(first, 2)), "/policy");
+    const char *body = domain_teacher(policy, 1000, 900);
+    expect_status(fixture_post(f, "steward", "/v1/teachers",
+                               domain_path("{\"i_understand\":\"not_private\",%s", body + 1)),
+                  201);
+    policy = response_text(domain_run(f, domain_private_job(second, 2, 5)), "/policy");
+    expect_status(fixture_post(f, "steward", "/v1/teachers", domain_teacher(policy, 8, 4)), 201);
+    char *text = export_scene_take(f, &size);
+    export_scene_verify(text, size, NULL, &report);
+    cr_expect_eq(report.fault_count, 0, "%s", report.faults[0].what);
+    cr_expect_eq(report.uncovered, 1);
+    keep_for_python(text, false);
+    expect_python_alike();
+    free(text);
+}
+
 /* Of a version without such rows in the audit trail. */
 Test(stated, a_certificate_of_before_tells_that_the_dataset_was_not_covered)
 {
