@@ -57,6 +57,13 @@ function jobSummary(job) {
   if (job.dataset) row("Dataset", el("a", { href: placeOf(job.dataset) }, job.dataset_name || job.dataset));
   if (job.environment) row("World", job.environment);
   if (job.evaluation) row("Return", el("b", {}, short(job.evaluation.mean_return)), ` on average over ${job.evaluation.episodes} episodes (standard deviation ${short(job.evaluation.std_return)})`);
+  const { judge, rehearsal } = job.findings || {};
+  if (judge) {
+    const [name, kind] = { supported: ["supported", "good"], weak: ["weak", "warn"] }[judge.verdict] || ["not supported", "bad"];
+    const experts = judge.behaviour && `The experts earned ${short(judge.behaviour.value)}, the policy earns between ${short(judge.value.low)} and ${short(judge.value.high)}. `;
+    row("The judge says", el("b", { class: kind }, name), ". ", experts || "", (judge.reasons || [])[0] || "");
+  }
+  if (rehearsal) row("Rehearsal", rehearsal.sentence);
   const { paid, privacy } = job;
   const unit = (privacy || {}).unit || "expert";
   if (paid) {

@@ -13,11 +13,13 @@
 #include "api/call/page.h"
 #include "api/call/project.h"
 #include "api/data/datasets.h"
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "api/policies/policies.h"
 #include "api/teachers/teacher_new.h"
 #include "api/teachers/teacher_shelf.h"
 #include "storage/endings.h"
+#include "storage/jobs.h"
 #include "storage/limit_changes.h"
 #include "storage/policies.h"
 
@@ -207,6 +209,26 @@ static enum db_status teacher_insert(struct call *call, struct teacher_row *row,
     return status;
 }
 
+/* What the owner of POLICY should hear before anybody asks a teacher of it. */
+static json_t *warn_of_policy(struct call *call, const char *policy)
+{
+    struct policy_row row;
+    struct job_row job = {.findings = ""};
+    json_t *warnings = json_array();
+    if (policies_find(call->db, policy, &row) != DB_OK ||
+        jobs_find(call->db, row.job, &job) != DB_OK)
+        return warnings;
+    json_t *findings = json_text_stored(job.findings);
+    const json_t *judge = json_object_get(findings, "judge");
+    if (strcmp(json_member_text(judge, "verdict"), "not_supported") == 0)
+        json_array_append_new(
+            warnings, json_string("The judge of this policy's job found that its data give no "
+                                  "reason to use the policy: see findings.judge of the job."));
+    json_decref(findings);
+    job_done(&job);
+    return warnings;
+}
+
 enum problem api_teachers_create(struct call *call)
 {
     struct teacher_wish *wish = call->plan;
@@ -251,7 +273,9 @@ enum problem api_teachers_create(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/teachers/%s", row.id);
-    return call_reply_json(call, 201, teacher_row_json(call, &row));
+    json_t *json = teacher_row_json(call, &row);
+    json_object_set_new(json, "warnings", warn_of_policy(call, row.policy));
+    return call_reply_json(call, 201, json);
 }
 
 /* ---- showing */

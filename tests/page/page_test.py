@@ -639,6 +639,13 @@ class Page(unittest.TestCase):
         for text in ("at the end 70", "7020", "step 10", "step 30"):
             self.assertIn(text, said[0])
         self.assertLess(said[1].index("Three steps had run."), said[1].index("All settings"))
+        said_by_judge = browser.run("""const page = jobPage({id: 'job_9', algorithm: 'cql', state: 'succeeded', mechanism: 'dpsgd', findings: {judge: {verdict: 'not_supported',
+                reasons: ['Its value may lie below what the experts earned.'], behaviour: {value: 3.7}, value: {low: -1, high: 4.5}},
+                rehearsal: {sentence: 'It learned half of an easy task.'}}});
+            const top = page.querySelector('.card dl'); return [top.textContent, top.querySelector('b.bad').textContent]""")
+        self.assertEqual(said_by_judge[1], "not supported")
+        for text in ("experts earned 3.7", "between -1 and 4.5", "below what the experts earned.", "half of an easy task"):
+            self.assertIn(text, said_by_judge[0].replace("−", "-"))
         self.assertIn("at most what it holds: ε 4, δ 1e-5", said[2])
         browser.run("[...document.querySelectorAll('dd a')].find((a) => a.textContent === 'walks').click()")
         said = browser.wait("return document.querySelector('h1:not(form h1)')?.textContent === 'walks' && document.querySelector('main').innerText")

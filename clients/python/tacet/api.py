@@ -343,13 +343,14 @@ StagePlan = TypedDict("StagePlan", {
 }, total=False)
 Teacher = TypedDict("Teacher", {
     "project": "ProjectName", "id": "str", "policy": "str", "name": "Optional[str]", "policy_name": "Optional[str]",
-    "dataset_name": "Optional[str]", "mechanism": "dict[str, Any]", "adjacency": "dict[str, Any]",
-    "accounting": "Literal['renyi', 'basic']", "order": "Optional[float]", "lipschitz": "Optional[float]",
-    "sensitivity": "float", "renyi_units_per_query": "Optional[int]", "cost_per_query": "Optional[Amount]",
-    "queries_in_client_budget": "Optional[int]", "client_budget": "Any", "account": "Optional[str]",
-    "state": "Literal['open', 'closed']", "closed_at": "Optional[str]", "when_spent": "Literal['refuse', 'random']",
-    "dataset": "Optional[str]", "dataset_account": "Optional[str]", "dataset_cost": "Optional[dict[str, Any]]",
-    "certificate": "Optional[str]", "protects": "str", "does_not_protect": "str", "created_at": "Time",
+    "dataset_name": "Optional[str]", "warnings": "list[str]", "mechanism": "dict[str, Any]",
+    "adjacency": "dict[str, Any]", "accounting": "Literal['renyi', 'basic']", "order": "Optional[float]",
+    "lipschitz": "Optional[float]", "sensitivity": "float", "renyi_units_per_query": "Optional[int]",
+    "cost_per_query": "Optional[Amount]", "queries_in_client_budget": "Optional[int]", "client_budget": "Any",
+    "account": "Optional[str]", "state": "Literal['open', 'closed']", "closed_at": "Optional[str]",
+    "when_spent": "Literal['refuse', 'random']", "dataset": "Optional[str]", "dataset_account": "Optional[str]",
+    "dataset_cost": "Optional[dict[str, Any]]", "certificate": "Optional[str]", "protects": "str",
+    "does_not_protect": "str", "created_at": "Time",
 }, total=False)
 TeacherRequest = TypedDict("TeacherRequest", {
     "policy": "str", "name": "str", "mechanism": "Union[DirichletMechanism, GaussianSimplexMechanism]",

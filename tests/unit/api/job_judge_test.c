@@ -121,6 +121,15 @@ Test(job_judge, too_few_trajectories_are_an_honest_verdict)
     cr_assert_str_eq(response_text(done, "/findings/judge/verdict"), "not_supported");
     cr_assert_neq(strstr(response_text(done, "/findings/judge/reasons/0"), "too few"), NULL);
     cr_assert_null(response_at(done, "/findings/fitted_q_value"));
+    /* Who puts such a policy before others is told. */
+    const char *body =
+        domain_path("{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":1},"
+                    "\"adjacency\":{\"unit\":\"observation\",\"radius\":0.01},"
+                    "\"budget\":{\"epsilon\":8,\"delta\":1e-5}}",
+                    response_text(done, "/policy"));
+    struct response *teacher = fixture_post(f, "steward", "/v1/teachers", body);
+    expect_status(teacher, 201);
+    cr_expect(strstr(response_text(teacher, "/warnings/0"), "no reason to use the policy"));
     fixture_close(f);
 }
 
