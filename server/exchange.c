@@ -40,7 +40,9 @@ struct exchange *exchange_new(const char *uri)
     exchange->uri = memory_copy_text(uri);
     char *path = path_of(exchange->uri);
     char *mark = strchr(path, '?');
-    request->path = path[0] != '\0' && path[0] != '?' ? path : "/";
+    request->path = path;
+    if (path != exchange->uri && path[0] != '/')
+        request->path = "/";
     request->query = "";
     if (mark) {
         *mark = '\0';
