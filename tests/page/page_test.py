@@ -108,6 +108,7 @@ class Browser:
     def keep(self, name):
         if os.environ.get("SHOTS"):
             path = pathlib.Path(os.environ["SHOTS"]) / (name + ".png")
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(base64.b64decode(self.tell("Page.captureScreenshot", captureBeyondViewport=True)["data"]))
 
     def close(self):
