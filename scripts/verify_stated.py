@@ -137,7 +137,11 @@ class Stated:
         teacher, privacy = certificate.about[:4] == "tch_", certificate.text["privacy"]
         if certificate.account:
             resource = self.payers.get(certificate.account)
-            good = self.payers.get(resource, resource) == (certificate.about if teacher else certificate.dataset)
+            before = set()
+            while resource in self.payers and resource not in before:  # it goes on from another account
+                before.add(resource)
+                resource = self.payers[resource]
+            good = resource == (certificate.about if teacher else certificate.dataset)
             return None if resource and good else "the account that it names is none, or for something else"
         if teacher or not certificate.job:
             return "it names no account"

@@ -265,8 +265,9 @@ static const char *named_fault(const struct verify *verify, const struct stated 
     const struct known_id *payer = verify_known(&verify->payers, stated->key), *before;
     if (!payer)
         return "the account that it names is no dataset's and no teacher's";
-    if ((before = verify_known(&verify->payers, payer->of)))
-        payer = before;
+    for (size_t i = 0; i < verify->payers.count; i++, payer = before)
+        if (!(before = verify_known(&verify->payers, payer->of)))
+            break;
     bool teacher = strncmp(stated->subject, "tch_", 4) == 0;
     if (strcmp(payer->of, teacher ? stated->subject : stated->figures.dataset) == 0)
         return NULL;
