@@ -89,7 +89,7 @@ static void note_failure(struct worker *self, const char *note)
 {
     char what[PRUNER_TOLD] = "";
     if (note)
-        snprintf(what, sizeof what, "%s; %s", note, db_last_error(self->db));
+        snprintf(what, sizeof what, "%.100s; %.150s", note, db_last_error(self->db));
     if (pruner_tells(self->told, what))
         log_event(LOG_LEVEL_ERROR, "job-storage-failed", "note=\"%s\" why=\"%s\"",
                   note[0] != '\0' ? note : "no job could be claimed", db_last_error(self->db));

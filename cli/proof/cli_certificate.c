@@ -31,6 +31,7 @@ static const struct flags FLAGS = {
              "these weights, and prints what it guarantees. A downloaded POLICY carries its\n"
              "certificate. A RECEIPT is that of an erasure. Exit code 0: all holds, 1: something\n"
              "does not, or a file cannot be read.\n\n",
+    .once = true,
     FLAG_TABLE(TABLE),
     .takes_arguments = true,
 };

@@ -39,6 +39,7 @@ static const struct flags FLAGS = {
              "they are at one moment, signed. \"tacet verify FILE\" checks them without access to\n"
              "the service. No raw data, weights or tokens are in it. Works whether or not the\n"
              "server is running.\n\n",
+    .once = true,
     FLAG_TABLE(TABLE),
 };
 

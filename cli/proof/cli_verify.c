@@ -42,6 +42,7 @@ static const struct flags FLAGS = {
         "the signature over all of them, every hash, sum and limit of the ledger, the price of\n"
         "every entry by the accountants, and every certificate. - reads standard input. Exit code\n"
         "0: all is well, 1: something is not, or the file cannot be read.\n\n",
+    .once = true,
     FLAG_TABLE(TABLE),
     .takes_arguments = true,
 };

@@ -47,6 +47,7 @@ static const struct flags FLAGS = {
         "tlog-cosignature). FILE is what GET /v1/ledger/proofs/consistency gives; - is standard\n"
         "input. Exit code 1: it was not cosigned, because the log was rolled back, has another\n"
         "history, or cannot be read.\n\n",
+    .once = true,
     FLAG_TABLE(TABLE),
     .takes_arguments = true,
 };

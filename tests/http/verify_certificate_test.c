@@ -240,6 +240,9 @@ Test(verify_certificate, an_export_is_checked_beside_the_running_service)
         0, "%s", said);
     cr_expect(strstr(said, "1 certificates"), "%s", said);
     cr_expect(strstr(said, "one of --keys"), "%s", said);
+    cr_expect_eq(tacet_run(said, sizeof said, "verify", "--earlier", path[0], "--earlier", path[0],
+                           path[1], NULL),
+                 2);
     cr_expect_eq(tacet_run(said, sizeof said, "verify", "--earlier", path[1], path[0], NULL), 1);
     cr_expect(strstr(said, "this is an older history"), "%s", said);
     cr_expect(strstr(said, "are the two swapped?"), "%s", said);
