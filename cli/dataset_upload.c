@@ -139,26 +139,26 @@ static const char second_budget[] =
     "second "
     "budget, and what is spent of both adds up for them (docs/choosing.md)";
 
-bool dataset_upload_check(struct dataset_upload *upload, const char *world, bool complete)
+bool dataset_upload_check(struct dataset_upload *upload, const char *world, bool complete,
+                          struct http_out_answer *answer)
 {
     char path[PATH_SIZE], state[16], other_world[64];
-    struct http_out_answer answer;
     const char *of_earlier = upload->replayed ? ", made by an earlier run of this command," : "";
     const char *other = upload->replayed ? second_budget : "";
     snprintf(path, sizeof path, "/v1/datasets/%s", upload->dataset);
     if (!dataset_upload_call(upload, &(struct http_out_call){.method = "GET", .path = path},
-                             &answer))
-        return upload->replayed && answer.http == 404
+                             answer))
+        return upload->replayed && answer->http == 404
                    ? dataset_upload_failed(upload, "dataset %s%s was deleted%s", upload->dataset,
                                            of_earlier, other)
                    : false;
     if (world &&
-        answer_text(answer.body, answer.size, "environment", other_world, sizeof other_world) &&
+        answer_text(answer->body, answer->size, "environment", other_world, sizeof other_world) &&
         strcmp(world, other_world) != 0)
         return dataset_upload_failed(upload, "dataset %s is of %s, not of %s", upload->dataset,
                                      other_world, world);
-    upload->created_ms = answer_time(&answer, "created_at");
-    if (!answer_text(answer.body, answer.size, "state", state, sizeof state))
+    upload->created_ms = answer_time(answer, "created_at");
+    if (!answer_text(answer->body, answer->size, "state", state, sizeof state))
         return dataset_upload_failed(
             upload, "GET %s: the answer has no state: is this a Tacet server?", path);
     if (complete || strcmp(state, "open") == 0)

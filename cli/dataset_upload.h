@@ -51,8 +51,10 @@ bool dataset_upload_make(struct dataset_upload *upload, const char *body, const 
 bool dataset_upload_name(struct dataset_upload *upload, const char *id);
 
 /* Checks that the dataset is there, of WORLD (NULL: of any), and open. COMPLETE: nothing is left to
- * send, so it may be sealed already. */
-bool dataset_upload_check(struct dataset_upload *upload, const char *world, bool complete);
+ * send, so it may be sealed already. ANSWER gets what the server says of it, until the next call.
+ */
+bool dataset_upload_check(struct dataset_upload *upload, const char *world, bool complete,
+                          struct http_out_answer *answer);
 
 /* Sends SIZE bytes of NDJSON trajectories, which are compressed by ENCODING already. AGAIN: if they
  * are refused because their experts were erased, sends them knowingly, under this key; NULL: not.

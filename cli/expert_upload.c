@@ -79,9 +79,10 @@ bool expert_upload_begin(struct expert_upload *upload, const char *known, bool c
 {
     const char *named = upload->settings.dataset;
     const char *id = named ? named : known;
+    struct http_out_answer answer;
     bool found = id[0] != '\0' ? dataset_upload_name(&upload->to, id) : make_dataset(upload);
-    return found &&
-           dataset_upload_check(&upload->to, upload->settings.request->env->name, complete);
+    return found && dataset_upload_check(&upload->to, upload->settings.request->env->name, complete,
+                                         &answer);
 }
 
 /* ---- the experts */

@@ -99,6 +99,12 @@ struct description *description_parse(const char *text, struct json_fault *fault
 /* Frees a description; takes NULL. */
 void description_free(struct description *description);
 
+/* Whether OURS agrees with the description in DATASET, the text of GET /v1/datasets/{id}: in all but
+ * "row" and "table", which are each contributor's own (description_agrees.c). A dataset without a
+ * description agrees with all. False: DETAIL names the first difference. */
+bool description_fits_dataset(const struct description *ours, const char *dataset,
+                              char detail[DESCRIPTION_FAULT_SIZE]);
+
 /* How many coordinates of a state are FEATURE's. */
 unsigned description_width(const struct description_feature *feature);
 

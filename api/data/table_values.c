@@ -267,6 +267,16 @@ bool table_action_number(const struct description *description, double value, ui
     return false;
 }
 
+/* Refuses a name, and lists the first of those that there are. */
+static bool action_refused(const struct description *description, char *detail)
+{
+    int used = snprintf(detail, DESCRIPTION_FAULT_SIZE, "is the name of no action. There are");
+    for (unsigned a = 0; a < description->action_count && used < DESCRIPTION_FAULT_SIZE - 80; a++)
+        used += snprintf(detail + used, DESCRIPTION_FAULT_SIZE - (size_t)used, "%s %s",
+                         a > 0 ? "," : "", description->actions[a]);
+    return false;
+}
+
 bool table_action_text(const struct description *description, const char *text, uint16_t *out,
                        struct table_tally *tally, char detail[DESCRIPTION_FAULT_SIZE])
 {
@@ -281,6 +291,6 @@ bool table_action_text(const struct description *description, const char *text, 
     if (description->bins.count > 0 && problem)
         return value_refused(detail, problem);
     if (description->bins.count == 0 && (problem || names_are_numbers))
-        return value_refused(detail, "is the name of no action");
+        return action_refused(description, detail);
     return table_action_number(description, value, out, tally, detail);
 }

@@ -220,6 +220,17 @@ static int send_all(struct import_run *run, struct import_send *send)
     }
 }
 
+/* Says what has arrived. */
+static void say_sent(const struct import_run *run, const struct import_send *send)
+{
+    const struct import_summary *summary = &run->summary;
+    fprintf(stderr,
+            "tacet import: sent %s to dataset %s: %" PRIu64 " episodes of %" PRIu32
+            " experts, %" PRIu64 " actions\n",
+            run->options.path, send->upload.dataset, summary->episodes,
+            expert_names_count(summary->experts), summary->steps);
+}
+
 /* Reads the file once more, and sends it. */
 static int send_file(struct import_run *run)
 {
@@ -231,6 +242,8 @@ static int send_file(struct import_run *run)
         status = send_all(run, &send);
     else
         status = cli_complain(&import_flags, CLI_FAILED, "%s", send.error);
+    if (status == 0 && run->options.to.url)
+        say_sent(run, &send);
     import_send_close(&send);
     return status;
 }

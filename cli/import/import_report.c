@@ -121,6 +121,21 @@ static void report_columns(FILE *out, const struct import_source *source)
 
 /* ---- warnings */
 
+/* Warns of values that are clipped, though they lie farther outside than the range is wide. */
+static void warn_of_far(FILE *out, const struct description_feature *feature,
+                        const struct table_found *found)
+{
+    double width = feature->high - feature->low, ratio = feature->high / feature->low;
+    double lowest = feature->logarithmic ? feature->low / ratio : feature->low - width;
+    double highest = feature->logarithmic ? feature->high * ratio : feature->high + width;
+    if (found->low < lowest)
+        fprintf(out, "warning: %s has the value %.6g, far below %.6g: is it a typing error?\n",
+                feature->name, found->low, feature->low);
+    if (found->high > highest)
+        fprintf(out, "warning: %s has the value %.6g, far above %.6g: is it a typing error?\n",
+                feature->name, found->high, feature->high);
+}
+
 /* Warns of a feature that says nothing, or is cut. */
 static void warn_of_feature(FILE *out, const struct description *description, unsigned f,
                             const struct table_found *found)
@@ -132,9 +147,11 @@ static void warn_of_feature(FILE *out, const struct description *description, un
     bool same = feature->category_count > 0 ? seen == 1 : found->low >= found->high;
     if (found->values > 1 && same)
         fprintf(out, "warning: %s has one value in all rows\n", feature->name);
-    if (found->outside > 0 && description->clips)
-        fprintf(out, "warning: of %s, %" PRIu64 " value%s outside of the range will be clipped\n",
-                feature->name, found->outside, found->outside == 1 ? "" : "s");
+    if (found->outside == 0 || !description->clips)
+        return;
+    fprintf(out, "warning: of %s, %" PRIu64 " value%s outside of the range will be clipped\n",
+            feature->name, found->outside, found->outside == 1 ? "" : "s");
+    warn_of_far(out, feature, found);
 }
 
 static void report_warnings(FILE *out, const struct import_source *source,

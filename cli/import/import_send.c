@@ -92,10 +92,16 @@ static bool send_open_upload(struct import_send *send, const char *description)
     if (http_out_in_clear(to->url))
         fprintf(stderr, "tacet import: warning: plain HTTP to another machine: everybody on the "
                         "way can read the data and the token\n");
+    struct http_out_answer answer;
+    char differs[DESCRIPTION_FAULT_SIZE];
     bool found = to->dataset ? dataset_upload_name(&send->upload, to->dataset)
                              : send_make_dataset(send, description);
-    if (!found || !dataset_upload_check(&send->upload, NULL, false))
+    if (!found || !dataset_upload_check(&send->upload, NULL, false, &answer))
         return false;
+    if (!description_fits_dataset(send->description, answer.body, differs))
+        return dataset_upload_failed(&send->upload,
+                                     "%s does not describe what dataset %s holds: %s",
+                                     send->options->description, send->upload.dataset, differs);
     fprintf(stderr, "tacet import: uploading to dataset %s%s\n", send->upload.dataset,
             send->upload.replayed ? ", which an earlier run of this command has made" : "");
     return true;

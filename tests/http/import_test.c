@@ -527,6 +527,97 @@ Test(import, after_a_restore_a_table_arrives_once)
     server_close(&server);
 }
 
+/* Writes examples/ward.json as PATH, with NOW in place of WAS. The caller frees the text. */
+static char *write_other_ward(const char *path, const char *was, const char *now)
+{
+    json_error_t error;
+    json_t *ward = json_load_file("examples/ward.json", 0, &error);
+    char *text = json_dumps(ward, JSON_COMPACT), *at = text ? strstr(text, was) : NULL;
+    FILE *file = fopen(path, "w");
+    cr_assert(at && file, "%s", was);
+    fprintf(file, "%.*s%s%s", (int)(at - text), text, now, at + strlen(was));
+    cr_assert_eq(fclose(file), 0);
+    json_decref(ward);
+    return text;
+}
+
+/* Actions in another order would be stored as other actions, silently. */
+Test(import, a_description_that_is_not_the_datasets_sends_nothing)
+{
+    static const char *const others[][3] = {
+        {"\"none\",\"fluids\"", "\"fluids\",\"none\"",
+         "actions, number 0: \"fluids\" here, \"none\" there"},
+        {"\"both\"]", "\"both\",\"more\"]", "actions: 5 here, 4 there"},
+        {"\"heart_rate\",\"unit\":\"1/"
+         "min\",\"low\":30,\"high\":220,\"scale\":\"linear\"},{\"name\":\"pressure\"",
+         "\"pressure\",\"unit\":\"1/"
+         "min\",\"low\":30,\"high\":220,\"scale\":\"linear\"},{\"name\":\"heart_rate\"",
+         "feature 0: \"pressure\" here, \"heart_rate\" there"},
+        {"\"mmHg\"", "\"kPa\"", "the unit of pressure: \"kPa\" here, \"mmHg\" there"},
+        {"\"low\":60", "\"low\":50", "the lowest value of oxygen: 50 here, 60 there"},
+        {"\"high\":20,", "\"high\":25,", "the highest value of lactate: 25 here, 20 there"},
+        {"\"log\"", "\"linear\"", "the scale of lactate: \"linear\" here, \"log\" there"},
+        {"\"no\",\"yes\"", "\"yes\",\"no\"", "categories of diabetes, number 0: \"yes\" here"},
+        {"\"refuse\",\"actions", "\"clip\",\"actions",
+         "values outside: \"clip\" here, \"refuse\" there"},
+        {"the clinician,", "the ward,", "the expert: \"the ward,"},
+    };
+    struct server_process server;
+    struct desk desk;
+    char table[128], other[128], body[4000], path[100], out[4000];
+    server_open(&server, NULL);
+    desk_open(&desk, &server);
+    setenv("TACET_TOKEN", desk.steward, 1);
+    snprintf(table, sizeof table, "%s/ward.csv", server.folder);
+    snprintf(other, sizeof other, "%s/other.json", server.folder);
+    FILE *file = fopen(table, "w");
+    cr_assert(file && fputs(HEADER ROWS, file) >= 0 && fclose(file) == 0);
+    char *ward = write_other_ward(other, "one hour of", "an hour of");
+    snprintf(body, sizeof body,
+             "{\"name\":\"w\",\"max_episode_steps\":48,\"discount\":0.9,"
+             "\"budget\":{\"epsilon\":1,\"delta\":1e-5},\"description\":%s}",
+             ward);
+    free(ward);
+    struct http_answer made = desk_post(&desk, 201, "/v1/datasets", body, NULL);
+    snprintf(path, sizeof path, "/v1/datasets/%s", http_text(&made, "id"));
+    http_answer_clear(&made);
+    const char *id = strrchr(path, '/') + 1;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        free(write_other_ward(other, others[i][0], others[i][1]));
+        int code = tacet_run(out, sizeof out, "import", table, "--description", other, "--upload",
+                             server.base, "--dataset", id, NULL);
+        cr_expect(code == 1 && strstr(out, others[i][2]), "%s: %s", others[i][1], out);
+    }
+    expect_trajectories(&desk, path, 0);
+    /* What a row is called is each contributor's own. */
+    free(write_other_ward(other, "one hour of", "an hour of"));
+    cr_expect_eq(tacet_run(out, sizeof out, "import", table, "--description", other, "--upload",
+                           server.base, "--dataset", id, NULL),
+                 0, "%s", out);
+    cr_expect(strstr(out, ": 1 episodes of 1 experts, "), "%s", out);
+    expect_trajectories(&desk, path, 1);
+    desk_close(&desk);
+    server_close(&server);
+}
+
+/* With "clip" a misplaced point is no fault. */
+Test(import, a_dry_run_names_values_far_outside)
+{
+    struct import_place place;
+    char path[128], table[4000];
+    import_place_open(&place);
+    snprintf(path, sizeof path, "%s/clips.json", place.folder);
+    free(write_other_ward(path, "\"refuse\",\"actions", "\"clip\",\"actions"));
+    snprintf(table, sizeof table,
+             HEADER "a,1,0,50,825,60,0.001,95,yes,both,-0.1,0\n"
+                    "a,1,1,50,97,62,30,95,yes,,,0\n");
+    import_place_write(&place, "far.csv", table);
+    import_expect(&place, 0, "far.csv", path, (const char *[]){"--dry-run", NULL},
+                  (const char *[]){"heart_rate has the value 825, far above 220: is it a typing",
+                                   "lactate has the value 0.001, far below 0.3", NULL});
+    import_place_close(&place);
+}
+
 /* A second upload of the same file to the same dataset adds nothing. */
 Test(import, the_same_file_is_not_added_twice)
 {

@@ -236,7 +236,7 @@ Test(table_stream, says_what_is_wrong_in_which_row_and_column)
             "none of the feature's categories");
     refuses(ward, HEADER "a,1,0,80,1,,treat,1,0\n", 2, "/ward", "is missing");
     refuses(ward, HEADER "a,1,0,80,,A,treat,1,0\n", 2, "/lactate", "is missing");
-    refuses(ward, HEADER "a,1,0,80,1,A,cure,1,0\n", 2, "/act", "name of no action");
+    refuses(ward, HEADER "a,1,0,80,1,A,cure,1,0\n", 2, "/act", "no action. There are wait, treat");
     refuses(ward, HEADER "a,1,0,80,1,A,2,1,0\n", 2, "/act", "from 0 to 1");
     refuses(ward, HEADER "a,1,0,80,1,A,0.5,1,0\n", 2, "/act", "declare bins");
     refuses(ward, HEADER "a,1,0,80,1,A,,1,0\n", 2, "/act", "is missing");
