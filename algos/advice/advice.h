@@ -111,7 +111,8 @@ enum advice_verdict {
     ADVICE_HOPELESS, /* expected to be no better than random play, or than what is learned where
                         there is next to nothing but noise; nor is the best of ten such runs */
     ADVICE_WEAK,
-    ADVICE_GOOD, /* from ADVICE_GOOD_FROM on, and nine of ten are better than random play */
+    ADVICE_GOOD, /* from ADVICE_GOOD_FROM on, and nine of ten are better than random play; not by a
+                    coarse grid (advice_grid_is_coarse) */
 };
 
 /* "unknown", "hopeless", "weak", "good". */
@@ -135,6 +136,11 @@ struct advice_outlook {
  * was not measured: any). WITHOUT, if not NULL, names a world whose runs are left out. */
 void advice_look(enum advice_method method, const char *algorithm, const char *world,
                  const char *without, double signal, struct advice_outlook *out);
+
+/* Whether REQUEST asks votes at a grid of fewer than five points of a number, in a WORLD that was
+ * not measured. The measured grids have as few, in ranges that their data fill. Elsewhere data may
+ * lie between two points: such a plan is never called good. */
+bool advice_grid_is_coarse(const struct algorithm_request *request, const char *world);
 
 /* The outlook of a plan of ALGORITHM; unknown where it has no signal. Of far fewer steps or labels
  * than were measured it is never said that they are enough, though they may be hopeless. */

@@ -112,6 +112,8 @@ void advice_enough(const struct algorithm *algorithm, const struct algorithm_req
     enum advice_method method;
     double signal;
     *out = (struct advice_enough){0};
+    if (verdict == ADVICE_GOOD && advice_grid_is_coarse(request, world))
+        return;
     (void)enough_does(&search, request->epsilon, &signal, &method);
     if (isnan(signal))
         return;

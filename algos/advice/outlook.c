@@ -24,6 +24,7 @@
     1000u /* a tenth of what was measured; below, little is learned at any noise                   \
            */
 #define LEAST_LABELS 100u
+#define FINE_POINTS  5u
 
 /* A run as the regression sees it. */
 struct look_point {
@@ -40,14 +41,20 @@ static int look_compare(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
+static bool world_measured(const char *world)
+{
+    for (unsigned i = 0; i < advice_run_count; i++)
+        if (strcmp(advice_runs[i].world, world) == 0)
+            return true;
+    return false;
+}
+
 /* The runs that speak of it, by rising quality; gives how many. */
 static size_t look_gather(enum advice_method method, const char *algorithm, const char *world,
                           const char *without, struct look_point *out)
 {
     size_t count = 0;
-    bool home = false;
-    for (unsigned i = 0; i < advice_run_count; i++)
-        home = home || strcmp(advice_runs[i].world, world) == 0;
+    bool home = world_measured(world);
     for (unsigned i = 0; i < advice_run_count; i++) {
         const struct advice_run *run = &advice_runs[i];
         if (run->method != method || strcmp(run->algorithm, algorithm) != 0 || !(run->signal > 0) ||
@@ -191,6 +198,18 @@ void advice_look(enum advice_method method, const char *algorithm, const char *w
     free(points);
 }
 
+bool advice_grid_is_coarse(const struct algorithm_request *request, const char *world)
+{
+    const struct consensus_grid *grid = &request->stage.grid;
+    if (request->stage.kind != STAGE_CONSENSUS || grid->dims == 0 || grid->count > 0 ||
+        world_measured(world))
+        return false;
+    for (uint32_t d = 0; d < grid->dims; d++)
+        if (grid->points[d] > 1 && grid->points[d] < FINE_POINTS)
+            return true;
+    return false;
+}
+
 void advice_look_at(const struct algorithm_request *request, const struct algorithm_plan *plan,
                     const char *algorithm, const char *world, struct advice_outlook *out)
 {
@@ -200,6 +219,8 @@ void advice_look_at(const struct algorithm_request *request, const struct algori
     if (!(signal > 0))
         return;
     advice_look(method, algorithm, world, NULL, signal, out);
+    if (out->verdict == ADVICE_GOOD && advice_grid_is_coarse(request, world))
+        out->verdict = ADVICE_WEAK;
     bool votes = method == ADVICE_CONSENSUS || method == ADVICE_GRID;
     if (method == ADVICE_RELEASE) /* its steps cost no noise */
         return;

@@ -106,6 +106,18 @@ static void sentence_more(struct buffer *out, const struct job_advice *advice,
         return;
     if (verdict == ADVICE_HOPELESS)
         (void)sentence_enough(out, advice, &enough->weak, "better, though weak");
+    else if (!advice_grid_is_coarse(advice->request, advice->world))
+        buffer_add_text(out, "; in measured runs neither more experts nor a larger epsilon made "
+                             "this good");
+}
+
+/* What a forecast from measured grids does not know of other data. */
+static void sentence_of_grid(struct buffer *out, const struct job_advice *advice)
+{
+    if (advice_grid_is_coarse(advice->request, advice->world))
+        buffer_add_text(out, " The grid has fewer than five points of a number. The forecast holds "
+                             "for data that fill the declared ranges. If what to do changes "
+                             "between two points, the policy will do worse.");
 }
 
 static void sentence_write(struct buffer *out, const struct job_advice *advice,
@@ -144,6 +156,7 @@ static void sentence_write(struct buffer *out, const struct job_advice *advice,
     }
     sentence_more(out, advice, enough);
     buffer_add_text(out, ".");
+    sentence_of_grid(out, advice);
 }
 
 const char *job_advice_sentence(struct call *call, const struct job_advice *advice,

@@ -181,6 +181,41 @@ Test(advice, ranks_by_what_is_expected)
     cr_assert_eq(advice_rank(&facts, algorithm_find("ppo"), -1, some), 0);
 }
 
+/* The first grid of FACTS, with POINTS of each number instead (0: with its own): its verdict. */
+static enum advice_verdict grid_verdict(const struct advice_facts *facts, const char *world,
+                                        uint32_t points)
+{
+    struct advice_candidate one;
+    struct algorithm_request request;
+    struct algorithm_plan plan;
+    struct advice_outlook look;
+    const char *message;
+    unsigned i = 0;
+    do
+        cr_assert(advice_candidate(facts, i++, &one));
+    while (one.method != ADVICE_GRID);
+    advice_request(facts, &one, &request);
+    for (uint32_t d = 0; points > 0 && d < facts->state_dim; d++)
+        request.stage.grid.points[d] = points;
+    request.stage.labels = consensus_grid_size(&request.stage.grid);
+    cr_assert_eq(one.algorithm->plan(&request, &plan, &message), ALGORITHM_OK);
+    advice_look_at(&request, &plan, one.algorithm->name, world, &look);
+    cr_assert_geq(look.expected, ADVICE_GOOD_FROM);
+    cr_assert_geq(look.low, ADVICE_WEAK_MARGIN);
+    return look.verdict;
+}
+
+/* Three points of a number do well where data fill the ranges; elsewhere nobody knows. */
+Test(advice, never_calls_a_coarse_grid_good_in_a_world_of_its_own)
+{
+    struct advice_facts facts = facts_of(3000, 5, false, true);
+    cr_expect_eq(grid_verdict(&facts, "", 0), ADVICE_WEAK);
+    cr_expect_eq(grid_verdict(&facts, "ward", 0), ADVICE_GOOD);
+    facts.state_dim = 4;
+    cr_expect_eq(grid_verdict(&facts, "", 5), ADVICE_GOOD);
+    cr_expect_eq(grid_verdict(&facts, "", 4), ADVICE_WEAK);
+}
+
 static enum advice_verdict verdict_of(const struct algorithm *algorithm,
                                       const struct algorithm_request *request)
 {

@@ -68,6 +68,29 @@ Test(advise, offers_a_grid_only_where_bounds_are_known)
     fixture_close(f);
 }
 
+Test(advise, says_what_a_forecast_of_a_coarse_grid_does_not_know)
+{
+    struct fixture *f = fixture_open();
+    const char *more = ",\"state_dim\":5,\"action_count\":3,\"bounds\":{\"low\":[0,0,0,0,0],"
+                       "\"high\":[1,2,1,1,1]}";
+    struct response *r = fixture_post(f, "steward", ADVISE, facts_body(900, 5, more));
+    expect_status(r, 200);
+    const json_t *one;
+    size_t i;
+    unsigned grids = 0;
+    json_array_foreach(response_at(r, "/candidates"), i, one)
+    {
+        const json_t *privacy = json_object_get(json_object_get(one, "job"), "privacy");
+        bool grid = json_object_get(json_object_get(privacy, "consensus"), "grid");
+        bool says = strstr(member_text(one, "sentence"), "fewer than five points of a number");
+        cr_expect_eq(grid, says, "%s", member_text(one, "sentence"));
+        cr_expect(!grid || strcmp(member_text(one, "verdict"), "good") != 0);
+        grids += grid;
+    }
+    cr_expect_gt(grids, 0);
+    fixture_close(f);
+}
+
 Test(advise, offers_what_is_wanted)
 {
     struct fixture *f = fixture_open();
