@@ -99,9 +99,14 @@ struct description *description_parse(const char *text, struct json_fault *fault
 /* Frees a description; takes NULL. */
 void description_free(struct description *description);
 
-/* Whether OURS agrees with the description in DATASET, the text of GET /v1/datasets/{id}: in all but
- * "row" and "table", which are each contributor's own (description_agrees.c). A dataset without a
- * description agrees with all. False: DETAIL names the first difference. */
+/* Whether features and actions are the same. False: DETAIL says what differs first, as "WHAT is
+ * OURS, not THEIRS" (description_agrees.c). */
+bool description_agrees(const struct description *ours, const struct description *theirs,
+                        char detail[DESCRIPTION_FAULT_SIZE]);
+
+/* Whether OURS agrees with the description in DATASET, the text of GET /v1/datasets/{id}: in all
+ * but "row" and "table", which are each contributor's own. A dataset without a description agrees
+ * with all. False: DETAIL says what differs first. */
 bool description_fits_dataset(const struct description *ours, const char *dataset,
                               char detail[DESCRIPTION_FAULT_SIZE]);
 

@@ -1,4 +1,4 @@
-/* Compares the description that a contributor holds with the dataset's. */
+/* Compares what two descriptions say of states and actions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,12 +6,11 @@
 #include "api/data/description.h"
 #include "api/json/json_text.h"
 
-/* Whether two texts are the same; else DETAIL says what differs: ours and the dataset's. */
 static bool text_agrees(const char *what, const char *ours, const char *theirs, char *detail)
 {
     if (strcmp(ours, theirs) == 0)
         return true;
-    snprintf(detail, DESCRIPTION_FAULT_SIZE, "%s: \"%.100s\" here, \"%.100s\" there", what, ours,
+    snprintf(detail, DESCRIPTION_FAULT_SIZE, "%s is \"%.100s\", not \"%.100s\"", what, ours,
              theirs);
     return false;
 }
@@ -20,7 +19,7 @@ static bool number_agrees(const char *what, double ours, double theirs, char *de
 {
     if (ours == theirs)
         return true;
-    snprintf(detail, DESCRIPTION_FAULT_SIZE, "%s: %.15g here, %.15g there", what, ours, theirs);
+    snprintf(detail, DESCRIPTION_FAULT_SIZE, "%s is %.15g, not %.15g", what, ours, theirs);
     return false;
 }
 
@@ -28,10 +27,11 @@ static bool names_agree(const char *what, const char *const *ours, unsigned coun
                         const char *const *theirs, unsigned other_count, char *detail)
 {
     char place[128];
-    if (!number_agrees(what, count, other_count, detail))
+    snprintf(place, sizeof place, "the number of %.100s", what);
+    if (!number_agrees(place, count, other_count, detail))
         return false;
     for (unsigned i = 0; i < count; i++) {
-        snprintf(place, sizeof place, "%.100s, number %u", what, i);
+        snprintf(place, sizeof place, "number %u of %.100s", i, what);
         if (!text_agrees(place, ours[i], theirs[i], detail))
             return false;
     }
@@ -40,6 +40,8 @@ static bool names_agree(const char *what, const char *const *ours, unsigned coun
 
 static const char *scale_name(const struct description_feature *feature)
 {
+    if (feature->category_count > 0)
+        return "categories";
     return feature->logarithmic ? "log" : "linear";
 }
 
@@ -50,11 +52,11 @@ static bool feature_agrees(const struct description_feature *ours,
     snprintf(place, sizeof place, "feature %u", number);
     if (!text_agrees(place, ours->name, theirs->name, detail))
         return false;
-    snprintf(place, sizeof place, "the unit of %.64s", ours->name);
-    if (!text_agrees(place, ours->unit, theirs->unit, detail))
-        return false;
     snprintf(place, sizeof place, "the scale of %.64s", ours->name);
     if (!text_agrees(place, scale_name(ours), scale_name(theirs), detail))
+        return false;
+    snprintf(place, sizeof place, "the unit of %.64s", ours->name);
+    if (!text_agrees(place, ours->unit, theirs->unit, detail))
         return false;
     snprintf(place, sizeof place, "the lowest value of %.64s", ours->name);
     if (!number_agrees(place, ours->low, theirs->low, detail))
@@ -70,7 +72,8 @@ static bool feature_agrees(const struct description_feature *ours,
 static bool bins_agree(const struct description_bins *ours, const struct description_bins *theirs,
                        char *detail)
 {
-    if (!number_agrees("edges of the actions' bins", ours->count, theirs->count, detail))
+    if (!number_agrees("the number of edges of the actions' bins", ours->count, theirs->count,
+                       detail))
         return false;
     for (unsigned i = 0; i < ours->count; i++)
         if (!number_agrees("an edge of the actions' bins", ours->edges[i], theirs->edges[i],
@@ -82,24 +85,33 @@ static bool bins_agree(const struct description_bins *ours, const struct descrip
             number_agrees("the highest action", ours->high, theirs->high, detail));
 }
 
+bool description_agrees(const struct description *ours, const struct description *theirs,
+                        char detail[DESCRIPTION_FAULT_SIZE])
+{
+    if (!number_agrees("the number of features", ours->feature_count, theirs->feature_count,
+                       detail))
+        return false;
+    for (unsigned i = 0; i < ours->feature_count; i++)
+        if (!feature_agrees(&ours->features[i], &theirs->features[i], i, detail))
+            return false;
+    return names_agree("the actions", ours->actions, ours->action_count, theirs->actions,
+                       theirs->action_count, detail) &&
+           bins_agree(&ours->bins, &theirs->bins, detail);
+}
+
 static const char *outside_name(const struct description *description)
 {
     return description->clips ? "clip" : "refuse";
 }
 
-static bool description_agrees(const struct description *ours, const struct description *theirs,
-                               char *detail)
+/* Who is protected, and what happens to values outside, too. */
+static bool description_same(const struct description *ours, const struct description *theirs,
+                             char *detail)
 {
-    if (!text_agrees("the expert", ours->expert, theirs->expert, detail) ||
-        !text_agrees("values outside", outside_name(ours), outside_name(theirs), detail) ||
-        !number_agrees("features", ours->feature_count, theirs->feature_count, detail))
-        return false;
-    for (unsigned i = 0; i < ours->feature_count; i++)
-        if (!feature_agrees(&ours->features[i], &theirs->features[i], i, detail))
-            return false;
-    return names_agree("actions", ours->actions, ours->action_count, theirs->actions,
-                       theirs->action_count, detail) &&
-           bins_agree(&ours->bins, &theirs->bins, detail);
+    return text_agrees("the expert", ours->expert, theirs->expert, detail) &&
+           text_agrees("the rule of values outside", outside_name(ours), outside_name(theirs),
+                       detail) &&
+           description_agrees(ours, theirs, detail);
 }
 
 bool description_fits_dataset(const struct description *ours, const char *dataset,
@@ -113,8 +125,8 @@ bool description_fits_dataset(const struct description *ours, const char *datase
     const json_t *described = json_object_get(answer, "description");
     char *text = json_dumps(described, JSON_COMPACT | JSON_ENCODE_ANY);
     struct description *theirs = text ? description_parse(text, &fault) : NULL;
-    bool agrees = json_is_null(described) || !described ||
-                  (theirs && description_agrees(ours, theirs, detail));
+    bool agrees =
+        json_is_null(described) || !described || (theirs && description_same(ours, theirs, detail));
     description_free(theirs);
     free(text);
     json_decref(answer);

@@ -546,21 +546,22 @@ Test(import, a_description_that_is_not_the_datasets_sends_nothing)
 {
     static const char *const others[][3] = {
         {"\"none\",\"fluids\"", "\"fluids\",\"none\"",
-         "actions, number 0: \"fluids\" here, \"none\" there"},
-        {"\"both\"]", "\"both\",\"more\"]", "actions: 5 here, 4 there"},
+         "number 0 of the actions is \"fluids\", not \"none\""},
+        {"\"both\"]", "\"both\",\"more\"]", "the number of the actions is 5, not 4"},
         {"\"heart_rate\",\"unit\":\"1/"
          "min\",\"low\":30,\"high\":220,\"scale\":\"linear\"},{\"name\":\"pressure\"",
          "\"pressure\",\"unit\":\"1/"
          "min\",\"low\":30,\"high\":220,\"scale\":\"linear\"},{\"name\":\"heart_rate\"",
-         "feature 0: \"pressure\" here, \"heart_rate\" there"},
-        {"\"mmHg\"", "\"kPa\"", "the unit of pressure: \"kPa\" here, \"mmHg\" there"},
-        {"\"low\":60", "\"low\":50", "the lowest value of oxygen: 50 here, 60 there"},
-        {"\"high\":20,", "\"high\":25,", "the highest value of lactate: 25 here, 20 there"},
-        {"\"log\"", "\"linear\"", "the scale of lactate: \"linear\" here, \"log\" there"},
-        {"\"no\",\"yes\"", "\"yes\",\"no\"", "categories of diabetes, number 0: \"yes\" here"},
+         "feature 0 is \"pressure\", not \"heart_rate\""},
+        {"\"mmHg\"", "\"kPa\"", "the unit of pressure is \"kPa\", not \"mmHg\""},
+        {"\"low\":60", "\"low\":50", "the lowest value of oxygen is 50, not 60"},
+        {"\"high\":20,", "\"high\":25,", "the highest value of lactate is 25, not 20"},
+        {"\"log\"", "\"linear\"", "the scale of lactate is \"linear\", not \"log\""},
+        {"\"no\",\"yes\"", "\"yes\",\"no\"",
+         "number 0 of categories of diabetes is \"yes\", not \"no\""},
         {"\"refuse\",\"actions", "\"clip\",\"actions",
-         "values outside: \"clip\" here, \"refuse\" there"},
-        {"the clinician,", "the ward,", "the expert: \"the ward,"},
+         "the rule of values outside is \"clip\", not \"refuse\""},
+        {"the clinician,", "the ward,", "the expert is \"the ward,"},
     };
     struct server_process server;
     struct desk desk;

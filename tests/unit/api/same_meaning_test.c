@@ -66,30 +66,27 @@ Test(same_meaning, the_first_difference_of_features_is_named)
 {
     static const char *const cases[][3] = {
         {"{\"name\":\"pulse\",\"unit\":\"1/min\",\"low\":30,\"high\":220}," LACTATE "," DIABETES,
-         STATE, "has \"pulse\" as feature 0; the job's dataset has \"heart\""},
-        {LACTATE "," HEART "," DIABETES, STATE,
-         "has \"lactate\" as feature 0; the job's dataset has \"heart\""},
+         STATE, "feature 0 is \"pulse\", not \"heart\""},
+        {LACTATE "," HEART "," DIABETES, STATE, "feature 0 is \"lactate\", not \"heart\""},
         {"{\"name\":\"heart\",\"unit\":\"1/s\",\"low\":30,\"high\":220}," LACTATE "," DIABETES,
-         STATE, "gives heart in \"1/s\"; the job's dataset gives it in \"1/min\""},
+         STATE, "the unit of heart is \"1/s\", not \"1/min\""},
         {"{\"name\":\"heart\",\"low\":30,\"high\":220}," LACTATE "," DIABETES, STATE,
-         "gives heart in no unit; the job's dataset gives it in \"1/min\""},
+         "the unit of heart is \"\", not \"1/min\""},
         {"{\"name\":\"heart\",\"unit\":\"1/min\",\"low\":20,\"high\":220}," LACTATE "," DIABETES,
-         STATE, "has heart from 20 to 220; the job's dataset has it from 30 to 220"},
+         STATE, "the lowest value of heart is 20, not 30"},
         {"{\"name\":\"heart\",\"unit\":\"1/min\",\"low\":30,\"high\":220.5}," LACTATE "," DIABETES,
-         STATE, "has heart from 30 to 220.5; the job's dataset has it from 30 to 220"},
+         STATE, "the highest value of heart is 220.5, not 220"},
         {HEART ",{\"name\":\"lactate\",\"low\":0.1,\"high\":100}," DIABETES, STATE,
-         "has lactate as a number on a linear scale; the job's dataset has a number on a "
-         "logarithmic scale"},
+         "the scale of lactate is \"linear\", not \"log\""},
         {HEART ",{\"name\":\"lactate\",\"categories\":[\"low\",\"high\"]}," DIABETES,
-         "[80,0,1,0,1]",
-         "has lactate as categories; the job's dataset has a number on a logarithmic scale"},
+         "[80,0,1,0,1]", "the scale of lactate is \"categories\", not \"log\""},
         {HEART "," LACTATE ",{\"name\":\"diabetes\",\"categories\":[\"no\",\"yes\",\"unknown\"]}",
-         "[80,0,1,0,0]", "has 3 categories of diabetes; the job's dataset has 2"},
+         "[80,0,1,0,0]", "the number of categories of diabetes is 3, not 2"},
         {HEART "," LACTATE ",{\"name\":\"diabetes\",\"categories\":[\"yes\",\"no\"]}", STATE,
-         "has \"yes\" as category of diabetes, number 0; the job's dataset has \"no\""},
-        {HEART "," LACTATE, "[80,0]", "has 2 features; the job's dataset has 3"},
+         "number 0 of categories of diabetes is \"yes\", not \"no\""},
+        {HEART "," LACTATE, "[80,0]", "the number of features is 2, not 3"},
         {FEATURES ",{\"name\":\"age\",\"low\":18,\"high\":100}", "[80,0,1,0,50]",
-         "has 4 features; the job's dataset has 3"},
+         "the number of features is 4, not 3"},
     };
     struct fixture *f = fixture_open();
     const char *id = described(f, PRIVATE, FEATURES, NAMES, STATE);
@@ -101,21 +98,15 @@ Test(same_meaning, the_first_difference_of_features_is_named)
 Test(same_meaning, the_first_difference_of_actions_is_named)
 {
     static const char *const cases[][3] = {
-        {NAMES, "[\"treat\",\"wait\"]",
-         "has \"treat\" as action 0; the job's dataset has \"wait\""},
-        {NAMES, "[\"wait\",\"treat\",\"call\"]", "has 3 actions; the job's dataset has 2"},
-        {NAMES, BINS("ml", "200", "50"),
-         "has actions that are bins of a number; those of the job's dataset are no bins of a "
-         "number"},
-        {BINS("ml", "200", "50"), NAMES,
-         "has actions that are no bins of a number; those of the job's dataset are bins of a "
-         "number"},
+        {NAMES, "[\"treat\",\"wait\"]", "number 0 of the actions is \"treat\", not \"wait\""},
+        {NAMES, "[\"wait\",\"treat\",\"call\"]", "the number of the actions is 3, not 2"},
+        {NAMES, BINS("ml", "200", "50"), "the number of edges of the actions' bins is 1, not 0"},
+        {BINS("ml", "200", "50"), NAMES, "the number of edges of the actions' bins is 0, not 1"},
         {BINS("ml", "200", "50"), BINS("l", "200", "50"),
-         "gives the actions' number in \"l\"; the job's dataset gives it in \"ml\""},
-        {BINS("ml", "200", "50"), BINS("ml", "300", "50"),
-         "has the actions' number from 0 to 300; the job's dataset has it from 0 to 200"},
+         "the unit of the action is \"l\", not \"ml\""},
+        {BINS("ml", "200", "50"), BINS("ml", "300", "50"), "the highest action is 300, not 200"},
         {BINS("ml", "200", "50"), BINS("ml", "200", "60"),
-         "has 60 as edge 0 of the actions; the job's dataset has 50"},
+         "an edge of the actions' bins is 60, not 50"},
     };
     struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
