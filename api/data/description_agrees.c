@@ -10,8 +10,7 @@ static bool text_agrees(const char *what, const char *ours, const char *theirs, 
 {
     if (strcmp(ours, theirs) == 0)
         return true;
-    snprintf(detail, DESCRIPTION_FAULT_SIZE, "%s is \"%.100s\", not \"%.100s\"", what, ours,
-             theirs);
+    snprintf(detail, DESCRIPTION_FAULT_SIZE, "%s is \"%.80s\", not \"%.80s\"", what, ours, theirs);
     return false;
 }
 
