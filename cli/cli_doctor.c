@@ -387,13 +387,15 @@ int cli_doctor(int argc, char **argv)
         if (strcmp(argv[i], "--strict") != 0)
             argv[others++] = argv[i];
     bool strict = others < argc;
-    if (!config_read(&config, others, argv, &found))
-        return cli_complain(&flags, CLI_FAILED, "%s", found.error);
+    struct doctor doctor = {.config = &config};
+    if (!config_read(&config, others, argv, &found)) {
+        doctor_say(&doctor, FAULT, "settings", "%s", found.error);
+        return CLI_FAILED;
+    }
     if (found.help) {
         flags_help(&flags, stdout);
         return CLI_DONE;
     }
-    struct doctor doctor = {.config = &config};
     doctor_check_all(&doctor);
     free(found.file);
     return doctor.faults > 0 || (strict && doctor.worries > 0) ? CLI_FAILED : CLI_DONE;

@@ -28,7 +28,7 @@ static const struct flag TABLE[] = {
     {"keys-dir", AS_ANY_TEXT(keys_dir), "", "DIR",
      "directory of the keys, by default \"keys\" in the data directory", FLAG_ENVIRONMENT},
     {"key", AS_SECRET(key), NULL, "KEY", "the present master key; better in TACET_KEY",
-     FLAG_ENVIRONMENT},
+     FLAG_ENVIRONMENT | FLAG_PRIVATE},
     {"key-file", AS_ANY_TEXT(key_file), "", "FILE", "file with it", FLAG_ENVIRONMENT},
     {"key-command", AS_ANY_TEXT(key_command), "", "COMMAND", "command that prints it",
      FLAG_ENVIRONMENT},

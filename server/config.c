@@ -37,8 +37,9 @@ static const struct flag SETTINGS[] = {
      "PGPASSWORD or PGPASSFILE",
      ENV},
     {"key", AS_SECRET(key), NULL, "KEY",
-     "64 hexadecimal digits: the key that private data are encrypted under; better in TACET_KEY",
-     ENV},
+     "64 hexadecimal digits: the key that private data are encrypted under; better in TACET_KEY. "
+     "A file that everybody can read must not have it",
+     ENV | FLAG_PRIVATE},
     {"keys-dir", AS_ANY_TEXT(keys_dir), "", "DIR",
      "directory of the keys of private data, by default \"keys\" in the data directory; servers "
      "and "

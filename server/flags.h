@@ -33,6 +33,7 @@ enum flag_trait {
     FLAG_ABOVE = 4,       /* LOW itself is out of bounds */
     FLAG_BELOW = 8,       /* HIGH itself is out of bounds */
     FLAG_FILE = 16,       /* names a file that sets other rows */
+    FLAG_PRIVATE = 32,    /* a file that everybody may read must not set it */
 };
 
 #define FLAG_SECRET_SIZE 512

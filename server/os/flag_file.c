@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "memory/memory.h"
 
@@ -16,7 +17,9 @@ const char *flag_file_take(FILE *file, struct flag_file *out)
     char *text = memory_new(FILE_BYTES + 2, 1);
     const char *why = NULL;
     *out = (struct flag_file){0};
+    struct stat status = {.st_mode = 0};
     setvbuf(file, NULL, _IONBF, 0);
+    out->exposed = fstat(fileno(file), &status) == 0 && (status.st_mode & (S_IROTH | S_IWOTH));
     size_t size = fread(text, 1, FILE_BYTES + 1, file);
     if (ferror(file))
         why = strerror(errno);

@@ -11,6 +11,7 @@ struct flag_file {
     unsigned line; /* of NAME, from 1 on */
     char *name;    /* of the present line, in TEXT, without blanks around it */
     char *value;   /* NULL: the line has no "=" */
+    bool exposed;  /* it is a file that everybody on the machine may read or write */
 };
 
 /* Reads TEXT, or the file PATH, at most 256 KiB, when TEXT is NULL. NULL, or why it is no file of

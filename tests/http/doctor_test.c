@@ -39,7 +39,7 @@ Test(doctor, says_what_is_wrong_and_what_to_do, .timeout = 60)
     expect_said("ok    address ");
 
     cr_expect_eq(see_doctor(server.data, "--tls-cert", "x"), 1);
-    expect_said("--tls-cert and --tls-key go together");
+    expect_said("FAIL  settings   --tls-cert and --tls-key go together");
     cr_expect_eq(see_doctor(server.data, "--wrkers", "x"), 1);
     expect_said("did you mean --workers?");
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "server/config.h"
@@ -273,6 +274,28 @@ Test(settings, a_file_that_cannot_be_read_is_named)
     cr_expect_not(read_settings(&config, large, 300000, NULL, &found));
     cr_expect_not_null(strstr(found.error, "it is larger than 256 KiB"));
     free(large);
+}
+
+Test(settings, a_file_that_everybody_can_read_holds_no_master_key)
+{
+    static const char text[] = "workers = 5\nkey = 0123\n", none[] = "key =\nkeys-dir = x\n";
+    const mode_t modes[] = {0604, 0644, 0602, 0640, 0600};
+    struct config config;
+    struct flags_found found;
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        FILE *out = fopen(settings_path, "w");
+        cr_assert_not_null(out);
+        cr_assert_eq(fchmod(fileno(out), modes[i]), 0);
+        fclose(out);
+        cr_expect_eq(read_settings(&config, text, sizeof text - 1, NULL, &found), i > 2, "%o",
+                     modes[i]);
+        cr_expect_eq(!strstr(found.error, ":2: key: everybody can read this file"), i > 2, "%s",
+                     found.error);
+        free(found.file);
+    }
+    chmod(settings_path, 0644);
+    cr_expect(read_settings(&config, none, sizeof none - 1, NULL, &found), "%s", found.error);
+    free(found.file);
 }
 
 /* The secret of a URL is in no error, and its text is overwritten. */
