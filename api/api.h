@@ -45,7 +45,8 @@ bool api_prune(struct app *app, struct db *db, bool *out_more);
 bool api_write_refusals(struct app *app, struct db *db);
 
 /* The service's metrics as Prometheus's text: those of settings.metrics, then jobs and budgets of
- * all tenants together, read through DB. The caller frees it. NULL: it cannot be read now. */
+ * all tenants together, read through DB; without the latter, and with tacet_ready 0, when DB cannot
+ * be read. The caller frees it. NULL: it is too long. */
 char *api_metrics_text(struct app *app, struct db *db, size_t *out_size);
 
 /* ---- one request */

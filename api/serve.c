@@ -185,8 +185,9 @@ cleanup:
 
 char *api_metrics_text(struct app *app, struct db *db, size_t *out_size)
 {
-    char *text;
-    return health_metrics_text(app, db, &text, out_size) == DB_OK ? text : NULL;
+    char *text = NULL;
+    health_metrics_text(app, db, &text, out_size);
+    return text;
 }
 
 struct admitted *api_admitted_new(void)

@@ -271,7 +271,9 @@ static void check_backup(struct doctor *doctor)
     int64_t made_s = data_dir_backup_s(doctor->config->data);
     double hours = difftime(time(NULL), (time_t)made_s) / 3600;
     if (made_s == 0)
-        doctor_say(doctor, WORRY, "backup", "tacet backup has made none (docs: Back up)");
+        doctor_say(
+            doctor, WORRY, "backup",
+            "tacet backup has made none since this directory was made or restored (docs: Back up)");
     else
         doctor_say(doctor, hours > BACKUP_HOURS ? WORRY : FINE, "backup",
                    "tacet backup made the last one %.0f hours ago", hours);

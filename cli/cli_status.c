@@ -92,7 +92,10 @@ static void print_upkeep(const char *text)
     }
     if (metric_value(text, "tacet_last_backup_timestamp_seconds", &seconds)) {
         double age = write_time(seconds, when);
-        printf("backed up   %s (%.1f hours ago)\n", when, age / 3600);
+        if (seconds > 0)
+            printf("backed up   %s (%.1f hours ago)\n", when, age / 3600);
+        else
+            printf("backed up   never since the data directory was made or restored\n");
     }
 }
 

@@ -49,6 +49,7 @@ struct metrics {
     struct route_counters commits;
     struct problem_counter problems[PROBLEMS_MAX];
     const char *version, *directory; /* NULL: not told */
+    bool backs_up;                   /* tacet backup copies the directory */
     int64_t began_s;
     atomic_int_fast64_t certificate_end_s; /* 0: not told */
     int statm;                             /* of this process, in /proc */
@@ -74,8 +75,10 @@ struct metrics *metrics_new(void)
     return memory_new(1, sizeof(struct metrics));
 }
 
-void metrics_about(struct metrics *metrics, const char *version, const char *directory)
+void metrics_about(struct metrics *metrics, const char *version, const char *directory,
+                   bool backs_up)
 {
+    metrics->backs_up = backs_up;
     metrics->version = version;
     metrics->directory = directory;
     metrics->began_s = (int64_t)time(NULL);
@@ -281,12 +284,11 @@ static uint64_t memory_now(int statm)
     return (bytes + MEMORY_STEP - 1) / MEMORY_STEP * MEMORY_STEP;
 }
 
-/* A time in seconds since 1970, which may be missing. */
+/* A time in seconds since 1970. */
 static void metrics_say_time(struct text *text, const char *name, const char *help, int64_t time_s)
 {
-    if (time_s > 0)
-        metrics_say(text, "# HELP tacet_%s %s\n# TYPE tacet_%s gauge\ntacet_%s %" PRId64 "\n", name,
-                    help, name, name, time_s);
+    metrics_say(text, "# HELP tacet_%s %s\n# TYPE tacet_%s gauge\ntacet_%s %" PRId64 "\n", name,
+                help, name, name, time_s);
 }
 
 static void metrics_say_process(struct text *text, struct metrics *metrics)
@@ -303,12 +305,14 @@ static void metrics_say_process(struct text *text, struct metrics *metrics)
                 "# TYPE process_resident_memory_bytes gauge\n"
                 "process_resident_memory_bytes %" PRIu64 "\n",
                 metrics->version, metrics->began_s, memory_now(metrics->statm));
-    metrics_say_time(text, "tls_certificate_end_timestamp_seconds",
-                     "When the service's certificate ends, since 1970.",
-                     atomic_load(&metrics->certificate_end_s));
-    metrics_say_time(text, "last_backup_timestamp_seconds",
-                     "When tacet backup last made a backup, since 1970.",
-                     data_dir_backup_s(metrics->directory));
+    int64_t end_s = atomic_load(&metrics->certificate_end_s);
+    if (end_s > 0)
+        metrics_say_time(text, "tls_certificate_end_timestamp_seconds",
+                         "When the service's certificate ends, since 1970.", end_s);
+    if (metrics->backs_up)
+        metrics_say_time(text, "last_backup_timestamp_seconds",
+                         "When tacet backup last made a backup, since 1970; 0: never.",
+                         data_dir_backup_s(metrics->directory));
     if (statvfs(metrics->directory, &disk) == 0 && disk.f_blocks > 0)
         metrics_say(text,
                     "# HELP tacet_disk_free_ratio Free part of the disk of the data directory, in "

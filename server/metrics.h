@@ -5,6 +5,7 @@
 #ifndef TACET_SERVER_METRICS_H
 #define TACET_SERVER_METRICS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,7 +31,8 @@ struct metrics *metrics_new(void);
 /* From now on the text also tells the version, when the process began, its memory, when `tacet
  * backup` last backed up DIRECTORY (borrowed), and how full its disk is. Sizes are coarse, so that
  * they do not tell how much was uploaded. To be called once, before the process confines itself. */
-void metrics_about(struct metrics *metrics, const char *version, const char *directory);
+void metrics_about(struct metrics *metrics, const char *version, const char *directory,
+                   bool backs_up);
 
 /* From now on the text says that the service's certificate ends at END_S, in seconds since 1970; 0:
  * not known. */

@@ -401,7 +401,7 @@ struct server *server_start(struct config *config, const struct worlds *worlds, 
     server->worlds = worlds;
     server->locks[0] = server->locks[1] = server->listening.handle = server->watched.handle = -1;
     server->metrics = metrics_new();
-    metrics_about(server->metrics, TACET_VERSION, config->data);
+    metrics_about(server->metrics, TACET_VERSION, config->data, !database_is_remote(&place));
     atomic_init(&server->draining, false);
     raise_descriptor_limit();
     helpers_answer_soon();

@@ -75,13 +75,14 @@ static double remains_of(const struct census_accounts *accounts)
     return accounts->limit - accounts->spent - accounts->held;
 }
 
-static void say_ready(struct buffer *text, const struct api_settings *settings)
+static void say_ready(struct buffer *text, const struct api_settings *settings, bool counted)
 {
     const char *ignored;
     buffer_add_format(text,
-                      "# HELP tacet_ready Whether /healthz/ready says 200.\n"
+                      "# HELP tacet_ready Whether /healthz/ready says 200 and the database can be "
+                      "read.\n"
                       "# TYPE tacet_ready gauge\ntacet_ready %d\n",
-                      is_ready(settings, &ignored));
+                      counted && is_ready(settings, &ignored));
 }
 
 static void say_census(struct buffer *text, const struct census *census)
@@ -106,28 +107,28 @@ enum db_status health_metrics_text(struct app *app, struct db *db, char **out, s
     struct census census;
     struct buffer text = {.lid = 2 * METRICS_BYTES_MAX};
     const struct api_settings *settings = &app->settings;
-    *out = NULL;
     enum db_status status = census_take(db, &census);
-    if (status != DB_OK)
-        return status;
     char *own = memory_bytes(METRICS_BYTES_MAX);
     size_t size = 0;
     if (settings->metrics)
         size = settings->metrics(settings->metrics_context, own, METRICS_BYTES_MAX);
     buffer_add(&text, own, size);
     free(own);
-    say_ready(&text, settings);
-    say_census(&text, &census);
+    say_ready(&text, settings, status == DB_OK);
+    if (status == DB_OK)
+        say_census(&text, &census);
     *out = buffer_take(&text, out_size);
-    return *out ? DB_OK : DB_MEMORY;
+    return *out ? status : DB_MEMORY;
 }
 
 enum problem api_metrics(struct call *call)
 {
     size_t size = 0;
-    char *text;
+    char *text = NULL;
     enum db_status status = health_metrics_text(call->app, call->db, &text, &size);
-    if (status != DB_OK)
+    if (status != DB_OK) {
+        free(text);
         return call_db(call, status);
+    }
     return call_reply_bytes(call, 200, "text/plain; version=0.0.4; charset=utf-8", text, size);
 }

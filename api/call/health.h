@@ -17,7 +17,7 @@ enum problem api_metrics(struct call *call);
 enum problem health_check_ready(struct call *call);
 
 /* *OUT becomes the text of the metrics: those of settings.metrics, then a census read through DB.
- * The caller frees it. Not DB_OK: there is none. */
+ * The caller frees it. Not DB_OK: the census is not in it, and tacet_ready is 0. */
 enum db_status health_metrics_text(struct app *app, struct db *db, char **out, size_t *out_size);
 
 #endif

@@ -92,6 +92,18 @@ Test(metrics_door, tells_jobs_budgets_and_refusals_without_a_token, .timeout = 6
     cr_expect_eq(tacet_run(out, SIZE, "status", "--server", base, NULL), 0, "%s", out);
     expect_line(out, "up since    20");
 
+    snprintf(base, sizeof base, "%.50s.away", server.data);
+    cr_assert_eq(rename(server.data, base), 0);
+    door_ask(&server, "GET /metrics HTTP/1.1\r\n\r\n", out, SIZE);
+    cr_expect_eq(strncmp(out, "HTTP/1.1 200 OK\r\n", 17), 0, "%s", out);
+    expect_line(out, "\ntacet_ready 0\n");
+    expect_line(out, "\ntacet_build_info{version=\"");
+    expect_line(out, "\ntacet_batches_total 1\n");
+    cr_expect_null(strstr(out, "tacet_accounts"), "what needs the database is left out");
+    cr_assert_eq(rename(base, server.data), 0);
+    door_ask(&server, "GET /metrics HTTP/1.1\r\n\r\n", out, SIZE);
+    expect_line(out, "\ntacet_ready 1\n");
+
     static const char *const others[] = {"GET / HTTP/1.1\r\n\r\n", "POST /metrics HTTP/1.1\r\n\r\n",
                                          "GET /metricsx HTTP/1.1\r\n\r\n",
                                          "GET /healthz/live HTTP/1.1\r\n\r\n",
