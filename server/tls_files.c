@@ -22,6 +22,12 @@ static char *read_tls_file(const struct config *config, enum server_file index,
     const char *paths[SERVER_FILES];
     server_files(config, paths);
     int file = files ? reopen_file(files, index) : open(paths[index], O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (index == SERVER_KEY && file >= 0 && fstat(file, &status) == 0 &&
+        (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        log_event(LOG_LEVEL_WARN, "tls-key-exposed",
+                  "file=\"%.500s\" note=\"others than its owner may use it: chmod 600\"",
+                  paths[index]);
     return tls_read_pem(file, paths[index], error, error_size);
 }
 
@@ -40,14 +46,9 @@ static bool read_tls_files(const struct config *config, struct reopen *files, st
 bool tls_files_open(struct tls_files *tls, const struct config *config, char *error,
                     size_t error_size)
 {
-    struct stat status;
     bool changed;
     if (config->tls_cert[0] == '\0')
         return true;
-    if (stat(config->tls_key, &status) == 0 && (status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        log_event(LOG_LEVEL_WARN, "tls-key-exposed",
-                  "file=\"%.500s\" note=\"others than its owner may use it: chmod 600\"",
-                  config->tls_key);
     tls->keys = tls_keys_new();
     int64_t now_s = (int64_t)time(NULL);
     if (!read_tls_files(config, NULL, &tls->pem, error, error_size) ||

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/http/http_client.h"
@@ -71,6 +72,7 @@ Test(reload, renews_the_certificate_and_the_log_and_adds_worlds, .timeout = 120)
     snprintf(server.key, sizeof server.key, "%s/key.pem", server.folder);
     run_command("cp tests/http/tls/certificate.pem %s && cp tests/http/tls/key.pem %s",
                 server.certificate, server.key);
+    chmod(server.key, 0600);
     write_settings("log-level = warn\nlog-format = json\n");
     server.flags[0] = "--config";
     server.flags[1] = conf;
@@ -87,6 +89,9 @@ Test(reload, renews_the_certificate_and_the_log_and_adds_worlds, .timeout = 120)
     reload_until("event=reloaded");
     cr_expect(server_log_has(&server, "event=tls-renewed"));
     cr_expect(shows(server.certificate));
+    cr_expect_not(server_log_has(&server, "tls-key-exposed"));
+    chmod(server.key, 0644);
+    reload_until("level=warn event=tls-key-exposed file=");
 
     run_command("echo nothing > %s && echo %s", server.certificate, "x > /dev/null");
     reload_until("event=reload-failed what=tls why=\"no certificate with its key");
