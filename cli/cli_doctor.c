@@ -261,9 +261,10 @@ static void check_disk(struct doctor *doctor)
     enum finding finding = percent < 10 ? WORRY : FINE;
     if (bytes < LEAST_BYTES)
         finding = FAULT;
-    doctor_say(
-        doctor, finding, "disk", "%llu MiB (%u %%) are free%s", bytes >> 20, percent,
-        finding == FINE ? "" : ": a full disk ends all that is charged (docs: How the disk grows)");
+    doctor_say(doctor, finding, "disk", "%llu MiB (%u %%) are free%s", bytes >> 20, percent,
+               finding == FINE ? ""
+                               : ": below 16 MiB the service is not ready, and a full disk ends "
+                                 "all that is charged (docs: How the disk grows)");
 }
 
 static void check_backup(struct doctor *doctor)

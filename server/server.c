@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -38,6 +39,7 @@
 #include "storage/recovery.h"
 
 #define SPARE_BYTES ((unsigned long long)16 * 1024 * 1024)
+#define FULL_BYTES  ((unsigned long long)1024 * 1024) /* less cannot hold what a start writes */
 #define LIGHT_BYTES 512 /* of a question with ten states, which takes as long as two with one */
 
 struct server {
@@ -88,7 +90,8 @@ static bool server_ready(void *context, const char **why_not)
     else if (!data_dir_stands(server->config->data, !database_is_remote(&place), why_not))
         return false;
     else if (!data_dir_has_room(server->config->data, SPARE_BYTES))
-        *why_not = "The data directory is full or cannot be written to.";
+        *why_not =
+            "The disk of the data directory has less than 16 MiB free, or cannot be written to.";
     else if (server->marks && !marks_stand(server->marks))
         *why_not = "The marks cannot be written: what would be charged cannot be made durable now.";
     else if (!keys_stand(server->keys_path, false, error, sizeof error))
@@ -243,6 +246,22 @@ static bool open_app(struct server *server, struct server_trouble trouble)
     if (!server->app)
         snprintf(trouble.text, trouble.size, "the system gives no randomness");
     return server->app && api_private_begin(server->app, db, trouble.text, trouble.size);
+}
+
+/* Opens the database and what stands on it. A disk that is full fails them in many words. */
+static bool open_service(struct server *server, struct server_trouble trouble)
+{
+    struct statvfs disk;
+    if (open_database(server, trouble) && open_app(server, trouble))
+        return true;
+    size_t used = strlen(trouble.text);
+    if (statvfs(server->config->data, &disk) != 0)
+        return false;
+    unsigned long long bytes = (unsigned long long)disk.f_bavail * disk.f_frsize;
+    if (bytes < FULL_BYTES)
+        snprintf(trouble.text + used, trouble.size - used,
+                 ". The disk of the data directory is full: %llu KiB are free", bytes >> 10);
+    return false;
 }
 
 /* The port is open: who reads of it may connect, and waits until the service accepts. */
@@ -418,8 +437,7 @@ struct server *server_start(struct config *config, const struct worlds *worlds, 
         database_find(&place, error, error_size) == DATA_DIR_LOST ||
         !data_dir_make(config->data, error, error_size) ||
         !data_dir_lock(config->data, server->locks, error, error_size) ||
-        !open_database(server, trouble) || !open_app(server, trouble) ||
-        (!config->works && !write_port_file(server, trouble)))
+        !open_service(server, trouble) || (!config->works && !write_port_file(server, trouble)))
         goto cleanup;
     /* What is not beneath the data directory is open now; threads and clients come after this. */
     confine_process((const char *const[]){config->data, server->keys_path,

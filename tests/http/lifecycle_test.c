@@ -233,6 +233,41 @@ Test(lifecycle, a_file_system_that_fills_up_loses_nothing)
     server_remove(&server);
 }
 
+Test(lifecycle, a_start_on_a_full_disk_says_that_it_is_full)
+{
+    struct server_process server;
+    char token[160], line[400];
+    server_prepare(&server);
+    cr_assert_eq(mkdir(server.data, 0700), 0);
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tacet-test", server.data, "tmpfs", 0, "size=8m,mode=700") != 0) {
+        server_remove(&server);
+        cr_skip("mounting a small file system needs root");
+    }
+    server_token(&server, "admin", token);
+    server_start(&server);
+    struct http_client *client = http_client_new(&server);
+    struct http_answer answer =
+        http_expect(client, 503, &(struct http_call){.method = "GET", .path = "/healthz/ready"});
+    cr_expect_not_null(strstr(http_text(&answer, "detail"), "has less than 16 MiB free"), "%s",
+                       answer.body);
+    http_answer_clear(&answer);
+    http_client_free(client);
+    cr_expect_eq(server_end(&server, SIGTERM), 0);
+    snprintf(line, sizeof line, "cat /dev/zero >%s/fill 2>/dev/null", server.data);
+    cr_expect_neq(system(line), 0);
+    cr_expect_eq(server_start_in_vain(&server), 1);
+    cr_expect(server_log_has(&server, "The disk of the data directory is full: 0 KiB are free"));
+    char out[8000];
+    cr_expect_eq(tacet_run(out, sizeof out, "doctor", "--data", server.data, NULL), 1);
+    cr_expect_not_null(strstr(out,
+                              "FAIL  disk       0 MiB (0 %) are free: below 16 MiB the service "
+                              "is not ready"),
+                       "%s", out);
+    umount2(server.data, MNT_DETACH);
+    server_remove(&server);
+}
+
 /* Sends the head of an admin's call whose body of SIZE bytes will come when it is asked for. */
 static int begin_call(struct server_process *server, int size)
 {
