@@ -43,7 +43,7 @@ static const struct route routes[] = {
     {"GET", "/v1/clients", BATCH, ROLE_ADMIN, 0, BODY_NONE, PAGED, NULL, api_clients_list, "Lists clients, never their tokens."},
     {"GET", "/v1/clients/{id}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_clients_get, "Shows the caller itself (me); an admin sees every client."},
     {"DELETE", "/v1/clients/{id}", BATCH, ROLE_ADMIN, 0, BODY_NONE, "", NULL, api_clients_revoke, "Revokes a client with all its tokens."},
-    {"POST", "/v1/clients/{id}:rotate", BATCH, ROLE_ANY, 0, BODY_JSON, "", NULL, api_client_tokens_rotate, "Gives a client a new token; the older ones end after a while."},
+    {"POST", "/v1/clients/{id}:rotate", BATCH, ROLE_ANY | ROLE_MONITOR, 0, BODY_JSON, "", NULL, api_client_tokens_rotate, "Gives a client a new token; the older ones end after a while."},
     {"GET", "/v1/clients/{id}/tokens", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_client_tokens_list, "Lists a client's tokens, never their secrets."},
     {"DELETE", "/v1/clients/{id}/tokens/{token}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_client_tokens_end, "Ends one token of a client."},
     {"PUT", "/v1/clients/{id}/certificates/{sha256}", BATCH, ROLE_ADMIN, 0, BODY_NONE, "", NULL, api_client_certificates_bind, "Binds a TLS client certificate to a client."},

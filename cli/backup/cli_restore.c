@@ -204,14 +204,15 @@ static int run_restore(const struct restore_options *options)
     printf("restored: %" PRId64 " accounts\n", restored.accounts);
     if (restored.burnt > 0)
         printf("%" PRId64 " of them paid up to their marks for the life that was lost, at most "
-               "%.3g %% of a limit: entries of kind \"restored\" say how much\n",
+               "%.3g %% of the units of a limit: entries of kind \"restored\" say how much\n",
                restored.burnt, 100 * restored.most);
     if (restored.closed > 0)
         printf("closed: %" PRId64 " accounts have no mark, have spent their whole limits, and pay "
                "nothing any more\n",
                restored.closed);
-    printf("clients now need keys that name their time (UUID version 7, or a date): a key without "
-           "a time that the backup does not have is refused with 410\n");
+    printf(
+        "clients now need keys that name their time (UUID version 7; a date works from tomorrow, "
+        "UTC): a key without a time that the backup does not have is refused with 410\n");
     print_needs(options, sealed);
     return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
 }

@@ -429,7 +429,7 @@ class Api:
 
         body: overlap_seconds, expires_in_days, scopes
 
-        Roles: admin, steward, contributor, student, agent, auditor
+        Roles: admin, steward, contributor, student, agent, auditor, monitor
         """
         return self._transport.call("POST", f"/v1/clients/{_path(id)}:rotate", body=body, key=key or fresh_key())
 

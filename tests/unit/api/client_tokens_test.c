@@ -209,6 +209,21 @@ Test(client_tokens, give_no_scope_that_they_lack)
     fixture_close(f);
 }
 
+Test(client_tokens, a_monitor_renews_its_own_and_nothing_else)
+{
+    struct fixture *f = fixture_open();
+    const char *token = response_text(make(f, "monitor", ""), "/token");
+    struct response *turned = rotate(f, token, "{\"overlap_seconds\":0}");
+    expect_status(turned, 201);
+    cr_expect_str_eq(response_text(turned, "/role"), "monitor");
+    expect_problem(ask_as(f, token, "GET", "/metrics", NULL), "unauthorized");
+    token = response_text(turned, "/token");
+    expect_status(ask_as(f, token, "GET", "/metrics", NULL), 200);
+    const char *other = domain_path("/v1/clients/%s:rotate", fixture_client(f, "monitor"));
+    expect_problem(ask_as(f, token, "POST", other, "{}"), "forbidden");
+    fixture_close(f);
+}
+
 Test(client_tokens, do_not_outlive_the_time_they_were_made_for)
 {
     struct fixture *f = fixture_open();
