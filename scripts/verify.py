@@ -18,11 +18,10 @@ import sys
 
 try:
     from ed25519 import ed_holds
-    from verify_stated import Stated
+    from verify_stated import MALFORMED, Stated
 except ImportError as missing:
     sys.exit(f"verify.py: {missing.name}.py has to stand beside it")
 
-MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
 TEXT, WHOLE, REAL, HASH = "text", "whole", "real", "hash"
 BALANCES = dict.fromkeys("limit_units spent_units held_units limit_delta spent_delta held_delta".split(), WHOLE)
 ACCOUNT = {**dict.fromkeys("id kind resource client owner unit".split(), TEXT), "renyi_order": REAL, "epsilon": REAL,
@@ -201,7 +200,7 @@ class Export:
         self.stated = Stated(self.fault)
         self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.last_account, self.account, self.key = (-2**63, ""), None, None
-        self.leaves, self.tiles, self.log, self.version, self.time_ms = {}, {}, (), 0, 0
+        self.leaves, self.tiles, self.log, self.version, self.time_ms, self.digest = {}, {}, (), 0, 0, None
         self.row = (0, "", True)  # of the audit trail, the last one: number, hash, whether its leaf has come
 
     def fault(self, where, sequence, what):
@@ -273,8 +272,7 @@ class Export:
         for sequence, _, source, before, _, what in account.parted:
             if account.reborn and not source:
                 less = spent[0] < before[1] or spent[1] < before[4]
-                has = "less than it had there: budget was given back" if less else "at least what it had there"
-                what = RESTORED + has
+                what = RESTORED + ("less than it had there: budget was given back" if less else "at least what it had there")
             self.fault(source or name, sequence, what)
         self.stated.end_account(row)
         self.counts["holds"] += len(account.holds)
@@ -347,8 +345,8 @@ class Export:
             job, released = (found[1] if found[2] else b"").decode(), (found[2] or found[1]).decode()
             missing = (job in self.paid or released[:4] != "pol_") and released not in self.certified
             self.when(missing, released, 0, "it was released, as the audit trail says, and has no certificate")
-            other = self.certified.get(released, job) != job
-            self.when(other, released, 0, "its certificate names another job than the audit trail")
+            if self.certified.get(released, job) != job:
+                self.fault(released, 0, "its certificate names another job than the audit trail")
 
     def read_leaf(self, leaf):
         account, sequence, row, self.row = self.account, leaf["sequence"], self.row, (*self.row[:2], True)
@@ -383,10 +381,9 @@ class Export:
                 self.when(size > len(row) or root_of(levels, size) != root, source, 0, what)
 
     def read_end(self, line, digest):
-        end = read_members(line, "end", {"lines": WHOLE, "digest": HASH, "signature": TEXT})
+        end, self.digest = read_members(line, "end", {"lines": WHOLE, "digest": HASH, "signature": TEXT}), digest
         signed = f"tacet export 1 lines {self.line - 1} digest {digest}\n".encode()
-        good = (end["digest"], end["lines"]) == (digest, self.line - 1)
-        good = good and ed_holds(self.key, signed, unpadded(end["signature"]))
+        good = ed_holds(self.key, signed, unpadded(end["signature"])) and (end["digest"], end["lines"]) == (digest, self.line - 1)
         self.when(not good, "", 0, "its signature does not hold for the lines before it")
 
     def read_line(self, line):
@@ -449,12 +446,9 @@ def verify(name, keys, earlier=None, kept=None):
             export.read_lines(file)
         except MALFORMED as why:
             export.fault("", 0, f"{why}; nothing behind it was checked")
-    if export.key:
-        known = "one of --keys" if export.key in (keys or ()) else "none of --keys"
-        known = "the export's own word" if keys is None else known
-        print(f"{name}: key {hash_of(export.key, 16)[:16]} ({known})")
-    else:
-        print(f"{name}: its first line is not that of an export")
+    known = "the export's own word" if keys is None else ("none of --keys", "one of --keys")[export.key in keys]
+    key = f"key {hash_of(export.key, 16)[:16]} ({known})" if export.key else "its first line is not that of an export"
+    print(f"{name}: {key}")
     counts = ", ".join(f"{count} {what}" for what, count in export.counts.items())
     end = f"IT DOES NOT HOLD: {export.fault_count} faults" if export.fault_count else "all of it holds"
     print("  " + "\n  ".join((counts, *export.faults, end)))
@@ -477,8 +471,12 @@ def read_file(name, read, otherwise):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("--keys", "--earlier", "--checkpoint", "export"):
-        parser.add_argument(name)
+        parser.add_argument(name, action="append")
     options = parser.parse_args()
+    for name, given in vars(options).items():
+        if len(given or ()) > 1:
+            parser.error(f"--{name} is given twice")
+        setattr(options, name, given and given[0])
     if options.checkpoint and not options.keys:
         parser.error("--checkpoint needs --keys")
     keys = kept = None
@@ -493,6 +491,8 @@ def main():
         sys.exit(f"verify.py: {why}")
     if earlier and export.key and earlier.time_ms > export.time_ms:
         print(f"--earlier is of a later time than {options.export}: are the two swapped?")
+    if earlier and export.digest and earlier.digest == export.digest:
+        print(f"--earlier is the same export as {options.export}: that it goes on from itself shows nothing")
     sys.exit(1 if export.fault_count or (earlier and earlier.fault_count) else 0)
 
 

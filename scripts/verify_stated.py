@@ -106,7 +106,9 @@ class Stated:
         self.policies |= {job} if certificate.about[:4] == "pol_" else set()
         units = self.settled[job]  # of a Renyi account: a divergence, and the deltas of parts alone
         if not (privacy["delta"] * 1e18 > units[1] - 2 if row["renyi_order"] else paid(privacy, units)):
-            return "it states other figures than its job has paid"
+            known = "" if row["renyi_order"] else f", not {units[0] / 1e9:.9g} and {units[1] / 1e18:.9g}"
+            stated = f"epsilon {privacy['epsilon']:.9g} and delta {privacy['delta']:.9g}"
+            return f"it states other figures than its job has paid: {stated}{known}"
         exposure, most = ledger.get("exposure") or {}, self.most()
         count = sum(limit[0] <= certificate.entries for limit in self.limits)
         good = fits(exposure.get("limit", {}), self.limits[count - 1][1:])

@@ -295,5 +295,5 @@ enum problem api_datasets_delete(struct call *call)
     dataset_silence(call, row.id);
     if (!receipt)
         return call_reply_empty(call, 204);
-    return erasure_reply(call, row.id, NULL, call->now_ms);
+    return erasure_reply(call, row.id, NULL, NULL, call->now_ms);
 }

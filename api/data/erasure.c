@@ -379,11 +379,12 @@ static const char *digest_of_receipt(struct call *call, const char *text)
 }
 
 enum problem erasure_reply(struct call *call, const char *dataset, const char *expert,
-                           int64_t time_ms)
+                           const char *client, int64_t time_ms)
 {
     json_t *receipt =
-        json_pack("{s:s, s:s, s:o, s:o, s:s}", "type", "erasure", "dataset", dataset, "expert",
-                  json_text_or_null(expert), "erased_at", json_time(time_ms), "meaning", meaning);
+        json_pack("{s:s, s:s, s:o, s:o, s:o, s:s}", "type", "erasure", "dataset", dataset, "expert",
+                  json_text_or_null(expert), "client", json_text_or_null(client), "erased_at",
+                  json_time(time_ms), "meaning", meaning);
     char *text = certificate_sign(call->app, receipt);
     json_decref(receipt);
     call->subject = digest_of_receipt(call, text);

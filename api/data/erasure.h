@@ -48,10 +48,10 @@ enum db_status erasure_due(const struct app *app, struct db *db, bool *out_more)
 enum problem erasure_refuse_names(struct call *call, const char *dataset, const char *const *names,
                                   uint32_t count);
 
-/* Replies with the signed receipt of an erasure of EXPERT (NULL: all) at TIME_MS. The call's row of
- * the audit trail has the receipt's SHA-256 as its subject. */
+/* Replies with the signed receipt of an erasure of EXPERT of CLIENT (both NULL: all) at TIME_MS.
+ * The call's row of the audit trail has the receipt's SHA-256 as its subject. */
 enum problem erasure_reply(struct call *call, const char *dataset, const char *expert,
-                           int64_t time_ms);
+                           const char *client, int64_t time_ms);
 
 /* Reads the query parameter "receipt". */
 enum problem erasure_wants_receipt(struct call *call, bool *out);

@@ -43,7 +43,8 @@ static enum problem erased_before(struct call *call, const char *dataset, const 
         return no_expert(call);
     if (status != DB_OK)
         return call_db(call, status);
-    return erasure_reply(call, dataset, name, strtoll(erased.name + strlen(mark), NULL, 10));
+    return erasure_reply(call, dataset, name, erased.owner,
+                         strtoll(erased.name + strlen(mark), NULL, 10));
 }
 
 enum problem api_experts_erase(struct call *call)
@@ -76,5 +77,5 @@ enum problem api_experts_erase(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     dataset_silence(call, dataset.id);
-    return erasure_reply(call, dataset.id, name, call->now_ms);
+    return erasure_reply(call, dataset.id, name, named.expert.owner, call->now_ms);
 }

@@ -146,6 +146,8 @@ static void read_facts(const json_t *certificate, struct certificate_facts *out)
     for (int i = 0; i < 3 && out->subject[0] == '\0'; i++)
         copy_member(certificate, subjects[i], out->subject, sizeof out->subject);
     copy_member(certificate, "erased_at", out->erased_at, sizeof out->erased_at);
+    copy_member(certificate, "expert", out->expert, sizeof out->expert);
+    copy_member(certificate, "client", out->client, sizeof out->client);
     read_figures(certificate, &out->figures);
     copy_member(binds, "weights_sha256", out->weights_sha256, sizeof out->weights_sha256);
     for (int i = 0; i < 3; i++)
@@ -249,6 +251,7 @@ static void say_erasure(const json_t *receipt, struct buffer *out)
 {
     say_text(out, "erased at ", json_object_get(receipt, "erased_at"), ":");
     say_text(out, " the expert \"", json_object_get(receipt, "expert"), "\" of");
+    say_text(out, " the client ", json_object_get(receipt, "client"), " in");
     say_text(out, " the dataset ", json_object_get(receipt, "dataset"), "\n");
     say_text(out, "means: ", json_object_get(receipt, "meaning"), "\n");
 }

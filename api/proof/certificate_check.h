@@ -50,7 +50,9 @@ struct certificate_facts {
     char subject[ID_SIZE]; /* the teacher, released function or policy that it is about */
     bool receipt;          /* it is the receipt of an erasure, which has none of these, but */
     char digest[65];       /* the SHA-256 of its canonical text, which the audit trail has, */
-    char erased_at[32];    /* and this time, in UTC */
+    char erased_at[32];    /* this time, in UTC, */
+    char expert[80];       /* the expert, "": all of the dataset, */
+    char client[ID_SIZE];  /* and whose it was; "": an older one does not say */
     bool canonical;        /* it is laid out as it was signed: sorted, compact, shortest numbers */
     int64_t entries;       /* of the account when it was issued; 0: it does not say */
     unsigned char head[LEDGER_HASH_SIZE];

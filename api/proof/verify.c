@@ -100,6 +100,7 @@ static bool read_export_end(struct verify *verify, char *at)
         return false;
     }
     crypto_generichash_final(&verify->digest, digest, sizeof digest);
+    memcpy(verify->report->digest, digest, sizeof digest);
     sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
     int size = snprintf(text, sizeof text, EXPORT_SIGNED, (long long)lines, hex);
     if (strcmp(said, hex) != 0 || lines != verify->report->lines - 1)

@@ -41,7 +41,9 @@ struct verify_report {
     int64_t repeated;          /* of these, those whose receipt an earlier one gave */
     int64_t receipt;           /* the first row of the receipt that was asked for; 0: none */
     int64_t receipts;          /* rows that have it */
-    char receipt_time[32];     /* of the first one, in UTC */
+    char receipt_time[32];     /* of the first one, in UTC, */
+    char receipt_by[ID_SIZE];  /* and the client that called */
+    unsigned char digest[32];  /* of its lines; zeros: it has no end */
     int64_t fault_count;       /* 0: all is well */
     unsigned described;
     struct verify_fault faults[VERIFY_FAULTS_MAX];

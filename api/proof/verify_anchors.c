@@ -202,6 +202,7 @@ void verify_anchors_end(struct verify *verify)
             known && i > 0 && strcmp(anchor->account, anchor_at(verify, i - 1)->account) == 0;
         if (!anchor->met && !said)
             verify_fault(verify, known ? anchor->account : anchor->from, 0,
-                         "the account that it names is missing");
+                         known ? "the earlier export has this account, and it is missing here"
+                               : "the account that this certificate names is missing");
     }
 }

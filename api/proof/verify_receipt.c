@@ -9,6 +9,7 @@
 #include "api/proof/verify_state.h"
 
 #define SUBJECT ",\"subject\":\""
+#define SLACK_S 10 /* a clock may be put right between the two */
 
 /* Notes the digest that the erasure's row TEXT has; rows of older versions have none. */
 static void note_erasure(struct verify *verify, const char *text)
@@ -25,16 +26,41 @@ static void note_erasure(struct verify *verify, const char *text)
     memcpy(known->hash, hash, sizeof hash);
 }
 
-/* The receipt that is asked for is in the row NUMBER, TEXT. */
-static void meet_receipt(struct verify_report *report, int64_t number, const char *text)
+/* Copies the first member that begins with NAME, as "client":", of the row TEXT. */
+static void receipt_word(const char *text, const char *name, char *out, size_t size)
 {
-    static const char time[] = "\"time\":\"";
-    const char *at = strstr(text, time);
+    const char *at = strstr(text, name);
+    at = at ? at + strlen(name) : "";
+    snprintf(out, size, "%.*s", (int)strcspn(at, "\""), at);
+}
+
+/* Seconds since 1970 of TIME, as 2026-11-28T03:44:05.123Z. False: it is none. */
+static bool read_seconds(const char *time, int64_t *out)
+{
+    struct tm utc = {.tm_isdst = 0};
+    const char *end = strptime(time, "%Y-%m-%dT%H:%M:%S", &utc);
+    *out = (int64_t)timegm(&utc);
+    return end;
+}
+
+/* The receipt that is asked for is in the row NUMBER, TEXT. An erasure's row is as old as its
+ * receipt, and a repeat's is younger. */
+static void meet_receipt(struct verify *verify, int64_t number, const char *text)
+{
+    struct verify_report *report = verify->report;
+    int64_t row_s, receipt_s;
+    char what[160];
     if (report->receipts++ > 0)
         return;
     report->receipt = number;
-    at = at ? at + sizeof time - 1 : "";
-    snprintf(report->receipt_time, sizeof report->receipt_time, "%.*s", (int)strcspn(at, "\""), at);
+    receipt_word(text, "\"time\":\"", report->receipt_time, sizeof report->receipt_time);
+    receipt_word(text, "\"client\":\"", report->receipt_by, sizeof report->receipt_by);
+    if (read_seconds(report->receipt_time, &row_s) &&
+        read_seconds(verify->receipt.erased_at, &receipt_s) && row_s >= receipt_s - SLACK_S)
+        return;
+    snprintf(what, sizeof what, "row %lld of the audit trail is of %s, before the receipt's %s",
+             (long long)number, report->receipt_time, verify->receipt.erased_at);
+    verify_fault(verify, verify->receipt.figures.dataset, 0, what);
 }
 
 void verify_receipt_row(struct verify *verify, int64_t number, const char *text)
@@ -51,7 +77,7 @@ void verify_receipt_row(struct verify *verify, int64_t number, const char *text)
     snprintf(about, sizeof about, ",\"resource\":\"%s\"" SUBJECT "%s\",", receipt->figures.dataset,
              receipt->digest);
     if (strstr(text, about))
-        meet_receipt(verify->report, number, text);
+        meet_receipt(verify, number, text);
     snprintf(about, sizeof about, ",\"resource\":\"%s\"" SUBJECT "\",", receipt->figures.dataset);
     verify->old_erasure = verify->old_erasure || strstr(text, about);
 }

@@ -156,6 +156,21 @@ static bool settles_stated(struct verify *verify, const struct ledger_entry *ent
            verify_price(verify->prices, 0, entry->event, units, delta_units) != PRICE_LOW;
 }
 
+/* STATED has other figures than ENTRY, its job's settlement. */
+static void blame_figures(struct verify *verify, const struct ledger_entry *entry,
+                          const struct stated *stated)
+{
+    const struct stated_amount *privacy = &stated->figures.privacy;
+    char what[160], paid[64] = "";
+    if (verify->claimed.renyi_order == 0) /* or else it paid a divergence */
+        snprintf(paid, sizeof paid, ", not %.9g and %.9g", (double)entry->spent_units / 1e9,
+                 (double)entry->spent_delta / 1e18);
+    snprintf(what, sizeof what,
+             "it states other figures than its job has paid: epsilon %.9g and delta %.9g%s",
+             privacy->epsilon, privacy->delta, paid);
+    verify_fault(verify, stated->id, entry->sequence, what);
+}
+
 static void meet_settlement(struct verify *verify, const struct ledger_entry *entry)
 {
     const char *key = verify->claimed.id, *job = entry->resource;
@@ -165,8 +180,7 @@ static void meet_settlement(struct verify *verify, const struct ledger_entry *en
          i++) {
         stated->settled = true;
         if (!settles_stated(verify, entry, &stated->figures))
-            verify_fault(verify, stated->id, entry->sequence,
-                         "it states other figures than its job has paid");
+            blame_figures(verify, entry, stated);
         if (strncmp(stated->subject, "pol_", 4) == 0 && ++policies > 1)
             verify_fault(verify, stated->id, entry->sequence, "another policy is of its job");
     }

@@ -34,11 +34,12 @@ static const struct flag TABLE[] = {
 
 static const struct flags FLAGS = {
     .program = "tacet export",
-    .usage = "usage: tacet export [--data DIR] [--database URL] [--out FILE]\n\n"
-             "Writes the public key, all certificates and the whole ledger as lines of JSON, as\n"
-             "they are at one moment, signed. \"tacet verify FILE\" checks them without access to\n"
-             "the service. No raw data, weights or tokens are in it. Works whether or not the\n"
-             "server is running.\n\n",
+    .usage =
+        "usage: tacet export [--data DIR] [--database URL] [--out FILE]\n\n"
+        "Writes the public key, all certificates, the whole ledger and the audit trail (who did\n"
+        "what, by id, and from which address) as lines of JSON, as they are at one moment,\n"
+        "signed. \"tacet verify FILE\" checks them without access to the service. No raw\n"
+        "data, weights or tokens are in it. Works whether or not the server is running.\n\n",
     .once = true,
     FLAG_TABLE(TABLE),
 };

@@ -64,7 +64,25 @@ static void print_fault(const struct verify_fault *fault)
     printf(": %s\n", fault->what);
 }
 
-static void print_report(const char *name, const struct verify_report *r)
+/* Where the receipt of FACTS is. */
+static void print_receipt(const struct verify_report *r, const struct certificate_facts *facts)
+{
+    bool one = facts->expert[0] != '\0';
+    printf("  the receipt is in row %" PRId64 " of the audit trail, of %s; %" PRId64
+           " later rows repeat it\n",
+           r->receipt, r->receipt_time, r->receipts - 1);
+    printf("  it says that %s%s%s of the dataset %s", one ? "the expert \"" : "all", facts->expert,
+           one ? "\"" : "", facts->figures.dataset);
+    if (one)
+        printf(" was erased (%s%s)",
+               facts->client[0] != '\0' ? "uploaded by " : "it does not say whose", facts->client);
+    else
+        printf(" was erased");
+    printf("; %s called\n", r->receipt_by);
+}
+
+static void print_report(const char *name, const struct verify_report *r,
+                         const struct certificate_facts *receipt)
 {
     char when[40] = "";
     if (!r->begun) {
@@ -95,9 +113,7 @@ static void print_report(const char *name, const struct verify_report *r)
            " more only repeat one)\n",
            r->raised, r->uncovered, r->erased - r->repeated, r->repeated);
     if (r->receipt > 0)
-        printf("  the receipt is in row %" PRId64 " of the audit trail, of %s; %" PRId64
-               " later rows repeat it\n",
-               r->receipt, r->receipt_time, r->receipts - 1);
+        print_receipt(r, receipt);
     for (unsigned i = 0; i < r->described; i++)
         print_fault(&r->faults[i]);
     if (r->fault_count > r->described)
@@ -107,7 +123,7 @@ static void print_report(const char *name, const struct verify_report *r)
 
 /* Verifies the file NAME and prints the report. Gives the exit code. */
 static int verify_file(struct verify *verify, const char *name, const struct proof_keys *keys,
-                       struct verify_report *report)
+                       const struct certificate_facts *receipt, struct verify_report *report)
 {
     bool standard = strcmp(name, "-") == 0;
     FILE *file = standard ? stdin : fopen(name, "rb");
@@ -116,7 +132,7 @@ static int verify_file(struct verify *verify, const char *name, const struct pro
     export_verify(verify, (struct byte_reader){file, read_export_file}, keys, report);
     if (!standard)
         fclose(file);
-    print_report(name, report);
+    print_report(name, report, receipt);
     return report->fault_count == 0 ? CLI_DONE : CLI_FAILED;
 }
 
@@ -205,13 +221,18 @@ int cli_verify(int argc, char **argv)
     const struct proof_keys *trusted = options.keys ? &keys : NULL;
     struct verify *verify = export_verify_new();
     struct verify_report before = {.begun = false}, report = {.begun = false};
-    status = options.earlier ? verify_file(verify, options.earlier, trusted, &before) : CLI_DONE;
+    status = options.earlier ? verify_file(verify, options.earlier, trusted, &receipt, &before)
+                             : CLI_DONE;
     export_verify_expect(verify, &kept);
     export_verify_receipt(verify, &receipt);
-    int last = verify_file(verify, argv[0], trusted, &report);
+    int last = verify_file(verify, argv[0], trusted, &receipt, &report);
     if (before.begun && report.begun && before.time_ms > report.time_ms)
         printf("--earlier is of a later time than %s: are the two swapped?\n", argv[0]);
-    if (last == CLI_DONE && !options.earlier && !options.checkpoint)
+    bool same = before.begun && memcmp(before.digest, report.digest, sizeof report.digest) == 0;
+    if (same)
+        printf("--earlier is the same export as %s: that it goes on from itself shows nothing\n",
+               argv[0]);
+    if (last == CLI_DONE && (!options.earlier || same) && !options.checkpoint)
         printf(
             "  without --earlier or --checkpoint nothing shows that this history is the first\n");
     export_verify_free(verify);

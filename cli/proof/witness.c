@@ -234,7 +234,10 @@ bool witness_cosign(const struct witness *witness, const char *request, size_t s
     struct tlog_checkpoint known = {.size = 0}, now;
     struct tlog_text text;
     if (!tlog_request_read(request, size, &text))
-        return witness_fail(error, witness->origin, "this is no request to a witness");
+        return witness_fail(
+            error, witness->origin,
+            "this is no request to a witness, which GET /v1/ledger/proofs/consistency?old=SIZE "
+            "gives (SIZE: of the checkpoint that it cosigned last, or 0)");
     const char *why = read_signed(witness, text.note, text.note_size, &now);
     if (why)
         return witness_fail(error, witness->origin, why);

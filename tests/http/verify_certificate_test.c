@@ -248,6 +248,13 @@ Test(verify_certificate, an_export_is_checked_beside_the_running_service)
     cr_expect(strstr(said, "are the two swapped?"), "%s", said);
     EXPECT_SAID(1, "are the two swapped?", "python3 scripts/verify.py --earlier %s %s", path[1],
                 path[0]);
+    EXPECT_SAID(2, "--earlier is given twice",
+                "python3 scripts/verify.py --earlier %s --earlier %s %s", path[0], path[0],
+                path[1]);
+    EXPECT_SAID(0, "shows nothing", "python3 scripts/verify.py --earlier %s %s", path[1], path[1]);
+    EXPECT_SAID(0, "shows nothing", "$T verify --earlier %s %s", path[1], path[1]);
+    cr_expect(strstr(said, "nothing shows that this history is the first"), "%s", said);
+    EXPECT_SAID(0, "the audit trail", "$T export --help");
     snprintf(line, sizeof line, "python3 scripts/verify.py --keys %s --earlier %s %s >/dev/null",
              keys, path[0], path[1]);
     cr_expect_eq(system(line), 0);
@@ -300,7 +307,7 @@ Test(verify_certificate, a_receipt_of_an_erasure_is_checked_as_a_certificate_is)
 {
     static const char *const tools[] = {"$T certificate verify --keys $D/keys $D/",
                                         "python3 examples/verify_certificate.py $D/"};
-    char dataset[64], path[160], said[4000], line[200];
+    char dataset[64], path[160], said[4000], line[400];
     scene_dataset(desk.client, desk.steward, 5, dataset);
     save("/.well-known/jwks.json", "keys");
     snprintf(path, sizeof path, "/v1/datasets/%s/experts/e1", dataset);
@@ -308,7 +315,12 @@ Test(verify_certificate, a_receipt_of_an_erasure_is_checked_as_a_certificate_is)
     snprintf(path, sizeof path, "/v1/datasets/%s?receipt=true", dataset);
     save_receipt(path, "dataset");
     change("expert", "\"e1\"", "\"e2\"", "forged");
-    snprintf(line, sizeof line, "the expert \"e1\" of the dataset %s\n", dataset);
+    struct http_answer me = desk_call(&desk, "GET", 200, "/v1/clients/me", NULL, NULL);
+    char owner[64], export[120];
+    snprintf(owner, sizeof owner, "%s", http_text(&me, "id"));
+    http_answer_clear(&me);
+    snprintf(line, sizeof line, "the expert \"e1\" of the client %s in the dataset %s\n", owner,
+             dataset);
     EXPECT_SAID(0, line, "%sexpert", tools[0]);
     cr_expect_not_null(strstr(said, "means: The key of these data was overwritten."), "%s", said);
     cr_expect_not_null(strstr(said, "whether the audit trail has it, \"tacet verify --receipt\""),
@@ -316,6 +328,13 @@ Test(verify_certificate, a_receipt_of_an_erasure_is_checked_as_a_certificate_is)
     snprintf(line, sizeof line, "Z: the dataset %s\n", dataset);
     EXPECT_SAID(0, line, "%sdataset", tools[0]);
     EXPECT_SAID(1, "its signature does not hold: it was changed", "%sforged", tools[0]);
+    make_export(server.data, "service", export);
+    snprintf(line, sizeof line,
+             "the expert \"e1\" of the dataset %s was erased (uploaded by %s); %s called\n",
+             dataset, owner, owner);
+    EXPECT_SAID(0, line, "$T verify --keys $D/keys --receipt $D/expert %s", export);
+    snprintf(line, sizeof line, "all of the dataset %s was erased; %s called\n", dataset, owner);
+    EXPECT_SAID(0, line, "$T verify --keys $D/keys --receipt $D/dataset %s", export);
     EXPECT_SAID(0, "The signature holds.", "%sexpert $D/keys", tools[1]);
     EXPECT_SAID(1, "The signature does not hold", "%sforged $D/keys", tools[1]);
 }

@@ -158,8 +158,8 @@ EnvironmentRequest = TypedDict("EnvironmentRequest", {
     "name": "str", "runner": "str", "source": "str", "project": "str",
 }, total=False)
 ErasureReceipt = TypedDict("ErasureReceipt", {
-    "type": "str", "dataset": "str", "expert": "Optional[str]", "erased_at": "str", "meaning": "str",
-    "signature": "dict[str, Any]",
+    "type": "str", "dataset": "str", "expert": "Optional[str]", "client": "Optional[str]", "erased_at": "str",
+    "meaning": "str", "signature": "dict[str, Any]",
 }, total=False)
 Event = dict[str, Any]
 Exposure = TypedDict("Exposure", {"limit": "Amount", "greatest_limit": "Amount", "released": "Amount"}, total=False)

@@ -67,6 +67,7 @@ Test(erasure, gives_a_signed_receipt_and_the_same_again, .init = open_service,
     cr_expect_str_eq(response_text(receipt, "/type"), "erasure");
     cr_expect_str_eq(response_text(receipt, "/dataset"), dataset);
     cr_expect_str_eq(response_text(receipt, "/expert"), "e2");
+    cr_expect_str_eq(response_text(receipt, "/client"), fixture_client(f, "steward"));
     cr_expect_not_null(strstr(response_text(receipt, "/meaning"), "released before stay"));
     cr_expect(signature_verifies(receipt));
     cr_expect_eq(domain_readable(f, dataset), before / 5 * 4);
@@ -167,6 +168,42 @@ Test(erasure, without_its_receipt_in_the_trail_still_verifies_and_is_told_apart,
     free(forged);
     free(body);
     free(text);
+}
+
+/* A row that the holder of the key has dated back. */
+Test(erasure, is_no_older_than_its_receipt, .init = open_service, .fini = close_service)
+{
+    static const char *const times[] = {"2999-01-01T00:00:00Z", "2001-01-01T00:00:00Z"};
+    const char *dataset = domain_sealed(f, "private", 5);
+    struct response *receipt = erase("steward", dataset, "e2");
+    for (size_t i = 0; i < 2; i++) {
+        struct verify_report report;
+        size_t size;
+        unsigned char hash[32];
+        json_t *other = json_deep_copy(receipt->json);
+        json_object_del(other, "signature");
+        json_object_set_new(other, "erased_at", json_string(times[i]));
+        char *forged = certificate_sign(fixture_app(f), other);
+        struct trail_row row = {.actor = "client",
+                                .action = "DELETE /v1/datasets/{id}/experts/{expert}",
+                                .outcome = "ok",
+                                .count = 1,
+                                .time_ms = 1795737600000};
+        snprintf(row.resource, sizeof row.resource, "%s", dataset);
+        snprintf(row.client, sizeof row.client, "%s", fixture_client(f, "steward"));
+        crypto_hash_sha256(hash, (const unsigned char *)forged, strlen(forged));
+        sodium_bin2hex(row.subject, sizeof row.subject, hash, sizeof hash);
+        cr_assert_eq(db_transact(fixture_db(f), append_row, &row), DB_OK);
+        char *text = export_scene_take(f, &size);
+        export_scene_receipt(f, text, forged, &report);
+        cr_expect_eq(report.fault_count, i == 0, "%s", report.faults[0].what);
+        cr_expect_eq(!strstr(report.faults[0].what, "before the receipt's 2999-01-01"), i == 1,
+                     "%s", report.faults[0].what);
+        cr_expect_str_eq(report.receipt_by, fixture_client(f, "steward"));
+        json_decref(other);
+        free(forged);
+        free(text);
+    }
 }
 
 Test(erasure, an_erased_expert_comes_back_only_knowingly, .init = open_service,

@@ -460,7 +460,7 @@ Test(export, of_another_service_is_another_history)
     char *other = export_scene_take(f, &size);
     export_scene_verify(other, size, text, &report);
     cr_expect_eq(report.fault_count, 3 + 1 + 2); /* its accounts, its log and its certificates */
-    cr_expect(says(&report, "the account that it names is missing"));
+    cr_expect(says(&report, "the earlier export has this account, and it is missing here"));
     free(other);
     free(text);
 }

@@ -216,6 +216,11 @@ Test(witness, refuses_what_is_no_request)
                       "byte %zu", at);
         request.bytes[at] ^= 1;
     }
+    const char *note = strstr(request.bytes, "\n\n") + 2; /* a checkpoint alone */
+    size_t size = request.size - (size_t)(note - request.bytes);
+    cr_expect_not(witness_cosign(&witness, note, size, 1, &out, error));
+    cr_expect_not_null(strstr(error, "which GET /v1/ledger/proofs/consistency?old=SIZE gives"),
+                       "%s", error);
     cr_expect_eq(out.size, 0);
     cr_expect_eq(known(), 0);
     buffer_clear(&request);
