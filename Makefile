@@ -115,7 +115,7 @@ help:
 	@echo 'make fuzz-night   all fuzzers for a night; make fuzz-cover: which share of the parsers their inputs reach'
 	@echo 'make simulate SEED=1 STEPS=1000000   the whole service in one thread from a seed; make simulate-mutants: mistakes it has to find'
 	@echo 'make format lint   clang-format in place; clang-tidy and cppcheck'
-	@echo 'make install uninstall PREFIX=$(PREFIX)'
+	@echo 'make install uninstall PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make test-watch   metrics, alert rules and dashboard, by promtool'
 	@echo 'make sbom release KEY=FILE   what the program was made of; a release, signed, in build/dist'
 	@echo 'make test-page    the page in Chromium'
@@ -208,6 +208,8 @@ lint:
 
 # The program and what is made from its help: man pages, completions and the file of settings, which is never overwritten.
 ZSH_DIR ?= $(PREFIX)/share/zsh/site-functions
+SYSCONFDIR ?= /etc
+CONF = $(DESTDIR)$(SYSCONFDIR)/tacet/tacet.conf
 install-program: libraries
 	@$(MAKE) $(ALL_CORES) --no-print-directory $(BUILD)/tacet
 	scripts/describe $(BUILD)/tacet $(BUILD)/described
@@ -215,16 +217,18 @@ install-program: libraries
 	install -D -m 0644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(BUILD)/described/man/*.1
 	install -D -m 0644 $(BUILD)/described/bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/tacet
 	install -D -m 0644 $(BUILD)/described/_tacet $(DESTDIR)$(ZSH_DIR)/_tacet
-	[ -e $(DESTDIR)/etc/tacet/tacet.conf ] || install -D -m 0644 $(BUILD)/described/tacet.conf $(DESTDIR)/etc/tacet/tacet.conf
+	[ -e $(CONF) ] || install -D -m 0644 $(BUILD)/described/tacet.conf $(CONF)
 
 install: install-program
 	if [ -e $(BUILD)/tacet-import-hdf5 ]; then install -m 0755 $(BUILD)/tacet-import-hdf5 $(DESTDIR)$(PREFIX)/bin/; fi
 	install -D -m 0644 debian/tacet.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/tacet.conf
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
-	sed 's|/usr/bin/|$(PREFIX)/bin/|' debian/tacet.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/tacet.service
+	sed 's|/usr/bin/|$(PREFIX)/bin/|; s|/etc/tacet/|$(SYSCONFDIR)/tacet/|' debian/tacet.service > $(DESTDIR)$(PREFIX)/lib/systemd/system/tacet.service
 
-# Data and settings stay.
+# Data stay, and settings that differ from those that were installed.
 uninstall:
+	! cmp -s $(BUILD)/described/tacet.conf $(CONF) || rm -f $(CONF)
+	rmdir $(dir $(CONF)) 2>/dev/null || true
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/tacet bin/tacet-import-hdf5 share/man/man1/tacet.1 share/man/man1/tacet-*.1 \
 	  share/bash-completion/completions/tacet lib/sysusers.d/tacet.conf lib/systemd/system/tacet.service) $(DESTDIR)$(ZSH_DIR)/_tacet
 
