@@ -47,7 +47,8 @@ static enum db_status aggregation_name(struct db *db, const char *id, char out[N
     return status;
 }
 
-/* A teacher without a name is called as its policy is, for those who may see the policy. */
+/* A teacher that an earlier version made without a name is called as its policy is, for those who
+ * may see the policy. */
 static enum db_status teacher_name(struct db *db, const char *id, bool owner, char out[NAME_SIZE])
 {
     struct teacher_row row;

@@ -1,6 +1,7 @@
 /* Datasets as a steward makes, shows, seals and deletes them. */
 #include "api/data/datasets.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #include "memory/shelf.h"
 #include "storage/jobs.h"
 #include "storage/uploads.h"
+
+#define OUTSIDE_MAX 100 /* warnings of one call */
 
 const char *const dataset_sensitivities[] = {"private", "public", NULL};
 
@@ -81,6 +84,38 @@ enum problem dataset_describe(struct call *call, const char *id, struct descript
     *out = description_own(call, description_parse(text, &fault));
     free(text);
     return *out ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
+}
+
+/* dataset_states_warnings, of one DESCRIPTION. */
+static void add_outside(const struct description *description, float *states, uint32_t count,
+                        json_t *warnings)
+{
+    struct description strict = *description;
+    char detail[DESCRIPTION_FAULT_SIZE], pointer[64];
+    strict.clips = false;
+    for (uint32_t i = 0; i < count; i++) {
+        float *state = states + (size_t)i * description->dim;
+        for (unsigned f = 0; f < description->feature_count; f++) {
+            uint32_t at;
+            if (json_array_size(warnings) == OUTSIDE_MAX ||
+                description_fit(&strict, f, state, &at, detail))
+                continue;
+            snprintf(pointer, sizeof pointer, "/states/%" PRIu32 "/%" PRIu32, i, at);
+            json_array_append_new(warnings,
+                                  json_pack("{s:s, s:s}", "pointer", pointer, "detail", detail));
+        }
+    }
+}
+
+enum problem dataset_states_warnings(struct call *call, const char *id, float *states,
+                                     uint32_t count, json_t **out)
+{
+    struct description *description = NULL;
+    enum problem problem = dataset_describe(call, id, &description);
+    *out = problem == PROBLEM_NONE ? json_array() : NULL;
+    if (description)
+        add_outside(description, states, count, *out);
+    return problem;
 }
 
 void dataset_json_describe(json_t *json, const struct description *description)

@@ -63,6 +63,12 @@ void dataset_json_describe(json_t *json, const struct description *description);
  * PROBLEM_NONE, or the database failed. */
 enum problem dataset_describe(struct call *call, const char *id, struct description **out);
 
+/* Sets *OUT to what of COUNT states, which stand at "/states", lies outside of what the description
+ * of dataset ID declares: at most 100 of {"pointer", "detail"}; what was learned from it has never
+ * seen the like. None without a description. New reference, NULL unless PROBLEM_NONE. */
+enum problem dataset_states_warnings(struct call *call, const char *id, float *states,
+                                     uint32_t count, json_t **out);
+
 /* Checks that what was learned from dataset HERE can be used on dataset THERE, which stands at
  * POINTER of the body: the numbers of a state and the actions mean the same in both, as far as they
  * are described. A dataset that is not described fits one that is only where both name the same

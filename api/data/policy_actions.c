@@ -3,17 +3,12 @@
  */
 #include "api/data/policy_actions.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "api/call/app.h"
 #include "api/call/fields.h"
 #include "api/data/datasets.h"
 #include "api/data/description.h"
 #include "api/json/json_text.h"
 #include "api/policies/policies.h"
-
-#define WARNINGS_MAX 100
 
 /* Appends the action and the values at STATE. */
 static bool add_answer(const struct policy *policy, const float *state, json_t *actions,
@@ -30,29 +25,6 @@ static bool add_answer(const struct policy *policy, const float *state, json_t *
         json_array_append_new(row, json_number((double)outputs[a]));
     json_array_append_new(values, row);
     return true;
-}
-
-/* What of COUNT states lies outside of what DESCRIPTION declares: the policy has never seen the
- * like. At most WARNINGS_MAX of them. */
-static json_t *states_warnings(const struct description *description, float *states, uint32_t count)
-{
-    struct description strict = *description;
-    json_t *warnings = json_array();
-    char detail[DESCRIPTION_FAULT_SIZE], pointer[64];
-    strict.clips = false;
-    for (uint32_t i = 0; i < count; i++) {
-        float *state = states + (size_t)i * description->dim;
-        for (unsigned f = 0; f < description->feature_count; f++) {
-            uint32_t at;
-            if (json_array_size(warnings) == WARNINGS_MAX ||
-                description_fit(&strict, f, state, &at, detail))
-                continue;
-            snprintf(pointer, sizeof pointer, "/states/%" PRIu32 "/%" PRIu32, i, at);
-            json_array_append_new(warnings,
-                                  json_pack("{s:s, s:s}", "pointer", pointer, "detail", detail));
-        }
-    }
-    return warnings;
 }
 
 enum problem api_policies_actions(struct call *call)
@@ -77,11 +49,10 @@ enum problem api_policies_actions(struct call *call)
         if (!add_answer(policy, state, actions, values))
             return call_invalid(call, "/states", "the network has no finite value at state %u", i);
     }
-    struct description *description = NULL;
-    problem = dataset_describe(call, row.dataset, &description);
+    json_t *warnings = NULL;
+    problem = dataset_states_warnings(call, row.dataset, states, count, &warnings);
     if (problem != PROBLEM_NONE)
         return problem;
-    json_t *warnings = description ? states_warnings(description, states, count) : json_array();
     return call_reply_json(
         call, 200,
         json_pack("{s:O, s:O, s:o}", "actions", actions, "values", values, "warnings", warnings));

@@ -15,11 +15,13 @@
 #include "api/call/page.h"
 #include "api/call/project.h"
 #include "api/call/sealed.h"
+#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "api/policies/environment_find.h"
 #include "api/policies/network_export.h"
 #include "api/policies/network_json.h"
 #include "storage/endings.h"
+#include "storage/jobs.h"
 #include "storage/policy_names.h"
 
 static const char imported[] = "imported";
@@ -136,6 +138,25 @@ static bool see_reader(void *context, const struct policy_grant *grant)
     return !everybody;
 }
 
+json_t *policy_warnings(struct call *call, const struct policy_row *policy)
+{
+    struct job_row job = {.findings = ""};
+    if (policy->job[0] == '\0' || (policy_is_secret(policy) && !call_owns(call, policy->owner)))
+        return json_array();
+    enum db_status status = jobs_find(call->db, policy->job, &job);
+    if (status != DB_OK)
+        return status == DB_NONE ? json_array() : NULL;
+    json_t *warnings = json_array(), *findings = json_text_stored(job.findings);
+    const json_t *judge = json_object_get(findings, "judge");
+    if (strcmp(json_member_text(judge, "verdict"), "not_supported") == 0)
+        json_array_append_new(
+            warnings, json_string("The judge of this policy found that its data give no reason to "
+                                  "use the policy: its verdict is \"not_supported\"."));
+    json_decref(findings);
+    job_done(&job);
+    return warnings;
+}
+
 /* The policy with its names and readers; NULL: they cannot be read. */
 static json_t *policy_whole_json(struct call *call, const struct policy_row *row)
 {
@@ -157,6 +178,12 @@ static json_t *policy_whole_json(struct call *call, const struct policy_row *row
         return NULL;
     }
     json_object_set_new(json, "visibility", json_string(readers.visibility));
+    json_t *warnings = policy_warnings(call, row);
+    json_object_set_new(json, "warnings", warnings);
+    if (!warnings) {
+        json_decref(json);
+        return NULL;
+    }
     return json;
 }
 

@@ -44,6 +44,11 @@ enum problem api_policy_grants_list(struct call *call);
 /* DELETE /v1/policies/{id}/grants/{client} */
 enum problem api_policy_grants_delete(struct call *call);
 
+/* What the caller should hear before anybody uses POLICY: an array of sentences, such as that a
+ * judge found no reason to. What was found of a secret policy its owner alone hears. New reference;
+ * NULL: they cannot be read. */
+json_t *policy_warnings(struct call *call, const struct policy_row *policy);
+
 /* Sets *OUT to the array of the names that POLICY has now. New reference, whatever is returned. */
 enum db_status policy_names_json(struct db *db, const char *policy, json_t **out);
 

@@ -5,11 +5,13 @@
 #include "algos/privacy/answers/dirichlet_paper.h"
 #include "api/call/budget.h"
 #include "api/call/fields.h"
+#include "api/data/datasets.h"
 #include "api/json/json_text.h"
 #include "api/teachers/answer_estimate.h"
 #include "api/teachers/queries.h"
 #include "api/teachers/query.h"
 #include "api/teachers/teachers.h"
+#include "storage/policies.h"
 
 #define ESTIMATE_COUNT_MAX 1000000000
 
@@ -18,8 +20,9 @@ static const char *const accountings[] = {"paper", NULL};
 /* The request for an estimate. */
 struct estimate_wish {
     int64_t count;
-    int paper;      /* index of the accounting; -1: not asked for */
-    json_t *budget; /* NULL: the client's own */
+    json_t *outside; /* warnings of the states that stand in place of a count; NULL: none do */
+    int paper;       /* index of the accounting; -1: not asked for */
+    json_t *budget;  /* NULL: the client's own */
     double epsilon, delta;
 };
 
@@ -101,6 +104,8 @@ static json_t *estimate_json(const struct query *query, const struct estimate_wi
     json_object_set_new(reply, "comparison", comparison_json(teacher, wish));
     if (wish->paper >= 0)
         json_object_set_new(reply, "paper", paper_json(query, wish));
+    if (wish->outside)
+        json_object_set(reply, "warnings", wish->outside);
     return reply;
 }
 
@@ -115,12 +120,33 @@ static bool estimate_read_budget(struct call *call, struct estimate_wish *wish)
     return fields_read(call, wish->budget, "/budget", fields, 2);
 }
 
+/* Reads the states that are to be asked, and notes what of them is outside of the description. The
+ * answer itself cannot say that: it would then show which of two neighbouring states was asked. */
+static enum problem estimate_read_states(struct query *query, const json_t *states,
+                                         struct estimate_wish *out)
+{
+    struct call *call = query->call;
+    struct policy_row policy;
+    if (!query_read_states(query, states))
+        return PROBLEM_VALIDATION;
+    out->count = query->count;
+    enum db_status status = policies_find(call->db, query->teacher->row.policy, &policy);
+    if (status != DB_OK)
+        return call_db(call, db_owed(status));
+    enum problem problem =
+        dataset_states_warnings(call, policy.dataset, query->states, query->count, &out->outside);
+    call_own(call, out->outside);
+    return problem;
+}
+
 static enum problem estimate_read_wish(struct query *query, struct estimate_wish *out)
 {
     struct call *call = query->call;
+    json_t *states = NULL;
     *out = (struct estimate_wish){.paper = -1};
     const struct field fields[] = {
-        field_integer("count", &out->count, 1, ESTIMATE_COUNT_MAX),
+        field_optional(field_integer("count", &out->count, 1, ESTIMATE_COUNT_MAX)),
+        field_optional(field_any("states", &states)),
         field_optional(field_positive("concentration", &query->wished_concentration, 1e12)),
         field_optional(field_choice("accounting", &out->paper, accountings)),
         field_optional(field_object("budget", &out->budget)),
@@ -129,6 +155,13 @@ static enum problem estimate_read_wish(struct query *query, struct estimate_wish
         return PROBLEM_VALIDATION;
     if (out->paper >= 0 && query->teacher->teacher.mechanism != &teacher_dirichlet)
         return call_invalid(call, "/accounting", "is known of dirichlet teachers alone");
+    if (!states == (out->count == 0))
+        return call_invalid(call, "", "must have either count or states");
+    enum problem problem = PROBLEM_NONE;
+    if (states)
+        problem = estimate_read_states(query, states, out);
+    if (problem != PROBLEM_NONE)
+        return problem;
     query->count = (uint32_t)out->count;
     return query_set_price(query);
 }

@@ -1,6 +1,7 @@
 /* Making and showing teachers. */
 #include "api/teachers/teachers.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,13 +14,11 @@
 #include "api/call/page.h"
 #include "api/call/project.h"
 #include "api/data/datasets.h"
-#include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "api/policies/policies.h"
 #include "api/teachers/teacher_new.h"
 #include "api/teachers/teacher_shelf.h"
 #include "storage/endings.h"
-#include "storage/jobs.h"
 #include "storage/limit_changes.h"
 #include "storage/policies.h"
 
@@ -66,16 +65,22 @@ bool teacher_account(const struct teacher_row *teacher, double epsilon, double d
     return filter_open(out, teacher->renyi_order, epsilon, delta);
 }
 
+/* How many answers of PRICE two limits pay. */
+static int64_t answers_within(int64_t units, int64_t delta_units, const struct filter_price *price)
+{
+    int64_t count = units / price->units;
+    if (price->delta_units > 0 && delta_units / price->delta_units < count)
+        count = delta_units / price->delta_units;
+    return count;
+}
+
 int64_t teacher_answers_in(double order, double epsilon, double delta,
                            const struct filter_price *price)
 {
     struct filter account;
     if (!filter_open(&account, order, epsilon, delta))
         return 0;
-    int64_t count = account.limit_units / price->units;
-    if (price->delta_units > 0 && account.limit_delta / price->delta_units < count)
-        count = account.limit_delta / price->delta_units;
-    return count;
+    return answers_within(account.limit_units, account.limit_delta, price);
 }
 
 enum db_status teacher_answer_prices(struct db *db, const struct teacher_row *teacher,
@@ -154,11 +159,8 @@ static json_t *teacher_json(const struct teacher_row *row, const struct teacher_
     }
     if (row->shards == 0 && !secret)
         json_object_set_new(json, "lipschitz", json_number(row->lipschitz));
-    if (row->has_client_budget) {
-        int64_t count = teacher_answers_in(row->renyi_order, epsilon, delta, price);
-        json_object_set_new(json, "queries_in_client_budget", json_integer(count));
+    if (row->has_client_budget)
         json_object_set_new(json, "client_budget", budget_amount(epsilon, delta));
-    }
     if (owner) {
         json_object_set_new(json, "account", json_text_or_null(row->account));
         json_object_set_new(json, "dataset_account", json_text_or_null(row->dataset_account));
@@ -167,6 +169,26 @@ static json_t *teacher_json(const struct teacher_row *row, const struct teacher_
         json_object_set_new(json, "dataset_cost",
                             dataset_cost_json(row, &prices->of[PAYER_DATASET], order));
     return json;
+}
+
+/* Adds to a teacher's JSON how many answers its default budget pays, which are no more than the
+ * teacher's CAP pays for all clients, and to WARNINGS if that is the smaller number. */
+static void add_answers(json_t *json, const struct teacher_row *row,
+                        const struct teacher_prices *prices, const struct ledger_account *cap,
+                        json_t *warnings)
+{
+    if (!row->has_client_budget)
+        return;
+    int64_t own = teacher_answers_in(row->renyi_order, row->client_epsilon, row->client_delta,
+                                     &prices->of[PAYER_CLIENT]);
+    int64_t all = answers_within(cap->limit_units, cap->limit_delta, &prices->of[PAYER_TEACHER]);
+    json_object_set_new(json, "queries_in_client_budget", json_integer(own < all ? own : all));
+    if (own > all)
+        json_array_append_new(
+            warnings, json_sprintf("The budget of one client would pay %" JSON_INTEGER_FORMAT
+                                   " answers, but the teacher's budget pays %" JSON_INTEGER_FORMAT
+                                   " for all clients together: no client gets more.",
+                                   (json_int_t)own, (json_int_t)all));
 }
 
 /* Adds to a teacher's JSON what its default budget guarantees. */
@@ -181,6 +203,9 @@ static void add_guarantee(json_t *json, const struct teacher_guarantee *wish)
 }
 
 /* ---- making */
+
+/* Of so many of an id's last characters is the name of a teacher that was given none. */
+#define NAMED_BY 4
 
 enum problem api_teachers_prepare(struct call *call)
 {
@@ -209,26 +234,6 @@ static enum db_status teacher_insert(struct call *call, struct teacher_row *row,
     return status;
 }
 
-/* What the owner of POLICY should hear before anybody asks a teacher of it. */
-static json_t *warn_of_policy(struct call *call, const char *policy)
-{
-    struct policy_row row;
-    struct job_row job = {.findings = ""};
-    json_t *warnings = json_array();
-    if (policies_find(call->db, policy, &row) != DB_OK ||
-        jobs_find(call->db, row.job, &job) != DB_OK)
-        return warnings;
-    json_t *findings = json_text_stored(job.findings);
-    const json_t *judge = json_object_get(findings, "judge");
-    if (strcmp(json_member_text(judge, "verdict"), "not_supported") == 0)
-        json_array_append_new(
-            warnings, json_string("The judge of this policy's job found that its data give no "
-                                  "reason to use the policy: see findings.judge of the job."));
-    json_decref(findings);
-    job_done(&job);
-    return warnings;
-}
-
 enum problem api_teachers_create(struct call *call)
 {
     struct teacher_wish *wish = call->plan;
@@ -243,6 +248,8 @@ enum problem api_teachers_create(struct call *call)
         return call_db(call, status);
     id_new("tch_", row.id);
     row.created_ms = call->now_ms;
+    if (row.name[0] == '\0') /* one that everybody sees */
+        snprintf(row.name, sizeof row.name, "teacher %s", row.id + strlen(row.id) - NAMED_BY);
     struct filter limits;
     double order = wish->order[PAYER_TEACHER];
     /* It succeeded when the request was read. */
@@ -273,9 +280,7 @@ enum problem api_teachers_create(struct call *call)
     if (status != DB_OK)
         return call_db(call, status);
     call_header(call, "Location", "/v1/teachers/%s", row.id);
-    json_t *json = teacher_row_json(call, &row);
-    json_object_set_new(json, "warnings", warn_of_policy(call, row.policy));
-    return call_reply_json(call, 201, json);
+    return call_reply_json(call, 201, teacher_row_json(call, &row));
 }
 
 /* ---- showing */
@@ -289,18 +294,27 @@ json_t *teacher_row_json(struct call *call, const struct teacher_row *row)
     double order[TEACHER_PAYERS];
     struct teacher_prices prices;
     struct teacher_guarantee guaranteed;
+    struct ledger_account cap;
     if (policies_find(call->db, row->policy, &policy) != DB_OK ||
         teachers_guarantee(call->db, row->id, &guaranteed) != DB_OK ||
         teacher_orders_find(call->db, row, order) != DB_OK ||
+        ledger_find(call->db, row->account, &cap) != DB_OK ||
         !teacher_of_row(row, policy.action_count, &teacher) ||
         !teacher_prices_at(&teacher, row, order, row->concentration, 1, &prices))
+        return NULL;
+    json_t *warnings = policy_warnings(call, &policy);
+    if (!warnings)
         return NULL;
     bool owner = call_owns(call, row->owner);
     bool secret = row->shards == 0 && policy_is_secret(&policy);
     enum db_status status = endings_find(call->db, row->id, &ending);
-    if (status != DB_OK && status != DB_NONE)
+    if (status != DB_OK && status != DB_NONE) {
+        json_decref(warnings);
         return NULL;
+    }
     json_t *json = project_add(call, teacher_json(row, &prices, order, owner, secret), row->owner);
+    add_answers(json, row, &prices, &cap, warnings);
+    json_object_set_new(json, "warnings", warnings);
     add_guarantee(json, &guaranteed);
     if (json && status == DB_OK) {
         json_object_set_new(json, "state", json_string("closed"));

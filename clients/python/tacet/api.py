@@ -261,7 +261,7 @@ Policy = TypedDict("Policy", {
     "action_count": "int", "mechanism": "Optional[str]", "released": "bool", "owned": "bool",
     "visibility": "Literal['owner', 'granted', 'public']", "names": "list[str]", "dataset": "Optional[str]",
     "dataset_name": "Optional[str]", "job": "Optional[str]", "certificate": "Optional[str]", "shards": "Optional[int]",
-    "created_at": "Time",
+    "warnings": "list[str]", "created_at": "Time",
 }, total=False)
 PolicyGrant = TypedDict("PolicyGrant", {
     "policy": "str", "client": "str", "client_name": "Optional[str]", "granted_by": "str",
@@ -315,9 +315,9 @@ QReleaseTerms = TypedDict("QReleaseTerms", {
     "nodes": "int", "sensitivity": "float", "sigma": "float", "mu": "float", "noise_to_range": "float",
 }, total=False)
 QueriesEstimate = TypedDict("QueriesEstimate", {
-    "feasible": "bool", "cost": "Amount", "queries_in_budget": "int", "comparison": "MechanismComparison",
-    "concentration": "float", "expected_error": "AnswerError", "alternative": "Optional[dict[str, Any]]",
-    "paper": "dict[str, Any]",
+    "feasible": "bool", "cost": "Amount", "warnings": "list[dict[str, Any]]", "queries_in_budget": "int",
+    "comparison": "MechanismComparison", "concentration": "float", "expected_error": "AnswerError",
+    "alternative": "Optional[dict[str, Any]]", "paper": "dict[str, Any]",
 }, total=False)
 QueryRequest = TypedDict("QueryRequest", {
     "state": "list[float]", "states": "list[list[float]]", "concentration": "float", "max_epsilon": "float",
@@ -1102,7 +1102,7 @@ class Api:
 
         Say what n queries cost on a fresh account.
 
-        body: count*, concentration, budget, accounting (* required)
+        body: count, states, concentration, budget, accounting
 
         Roles: student, steward
         """

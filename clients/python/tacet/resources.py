@@ -256,9 +256,12 @@ class Teacher(Resource):
         """Takes the next step of a vanishing schedule."""
         return self.client.api.begin_rollout(self.id, key=key)
 
-    def estimate(self, count: int) -> dict[str, Any]:
-        """What so many answers cost. It is free."""
-        return self.client.api.estimate_queries(self.id, {"count": count})  # type: ignore[return-value]
+    def estimate(self, count: Optional[int] = None, states: Any = None) -> dict[str, Any]:
+        """What so many answers cost, or answers about these ``states``. It is free. Of states the reply's
+        ``warnings`` say which values the policy has never seen the like of; an answer does not say it.
+        """
+        body = {"count": count} if states is None else {"states": plain(states)}
+        return self.client.api.estimate_queries(self.id, body)  # type: ignore[arg-type, return-value]
 
     def certificate(self) -> dict[str, Any]:
         """The signed statement of the guarantee."""

@@ -262,6 +262,21 @@ Test(described, a_released_policy_reads_the_numbers_as_they_were_uploaded)
     cr_expect_str_eq(response_text(r, "/warnings/0/pointer"), "/states/1/0");
     cr_expect_str_eq(response_text(r, "/warnings/0/detail"),
                      "heart_rate is 230, above its highest value 220");
+    /* The same of a question to a teacher, before it is paid for. */
+    struct response *teacher = fixture_post(
+        f, "steward", "/v1/teachers", domain_teacher(response_text(job, "/policy"), 1e6, 1e6));
+    expect_status(teacher, 201);
+    path = domain_path("/v1/teachers/%s/queries:estimate", response_text(teacher, "/id"));
+    struct response *before =
+        fixture_post(f, "student", path, "{\"states\":[[60,0,1,0],[230,31,1,1]]}");
+    expect_status(before, 200);
+    cr_expect_eq(json_array_size(response_at(before, "/warnings")), 3, "%s", before->body);
+    cr_expect_str_eq(response_text(before, "/warnings/0/detail"),
+                     response_text(r, "/warnings/0/detail"));
+    cr_expect_null(response_at(fixture_post(f, "student", path, "{\"count\":2}"), "/warnings"));
+    expect_invalid(fixture_post(f, "student", path, "{}"), "");
+    expect_invalid(fixture_post(f, "student", path, "{\"count\":1,\"states\":[[60,0,1,0]]}"), "");
+    expect_invalid(fixture_post(f, "student", path, "{\"states\":[[1]]}"), "/states/0");
     fixture_close(f);
 }
 

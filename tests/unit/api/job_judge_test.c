@@ -125,11 +125,23 @@ Test(job_judge, too_few_trajectories_are_an_honest_verdict)
     const char *body =
         domain_path("{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":1},"
                     "\"adjacency\":{\"unit\":\"observation\",\"radius\":0.01},"
-                    "\"budget\":{\"epsilon\":8,\"delta\":1e-5}}",
+                    "\"budget\":{\"epsilon\":8,\"delta\":1e-5},"
+                    "\"client_budget\":{\"epsilon\":8,\"delta\":1e-5}}",
                     response_text(done, "/policy"));
     struct response *teacher = fixture_post(f, "steward", "/v1/teachers", body);
     expect_status(teacher, 201);
     cr_expect(strstr(response_text(teacher, "/warnings/0"), "no reason to use the policy"));
+    const char *path = domain_path("/v1/teachers/%s", response_text(teacher, "/id"));
+    static const char *const readers[] = {"steward", "student"};
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) { /* also later */
+        struct response *shown = fixture_get(f, readers[i], path);
+        cr_expect(strstr(response_text(shown, "/warnings/0"), "no reason to use the policy"));
+        shown = fixture_get(f, readers[i], "/v1/teachers");
+        cr_expect_eq(json_array_size(response_at(shown, "/items/0/warnings")), 1);
+    }
+    path = domain_path("/v1/policies/%s", response_text(done, "/policy"));
+    struct response *policy = fixture_get(f, "steward", path);
+    cr_expect(strstr(response_text(policy, "/warnings/0"), "no reason to use the policy"));
     fixture_close(f);
 }
 

@@ -541,3 +541,21 @@ Test(teachers, estimate_without_charging)
     expect_invalid(fixture_post(f, "student", path, "{\"count\":0}"), "/count");
     fixture_close(f);
 }
+
+Test(teachers, no_client_gets_more_answers_than_the_teacher_has)
+{
+    struct fixture *f = fixture_open();
+    const char *policy = domain_policy(f);
+    struct response *small =
+        fixture_post(f, "steward", "/v1/teachers", domain_teacher(policy, 2, 2));
+    struct response *wide =
+        fixture_post(f, "steward", "/v1/teachers", domain_teacher(policy, 2, 8));
+    expect_status(wide, 201);
+    cr_expect_eq(response_number(wide, "/queries_in_client_budget"),
+                 response_number(small, "/queries_in_client_budget"));
+    cr_expect_eq(json_array_size(response_at(small, "/warnings")), 0);
+    const char *path = domain_path("/v1/teachers/%s", response_text(wide, "/id"));
+    struct response *shown = fixture_get(f, "student", path);
+    cr_expect(strstr(response_text(shown, "/warnings/0"), "no client gets more"));
+    fixture_close(f);
+}

@@ -318,15 +318,15 @@ static void write_seconds(struct play *p, const struct response *job)
 
 static void teach_with(struct play *p, const char *policy, bool shards)
 {
-    play_ask(
-        p, CALLER_OWNER, "POST", "/v1/teachers", "/v1/teachers",
-        domain_path("{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\","
-                    "\"sigma\":1},\"adjacency\":{%s},\"budget\":{\"epsilon\":1e5,\"delta\":"
-                    "1e-3},\"client_budget\":{\"epsilon\":1e5,\"delta\":1e-3}%s}",
-                    policy,
-                    shards ? "\"unit\":\"expert\"" : "\"unit\":\"observation\",\"radius\":0.01",
-                    shards ? "" : ",\"i_understand\":\"not_private\""),
-        NULL);
+    play_ask(p, CALLER_OWNER, "POST", "/v1/teachers", "/v1/teachers",
+             domain_path(
+                 "{\"name\":\"t\",\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\","
+                 "\"sigma\":1},\"adjacency\":{%s},\"budget\":{\"epsilon\":1e5,\"delta\":"
+                 "1e-3},\"client_budget\":{\"epsilon\":1e5,\"delta\":1e-3}%s}",
+                 policy,
+                 shards ? "\"unit\":\"expert\"" : "\"unit\":\"observation\",\"radius\":0.01",
+                 shards ? "" : ",\"i_understand\":\"not_private\""),
+             NULL);
 }
 
 /* ---- audits */

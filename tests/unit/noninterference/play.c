@@ -192,6 +192,12 @@ static const char *ask_state(const struct play *p)
 
 static const char *report_body(struct play *p, const char *path);
 
+/* A name that is not made of the teacher's random id. */
+static const char *named_teacher_of(const struct play *p)
+{
+    return domain_path("{\"name\":\"t\",%s", domain_teacher(p->policy, 1e6, 1e6) + 1);
+}
+
 const char *play_body(struct play *p, const struct route *route, const char *path)
 {
     const char *state = ask_state(p);
@@ -237,7 +243,7 @@ const char *play_body(struct play *p, const struct route *route, const char *pat
          domain_path("{\"client\":\"%s\"}", fixture_client(p->f, "student"))},
         {"/v1/policies/{id}/names/{name}", ""},
         {"/v1/policies/{id}/actions", domain_path("{\"states\":[[0,0,0,0],%s]}", state)},
-        {"/v1/teachers", domain_teacher(p->policy, 1e6, 1e6)},
+        {"/v1/teachers", named_teacher_of(p)},
         {"/v1/teachers/{id}/budgets/{client}", "{\"epsilon\":1e6,\"delta\":1e-5}"},
         {"/v1/budget-requests",
          domain_path("{\"teacher\":\"%s\",\"epsilon\":1e6,\"delta\":4e-5,\"reason\":\"r\"}",
@@ -503,7 +509,7 @@ struct play *play_open(const struct secret *secret, unsigned *answered,
     snprintf(p->policy, sizeof p->policy, "%s", domain_policy(p->f));
     snprintf(p->teacher, sizeof p->teacher, "%s",
              made_id(play_ask(p, CALLER_OWNER, "POST", "/v1/teachers", "/v1/teachers",
-                              domain_teacher(p->policy, 1e6, 1e6), NULL)));
+                              named_teacher_of(p), NULL)));
     expect_status(play_ask(p, CALLER_OWNER, "PUT", "/v1/teachers/{id}/budgets/{client}",
                            domain_path("/v1/teachers/%s/budgets/%s", p->teacher,
                                        fixture_client(p->f, "student")),

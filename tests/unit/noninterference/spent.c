@@ -11,9 +11,10 @@ void play_spent(struct play *p)
     const char *body = domain_teacher(p->policy, 0.5, 0.5);
     char states[2048] = "";
     play_scene(p);
-    struct response *teacher =
-        play_ask(p, CALLER_OWNER, "POST", "/v1/teachers", "/v1/teachers",
-                 domain_path("%.*s,\"when_spent\":\"random\"}", (int)strlen(body) - 1, body), NULL);
+    struct response *teacher = play_ask(
+        p, CALLER_OWNER, "POST", "/v1/teachers", "/v1/teachers",
+        domain_path("%.*s,\"name\":\"t\",\"when_spent\":\"random\"}", (int)strlen(body) - 1, body),
+        NULL);
     expect_status(teacher, 201);
     cr_assert_lt(response_number(teacher, "/queries_in_client_budget"), STATES);
     for (unsigned i = 0; i < STATES; i++)
