@@ -43,13 +43,19 @@ const namelessTeacher = (id) => (id.startsWith("tch_") ? `Teacher …${id.slice(
 // Where the certificate is of what ACCOUNT pays for; undefined: nowhere.
 const certificateOf = (account) => ((account.resource || "").startsWith("tch_") ? `/v1/teachers/${account.resource}/certificate` : undefined);
 
+// What ACCOUNT is called: by what it pays for, and whose it is; "": neither has a name.
+function accountName({ client_name: client, resource_name: name, resource }) {
+  const what = name || namelessTeacher(resource || "");
+  return client && what ? `${client} at ${what}` : what;
+}
+
 function budgetCard(account, buys) {
   const limit = (account.limit || {}).epsilon || 0;
   const [spent, held, left] = ["spent", "reserved", "remaining"].map((name) => (account[name] || {}).epsilon || 0);
   const share = limit > 0 ? spent / limit : 1;
   const [kind, said] = warning(account) || ["", ""];
   const what = account.resource || account.account;
-  const named = account.resource_name || namelessTeacher(what) || (account.project || {}).name; // whose it is, where it has no name of its own
+  const named = accountName(account) || (account.project || {}).name; // whose it is, where it has no name of its own
   const byDelta = shareOf({ ...account, reserved: {} }, "delta");
   return el("article", { class: "card", "data-key": account.account },
     el("div", { class: "line" },
@@ -63,8 +69,10 @@ function budgetCard(account, buys) {
     said && el("div", { class: kind }, said),
     buysText(buys) && el("div", {}, buysText(buys)),
     el("div", { class: "soft" }, account.accounting === "basic" && byDelta >= 0.5 ? `δ ${short(account.spent.delta)} of ${short(account.limit.delta)} spent` : `δ ${short((account.limit || {}).delta)}`,
-      account.client ? " · " + (account.client_name || account.client) : "",
+      account.client && !account.client_name ? " · " + account.client : "",
       account.closed_at ? " · closed" : ""),
+    account.kind === "teacher" && account.accounting === "renyi" &&
+      el("div", { class: "soft" }, "Not the sum of its clients' ε: each account converts the same answers at its own order."),
     certificateOf(account) && el("div", {}, el("a", { href: certificateOf(account) }, "Certificate")),
     (me || {}).role === "student" && account.kind === "client" && !account.closed_at &&
       el("a", { href: "/v1/budget-requests#" + account.resource }, "Ask for more"));
@@ -145,7 +153,7 @@ function burnDown(entries, unit) {
     for (const name of Object.keys(sum)) sum[name] += entry.units[name];
     return { time: Date.parse(entry.time), left: sum.limit - sum.spent, free: sum.limit - sum.spent - sum.held };
   });
-  if (all.length < 2) return null;
+  if (all.length < 3) return null; // two make no curve
   const points = all.filter((_, i) => i % Math.ceil(all.length / POINTS_MAX) === 0 || i === all.length - 1);
   const top = Math.max(...points.map((p) => p.left), 1);
   const [from, to] = [points[0].time, Math.max(points.at(-1).time, points[0].time + 1)];
@@ -188,16 +196,17 @@ async function account(path) {
   const shown = entries.slice(-shownOf("entries")).reverse();
   const rest = Object.entries({ accounting: it.accounting, order: it.order, guaranteed: it.guaranteed, approvals: it.approvals,
     continues: it.continues, opened: it.created_at }).filter(([, value]) => value !== undefined && value !== null);
-  return el("div", {}, el("h1", {}, `Budget of ${it.client_name ? it.client_name + " at " : ""}${it.resource_name || namelessTeacher(it.resource || "") || it.resource}`), el("div", { class: "apart" }, budgetCard(it, await buysOf(it))),
+  return el("div", {}, el("h1", {}, `Budget of ${accountName(it) || it.resource}`), el("div", { class: "apart" }, budgetCard(it, await buysOf(it))),
     waitingChanges((await openChanges()).filter((one) => one.account === it.account)),
     me.role === "steward" && !it.closed_at && el("p", {}, el("a", { href: `/docs#changeLimit?id=${it.account}` }, "Change its limit")),
     el("h2", {}, "Burn-down"),
-    burnDown(entries, it.accounting === "basic" ? "in ε" : "in Rényi divergence, which is what is counted") || el("p", { class: "note" }, "Nothing has been spent or held yet."),
+    burnDown(entries, it.accounting === "basic" ? "in ε" : "in Rényi divergence, which is what is counted") ||
+      el("p", { class: "note" }, entries.length < 2 ? "Nothing has been spent or held yet." : "One entry so far: a curve begins with the next."),
     it.accounting !== "basic" && el("p", { class: "note" }, "This account adds up Rényi divergences. The first of them costs most of the ε that it is converted to, and later ones add little: so the share of ε above and the share here differ. It is spent when both are."),
     el("h2", {}, "Terms"), el("div", { class: "card" }, tree(Object.fromEntries(rest))),
     el("h2", {}, "Entries"),
     table(["#No.", "Time", "Kind", "Spent", "Held", "Who", "For"], shown.map((e) => ({ key: String(e.sequence), cells: [
       String(e.sequence), soft(clock(e.time)), e.kind, change(e.units, "spent", it), change(e.units, "held", it),
-      e.client_name || e.client || "–", [linkOf(e.resource), e.certificate && el("div", {}, el("a", { href: "/v1/certificates/" + e.certificate }, "Certificate"))]] }))),
+      e.client_name || (me.role === "student" && e.client && e.client !== me.id ? "the steward" : e.client) || "–", [linkOf(e.resource), e.certificate && el("div", {}, el("a", { href: "/v1/certificates/" + e.certificate }, "Certificate"))]] }))),
     showMore("entries", shown.length, entries.length));
 }

@@ -69,6 +69,18 @@ function clearErrors(form) {
   form.querySelector("[role=alert]").replaceChildren();
 }
 
+// TEXT of the service for this page: what it names by an id, or as a call, is a link.
+function withLinks(text) {
+  const [id] = /\bacc_\w+/.exec(text) || [];
+  const raise = me.role === "steward" && id ? `/docs#changeLimit?id=${id}` : "/v1/budget-requests";
+  const links = { "A higher limit can be asked for": ["Ask for a higher limit", raise], putClientBudget: ["setting this client's budget", "/docs#putClientBudget"],
+    ...(id && { [`The account ${id}`]: ["The budget", placeOf(id)] }) };
+  return text.split(/(A higher limit can be asked for|putClientBudget|The account acc_\w+)/).map((part) => {
+    const [said, to] = links[part] || [];
+    return to ? el("a", { href: to }, said) : part;
+  });
+}
+
 // Puts each of ERROR's errors at its field, what has no field into the form's alert, and the focus on the first.
 function showErrors(form, error) {
   const inputs = [...form.querySelectorAll("[data-at]")].filter((input) => !input.closest("[hidden]"));
@@ -86,13 +98,19 @@ function showErrors(form, error) {
   }
   const counted = rest.length === 1 ? "One thing is wrong:" : `${rest.length} things are wrong:`;
   const said = error.status && rest.length > 0 ? counted : error.message; // the service's sentence sends to its list, which follows
-  form.querySelector("[role=alert]").replaceChildren(...[said, ...rest].map((text) => el("p", {}, text)));
+  form.querySelector("[role=alert]").replaceChildren(...[said, ...rest].map((text) => el("p", {}, withLinks(text))));
   const first = form.querySelector("[aria-invalid]");
   for (let node = first; node; node = node.parentElement) if (node.nodeName === "DETAILS") node.open = true;
   (first || form.querySelector("[role=alert]")).focus();
 }
 
 const DRAFT = "tacet-draft-";
+
+// Whether something was typed into the form NAME and not sent.
+function hasDraft(name) {
+  const { client, typed } = JSON.parse(sessionStorage.getItem(DRAFT + name)) || {};
+  return client === me.id && Object.keys(typed).length > 0;
+}
 
 // Keeps what is typed into FORM as NAME, in this tab, until it is sent; fills it in where that was left. SHAPE makes the
 // fields that depend on others.

@@ -29,7 +29,10 @@ function estimateView(it) {
   const basic = (it.accounts || []).every((account) => account.accounting === "basic");
   const more = leaves && cost && Math.floor(Math.min(leaves.epsilon / cost.epsilon, cost.delta > 0 ? leaves.delta / cost.delta : Infinity));
   if (leaves) row("Then left", amount(leaves), basic && Number.isFinite(more) && `, which buys ${more} more ${more === 1 ? "job" : "jobs"} like this`);
-  if (it.warning) row("Mind", el("span", { class: "warn" }, it.warning.detail));
+  if (it.warning) {
+    const { delta } = it.warning.better;
+    row("Mind", el("span", { class: "warn" }, it.warning.detail), " ", el("button", { type: "button", class: "quiet", "data-delta": String(delta) }, `Use δ ${short(delta)}`));
+  }
   if (advice) {
     row("Advice", el("b", { class: { hopeless: "bad", weak: "warn", good: "good" }[advice.verdict] }, advice.verdict), ". ", advice.sentence,
       advice.refused && el("p", { class: "bad" }, "A job with this plan is refused as hopeless, unless you tick “Train even if the advisor expects nothing useful”."));
@@ -155,6 +158,14 @@ async function jobForm(box) {
       throw error;
     }
   }));
+  said.addEventListener("click", ({ target: { dataset: { delta } } }) => {
+    if (!delta) return;
+    const input = part.delta.querySelector("input");
+    input.value = delta;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+    estimate.click();
+    estimate.focus();
+  });
   whenPressed(create, () => send(async () => {
     const job = await askOnce("job", "/v1/jobs", sentBefore("job") ? null : request());
     dropDraft(like ? "job-" + like.id : "job");

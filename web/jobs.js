@@ -2,7 +2,10 @@
 "use strict";
 
 // What a job is called: its algorithm, and the dataset or the world that it learns from.
-const jobName = (job) => job.algorithm + (job.dataset || job.environment ? " on " + (job.dataset_name || job.dataset || job.environment) : "");
+function jobName(job) {
+  const of = job.dataset_name || job.dataset || job.environment;
+  return (job.rehearse ? "rehearsal of " : "") + job.algorithm + (of ? " on " + of : "");
+}
 
 // What a queued job waits for.
 function place(job) {
@@ -16,7 +19,7 @@ function jobTable(jobs) {
   return table(["Job", "State", "Progress", "#Return", "Since"], jobs.map((job) => ({ key: job.id, cells: [
     el("div", {}, el("a", { href: "/v1/jobs/" + job.id }, jobName(job)), el("div", { class: "soft" }, job.mechanism === "none" ? "" : job.mechanism, " ", el("span", { class: "mono" }, job.id))),
     [el("span", { class: "pill " + job.state }, job.state), el("div", { class: "soft reason" }, place(job) || (job.error || {}).detail || "")],
-    [progress(job), soft(job.state === "running" ? span((job.progress || {}).eta_seconds) : "")],
+    [progress(job), soft(timeLeft(job))],
     job.evaluation ? short(job.evaluation.mean_return) : "–",
     soft(clock(job.created_at))] })));
 }
@@ -48,6 +51,13 @@ function curve(job) {
     scaled(drawing(`mean return from ${short(seen[0][1])} to ${short(last)}`, [["", points.join(" ")]]), short(high), short(low), `step ${from.toLocaleString("en")}`, `step ${to.toLocaleString("en")}`));
 }
 
+// How long a running job takes still; after its last step, what it does.
+function timeLeft(job) {
+  const { fraction, eta_seconds: seconds } = job.progress || {};
+  if (job.state !== "running") return "";
+  return fraction >= 1 ? (job.judge ? "judging" : "finishing") : span(seconds);
+}
+
 const jobIsOver = (job) => !["queued", "running"].includes(job.state);
 
 // On top of a job that is over: what it gave and what it paid, in sentences.
@@ -71,6 +81,7 @@ function jobSummary(job) {
       job.why || (job.state === "succeeded" ? "This is the price of its whole plan." : ""));
   } else if (privacy && !jobIsOver(job) && privacy.reserved.epsilon > 0) row("Held", amount(privacy.reserved), " of the dataset's budget until it ends");
   else if (privacy && jobIsOver(job) && privacy.spent.epsilon > 0) row("Cost", amount(privacy.spent), ` to one ${unit}; no budget was debited`);
+  else if (["failed", "cancelled"].includes(job.state)) row("Paid", "Nothing.");
   if (job.policy) row("Policy", el("a", { href: `/v1/policies/${job.policy}` }, job.policy_name || job.policy));
   if (job.q_release) row("Release", el("a", { href: `/v1/q-releases/${job.q_release}` }, job.q_release));
   if (job.state === "succeeded" && job.mechanism !== "none" && job.algorithm !== "evaluate" && (job.policy || job.q_release)) {
@@ -89,14 +100,13 @@ function cancelQuestion(job) {
 
 function jobPage(job) {
   const { state, created_at, started_at, finished_at, progress: at, error, notes, algorithm, mechanism, why, ...rest } = job;
-  const left = state === "running" && span((at || {}).eta_seconds);
   return el("div", {},
     el("h1", {}, jobName(job), " ", el("span", { class: "pill " + state, role: "status" }, state)),
     el("p", { class: "soft" }, el("span", { class: "mono" }, job.id), mechanism === "none" ? " · no mechanism" : ` · ${mechanism}`, " · created ", clock(created_at),
       finished_at && ` · ended ${clock(finished_at)}`),
     error && el("p", { class: "card bad" }, error.detail),
     !jobIsOver(job) && el("div", { class: "card apart" }, progress(job),
-      el("div", { class: "line" }, el("span", {}, place(job), left || ""),
+      el("div", { class: "line" }, el("span", {}, place(job), timeLeft(job)),
         el("button", { type: "button", class: "quiet", "data-cancel": job.id, "data-ask": cancelQuestion(job), disabled: job.cancel_requested },
           job.cancel_requested ? "stopping…" : "Cancel this job"))),
     jobSummary(job),

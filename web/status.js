@@ -8,15 +8,19 @@ const $ = (id) => document.getElementById(id);
 let timer = 0;
 let me = null; // who the token is of
 let lastSeen = null; // when the service last answered
+let wanted = null; // the link that was followed while it did not
 
 // Says above the page that the service does not answer, or takes that away (WHY null). The page stays as it was.
 function sayDown(why) {
   if (!why) {
     lastSeen = new Date();
     for (const node of document.querySelectorAll(".lost")) node.replaceChildren(); // what was said while there was no answer
+    if (wanted) location.assign(wanted.href);
+    wanted = null;
   }
   const seen = lastSeen ? `; last seen ${lastSeen.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}` : "";
-  const text = why ? `${why} Trying again${seen}` : "";
+  const then = wanted ? `. ${wanted.textContent.trim()} opens when the service is back.` : "";
+  const text = why ? `${why} Trying again${seen}${then}` : "";
   $("down").hidden = !why;
   if ($("down").textContent !== text) $("down").textContent = text;
 }
@@ -117,8 +121,11 @@ function table(heads, rows) {
     el("thead", { role: "rowgroup" }, el("tr", { role: "row" },
       names.map((name, i) => el("th", { role: "columnheader", class: kind[i] }, name)))),
     el("tbody", { role: "rowgroup" }, rows.map(({ key, cells }) => el("tr", { role: "row", "data-key": key },
-      cells.map((cell, i) => el("td", { role: "cell", class: kind[i], "data-head": names[i] }, cell)))))));
+      cells.map((cell, i) => el("td", { role: "cell", class: kind[i], "data-head": names[i] }, el("div", {}, cell))))))));
 }
+
+// What the service warns of, above what it speaks of.
+const warned = (warnings) => (warnings || []).map((text) => el("p", { class: "warn" }, text));
 
 const soft = (...text) => el("span", { class: "soft" }, text);
 
@@ -180,7 +187,7 @@ async function newestJobs(n) {
 
 async function jobsPage() {
   const { counts, jobs } = await newestJobs(Math.min(shownOf("jobs"), 1000));
-  return el("div", {}, el("h1", {}, "Jobs"), el("details", { class: "card", id: "new", open: location.hash.startsWith("#new") }, el("summary", {}, "New job"),
+  return el("div", {}, el("h1", {}, "Jobs"), el("details", { class: "card", id: "new", open: location.hash.startsWith("#new") || (!$("new") && hasDraft("job")) }, el("summary", {}, "New job"),
     el("div", { "data-own": "jobForm" })), jobTable(jobs), showMore("jobs", jobs.length, totalOf(counts), "Those that run, and the newest: "));
 }
 
@@ -211,9 +218,9 @@ async function keepFile(path, name) {
 
 // A policy, and its files where the API gives them out.
 function policyPage(it) {
-  const { id, name, certificate, ...rest } = it;
+  const { id, name, certificate, warnings, ...rest } = it;
   const files = it.released || (it.owned && !it.job) ? ["json", "safetensors", "onnx"] : [];
-  return el("div", {}, el("h1", {}, name || "Policy"), el("p", { class: "soft mono" }, id),
+  return el("div", {}, el("h1", {}, name || "Policy"), el("p", { class: "soft mono" }, id), warned(warnings),
     files.length > 0 && el("p", {}, "Download as ", files.map((form) => [fileButton(`/v1/policies/${id}/weights?format=${form}`, `${id}.${form}`, form), " "])),
     certificate && el("p", {}, el("a", { href: `/v1/policies/${id}/certificate` }, "Its certificate: what is guaranteed, signed")),
     el("div", { class: "card" }, tree(rest)));
@@ -315,11 +322,17 @@ async function draw() {
     if (!me) introduce(await ask("/v1/clients/me"));
     const node = await view();
     $("enter").hidden = true;
+    $("token").value = "";
     $("leave").hidden = false;
     show(node);
   } catch (error) {
     if (error.status === 401) { // nothing of what was asked with it stays, but what was sent without an answer
       sessionStorage.removeItem(KEY);
+      if (!$("enter").hidden) { // it was just entered: it stays in its field, to be mended
+        $("refused").hidden = false;
+        $("token").focus();
+        return;
+      }
       sessionStorage.setItem(REFUSED, "1");
       location.reload();
       return;
@@ -362,7 +375,7 @@ $("enter").addEventListener("submit", (event) => {
   event.preventDefault();
   sessionStorage.setItem(KEY, $("token").value.trim());
   sessionStorage.setItem(ARRIVED, "1");
-  $("token").value = "";
+  $("refused").hidden = true;
   draw();
 });
 $("reveal").addEventListener("click", () => {
@@ -396,7 +409,10 @@ document.addEventListener("click", async (event) => {
   if (!link || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.defaultPrevented) return;
   if (link.origin !== location.origin || (link.hash && link.pathname === location.pathname && link.search === location.search)) return;
   event.preventDefault();
-  try { await reach("/healthz/live", { cache: "no-store", signal: AbortSignal.timeout(2 * EVERY_MS) }); } catch { return; }
+  try { await reach("/healthz/live", { cache: "no-store", signal: AbortSignal.timeout(2 * EVERY_MS) }); } catch {
+    wanted = link;
+    return sayDown(NO_CONNECTION);
+  }
   location.assign(link.href);
 });
 addEventListener("pageshow", (event) => event.persisted && location.reload()); // a page that was left is not gone on with

@@ -47,7 +47,7 @@ async function teachersPage() {
   if (teachers.length === 0) return el("div", {}, el("h1", {}, "Teachers"), noTeachers());
   return el("div", {}, el("h1", {}, "Teachers"), teachers.map((it) => el("article", { class: "card apart", "data-key": it.id },
     el("div", { class: "line" }, el("h2", {}, teacherName(it)), el("span", { class: "pill" }, it.state)),
-    el("div", { class: "soft mono" }, it.id),
+    el("div", { class: "soft mono" }, it.id), warned(it.warnings),
     el("p", {}, el("b", {}, "This protects: "), protectsText(it)),
     el("p", { class: "soft" }, `${it.mechanism.name}, `, it.cost_per_query ? `a first answer costs ${amount(it.cost_per_query)}` : "",
       typeof it.queries_in_client_budget === "number" ? `; a fresh client's budget pays ${it.queries_in_client_budget.toLocaleString("en")} answers` : "", ". ",

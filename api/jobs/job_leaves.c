@@ -30,10 +30,11 @@ struct leaves {
     int64_t after_units, after_delta; /* and after */
 };
 
-static json_t *warning_json(const struct leaves *l, const char *detail, double delta)
+/* Takes DETAIL. */
+static json_t *warning_json(const struct leaves *l, json_t *detail, double delta)
 {
     return json_pack(
-        "{s:s, s:o, s:o}", "detail", detail, "stranded",
+        "{s:o, s:o, s:o}", "detail", detail, "stranded",
         budget_amount(ledger_units_value(l->after_units), ledger_delta_value(l->after_delta)),
         "better", budget_amount(l->asked.epsilon, delta));
 }
@@ -49,10 +50,10 @@ static json_t *leaves_warning(const struct leaves *l)
 {
     static const char no_delta[] =
         "This plan takes so much of delta that the epsilon it leaves can buy no job like it. Ask "
-        "for the smaller delta in better: each job then takes the same share of both.";
+        "for the smaller delta %.3g: each job then takes the same share of both.";
     static const char no_epsilon[] =
-        "This plan takes all of epsilon and leaves delta, which buys nothing alone. With the delta "
-        "in better it costs no more epsilon and needs less noise.";
+        "This plan takes all of epsilon and leaves delta, which buys nothing alone. With all "
+        "of the delta that is left it costs no more epsilon and needs less noise.";
     if (l->units <= 0 || l->delta_units <= 0)
         return NULL;
     bool repeats = l->after_units >= l->units && l->after_delta < l->delta_units;
@@ -60,10 +61,11 @@ static json_t *leaves_warning(const struct leaves *l)
     double left_delta = ledger_delta_value(l->left_delta);
     if (repeats || no_more) {
         double share = fmin(1, l->asked.epsilon / ledger_units_value(l->left_units));
-        return warning_json(l, no_delta, round_down(share * left_delta));
+        double delta = round_down(share * left_delta);
+        return warning_json(l, json_sprintf(no_delta, delta), delta);
     }
     if (is_crumb(l->after_units, l->units) && l->after_delta >= l->delta_units)
-        return warning_json(l, no_epsilon, left_delta);
+        return warning_json(l, json_string(no_epsilon), left_delta);
     return NULL;
 }
 

@@ -139,17 +139,19 @@ static json_t *notes_json(const struct job_plan *plan)
         json_array_append_new(notes, json_string(first_stage_note));
     if (plan->judge[0] != '\0') {
         json_array_append_new(
-            notes, json_sprintf("findings.judge is an estimate from the public dataset %s, and no "
-                                "return of play: judge.verdict and judge.reasons say what it is "
-                                "worth. fitted_q_value alone may be far off where the policy does "
-                                "what those data hardly hold.",
-                                plan->judge));
+            notes,
+            json_sprintf("What the judge says is an estimate from the public dataset %s, and "
+                         "no return of play: its verdict and its reasons say what it is "
+                         "worth. The value (fitted_q_value) alone may be far off where the "
+                         "policy does what those data hardly hold.",
+                         plan->judge));
     }
     if (plan->request.judge.held_out > 0.0) {
         json_array_append_new(
-            notes, json_string("findings.judge is what held-out experts of the dataset say under "
-                               "noise: the training did not read them, and a part of the price "
-                               "pays for it. It is no return of play."));
+            notes,
+            json_string("What the judge says is what held-out experts of the dataset say "
+                        "under noise: the training did not read them, and a part of the price "
+                        "pays for it. It is no return of play."));
     }
     if (plan->audit[0] != '\0') {
         json_array_append_new(
@@ -181,6 +183,16 @@ static json_t *findings_json(const struct job_row *job)
     return json_text_stored(job->findings);
 }
 
+/* Who judges the policy when it is trained; null: nobody does. */
+static json_t *judges_json(const struct job_plan *plan)
+{
+    if (plan->judge[0] != '\0')
+        return json_pack("{s:s}", "dataset", plan->judge);
+    if (plan->request.judge.held_out > 0.0)
+        return json_pack("{s:o}", "held_out", json_number(plan->request.judge.held_out));
+    return json_null();
+}
+
 /* Adds to OUT what only the plan tells. */
 static void show_plan(const struct job_row *job, const struct job_plan *plan, json_t *out)
 {
@@ -197,6 +209,7 @@ static void show_plan(const struct job_row *job, const struct job_plan *plan, js
     json_object_set_new(out, "features", json_text_or_null(plan->features_job));
     json_object_set_new(out, "notes", notes_json(plan));
     json_object_set_new(out, "rehearse", json_boolean(plan->rehearsal.runs > 0));
+    json_object_set_new(out, "judge", judges_json(plan));
     json_object_set_new(out, "shards", json_count_or_null(plan->shards));
     json_object_set_new(out, "teacher", job_teacher_json(plan));
     if (plan->request.choice.candidates > 0)
@@ -223,6 +236,7 @@ static json_t *job_bare_json(const struct job_row *job, const struct job_wait *w
         "shards", "teacher", "choose");
     json_object_set_new(json, "features", json_null());
     json_object_set_new(json, "rehearse", json_null());
+    json_object_set_new(json, "judge", json_null());
     json_object_set_new(json, "paid", json_null());
     json_object_set_new(json, "why", why_json(job));
     if (job_plan_read(job->plan, &plan)) {
@@ -236,9 +250,14 @@ json_t *job_json(struct db *db, const struct job_row *job, const struct job_wait
                  int64_t now_ms)
 {
     json_t *json = job_bare_json(job, wait, now_ms);
-    const char *policy = json_member_text(json, "policy");
-    if (names_add(db, json, "dataset_name", job->dataset) == DB_OK &&
-        names_add(db, json, "policy_name", policy) == DB_OK)
+    const char *policy = json_member_text(json, "policy"), *dataset = job->dataset;
+    json_t *request = json_text_stored(job->request);
+    if (json_is_true(json_object_get(json, "rehearse"))) /* its row has no dataset */
+        dataset = json_member_text(request, "dataset");
+    bool named = names_add(db, json, "dataset_name", dataset) == DB_OK &&
+                 names_add(db, json, "policy_name", policy) == DB_OK;
+    json_decref(request);
+    if (named)
         return json;
     json_decref(json);
     return NULL;

@@ -104,8 +104,8 @@ static enum problem check_open(struct call *call, const struct budget_request_ro
         return call_db(call, status);
     if (here > 0)
         return call_problem(call, PROBLEM_CONFLICT,
-                            "Your request at this teacher waits for an answer already: GET "
-                            "/v1/budget-requests?status=open.");
+                            "Your request at this teacher waits for an answer already: it is "
+                            "among your open ones.");
     if (all >= OPEN_MAX)
         return call_problem(call, PROBLEM_CONFLICT,
                             "%d of your requests wait for answers, and no client may have more.",
@@ -270,21 +270,20 @@ struct present {
     double epsilon, delta;
 };
 
-static enum problem check_raises(struct call *call, const struct budget_request_row *row,
-                                 const struct present *now, const struct grant *grant)
+static enum problem check_raises(struct call *call, const struct present *now,
+                                 const struct grant *grant)
 {
     if (grant->limits.limit_units >= now->limit_units &&
         grant->limits.limit_delta >= now->limit_delta)
         return PROBLEM_NONE;
     return call_problem(call, PROBLEM_CONFLICT,
                         "The limit is epsilon %.9g and delta %.9g by now. An approval only raises "
-                        "it: PUT /v1/teachers/%s/budgets/%s lowers it.",
-                        now->epsilon, now->delta, row->teacher, row->client);
+                        "it; putClientBudget lowers it.",
+                        now->epsilon, now->delta);
 }
 
 /* Raises the limit of STANDING to GRANT. */
-static enum problem raise_limit(struct call *call, const struct budget_request_row *row,
-                                const struct teacher_row *teacher,
+static enum problem raise_limit(struct call *call, const struct teacher_row *teacher,
                                 struct teacher_client_row *standing, const struct grant *grant)
 {
     struct ledger_account account;
@@ -293,7 +292,7 @@ static enum problem raise_limit(struct call *call, const struct budget_request_r
         return call_db(call, status);
     const struct present now = {account.limit_units, account.limit_delta, account.epsilon,
                                 account.delta};
-    enum problem problem = check_raises(call, row, &now, grant);
+    enum problem problem = check_raises(call, &now, grant);
     if (problem != PROBLEM_NONE)
         return problem;
     return grant_change(call, teacher, standing, grant, &account);
@@ -310,7 +309,7 @@ static enum problem open_limit(struct call *call, const struct budget_request_ro
         (void)teacher_account(teacher, teacher->client_epsilon, teacher->client_delta, &fresh);
     const struct present now = {fresh.limit_units, fresh.limit_delta, teacher->client_epsilon,
                                 teacher->client_delta};
-    enum problem problem = check_raises(call, row, &now, grant);
+    enum problem problem = check_raises(call, &now, grant);
     if (problem != PROBLEM_NONE)
         return problem;
     enum db_status status = grant_default(call, teacher, grant);
@@ -330,7 +329,7 @@ static enum problem give_limit(struct call *call, const struct budget_request_ro
         return open_limit(call, row, teacher, grant);
     if (status != DB_OK)
         return call_db(call, status);
-    return raise_limit(call, row, teacher, &standing, grant);
+    return raise_limit(call, teacher, &standing, grant);
 }
 
 enum problem api_budget_requests_approve(struct call *call)

@@ -270,7 +270,7 @@ class Page(unittest.TestCase):
         for text in ("balance", "Yours", "What is left buys", "answers", "Ask for more"):
             self.assertIn(text, said)
         self.assertEqual(browser.run("return [...document.querySelectorAll('nav a')].filter((a) => !a.hidden).map((a) => a.textContent)"),
-                         ["Budgets", "Teachers", "Requests", "Endpoints", "Problems"])
+                         ["Overview", "Budgets", "Teachers", "Requests", "Endpoints", "Problems"])
         browser.run("[...document.querySelectorAll('article a')].find((a) => a.textContent === 'Ask for more').click()")
         browser.wait("return document.activeElement.id === 'ask-epsilon'")
         self.assertEqual(browser.run("return document.getElementById('ask-teacher').value"), teacher)
@@ -503,11 +503,15 @@ class Page(unittest.TestCase):
         browser.run("[...document.querySelectorAll('nav a')].find((a) => a.textContent === 'Budgets').click()")
         time.sleep(0.5)
         self.assertEqual(browser.run("return [location.pathname, kept.isConnected]"), ["/v1/jobs", True])
+        self.assertIn("Budgets opens when the service is back.", browser.run("return document.getElementById('down').textContent"))
+        browser.keep("down-wanted-1200-light")
         self.offline(False)
-        browser.wait("return document.getElementById('down').hidden")
-        self.assertEqual(browser.run("return [kept.isConnected, kept.value]"), [True, "3.25"])
-        browser.run("[...document.querySelectorAll('nav a')].find((a) => a.textContent === 'Budgets').click()")
         browser.wait("return location.pathname === '/v1/ledger/accounts' && document.querySelector('#view h1')")
+        browser.go(self.service.url + "/v1/jobs")  # what was typed is there, and seen
+        browser.wait("return document.getElementById('new')?.open && document.getElementById('job-privacy-epsilon')?.value === '3.25'")
+        browser.run("document.querySelector('#new summary').click(); window.draws = 0; const show_ = show; show = (node) => { window.draws++; show_(node); }")
+        browser.wait("return draws >= 1")
+        self.assertFalse(browser.run("return document.getElementById('new').open"))
 
     def test_a_forgotten_token_shows_nothing_more(self):
         browser = self.browser
@@ -521,6 +525,12 @@ class Page(unittest.TestCase):
         browser.press("tct_wrong", ENTER)
         browser.wait("return !document.getElementById('refused').hidden && document.activeElement.id === 'token'")
         self.assertIn("not valid", browser.run("return document.getElementById('refused').textContent"))
+        kept = "const e = document.getElementById('token'); return [e.type, e.value, sessionStorage.getItem('tacet-token')]"
+        self.assertEqual(browser.run(kept), ["password", "tct_wrong", None])
+        browser.run("document.getElementById('token').select()")
+        browser.press(self.service.steward_token, ENTER)
+        browser.wait("return document.querySelector('#view h1')")
+        self.assertEqual(browser.run(kept)[:2], ["password", ""])
 
     def test_what_was_sent_survives_a_token_that_ended_and_is_its_clients_alone(self):
         browser, token = self.browser, self.service.admin.new_client("tom", "steward")
@@ -700,6 +710,60 @@ class Page(unittest.TestCase):
         browser.enter(self.service.url + "/", self.service.steward_token)
         browser.wait("return document.querySelector('.tiles') && document.getElementById('ready').textContent === 'ready'")
         self.assertLess(browser.run("return document.querySelector('.top').offsetHeight"), 85)
+
+    def test_a_value_in_a_list_has_a_column_of_its_own_on_a_phone(self):
+        browser = self.browser
+        self.addCleanup(browser.become, 1200, "light")
+        browser.become(390, "light")
+        browser.enter(self.service.url + "/", self.service.steward_token)
+        browser.wait("return document.querySelector('.tiles')")
+        said = browser.run("""const made = table(["Why"], [{key: "a", cells: ["Ward round, 12 more patients, and then as many again until the end of the month"]}]);
+            document.getElementById('view').append(made); const range = document.createRange(); range.selectNodeContents(made.querySelector('td div'));
+            return [...range.getClientRects()].map((line) => line.left - made.querySelector('td').getBoundingClientRect().left)""")
+        self.assertGreater(len(said), 1)
+        self.assertGreater(min(said), 80)
+
+    def test_what_is_shown_of_jobs_and_budgets_is_in_words(self):
+        browser = self.browser
+        browser.enter(self.service.url + "/", self.service.steward_token)
+        browser.wait("return document.querySelector('.tiles')")
+        said = browser.run("""const card = (more) => budgetCard({account: 'acc_1', resource: 'tch_0000abcd', resource_name: 'carts', limit: {epsilon: 10, delta: 1e-5},
+                spent: {epsilon: 1, delta: 0}, reserved: {epsilon: 0}, remaining: {epsilon: 9}, accounting: 'renyi', ...more});
+            const links = (node) => [...node.querySelectorAll('a')].map((a) => a.getAttribute('href'));
+            const linked = el('p', {}, withLinks('The account acc_abc has epsilon 1 left. Nothing was charged. A higher limit can be asked for.'));
+            const form = document.createElement('form'), view = estimateView({feasible: true, accounts: [], warning: {detail: 'Ask for the smaller delta 3e-06.', better: {epsilon: 1, delta: 3e-6}}});
+            const unit = {limit: 1e9, spent: 0, held: 0}, entry = {time: '2026-01-01T00:00:00Z', units: unit};
+            const running = (more) => timeLeft({state: 'running', progress: {fraction: 1, eta_seconds: 0}, ...more});
+            return [card({kind: 'client', client: 'cli_1', client_name: 'bob'}).querySelector('a').textContent, card({kind: 'teacher'}).textContent,
+                linked.textContent, links(linked), view.querySelector('[data-delta]').textContent, burnDown([entry, entry], 'in ε') === null, burnDown([entry, entry, entry], 'in ε') !== null,
+                [running({judge: {dataset: 'ds_1'}}), running({})], jobName({algorithm: 'cql', rehearse: true, dataset: null, dataset_name: 'carts'}),
+                jobSummary({state: 'cancelled'}).textContent, warned(['No reason.'])[0].className]""")
+        self.assertEqual(said[0], "bob at carts")
+        self.assertIn("Not the sum of its clients' ε", said[1])
+        self.assertEqual(said[2], "The budget has epsilon 1 left. Nothing was charged. Ask for a higher limit.")
+        self.assertEqual(said[3], ["/v1/ledger/accounts/acc_abc", "/docs#changeLimit?id=acc_abc"])
+        self.assertEqual(said[4:], ["Use δ 3e-6", True, True, ["judging", "finishing"], "rehearsal of cql on carts", "PaidNothing.", "warn"])
+
+    def test_a_teacher_says_to_its_students_what_speaks_against_asking(self):
+        browser = self.browser
+        policy = self.post("/v1/policies", {"name": "p", "environment": "cartpole", "network": NETWORK}, "policy")["id"]
+        self.post("/v1/teachers", {"policy": policy, **TEACHER, "name": "wide", "client_budget": {"epsilon": 50, "delta": 1e-5}}, "wide")
+        for token, name in ((self.service.student_token, "student"), (self.service.steward_token, "steward")):
+            browser.enter(self.service.url + "/v1/teachers", token)
+            said = browser.wait("return [...document.querySelectorAll('article')].find((e) => e.querySelector('h2').textContent === 'wide')?.querySelector('.warn')?.textContent")
+            self.assertIn("no client gets more", said)
+            browser.keep(f"warned-{name}-1200-light")
+
+    def test_the_smaller_delta_of_an_estimate_is_filled_in(self):
+        browser, dataset = self.browser, self.service.data.id
+        browser.enter(self.service.url + "/v1/jobs#new", self.service.steward_token)
+        browser.wait("return document.querySelector('#job-form')")
+        browser.run("""for (const [id, value] of [['algorithm', 'behaviour_cloning'], ['dataset', arguments[0]], ['privacy-epsilon', '1'], ['privacy-delta', '6e-4']]) {
+                const input = document.getElementById('job-' + id); input.value = value; input.dispatchEvent(new Event('change', {bubbles: true})); }
+            document.querySelector('#job-form [type=submit]').click()""", dataset)
+        filled = browser.wait("const e = document.querySelector('[data-delta]'); const delta = e?.dataset.delta; e?.click(); return delta")
+        browser.wait("return document.querySelector('#estimate dl') && !document.querySelector('[data-delta]')")
+        self.assertEqual(browser.run("return document.getElementById('job-privacy-delta').value"), filled)
 
     def test_a_failed_job_says_why_in_the_list(self):
         browser = self.browser

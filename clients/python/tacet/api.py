@@ -183,8 +183,8 @@ InferenceRequest = TypedDict("InferenceRequest", {
 Job = TypedDict("Job", {
     "project": "ProjectName", "id": "str", "algorithm": "str", "mechanism": "str", "dataset": "Optional[str]",
     "dataset_name": "Optional[str]", "policy_name": "Optional[str]", "environment": "Optional[str]",
-    "rehearse": "Optional[bool]", "state": "JobState", "progress": "dict[str, Any]",
-    "privacy": "Optional[dict[str, Any]]", "parameters": "Optional[dict[str, Any]]",
+    "rehearse": "Optional[bool]", "judge": "Optional[dict[str, Any]]", "state": "JobState",
+    "progress": "dict[str, Any]", "privacy": "Optional[dict[str, Any]]", "parameters": "Optional[dict[str, Any]]",
     "sweep": "Optional[dict[str, Any]]", "policy": "Optional[str]", "q_release": "Optional[str]",
     "release": "Optional[QReleaseTerms]", "choose": "Optional[dict[str, Any]]", "features": "Optional[str]",
     "shards": "Optional[int]", "teacher": "Optional[dict[str, Any]]", "notes": "list[str]", "cancel_requested": "bool",
