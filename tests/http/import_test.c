@@ -508,6 +508,7 @@ Test(import, after_a_restore_a_table_arrives_once)
     server_end(&server, SIGTERM);
     int code = tacet_run(out, sizeof out, "restore", "--data", server.data, "--marks", marks, NULL);
     cr_assert_eq(code, 0, "%s", out);
+    cr_expect_not_null(strstr(out, "UUID version 7; a date works from tomorrow, UTC"), "%s", out);
     server_start(&server);
     http_client_free(desk.client);
     desk.client = http_client_new(&server);
