@@ -38,6 +38,30 @@ class Verbs(unittest.TestCase):
         self.assertEqual(len(policy.act([[0.5, 0.1], [-0.5, 0.1]])), 2)
         with self.assertWarnsRegex(UserWarning, r"/states/1/0: \w+ is 9, above its highest value"):
             policy.act([[0.5, 0.1], [9, 0.1]])
+        with self.assertWarnsRegex(UserWarning, r"^/states/1500/0: .* Outside values: 1\.$"):
+            self.assertEqual(len(policy.act(1500 * [[0.5, 0.1]] + [[9, 0.1]])), 1501)  # in parts
+        with self.assertRaisesRegex(ValueError, "no state"):
+            policy.act([])
+
+    def test_what_is_no_episode_no_world_and_no_member_is_told_before_anything_is_sent(self):
+        made = service().data
+        for wrong, said in (([], "no episode to upload"), ([[0.0, 1.0]], "is of episodes .* not of list")):
+            with self.assertRaisesRegex((TypeError, ValueError), said):
+                made.upload(wrong)
+        with self.assertRaisesRegex(TypeError, "takes no seed"):
+            made.train("cql", epsilon=1, seed=3)
+        half = types.SimpleNamespace(reset=None, action_space=None)
+        for wrong, said in ((7, "int has no reset"), (half, "SimpleNamespace has no observation_space and no step")):
+            with self.assertRaisesRegex(TypeError, "action_space.n, observation_space.shape, reset and step: " + said):
+                tacet.world(wrong)
+        with self.assertRaisesRegex(ValueError, "without /v1"):
+            tacet.connect("http://127.0.0.1:9/v1/", "tct_x")
+
+    def test_states_are_checked_before_a_teacher_is_paid(self):
+        policy = service().job.policy
+        teacher = policy.teach({"name": "gaussian_simplex", "sigma": 1}, epsilon=8, delta=1e-5, radius=0.001, client_budget={"epsilon": 8, "delta": 1e-5})
+        self.assertIn("above its highest value", teacher.estimate(states=[[9, 0.1]])["warnings"][0]["detail"])
+        self.assertNotIn("warnings", teacher.estimate(5))
 
     def test_the_same_key_is_the_same_job(self):
         steward, data = service().steward, service().data

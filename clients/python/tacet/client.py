@@ -123,6 +123,8 @@ class Client:
     @staticmethod
     def _job(which: tuple[Any, ...], epsilon: Optional[float], delta: Union[None, float, str],
              privacy: Optional[Mapping[str, Any]], more: Mapping[str, Any]) -> Any:
+        if "seed" in more:
+            raise TypeError("A job takes no seed: the noise must not be known. A run under another key draws fresh noise.")
         algorithm_first = which and isinstance(which[0], str) and not which[0].startswith("ds_")
         order = ("algorithm", "dataset") if algorithm_first else ("dataset", "algorithm")
         unnamed = [name for name in order if name not in more]
@@ -140,7 +142,7 @@ class Client:
         return body
 
     def evaluate(self, policy: Union[str, Policy], environment: Any, episodes: int = 100, **more: Any) -> Job:
-        """Plays a policy in a world of the service. It is free. ``.wait()["evaluation"]`` has the mean return."""
+        """A job that plays a policy in a world of the service. It is free. ``.wait()["evaluation"]`` has the mean return."""
         name = policy if isinstance(policy, str) else policy.id
         return self.train(None, "evaluate", policy=name,
                           evaluate={"environment": environment, "episodes": episodes, **more})

@@ -159,10 +159,16 @@ class Recorder:
 
 def lines(episodes: Iterable[Union[Episode, Mapping[str, Any]]]) -> Iterator[bytes]:
     """NDJSON, line by line."""
+    index = -1
     for index, episode in enumerate(episodes):
+        if not isinstance(episode, (Episode, Mapping)):
+            raise TypeError(f"An upload is of episodes (tacet.Episode, or dictionaries), not of {type(episode).__name__}. "
+                            "tacet.read_hdf5, read_npz and read_csv make them from arrays and files.")
         try:
             line = as_line(episode)
         except ValueError as error:
             expert = episode.expert if isinstance(episode, Episode) else episode.get("expert")
             raise ValueError(f"Episode {index}, of expert {expert}: {error}") from None
         yield line
+    if index < 0:
+        raise ValueError("There is no episode to upload.")

@@ -150,6 +150,9 @@ class Job(Resource):
         return Policy(self.client, self["policy"])
 
 
+STATES_MAX = 1024  # of one call, unless the operator allows fewer
+
+
 class Policy(Resource):
     """A trained or imported policy."""
 
@@ -159,18 +162,27 @@ class Policy(Resource):
         return self.client.api.get_policy(self.id)  # type: ignore[return-value]
 
     def act(self, state: Any) -> Any:
-        """The action in a state, or the actions in a list of states. It is free: the policy is released.
+        """The action in a state, or the actions in a list of states, which is sent in parts where it is long. It is
+        free: the policy is released.
 
         A value outside of what the dataset's description declares gives a Python warning.
         """
         states = plain(state)
         batch = is_batch(states)
-        answer = self.client.api.ask_policy(self.id, {"states": states if batch else [states]})
-        if answer["warnings"]:
-            first = answer["warnings"][0]
-            warnings.warn(f"{first['pointer']}: {first['detail']}: the policy has never seen the like. "
-                          f"Outside values: {len(answer['warnings'])}.", stacklevel=2)
-        return answer["actions"] if batch else answer["actions"][0]
+        if not batch and not states:
+            raise ValueError("There is no state: give one, or a list of states.")
+        actions: list[Any] = []
+        outside: list[str] = []
+        rows = states if batch else [states]
+        for at in range(0, len(rows), STATES_MAX):
+            answer = self.client.api.ask_policy(self.id, {"states": rows[at:at + STATES_MAX]})
+            actions += answer["actions"]
+            for one in answer["warnings"]:
+                _, name, number, *rest = one["pointer"].split("/")
+                outside.append(f"/{'/'.join([name, str(at + int(number)), *rest])}: {one['detail']}")
+        if outside:
+            warnings.warn(f"{outside[0]}: the policy has never seen the like. Outside values: {len(outside)}.", stacklevel=2)
+        return actions if batch else actions[0]
 
     def save(self, path: Union[str, os.PathLike[str]],
              certificate: Union[None, str, os.PathLike[str]] = None) -> pathlib.Path:

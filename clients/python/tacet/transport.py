@@ -90,6 +90,8 @@ class Transport:
         if token and not _TOKEN.fullmatch(token):
             raise ValueError("The token has characters that no token has. Copy it again.")
         self.base = parts.path.rstrip("/")
+        if self.base.endswith("/v1"):
+            raise ValueError("The address is without /v1, which the client adds: http://HOST:PORT.")
         self.server = f"{parts.scheme}://{parts.netloc}"
         self.patience, self.timeout = patience, timeout
         self._host, self._port = parts.hostname, parts.port

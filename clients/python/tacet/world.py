@@ -11,6 +11,8 @@ from .episodes import _row
 
 __all__ = ["world"]
 
+_NAMES = "action_space.n, observation_space.shape, reset and step"
+
 
 def world(env: Union[Any, Callable[[], Any]], *, max_episode_steps: Optional[int] = None,
           parameters: Optional[Mapping[str, Mapping[str, Any]]] = None, random_return: Optional[float] = None) -> None:
@@ -29,7 +31,12 @@ def world(env: Union[Any, Callable[[], Any]], *, max_episode_steps: Optional[int
     environment prints goes to standard error.
     """
     is_env = hasattr(env, "reset") and not isinstance(env, type)
+    if not is_env and not callable(env):
+        raise TypeError(f"An environment has {_NAMES}: {type(env).__name__} has no reset.")
     first = env if is_env else env()
+    missing = [name for name in ("action_space", "observation_space", "step") if not hasattr(first, name)]
+    if missing:
+        raise TypeError(f"An environment has {_NAMES}: {type(first).__name__} has no {' and no '.join(missing)}.")
     pristine = copy.deepcopy(first) if is_env else None
     make: Callable[[], Any] = (lambda: copy.deepcopy(pristine)) if is_env else env
     out = os.fdopen(os.dup(1), "w")
