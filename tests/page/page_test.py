@@ -270,7 +270,7 @@ class Page(unittest.TestCase):
         for text in ("balance", "Yours", "What is left buys", "answers", "Ask for more"):
             self.assertIn(text, said)
         self.assertEqual(browser.run("return [...document.querySelectorAll('nav a')].filter((a) => !a.hidden).map((a) => a.textContent)"),
-                         ["Overview", "Budgets", "Teachers", "Requests", "Endpoints", "Problems"])
+                         ["Overview", "Budgets", "Teachers", "Requests", "Endpoints"])
         browser.run("[...document.querySelectorAll('article a')].find((a) => a.textContent === 'Ask for more').click()")
         browser.wait("return document.activeElement.id === 'ask-epsilon'")
         self.assertEqual(browser.run("return document.getElementById('ask-teacher').value"), teacher)
