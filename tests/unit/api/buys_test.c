@@ -129,6 +129,7 @@ CHECKED_TEST(buys, warn_of_a_plan_that_strands_epsilon)
                        estimate->body);
     cr_assert_eq(response_number(estimate, "/warning/better/epsilon"), 2);
     double delta = response_number(estimate, "/warning/better/delta");
+    cr_expect(strstr(response_text(estimate, "/warning/detail"), domain_path("%.3g", delta)));
     cr_assert_eq(delta, 2e-6);
     estimate = fixture_post(f, "steward", "/v1/jobs:estimate", job(dataset, 2, delta));
     cr_assert(json_is_null(response_at(estimate, "/warning")), "%s", estimate->body);

@@ -96,6 +96,7 @@ Test(job_judge, estimates_the_value_and_says_what_it_is)
     cr_assert_eq(response_number(done, "/findings/fitted_q_starts"), 20, "each is held out once");
     cr_assert_geq(response_number(done, "/findings/fitted_q_residual"), 0);
     expect_judgement(done);
+    cr_expect_str_eq(response_text(done, "/judge/dataset"), by);
     cr_assert_neq(strstr(response_text(done, "/notes/0"), by), NULL);
     cr_assert_neq(strstr(response_text(done, "/notes/0"), "estimate"), NULL);
     cr_assert(json_is_null(response_at(done, "/evaluation")));

@@ -62,6 +62,10 @@ Test(job_rehearsal, costs_nothing_and_gives_findings_and_no_policy)
     struct response *done = domain_run(f, rehearsal(id, 4, ""));
     expect_findings(done);
     cr_assert(json_is_true(response_at(done, "/rehearse")));
+    cr_expect(json_is_null(response_at(done, "/dataset")));
+    cr_expect_str_eq(
+        response_text(done, "/dataset_name"),
+        response_text(fixture_get(f, "steward", domain_path("/v1/datasets/%s", id)), "/name"));
     cr_assert(json_is_null(response_at(done, "/policy")));
     cr_assert(json_is_null(response_at(done, "/dataset")));
     cr_assert_eq(response_number(done, "/progress/fraction"), 1);
