@@ -98,6 +98,7 @@ help:
 	@echo 'make test-sanitizers   the same under ASan+UBSan and under TSan'
 	@echo 'make soak-worlds   ten million random steps in every world under ASan+UBSan'
 	@echo 'make siege      a student among all attacks at once, and campaigns of thousands; half an hour, prints its seed'
+	@echo 'make torture SEED= MINUTES= QUERIES=   three servers, two workers and PostgreSQL with a standby, each in a network of its own, under faults; as root'
 	@echo 'make disasters   a machine is lost under 64 clients and restored, 200 times; an hour'
 	@echo 'make hardening  how the programs are hardened, a table from readelf'
 	@echo 'make bench      speed, next to the limits of this machine'
@@ -184,6 +185,7 @@ include tests/tests.mk
 include tests/fuzz/fuzz.mk
 include tests/soak/soak.mk
 include tests/siege/siege.mk
+include tests/torture/torture.mk
 include bench/bench.mk
 
 # What a bare machine lacks is installed first; make then starts anew, because this file looks for libraries when it is read.

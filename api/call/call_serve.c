@@ -33,6 +33,7 @@ struct change {
     const char *client; /* as of call_serve */
     const char *key;
     bool prepared; /* some time ago */
+    bool replayed;
     enum problem problem;
 };
 
@@ -193,6 +194,30 @@ static enum problem run_change(struct call *call, const char *client, const char
     return call_db(call, status);
 }
 
+static enum db_status try_replay(struct db *db, void *context)
+{
+    struct change *change = context;
+    (void)db;
+    call_reset(change->call);
+    change->call->db_failure = DB_OK;
+    change->replayed = false;
+    change->problem = idempotency_replay(change->call, change->key, &change->replayed);
+    return (enum db_status)change->call->db_failure;
+}
+
+/* Answers with the stored answer of KEY, if there is one. It leaves after a commit: a database with
+ * a standby may show what only a commit makes sure of (driver_postgres.c). */
+static enum problem replay_durably(struct call *call, const char *key, bool *out_replayed)
+{
+    struct change change = {.call = call, .key = key};
+    enum problem problem = idempotency_replay(call, key, out_replayed);
+    if (problem != PROBLEM_NONE || !*out_replayed)
+        return problem;
+    enum db_status status = db_transact(call->db, try_replay, &change);
+    *out_replayed = change.replayed;
+    return status == DB_OK ? change.problem : call_db(call, status);
+}
+
 /* True when PREPARE has to run. On a heavy route PREPARE may compute for long, so it is left out
  * within the committer's batch. */
 static bool has_to_prepare(const struct call *call)
@@ -209,7 +234,7 @@ static enum problem run_call(struct call *call, const char *client, const char *
         idempotency_begin_body(call);
     } else if (key && prepares) {
         /* A repeat must get its stored answer even if PREPARE would fail by now. */
-        enum problem problem = idempotency_replay(call, key, &replayed);
+        enum problem problem = replay_durably(call, key, &replayed);
         if (problem != PROBLEM_NONE || replayed)
             return problem;
     }

@@ -177,6 +177,7 @@ static enum db_status begin_once(struct postgres_connection *connection, bool wi
     connection->open = true;
     connection->savepoints = 0;
     connection->writes = will_write;
+    connection->changes_before = connection->changes;
     if (PQresultStatus(result) == PGRES_TUPLES_OK)
         snprintf(connection->number, sizeof connection->number, "%s", PQgetvalue(result, 0, 0));
     return postgres_take(connection, result, fault);
@@ -251,12 +252,23 @@ static enum db_status resolve_commit(struct postgres_connection *connection, str
     return DB_FAILED;
 }
 
+/* PostgreSQL waits for no standby when a transaction has written nothing. But it may have read, and
+ * be about to repeat to a client, what another connection committed without one: an operator, or a
+ * shutdown, can end such a wait. A message in the log makes it wait for all before it. */
+static const char *commit_statement(const struct postgres_connection *connection)
+{
+    bool wrote = connection->changes != connection->changes_before;
+    if (!connection->writes || wrote || connection->settings.not_durable)
+        return "COMMIT";
+    return "SELECT pg_logical_emit_message(true, 'tacet', ''); COMMIT";
+}
+
 static enum db_status postgres_driver_commit(void *pointer, struct db_fault *fault)
 {
     struct postgres_connection *connection = pointer;
     postgres_keep_rest(connection);
     connection->warned = false;
-    PGresult *result = PQexec(connection->handle, "COMMIT");
+    PGresult *result = PQexec(connection->handle, commit_statement(connection));
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     bool done = PQresultStatus(result) == PGRES_COMMAND_OK;
     bool kept = done && strcmp(PQcmdStatus(result), "COMMIT") == 0;

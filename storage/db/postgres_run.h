@@ -28,8 +28,8 @@ struct postgres_connection {
     PGconn *handle; /* NULL: lost */
     struct db_settings settings;
     char *location, *password;
-    int64_t changes;
-    bool open; /* a transaction of begin */
+    int64_t changes, changes_before; /* now, and at the transaction's begin */
+    bool open;                       /* a transaction of begin */
     bool writes;
     bool warned; /* the server said something besides its answer */
     unsigned savepoints;

@@ -285,6 +285,49 @@ def a_job_runs_elsewhere():
     service.close()
 
 
+def an_answer_that_no_standby_has_is_not_given():
+    """PostgreSQL shows a commit that was ended while it waited for a standby. A repeat at another server must not be answered from
+    it: after a failover to that standby the answer would be another one."""
+    service = Service()
+    a, b, c = (service.serve("--workers", "0") for _ in range(3))
+    steward, student = (service.person(a, role)["token"] for role in ("steward", "student"))
+    teacher = service.teacher(a, steward, 5, 5)
+    submit(service, b, steward, 10, "first")
+    job = {"algorithm": "cql", "mechanism": "dpsgd", "privacy": {"force": True, "epsilon": 2, "delta": 1e-6},
+           "dataset": sql("SELECT id FROM tacet.datasets", service.name), "parameters": {"hidden": [16], "batch_size": 8, "steps": 10}}
+    calls = [("POST", "/v1/jobs", steward, job), ("POST", f"/v1/teachers/{teacher}/queries", student, STATE)]
+    end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+    stored = "SELECT count(*) FROM tacet.answers WHERE key = 'late'"
+
+    def ask_all(*servers, timeout=60):
+        for server, call in zip(servers, calls):
+            yield pool.submit(Wire(server.wire.port, timeout=timeout).ask, *call, key="late")
+
+    def has_ended(count):
+        sql(end)
+        time.sleep(0.5)  # for who connects again
+        return sql(stored, service.name) == str(count)
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+        try:
+            sql("SELECT pg_reload_conf()")
+            first = []
+            for asked in ask_all(a, c):  # each server writes one thing after another
+                first.append(asked)
+                wait_until("a commit", lambda: has_ended(len(first)))
+            early = [asked.result() for asked in ask_all(b, b, timeout=3)]
+        finally:
+            sql("ALTER SYSTEM RESET synchronous_standby_names")
+            sql("SELECT pg_reload_conf()")
+        expect([answer.status for answer in early] == [0, 0], f"answers that no standby has: {[answer.status for answer in early]}")
+        for one, two in zip(first, ask_all(b, b)):
+            expect(one.result().status == two.result().status in (200, 202) and one.result().body == two.result().body,
+                   f"with a standby: {one.result().status} {two.result().status}")
+    service.verify()
+    service.close()
+
+
 def sqlite_moves_to_postgres():
     """tacet migrate: refusals that change nothing, then the same answers and balances from PostgreSQL."""
     service = Service()
@@ -390,8 +433,8 @@ def a_move_that_was_killed_goes_to_the_same_target():
         sql(f"DROP DATABASE {name}")
 
 
-CASES = [two_spend_one_account, one_key_at_both_gets_one_answer, a_job_runs_elsewhere, sqlite_moves_to_postgres,
-         a_move_that_was_killed_goes_to_the_same_target]
+CASES = [two_spend_one_account, one_key_at_both_gets_one_answer, a_job_runs_elsewhere, an_answer_that_no_standby_has_is_not_given,
+         sqlite_moves_to_postgres, a_move_that_was_killed_goes_to_the_same_target]
 
 
 def main():

@@ -10,6 +10,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -198,15 +199,18 @@ def cut_replication(lane):
     lane.world.primary.undrop(lane.world.standby)
 
 
-def end_connections(lane):
-    lane.world.primary.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tacet'", check=False)
+def end_connections(lane, which="true"):
+    lane.world.primary.sql(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tacet' AND {which}", check=False)
+
+
+ENDED = ["true", "wait_event = 'SyncRep'"]  # all; or those alone whose commit waits for the standby
 
 
 def end_connections_without_standby(lane):
     """Commits that wait for the standby are given up by PostgreSQL, and are to be seen on the primary alone."""
     lane.world.primary.drop(lane.world.standby)
     lane.hold(1, 3)
-    end_connections(lane)
+    end_connections(lane, lane.pick(ENDED))
     lane.hold(2, 8)
     lane.world.primary.undrop(lane.world.standby)
 
@@ -270,8 +274,8 @@ def fail_over(lane):
         old.drop(new)
         lane.hold(1, 3)
         if lane.pick([True, False]):
-            end_connections(lane)
-            lane.hold(1, 3)
+            end_connections(lane, lane.pick(ENDED))
+            lane.hold(1, 9)
     killed = time.monotonic()
     old.end(signal.SIGKILL)
     old.link("down")
@@ -315,7 +319,7 @@ DATABASES = [database(fault) for fault in (
 class Torture:
     def __init__(self, program, folder, seed, minutes, queries, only):
         self.seed, self.minutes, self.queries = seed, minutes, queries
-        self.world = World(program, folder)
+        self.world = World(shutil.copy(program, folder), folder)  # a build must not change it meanwhile
         self.kept, self.faults, self.over = self.world.kept, [], threading.Event()
         decks = [[card for card in deck if not only or card.__name__ in only] for deck in (SERVERS, DATABASES)]
         self.lanes = [Lane(self, name, deck) for name, deck in zip(("servers", "databases"), decks) if deck]
