@@ -142,7 +142,7 @@ class Load:
         while not self.stopped():
             if count % 10 == 0:
                 dataset = self.dataset(caller, f"data-{count}")
-            self.scarce.append(self.teacher(caller, f"scarce-{count}", 2, 0.95, 0.01))
+            self.scarce.append(self.teacher(caller, f"scarce-{count}", 2, 0.95, 0.03))
             for n in range(2):
                 job = {"algorithm": "cql", "mechanism": "dpsgd", "dataset": dataset,
                        "privacy": {"force": True, "epsilon": 0.5, "delta": 6e-7},
