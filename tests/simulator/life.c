@@ -287,7 +287,7 @@ static bool start_process(struct life *life, const char *from)
 {
     char directory[112], why[400] = "";
     snprintf(directory, sizeof directory, "%s.%u", life->scene->directory, ++life->processes);
-    bool first = !life->service.database;
+    bool first = life->processes == 1; /* one that did not start leaves its folder, too */
     if (!(first ? disk_copy : disk_move)(from, directory)) {
         life_fail(life, "the data directory cannot be moved");
         return false;

@@ -86,6 +86,14 @@ void ram_forget(const char *path)
     file->inode = 0;
 }
 
+unsigned ram_count(void)
+{
+    unsigned count = 0;
+    for (int i = 0; i < RAM_FILES; i++)
+        count += ram.files[i].inode != 0;
+    return count;
+}
+
 /* ---- the system's calls, as SQLite's VFS makes them */
 
 static int ram_open(const char *path, int flags, int mode)

@@ -17,4 +17,7 @@ bool ram_copy(const char *from, const char *to);
 /* Forgets what the file at PATH holds, if there is one. It is removed next. */
 void ram_forget(const char *path);
 
+/* The number of files that are held. */
+unsigned ram_count(void);
+
 #endif

@@ -94,6 +94,7 @@ static void live(const struct scene *scene, uint64_t seed, uint64_t steps, uint6
     living = life;
     signal(SIGABRT, say_where);
     signal(SIGSEGV, say_where);
+    const unsigned files = ram_count(); /* the scene's */
     while (counts[LIFE_STEPS] < steps) {
         bool good = life_run(life, scene, seed, LIFE_LENGTH);
         for (int i = 0; i < LIFE_COUNTS; i++)
@@ -101,6 +102,8 @@ static void live(const struct scene *scene, uint64_t seed, uint64_t steps, uint6
         if (!good)
             show_trace(life);
         cr_assert(good, "SEED=%" PRIu64 " %s", seed, life->failure);
+        cr_assert_eq(ram_count(), files, "SEED=%" PRIu64 " leaves %u files behind", seed,
+                     ram_count() - files);
         seed++;
     }
     signal(SIGABRT, SIG_DFL);
