@@ -114,12 +114,28 @@ static void disk_rollback(void *connection)
         __real_db_driver_sqlite.rollback(connection);
 }
 
+/* Others come in between when a thread is outside of any transaction. */
+static void disk_let_others(bool within)
+{
+    if (disk.between && !disk.aside && !disk.dead && !within)
+        disk.between(disk.context);
+}
+
+/* A change: before it takes its turn among the writers, for who has the turn holds all others up.
+ */
+enum db_status __real_db_transact(struct db *db, db_work_fn *work, void *context);
+enum db_status __wrap_db_transact(struct db *db, db_work_fn *work, void *context);
+enum db_status __wrap_db_transact(struct db *db, db_work_fn *work, void *context)
+{
+    disk_let_others(db_in_transaction(db));
+    return __real_db_transact(db, work, context);
+}
+
 static enum db_status disk_run(void *connection, const char *sql, const struct db_value *values,
                                unsigned count, db_row_fn *each, void *context,
                                struct db_fault *fault)
 {
-    if (disk.between && !disk.aside && !disk.dead && !disk_in_transaction(connection))
-        disk.between(disk.context);
+    disk_let_others(disk_in_transaction(connection));
     enum db_status status = disk_count(connection, false, fault);
     if (status != DB_OK)
         return status;

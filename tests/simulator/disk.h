@@ -35,7 +35,8 @@ struct disk {
     bool shares, apart;
     uint64_t failures, commits, ends[DISK_ENDS];
     uint64_t hits; /* failures but the later ones of those that stay */
-    /* Called before a statement outside of any transaction: what other threads do meanwhile. */
+    /* Called before a change, and before a statement outside of any transaction: what other threads
+     * do meanwhile. */
     void (*between)(void *context);
     void *context;
 };

@@ -117,8 +117,10 @@ static void judge_good(struct life *life, struct flight *flight, const struct ap
     struct asked *asked = flight->asked;
     bool same = asked->variant < 0 || asked->variant == (int)flight->variant;
     if (!asked->stored) {
+        /* A job is told of before anything else happens: no deletion comes in between. */
+        bool stood = flight->stood.dataset && asked->what != LIFE_JOB;
         if (needs_dataset(asked))
-            learn_fate(life, &life->dataset, flight->stood.dataset, false, "the dataset");
+            learn_fate(life, &life->dataset, stood, false, "the dataset");
         take_answer(life, asked, reply_text(reply), reply->body_size);
     } else if (!same || asked->size != reply->body_size ||
                memcmp(asked->answer, reply_text(reply), asked->size) != 0) {

@@ -51,6 +51,8 @@ static int64_t count_answers(struct life *life)
 
 void life_prune(struct life *life)
 {
+    if (life->prunes)
+        return;
     bool more = false;
     int64_t from_ms = 0;
     uint64_t failures = disk.failures;
@@ -59,7 +61,9 @@ void life_prune(struct life *life)
     disk.aside = false;
     if (service_clock_ms - KEPT_MS > life->raised_ms)
         life->raised_ms = service_clock_ms - KEPT_MS;
+    life->prunes = true;
     bool good = api_prune(life->service.app, life->service.pruner, &more);
+    life->prunes = false;
     disk.dead = disk.dead || db_broken(life->service.pruner);
     if (disk.dead)
         return;
@@ -69,7 +73,8 @@ void life_prune(struct life *life)
     if (answers_kept_from(life->service.auditor, &from_ms) != DB_OK)
         life_fail(life, "the time from which answers are kept cannot be read");
     life_learn_kept(life, from_ms);
-    life->count[LIFE_REMOVED] += (uint64_t)(before - count_answers(life));
+    int64_t after = count_answers(life); /* with those that were given meanwhile */
+    life->count[LIFE_REMOVED] += after < before ? (uint64_t)(before - after) : 0;
     disk.aside = false;
     life_note(life, "prune: answers are kept from %lld", (long long)from_ms);
 }

@@ -97,7 +97,7 @@ static void cross_threads(struct life *life)
     if ((life->service.worker_busy[0] || life->service.worker_busy[1]) && life_chance(life, 6)) {
         service_clock_ms += 60000; /* so long that another worker takes its job */
         (void)take_turn(life);
-    } else if (plans_job(life) && life_chance(life, 10)) {
+    } else if (plans_job(life) && life_chance(life, 4)) {
         life->deletes = true; /* the data that it is about */
         life_send(life);
         life->deletes = false;

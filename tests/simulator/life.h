@@ -88,6 +88,7 @@ struct life {
     struct service service;
     struct model model;
     unsigned processes, depth;
+    bool prunes;   /* answers are being removed */
     bool stirred;  /* jobs may have changed */
     bool deletes;  /* the next request deletes the dataset */
     bool deleting; /* a deletion failed: it may have erased the dataset's keys before */
