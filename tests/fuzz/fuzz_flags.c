@@ -39,6 +39,19 @@ static bool read_words(uint8_t program, int count, char **words, struct flags_fo
     return flags_read(tables[program % 4], count, words, &options, found);
 }
 
+/* What was read is read again from the same words: it is the same. */
+static void read_again(uint8_t program, int count, char **words)
+{
+    static char before[sizeof options];
+    struct flags_found found = {.error = ""};
+    const struct flags *flags = tables[program % 4];
+    memcpy(before, &options, sizeof options);
+    if (read_words(program, count, words, &found) && !found.help)
+        for (size_t i = 0; i < flags->count; i++)
+            assert(flag_same(&flags->table[i], before, &options));
+    free(found.file);
+}
+
 /* Writes the lines of TEXT that begin with @, and gives the flag that names their file. */
 static char *write_file(const char *text)
 {
@@ -82,11 +95,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(good || found.error[0] != '\0');
     if (good && found.help)
         write_help(program);
+    char *file = found.file;
+    if (good && !found.help && found.arguments == 0)
+        read_again(program, count, words);
     assert(strlen(found.error) < sizeof found.error);
     for (const char *c = found.error; *c != '\0'; c++)
         assert((unsigned char)*c >= ' ' && *c != 0x7f);
     assert(found.arguments <= count);
-    free(found.file);
+    free(file);
     for (int i = 0; i < name_count; i++)
         unsetenv(names[i]);
     free(text);

@@ -1,5 +1,6 @@
 /* Any bytes as a compressed upload. The first byte chooses encoding, direction and the size of
- * reads, the second the limit; the rest is the stream, or what is to be compressed.
+ * reads, the second the limit; the rest is the stream, or what is to be compressed, or the name of
+ * a file.
  *
  * What comes out does not depend on how the bytes arrive, and what was compressed comes back. */
 #include <stdlib.h>
@@ -49,13 +50,27 @@ static void round_trip(enum inflate_encoding encoding, const uint8_t *data, size
     free(bytes);
 }
 
+/* The encoding by a file's ending: at least one byte stands before it. */
+static void name_file(const uint8_t *data, size_t size)
+{
+    char *path = fuzz_copy(data, size, true);
+    const char *name = deflate_name(deflate_of_ending(path)), *dot = strrchr(path, '.');
+    bool ends = dot > path && (strcmp(dot, ".gz") == 0 || strcmp(dot, ".zst") == 0);
+    assert((name != NULL) == ends);
+    free(path);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const enum inflate_encoding encodings[] = {INFLATE_GZIP, INFLATE_ZSTD, INFLATE_IDENTITY};
     uint8_t how = fuzz_byte(&data, &size), bound = fuzz_byte(&data, &size);
     enum inflate_encoding encoding = encodings[how % 3];
     uint64_t limit = bound < 200 ? 1U << 20 : bound;
-    if (how >= 192 && encoding != INFLATE_IDENTITY) {
+    if (how >= 192 && encoding == INFLATE_IDENTITY) {
+        name_file(data, size);
+        return 0;
+    }
+    if (how >= 192) {
         round_trip(encoding, data, size);
         return 0;
     }

@@ -11,7 +11,7 @@
 #include "tests/unit/faults/faults.h"
 #include "tests/unit/faults/requests.h"
 
-TestSuite(endpoint_faults, .timeout = 900);
+TestSuite(endpoint_faults, .timeout = 36000);
 
 #define CALLS_MOST 20000 /* of the database, or allocations, for one request */
 #define CALLS_EACH 32    /* that fail one by one; with FAULTS_TESTED=all, all do */

@@ -10,7 +10,7 @@
 #include "tests/unit/faults/faults.h"
 #include "tests/unit/noninterference/kinds.h"
 
-TestSuite(job_faults, .timeout = 7200);
+TestSuite(job_faults, .timeout = 36000);
 
 enum { ROWS = 4, PLACES = 8, OPTIONS_MOST = 256, TURNS_MOST = 20, LEASE_OVER_MS = 600000 };
 
