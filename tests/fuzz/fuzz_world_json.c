@@ -15,6 +15,38 @@ static void check_numbers(const double *numbers, unsigned count)
         assert(isfinite(numbers[i]) && fabs(numbers[i]) <= (double)FLT_MAX);
 }
 
+/* What is written of FACTS reads as the same world, and another world is not the same. */
+static void check_same(const struct world_facts *facts)
+{
+    struct world_facts other;
+    char detail[160];
+    char *text = world_json_facts(facts);
+    assert(world_json_description(text, strlen(text), &other, detail) == WORLD_OK);
+    assert(world_facts_equal(facts, &other));
+    free(text);
+    uint32_t *counts[] = {&other.state_dim, &other.action_count, &other.max_episode_steps};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        ++*counts[i];
+        assert(!world_facts_equal(facts, &other));
+        --*counts[i];
+    }
+    for (uint32_t i = 0; i < facts->parameter_count; i++) {
+        struct world_parameter_facts *p = &other.parameters[i], kept = *p;
+        double *numbers[] = {&p->value, &p->min, &p->max};
+        char *texts[] = {p->name, p->unit, p->meaning};
+        for (size_t k = 0; k < 3; k++) {
+            *numbers[k] = *numbers[k] == 0.0 ? 1.0 : 0.0;
+            assert(!world_facts_equal(facts, &other));
+            *p = kept;
+            texts[k][0] ^= 1;
+            assert(!world_facts_equal(facts, &other));
+            *p = kept;
+        }
+    }
+    other.random_return = other.random_return == 0.0 ? 1.0 : 0.0;
+    assert(!world_facts_equal(facts, &other));
+}
+
 static void check_description(const char *line, size_t size)
 {
     struct world_facts facts, again;
@@ -37,6 +69,7 @@ static void check_description(const char *line, size_t size)
         values[i] = p->value;
     }
     check_numbers(values, facts.parameter_count);
+    check_same(&facts);
     size_t asked = world_json_ask_reset(&facts, 1, 2, values, question);
     assert(asked < sizeof question && memchr(question, '\n', asked) == question + asked - 1);
 }
