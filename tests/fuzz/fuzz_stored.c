@@ -94,12 +94,15 @@ static void read_trainer(unsigned how, const unsigned char *bytes, size_t size)
     struct trainer_state state;
     size_t again_size;
     trainer_state_init(&state, &settings, 1);
+    float *weights = malloc(state.count * sizeof *weights);
+    bool known = trainer_state_weights(bytes, size, state.count, weights);
     if (trainer_state_from_bytes(&state, FINGERPRINT, TOTAL_STEPS, bytes, size)) {
-        assert(state.steps_done <= TOTAL_STEPS);
+        assert(state.steps_done <= TOTAL_STEPS && known);
         unsigned char *again = trainer_state_to_bytes(&state, FINGERPRINT, &again_size);
         assert(again_size == size && memcmp(again, bytes, size - 16) == 0);
         free(again);
     }
+    free(weights);
     trainer_state_clear(&state);
 }
 
