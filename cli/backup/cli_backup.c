@@ -81,12 +81,16 @@ static bool copy_database(const struct backup_options *options, const char *copy
     return good;
 }
 
-/* Locks the copy of the database in DIRECTORY; -1: ERROR says why not. */
+/* Locks the copy of the database in DIRECTORY; -1: ERROR says why not. The lock belongs to the
+ * directory's user, whoever makes it: else no other one could back up after root. */
 static int lock_copy(const char *directory, char *error)
 {
     char path[4200];
+    struct stat owner;
     snprintf(path, sizeof path, "%.4000s/%s", directory, DATA_DIR_BACKUP_LOCK);
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (lock >= 0 && geteuid() == 0 && stat(directory, &owner) == 0)
+        (void)!fchown(lock, owner.st_uid, owner.st_gid);
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
         return lock;
     if (lock >= 0 && errno == EWOULDBLOCK)
@@ -105,7 +109,10 @@ static bool back_up(const struct backup_options *options, struct vault_counts *o
     unsigned char recipient[VAULT_KEY_SIZE], seed[VAULT_KEY_SIZE];
     char copy[4096], path[4200];
     if (!identity_parse(options->recipient, recipient)) {
-        snprintf(error, CLI_ERROR_SIZE, "--recipient is 64 hexadecimal digits");
+        snprintf(
+            error, CLI_ERROR_SIZE,
+            "--recipient is 64 hexadecimal digits: those that --make-identity has printed, not "
+            "what is in its file");
         return false;
     }
     if (!data_dir_path(options->data, "tacet.copy", copy, sizeof copy)) {

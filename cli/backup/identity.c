@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #define DIGITS (2 * (size_t)VAULT_KEY_SIZE)
+/* Begins a secret key's line, so that nobody takes it for the recipient's. Files of earlier
+ * versions have none. */
+#define SECRET "tacet-secret-"
 
 bool identity_parse(const char *text, unsigned char out[VAULT_KEY_SIZE])
 {
@@ -26,8 +29,8 @@ bool identity_make(const char *path, char recipient[2 * VAULT_KEY_SIZE + 1],
     crypto_box_keypair(public, secret);
     sodium_bin2hex(text, sizeof text, secret, sizeof secret);
     sodium_bin2hex(recipient, DIGITS + 1, public, sizeof public);
-    bool good =
-        file && fprintf(file, "%s\n", text) > 0 && fflush(file) == 0 && fsync(fileno(file)) == 0;
+    bool good = file && fprintf(file, SECRET "%s\n", text) > 0 && fflush(file) == 0 &&
+                fsync(fileno(file)) == 0;
     if (!good)
         snprintf(error, CLI_ERROR_SIZE, "%.400s: %s", path, strerror(errno));
     if (file)
@@ -44,9 +47,11 @@ bool identity_read(const char *path, unsigned char out[VAULT_KEY_SIZE], char err
     if (!text)
         return false;
     text[strcspn(text, "\r\n")] = '\0';
-    bool good = identity_parse(text, out);
+    bool named = strncmp(text, SECRET, strlen(SECRET)) == 0;
+    bool good = identity_parse(named ? text + strlen(SECRET) : text, out);
     if (!good)
-        snprintf(error, CLI_ERROR_SIZE, "%.400s holds no secret key: 64 hexadecimal digits", path);
+        snprintf(error, CLI_ERROR_SIZE, "%.400s holds no secret key (tacet backup --make-identity)",
+                 path);
     sodium_memzero(text, size);
     free(text);
     return good;

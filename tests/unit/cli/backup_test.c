@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/backup/identity.h"
 #include "cli/backup/vault.h"
 #include "cli/cli.h"
 
@@ -31,6 +32,54 @@ Test(backup, waits_for_no_other_one_and_says_so, .init = cr_redirect_stderr)
     close(other);
     unlink(path);
     unlink(database);
+    rmdir(directory);
+}
+
+/* Nobody else could back up after root. */
+Test(backup, by_root_leaves_a_lock_of_the_directorys_user, .init = cr_redirect_stderr)
+{
+    char directory[] = "/tmp/tacet-backup-XXXXXX", path[80], database[80];
+    char recipient[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    struct stat lock;
+    cr_assert_not_null(mkdtemp(directory));
+    uid_t user = geteuid() == 0 ? 65534 : geteuid();
+    cr_assert_eq(chown(directory, user, (gid_t)-1), 0);
+    snprintf(database, sizeof database, "%s/tacet.db", directory);
+    FILE *file = fopen(database, "we");
+    cr_assert(file && fputs("x", file) >= 0 && fclose(file) == 0);
+    char *argv[] = {"--data", directory, "--to", directory, "--recipient", recipient, NULL};
+    cr_expect_eq(cli_backup(6, argv), CLI_FAILED);
+    snprintf(path, sizeof path, "%s/tacet.copy.lock", directory);
+    cr_assert_eq(stat(path, &lock), 0);
+    cr_expect_eq(lock.st_uid, user);
+    unlink(path);
+    unlink(database);
+    rmdir(directory);
+}
+
+/* A secret key in the place of the recipient's would make backups that nobody can open. */
+Test(backup, takes_no_secret_key_for_a_recipient, .init = cr_redirect_stderr)
+{
+    char directory[] = "/tmp/tacet-backup-XXXXXX", path[80], text[128] = "", error[CLI_ERROR_SIZE];
+    char recipient[2 * VAULT_KEY_SIZE + 1];
+    unsigned char secret[VAULT_KEY_SIZE], again[VAULT_KEY_SIZE];
+    cr_assert_not_null(mkdtemp(directory));
+    snprintf(path, sizeof path, "%s/identity", directory);
+    cr_assert(identity_make(path, recipient, error), "%s", error);
+    cr_assert(identity_read(path, secret, error), "%s", error);
+    FILE *file = fopen(path, "r");
+    cr_assert(file && fgets(text, sizeof text, file) && fclose(file) == 0);
+    text[strcspn(text, "\n")] = '\0';
+    char *argv[] = {"--data", directory, "--to", directory, "--recipient", text, NULL};
+    cr_expect_eq(cli_backup(6, argv), CLI_FAILED);
+    cr_expect_stderr_eq_str("tacet backup: --recipient is 64 hexadecimal digits: those that "
+                            "--make-identity has printed, not what is in its file\n");
+    /* Files of earlier versions have the digits alone. */
+    file = fopen(path, "w");
+    cr_assert(file && fputs(strrchr(text, '-') + 1, file) >= 0 && fclose(file) == 0);
+    cr_assert(identity_read(path, again, error), "%s", error);
+    cr_expect_eq(memcmp(secret, again, sizeof secret), 0);
+    unlink(path);
     rmdir(directory);
 }
 
