@@ -256,8 +256,11 @@ bool table_action_number(const struct description *description, double value, ui
         return value_refused(detail, "is beyond the range of a 32-bit float");
     if (description->bins.count > 0)
         return action_bin(description, value, out, tally, detail);
-    if (value >= 0 && value < count && value == floor(value))
+    if (value >= 0 && value < count && value == floor(value)) {
+        if (tally)
+            tally->action_numbers++;
         return action_take((uint32_t)value, out, tally);
+    }
     snprintf(detail, DESCRIPTION_FAULT_SIZE,
              value == floor(value)
                  ? "must be the index of an action, from 0 to %u"

@@ -22,6 +22,7 @@ struct table_tally {
     struct table_found *features; /* owned */
     struct table_found dose;      /* of the column whose bins the actions are */
     uint64_t *actions;            /* owned: how often each */
+    uint64_t action_numbers;      /* of these: by its number, not by its name */
     uint64_t rewards_missing;     /* filled in for as declared */
 };
 

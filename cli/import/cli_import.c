@@ -261,6 +261,8 @@ static int import_file(struct import_run *run)
     }
     if (status == 0)
         status = check_outcome(run);
+    if (status == 0 && !run->options.dry_run)
+        import_report_numbers(stderr, &run->source);
     import_source_close(&run->source);
     if (status == 0 && !run->options.dry_run)
         status = send_file(run);

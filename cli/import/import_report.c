@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define NUMBERS_SHOWN 8u
+
 struct import_summary import_summary_new(void)
 {
     return (struct import_summary){.experts = expert_names_new()};
@@ -173,12 +175,26 @@ static void report_warnings(FILE *out, const struct import_source *source,
         warn_of_feature(out, description, f, &tally->features[f]);
 }
 
+void import_report_numbers(FILE *out, const struct import_source *source)
+{
+    const struct description *description = source->request.description;
+    unsigned shown =
+        description->action_count < NUMBERS_SHOWN ? description->action_count : NUMBERS_SHOWN;
+    if (source->request.tally->action_numbers == 0)
+        return;
+    fputs("warning: actions are given by number:", out);
+    for (unsigned a = 0; a < shown; a++)
+        fprintf(out, "%s %u was read as %s", a > 0 ? "," : "", a, description->actions[a]);
+    fputs(shown < description->action_count ? ", and so on\n" : "\n", out);
+}
+
 void import_report(FILE *out, const struct import_source *source,
                    const struct import_summary *summary)
 {
     report_counts(out, source, summary);
     report_columns(out, source);
     report_warnings(out, source, summary);
+    import_report_numbers(out, source);
     if (summary->faults == 0)
         fputs("Nothing is wrong. ", out);
     else

@@ -27,6 +27,9 @@ void import_summary_free(struct import_summary *summary);
 bool import_summary_add(struct import_summary *summary, const struct trajectory *trajectory,
                         const char *expert);
 
+/* Warns where actions were given by numbers, which another site may number in another order. */
+void import_report_numbers(FILE *out, const struct import_source *source);
+
 /* Writes the report on SOURCE, which was read to its end with a tally. */
 void import_report(FILE *out, const struct import_source *source,
                    const struct import_summary *summary);

@@ -141,8 +141,16 @@ enum data_dir_found data_dir_find(const char *directory, const char *marks, char
             directory, left, missing ? "missing" : "empty", how);
         return DATA_DIR_LOST;
     }
-    if (!marks || marks[0] == '\0' || !data_dir_path(marks, "marks", path, sizeof path) ||
-        access(path, F_OK) != 0)
+    if (!marks || marks[0] == '\0' || !data_dir_path(marks, "marks", path, sizeof path))
+        return DATA_DIR_NEW;
+    if (access(marks, F_OK) != 0) {
+        snprintf(error, error_size,
+                 "%.200s has no service, and the directory of marks %.200s is not there: is it "
+                 "mounted? For a new service make it first",
+                 directory, marks);
+        return DATA_DIR_LOST;
+    }
+    if (access(path, F_OK) != 0)
         return DATA_DIR_NEW;
     snprintf(error, error_size,
              "%.200s has no service, and %.200s has the marks of one: put the data directory back, "

@@ -602,6 +602,22 @@ Test(import, a_description_that_is_not_the_datasets_sends_nothing)
     server_close(&server);
 }
 
+/* Another site may number its treatments in another order. */
+Test(import, says_which_action_a_number_was_read_as)
+{
+    struct import_place place;
+    const char *const says[] = {
+        "actions are given by number: 0 was read as none, 1 was read as fluids", NULL};
+    import_place_open(&place);
+    import_place_write(&place, "codes.csv",
+                       HEADER "a,1,0,50,99,60,5,95,yes,1,-0.1,0\na,1,1,50,97,62,3,95,yes,,,0\n");
+    import_expect(&place, 0, "codes.csv", "examples/ward.json", (const char *[]){"--dry-run", NULL},
+                  says);
+    import_expect(&place, 0, "codes.csv", "examples/ward.json",
+                  (const char *[]){"--output", "/dev/null", NULL}, says);
+    import_place_close(&place);
+}
+
 /* With "clip" a misplaced point is no fault. */
 Test(import, a_dry_run_names_values_far_outside)
 {

@@ -166,6 +166,22 @@ Test(lost_files, beside_the_marks_of_a_lost_service_no_new_one_is_made, .timeout
     server_close(&left.server);
 }
 
+/* A disk and a mount that are both away look like a new machine. */
+Test(lost_files, without_the_directory_of_marks_no_service_is_made, .timeout = 60)
+{
+    struct server_process place;
+    char missing[160], data[160];
+    server_prepare(&place);
+    snprintf(missing, sizeof missing, "%s/away", place.folder);
+    snprintf(data, sizeof data, "%s/new", place.folder);
+    int code = tacet_run(out, sizeof out, "client", "create", "--data", data, "--role", "admin",
+                         "--name", "me", "--marks", missing, NULL);
+    cr_expect_eq(code, 1, "%s", out);
+    cr_expect(strstr(out, "is not there: is it mounted?"), "%s", out);
+    cr_expect_neq(access(data, F_OK), 0);
+    server_remove(&place);
+}
+
 /* A first start may end between its files. */
 Test(lost_files, a_first_start_that_ended_early_is_gone_on_with, .timeout = 60)
 {
