@@ -231,18 +231,22 @@ def leap_clock_of_primary(lane):
     return {"seconds": seconds}
 
 
-def fill_log_of_primary(lane):
-    node = lane.world.primary
+def fill_log(lane, node):
+    """Fills the disk and goes on to new segments of the log until PostgreSQL has used up those that it has in stock."""
+    primary = lane.world.primary
     node.fill(node.wal)
-    lane.hold(5, 12)
+    for _ in range(12):
+        primary.sql("SELECT pg_logical_emit_message(false, 'full', ''), pg_switch_wal()", seconds=2, check=False)
+    lane.hold(3, 8)
     node.unfill(node.wal)
+
+
+def fill_log_of_primary(lane):
+    fill_log(lane, lane.world.primary)
 
 
 def fill_log_of_standby(lane):
-    node = lane.world.standby
-    node.fill(node.wal)
-    lane.hold(5, 12)
-    node.unfill(node.wal)
+    fill_log(lane, lane.world.standby)
 
 
 def leap_schema(lane):
@@ -397,11 +401,11 @@ class Torture:
         return not odd
 
     def report_outages(self, ends):
-        """A time without any answer belongs to the first fault that began in it, or else to the last one before it."""
+        """A time without any answer belongs to the first fault that began in it or just before, or else to the last one before it."""
         faults = sorted(self.faults, key=lambda fault: fault["begin"])
         begins, longest = [fault["begin"] for fault in faults], collections.Counter()
         for before, after in zip(ends, ends[1:]):
-            at = bisect.bisect(begins, before)
+            at = bisect.bisect(begins, before - 0.5)
             at -= at == len(begins) or begins[at] > after
             if at >= 0:
                 kind = faults[at]["kind"]
