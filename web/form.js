@@ -14,7 +14,8 @@ function field(form, label, at, input, hint) {
     el("span", { class: "soft", id: id + "-hint" }, hint), el("span", { class: "bad", id: id + "-error" }));
 }
 
-const textInput = (kind, attributes) => el("input", { type: "text", "data-kind": kind, autocomplete: "off", spellcheck: "false", ...attributes });
+const textInput = (kind, attributes) => el("input", { type: "text", "data-kind": kind, autocomplete: "off", spellcheck: "false",
+  ...(kind === "number" && { inputmode: "decimal" }), ...attributes });
 
 // A choice of OPTIONS, each a value or [value, text].
 function choice(options, attributes) {

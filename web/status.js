@@ -373,7 +373,7 @@ async function readiness() {
 
 $("enter").addEventListener("submit", (event) => {
   event.preventDefault();
-  sessionStorage.setItem(KEY, $("token").value.trim());
+  sessionStorage.setItem(KEY, $("token").value.trim().replace(/^bearer\s+/i, ""));
   sessionStorage.setItem(ARRIVED, "1");
   $("refused").hidden = true;
   draw();

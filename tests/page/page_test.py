@@ -357,7 +357,7 @@ class Page(unittest.TestCase):
         browser.enter(self.service.url + "/", None)
         browser.wait("return document.activeElement.id === 'token'")
         self.assertEqual(browser.run("document.getElementById('reveal').click(); return [document.title, document.getElementById('token').type]"), ["Tacet", "text"])
-        browser.press(self.service.steward_token, ENTER)
+        browser.press("Bearer " + self.service.steward_token, ENTER)  # as it stands in a script
         browser.wait("return document.activeElement.nodeName === 'H1'")
         self.assertEqual(browser.run("""let moved = 0; addEventListener('focusin', () => moved++); await draw(); await draw();
             return [document.activeElement.textContent, moved, document.title]"""), ["Overview", 0, "Overview – Tacet"])

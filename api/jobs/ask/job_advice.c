@@ -9,6 +9,7 @@
 #include "memory/buffer.h"
 
 #define SENTENCE_MAX 1024
+#define USELESS      0.3 /* a policy may be useless whose quality may be below this */
 #define WIDE         0.5 /* from here on an interval says little: as far as from useless to good */
 
 static void advice_of_plan(const struct job_wish *wish, const struct job_plan *plan,
@@ -120,6 +121,14 @@ static void sentence_of_grid(struct buffer *out, const struct job_advice *advice
                              "between two points, the policy will do worse.");
 }
 
+/* Says 4.1 and 410. */
+static void sentence_times(struct buffer *out, const char *what, double times, const char *other)
+{
+    buffer_add_format(out,
+                      times < 100 ? " the %s is %.2g times the %s" : " the %s is %.0f times the %s",
+                      what, times, other);
+}
+
 static void sentence_write(struct buffer *out, const struct job_advice *advice,
                            const struct job_enough *enough)
 {
@@ -134,9 +143,9 @@ static void sentence_write(struct buffer *out, const struct job_advice *advice,
     buffer_add_format(out, "With %u expert%s and epsilon %.3g", experts, experts == 1 ? "" : "s",
                       advice->request->epsilon);
     if (signal < 1)
-        buffer_add_format(out, " the noise is %.2g times the signal", 1 / signal);
+        sentence_times(out, "noise", 1 / signal, "signal");
     else if (!hopeless)
-        buffer_add_format(out, " the signal is %.2g times the noise", signal);
+        sentence_times(out, "signal", signal, "noise");
     if (hopeless && signal < 1) {
         buffer_add_text(out, ", and no better than random play is to be expected");
     } else if (hopeless) {
@@ -151,8 +160,9 @@ static void sentence_write(struct buffer *out, const struct job_advice *advice,
                           advice_verdict_name(outlook->verdict), 100 * outlook->expected,
                           100 * outlook->low, 100 * outlook->high);
         if (outlook->high - outlook->low >= WIDE)
-            buffer_add_text(out, ", which is so wide that the policy may be useless or good: a "
-                                 "rehearsal says more");
+            buffer_add_format(
+                out, ", which is %s: a rehearsal says more",
+                outlook->low < USELESS ? "so wide that the policy may be useless or good" : "wide");
     }
     sentence_more(out, advice, enough);
     buffer_add_text(out, ".");
