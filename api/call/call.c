@@ -163,6 +163,8 @@ enum problem call_reply_bytes(struct call *call, int status, const char *content
 enum problem call_reply_json(struct call *call, int status, json_t *json)
 {
     size_t size = 0;
+    if (!json && call->db_failure != DB_OK)
+        return call_db(call, (enum db_status)call->db_failure);
     if (!json)
         return call_problem(call, PROBLEM_INTERNAL_ERROR, "The answer could not be made.");
     char *body = json_text_write(json, false, &size);

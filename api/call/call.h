@@ -111,7 +111,8 @@ json_t *call_own(struct call *call, json_t *json);
 /* ---- a good answer; one of these, once, last */
 
 /* JSON is a new reference that the call takes; NULL, such as of a text that is not UTF-8, gives
- * PROBLEM_INTERNAL_ERROR. So a handler may end in `return call_reply_json(call, 200, json)`. */
+ * what call_db has said, or PROBLEM_INTERNAL_ERROR. So a handler may end in `return
+ * call_reply_json(call, 200, json)`. */
 enum problem call_reply_json(struct call *call, int status, json_t *json);
 
 /* BODY is malloc'ed and taken, of SIZE bytes; NULL gives PROBLEM_OVERLOADED, because memory is

@@ -84,6 +84,12 @@ bool page_after_number(const struct page *page, int64_t *out)
     return true;
 }
 
+/* Why an item could not be made. */
+static enum db_status page_fault(const struct call *call)
+{
+    return call->db_failure == DB_OK ? DB_FAILED : (enum db_status)call->db_failure;
+}
+
 bool page_add(struct page *page, json_t *item, const char *cursor)
 {
     page->count++;
@@ -92,8 +98,8 @@ bool page_add(struct page *page, json_t *item, const char *cursor)
         return false;
     }
     snprintf(page->last, sizeof page->last, "%s", cursor);
-    if (json_array_append_new(page->items, item) != 0)
-        page->fault = DB_FAILED;
+    if (json_array_append_new(page->items, item) != 0) /* there is no ITEM */
+        page->fault = page_fault(page->call);
     return page->fault == DB_OK;
 }
 

@@ -144,8 +144,10 @@ json_t *policy_warnings(struct call *call, const struct policy_row *policy)
     if (policy->job[0] == '\0' || (policy_is_secret(policy) && !call_owns(call, policy->owner)))
         return json_array();
     enum db_status status = jobs_find(call->db, policy->job, &job);
-    if (status != DB_OK)
-        return status == DB_NONE ? json_array() : NULL;
+    if (status == DB_NONE)
+        return json_array();
+    if (call_db(call, status) != PROBLEM_NONE)
+        return NULL;
     json_t *warnings = json_array(), *findings = json_text_stored(job.findings);
     const json_t *judge = json_object_get(findings, "judge");
     if (strcmp(json_member_text(judge, "verdict"), "not_supported") == 0)
