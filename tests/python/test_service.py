@@ -157,7 +157,7 @@ class Verbs(unittest.TestCase):
                                              delta=1e-5, radius=0.02, client_budget={"epsilon": 1, "delta": 1e-5})
         service().student.teacher(teacher.id).ask([0.1, 0.0])
         lines = repr(service().student.ledger()).splitlines()
-        shown = [line for line in lines if teacher.id in line or "behaviour_cloning" in line][-1]
+        shown = [line for line in lines if f"teacher {teacher.id[-4:]}" in line][-1]
         found = re.search(r"limit epsilon 1 at delta 1e-05; spent epsilon (\S+); reserved epsilon 0; remaining epsilon (\S+)$", shown)
         self.assertAlmostEqual(float(found[1]) + float(found[2]), 1, places=3)
         self.assertRegex(repr(service().steward.ledger()), r"walks: limit epsilon 100, delta 0.001; spent epsilon \S+, delta")
