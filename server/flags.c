@@ -337,7 +337,7 @@ static bool take_line(struct flags_reading *reading, const char *path, const str
     if (flag->kind != FLAG_LIST && reading->here[flag - flags->table])
         return flags_refuse(reading, ": is set twice");
     if ((flag->traits & FLAG_PRIVATE) && file->exposed && file->value[0] != '\0')
-        return flags_refuse(reading, ": everybody can read this file: chmod o-rwx it");
+        return flags_refuse(reading, ": everybody can read or change this file: chmod o-rwx it");
     return flag_set(reading, flag, file->value);
 }
 

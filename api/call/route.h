@@ -21,7 +21,7 @@ enum role {
     ROLE_AGENT = 16,
     ROLE_AUDITOR = 32,
     ROLE_ANY = 63,     /* every role, with a token, but for the next one */
-    ROLE_MONITOR = 64, /* reads the metrics, renews its token, and does nothing else */
+    ROLE_MONITOR = 64, /* reads the metrics, sees to its own tokens, and does nothing else */
     ROLE_NONE = 0,     /* public: no token is asked for */
 };
 

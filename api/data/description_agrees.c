@@ -74,10 +74,12 @@ static bool bins_agree(const struct description_bins *ours, const struct descrip
     if (!number_agrees("the number of edges of the actions' bins", ours->count, theirs->count,
                        detail))
         return false;
-    for (unsigned i = 0; i < ours->count; i++)
-        if (!number_agrees("an edge of the actions' bins", ours->edges[i], theirs->edges[i],
-                           detail))
+    for (unsigned i = 0; i < ours->count; i++) {
+        char place[64];
+        snprintf(place, sizeof place, "edge %u of the actions' bins", i);
+        if (!number_agrees(place, ours->edges[i], theirs->edges[i], detail))
             return false;
+    }
     return ours->count == 0 ||
            (text_agrees("the unit of the action", ours->unit, theirs->unit, detail) &&
             number_agrees("the lowest action", ours->low, theirs->low, detail) &&

@@ -274,9 +274,12 @@ bool table_action_number(const struct description *description, double value, ui
 static bool action_refused(const struct description *description, char *detail)
 {
     int used = snprintf(detail, DESCRIPTION_FAULT_SIZE, "is the name of no action. There are");
-    for (unsigned a = 0; a < description->action_count && used < DESCRIPTION_FAULT_SIZE - 80; a++)
+    unsigned a = 0;
+    for (; a < description->action_count && used < DESCRIPTION_FAULT_SIZE - 80; a++)
         used += snprintf(detail + used, DESCRIPTION_FAULT_SIZE - (size_t)used, "%s %s",
                          a > 0 ? "," : "", description->actions[a]);
+    if (a < description->action_count)
+        snprintf(detail + used, DESCRIPTION_FAULT_SIZE - (size_t)used, ", and others");
     return false;
 }
 

@@ -45,7 +45,8 @@ enum problem api_policy_grants_list(struct call *call);
 enum problem api_policy_grants_delete(struct call *call);
 
 /* What the caller should hear before anybody uses POLICY: an array of sentences, such as that a
- * judge found no reason to. What was found of a secret policy its owner alone hears. New reference;
+ * judge found no reason to. What was found of a secret policy its owner alone hears;
+ * of another one its teacher's students hear it, too. New reference;
  * NULL: they cannot be read. */
 json_t *policy_warnings(struct call *call, const struct policy_row *policy);
 

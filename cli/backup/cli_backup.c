@@ -81,16 +81,34 @@ static bool copy_database(const struct backup_options *options, const char *copy
     return good;
 }
 
-/* Locks the copy of the database in DIRECTORY; -1: ERROR says why not. The lock belongs to the
- * directory's user, whoever makes it: else no other one could back up after root. */
+/* Opens the file of the lock at PATH. A new one belongs to DIRECTORY's user, whoever makes it: else
+ * no other one could back up after root. That user may have put a link in its place, which is not
+ * followed. -1: errno says why not. */
+static int open_lock(const char *path, const char *directory)
+{
+    struct stat owner, file;
+    int lock = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (lock >= 0) {
+        if (geteuid() == 0 && stat(directory, &owner) == 0)
+            (void)!fchown(lock, owner.st_uid, owner.st_gid);
+        return lock;
+    }
+    if (errno != EEXIST)
+        return -1;
+    lock = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (lock < 0 || (fstat(lock, &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 1))
+        return lock;
+    close(lock);
+    errno = ELOOP;
+    return -1;
+}
+
+/* Locks the copy of the database in DIRECTORY; -1: ERROR says why not. */
 static int lock_copy(const char *directory, char *error)
 {
     char path[4200];
-    struct stat owner;
     snprintf(path, sizeof path, "%.4000s/%s", directory, DATA_DIR_BACKUP_LOCK);
-    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (lock >= 0 && geteuid() == 0 && stat(directory, &owner) == 0)
-        (void)!fchown(lock, owner.st_uid, owner.st_gid);
+    int lock = open_lock(path, directory);
     if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
         return lock;
     if (lock >= 0 && errno == EWOULDBLOCK)

@@ -1,6 +1,7 @@
 /* tacet verify: checks exports off-line, and says in a few lines what was checked. */
 #include <errno.h>
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,7 +229,8 @@ int cli_verify(int argc, char **argv)
     int last = verify_file(verify, argv[0], trusted, &receipt, &report);
     if (before.begun && report.begun && before.time_ms > report.time_ms)
         printf("--earlier is of a later time than %s: are the two swapped?\n", argv[0]);
-    bool same = before.begun && memcmp(before.digest, report.digest, sizeof report.digest) == 0;
+    bool same = before.begun && !sodium_is_zero(report.digest, sizeof report.digest) &&
+                memcmp(before.digest, report.digest, sizeof report.digest) == 0;
     if (same)
         printf("--earlier is the same export as %s: that it goes on from itself shows nothing\n",
                argv[0]);

@@ -39,8 +39,8 @@ enum data_dir_found { DATA_DIR_NEW, DATA_DIR_THERE, DATA_DIR_LOST };
 
 /* Whether DIRECTORY has a service in `tacet.db`, and makes nothing. NEW: it has none, and may get
  * one. LOST: it had one whose database is gone, or MARKS ("" or NULL: none) is the directory of
- * marks of one, or is not there, and ERROR says so: an empty database would forget what it spent, and SQLite removes
- * a log that has no database. THERE too when it cannot be told. */
+ * marks of one, or is not there, and ERROR says so: an empty database would forget what it spent,
+ * and SQLite removes a log that has no database. THERE too when it cannot be told. */
 enum data_dir_found data_dir_find(const char *directory, const char *marks, char *error,
                                   size_t error_size);
 

@@ -61,6 +61,9 @@ class Verbs(unittest.TestCase):
         policy = service().job.policy
         teacher = policy.teach({"name": "gaussian_simplex", "sigma": 1}, epsilon=8, delta=1e-5, radius=0.001, client_budget={"epsilon": 8, "delta": 1e-5})
         self.assertIn("above its highest value", teacher.estimate(states=[[9, 0.1]])["warnings"][0]["detail"])
+        self.assertIn("above its highest value", teacher.estimate(states=[9, 0.1])["warnings"][0]["detail"])
+        for wrong in ({}, {"count": 5, "states": [9, 0.1]}):
+            self.assertRaises(TypeError, teacher.estimate, **wrong)
         self.assertNotIn("warnings", teacher.estimate(5))
 
     def test_the_same_key_is_the_same_job(self):

@@ -438,7 +438,7 @@ class Api:
 
         List a client's tokens, never their secrets.
 
-        Roles: admin, steward, contributor, student, agent, auditor
+        Roles: admin, steward, contributor, student, agent, auditor, monitor
         """
         return self._transport.call("GET", f"/v1/clients/{_path(id)}/tokens")
 
@@ -447,7 +447,7 @@ class Api:
 
         End one token of a client.
 
-        Roles: admin, steward, contributor, student, agent, auditor
+        Roles: admin, steward, contributor, student, agent, auditor, monitor
         """
         return self._transport.call("DELETE", f"/v1/clients/{_path(id)}/tokens/{_path(token)}")
 

@@ -272,7 +272,10 @@ class Teacher(Resource):
         """What so many answers cost, or answers about these ``states``. It is free. Of states the reply's
         ``warnings`` say which values the policy has never seen the like of; an answer does not say it.
         """
-        body = {"count": count} if states is None else {"states": plain(states)}
+        if (count is None) == (states is None):
+            raise TypeError("estimate takes a count of answers, or states")
+        states = plain(states)
+        body = {"count": count} if states is None else {"states": states if is_batch(states) else [states]}
         return self.client.api.estimate_queries(self.id, body)  # type: ignore[arg-type, return-value]
 
     def certificate(self) -> dict[str, Any]:

@@ -106,7 +106,7 @@ Test(same_meaning, the_first_difference_of_actions_is_named)
          "the unit of the action is \"l\", not \"ml\""},
         {BINS("ml", "200", "50"), BINS("ml", "300", "50"), "the highest action is 300, not 200"},
         {BINS("ml", "200", "50"), BINS("ml", "200", "60"),
-         "an edge of the actions' bins is 60, not 50"},
+         "edge 0 of the actions' bins is 60, not 50"},
     };
     struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)

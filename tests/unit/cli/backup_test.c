@@ -57,6 +57,42 @@ Test(backup, by_root_leaves_a_lock_of_the_directorys_user, .init = cr_redirect_s
     rmdir(directory);
 }
 
+/* The user of the directory could have root give it any file. */
+Test(backup, follows_no_link_in_the_place_of_its_lock, .init = cr_redirect_stderr)
+{
+    char directory[] = "/tmp/tacet-backup-XXXXXX", other[] = "/tmp/tacet-other-XXXXXX";
+    char path[80], database[80];
+    char recipient[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    struct stat status;
+    cr_assert_not_null(mkdtemp(directory));
+    int file = mkstemp(other);
+    uid_t user = geteuid() == 0 ? 65534 : geteuid();
+    cr_assert(file >= 0 && chown(directory, user, (gid_t)-1) == 0);
+    snprintf(database, sizeof database, "%s/tacet.db", directory);
+    snprintf(path, sizeof path, "%s/tacet.copy.lock", directory);
+    FILE *text = fopen(database, "we");
+    cr_assert(text && fputs("x", text) >= 0 && fclose(text) == 0);
+    char *argv[] = {"--data", directory, "--to", directory, "--recipient", recipient, NULL};
+    for (unsigned hard = 0; hard < 2; hard++) {
+        cr_assert_eq(hard ? link(other, path) : symlink(other, path), 0);
+        cr_expect_eq(cli_backup(6, argv), CLI_FAILED);
+        cr_assert_eq(fstat(file, &status), 0);
+        cr_expect(status.st_uid == geteuid() && status.st_size == 0);
+        cr_assert_eq(unlink(path), 0);
+    }
+    char said[1000] = "";
+    fflush(stderr);
+    FILE *err = cr_get_redirected_stderr();
+    size_t size = fread(said, 1, sizeof said - 1, err);
+    said[size] = '\0';
+    cr_expect(strstr(said, "Too many levels of symbolic links"), "%s", said);
+    cr_expect_null(strstr(said, "not a database"), "%s", said);
+    close(file);
+    unlink(other);
+    unlink(database);
+    rmdir(directory);
+}
+
 /* A secret key in the place of the recipient's would make backups that nobody can open. */
 Test(backup, takes_no_secret_key_for_a_recipient, .init = cr_redirect_stderr)
 {
