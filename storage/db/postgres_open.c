@@ -135,6 +135,9 @@ static const struct demand always[] = {
      "the user %.80s may not make a schema in the PostgreSQL database: make it the owner"},
 };
 
+/* How many standbys a commit has to wait for: the owner says so of the database. */
+#define STANDBYS_ASKED "coalesce(current_setting('tacet.standbys', true), '')"
+
 static const struct demand durable[] = {
     {"SELECT CASE WHEN current_setting('fsync') = 'on' AND current_setting('full_page_writes') ="
      " 'on' THEN '' ELSE 'fsync or full_page_writes is off' END",
@@ -143,6 +146,15 @@ static const struct demand durable[] = {
      " ELSE current_setting('synchronous_commit') END",
      "the PostgreSQL server would lose what it has confirmed: synchronous_commit is %s, and must "
      "be on"},
+    {"SELECT CASE WHEN " STANDBYS_ASKED " ~ '^[0-9]{0,3}$' THEN '' ELSE " STANDBYS_ASKED " END",
+     "tacet.standbys of the PostgreSQL database is \"%.40s\": it must be a number"},
+    {"SELECT CASE WHEN waits >= asked THEN '' ELSE 'tacet.standbys of the database asks for ' || "
+     "asked || ' standbys in each commit, and synchronous_standby_names waits for ' || waits END"
+     " FROM (SELECT coalesce(nullif(" STANDBYS_ASKED ", '')::int, 0) AS asked,"
+     " CASE WHEN btrim(names) = '' THEN 0 ELSE coalesce(substring(names FROM"
+     " '(?i)^ *(?:(?:first|any) +)?([0-9]+) *[(]')::int, 1) END AS waits"
+     " FROM current_setting('synchronous_standby_names') AS names) AS standbys",
+     "the PostgreSQL server would lose what it has confirmed: %s"},
 };
 
 static enum db_status check_demands(PGconn *handle, const struct demand *demands, size_t count,
