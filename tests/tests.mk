@@ -173,18 +173,26 @@ $(OUT)/test_python: tests/tests.mk
 	@printf '#!/bin/sh\nexec /usr/bin/python3 tests/python/run.py "$$@"\n' > $@
 	@chmod +x $@
 
-# All kept inputs of all fuzzers; with FUZZ_SECONDS, new ones for so long each (fuzz/fuzz.mk).
+# All kept inputs of all fuzzers, and new ones for FUZZ_SECONDS each (fuzz/fuzz.mk).
 $(OUT)/test_fuzz: tests/tests.mk
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec scripts/fuzz-run $(BUILD)/fuzz %d %d\n' $(FUZZ_SECONDS) 2 > $@
 	@chmod +x $@
 
+# Storage, HTTP and faults over a private PostgreSQL server.
+$(OUT)/test_postgres: tests/tests.mk
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec scripts/test-postgres $(OUT)\n' > $@
+	@chmod +x $@
+
 # Sanitizers stand in for the same functions of libc as test_system.
 # No room that these link starts a thread, so ThreadSanitizer could find nothing in them, at thirty times their time.
 ONE_THREAD := statistical noninterference faults simulator oracle
-TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(filter-out $(if $(filter tsan,$(VARIANT)),$(ONE_THREAD)) $(if $(filter asan tsan,$(VARIANT)),system python),$(UNIT_TESTS) simulator statistical http crash system python $(if $(filter release,$(VARIANT)),fuzz) oracle))
+TEST_PROGRAMS := $(patsubst %,$(OUT)/test_%,$(filter-out $(if $(filter tsan,$(VARIANT)),$(ONE_THREAD)) $(if $(filter asan tsan,$(VARIANT)),system python),$(UNIT_TESTS) simulator statistical http crash system python oracle))
+# They run beside the others.
+BESIDE_PROGRAMS := $(if $(filter release,$(VARIANT)),$(OUT)/test_fuzz $(OUT)/test_postgres)
 
-test-programs: $(TEST_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/failing_system.so $(OUT)/tacet $(OUT)/tacet-import-hdf5
+test-programs: $(TEST_PROGRAMS) $(BESIDE_PROGRAMS) $(OUT)/failing_disk.so $(OUT)/failing_system.so $(OUT)/tacet $(OUT)/tacet-import-hdf5
 
 # What the compiler and the linker were asked for is there.
 .PHONY: hardening
@@ -193,12 +201,12 @@ hardening: $(OUT)/tacet $(OUT)/tacet-import-hdf5
 
 test-run: test-programs hardening
 	@ledgers=$$(mktemp -d /tmp/tacet-ledgers-XXXXXX); \
-	TACET=$(OUT)/tacet KEPT_LEDGERS=$$ledgers scripts/run-tests $(TEST_PROGRAMS); code=$$?; \
+	TACET=$(OUT)/tacet KEPT_LEDGERS=$$ledgers scripts/run-tests $(TEST_PROGRAMS) -- $(BESIDE_PROGRAMS); code=$$?; \
 	rm -r $$ledgers; exit $$code
 
 # What a bare machine lacks is installed first; make then starts anew, because it looks for libraries when it reads its files.
 test:
-	@scripts/install-deps build test fuzz
+	@scripts/install-deps build test fuzz postgres
 	@python3 scripts/check_rooms.py rooms.txt .
 	@python3 scripts/check_style.py
 	@python3 tests/simulator/mutants.py --check
