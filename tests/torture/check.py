@@ -178,7 +178,7 @@ def every_answer_is_replayed(found, people, rows=None):
     rows, local, wrong = list(found.given()) if rows is None else rows, threading.local(), []
 
     def repeat(row):
-        body = json.dumps({"state": row["state"]})
+        body = json.dumps(row["question"])
         for _ in range(100):
             try:
                 if not getattr(local, "wire", None):
@@ -304,7 +304,8 @@ def main():
         print(f"check: {rule}: {'holds' if not says else f'BROKEN {len(says)} times'}")
         for sentence in says[:10]:
             print("    " + sentence)
-    print(f"check: {len(found.said)} calls of clients, {sum(1 for _ in found.given())} answers, {len(found.answers)} stored,"
+    print(f"check: {len(found.said)} calls of clients, {sum(1 for _ in found.given())} answers about"
+          f" {sum(len(row['question'].get('states', [1])) for row in found.given())} states, {len(found.answers)} stored,"
           f" {len(found.entries)} entries of {len(found.accounts)} accounts, {len(found.jobs)} jobs")
     sys.exit(1 if any(wrong.values()) else 0)
 

@@ -101,11 +101,18 @@ class Load:
             count += 1
             scarce = self.scarce and caller.random.random() < 0.2
             teacher = caller.random.choice(self.scarce[-3:] if scarce else self.plenty)
-            state = [round(caller.random.uniform(-0.05, 0.05), 4) for _ in range(4)]
-            row = caller.call(f"{number}-{count}", "POST", f"/v1/teachers/{teacher}/queries", student["token"], {"state": state})
-            self.write(self.answers, row, client=student["id"], teacher=teacher, state=state)
+            question = self.question(caller.random)
+            row = caller.call(f"{number}-{count}", "POST", f"/v1/teachers/{teacher}/queries", student["token"], question)
+            self.write(self.answers, row, client=student["id"], teacher=teacher, question=question)
             with self.lock:
-                self.answered += row["status"] == 200
+                self.answered += len(question.get("states", [1])) if row["status"] == 200 else 0
+
+    @staticmethod
+    def question(chance):
+        """About one state, every other time; else about up to 64, or up to 1,024."""
+        most = chance.choice([1, 1, 1, 1, 1, 64, 64, 64, 64, 1024])
+        states = [[round(chance.uniform(-0.05, 0.05), 4) for _ in range(4)] for _ in range(chance.randint(1, most))]
+        return {"state": states[0]} if most == 1 else {"states": states}
 
     # ---- the steward
 
@@ -134,7 +141,7 @@ class Load:
 
     def open_plenty(self):
         caller = self.caller("owner")
-        self.plenty = [self.teacher(caller, f"plenty-{n}", 10, 10, 1e-5) for n in range(4)]
+        self.plenty = [self.teacher(caller, f"plenty-{n}", 100, 100, 1e-5) for n in range(4)]
 
     def steward(self):
         """Opens a teacher that runs dry and submits two jobs, again and again; after 16 jobs their dataset's budget is spent."""
