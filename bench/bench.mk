@@ -17,7 +17,7 @@ $(BENCH_OUT)/bare_mhd $(BENCH_OUT)/bare_sync: $(BENCH_OUT)/bare_%: $(BENCH_OUT)/
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $< -lmicrohttpd
 
-$(BENCH_OUT)/ndjson: $(BENCH_OUT)/bench/ndjson.c.o
+$(BENCH_OUT)/ndjson $(BENCH_OUT)/delayed_socket: $(BENCH_OUT)/%: $(BENCH_OUT)/bench/%.c.o
 	$(call say,LD ,$@)
 	$(Q)$(CC) $(COMMON) $(LDFLAGS) -o $@ $<
 

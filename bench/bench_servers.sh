@@ -1,6 +1,7 @@
 #!/bin/bash
 # Durable teacher queries over SQLite, and over PostgreSQL (a Unix socket, with fsync) with one server and with two on the same
-# account: queries a second, and for each CPU second of the servers and of PostgreSQL together.
+# account: queries a second, and for each CPU second of the servers and of PostgreSQL together. With BENCH_DELAY_US, one server once
+# more behind a socket that delays by so many microseconds in each direction (delayed_socket, whose CPU time does not count).
 #
 #   POSTGRES_DURABLE=1 scripts/with-postgres bench/bench_servers.sh BUILD-DIRECTORY
 #
@@ -60,5 +61,16 @@ open_teacher
 measure postgresql "$base"
 work=$top/second && mkdir "$work"
 "$bin/tacet" key export --data "$top/first/data" | "$bin/tacet" key import --data "$work/data"
-serve && servers+=("$server")
+TACET_KEYS_DIR=$top/first/data/keys serve && servers+=("$server")
 measure two-servers "$first" "$base"
+
+[ -n "${BENCH_DELAY_US:-}" ] || exit 0
+kill "${servers[@]}" && wait "${servers[@]}" || true
+name=.s.PGSQL.5432 near=${POSTGRES_TEST_DATABASE#host=}
+mkdir "$top/far"
+"$bin/delayed_socket" "$top/far/$name" "${near%%&*}/$name" "$BENCH_DELAY_US" 2>/dev/null &
+delay=$!
+trap 'kill "$delay" "${servers[@]}" 2>/dev/null || true; rm -rf "$top"' EXIT
+work=$top/first
+TACET_DATABASE="postgresql:///bench?host=$top/far&user=tacet" serve && servers=("$server")
+measure delayed "$base"
