@@ -87,6 +87,10 @@ enum api_admission api_admit(struct app *app, struct db *db, struct admitted *ad
 /* The memory that api_admit needs; free() ends it. */
 struct admitted *api_admitted_new(void);
 
+/* Says that REQUEST, which changes something, will be served in DB's open batch. To say it of all
+ * requests of a batch before the first is served makes the batch cheaper. */
+void api_expect(struct db *db, const struct api_request *request);
+
 /* Serves one request on this thread's connection DB. Inside a batch (db_begin_batch) the reply may
  * leave only after the batch is on disk. Always fills *reply; api_reply_clear frees it. DB may be
  * NULL for API_LANE_INLINE, and after API_PUBLIC. */

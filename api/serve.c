@@ -9,6 +9,7 @@
 #include "api/call/app.h"
 #include "api/call/call_serve.h"
 #include "api/call/health.h"
+#include "api/call/idempotency.h"
 #include "api/call/pass.h"
 #include "api/call/reply.h"
 #include "api/match.h"
@@ -218,6 +219,11 @@ bool api_serve_quick(struct app *app, const struct api_request *request, struct 
     serve_request(app, NULL, pass, request, reply);
     pass_return(app);
     return true;
+}
+
+void api_expect(struct db *db, const struct api_request *request)
+{
+    idempotency_expect(db, request);
 }
 
 void api_serve(struct app *app, struct db *db, const struct api_request *request,

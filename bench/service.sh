@@ -7,7 +7,7 @@ serve() { # waits until it listens; sets server and base
     rm -f "$work/port"
     "$bin/tacet" serve --data "$work/data" --listen 127.0.0.1:0 --port-file "$work/port" --client-rate 0 >/dev/null 2>"$work/log" &
     server=$!
-    for _ in $(seq 6000); do [ -s "$work/port" ] && break; sleep 0.1; done
+    for _ in $(seq 6000); do [ ! -s "$work/port" ] && kill -0 "$server" 2>/dev/null || break; sleep 0.1; done
     [ -s "$work/port" ] || { cat "$work/log" >&2; exit 1; }
     base=http://127.0.0.1:$(cat "$work/port")
 }

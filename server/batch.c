@@ -58,6 +58,9 @@ static enum db_status batch_serve_once(const struct batch_place *place, struct e
     enum db_status status = db_begin_batch(place->db, batch_writes(list));
     if (status != DB_OK)
         return status;
+    for (struct exchange *x = list; x; x = x->next)
+        if (x->route.writes)
+            api_expect(place->db, &x->request);
     for (struct exchange *x = list; x; x = x->next) {
         if (x->reply.status != 0) /* of an attempt before */
             batch_forget_reply(x);

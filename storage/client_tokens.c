@@ -72,9 +72,9 @@ enum db_status client_tokens_bearer(struct db *db, const char *client,
                                     const unsigned char hash[CLIENT_HASH_SIZE],
                                     struct client_bearer *out)
 {
-    return table_find(db, &bearers_table,
-                      "WHERE t.client = $1 AND t.secret_hash = $2 AND c.id = $1",
-                      DB_VALUES(db_text(client), db_bytes(hash, CLIENT_HASH_SIZE)), out);
+    return table_find_known(db, &bearers_table,
+                            "WHERE t.client = $1 AND t.secret_hash = $2 AND c.id = $1",
+                            DB_VALUES(db_text(client), db_bytes(hash, CLIENT_HASH_SIZE)), out);
 }
 
 enum db_status client_tokens_find(struct db *db, const char *client, int64_t number,

@@ -15,7 +15,8 @@ const struct table endings_table =
 
 enum db_status endings_find(struct db *db, const char *resource, struct ending *out)
 {
-    return table_find(db, &endings_table, "WHERE resource = $1", DB_VALUES(db_text(resource)), out);
+    return table_find_known(db, &endings_table, "WHERE resource = $1", DB_VALUES(db_text(resource)),
+                            out);
 }
 
 enum db_status endings_deleted(struct db *db, const char *resource, bool *out)

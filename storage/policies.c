@@ -82,10 +82,12 @@ enum db_status policies_bytes(struct db *db, const char *id, void **out_bytes, s
 
 enum db_status policies_have_bytes(struct db *db, const char *id, bool *out)
 {
-    enum db_status status = db_one(db, "SELECT 1 FROM policies WHERE id = $1 AND length(bytes) > 0",
-                                   DB_VALUES(db_text(id)), listing_ignore, NULL);
-    *out = status == DB_OK;
-    return db_optional(status);
+    int64_t found = 0;
+    enum db_status status =
+        db_run_known(db, "SELECT 1 FROM policies WHERE id = $1 AND length(bytes) > 0",
+                     DB_VALUES(db_text(id)), listing_integer, &found);
+    *out = found != 0;
+    return status;
 }
 
 enum db_status policies_erase(struct db *db, const char *id)

@@ -145,10 +145,10 @@ enum db_status projects_admit(struct db *db, const char *project, const char *cl
 {
     int64_t found = 0;
     enum db_status status =
-        db_one(db,
-               "SELECT EXISTS (SELECT 1 FROM projects WHERE id = $1 AND invited_only = 0) "
-               "OR EXISTS (SELECT 1 FROM project_members WHERE project = $1 AND client = $2)",
-               DB_VALUES(db_text(project), db_text(client)), listing_integer, &found);
+        db_run_known(db,
+                     "SELECT EXISTS (SELECT 1 FROM projects WHERE id = $1 AND invited_only = 0) OR"
+                     " EXISTS (SELECT 1 FROM project_members WHERE project = $1 AND client = $2)",
+                     DB_VALUES(db_text(project), db_text(client)), listing_integer, &found);
     *out = found != 0;
-    return db_owed(status);
+    return status;
 }

@@ -148,8 +148,8 @@ static const struct table standings_table =
 enum db_status teachers_client_find(struct db *db, const char *teacher, const char *client,
                                     struct teacher_client_row *out)
 {
-    return table_find(db, &standings_table, "WHERE teacher = $1 AND client = $2",
-                      DB_VALUES(db_text(teacher), db_text(client)), out);
+    return table_find_known(db, &standings_table, "WHERE teacher = $1 AND client = $2",
+                            DB_VALUES(db_text(teacher), db_text(client)), out);
 }
 
 enum db_status teachers_client_insert(struct db *db, const char *teacher, const char *client,

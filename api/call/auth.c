@@ -78,6 +78,11 @@ static const char *read_bearer(const char *header, char *id, size_t id_size)
     return secret + 1;
 }
 
+bool auth_claims(const char *header, char id[ID_SIZE])
+{
+    return read_bearer(header, id, ID_SIZE) != NULL;
+}
+
 static enum problem refuse_role(struct call *call, const char *role)
 {
     char list[128] = "";

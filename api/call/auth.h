@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "api/call/call.h"
+#include "storage/db/id.h"
 
 #define TOKEN_SIZE        160
 #define TOKEN_SECRET_HASH 32
@@ -19,6 +20,10 @@ void auth_token_new(const char *client_id, char token[TOKEN_SIZE],
  * that the route admits its role and the token's scopes. PROBLEM_NONE, PROBLEM_UNAUTHORIZED (with
  * WWW-Authenticate), PROBLEM_FORBIDDEN, PROBLEM_INSUFFICIENT_SCOPE, or what the database gave. */
 enum problem auth_check(struct call *call);
+
+/* Copies the id of the client that the Authorization HEADER (or NULL) claims to be, which is not
+ * checked. False: it has no token of ours. */
+bool auth_claims(const char *header, char id[ID_SIZE]);
 
 /* Refuses with 401. WHY is a sentence about the token; NULL: there was none. */
 enum problem auth_refuse(struct call *call, const char *why);

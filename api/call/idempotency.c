@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/call/auth.h"
 #include "api/call/charged.h"
 #include "api/call/reply.h"
 #include "api/call/retention.h"
@@ -34,6 +35,26 @@ static const char *find_key(const struct call *call)
     return key;
 }
 
+/* 1 to KEY_MAX visible ASCII characters. */
+static bool is_key(const char *text)
+{
+    size_t length = strlen(text);
+    bool good = length >= 1 && length <= KEY_MAX;
+    for (size_t i = 0; good && i < length; i++)
+        good = text[i] > ' ' && text[i] <= '~';
+    return good;
+}
+
+void idempotency_expect(struct db *db, const struct api_request *request)
+{
+    char client[ID_SIZE];
+    const char *key = request->header(request->header_context, "Idempotency-Key");
+    if (key && is_key(key) &&
+        auth_claims(request->header(request->header_context, "Authorization"), client) &&
+        is_key(client))
+        answers_expect(db, client, key);
+}
+
 enum problem idempotency_key(struct call *call, const char **out_key)
 {
     unsigned flags = call->route->flags;
@@ -46,11 +67,7 @@ enum problem idempotency_key(struct call *call, const char **out_key)
                             "Send Idempotency-Key with a fresh value, such as a UUID%s.",
                             flags & ROUTE_KEY_OR_ID ? ", or the member id" : "");
     }
-    size_t length = strlen(key);
-    bool good = length >= 1 && length <= KEY_MAX;
-    for (size_t i = 0; good && i < length; i++)
-        good = key[i] > ' ' && key[i] <= '~';
-    if (!good) {
+    if (!is_key(key)) {
         return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_INVALID,
                             "An Idempotency-Key is 1 to %d visible ASCII characters.", KEY_MAX);
     }

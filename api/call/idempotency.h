@@ -15,6 +15,10 @@
  * is none or the route changes nothing. */
 enum problem idempotency_key(struct call *call, const char **out_key);
 
+/* Tells DB's open batch which key REQUEST has, so that the keys of all its requests are looked for
+ * at once (answers_expect). */
+void idempotency_expect(struct db *db, const struct api_request *request);
+
 /* Begins the running hash of a streamed body; call_read adds to it. */
 void idempotency_begin_body(struct call *call);
 

@@ -66,9 +66,99 @@ static enum db_status answers_find_by(struct db *db, const char *tail,
     return status;
 }
 
+/* ---- the keys of a batch */
+
+#define EXPECTED_MOST 128 /* further ones are looked for one by one */
+
+struct expected {
+    char client[ID_SIZE], key[ANSWER_KEY_SIZE];
+    bool is_new; /* as far as is known */
+};
+
+struct expectation {
+    unsigned count, asked; /* the first ASKED were looked for */
+    struct expected answers[EXPECTED_MOST];
+};
+
+static enum db_status nothing_to_write(struct db *db, void *state)
+{
+    (void)db;
+    (void)state;
+    return DB_OK;
+}
+
+static struct expectation *expectation_of(struct db *db)
+{
+    if (!db_driver_of(db)->lists)
+        return NULL;
+    return db_batch_state(db, sizeof(struct expectation), nothing_to_write);
+}
+
+void answers_expect(struct db *db, const char *client, const char *key)
+{
+    struct expectation *all = expectation_of(db);
+    size_t client_size = strlen(client), key_size = strlen(key);
+    if (!all || all->count == EXPECTED_MOST || client_size >= ID_SIZE ||
+        key_size >= ANSWER_KEY_SIZE)
+        return;
+    struct expected *expected = &all->answers[all->count++];
+    memcpy(expected->client, client, client_size);
+    memcpy(expected->key, key, key_size);
+}
+
+static enum db_status see_new(void *context, const struct db_row *row)
+{
+    struct expectation *all = context;
+    int64_t number = db_row_integer(row, 0);
+    assert(number > 0 && number <= all->count);
+    all->answers[number - 1].is_new = true;
+    return DB_OK;
+}
+
+/* Each key is looked for by itself, whatever the database believes of the table's size. */
+static enum db_status look_for_all(struct db *db, struct expectation *all)
+{
+    struct db_value clients[EXPECTED_MOST], keys[EXPECTED_MOST];
+    for (unsigned i = 0; i < all->count; i++) {
+        clients[i] = db_text(all->answers[i].client);
+        keys[i] = db_text(all->answers[i].key);
+    }
+    all->asked = all->count;
+    return db_run(db,
+                  "SELECT n.number FROM unnest($1, $2) WITH ORDINALITY AS n (client, key, number)"
+                  " WHERE (SELECT count(*) FROM answers AS a WHERE a.client = n.client"
+                  " AND a.key = n.key) = 0",
+                  DB_VALUES(db_list(clients, all->count), db_list(keys, all->count)), see_new, all);
+}
+
+static struct expected *find_expected(struct expectation *all, const char *client, const char *key)
+{
+    for (unsigned i = 0; all && i < all->asked; i++)
+        if (strcmp(all->answers[i].key, key) == 0 && strcmp(all->answers[i].client, client) == 0)
+            return &all->answers[i];
+    return NULL;
+}
+
+/* Whether the open batch knows that there is no answer for CLIENT and KEY. */
+static enum db_status know_new(struct db *db, const char *client, const char *key, bool *out)
+{
+    struct expectation *all = expectation_of(db);
+    enum db_status status = DB_OK;
+    if (all && all->asked < all->count)
+        status = look_for_all(db, all);
+    const struct expected *expected = find_expected(all, client, key);
+    *out = expected && expected->is_new;
+    return status;
+}
+
 enum db_status answers_find(struct db *db, const char *client, const char *key,
                             struct answer_row *out)
 {
+    bool is_new = false;
+    enum db_status status = know_new(db, client, key, &is_new);
+    out->body = NULL;
+    if (status != DB_OK || is_new)
+        return status == DB_OK ? DB_NONE : status;
     return answers_find_by(db, "WHERE client = $1 AND key = $2",
                            DB_VALUES(db_text(client), db_text(key)), out);
 }
@@ -90,13 +180,16 @@ enum db_status answers_store(struct db *db, const char *client, const char *key,
                              const struct answer_row *answer)
 {
     struct named_answer row = {.answer = *answer};
+    struct expected *expected = find_expected(expectation_of(db), client, key);
     size_t client_size = strlen(client), key_size = strlen(key);
     assert(db_in_transaction(db));
     assert(client_size < sizeof row.client && key_size < sizeof row.key);
     memcpy(row.client, client, client_size);
     memcpy(row.key, key, key_size);
     marks_note_key(db, key_date_ms(key));
-    return table_insert(db, &answers_table, &row, NULL, 0);
+    if (expected)
+        expected->is_new = false;
+    return table_append(db, &answers_table, &row);
 }
 
 /* ---- removal */

@@ -34,6 +34,11 @@ struct answer_row {
 enum db_status answers_find(struct db *db, const char *client, const char *key,
                             struct answer_row *out);
 
+/* Says that answers_find will be called for CLIENT and KEY, a text of ASCII, in DB's open batch.
+ * Where each statement is a message to another process, the first call then asks for all such keys
+ * at once which ones are new. */
+void answers_expect(struct db *db, const char *client, const char *key);
+
 /* Reads every answer and the index by which they are found, and counts the answers: each is as it
  * was stored, and is found under its name. Anything but DB_OK: ERROR says which is not. */
 enum db_status answers_verify(struct db *db, int64_t *out_count, char error[DB_ERROR_SIZE]);
@@ -71,7 +76,7 @@ enum db_status answers_prune(struct db *db, struct answers_sweep *sweep);
 void answer_done(struct answer_row *answer);
 
 /* Stores ANSWER, inside the transaction that does what it says. DB_NONE when the key was taken
- * meanwhile: roll back and replay. */
+ * meanwhile: roll back and replay. In a batch that is found out later (table_append). */
 enum db_status answers_store(struct db *db, const char *client, const char *key,
                              const struct answer_row *answer);
 

@@ -104,29 +104,11 @@ static enum db_status transaction_begin(struct db *db, bool will_write)
     return DB_OK;
 }
 
-void *db_batch_state(struct db *db, size_t size, db_batch_write_fn *write)
-{
-    if (!db->hopeful || db->lost != DB_OK)
-        return NULL;
-    if (!db->batch_state)
-        db->batch_state = memory_new(1, size);
-    db->batch_write = write;
-    return db->batch_state;
-}
-
-static enum db_status write_batch_state(struct db *db)
-{
-    if (db->lost != DB_OK || !db->batch_state)
-        return db->lost;
-    enum db_status status = db_owed(db->batch_write(db, db->batch_state));
-    return db->lost != DB_OK ? db->lost : status;
-}
-
 static enum db_status transaction_end(struct db *db, bool commit)
 {
     assert(db->mode != IDLE);
     struct db_guard *guard = db->mode == WRITING ? db->store->guard : NULL;
-    enum db_status status = commit ? write_batch_state(db) : db->lost;
+    enum db_status status = commit ? db_batch_write(db) : db->lost;
     if (guard && commit && status == DB_OK)
         status = guard->before(guard, db->fault.text);
     if (status == DB_OK && commit) {
@@ -139,8 +121,7 @@ static enum db_status transaction_end(struct db *db, bool commit)
     db->mode = IDLE;
     db->lost = DB_OK;
     db->hopeful = false;
-    free(db->batch_state);
-    db->batch_state = NULL;
+    db_batch_forget(db);
     if (guard)
         guard->after(guard, commit && status == DB_OK);
     if (mode == WRITING)
@@ -172,23 +153,19 @@ static void undo_step(struct db *db)
     enum db_status status = db_run(db, "ROLLBACK TO SAVEPOINT step", NULL, 0, NULL, NULL);
     if (status == DB_OK)
         status = db_run(db, "RELEASE SAVEPOINT step", NULL, 0, NULL, NULL);
-    if (status != DB_OK && db->lost == DB_OK) {
-        db->driver->rollback(db->connection);
-        db->lost = status;
-    }
+    if (status != DB_OK && db->lost == DB_OK)
+        (void)db_lose(db, status);
 }
 
 static enum db_status transact_hopeful(struct db *db, db_work_fn *work, void *context)
 {
-    int64_t before = db->driver->changes(db->connection);
+    int64_t before = db_changes(db);
     if (db->lost != DB_OK)
         return db->lost;
     enum db_status status = work(db, context);
-    if (db->lost == DB_OK && status != DB_OK && db->driver->changes(db->connection) != before) {
+    if (db->lost == DB_OK && status != DB_OK && db_changes(db) != before) {
         (void)db_refuse(db, "a request failed half way; its batch is run again with savepoints");
-        db->driver->rollback(db->connection);
-        db->lost = DB_RETRY;
-        db->careful = CAREFUL_BATCHES;
+        (void)db_lose(db, DB_RETRY);
     }
     return db->lost != DB_OK ? db->lost : status;
 }

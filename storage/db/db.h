@@ -33,7 +33,7 @@ enum db_status {
 
 /* ---- values */
 
-enum db_type { DB_NULL, DB_INTEGER, DB_REAL, DB_TEXT, DB_BYTES };
+enum db_type { DB_NULL, DB_INTEGER, DB_REAL, DB_TEXT, DB_BYTES, DB_LIST };
 
 /* One parameter or one column. Text and bytes are borrowed; text ends in a NUL that SIZE does not
  * count. */
@@ -44,7 +44,7 @@ struct db_value {
         double real;
         const void *data;
     };
-    size_t size; /* bytes of text or bytes */
+    size_t size; /* bytes of text or bytes; values of a list */
 };
 
 /* SQL's NULL. */
@@ -64,6 +64,10 @@ struct db_value db_text_or_empty(const char *text);
 
 /* SIZE bytes, borrowed. */
 struct db_value db_bytes(const void *data, size_t size);
+
+/* COUNT values of one type, which is not NULL and no list, borrowed; COUNT is not 0. Only for
+ * drivers with lists. */
+struct db_value db_list(const struct db_value *values, size_t count);
 
 /* A row of a result; lives until the row function returns. */
 struct db_row {
@@ -160,6 +164,9 @@ struct db_driver {
     const char *clock;
     /* Processes on several machines may work on the database at once. */
     bool shared;
+    /* Each statement is a message to another process. Its parameters may be lists, which SQL reads
+     * as unnest($1, ...). */
+    bool lists;
     /* A statement that fails ends the transaction when it has no savepoint. */
     bool fails_whole;
 };
@@ -263,6 +270,14 @@ enum db_status db_run(struct db *db, const char *sql, const struct db_value *val
 enum db_status db_one(struct db *db, const char *sql, const struct db_value *values, unsigned count,
                       db_row_fn *each, void *context);
 
+/* As db_run, of rows that are often asked for: what the statement gave for these values is
+ * remembered and shown again, as long as the batch is open, takes no savepoints, and has changed
+ * nothing but what table_append added. So the statement reads no row that is added in this way, and
+ * no clock; EACH runs no other statement. Nothing is remembered from one transaction to the next.
+ */
+enum db_status db_run_known(struct db *db, const char *sql, const struct db_value *values,
+                            unsigned count, db_row_fn *each, void *context);
+
 /* A single writing statement, in the open transaction or else in one of its own. DB_NONE: it
  * changed no row. */
 enum db_status db_change(struct db *db, const char *sql, const struct db_value *values,
@@ -309,6 +324,9 @@ bool db_in_transaction(const struct db *db);
  * next batches of this connection take savepoints. A failure that ends the transaction early (full
  * disk, I/O error) loses the batch with its own status. Once lost, every later call in the batch
  * gives that status, and so does db_commit_batch.
+ *
+ * Where each statement is a message to another process, rows that table_append adds are put off and
+ * sent together: before the next statement that the database is asked, and before the commit.
  */
 
 /* From now on this connection's writes go before those of all others, which then have one turn. At
@@ -325,12 +343,15 @@ enum db_status db_commit_batch(struct db *db);
 /* Ends the batch without a trace; does nothing when none is open. */
 void db_rollback_batch(struct db *db);
 
+#define DB_BATCH_STATES 2
+
 typedef enum db_status db_batch_write_fn(struct db *db, void *state);
 
 /* SIZE bytes that belong to the open batch and are zero at first, for a file that puts changes of
  * rows off: WRITE is called with them before the commit, and anything but DB_OK loses the batch.
- * There is one such state. NULL outside of batches that take no savepoints, where nothing that was
- * put off could be undone. What is put off must come with a change of a row. */
+ * There is one such state for each WRITE, of which there are at most DB_BATCH_STATES. NULL outside
+ * of batches that take no savepoints, where nothing that was put off could be undone. What is put
+ * off must come with a change of a row. */
 void *db_batch_state(struct db *db, size_t size, db_batch_write_fn *write);
 
 #endif

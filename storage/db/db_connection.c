@@ -153,8 +153,22 @@ bool db_broken(const struct db *db)
 
 /* ---- statements */
 
-enum db_status db_run(struct db *db, const char *sql, const struct db_value *values, unsigned count,
-                      db_row_fn *each, void *context)
+int64_t db_changes(const struct db *db)
+{
+    return db->driver->changes(db->connection) + db->later_count;
+}
+
+enum db_status db_lose(struct db *db, enum db_status status)
+{
+    db->driver->rollback(db->connection);
+    db->lost = db_owed(status);
+    if (db->hopeful)
+        db->careful = CAREFUL_BATCHES;
+    return db->lost;
+}
+
+enum db_status db_run_now(struct db *db, const char *sql, const struct db_value *values,
+                          unsigned count, db_row_fn *each, void *context)
 {
     assert(count <= DB_VALUES_MAX);
     if (db->lost != DB_OK)
@@ -170,6 +184,13 @@ enum db_status db_run(struct db *db, const char *sql, const struct db_value *val
         return db->lost;
     }
     return status;
+}
+
+enum db_status db_run(struct db *db, const char *sql, const struct db_value *values, unsigned count,
+                      db_row_fn *each, void *context)
+{
+    enum db_status status = db_send_rows(db);
+    return status == DB_OK ? db_run_now(db, sql, values, count, each, context) : status;
 }
 
 struct one {
@@ -207,9 +228,9 @@ static enum db_status change_rows(struct db *db, void *context)
     const struct change *c = context;
     if (c->each)
         return db_one(db, c->sql, c->values, c->count, c->each, c->context);
-    int64_t before = db->driver->changes(db->connection);
+    int64_t before = db_changes(db);
     enum db_status status = db_run(db, c->sql, c->values, c->count, NULL, NULL);
-    return status == DB_OK && db->driver->changes(db->connection) == before ? DB_NONE : status;
+    return status == DB_OK && db_changes(db) == before ? DB_NONE : status;
 }
 
 enum db_status db_change_one(struct db *db, const char *sql, const struct db_value *values,

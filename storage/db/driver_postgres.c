@@ -305,5 +305,6 @@ const struct db_driver db_driver_postgres = {
     .alone = postgres_driver_alone,
     .clock = "SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)",
     .shared = true,
+    .lists = true,
     .fails_whole = true,
 };

@@ -19,7 +19,7 @@ enum db_status note_find(struct db *db, const char *name, char value[NOTE_SIZE])
 {
     struct note note = {.value = ""};
     enum db_status status =
-        table_find(db, &notes_table, "WHERE name = $1", DB_VALUES(db_text(name)), &note);
+        table_find_known(db, &notes_table, "WHERE name = $1", DB_VALUES(db_text(name)), &note);
     memcpy(value, note.value, NOTE_SIZE);
     return status;
 }

@@ -221,6 +221,29 @@ enum db_status postgres_take(struct postgres_connection *connection, PGresult *r
     return status;
 }
 
+static enum db_status run_bound(struct postgres_connection *connection, const char *sql,
+                                const struct postgres_parameters *bound, unsigned count,
+                                db_row_fn *each, void *context, struct db_fault *fault)
+{
+    enum db_status status = DB_OK;
+    const struct postgres_statement *statement =
+        postgres_statement(connection, sql, bound->types, count, &status, fault);
+    if (!statement)
+        return status;
+    char name[NAME_SIZE];
+    snprintf(name, sizeof name, "s%llu", statement->number);
+    if (!each)
+        return postgres_take(connection,
+                             PQexecPrepared(connection->handle, name, (int)count, bound->data,
+                                            bound->sizes, bound->formats, 1),
+                             fault);
+    if (!PQsendQueryPrepared(connection->handle, name, (int)count, bound->data, bound->sizes,
+                             bound->formats, 1))
+        return postgres_explain(connection, "run", NULL, fault);
+    PQsetSingleRowMode(connection->handle);
+    return postgres_show(connection, each, context, fault);
+}
+
 enum db_status postgres_run(struct postgres_connection *connection, const char *sql,
                             const struct db_value *values, unsigned count, db_row_fn *each,
                             void *context, struct db_fault *fault)
@@ -236,22 +259,9 @@ enum db_status postgres_run(struct postgres_connection *connection, const char *
         return status;
     }
     struct postgres_parameters bound;
-    if (!postgres_bind(values, count, &bound))
-        return DB_MEMORY;
-    const struct postgres_statement *statement =
-        postgres_statement(connection, sql, bound.types, count, &status, fault);
-    if (!statement)
-        return status;
-    char name[NAME_SIZE];
-    snprintf(name, sizeof name, "s%llu", statement->number);
-    if (!each)
-        return postgres_take(connection,
-                             PQexecPrepared(connection->handle, name, (int)count, bound.data,
-                                            bound.sizes, bound.formats, 1),
-                             fault);
-    if (!PQsendQueryPrepared(connection->handle, name, (int)count, bound.data, bound.sizes,
-                             bound.formats, 1))
-        return postgres_explain(connection, "run", NULL, fault);
-    PQsetSingleRowMode(connection->handle);
-    return postgres_show(connection, each, context, fault);
+    status = DB_MEMORY;
+    if (postgres_bind(values, count, &bound))
+        status = run_bound(connection, sql, &bound, count, each, context, fault);
+    postgres_bound(&bound, count);
+    return status;
 }

@@ -5,10 +5,13 @@
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { OID_BOOL = 16, OID_BYTEA = 17, OID_INT8 = 20, OID_INT4 = 23, OID_TEXT = 25 };
 enum { OID_FLOAT8 = 701 };
+enum { OID_BYTEA_LIST = 1001, OID_TEXT_LIST = 1009, OID_INT8_LIST = 1016 };
+enum { OID_FLOAT8_LIST = 1022 };
 
 static uint64_t read_big_endian(const char *bytes, unsigned size)
 {
@@ -32,34 +35,103 @@ static uint64_t bits_of_real(double real)
     return bits;
 }
 
-bool postgres_bind(const struct db_value *values, unsigned count, struct postgres_parameters *out)
+static bool value_is_number(const struct db_value *value)
 {
-    for (unsigned i = 0; i < count; i++) {
-        const struct db_value *value = &values[i];
-        bool is_number = value->type == DB_INTEGER || value->type == DB_REAL;
-        static const Oid types[] = {[DB_NULL] = 0,
-                                    [DB_INTEGER] = OID_INT8,
-                                    [DB_REAL] = OID_FLOAT8,
-                                    [DB_TEXT] = OID_TEXT,
-                                    [DB_BYTES] = OID_BYTEA};
-        out->types[i] = types[value->type];
-        out->formats[i] = 1;
-        out->data[i] = NULL;
-        out->sizes[i] = 0;
-        if (is_number) {
-            write_big_endian(value->type == DB_REAL ? bits_of_real(value->real)
-                                                    : (uint64_t)value->integer,
-                             out->numbers[i]);
-            out->data[i] = (const char *)out->numbers[i];
-            out->sizes[i] = 8;
-        } else if (value->type != DB_NULL) {
-            if (value->size > INT_MAX)
-                return false;
-            out->data[i] = value->size == 0 ? "" : value->data;
-            out->sizes[i] = (int)value->size;
-        }
+    return value->type == DB_INTEGER || value->type == DB_REAL;
+}
+
+static void write_number(const struct db_value *value, unsigned char bytes[8])
+{
+    write_big_endian(value->type == DB_REAL ? bits_of_real(value->real) : (uint64_t)value->integer,
+                     bytes);
+}
+
+/* ---- lists: dimensions, whether there are NULLs, the type; length, first index; then the values,
+ * each behind its size */
+
+static const Oid value_types[] = {[DB_NULL] = 0,
+                                  [DB_INTEGER] = OID_INT8,
+                                  [DB_REAL] = OID_FLOAT8,
+                                  [DB_TEXT] = OID_TEXT,
+                                  [DB_BYTES] = OID_BYTEA};
+static const Oid list_types[] = {[DB_INTEGER] = OID_INT8_LIST,
+                                 [DB_REAL] = OID_FLOAT8_LIST,
+                                 [DB_TEXT] = OID_TEXT_LIST,
+                                 [DB_BYTES] = OID_BYTEA_LIST};
+
+static char *put_int4(char *at, size_t number)
+{
+    for (int shift = 24; shift >= 0; shift -= 8)
+        *at++ = (char)(number >> shift);
+    return at;
+}
+
+/* The bytes of LIST, to be freed; NULL: they are too many, or there is no memory. */
+static char *list_bytes(const struct db_value *list, int *out_size)
+{
+    const struct db_value *values = list->data;
+    size_t size = 5 * 4;
+    for (size_t i = 0; i < list->size && size <= INT_MAX; i++)
+        size += 4 + (value_is_number(&values[i]) ? 8 : values[i].size);
+    char *bytes = size <= INT_MAX ? malloc(size) : NULL, *at = bytes;
+    if (!bytes)
+        return NULL;
+    const size_t head[] = {1, 0, value_types[values->type], list->size, 1};
+    for (unsigned i = 0; i < sizeof head / sizeof *head; i++)
+        at = put_int4(at, head[i]);
+    for (size_t i = 0; i < list->size; i++) {
+        assert(values[i].type == values->type);
+        at = put_int4(at, value_is_number(&values[i]) ? 8 : values[i].size);
+        if (value_is_number(&values[i]))
+            write_number(&values[i], (unsigned char *)at);
+        else
+            memcpy(at, values[i].data, values[i].size);
+        at += value_is_number(&values[i]) ? 8 : values[i].size;
+    }
+    *out_size = (int)size;
+    return bytes;
+}
+
+/* ---- parameters */
+
+static bool bind_value(const struct db_value *value, unsigned i, struct postgres_parameters *out)
+{
+    out->formats[i] = 1;
+    out->data[i] = NULL;
+    out->sizes[i] = 0;
+    if (value->type == DB_LIST) {
+        out->types[i] = list_types[((const struct db_value *)value->data)->type];
+        out->data[i] = out->lists[i] = list_bytes(value, &out->sizes[i]);
+        return out->lists[i];
+    }
+    out->types[i] = value_types[value->type];
+    if (value_is_number(value)) {
+        write_number(value, out->numbers[i]);
+        out->data[i] = (const char *)out->numbers[i];
+        out->sizes[i] = 8;
+    } else if (value->type != DB_NULL) {
+        if (value->size > INT_MAX)
+            return false;
+        out->data[i] = value->size == 0 ? "" : value->data;
+        out->sizes[i] = (int)value->size;
     }
     return true;
+}
+
+bool postgres_bind(const struct db_value *values, unsigned count, struct postgres_parameters *out)
+{
+    bool bound = true;
+    for (unsigned i = 0; i < count; i++)
+        out->lists[i] = NULL;
+    for (unsigned i = 0; i < count && bound; i++)
+        bound = bind_value(&values[i], i, out);
+    return bound;
+}
+
+void postgres_bound(struct postgres_parameters *parameters, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        free(parameters->lists[i]);
 }
 
 static bool read_result_column(const PGresult *result, int row, int column, struct db_value *out)

@@ -13,11 +13,15 @@ struct postgres_parameters {
     int sizes[DB_VALUES_MAX];
     int formats[DB_VALUES_MAX];
     unsigned char numbers[DB_VALUES_MAX][8];
+    char *lists[DB_VALUES_MAX]; /* allocated; NULL: no list */
 };
 
 /* Fills *OUT from COUNT values; texts and bytes are borrowed. False: one is larger than libpq can
- * send. */
+ * send, or there is no memory for it. postgres_bound follows in both cases. */
 bool postgres_bind(const struct db_value *values, unsigned count, struct postgres_parameters *out);
+
+/* Frees what postgres_bind allocated for COUNT values. */
+void postgres_bound(struct postgres_parameters *parameters, unsigned count);
 
 /* Shows row NUMBER of RESULT to EACH. DB_FAILED, with a sentence in FAULT: a column has a type that
  * no statement of this program gives. */

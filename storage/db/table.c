@@ -125,9 +125,7 @@ static void write_select(struct buffer *sql, const struct table *table, const ch
     buffer_add_format(sql, " FROM %s %s", table->name, tail);
 }
 
-enum db_status table_rows(struct db *db, const struct table *table, const char *tail,
-                          const struct db_value *values, unsigned count, db_row_fn *each,
-                          void *context)
+static const char *select_text(struct db *db, const struct table *table, const char *tail)
 {
     struct db_sql *known = db_sql_of(db, table, tail);
     if (!known->text) {
@@ -135,7 +133,14 @@ enum db_status table_rows(struct db *db, const struct table *table, const char *
         write_select(&sql, table, tail);
         known->text = memory_must(buffer_take(&sql, &known->size));
     }
-    return db_run(db, known->text, values, count, each, context);
+    return known->text;
+}
+
+enum db_status table_rows(struct db *db, const struct table *table, const char *tail,
+                          const struct db_value *values, unsigned count, db_row_fn *each,
+                          void *context)
+{
+    return db_run(db, select_text(db, table, tail), values, count, each, context);
 }
 
 /* As table_read, of a row that is as it was stored; else db_last_error says what is damaged. */
@@ -158,6 +163,10 @@ struct finding {
     void *out;
     bool found;
 };
+
+/* As db_run or db_run_known. */
+typedef enum db_status run_fn(struct db *db, const char *sql, const struct db_value *values,
+                              unsigned count, db_row_fn *each, void *context);
 
 /* Reads ROW, which is another one than was looked for, like that one, and forgets it. */
 static void read_another(const struct finding *finding, const struct db_row *row)
@@ -191,12 +200,25 @@ static enum db_status see_found(void *context, const struct db_row *row)
     return DB_OK;
 }
 
+static enum db_status find_row(run_fn *run, const char *sql, const struct db_value *values,
+                               unsigned count, struct finding *finding)
+{
+    enum db_status status = run(finding->db, sql, values, count, see_found, finding);
+    return status == DB_OK && !finding->found ? DB_NONE : status;
+}
+
 enum db_status table_find(struct db *db, const struct table *table, const char *tail,
                           const struct db_value *values, unsigned count, void *out)
 {
     struct finding finding = {db, table, NULL, out, false};
-    enum db_status status = table_rows(db, table, tail, values, count, see_found, &finding);
-    return status == DB_OK && !finding.found ? DB_NONE : status;
+    return find_row(db_run, select_text(db, table, tail), values, count, &finding);
+}
+
+enum db_status table_find_known(struct db *db, const struct table *table, const char *tail,
+                                const struct db_value *values, unsigned count, void *out)
+{
+    struct finding finding = {db, table, NULL, out, false};
+    return find_row(db_run_known, select_text(db, table, tail), values, count, &finding);
 }
 
 enum db_status table_find_id(struct db *db, const struct table *table, const char *id, void *out)
@@ -210,8 +232,7 @@ enum db_status table_find_id(struct db *db, const struct table *table, const cha
         buffer_add_format(&sql, "%s WHERE id = $1), min(id)) FROM %s)", table->name, table->name);
         known->text = memory_must(buffer_take(&sql, &known->size));
     }
-    enum db_status status = db_run(db, known->text, DB_VALUES(db_text(id)), see_found, &finding);
-    return status == DB_OK && !finding.found ? DB_NONE : status;
+    return find_row(db_run_known, known->text, DB_VALUES(db_text(id)), &finding);
 }
 
 struct listing {
@@ -269,8 +290,9 @@ void table_digest(const struct db *db, const struct table *table, const void *ro
     digest_of_values(db, table, values, out);
 }
 
+/* Writes an INSERT up to its last value; FROM stands before the values. */
 static void write_insert(struct buffer *sql, const struct table *table,
-                         const struct table_extra *extras, unsigned count)
+                         const struct table_extra *extras, unsigned count, const char *from)
 {
     unsigned all = table->inserted + count;
     buffer_add_format(sql, "INSERT INTO %s (", table->name);
@@ -281,10 +303,30 @@ static void write_insert(struct buffer *sql, const struct table *table,
         buffer_add_format(sql, ", %s", table->digest);
         all++;
     }
-    buffer_add_text(sql, ") VALUES (");
+    buffer_add_text(sql, from);
     for (unsigned i = 1; i <= all; i++)
         buffer_add_format(sql, "%s$%u", i == 1 ? "" : ", ", i);
-    buffer_add_text(sql, ") ON CONFLICT DO NOTHING");
+}
+
+/* The values of ROW for an INSERT, COUNT extras and the digest behind them. Returns their number.
+ */
+static unsigned insert_values(struct db *db, const struct table *table, const void *row,
+                              const struct table_extra *extras, unsigned count,
+                              struct db_value values[DB_VALUES_MAX],
+                              unsigned char digest[DIGEST_SIZE])
+{
+    unsigned all = table->inserted + count;
+    assert(all < DB_VALUES_MAX);
+    for (unsigned i = 0; i < table->inserted; i++)
+        values[i] = value_of(&table->columns[i], row);
+    for (unsigned i = 0; i < count; i++)
+        values[table->inserted + i] = extras[i].value;
+    if (!table->digest)
+        return all;
+    assert(table->inserted == table->count);
+    digest_of_values(db, table, values, digest);
+    values[all] = db_bytes(digest, DIGEST_SIZE);
+    return all + 1;
 }
 
 enum db_status table_insert(struct db *db, const struct table *table, const void *row,
@@ -292,22 +334,36 @@ enum db_status table_insert(struct db *db, const struct table *table, const void
 {
     struct db_value values[DB_VALUES_MAX];
     unsigned char digest[DIGEST_SIZE];
-    unsigned all = table->inserted + count;
     struct db_sql *known = db_sql_of(db, table, NULL);
-    assert(all < DB_VALUES_MAX);
     if (!known->text) {
         struct buffer sql = {.lid = SQL_MOST};
-        write_insert(&sql, table, extras, count);
+        write_insert(&sql, table, extras, count, ") VALUES (");
+        buffer_add_text(&sql, ") ON CONFLICT DO NOTHING");
         known->text = memory_must(buffer_take(&sql, &known->size));
     }
-    for (unsigned i = 0; i < table->inserted; i++)
-        values[i] = value_of(&table->columns[i], row);
-    for (unsigned i = 0; i < count; i++)
-        values[table->inserted + i] = extras[i].value;
-    if (table->digest) {
-        assert(table->inserted == table->count);
-        digest_of_values(db, table, values, digest);
-        values[all++] = db_bytes(digest, sizeof digest);
-    }
+    unsigned all = insert_values(db, table, row, extras, count, values, digest);
     return db_change(db, known->text, values, all);
+}
+
+enum db_status table_append(struct db *db, const struct table *table, const void *row)
+{
+    static const char by_lists[] = "a list for each column";
+    struct db_value values[DB_VALUES_MAX];
+    unsigned char digest[DIGEST_SIZE];
+    enum db_status status;
+    if (db_may_put_off(db)) {
+        struct db_sql *known = db_sql_of(db, table, by_lists);
+        if (!known->text) {
+            struct buffer sql = {.lid = SQL_MOST};
+            write_insert(&sql, table, NULL, 0, ") SELECT * FROM unnest(");
+            buffer_add_text(&sql, ")");
+            known->text = memory_must(buffer_take(&sql, &known->size));
+        }
+        unsigned all = insert_values(db, table, row, NULL, 0, values, digest);
+        status = db_put_off(db, known->text, values, all);
+    } else {
+        status = table_insert(db, table, row, NULL, 0);
+    }
+    db->appended += status == DB_OK;
+    return status;
 }

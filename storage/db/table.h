@@ -89,9 +89,13 @@ enum db_status table_rows(struct db *db, const struct table *table, const char *
 enum db_status table_find(struct db *db, const struct table *table, const char *tail,
                           const struct db_value *values, unsigned count, void *out);
 
+/* The same by db_run_known: within a batch the row is often asked for. */
+enum db_status table_find_known(struct db *db, const struct table *table, const char *tail,
+                                const struct db_value *values, unsigned count, void *out);
+
 /* The row whose first column is id = ID, as table_find. A missing one takes as long as one that is
  * there, because another row is read in its place: who may not see a row cannot tell by the time
- * that it exists. */
+ * that it exists. By db_run_known. */
 enum db_status table_find_id(struct db *db, const struct table *table, const char *id, void *out);
 
 typedef bool table_row_fn(void *context, const void *row);
@@ -125,5 +129,10 @@ struct table_extra {
  * one of its own. DB_NONE: a row with its key exists. */
 enum db_status table_insert(struct db *db, const struct table *table, const void *row,
                             const struct table_extra *extras, unsigned count);
+
+/* The same for a table to which a batch adds many rows, without further columns, inside a
+ * transaction. The caller has looked for a row with its key, and found none. The row may be put off
+ * (db.h): a row that is there all the same loses the batch, with DB_RETRY. */
+enum db_status table_append(struct db *db, const struct table *table, const void *row);
 
 #endif

@@ -38,6 +38,12 @@ struct db_value db_bytes(const void *data, size_t size)
     return (struct db_value){.type = DB_BYTES, .data = data, .size = size};
 }
 
+struct db_value db_list(const struct db_value *values, size_t count)
+{
+    assert(count > 0 && values->type != DB_NULL && values->type != DB_LIST);
+    return (struct db_value){.type = DB_LIST, .data = values, .size = count};
+}
+
 static const struct db_value *row_column(const struct db_row *row, unsigned index)
 {
     assert(index < row->count);

@@ -260,7 +260,7 @@ enum db_status ledger_post(struct db *db, struct ledger_account *account,
         after.epsilon = entry->epsilon;
         after.delta = entry->delta;
     }
-    enum db_status status = table_insert(db, &ledger_entries_table, entry, NULL, 0);
+    enum db_status status = table_append(db, &ledger_entries_table, entry);
     if (status == DB_OK && !ledger_batch_move(db, &after))
         status = ledger_move_row(db, account, &after);
     if (status == DB_OK)

@@ -226,6 +226,50 @@ def one_key_at_both_gets_one_answer():
     service.close()
 
 
+def a_batch_takes_few_statements():
+    """What a batch of questions sends to PostgreSQL, counted in PostgreSQL's log: so many statements for the batch, none for each
+    question. The questions gather while another session has the lock of writers."""
+    service = Service()
+    service.url += "&options=-c%20log_statement%3Dall"
+    a = service.serve("--workers", "0")
+    steward, student = (service.person(a, role)["token"] for role in ("steward", "student"))
+    teacher = service.teacher(a, steward, 50, 50)
+    ask(a.wire, student, teacher, "first")  # opens the account, prepares the statements
+    ask(a.wire, student, teacher, "second")
+
+    def metric(name):
+        text = a.wire.ask("GET", "/metrics", service.admin).body.decode()
+        return int(text.split(f"\ntacet_{name} ", 1)[1].split("\n", 1)[0])
+
+    log = pathlib.Path(os.environ["POSTGRES_TEST_CLUSTER"], "log")
+    before, size = metric("batches_total"), log.stat().st_size
+    lock = subprocess.Popen(["psql", "-qAt", f"postgresql:///{service.name}?{PLACE}"], stdin=subprocess.PIPE, text=True)
+    lock.stdin.write("BEGIN; SELECT pg_advisory_xact_lock(1413563749, 0);\n")
+    lock.stdin.flush()
+    count = 60
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        wait_until("the lock is taken", lambda: sql("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 0"
+                                                    " AND granted", service.name) == "1")
+        asked = [pool.submit(ask, Wire(a.wire.port), student, teacher, f"key-{n}") for n in range(count)]
+        wait_until("the questions have arrived", lambda: metric("requests_in_flight") == count + 1)
+        lock.communicate("COMMIT;\n")
+        answers = [one.result() for one in asked]
+    expect(all(answer.status == 200 for answer in answers), f"answers: {collections.Counter(a.status for a in answers)}")
+    made = metric("batches_total") - before
+    with open(log, errors="replace") as lines:
+        lines.seek(size)
+        said = [line for line in lines if "LOG:  statement: " in line or "LOG:  execute s" in line]
+    committer = {line.split("[")[1].split("]")[0] for line in said if "INSERT INTO answers" in line}
+    expect(len(committer) == 1, f"batches ran in {committer}")
+    sent = [line for line in said if f"[{committer.copy().pop()}]" in line]
+    # The begin, four reads, three for each of two accounts, entries, answers and the commit.
+    expect(len(sent) <= 14 * made and made <= count / 10, f"{count} questions in {made} batches sent {len(sent)} statements: "
+           + "".join(line[:160] + "\n" for line in sent))
+    service.verify()
+    service.close()
+    print(f"a_batch_takes_few_statements: {len(sent)} for {count} questions in {made} batches")
+
+
 def submit(service, server, steward, steps, key):
     dataset = server.wire.make("POST", "/v1/datasets", steward, {
         "name": "walks", "environment": "cartpole", "nominal_experts": 40, "budget": {"epsilon": 8, "delta": 1e-5}})["id"]
@@ -433,7 +477,7 @@ def a_move_that_was_killed_goes_to_the_same_target():
         sql(f"DROP DATABASE {name}")
 
 
-CASES = [two_spend_one_account, one_key_at_both_gets_one_answer, a_job_runs_elsewhere, an_answer_that_no_standby_has_is_not_given,
+CASES = [two_spend_one_account, one_key_at_both_gets_one_answer, a_batch_takes_few_statements, a_job_runs_elsewhere, an_answer_that_no_standby_has_is_not_given,
          sqlite_moves_to_postgres, a_move_that_was_killed_goes_to_the_same_target]
 
 

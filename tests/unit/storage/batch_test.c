@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/db/id.h"
+#include "storage/db/listing.h"
+#include "storage/endings.h"
 #include "storage/ledger/ledger_verify.h"
 #include "tests/unit/storage/fixture.h"
 
@@ -150,6 +153,78 @@ Test(batch, a_request_that_fails_after_paying_takes_the_payment_back)
         }
     }
     cr_assert_eq(spent(f.db, account.id), 3);
+    fixture_audit(f.db);
+    fixture_close(&f);
+}
+
+/* ---- what a batch remembers */
+
+static void expect_ending(struct db *db, const char *resource, bool ended, bool deleted)
+{
+    struct ending found;
+    enum db_status status = endings_find(db, resource, &found);
+    cr_assert_eq(status, ended ? DB_OK : DB_NONE);
+    cr_assert(!ended || (found.deleted_ms > 0) == deleted);
+}
+
+Test(batch, remembers_nothing_that_it_has_changed)
+{
+    struct fixture f;
+    fixture_open(&f, &db_driver_sqlite);
+    struct ledger_account account = fixture_account(f.db, LEDGER_DATASET, "ds_mem", NULL, 100, 0);
+    struct ending ending = {.resource = "tch_a", .client = "cli_a", .closed_ms = 5};
+    cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+    expect_ending(f.db, "tch_a", false, false);
+    cr_expect_eq(request(f.db, account.id, 1), LEDGER_OK);
+    expect_ending(f.db, "tch_a", false, false);
+    expect_ending(f.db, "tch_b", false, false);
+    cr_assert_eq(endings_close(f.db, &ending), DB_OK);
+    cr_expect_eq(request(f.db, account.id, 1), LEDGER_OK);
+    expect_ending(f.db, "tch_a", true, false);
+    expect_ending(f.db, "tch_b", false, false);
+    ending.deleted_ms = 6;
+    cr_assert_eq(endings_delete(f.db, &ending), DB_OK);
+    expect_ending(f.db, "tch_a", true, true);
+    db_rollback_batch(f.db);
+    cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+    expect_ending(f.db, "tch_a", false, false);
+    cr_assert_eq(db_commit_batch(f.db), DB_OK);
+    expect_ending(f.db, "tch_a", false, false);
+    fixture_close(&f);
+}
+
+Test(batch, forgets_at_its_end_what_another_connection_may_change)
+{
+    struct fixture f;
+    fixture_open(&f, &db_driver_sqlite);
+    struct db *other = fixture_connect(&f);
+    const struct ending ending = {.resource = "tch_a", .client = "cli_a", .closed_ms = 5};
+    cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+    expect_ending(f.db, "tch_a", false, false);
+    cr_assert_eq(db_commit_batch(f.db), DB_OK);
+    cr_assert_eq(endings_close(other, &ending), DB_OK);
+    cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+    expect_ending(f.db, "tch_a", true, false);
+    db_rollback_batch(f.db);
+    db_close(other);
+    fixture_close(&f);
+}
+
+Test(batch, statements_see_the_entries_before_them)
+{
+    struct fixture f;
+    fixture_open(&f, &db_driver_sqlite);
+    struct ledger_account account = fixture_account(f.db, LEDGER_DATASET, "ds_see", NULL, 100, 0);
+    cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+    for (int64_t n = 1; n <= 3; n++) {
+        int64_t entries = 0;
+        cr_expect_eq(request(f.db, account.id, 1), LEDGER_OK);
+        cr_assert_eq(db_one(f.db, "SELECT count(*) FROM ledger_entries WHERE kind = 'debit'", NULL,
+                            0, listing_integer, &entries),
+                     DB_OK);
+        cr_expect_eq(entries, n);
+    }
+    cr_assert_eq(db_commit_batch(f.db), DB_OK);
     fixture_audit(f.db);
     fixture_close(&f);
 }

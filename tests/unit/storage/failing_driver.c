@@ -53,6 +53,7 @@ static bool fails_now(struct db_fault *fault)
 static enum db_status failing_open(const struct db_settings *settings, void **out_connection,
                                    struct db_fault *fault)
 {
+    failing_driver.lists = driver_beneath()->lists;
     return driver_beneath()->open(settings, out_connection, fault);
 }
 
@@ -107,7 +108,7 @@ static bool failing_in_transaction(void *connection)
     return driver_beneath()->in_transaction(connection);
 }
 
-const struct db_driver failing_driver = {
+struct db_driver failing_driver = {
     .name = "failing",
     .schema = &schema_sqlite,
     .open = failing_open,

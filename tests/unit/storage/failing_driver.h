@@ -4,7 +4,7 @@
 
 #include "storage/db/db.h"
 
-extern const struct db_driver failing_driver;
+extern struct db_driver failing_driver; /* with lists where the database beneath has them */
 
 /* The N-th call of begin, run or commit from now on gives STATUS; later ones work again. With
  * ENDS_TRANSACTION, a failing run takes the open transaction with it, as a full disk may. 0: never.

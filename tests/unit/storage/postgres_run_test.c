@@ -1,6 +1,7 @@
 /* Row functions that end early, and those that write, over PostgreSQL (scripts/test-postgres). */
 #include <criterion/criterion.h>
 
+#include "storage/answers/answers.h"
 #include "storage/db/listing.h"
 #include "storage/upgrade.h"
 #include "tests/unit/storage/postgres_place.h"
@@ -108,4 +109,27 @@ Test(postgres_run, a_row_function_that_writes_sees_every_row)
                  DB_OK);
     cr_expect_eq(seen, 27);
     cr_expect_eq(stored_marks(), 27);
+}
+
+static int64_t stored_answers(void)
+{
+    int64_t count = -1;
+    cr_assert_eq(db_one(db, "SELECT count(*) FROM answers", NULL, 0, listing_integer, &count),
+                 DB_OK);
+    return count;
+}
+
+Test(postgres_run, rows_that_were_put_off_are_lost_with_the_connection)
+{
+    struct answer_row answer = {.status = 204};
+    cr_assert_eq(db_begin_batch(db, true), DB_OK);
+    cr_assert_eq(answers_store(db, "cli_a", "key", &answer), DB_OK);
+    postgres_place_run(url, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                            " WHERE datname = current_database() AND pid <> pg_backend_pid()");
+    cr_expect_eq(db_commit_batch(db), DB_FULL);
+    cr_expect_eq(stored_answers(), 0);
+    cr_assert_eq(db_begin_batch(db, true), DB_OK);
+    cr_assert_eq(answers_store(db, "cli_a", "key", &answer), DB_OK);
+    cr_expect_eq(db_commit_batch(db), DB_OK);
+    cr_expect_eq(stored_answers(), 1);
 }
