@@ -31,7 +31,8 @@ measure() { # NAME BASE...: one generator for each server, all at once
         before=$(cpu "${all[@]}") own=$(cpu "${servers[@]}") i=0
         local -a generators=()
         for base in "$@"; do
-            SALT=$((++i)) TOKEN=$student wrk -t1 -c$((connections / $#)) -d"${seconds}s" -s bench/query.lua \
+            i=$((i + 1)) # not in the command, which is another process
+            SALT=$i TOKEN=$student wrk -t1 -c$((connections / $#)) -d"${seconds}s" -s bench/query.lua \
                 "$base/v1/teachers/$teacher/queries" >"$top/$i.out" &
             generators+=($!)
         done

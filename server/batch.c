@@ -58,6 +58,8 @@ static enum db_status batch_serve_once(const struct batch_place *place, struct e
     enum db_status status = db_begin_batch(place->db, batch_writes(list));
     if (status != DB_OK)
         return status;
+    if (place->lane && batch_writes(list))
+        lane_add(place->lane, list, place->most);
     for (struct exchange *x = list; x; x = x->next)
         if (x->route.writes)
             api_expect(place->db, &x->request);

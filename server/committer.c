@@ -1,5 +1,6 @@
 /* Group commit: while one batch is served (batch.h) and waits for the disk, the requests that
- * arrive gather, and are the next batch. */
+ * arrive gather, and are the next batch. So are those that arrive while it waits for another server
+ * to write. */
 #include "server/committer.h"
 
 #include <assert.h>
@@ -13,7 +14,6 @@ struct committer {
     struct lane lane;
     pthread_t thread;
     struct batch_place place;
-    unsigned batch;
 };
 
 /* Lets the replies of a finished batch leave. */
@@ -32,8 +32,11 @@ static void *committer_run(void *context)
     struct committer *committer = context;
     struct exchange *list;
     unsigned count;
-    while ((list = lane_take(&committer->lane, committer->batch, &count))) {
+    while ((list = lane_take(&committer->lane, committer->place.most, &count))) {
         batch_serve(&committer->place, list);
+        count = 0; /* some may have joined */
+        for (const struct exchange *exchange = list; exchange; exchange = exchange->next)
+            count++;
         metrics_add(committer->place.metrics, METRICS_BATCHES, 1);
         metrics_add(committer->place.metrics, METRICS_BATCHED_REQUESTS, count);
         release_batch(committer, list);
@@ -46,7 +49,7 @@ struct committer *committer_start(struct app *app, struct db *db, struct metrics
 {
     assert(batch > 0);
     struct committer *committer = memory_new(1, sizeof *committer);
-    *committer = (struct committer){.place = {app, db, metrics}, .batch = batch};
+    committer->place = (struct batch_place){app, db, metrics, &committer->lane, batch};
     lane_init(&committer->lane, limits);
     db_go_first(db);
     if (pthread_create(&committer->thread, NULL, committer_run, committer) != 0) {

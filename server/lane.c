@@ -143,27 +143,47 @@ static unsigned weight_of(const struct lane *lane, const struct exchange *exchan
     return 1 + (unsigned)(exchange->body.size / lane->limits.light);
 }
 
-/* A stopping lane may hold requests of a caller of whom enough is being served: the thread that
- * serves it releases it, and then takes the next. */
-struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count)
+/* Adds what may be taken at END, until the list, which has WEIGHT so far, weighs MOST. The lock is
+ * held. */
+static void take_more(struct lane *lane, struct exchange **end, unsigned weight, unsigned most)
 {
-    struct exchange *list = NULL, **end = &list;
-    unsigned count = 0, weight = 0;
-    assert(most > 0);
-    pthread_mutex_lock(&lane->lock);
-    while (!lane->first && !lane->stopping)
-        pthread_cond_wait(&lane->arrived, &lane->lock);
-    for (; lane->first && weight < most; count++) {
+    while (lane->first && weight < most) {
         unsigned next = weight_of(lane, lane->first->oldest);
-        if (count > 0 && next >= most)
+        if (weight > 0 && next >= most)
             break;
         *end = take_one(lane);
         weight += next;
         end = &(*end)->next;
     }
+}
+
+/* A stopping lane may hold requests of a caller of whom enough is being served: the thread that
+ * serves it releases it, and then takes the next. */
+struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count)
+{
+    struct exchange *list = NULL;
+    unsigned count = 0;
+    assert(most > 0);
+    pthread_mutex_lock(&lane->lock);
+    while (!lane->first && !lane->stopping)
+        pthread_cond_wait(&lane->arrived, &lane->lock);
+    take_more(lane, &list, 0, most);
     pthread_mutex_unlock(&lane->lock);
+    for (const struct exchange *exchange = list; exchange; exchange = exchange->next)
+        count++;
     *out_count = count;
     return list;
+}
+
+void lane_add(struct lane *lane, struct exchange *list, unsigned most)
+{
+    struct exchange **end = &list;
+    unsigned weight = 0;
+    for (; *end; end = &(*end)->next)
+        weight += weight_of(lane, *end);
+    pthread_mutex_lock(&lane->lock);
+    take_more(lane, end, weight, most);
+    pthread_mutex_unlock(&lane->lock);
 }
 
 static void release_one(struct lane *lane, struct lane_share *share)

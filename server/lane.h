@@ -64,6 +64,10 @@ void lane_push(struct lane *lane, struct exchange *exchange);
  * another does not wait for it too. NULL when the lane is stopping and nothing may be taken. */
 struct exchange *lane_take(struct lane *lane, unsigned most, unsigned *out_count);
 
+/* Adds to LIST, which lane_take gave for MOST, what may be taken by now, as long as there is room.
+ */
+void lane_add(struct lane *lane, struct exchange *list, unsigned most);
+
 /* Frees the places of LIST, which lane_take gave. */
 void lane_release(struct lane *lane, struct exchange *list);
 

@@ -205,7 +205,8 @@ struct exchange *service_receive(struct service *service, const struct service_r
 
 void service_commit(struct service *service, struct exchange *list)
 {
-    const struct batch_place place = {service->app, service->committer, service->metrics};
+    const struct batch_place place = {
+        .app = service->app, .db = service->committer, .metrics = service->metrics};
     batch_serve(&place, list);
 }
 

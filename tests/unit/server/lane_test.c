@@ -82,6 +82,26 @@ Test(lane, the_oldest_are_taken_first_and_no_more_than_asked_for)
 }
 
 /* The greedy came first with all that they have; the polite one's only request is second. */
+Test(lane, a_list_is_filled_up_with_what_has_arrived)
+{
+    static struct exchange crowd[LIMIT];
+    struct lane lane;
+    unsigned count = 0;
+    lane_init(&lane, WIDE);
+    queue_up(&lane, crowd, 2, GREEDY);
+    struct exchange *list = lane_take(&lane, 4, &count);
+    cr_expect_eq(count, 2);
+    lane_add(&lane, list, 4);
+    cr_expect_null(crowd[1].next);
+    queue_up(&lane, crowd + 2, LIMIT - 2, POLITE);
+    lane_add(&lane, list, 4);
+    for (int i = 0; i < 3; i++)
+        cr_expect_eq(crowd[i].next, &crowd[i + 1]);
+    cr_expect_null(crowd[3].next);
+    lane_release(&lane, list);
+    empty_lane(&lane);
+}
+
 Test(lane, callers_take_turns)
 {
     static struct exchange greedy[3], polite[2];
