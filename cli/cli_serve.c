@@ -74,8 +74,9 @@ static bool runner_misses(const char *path, char *error, size_t size)
 /* The programs of clients may read all that is below /usr as this process may. */
 static bool runners_see_nothing(const struct config *config, char *error, size_t size)
 {
-    const char *const paths[] = {config->data,    config->keys_dir, config->key_file,
-                                 config->tls_key, config->marks,    config->config};
+    const char *const paths[] = {config->data,       config->keys_dir, config->key_file,
+                                 config->tls_key,    config->marks,    config->config,
+                                 config->columns_dir};
     bool good = true;
     for (size_t i = 0; good && i < sizeof paths / sizeof paths[0]; i++)
         good = runner_misses(paths[i], error, size);

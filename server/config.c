@@ -45,6 +45,12 @@ static const struct flag SETTINGS[] = {
      "and "
      "workers of one database share one",
      ENV},
+    {"data-memory", AS_BYTES(data_memory_bytes, 0, 1024 * GIB), "0", "BYTES",
+     "a job whose data take more keeps them in files without a name in columns-dir instead of in "
+     "memory: in plain text, so put them on an encrypted disk (docs/operating.md); 0 is no limit",
+     ENV},
+    {"columns-dir", AS_ANY_TEXT(columns_dir), "", "DIR",
+     "directory of those files, by default the data directory", ENV},
     {"marks", AS_ANY_TEXT(marks), "", "DIR",
      "directory, on another machine, that notes ahead how much each account may have spent, so "
      "that "

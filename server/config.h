@@ -18,6 +18,8 @@ struct config {
     char database[FLAG_SECRET_SIZE]; /* "" or "sqlite": a file in DATA */
     char key[FLAG_SECRET_SIZE]; /* "", as the next two: where the master key is given (keys.h) */
     const char *keys_dir;       /* "": DATA/keys */
+    uint64_t data_memory_bytes; /* 0: no limit */
+    const char *columns_dir;    /* "": DATA */
     const char *marks;          /* "": none (storage/marks/marks.h) */
     const char *key_file;
     const char *key_command;

@@ -1,6 +1,7 @@
 /* Puts the parts together. server_stop undoes them in reverse and accepts a half-built server. */
 #include "server/server.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdatomic.h>
@@ -182,9 +183,33 @@ static bool open_database(struct server *server, struct server_trouble trouble)
     return true;
 }
 
+static const char *columns_directory(const struct config *config)
+{
+    return config->columns_dir[0] != '\0' ? config->columns_dir : config->data;
+}
+
+/* False: the file system has no files without a name, or the directory cannot be written. */
+static bool columns_have_place(const struct config *config, struct server_trouble trouble)
+{
+    const char *directory = columns_directory(config);
+    if (config->data_memory_bytes == 0)
+        return true;
+    int file = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (file >= 0) {
+        close(file);
+        return true;
+    }
+    snprintf(trouble.text, trouble.size,
+             "--data-memory: no file without a name can be made in \"%.300s\": %s", directory,
+             strerror(errno));
+    return false;
+}
+
 static bool open_app(struct server *server, struct server_trouble trouble)
 {
     const struct config *config = server->config;
+    if (!columns_have_place(config, trouble))
+        return false;
     const struct keys_source source = {
         .text = server->config->key, .file = config->key_file, .command = config->key_command};
     struct db *db = database_connect(server->database, trouble.text, trouble.size);
@@ -219,6 +244,8 @@ static bool open_app(struct server *server, struct server_trouble trouble)
         .max_body_bytes = config->max_body_bytes,
         .max_upload_bytes = config->max_upload_bytes,
         .max_policy_bytes = config->max_policy_bytes,
+        .data_memory_bytes = config->data_memory_bytes,
+        .columns_dir = columns_directory(config),
         .client_disk_bytes = config->client_disk_bytes,
         .max_states_per_query = (uint32_t)config->max_states_per_query,
         .max_experts_per_dataset = (uint32_t)config->max_experts_per_dataset,
@@ -441,6 +468,7 @@ struct server *server_start(struct config *config, const struct worlds *worlds, 
         goto cleanup;
     /* What is not beneath the data directory is open now; threads and clients come after this. */
     confine_process((const char *const[]){config->data, server->keys_path,
+                                          columns_directory(config),
                                           server->marks ? config->marks : NULL},
                     config->confine, database_is_remote(&place));
     if (server->issuer && !issuer_follow(server->issuer))

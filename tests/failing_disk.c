@@ -9,6 +9,7 @@
  *   hold            syncs of the log do not return before another order is given
  *   write           writes to the log fail with EIO, the first half of each having reached it
  *   full            the same with ENOSPC
+ *   full-columns    no file gets room ahead (posix_fallocate): those of a job's data
  *
  * A sync that fails may have lost everything that was written since the last good one, though this
  * machine's page cache still shows it. So the lowest offset of the log that was not synced then is
@@ -130,7 +131,7 @@ static ssize_t write_file(int fd, const void *bytes, size_t count, off_t at, con
     return -1;
 }
 
-/* The four names of libc that are stood in for. */
+/* The names of libc that are stood in for. */
 int fsync(int fd)
 {
     return sync_file(fd, "fsync");
@@ -149,4 +150,23 @@ ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at)
 ssize_t pwrite64(int fd, const void *bytes, size_t count, off_t at)
 {
     return write_file(fd, bytes, count, at, "pwrite64");
+}
+
+static int take_room(int fd, off_t at, off_t size, const char *name)
+{
+    typedef int room_fn(int, off_t, off_t);
+    room_fn *real = (room_fn *)(uintptr_t)dlsym(RTLD_NEXT, name);
+    if (real == NULL)
+        abort();
+    return ordered("full-columns") ? ENOSPC : real(fd, at, size);
+}
+
+int posix_fallocate(int fd, off_t at, off_t size)
+{
+    return take_room(fd, at, size, "posix_fallocate");
+}
+
+int posix_fallocate64(int fd, off_t at, off_t size)
+{
+    return take_room(fd, at, size, "posix_fallocate64");
 }

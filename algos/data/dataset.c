@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "memory/memory.h"
-#include "memory/wipe.h"
 
 /* One trajectory as it arrived: where its states and transitions begin. */
 struct arrival {
@@ -20,11 +19,9 @@ struct arrival {
 struct dataset_builder {
     uint32_t state_dim, action_count, expert_count;
     uint64_t state_count, transition_count, arrival_count;
-    uint64_t state_room, transition_room, arrival_room;
-    float *states, *rewards;
-    uint16_t *actions;
-    struct arrival *arrivals;
-    bool failed; /* memory was short */
+    const char *directory; /* NULL: in memory */
+    struct data_column states, rewards, actions, arrivals;
+    bool failed; /* memory or the disk's room was short */
 };
 
 struct dataset_builder *dataset_builder_new(uint32_t state_dim, uint32_t action_count,
@@ -38,56 +35,79 @@ struct dataset_builder *dataset_builder_new(uint32_t state_dim, uint32_t action_
     return builder;
 }
 
+void dataset_builder_use_files(struct dataset_builder *builder, const char *directory)
+{
+    assert(builder->arrival_count == 0);
+    const struct data_column empty = {.directory = directory};
+    builder->directory = directory;
+    builder->states = builder->rewards = builder->actions = builder->arrivals = empty;
+}
+
+struct dataset_builder *dataset_builder_beside(const struct dataset *data)
+{
+    struct dataset_builder *builder =
+        dataset_builder_new(data->state_dim, data->action_count, data->expert_count);
+    dataset_builder_use_files(builder, data->columns[DATASET_STATES].directory);
+    return builder;
+}
+
 void dataset_builder_free(struct dataset_builder *builder)
 {
     if (!builder)
         return;
-    wipe_free(builder->states);
-    wipe_free(builder->rewards);
-    wipe_free(builder->actions);
-    free(builder->arrivals);
+    data_column_free(&builder->states);
+    data_column_free(&builder->rewards);
+    data_column_free(&builder->actions);
+    data_column_free(&builder->arrivals);
     free(builder);
 }
 
-/* ARRAY with room for ROOM items of SIZE bytes; NULL on failure, when ARRAY is as it was. */
-static void *resize_column(void *array, uint64_t room, size_t size)
+/* Gives COLUMN exactly COUNT items of SIZE bytes. */
+static bool resize_column(struct data_column *column, uint64_t count, size_t size)
 {
     size_t bytes;
-    if (__builtin_mul_overflow(room, size, &bytes))
-        return NULL;
-    return wipe_resize(array, bytes > 0 ? bytes : 1);
+    return !__builtin_mul_overflow(count, size, &bytes) && data_column_resize(column, bytes);
 }
 
-static uint64_t more_room(uint64_t room, uint64_t needed)
+/* Makes room in COLUMN for NEEDED items of SIZE bytes. */
+static bool reserve_column(struct data_column *column, uint64_t needed, size_t size)
 {
-    uint64_t grown = room + room / 2 + 64;
-    return grown > needed ? grown : needed;
-}
-
-/* Makes room in *ARRAY, which has *ROOM items of SIZE bytes, for NEEDED of them. */
-static bool reserve_column(void *array, uint64_t *room, uint64_t needed, size_t size)
-{
-    void **column = array;
-    if (needed <= *room)
+    uint64_t room = column->size / size;
+    if (needed <= room)
         return true;
-    uint64_t more = more_room(*room, needed);
-    void *resized = resize_column(*column, more, size);
-    if (!resized)
-        return false;
-    *column = resized;
-    *room = more;
-    return true;
+    uint64_t grown = room + room / 2 + 64;
+    return resize_column(column, grown > needed ? grown : needed, size);
 }
 
-static bool reserve_all(struct dataset_builder *b, uint64_t length)
+static bool reserve_all(struct dataset_builder *b, uint64_t states, uint64_t transitions,
+                        uint64_t arrivals)
 {
-    uint64_t room = b->transition_room, transitions = b->transition_count + length;
-    return reserve_column(&b->states, &b->state_room, b->state_count + length + 1,
-                          sizeof(float) * b->state_dim) &&
-           reserve_column(&b->rewards, &room, transitions, sizeof *b->rewards) &&
-           reserve_column(&b->actions, &b->transition_room, transitions, sizeof *b->actions) &&
-           reserve_column(&b->arrivals, &b->arrival_room, b->arrival_count + 1,
-                          sizeof *b->arrivals);
+    return reserve_column(&b->states, states, sizeof(float) * b->state_dim) &&
+           reserve_column(&b->rewards, transitions, sizeof(float)) &&
+           reserve_column(&b->actions, transitions, sizeof(uint16_t)) &&
+           reserve_column(&b->arrivals, arrivals, sizeof(struct arrival));
+}
+
+bool dataset_builder_reserve(struct dataset_builder *builder, uint64_t transitions,
+                             uint64_t trajectories)
+{
+    uint64_t states;
+    builder->failed = builder->failed ||
+                      __builtin_add_overflow(transitions, trajectories, &states) ||
+                      !reserve_all(builder, states, transitions, trajectories);
+    return !builder->failed;
+}
+
+uint64_t dataset_bytes(uint32_t state_dim, uint64_t transitions, uint64_t trajectories)
+{
+    const size_t both = sizeof(float) + sizeof(uint16_t); /* as they came, and sorted */
+    uint64_t row = sizeof(float) * state_dim, each = 2 * both + sizeof(uint64_t) + sizeof(uint8_t);
+    uint64_t of_transitions, of_trajectories, sum;
+    if (__builtin_mul_overflow(transitions, row + each, &of_transitions) ||
+        __builtin_mul_overflow(trajectories, row + sizeof(struct arrival), &of_trajectories) ||
+        __builtin_add_overflow(of_transitions, of_trajectories, &sum))
+        return UINT64_MAX;
+    return sum;
 }
 
 static bool trajectory_fits(const struct dataset_builder *b, const struct trajectory *trajectory)
@@ -100,27 +120,37 @@ static bool trajectory_fits(const struct dataset_builder *b, const struct trajec
     return true;
 }
 
+/* Where item I of SIZE bytes lies. */
+static void *column_at(const struct data_column *column, uint64_t i, size_t size)
+{
+    return (char *)column->items + i * size;
+}
+
 bool dataset_builder_add(struct dataset_builder *builder, const struct trajectory *trajectory)
 {
     uint32_t length = trajectory->length;
+    size_t row = sizeof(float) * builder->state_dim;
+    uint64_t first_state = builder->state_count, first = builder->transition_count;
     if (!trajectory_fits(builder, trajectory))
         return false;
-    builder->failed = builder->failed || !reserve_all(builder, length);
+    builder->failed = builder->failed || !reserve_all(builder, first_state + length + 1,
+                                                      first + length, builder->arrival_count + 1);
     if (builder->failed)
         return false;
-    builder->arrivals[builder->arrival_count++] = (struct arrival){
-        .first_state = builder->state_count,
-        .first_transition = builder->transition_count,
+    struct arrival *arrivals = builder->arrivals.items;
+    arrivals[builder->arrival_count++] = (struct arrival){
+        .first_state = first_state,
+        .first_transition = first,
         .expert = trajectory->expert,
         .length = length,
         .terminated = trajectory->terminated,
     };
-    memcpy(builder->states + builder->state_count * builder->state_dim, trajectory->states,
-           ((size_t)length + 1) * builder->state_dim * sizeof(float));
+    memcpy(column_at(&builder->states, first_state, row), trajectory->states,
+           ((size_t)length + 1) * row);
     if (length > 0) {
-        memcpy(builder->rewards + builder->transition_count, trajectory->rewards,
+        memcpy(column_at(&builder->rewards, first, sizeof(float)), trajectory->rewards,
                length * sizeof(float));
-        memcpy(builder->actions + builder->transition_count, trajectory->actions,
+        memcpy(column_at(&builder->actions, first, sizeof(uint16_t)), trajectory->actions,
                length * sizeof(uint16_t));
     }
     builder->state_count += (uint64_t)length + 1;
@@ -128,33 +158,55 @@ bool dataset_builder_add(struct dataset_builder *builder, const struct trajector
     return true;
 }
 
+/* Moves the states from B to the dataset; the slack of growth goes back, and where that fails, it
+ * stays. */
+static void take_states(struct dataset *d, struct dataset_builder *b)
+{
+    struct data_column *states = &d->columns[DATASET_STATES];
+    *states = b->states;
+    b->states = (struct data_column){0};
+    (void)resize_column(states, b->state_count, sizeof(float) * b->state_dim);
+    d->states = states->items;
+}
+
 static struct dataset *dataset_allocate(const struct dataset_builder *b)
 {
+    static const size_t sizes[DATASET_COLUMNS] = {[DATASET_STATE_ROW] = sizeof(uint64_t),
+                                                  [DATASET_ACTIONS] = sizeof(uint16_t),
+                                                  [DATASET_REWARDS] = sizeof(float),
+                                                  [DATASET_TERMINATED] = sizeof(uint8_t)};
     struct dataset *d = memory_new(1, sizeof *d);
+    bool good = true;
     d->state_dim = b->state_dim;
     d->action_count = b->action_count;
     d->expert_count = b->expert_count;
     d->trajectory_count = b->arrival_count;
     d->transition_count = b->transition_count;
-    d->state_row = resize_column(NULL, d->transition_count, sizeof *d->state_row);
-    d->actions = resize_column(NULL, d->transition_count, sizeof *d->actions);
-    d->rewards = resize_column(NULL, d->transition_count, sizeof *d->rewards);
-    d->terminated = resize_column(NULL, d->transition_count, sizeof *d->terminated);
-    d->expert_transitions = calloc((size_t)d->expert_count + 1, sizeof *d->expert_transitions);
-    if (!d->state_row || !d->actions || !d->rewards || !d->terminated || !d->expert_transitions) {
+    d->expert_transitions = memory_new((size_t)d->expert_count + 1, sizeof *d->expert_transitions);
+    for (int i = DATASET_STATE_ROW; good && i < DATASET_COLUMNS; i++) {
+        d->columns[i].directory = b->directory;
+        good = resize_column(&d->columns[i], d->transition_count, sizes[i]);
+    }
+    if (!good) {
         dataset_free(d);
         return NULL;
     }
+    d->state_row = d->columns[DATASET_STATE_ROW].items;
+    d->actions = d->columns[DATASET_ACTIONS].items;
+    d->rewards = d->columns[DATASET_REWARDS].items;
+    d->terminated = d->columns[DATASET_TERMINATED].items;
     return d;
 }
 
 static void copy_arrival(struct dataset *d, const struct dataset_builder *b,
                          const struct arrival *arrival, uint64_t to)
 {
+    const uint16_t *actions = b->actions.items;
+    const float *rewards = b->rewards.items;
     for (uint32_t t = 0; t < arrival->length; t++) {
         d->state_row[to + t] = arrival->first_state + t;
-        d->actions[to + t] = b->actions[arrival->first_transition + t];
-        d->rewards[to + t] = b->rewards[arrival->first_transition + t];
+        d->actions[to + t] = actions[arrival->first_transition + t];
+        d->rewards[to + t] = rewards[arrival->first_transition + t];
         d->terminated[to + t] = arrival->terminated && t + 1 == arrival->length;
     }
 }
@@ -166,22 +218,19 @@ struct dataset *dataset_builder_finish(struct dataset_builder *builder)
     if (!dataset)
         goto cleanup;
     uint64_t *bounds = dataset->expert_transitions;
+    const struct arrival *arrivals = builder->arrivals.items;
     for (uint64_t i = 0; i < builder->arrival_count; i++)
-        bounds[builder->arrivals[i].expert + 1] += builder->arrivals[i].length;
+        bounds[arrivals[i].expert + 1] += arrivals[i].length;
     for (uint32_t e = 0; e < builder->expert_count; e++) {
         bounds[e + 1] += bounds[e];
         next[e] = bounds[e];
     }
     for (uint64_t i = 0; i < builder->arrival_count; i++) {
-        const struct arrival *arrival = &builder->arrivals[i];
+        const struct arrival *arrival = &arrivals[i];
         copy_arrival(dataset, builder, arrival, next[arrival->expert]);
         next[arrival->expert] += arrival->length;
     }
-    /* The slack of growth goes back; when that fails the old block still serves. */
-    float *fitted =
-        resize_column(builder->states, builder->state_count, sizeof(float) * builder->state_dim);
-    dataset->states = fitted ? fitted : builder->states;
-    builder->states = NULL;
+    take_states(dataset, builder);
 
 cleanup:
     free(next);
@@ -193,11 +242,8 @@ void dataset_free(struct dataset *dataset)
 {
     if (!dataset)
         return;
-    wipe_free(dataset->states);
-    free(dataset->state_row);
-    wipe_free(dataset->actions);
-    wipe_free(dataset->rewards);
-    free(dataset->terminated);
+    for (int i = 0; i < DATASET_COLUMNS; i++)
+        data_column_free(&dataset->columns[i]);
     free(dataset->expert_transitions);
     free(dataset->expert_keys);
     free(dataset);

@@ -1,5 +1,5 @@
-/* A dataset in memory, as columns: built from trajectories, then read-only and shared by threads.
- * Transitions are grouped by expert, so that one expert's are a range. */
+/* A dataset as columns, in memory or in mapped files: built from trajectories, then read-only and
+ * shared by threads. Transitions are grouped by expert, so that one expert's are a range. */
 #ifndef TACET_ALGOS_DATA_DATASET_H
 #define TACET_ALGOS_DATA_DATASET_H
 
@@ -7,7 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "algos/data/data_column.h"
 #include "algos/data/trajectory.h"
+
+enum dataset_column {
+    DATASET_STATES,
+    DATASET_STATE_ROW,
+    DATASET_ACTIONS,
+    DATASET_REWARDS,
+    DATASET_TERMINATED,
+    DATASET_COLUMNS
+};
 
 struct dataset {
     uint32_t state_dim, action_count;
@@ -21,6 +31,8 @@ struct dataset {
     uint64_t *expert_transitions; /* expert_count + 1 bounds: expert e owns [e], [e+1) */
     uint64_t *expert_keys;        /* a hash of each expert's identity alone, whatever its position;
                                    * malloc'ed and set by whoever knows the names, else NULL */
+    struct data_column columns[DATASET_COLUMNS]; /* what the pointers above point into, where a
+                                                  * builder made them */
 };
 
 /* Collects trajectories in any order. */
@@ -31,15 +43,31 @@ struct dataset_builder;
  */
 struct dataset_builder *dataset_builder_new(uint32_t state_dim, uint32_t action_count,
                                             uint32_t expert_count);
+/* The same for a dataset like DATA, and in files where DATA is. */
+struct dataset_builder *dataset_builder_beside(const struct dataset *data);
+
+/* Lets the columns be files without a name in DIRECTORY, which is borrowed for the life of the
+ * dataset and of those beside it; before the first trajectory. */
+void dataset_builder_use_files(struct dataset_builder *builder, const char *directory);
+
+/* Takes room for so many transitions and trajectories in all, so that a lack of it shows before
+ * anything is read. Without it the builder grows. False: no memory, or no room on the disk; nothing
+ * is added any more. */
+bool dataset_builder_reserve(struct dataset_builder *builder, uint64_t transitions,
+                             uint64_t trajectories);
+
+/* Bytes that building a dataset of that size takes, at most; UINT64_MAX: too many to count. */
+uint64_t dataset_bytes(uint32_t state_dim, uint64_t transitions, uint64_t trajectories);
+
 /* Copies the trajectory. False, with nothing added: an expert or action is out of range, or no
- * memory; after the latter nothing is added any more and dataset_builder_finish fails. */
+ * memory or room; after the latter nothing is added any more and dataset_builder_finish fails. */
 bool dataset_builder_add(struct dataset_builder *builder, const struct trajectory *trajectory);
 
 /* Frees a builder that is not to be finished; takes NULL. */
 void dataset_builder_free(struct dataset_builder *builder);
 
-/* Turns the builder into a dataset, which the caller frees with dataset_free. NULL: no memory.
- * The builder is freed either way. */
+/* Turns the builder into a dataset, which the caller frees with dataset_free. NULL: no memory,
+ * or no room on the disk. The builder is freed either way. */
 struct dataset *dataset_builder_finish(struct dataset_builder *builder);
 
 /* Frees a dataset with its columns and its expert_keys; takes NULL. */

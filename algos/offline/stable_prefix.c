@@ -345,7 +345,7 @@ static bool keep_rest(void *context, const struct trajectory *one)
 struct dataset *stable_prefix_rest(const struct dataset *data)
 {
     struct rest rest = {.expert = UINT32_MAX};
-    rest.builder = dataset_builder_new(data->state_dim, data->action_count, data->expert_count);
+    rest.builder = dataset_builder_beside(data);
     (void)dataset_each_trajectory(data, keep_rest, &rest);
     return dataset_builder_finish(rest.builder);
 }

@@ -16,6 +16,9 @@ struct api_settings {
     unsigned char signing_seed[32];   /* Ed25519, for certificates */
     uint64_t max_body_bytes;          /* of a JSON request; default 1 MiB */
     uint64_t max_upload_bytes;        /* of an upload as sent; default 4 GiB */
+    uint64_t data_memory_bytes;       /* a job's larger data are in files of columns_dir; 0: no
+                                       * limit */
+    const char *columns_dir;          /* needed with data_memory_bytes */
     uint64_t max_policy_bytes;        /* of an uploaded network; default 16 MiB */
     uint64_t client_disk_bytes;       /* of all uploads and networks of a client; 0: no limit */
     uint32_t max_states_per_query;    /* default 1024 */

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#define CONFINE_DIRECTORIES 3
+#define CONFINE_DIRECTORIES 4
 
 /* Sets what holds from the first moment: no core files, no new privileges, and a memory that no
  * other process of this user reads. Does nothing but the first when WANTED is false, or in a build

@@ -16,7 +16,7 @@ void disk_put(struct disk *disk, struct server_process *server);
 /* The next start has an ordinary one. */
 void disk_take_away(struct server_process *server);
 
-/* "sync", "sync-database", "hold", "write" or "full"; NULL: go on as usual. */
+/* "sync", "sync-database", "hold", "write", "full" or "full-columns"; NULL: go on as usual. */
 void disk_order(const struct disk *disk, const char *word);
 
 /* Takes from the log what the page cache still shows and the disk never got. */

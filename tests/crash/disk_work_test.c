@@ -1,6 +1,7 @@
 /* A disk that fails under uploads, checkpoints of the log and jobs: their connections are not the
  * committer's, and end the server as it does. */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,7 +147,7 @@ static struct http_answer look(const char *path)
     return http_expect(client, 200, &call);
 }
 
-static void submit(unsigned long steps, char out_path[96])
+static void submit_as(const char *key, unsigned long steps, char out_path[96])
 {
     char body[512];
     snprintf(body, sizeof body,
@@ -155,10 +156,15 @@ static void submit(unsigned long steps, char out_path[96])
              "\"parameters\":{\"hidden\":[32],\"batch_size\":8,\"steps\":%lu}}",
              dataset, steps);
     struct http_call call = {
-        .method = "POST", .path = "/v1/jobs", .token = steward, .body = body, .key = "the-job"};
+        .method = "POST", .path = "/v1/jobs", .token = steward, .body = body, .key = key};
     struct http_answer job = http_expect(client, 202, &call);
     snprintf(out_path, 96, "/v1/jobs/%s", http_text(&job, "id"));
     http_answer_clear(&job);
+}
+
+static void submit(unsigned long steps, char out_path[96])
+{
+    submit_as("the-job", steps, out_path);
 }
 
 static void wait_for_state(const char *path, const char *state)
@@ -210,4 +216,53 @@ Test(disk_work, a_job_whose_checkpoint_fails_goes_on_after_the_restart)
     answer = http_expect(client, 200, &call);
     cr_expect(json_is_true(json_object_get(answer.json, "ok")), "%s", answer.body);
     http_answer_clear(&answer);
+}
+
+/* What the end of the job at PATH says: "" when it succeeded. */
+static void read_end(const char *path, char out[256])
+{
+    for (out[0] = '?'; out[0] == '?';) {
+        struct http_answer job = look(path);
+        const char *state = http_text(&job, "state");
+        json_t *error = json_object_get(job.json, "error");
+        if (strcmp(state, "succeeded") == 0)
+            out[0] = '\0';
+        else if (strcmp(state, "failed") == 0)
+            snprintf(out, 256, "%s", json_string_value(json_object_get(error, "detail")));
+        http_answer_clear(&job);
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    }
+}
+
+/* Every dataset is larger than a byte, so its columns are files. */
+Test(disk_work, a_disk_without_room_for_a_jobs_data_fails_the_job_which_pays_nothing)
+{
+    char path[96], end[256];
+    cr_assert_eq(server_end(&server, SIGTERM), 0);
+    server.flags[0] = "--data-memory";
+    server.flags[1] = "1";
+    server_start(&server);
+    http_client_move(client, &server);
+    scene_dataset(client, steward, 40, dataset);
+    disk_order(&disk, "full-columns");
+    submit(20, path);
+    read_end(path, end);
+    cr_expect_not_null(strstr(end, "the disk of --columns-dir has room"), "%s", end);
+    cr_expect_eq(budget("spent"), 0);
+    cr_expect_eq(budget("reserved"), 0);
+    disk_order(&disk, NULL);
+    submit_as("another-job", 20, path);
+    read_end(path, end);
+    cr_expect_str_eq(end, "");
+    cr_expect_gt(budget("spent"), 0);
+}
+
+Test(disk_work, a_directory_that_cannot_have_columns_stops_the_start)
+{
+    cr_assert_eq(server_end(&server, SIGTERM), 0);
+    const char *flags[] = {"--data-memory", "1G", "--columns-dir", "/proc"};
+    memcpy(server.flags, flags, sizeof flags);
+    cr_expect_neq(server_start_in_vain(&server), 0);
+    server.flags[0] = NULL;
+    server_start(&server);
 }

@@ -41,10 +41,7 @@ static bool split_add(void *context, const struct trajectory *trajectory)
 struct dataset *held_out_part(const struct dataset *data, double share, bool judges)
 {
     struct split split = {
-        .data = data,
-        .builder = dataset_builder_new(data->state_dim, data->action_count, data->expert_count),
-        .share = share,
-        .judges = judges};
+        .data = data, .builder = dataset_builder_beside(data), .share = share, .judges = judges};
     (void)dataset_each_trajectory(data, split_add, &split);
     return dataset_builder_finish(split.builder);
 }

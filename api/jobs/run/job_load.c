@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/call/app.h"
 #include "api/data/private_data.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/run/job_run.h"
@@ -99,13 +100,28 @@ static bool load_keys(struct job_run *run, struct dataset *data)
     return !run->storage_failed && loading.seen == loading.count;
 }
 
+/* Decides where the columns of ROW's data lie, and takes the room for them. */
+static bool take_room(struct job_run *run, const struct dataset_row *row,
+                      struct dataset_builder *builder)
+{
+    const struct api_settings *settings = &run->app->settings;
+    const uint64_t transitions = (uint64_t)row->transitions;
+    const uint64_t trajectories = (uint64_t)row->trajectories, most = settings->data_memory_bytes;
+    if (most > 0 && dataset_bytes(run->plan.request.state_dim, transitions, trajectories) > most)
+        dataset_builder_use_files(builder, settings->columns_dir);
+    run->waiting = !dataset_builder_reserve(builder, transitions, trajectories);
+    return !run->waiting;
+}
+
 static struct dataset *load_rows(struct job_run *run, const struct dataset_row *row)
 {
     const struct algorithm_request *request = &run->plan.request;
     struct loading loading = {.run = run, .slots = (uint32_t)row->experts, .good = true};
     loading.builder = dataset_builder_new(request->state_dim, request->action_count, loading.slots);
 
-    enum db_status status = private_read(run->app, run->db, row->id, load_chunk, &loading);
+    enum db_status status = DB_NONE;
+    if (take_room(run, row, loading.builder))
+        status = private_read(run->app, run->db, row->id, load_chunk, &loading);
     run->storage_failed = run->storage_failed || (status != DB_OK && status != DB_NONE);
     if (status != DB_OK || !loading.good) {
         dataset_builder_free(loading.builder);

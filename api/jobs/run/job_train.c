@@ -14,7 +14,10 @@
 #include "api/jobs/run/job_run.h"
 #include "api/worlds/world_run.h"
 
+/* Which of the two depends on a setting alone, because the size of the data is secret. */
 #define DATA_DAMAGED "The dataset is damaged, or does not fit into memory."
+#define DATA_NO_ROOM                                                                               \
+    "The dataset is damaged, or neither memory nor the disk of --columns-dir has room for it."
 
 /* Fills ENDING for a training that gave no policy. MESSAGE is about public facts or about iterates;
  * a message about iterates is shown only when the iterates may leave. */
@@ -124,7 +127,8 @@ static bool without_data(struct job_run *run, struct job_ending *ending)
 {
     run->waiting = run->waiting && run->resumed;
     if (!run->cancelled)
-        job_ending_fail(ending, PROBLEM_DATA_UNREADABLE, DATA_DAMAGED);
+        job_ending_fail(ending, PROBLEM_DATA_UNREADABLE,
+                        run->app->settings.data_memory_bytes > 0 ? DATA_NO_ROOM : DATA_DAMAGED);
     return !run->stopping;
 }
 

@@ -162,3 +162,42 @@ Test(job_load, networks_that_do_not_fit_are_known_before)
     cr_assert(job_networks_fit(1, most - (int64_t)sizeof(struct policy)));
     cr_assert(!job_networks_fit(1, most - (int64_t)sizeof(struct policy) + 1));
 }
+
+/* The data of RUN's dataset, in files when they take more than MEMORY; 0: never. */
+static struct dataset *load_within(struct job_run *run, uint64_t memory)
+{
+    struct api_settings *settings = &((struct app *)run->app)->settings;
+    settings->data_memory_bytes = memory;
+    settings->columns_dir = "/tmp";
+    struct dataset *data = job_run_load(run);
+    cr_assert_not_null(data);
+    return data;
+}
+
+Test(job_load, data_of_more_than_their_memory_are_in_files_and_the_same)
+{
+    static const size_t sizes[DATASET_COLUMNS] = {4 * sizeof(float), sizeof(uint64_t),
+                                                  sizeof(uint16_t), sizeof(float), 1};
+    struct fixture *f = fixture_open();
+    const struct api_job_control control = {.worker = "w"};
+    struct job_run run = run_of(f, &control, sealed(f));
+    run.plan.request.state_dim = 4;
+    run.plan.request.action_count = ACTIONS;
+    struct dataset *memory = load_within(&run, 0);
+    uint64_t takes = dataset_bytes(4, memory->transition_count, memory->trajectory_count);
+    struct dataset *fits = load_within(&run, takes), *files = load_within(&run, takes - 1);
+    cr_expect_null(fits->columns[DATASET_STATES].directory);
+    cr_expect_str_eq(files->columns[DATASET_STATES].directory, "/tmp");
+    cr_assert_gt(memory->transition_count, 0);
+    cr_assert_eq(files->transition_count, memory->transition_count);
+    for (int i = 0; i < DATASET_COLUMNS; i++) {
+        uint64_t rows =
+            memory->transition_count + (i == DATASET_STATES ? memory->trajectory_count : 0);
+        cr_assert_arr_eq(files->columns[i].items, memory->columns[i].items, rows * sizes[i],
+                         "column %d", i);
+    }
+    dataset_free(memory);
+    dataset_free(fits);
+    dataset_free(files);
+    fixture_close(f);
+}

@@ -105,3 +105,27 @@ Test(job_memory, what_is_paid_for_waits_as_long_as_it_takes)
     }
     fixture_close(f);
 }
+
+/* ---- data that are larger than what they may take of memory */
+
+static void into_nowhere(struct api_settings *settings)
+{
+    settings->data_memory_bytes = 1;
+    settings->columns_dir = "/tmp/there-is-no-such-directory";
+}
+
+Test(job_memory, a_disk_without_room_for_the_data_fails_the_job_before_it_spends)
+{
+    struct fixture *f = fixture_open_with(into_nowhere);
+    const char *id = domain_sealed(f, "private", 20);
+    struct response *made = submit(f, domain_private_job(id, 6, 20));
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    struct response *job = domain_job(f, made);
+    cr_assert_str_eq(response_text(job, "/state"), "failed", "%s", job->body);
+    cr_assert_str_eq(response_text(job, "/error/detail"),
+                     "The dataset is damaged, or neither memory nor the disk of --columns-dir has "
+                     "room for it.");
+    cr_assert_eq(domain_spent(f, id), 0);
+    cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
+    fixture_close(f);
+}

@@ -56,7 +56,7 @@ static int confined(int (*try)(void))
     if (pid == 0) {
         alarm(30);
         confine_from_start(true);
-        confine_process((const char *const[]){folder, folder, NULL}, true, false);
+        confine_process((const char *const[]){folder, folder, NULL, NULL}, true, false);
         _exit(try());
     }
     int status = 0;
