@@ -88,7 +88,7 @@ $(OUT)/test_statistical: $(STATISTICAL_OBJ) $(STATISTICAL_LIB) $(TEST_RUNNER)
 SIMULATOR_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/simulator/*.c) tests/unit/noninterference/chance.c)
 SIMULATOR_OBJ += $(patsubst %,$(OUT)/tests/unit/api/%.c.o,fixture fixture_forms domain export_scene)
 SIMULATOR_LIB := $(call unit_lib,server)
-SIMULATOR_LIBS := $(patsubst %,-Wl$(comma)--wrap=%,getrandom nanosleep log_event database_heed db_driver_sqlite db_transact gaussian_dp_epsilon_interval)
+SIMULATOR_LIBS := $(patsubst %,-Wl$(comma)--wrap=%,getrandom nanosleep log_event database_heed db_driver_sqlite db_transact gaussian_dp_epsilon_interval advice_look_at pages_tag_files sqlite_file_stands crypto_hash_sha256 crypto_hash_sha256_update crypto_hash_sha256_final)
 
 $(OUT)/test_simulator: $(SIMULATOR_OBJ) $(SIMULATOR_LIB) $(TEST_RUNNER)
 	$(call say,LD ,$@)

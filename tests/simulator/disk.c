@@ -68,20 +68,27 @@ static enum db_status disk_open(const struct db_settings *settings, void **out,
     enum db_status status = DB_OK;
     if (!disk.shares)
         return __real_db_driver_sqlite.open(settings, out, fault);
-    if (disk_shared.count == 0)
+    if (!disk_shared.connection)
         status = __real_db_driver_sqlite.open(settings, &disk_shared.connection, fault);
     disk_shared.count += status == DB_OK;
     *out = disk_shared.connection;
     return status;
 }
 
+/* What the process that ends has not committed is gone. */
 static void disk_close(void *connection)
 {
-    if (connection == disk_shared.connection && --disk_shared.count > 0)
-        return;
-    if (connection == disk_shared.connection)
-        disk_shared.connection = NULL;
-    __real_db_driver_sqlite.close(connection);
+    if (connection != disk_shared.connection)
+        __real_db_driver_sqlite.close(connection);
+    else if (--disk_shared.count == 0)
+        __real_db_driver_sqlite.rollback(connection);
+}
+
+void disk_part(void)
+{
+    if (disk_shared.connection)
+        __real_db_driver_sqlite.close(disk_shared.connection);
+    disk_shared.connection = NULL;
 }
 
 static enum db_status disk_begin(void *connection, bool will_write, struct db_fault *fault)
@@ -155,7 +162,8 @@ static int64_t disk_noted_entries(void *connection)
 static enum db_status disk_check(void *connection, const char *const *but, struct db_fault *fault)
 {
     enum db_status status = disk_count(connection, false, fault);
-    return status == DB_OK ? __real_db_driver_sqlite.check(connection, but, fault) : status;
+    return status == DB_OK && !disk.sound ? __real_db_driver_sqlite.check(connection, but, fault)
+                                          : status;
 }
 
 const struct db_driver __wrap_db_driver_sqlite = {

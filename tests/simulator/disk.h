@@ -30,9 +30,11 @@ struct disk {
     bool keeps; /* if that is a commit, it reaches the disk first */
     bool aside; /* calls are the simulator's own: not counted, none fails */
     bool dead;  /* it has ended: nothing reaches the disk any more */
-    /* SQLite has one connection for all of a process: quicker. No two are within a transaction at
-     * once, because BETWEEN is only called outside of any. APART: never so. */
+    /* SQLite has one connection for all of a process, and its next processes have it, too: quicker.
+     * No two are within a transaction at once, because BETWEEN is only called outside of any.
+     * APART: never so. */
     bool shares, apart;
+    bool sound; /* the file's own form need not be checked */
     uint64_t failures, commits, ends[DISK_ENDS];
     uint64_t hits; /* failures but the later ones of those that stay */
     /* Called before a change, and before a statement outside of any transaction: what other threads
@@ -53,6 +55,9 @@ bool disk_copy(const char *from, const char *to);
 /* Moves them there: quicker. The connections that are open on them must be closed afterwards, after
  * disk_keeps_logs. */
 bool disk_move(const char *from, const char *to);
+
+/* Closes the connection that processes share, if there is one. None of them is open. */
+void disk_part(void);
 
 /* From now on a connection that is closed leaves the write-ahead log as it is, as the end of a
  * process does. */

@@ -352,8 +352,9 @@ static void find_budget(struct life *life, unsigned t, unsigned s)
             account->limit = teacher->budget[b];
 }
 
-/* RANDOM: only answers that were free because an account was spent; else only the others. */
-static void find_answer(struct life *life, struct asked *asked, bool random)
+/* RANDOM: only answers that were free because an account was spent; else only the others. True when
+ * one of the first kind was found that was not told of before: not in the same call. */
+static bool find_answer(struct life *life, struct asked *asked, bool random)
 {
     struct answer_row row;
     enum db_status status =
@@ -362,16 +363,21 @@ static void find_answer(struct life *life, struct asked *asked, bool random)
         life_fail(life, "the answers cannot be read");
     bool found = status == DB_OK;
     if (asked->stored && !found && life_is_removed(life, asked))
-        return;
+        return false;
     if (asked->stored && (!found || row.body_size != asked->size ||
                           memcmp(row.body, asked->answer, asked->size) != 0))
         life_fail(life, "%s has lost its answer", asked->key);
-    if (found && !asked->stored && is_random(row.body, row.body_size) == random) {
-        take_answer(life, asked, row.body, row.body_size);
-        life->count[LIFE_FOUND]++;
+    bool waits = false;
+    if (found && !asked->stored) {
+        waits = is_random(row.body, row.body_size) && !random;
+        if (!waits) {
+            take_answer(life, asked, row.body, row.body_size);
+            life->count[LIFE_FOUND]++;
+        }
     }
     if (found)
         answer_done(&row);
+    return waits;
 }
 
 void life_find_answers(struct life *life, bool all)
@@ -382,9 +388,12 @@ void life_find_answers(struct life *life, bool all)
                 find_budget(life, t, s);
     /* In which order they were served is not known. Any order of those that were paid for spends
      * the same, and an account that was spent before is spent after all of them. */
-    for (int random = 0; random < 2; random++)
-        for (unsigned i = 0; i < life->asked_count; i++)
-            if (all || !life->asked[i].stored)
-                find_answer(life, &life->asked[i], random);
+    bool waits[LIFE_ASKED] = {false};
+    for (unsigned i = 0; i < life->asked_count; i++)
+        if (all || !life->asked[i].stored)
+            waits[i] = find_answer(life, &life->asked[i], false);
+    for (unsigned i = 0; i < life->asked_count; i++)
+        if (waits[i])
+            (void)find_answer(life, &life->asked[i], true);
     memset(life->budgets, 0, sizeof life->budgets);
 }

@@ -283,26 +283,43 @@ static void take_step(struct life *life)
 
 /* ---- processes */
 
-static bool start_process(struct life *life, const char *from)
+/* Ends the process, if there is one, and gives what it leaves in FROM to the next one, in
+ * DIRECTORY. False: it cannot. */
+static bool leave_files(struct life *life, const char *from, char directory[112])
+{
+    bool first = life->processes == 0; /* one that did not start leaves its folder, too */
+    bool stays = !first && disk.shares;
+    snprintf(directory, 112, "%s.%u", life->scene->directory, ++life->processes);
+    if (stays)
+        snprintf(directory, 112, "%s", from);
+    else if (!(first ? disk_copy : disk_move)(from, directory))
+        return false;
+    disk.dead = true; /* it ends as it stands */
+    if (!first)
+        service_end(&life->service);
+    if (!first && !stays)
+        disk_remove(from);
+    return true;
+}
+
+/* ALL: what it finds is audited. So it is by a process that may end meanwhile. No other one audits:
+ * nothing in the ledger is ever mended, so what one finds the last of the life finds, too (but an
+ * answer whose time is over then). */
+static bool start_process(struct life *life, const char *from, bool all)
 {
     char directory[112], why[400] = "";
-    snprintf(directory, sizeof directory, "%s.%u", life->scene->directory, ++life->processes);
-    bool first = life->processes == 1; /* one that did not start leaves its folder, too */
-    if (!(first ? disk_copy : disk_move)(from, directory)) {
+    if (!leave_files(life, from, directory)) {
         life_fail(life, "the data directory cannot be moved");
         return false;
-    }
-    if (!first) {
-        disk.dead = true; /* it ends as it stands */
-        service_end(&life->service);
-        disk_remove(from);
     }
     disk.dead = false;
     disk.dies_at = disk.dies_at_try = DISK_NEVER;
     disk_heal();
     if (life_chance(life, 8) && life->processes > 1)
         disk.dies_at = disk.calls + life_draw(life, 100); /* it may end while it starts */
-    bool started = service_start(&life->service, directory, why, sizeof why);
+    bool audits = all || !disk.shares || disk.dies_at != DISK_NEVER;
+    disk.sound = !audits;
+    bool started = service_start(&life->service, directory, audits, why, sizeof why);
     life_note(life, "process %u", life->processes);
     if (started)
         life_learn_kept(life, life->service.answers_from_ms);
@@ -321,7 +338,7 @@ static void next_process(struct life *life, bool all)
     life_lose_flights(life);
     do {
         snprintf(from, sizeof from, "%s", life->service.directory);
-        (void)start_process(life, from);
+        (void)start_process(life, from, all);
     } while (disk.dead && life->failure[0] == '\0');
     disk.aside = true;
     if (life->failure[0] == '\0')
@@ -366,12 +383,12 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     service_clock_ms = scene->clock_ms;
     chance_begin(seed);
     disk.aside = disk.dead = false;
-    disk.shares = seed % 4 != 0 && !disk.apart;
+    disk.shares = seed % 16 != 0 && !disk.apart;
     service_keep_days = seed % 2 != 0 ? 0 : LIFE_KEPT_DAYS;
     disk.context = life;
     disk_keeps_logs();
     disk.between = NULL;
-    if (start_process(life, scene->directory))
+    if (start_process(life, scene->directory, false))
         disk.between = meanwhile;
     for (unsigned i = 0; i < steps && life->failure[0] == '\0'; i++) {
         take_step(life);
@@ -392,6 +409,7 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     char directory[112];
     snprintf(directory, sizeof directory, "%s", life->service.directory);
     service_end(&life->service);
+    disk_part();
     disk_remove(directory);
     disk.dead = false;
     for (unsigned i = 0; i < life->asked_count; i++)

@@ -10,13 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/simulator/quick.h"
+
 #define RAM_FILES       32
 #define RAM_DESCRIPTORS 1024
 #define RAM_ROOM        (256u << 20) /* bytes of address space for each; it never moves */
 
 struct ram_file {
     ino_t inode;          /* all files are in one file system; 0: unused */
-    unsigned char *bytes; /* zeros behind SIZE; kept for the next file when this one is forgotten */
+    unsigned char *bytes; /* kept for the next file when this one is forgotten */
     size_t size;
 };
 
@@ -58,8 +60,8 @@ static struct ram_file *ram_at(const char *path)
 static void ram_resize(struct ram_file *file, size_t size)
 {
     assert(size <= RAM_ROOM);
-    if (size < file->size)
-        memset(file->bytes + size, 0, file->size - size);
+    if (size > file->size)
+        memset(file->bytes + file->size, 0, size - file->size);
     file->size = size;
 }
 
@@ -160,9 +162,12 @@ static ssize_t ram_read(int descriptor, void *out, size_t size, off_t at)
 static ssize_t ram_write(int descriptor, const void *bytes, size_t size, off_t at)
 {
     struct ram_file *file = ram.open[descriptor];
-    if ((size_t)at + size > file->size)
-        ram_resize(file, (size_t)at + size);
+    if ((size_t)at > file->size)
+        ram_resize(file, (size_t)at);
+    assert((size_t)at + size <= RAM_ROOM);
     memcpy(file->bytes + at, bytes, size);
+    if ((size_t)at + size > file->size)
+        file->size = (size_t)at + size;
     return (ssize_t)size;
 }
 
@@ -217,6 +222,8 @@ void ram_use(void)
         {"munmap", (sqlite3_syscall_ptr)ram_unmap},
     };
     (void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* as driver_sqlite.c; here it is in time */
+    quick_memory();
     sqlite3_vfs *vfs = sqlite3_vfs_find("unix");
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
         int code = vfs->xSetSystemCall(vfs, calls[i].name, calls[i].call);

@@ -30,7 +30,7 @@ void scene_job(const struct scene *scene, unsigned kind, unsigned variant, char 
         "20,"
         "\"learning_rate\":0.00%u}",
         "\"gp_q_learning\",\"mechanism\":\"gaussian_process\",\"parameters\":{\"steps\":12,"
-        "\"features\":8,\"batch_size\":4,\"learning_rate\":0.00%u}",
+        "\"features\":5,\"batch_size\":4,\"learning_rate\":0.00%u}",
         "\"behaviour_cloning\",\"mechanism\":\"dpsgd\",\"parameters\":{\"hidden\":[2],"
         "\"batch_size\":12,\"steps\":6,\"learning_rate\":0.00%u}"};
     int at = sprintf(out, "{\"dataset\":\"%s\",\"algorithm\":", scene->dataset);
@@ -278,7 +278,7 @@ struct scene *scene_make(const char *directory)
     service_clock_ms = 1800000000000; /* 2027-01-15 */
     service_keep_days = 0;
     snprintf(scene->directory, sizeof scene->directory, "%s", directory);
-    cr_assert(service_start(&making.service, directory, why, sizeof why), "%s", why);
+    cr_assert(service_start(&making.service, directory, true, why, sizeof why), "%s", why);
     make_people(&making);
     make_data(&making);
     make_teachers(&making);

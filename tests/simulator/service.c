@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "algos/privacy/laws/gaussian_dp.h"
 #include "server/batch.h"
 #include "server/database.h"
 #include "server/keys.h"
@@ -42,28 +41,6 @@ void __wrap_database_heed(struct db *db)
     disk.dead = disk.dead || db_broken(db);
 }
 
-/* The three kinds of jobs are planned thousands of times, always with the same figures. */
-#define PRICES 256 /* a power of two */
-struct privacy_interval __real_gaussian_dp_epsilon_interval(double mu, double delta);
-struct privacy_interval __wrap_gaussian_dp_epsilon_interval(double mu, double delta);
-struct privacy_interval __wrap_gaussian_dp_epsilon_interval(double mu, double delta)
-{
-    static struct {
-        double mu, delta;
-        struct privacy_interval epsilon;
-    } known[PRICES];
-    uint64_t bits[2];
-    memcpy(&bits[0], &mu, sizeof mu);
-    memcpy(&bits[1], &delta, sizeof delta);
-    size_t i = (size_t)((bits[0] ^ bits[1] << 7) * 0x9e3779b97f4a7c15 >> 32) % PRICES;
-    if (known[i].mu != mu || known[i].delta != delta) {
-        known[i].mu = mu;
-        known[i].delta = delta;
-        known[i].epsilon = __real_gaussian_dp_epsilon_interval(mu, delta);
-    }
-    return known[i].epsilon;
-}
-
 void __wrap_log_event(enum log_level level, const char *event, const char *format, ...);
 void __wrap_log_event(enum log_level level, const char *event, const char *format, ...)
 {
@@ -85,10 +62,17 @@ static bool service_connect(struct service *service, char *why, size_t size)
     return true;
 }
 
-bool service_start(struct service *service, const char *directory, char *why, size_t size)
+static bool service_audit(struct db *db, char *why, size_t size)
+{
+    unsigned long long entries, answers;
+    return database_verify_ledger(db, &entries, why, size) &&
+           database_verify_answers(db, &answers, why, size);
+}
+
+bool service_start(struct service *service, const char *directory, bool audits, char *why,
+                   size_t size)
 {
     char keys[4096];
-    unsigned long long entries, answers;
     struct api_settings settings = {.now_ms = service_now,
                                     .max_body_bytes = 1 << 20,
                                     .max_upload_bytes = 1 << 24,
@@ -105,8 +89,7 @@ bool service_start(struct service *service, const char *directory, char *why, si
         (database_find(&place, why, size) == DATA_DIR_NEW && !database_make(&place, why, size)) ||
         !(service->database = database_open(&place, why, size)) ||
         !service_connect(service, why, size) || !database_sweep(service->auditor, why, size) ||
-        !database_verify_ledger(service->auditor, &entries, why, size) ||
-        !database_verify_answers(service->auditor, &answers, why, size) ||
+        (audits && !service_audit(service->auditor, why, size)) ||
         answers_kept_from(service->auditor, &settings.answers_from_ms) != DB_OK ||
         !data_dir_signing_seed(directory, settings.signing_seed, why, size))
         return false;

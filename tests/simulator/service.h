@@ -30,9 +30,10 @@ extern int64_t service_clock_ms;
 /* --keep-answers of every process. */
 extern uint32_t service_keep_days;
 
-/* Starts a process on DIRECTORY as server.c does: recovery, and the audits of ledger and answers.
- * False: WHY says what went wrong. */
-bool service_start(struct service *service, const char *directory, char *why, size_t size);
+/* Starts a process on DIRECTORY as server.c does: recovery, and the audits of ledger and answers,
+ * if AUDITS. False: WHY says what went wrong. */
+bool service_start(struct service *service, const char *directory, bool audits, char *why,
+                   size_t size);
 
 /* Ends it, in order or where it stands dead. */
 void service_end(struct service *service);
