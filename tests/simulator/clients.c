@@ -178,6 +178,10 @@ static void note_standing(const struct life *life, struct flight *flight)
     flight->stood.student = fates[student] != FATE_GONE;
     flight->stood.dataset = life->dataset != FATE_GONE;
     flight->stood.release = life->release != FATE_GONE;
+    /* Elsewhere a release may be asked for a second after its end, or the asker's. */
+    if (flight->what == LIFE_RELEASE && life->server_count > 1 &&
+        llabs(service_clock_ms - life->passed_ms[flight->server][flight->person]) < 1000)
+        flight->stood.release = flight->stood.person = true;
 }
 
 void life_send(struct life *life)
@@ -193,14 +197,15 @@ void life_send(struct life *life)
     flight->low_ms = flight->high_ms = service_clock_ms;
     flight->kept_from_ms = life->kept_from_ms;
     choose_what(life, flight);
+    flight->server = life_draw_server(life);
     note_standing(life, flight);
     word_request(life, flight, &wording);
     life_note(life, "send %s %s %s %s", wording.request.method, wording.path, wording.key,
               wording.body);
     life->flights[life->flight_count++] = flight;
     life->count[LIFE_REQUESTS]++;
-    flight->exchange =
-        service_receive(&life->service, &wording.request, resume_flight, flight, &flight->way);
+    flight->exchange = service_receive(&life->servers[flight->server], &wording.request,
+                                       resume_flight, flight, &flight->way);
     if (flight->way == SERVICE_ANSWERED && !disk.dead)
         exchange_finish(flight->exchange);
 }

@@ -12,7 +12,7 @@
 #include "tests/simulator/ram.h"
 
 extern const struct db_driver __real_db_driver_sqlite;
-extern const struct db_driver __wrap_db_driver_sqlite;
+extern struct db_driver __wrap_db_driver_sqlite;
 
 struct disk disk = {.fails_at = DISK_NEVER, .dies_at = DISK_NEVER, .dies_at_try = DISK_NEVER};
 
@@ -166,7 +166,7 @@ static enum db_status disk_check(void *connection, const char *const *but, struc
                                           : status;
 }
 
-const struct db_driver __wrap_db_driver_sqlite = {
+struct db_driver __wrap_db_driver_sqlite = {
     .name = "sqlite",
     .schema = &schema_sqlite,
     .open = disk_open,
@@ -180,6 +180,11 @@ const struct db_driver __wrap_db_driver_sqlite = {
     .noted_entries = disk_noted_entries,
     .check = disk_check,
 };
+
+void disk_is_shared(bool shared)
+{
+    __wrap_db_driver_sqlite.shared = shared;
+}
 
 /* ---- files */
 

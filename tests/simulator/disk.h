@@ -56,6 +56,9 @@ bool disk_copy(const char *from, const char *to);
  * disk_keeps_logs. */
 bool disk_move(const char *from, const char *to);
 
+/* Tells the program whether other servers may be at work on its database, as over PostgreSQL. */
+void disk_is_shared(bool shared);
+
 /* Closes the connection that processes share, if there is one. None of them is open. */
 void disk_part(void);
 

@@ -59,6 +59,8 @@ static enum model_verdict weigh_asked(struct life *life, const struct asked *ask
     return verdict;
 }
 
+static bool find_answer(struct life *life, struct asked *asked, bool random);
+
 static bool is_random(const char *answer, size_t size)
 {
     return memmem(answer, size, "\"random\":true", 13) != NULL;
@@ -105,6 +107,17 @@ static void learn_fate(struct life *life, enum life_fate *fate, bool stood, bool
     if (gone ? *fate == FATE_STANDS : *fate == FATE_GONE)
         life_fail(life, "%s is %s", what, gone ? "gone" : "back");
     *fate = gone ? FATE_GONE : FATE_STANDS;
+}
+
+/* Whether FLIGHT ended something is not known. */
+static void lose_end(struct life *life, const struct flight *flight)
+{
+    if (flight->what == LIFE_END)
+        lose_fate(&life->release);
+    if (flight->what == LIFE_DELETE)
+        lose_fate(&life->dataset);
+    if (flight->what == LIFE_REVOKE)
+        lose_fate(&life->student[flight->which]);
 }
 
 static bool needs_dataset(const struct asked *asked)
@@ -206,6 +219,8 @@ static void judge_release(struct life *life, const struct flight *flight,
     if (is_open && (strlen(values) != reply->body_size ||
                     memcmp(values, reply_text(reply), reply->body_size) != 0))
         life_fail(life, "the release was drawn again: %.200s %.200s", values, reply_text(reply));
+    if (is_open && life->release != FATE_GONE && life->student[flight->person] != FATE_GONE)
+        life->passed_ms[flight->server][flight->person] = service_clock_ms;
     learn_fate(life, &life->release, flight->stood.release, !is_open, "the release");
 }
 
@@ -277,6 +292,21 @@ static void forget_flight(struct life *life, struct flight *flight)
     free(flight);
 }
 
+/* In some lives a reply may not reach its client, who may ask again anywhere. What it had done is
+ * found in the database, at once: others of its batch are judged next. True: it is lost. */
+static bool lose_reply(struct life *life, const struct flight *flight)
+{
+    bool ends = flight->what == LIFE_END || flight->what == LIFE_REVOKE;
+    if (life->server_count == 1 || !(flight->asked || ends) || !life_chance(life, 16))
+        return false;
+    lose_end(life, flight);
+    disk.aside = true;
+    if (flight->asked && find_answer(life, flight->asked, false))
+        (void)find_answer(life, flight->asked, true);
+    disk.aside = false;
+    return true;
+}
+
 static void digest_reply(struct life *life, const struct api_reply *reply)
 {
     const char *text = reply_text(reply);
@@ -300,6 +330,8 @@ void life_judge(struct life *life, struct flight *flight)
     if (reply->status >= 500) {
         if (disk.failures == flight->failures)
             life_fail(life, "%d without a fault: %.300s", reply->status, reply_text(reply));
+    } else if (lose_reply(life, flight)) {
+        life->count[LIFE_LOST]++;
     } else if (judge_student(life, flight, reply->status)) {
         life->count[LIFE_REFUSALS]++;
     } else if (flight->asked) {
@@ -312,16 +344,15 @@ void life_judge(struct life *life, struct flight *flight)
 
 /* ---- after a crash */
 
-void life_lose_flights(struct life *life)
+void life_lose_flights(struct life *life, unsigned server)
 {
-    while (life->flight_count > 0) {
-        struct flight *flight = life->flights[0];
-        if (flight->what == LIFE_END)
-            lose_fate(&life->release);
-        if (flight->what == LIFE_DELETE)
-            lose_fate(&life->dataset);
-        if (flight->what == LIFE_REVOKE)
-            lose_fate(&life->student[flight->which]);
+    for (unsigned i = 0; i < life->flight_count;) {
+        struct flight *flight = life->flights[i];
+        if (server != LIFE_SERVERS && flight->server != server) {
+            i++;
+            continue;
+        }
+        lose_end(life, flight);
         if (flight->what == LIFE_BUDGET)
             life->budgets[flight->which][flight->other / SCENE_BUDGETS] |=
                 1u << flight->other % SCENE_BUDGETS;
@@ -343,8 +374,7 @@ static void find_budget(struct life *life, unsigned t, unsigned s)
     const struct scene_teacher *teacher = &life->scene->teachers[t];
     struct model_account *account = &life->model.accounts[teacher->client_account[s]];
     struct model_amount is = {0, 0};
-    if (db_one(life->service.auditor,
-               "SELECT limit_units, limit_delta FROM ledger_accounts WHERE id = $1",
+    if (db_one(life->auditor, "SELECT limit_units, limit_delta FROM ledger_accounts WHERE id = $1",
                DB_VALUES(db_text(account->id)), find_limit, &is) != DB_OK)
         life_fail(life, "an account cannot be read");
     for (unsigned b = 0; b < SCENE_BUDGETS; b++)
@@ -358,7 +388,7 @@ static bool find_answer(struct life *life, struct asked *asked, bool random)
 {
     struct answer_row row;
     enum db_status status =
-        answers_find(life->service.auditor, life->scene->client[asked->person], asked->key, &row);
+        answers_find(life->auditor, life->scene->client[asked->person], asked->key, &row);
     if (status != DB_OK && status != DB_NONE)
         life_fail(life, "the answers cannot be read");
     bool found = status == DB_OK;

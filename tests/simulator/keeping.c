@@ -44,8 +44,7 @@ void life_learn_kept(struct life *life, int64_t from_ms)
 static int64_t count_answers(struct life *life)
 {
     int64_t count = -1;
-    (void)db_one(life->service.auditor, "SELECT count(*) FROM answers", NULL, 0, listing_integer,
-                 &count);
+    (void)db_one(life->auditor, "SELECT count(*) FROM answers", NULL, 0, listing_integer, &count);
     return count;
 }
 
@@ -55,6 +54,7 @@ void life_prune(struct life *life)
         return;
     bool more = false;
     int64_t from_ms = 0;
+    const struct service *server = &life->servers[life_draw_server(life)];
     uint64_t failures = disk.failures;
     disk.aside = true;
     int64_t before = count_answers(life);
@@ -62,15 +62,15 @@ void life_prune(struct life *life)
     if (service_clock_ms - KEPT_MS > life->raised_ms)
         life->raised_ms = service_clock_ms - KEPT_MS;
     life->prunes = true;
-    bool good = api_prune(life->service.app, life->service.pruner, &more);
+    bool good = api_prune(server->app, server->pruner, &more);
     life->prunes = false;
-    disk.dead = disk.dead || db_broken(life->service.pruner);
+    disk.dead = disk.dead || db_broken(server->pruner);
     if (disk.dead)
         return;
     disk.aside = true;
     if (!good && disk.failures == failures)
-        life_fail(life, "answers cannot be removed: %s", db_last_error(life->service.pruner));
-    if (answers_kept_from(life->service.auditor, &from_ms) != DB_OK)
+        life_fail(life, "answers cannot be removed: %s", db_last_error(server->pruner));
+    if (answers_kept_from(life->auditor, &from_ms) != DB_OK)
         life_fail(life, "the time from which answers are kept cannot be read");
     life_learn_kept(life, from_ms);
     int64_t after = count_answers(life); /* with those that were given meanwhile */

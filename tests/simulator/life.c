@@ -53,12 +53,25 @@ void life_note(struct life *life, const char *format, ...)
     va_end(arguments);
 }
 
+unsigned life_draw_server(struct life *life)
+{
+    return life->server_count > 1 ? life_draw(life, life->server_count) : 0;
+}
+
 static bool is_over(const struct life *life)
 {
     return disk.dead || life->failure[0] != '\0';
 }
 
 /* ---- checking */
+
+static bool has_busy_worker(const struct life *life)
+{
+    for (unsigned i = 0; i < life->server_count; i++)
+        if (life->servers[i].worker_busy[0] || life->servers[i].worker_busy[1])
+            return true;
+    return false;
+}
 
 static void check_life(struct life *life)
 {
@@ -68,11 +81,11 @@ static void check_life(struct life *life)
         return;
     life->checked = disk.commits;
     disk.aside = true;
-    bool idle = !life->service.worker_busy[0] && !life->service.worker_busy[1];
-    if (life->stirred && !model_end_jobs(&life->model, life->service.auditor, idle, why))
+    bool idle = !has_busy_worker(life);
+    if (life->stirred && !model_end_jobs(&life->model, life->auditor, idle, why))
         life_fail(life, "%s", why);
     life->stirred = false;
-    if (!model_compare(&life->model, life->service.auditor, why))
+    if (!model_compare(&life->model, life->auditor, why))
         life_fail(life, "%s", why);
     disk.aside = false;
 }
@@ -94,7 +107,7 @@ static bool plans_job(const struct life *life)
 /* What a thread that stands still has to fear most. */
 static void cross_threads(struct life *life)
 {
-    if ((life->service.worker_busy[0] || life->service.worker_busy[1]) && life_chance(life, 6)) {
+    if (has_busy_worker(life) && life_chance(life, 6)) {
         service_clock_ms += 60000; /* so long that another worker takes its job */
         (void)take_turn(life);
     } else if (plans_job(life) && life_chance(life, 4)) {
@@ -123,12 +136,13 @@ static void meanwhile(void *context)
     life->depth--;
 }
 
-static struct flight *draw_flight(struct life *life, enum service_way way)
+static struct flight *draw_flight(struct life *life, unsigned server, enum service_way way)
 {
     unsigned found = 0;
     struct flight *flight = NULL;
     for (unsigned i = 0; i < life->flight_count; i++)
-        if (life->flights[i]->way == way && life_chance(life, ++found))
+        if (life->flights[i]->way == way && life->flights[i]->server == server &&
+            life_chance(life, ++found))
             flight = life->flights[i];
     return flight;
 }
@@ -138,8 +152,8 @@ static void commit_some(struct life *life, unsigned most)
 {
     struct exchange *list = NULL;
     struct flight *flight;
-    unsigned count = 0;
-    while (count < most && (flight = draw_flight(life, SERVICE_BATCH))) {
+    unsigned count = 0, server = life_draw_server(life);
+    while (count < most && (flight = draw_flight(life, server, SERVICE_BATCH))) {
         flight->way = SERVICE_ANSWERED;
         flight->exchange->next = list;
         list = flight->exchange;
@@ -149,7 +163,7 @@ static void commit_some(struct life *life, unsigned most)
         return;
     life_note(life, "commit %u", count);
     life->count[LIFE_BATCHES]++;
-    service_commit(&life->service, list);
+    service_commit(&life->servers[server], list);
     while (list && !disk.dead) {
         struct exchange *rest = list->next;
         exchange_finish(list);
@@ -159,16 +173,17 @@ static void commit_some(struct life *life, unsigned most)
 
 static void run_one(struct life *life)
 {
-    unsigned i = 0;
-    while (i < SERVICE_POOL && life->service.pool_busy[i])
+    unsigned i = 0, number = life_draw_server(life);
+    struct service *server = &life->servers[number];
+    while (i < SERVICE_POOL && server->pool_busy[i])
         i++;
-    struct flight *flight = i < SERVICE_POOL ? draw_flight(life, SERVICE_THREAD) : NULL;
+    struct flight *flight = i < SERVICE_POOL ? draw_flight(life, number, SERVICE_THREAD) : NULL;
     if (!flight)
         return;
     life_note(life, "pool %u: %s", i, flight->exchange->request.path);
     flight->way = SERVICE_ANSWERED;
     life->stirred = true;
-    service_run(&life->service, i, flight->exchange);
+    service_run(server, i, flight->exchange);
     if (!disk.dead)
         exchange_finish(flight->exchange);
 }
@@ -191,12 +206,13 @@ static enum api_job_turn take_turn(struct life *life)
 {
     unsigned i = 0;
     char name[32], note[256];
-    struct service *service = &life->service;
+    unsigned number = life_draw_server(life);
+    struct service *service = &life->servers[number];
     while (i < SERVICE_WORKERS && service->worker_busy[i])
         i++;
     if (i == SERVICE_WORKERS)
         return API_JOB_NONE;
-    snprintf(name, sizeof name, "%u-%u", life->processes, i);
+    snprintf(name, sizeof name, "%u-%u", life->processes, SERVICE_WORKERS * number + i);
     const struct api_job_control control = {
         .worker = name, .stop_requested = pulse, .context = life, .wait = worker_waits};
     service->worker_busy[i] = true;
@@ -249,7 +265,7 @@ static void let_process_end(struct life *life)
 static void empty_log(struct life *life)
 {
     disk.aside = true;
-    (void)db_run(life->service.auditor, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, 0, NULL, NULL);
+    (void)db_run(life->auditor, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, 0, NULL, NULL);
     disk.aside = false;
 }
 
@@ -295,11 +311,50 @@ static bool leave_files(struct life *life, const char *from, char directory[112]
     else if (!(first ? disk_copy : disk_move)(from, directory))
         return false;
     disk.dead = true; /* it ends as it stands */
-    if (!first)
-        service_end(&life->service);
+    for (unsigned i = 0; !first && i < life->server_count; i++)
+        service_end(&life->servers[i]);
     if (!first && !stays)
         disk_remove(from);
     return true;
+}
+
+static bool start_server(struct life *life, unsigned i, const char *directory, bool audits,
+                         char why[400])
+{
+    struct service *server = &life->servers[i];
+    memset(life->passed_ms[i], 0, sizeof life->passed_ms[i]);
+    bool started = service_start(server, directory, audits, why, 400);
+    if (i == 0)
+        life->auditor = server->auditor;
+    if (started)
+        life_learn_kept(life, server->answers_from_ms);
+    return started;
+}
+
+/* One ends between two of its calls, and begins anew; the other goes on. */
+static void restart_one(struct life *life)
+{
+    char directory[112], why[400] = "";
+    unsigned i = life_draw_server(life);
+    snprintf(directory, sizeof directory, "%s", life->servers[i].directory);
+    life_note(life, "server %u ends alone", i);
+    life->count[LIFE_ALONE]++;
+    life_lose_flights(life, i);
+    disk.dead = true; /* it ends as it stands */
+    service_end(&life->servers[i]);
+    disk.dead = false;
+    disk_heal();
+    disk.dies_at = disk.dies_at_try = DISK_NEVER;
+    disk.between = NULL;
+    if (!start_server(life, i, directory, false, why))
+        life_fail(life, "server %u does not start: %s", i, why);
+    disk.aside = true;
+    if (life->failure[0] == '\0')
+        life_find_answers(life, false);
+    disk.aside = false;
+    disk.between = meanwhile;
+    life->stirred = true;
+    check_life(life);
 }
 
 /* ALL: what it finds is audited. So it is by a process that may end meanwhile. No other one audits:
@@ -319,10 +374,10 @@ static bool start_process(struct life *life, const char *from, bool all)
         disk.dies_at = disk.calls + life_draw(life, 100); /* it may end while it starts */
     bool audits = all || !disk.shares || disk.dies_at != DISK_NEVER;
     disk.sound = !audits;
-    bool started = service_start(&life->service, directory, audits, why, sizeof why);
+    bool started = true;
+    for (unsigned i = 0; i < life->server_count && started; i++)
+        started = start_server(life, i, directory, audits && i == 0, why);
     life_note(life, "process %u", life->processes);
-    if (started)
-        life_learn_kept(life, life->service.answers_from_ms);
     if (started && !life_chance(life, 4))
         empty_log(life);
     if (!started && !disk.dead)
@@ -335,9 +390,9 @@ static void next_process(struct life *life, bool all)
 {
     char from[112];
     life->count[LIFE_CRASHES]++;
-    life_lose_flights(life);
+    life_lose_flights(life, LIFE_SERVERS);
     do {
-        snprintf(from, sizeof from, "%s", life->service.directory);
+        snprintf(from, sizeof from, "%s", life->servers[0].directory);
         (void)start_process(life, from, all);
     } while (disk.dead && life->failure[0] == '\0');
     disk.aside = true;
@@ -385,6 +440,8 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     disk.aside = disk.dead = false;
     disk.shares = seed % 16 != 0 && !disk.apart;
     service_keep_days = seed % 2 != 0 ? 0 : LIFE_KEPT_DAYS;
+    life->server_count = seed % 8 == 5 || seed % 8 == 6 ? LIFE_SERVERS : 1;
+    disk_is_shared(life->server_count > 1);
     disk.context = life;
     disk_keeps_logs();
     disk.between = NULL;
@@ -396,6 +453,8 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
             disk.between = NULL;
             next_process(life, false);
             disk.between = meanwhile;
+        } else if (life->server_count > 1 && life_chance(life, 100) && !is_over(life)) {
+            restart_one(life);
         }
     }
     if (life->failure[0] == '\0')
@@ -405,10 +464,11 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     memcpy(&life->count[LIFE_ENDS], disk.ends, sizeof disk.ends);
     life->count[LIFE_JOBS_OVER] = (uint64_t)life->model.jobs_over;
     disk.dead = true;
-    life_lose_flights(life);
+    life_lose_flights(life, LIFE_SERVERS);
     char directory[112];
-    snprintf(directory, sizeof directory, "%s", life->service.directory);
-    service_end(&life->service);
+    snprintf(directory, sizeof directory, "%s", life->servers[0].directory);
+    for (unsigned i = 0; i < life->server_count; i++)
+        service_end(&life->servers[i]);
     disk_part();
     disk_remove(directory);
     disk.dead = false;

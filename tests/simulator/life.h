@@ -10,6 +10,7 @@
 #define LIFE_TRACE     40
 #define LIFE_LIE_KINDS 6
 #define LIFE_KEPT_DAYS 30 /* in each second life; in the others answers are kept for ever */
+#define LIFE_SERVERS   2  /* in each fourth life; in the others there is one */
 
 enum life_what {
     LIFE_QUESTION, /* of a teacher, under a key */
@@ -47,7 +48,8 @@ struct flight { /* a request under way */
     uint64_t failures;                     /* of the disk before it was sent */
     int64_t low_ms, high_ms, kept_from_ms; /* of the clock since; and as it then was */
     enum service_way way;
-    struct { /* when it was sent; STUDENT: whose budget it gives */
+    unsigned server; /* that got it */
+    struct {         /* when it was sent; STUDENT: whose budget it gives */
         bool person, student, dataset, release;
     } stood;
 };
@@ -78,6 +80,8 @@ enum life_count {
     LIFE_REMOVED,                       /* answers whose time was over */
     LIFE_OVER,                          /* their keys, refused */
     LIFE_EARLY,                         /* keys of a day that the clock took back */
+    LIFE_LOST,                          /* replies that their client did not get */
+    LIFE_ALONE,                         /* servers that ended while the other one went on */
     LIFE_LIES,                          /* refused, by kind */
     LIFE_COUNTS = LIFE_LIES + LIFE_LIE_KINDS
 };
@@ -85,7 +89,11 @@ enum life_count {
 struct life {
     const struct scene *scene;
     uint64_t seed, state; /* of the draws */
-    struct service service;
+    /* All at work on one database; each has its own memory. The first one's auditor is the
+     * simulator's. */
+    struct service servers[LIFE_SERVERS];
+    unsigned server_count;
+    struct db *auditor;
     struct model model;
     unsigned processes, depth;
     bool prunes;   /* answers are being removed */
@@ -101,6 +109,8 @@ struct life {
     enum life_fate release, dataset, student[SCENE_STUDENTS];
     /* Answers are kept from here, as the database says; no key of a later day was over so far. */
     int64_t kept_from_ms, raised_ms;
+    /* When the release last answered there while it and the asker stood. */
+    int64_t passed_ms[LIFE_SERVERS][SCENE_PEOPLE];
     uint64_t count[LIFE_COUNTS], digest;
     unsigned noted;
     uint64_t checked;  /* the disk's commits at the last check */
@@ -135,8 +145,11 @@ void life_judge(struct life *life, struct flight *flight);
 /* True when REPLY says TEXT somewhere. */
 bool life_says(const struct api_reply *reply, const char *text);
 
-/* Gives up all flights: their process has ended. */
-void life_lose_flights(struct life *life);
+/* Gives up the flights of SERVER, or of all with LIFE_SERVERS: the process has ended. */
+void life_lose_flights(struct life *life, unsigned server);
+
+/* A server, in turn the one or the other. */
+unsigned life_draw_server(struct life *life);
 
 /* Finds out in a new process which of the flights the former one had served. With ALL, that every
  * answer which anybody got is still there. */

@@ -120,6 +120,8 @@ MUTANTS = [
      "atomic_init(&app->answers_from_ms, settings->answers_from_ms);", "atomic_init(&app->answers_from_ms, 0);"),
     ("from when answers are kept is noted once", "storage/answers/answers.c",
      "    if (status != DB_OK || noted_ms >= from_ms)", "    if (status != DB_OK || noted_ms > 0)"),
+    # a mistake only where another server is at work on the database
+    ("a pass outlives what another server ended", "api/call/pass.c", "#define LIVES_MS    1000\n", "#define LIVES_MS    1000000\n"),
     ("keys of days to come are answered", "api/call/retention.c",
      "    if (date > call->now_ms + ANSWERS_EARLY_MS) {", "    if (date == INT64_MAX) {"),
 ]

@@ -43,6 +43,8 @@ static const char *const names[LIFE_COUNTS] = {
     "answers removed because their time was over",
     "of their keys, asked again and refused",
     "keys of a day that the clock took back",
+    "replies that their client did not get",
+    "servers that ended while another went on",
     "lies: another's secret",
     "lies: no token",
     "lies: another's role",
