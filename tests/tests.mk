@@ -176,7 +176,7 @@ $(OUT)/test_python: tests/tests.mk
 # All kept inputs of all fuzzers, and new ones for FUZZ_SECONDS each (fuzz/fuzz.mk).
 $(OUT)/test_fuzz: tests/tests.mk
 	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nexec scripts/fuzz-run $(BUILD)/fuzz %d %d\n' $(FUZZ_SECONDS) 2 > $@
+	@printf '#!/bin/sh\nexec scripts/fuzz-run $(BUILD)/fuzz "$${FUZZ_SECONDS:-20}" 2\n' > $@
 	@chmod +x $@
 
 # Storage, HTTP and faults over a private PostgreSQL server.

@@ -18,6 +18,7 @@
 
 #define KNOWN_MOST       256
 #define LATER_BYTES_MOST 1048576
+#define LATER_ROWS_MOST  1024 /* the database ends a writer that is silent for long */
 
 /* ---- values with their bytes */
 
@@ -48,7 +49,8 @@ static struct db_cells *cells_copy(const struct db_value *values, unsigned count
         cells->values[i] = values[i];
         if (!has_bytes(&values[i]))
             continue;
-        memcpy(at, values[i].data, values[i].size);
+        if (values[i].size > 0) /* the data of an empty one may be NULL */
+            memcpy(at, values[i].data, values[i].size);
         at[values[i].size] = '\0';
         cells->values[i].data = at;
         at += values[i].size + 1;
@@ -211,7 +213,8 @@ enum db_status db_put_off(struct db *db, const char *sql, const struct db_value 
     later->count++;
     db->later_count++;
     db->later_bytes += cells_size(values, count);
-    return db->later_bytes < LATER_BYTES_MOST ? DB_OK : db_send_rows(db);
+    bool full = db->later_bytes >= LATER_BYTES_MOST || db->later_count >= LATER_ROWS_MOST;
+    return full ? db_send_rows(db) : DB_OK;
 }
 
 static enum db_status insert_rows(struct db *db, const struct db_later *later)

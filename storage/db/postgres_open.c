@@ -135,7 +135,8 @@ static const struct demand always[] = {
      "the user %.80s may not make a schema in the PostgreSQL database: make it the owner"},
 };
 
-/* How many standbys a commit has to wait for: the owner says so of the database. */
+/* How many standbys a commit has to wait for: a superuser says so of the database.
+ */
 #define STANDBYS_ASKED "coalesce(current_setting('tacet.standbys', true), '')"
 
 static const struct demand durable[] = {

@@ -3,8 +3,7 @@
 FUZZERS   := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_KIT  := $(patsubst %,$(OUT)/tests/fuzz/%.c.o,fuzz mutate_json scene tokens)
 FUZZ_LIBS := $(foreach r,$(ROOMS),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
-# For each fuzzer: in make test, and in make fuzz-night (all of them two at a time: seven hours).
-FUZZ_SECONDS ?= 20
+# For each fuzzer in make fuzz-night (all of them two at a time: seven hours).
 NIGHT_SECONDS ?= 2400
 
 .PHONY: fuzz fuzz-programs fuzz-night fuzz-cover
