@@ -233,6 +233,7 @@ static int run_service(const struct flags *flags, struct config *config,
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error of its writer */
     umask(077);
 
     struct server *server = server_start(config, again->worlds, error, sizeof error);

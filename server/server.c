@@ -185,7 +185,8 @@ static bool open_database(struct server *server, struct server_trouble trouble)
 
 static const char *columns_directory(const struct config *config)
 {
-    return config->columns_dir[0] != '\0' ? config->columns_dir : config->data;
+    bool own = config->data_memory_bytes > 0 && config->columns_dir[0] != '\0';
+    return own ? config->columns_dir : config->data;
 }
 
 /* False: the file system has no files without a name, or the directory cannot be written. */

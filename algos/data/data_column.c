@@ -1,11 +1,12 @@
-/* A file has no name from the start (O_TMPFILE): nobody else can open it, and nothing is left of
- * it after a crash. It is mapped, so that the system keeps in memory what is asked for often and
- * drops the rest when memory is short. */
+/* A file has no name from the start and gets none (O_TMPFILE, O_EXCL): nobody else can open it, and
+ * nothing is left of it after a crash. It is mapped, so that the system keeps in memory what is
+ * asked for often and drops the rest when memory is short. */
 #include "algos/data/data_column.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "memory/wipe.h"
@@ -21,7 +22,8 @@ static void *data_column_map(const struct data_column *column, size_t size)
 static bool file_resize(struct data_column *column, size_t size)
 {
     if (!column->items)
-        column->file = open(column->directory, O_TMPFILE | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
+        column->file =
+            open(column->directory, O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (column->file < 0)
         return false;
     void *items = MAP_FAILED;
@@ -51,6 +53,20 @@ bool data_column_resize(struct data_column *column, size_t size)
     column->items = items;
     column->size = size;
     return true;
+}
+
+bool data_column_store(const struct data_column *column)
+{
+    return !column->directory || !column->items || msync(column->items, column->size, MS_SYNC) == 0;
+}
+
+bool data_columns_have_room(const char *directory, uint64_t bytes)
+{
+    struct statvfs disk;
+    if (statvfs(directory, &disk) != 0)
+        return false;
+    uint64_t room = (uint64_t)disk.f_bavail * disk.f_frsize;
+    return room >= DATA_COLUMNS_SPARE && bytes <= room - DATA_COLUMNS_SPARE;
 }
 
 void data_column_free(struct data_column *column)

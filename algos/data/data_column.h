@@ -4,6 +4,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+#define DATA_COLUMNS_SPARE ((uint64_t)256 << 20) /* bytes of the disk that others keep */
 
 /* All zero: empty. ITEMS may move when the size changes. */
 struct data_column {
@@ -15,9 +18,17 @@ struct data_column {
 };
 
 /* Gives COLUMN SIZE bytes; further ones of a file are zero, of memory undefined. The disk's room is
- * taken here, so that writing to ITEMS cannot meet a full disk. False, and COLUMN is as it was: no
+ * taken here, so that writing to ITEMS cannot meet a full disk, unless its file system copies on
+ * write. False, and COLUMN is as it was: no
  * memory, no room on the disk, or a directory that cannot have such a file. */
 bool data_column_resize(struct data_column *column, size_t size);
+
+/* Waits until what was written to ITEMS is on the disk. False: some of it never gets there, and may
+ * be read as zeros. Of a column in memory: true. */
+bool data_column_store(const struct data_column *column);
+
+/* Whether DIRECTORY's disk has BYTES, and DATA_COLUMNS_SPARE besides. */
+bool data_columns_have_room(const char *directory, uint64_t bytes);
 
 /* Frees what COLUMN holds, which is then empty. Memory is wiped. Of a file, what had not reached
  * the disk never does; the system gives its blocks to other files without wiping them. */

@@ -211,6 +211,14 @@ static void copy_arrival(struct dataset *d, const struct dataset_builder *b,
     }
 }
 
+static bool columns_store(const struct dataset *dataset)
+{
+    bool good = true;
+    for (int i = 0; good && i < DATASET_COLUMNS; i++)
+        good = data_column_store(&dataset->columns[i]);
+    return good;
+}
+
 struct dataset *dataset_builder_finish(struct dataset_builder *builder)
 {
     struct dataset *dataset = builder->failed ? NULL : dataset_allocate(builder);
@@ -231,6 +239,10 @@ struct dataset *dataset_builder_finish(struct dataset_builder *builder)
         next[arrival->expert] += arrival->length;
     }
     take_states(dataset, builder);
+    if (!columns_store(dataset)) {
+        dataset_free(dataset);
+        dataset = NULL;
+    }
 
 cleanup:
     free(next);

@@ -56,7 +56,8 @@ void dataset_builder_use_files(struct dataset_builder *builder, const char *dire
 bool dataset_builder_reserve(struct dataset_builder *builder, uint64_t transitions,
                              uint64_t trajectories);
 
-/* Bytes that building a dataset of that size takes, at most; UINT64_MAX: too many to count. */
+/* Bytes that building a dataset of that size takes, at most, and 24 for each expert; UINT64_MAX:
+ * too many to count. */
 uint64_t dataset_bytes(uint32_t state_dim, uint64_t transitions, uint64_t trajectories);
 
 /* Copies the trajectory. False, with nothing added: an expert or action is out of range, or no

@@ -15,6 +15,7 @@
 #include "algos/data/checksum.h"
 #include "algos/offline/hooks.h"
 #include "memory/memory.h"
+#include "memory/wipe.h"
 
 #define AT_A_TIME        8
 #define PULSES_OF_SLICE  16 /* of some 50 ms each */
@@ -47,8 +48,8 @@ struct part {
 static void part_clear(struct part *part)
 {
     free(part->data.state_row);
-    free(part->data.actions);
-    free(part->data.rewards);
+    wipe_free(part->data.actions);
+    wipe_free(part->data.rewards);
     free(part->data.terminated);
     free(part->data.expert_transitions);
     free(part->stand_in);

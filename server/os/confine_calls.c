@@ -74,6 +74,7 @@ static const int PERMITTED[] = {
     /* memory */
     SYS_munmap,
     SYS_mremap,
+    SYS_msync,
     SYS_madvise,
     SYS_brk,
     SYS_mlock,

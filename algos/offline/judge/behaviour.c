@@ -12,6 +12,7 @@ static struct dataset *behaviour_part(const struct logged *logged, uint8_t fold)
 {
     const struct dataset *data = logged->data;
     struct dataset_builder *builder = dataset_builder_new(data->state_dim, data->action_count, 1);
+    dataset_builder_use_files(builder, data->columns[DATASET_STATES].directory);
     for (uint32_t i = 0; i < logged->trajectory_count; i++) {
         const struct logged_trajectory *one = &logged->trajectory[i];
         const struct trajectory trajectory = {.length = one->length,

@@ -9,6 +9,7 @@
 #include "api/jobs/ask/job_kind.h"
 
 #define BEAT_EVERY_MS 1000
+#define SLOW_LEASE_MS 900000 /* between two beats a column may be sorted or copied */
 
 bool job_lease_broken(struct job_run *run)
 {
@@ -23,6 +24,11 @@ int64_t job_lease_shown(const struct job_run *run, uint64_t step)
     return (int64_t)step;
 }
 
+static int64_t at_least(const struct job_run *run, int64_t lease_ms)
+{
+    return run->slow_data && lease_ms < SLOW_LEASE_MS ? SLOW_LEASE_MS : lease_ms;
+}
+
 bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
 {
     int64_t now = run->app->settings.now_ms(), clock = now;
@@ -34,8 +40,9 @@ bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
     struct job_lease lease = {0};
     enum db_status status = db_clock(run->db, &clock);
     if (status == DB_OK)
-        status = jobs_heartbeat(run->db, run->job.id, run->control->worker,
-                                job_lease_shown(run, run->step), clock, lease_ms, &lease);
+        status =
+            jobs_heartbeat(run->db, run->job.id, run->control->worker,
+                           job_lease_shown(run, run->step), clock, at_least(run, lease_ms), &lease);
     if (job_lease_broken(run))
         return false;
     if (db_may_pass(status)) {
@@ -77,7 +84,7 @@ enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const u
                                         .worker = run->control->worker,
                                         .step = (int64_t)steps_done,
                                         .hides_step = job_plan_is_unprotected(&run->plan),
-                                        .lease_ms = JOB_LEASE_MS};
+                                        .lease_ms = at_least(run, JOB_LEASE_MS)};
     struct job_lease lease = {0};
     unsigned char *box = NULL;
     if (job_lease_broken(run))

@@ -107,10 +107,15 @@ static bool take_room(struct job_run *run, const struct dataset_row *row,
     const struct api_settings *settings = &run->app->settings;
     const uint64_t transitions = (uint64_t)row->transitions;
     const uint64_t trajectories = (uint64_t)row->trajectories, most = settings->data_memory_bytes;
-    if (most > 0 && dataset_bytes(run->plan.request.state_dim, transitions, trajectories) > most)
+    const uint64_t bytes = dataset_bytes(run->plan.request.state_dim, transitions, trajectories);
+    bool room = true;
+    if (most > 0 && bytes > most) {
+        room = data_columns_have_room(settings->columns_dir, bytes);
+        run->slow_data = true;
         dataset_builder_use_files(builder, settings->columns_dir);
-    run->waiting = !dataset_builder_reserve(builder, transitions, trajectories);
-    return !run->waiting;
+    }
+    run->waiting = !room || !dataset_builder_reserve(builder, transitions, trajectories);
+    return !run->waiting && (!run->slow_data || job_run_beat(run, true, JOB_LEASE_MS));
 }
 
 static struct dataset *load_rows(struct job_run *run, const struct dataset_row *row)

@@ -68,6 +68,7 @@ struct job_run {
 
     struct held_out_figures witness; /* of held-out experts: post-processing of what was released */
 
+    bool slow_data;      /* its columns are files, and leases last longer */
     bool lost;           /* the lease is another's: nothing more may be written */
     bool stopping;       /* the server wants to stop: save and pause */
     bool cancelled;      /* the caller wants it to end */
