@@ -17,7 +17,7 @@
 
 #define LEAST_MEMORY (UINT64_C(256) << 20) /* for the program itself */
 
-enum { LENGTH = 200, TRAJECTORIES = 50, STATE_DIM = 4, TURNS = 3, STEPS = 2000 };
+enum { LENGTH = 200, TRAJECTORIES = 50, STATE_DIM = 4, TURNS = 3, STEPS = 1000 };
 
 static void die(const char *what)
 {

@@ -8,7 +8,8 @@
  * so that a noisy machine disturbs all alike; medians are printed.
  *
  * Last, two such trainings on two threads beside one alone, by the wall clock: that is how the
- * service's workers use two cores. It needs them idle. */
+ * service's workers use two cores. And one training that two threads share, beside the same alone.
+ * Both need idle cores. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "algos/catalogue/algorithms.h"
 #include "algos/nn/matrix.h"
 #include "envs/rng.h"
+#include "server/helpers.h"
 
 enum {
     EXPERTS = 4096,
@@ -80,16 +82,24 @@ static void set(const struct algorithm *algorithm, struct algorithm_request *req
     request->parameters.value[index] = value;
 }
 
-/* Steps per second of one run of STEPS steps. */
+static void share_out(void *context, void (*work)(void *what, uint32_t i), void *what,
+                      uint32_t count)
+{
+    helpers_run(context, work, what, count);
+}
+
+/* Steps per second of one run of STEPS steps, which HELPERS (NULL: none) share. */
 static double run(const struct algorithm *algorithm, const struct algorithm_request *request,
-                  const struct dataset *data)
+                  const struct dataset *data, struct helpers *helpers)
 {
     struct algorithm_plan plan;
     struct policy *policy = NULL;
     const char *message = "";
     if (algorithm->plan(request, &plan, &message) != ALGORITHM_OK || plan.total_steps != STEPS)
         die(message);
-    const struct algorithm_run job = {.request = request, .plan = &plan, .data = data};
+    struct algorithm_run job = {.request = request, .plan = &plan, .data = data};
+    job.hooks.context = helpers;
+    job.hooks.parallel = helpers ? share_out : NULL;
     double start = seconds();
     if (algorithm->train(&job, &policy, &message) != ALGORITHM_OK)
         die(message);
@@ -203,7 +213,7 @@ static void *work(void *context)
     const struct job *job = context;
     const struct algorithm *algorithm = algorithm_find(job->kind->algorithm);
     const struct algorithm_request request = request_of(job->kind, algorithm);
-    (void)run(algorithm, &request, job->data);
+    (void)run(algorithm, &request, job->data, NULL);
     return NULL;
 }
 
@@ -241,6 +251,27 @@ static void print_jobs(const struct kind *kind, const struct dataset *data)
            kind->label, median(alone, TURNS), median(both, TURNS), median(ratios, TURNS));
 }
 
+/* Steps per second by the clock of one job with and without a helper, in turn. */
+static void print_shared(const struct kind *kind, const struct dataset *data)
+{
+    const struct algorithm *algorithm = algorithm_find(kind->algorithm);
+    const struct algorithm_request request = request_of(kind, algorithm);
+    struct helpers *helpers = helpers_start(1);
+    double rates[2][TURNS], ratios[TURNS];
+    for (int t = 0; t < TURNS; t++) {
+        for (int h = 0; h < 2; h++) {
+            double start = wall();
+            (void)run(algorithm, &request, data, h == 1 ? helpers : NULL);
+            rates[h][t] = STEPS / (wall() - start);
+        }
+        ratios[t] = rates[1][t] / rates[0][t];
+    }
+    helpers_stop(helpers);
+    printf("  %s: on one thread %.0f, shared by two %.0f steps per second by the clock: %.2f times "
+           "(target: 1.80, on idle cores)\n",
+           kind->label, median(rates[0], TURNS), median(rates[1], TURNS), median(ratios, TURNS));
+}
+
 int main(void)
 {
     struct kind kinds[] = {
@@ -254,6 +285,14 @@ int main(void)
         {"cql of one network, not private", "cql", 1000, {0}, MECHANISM_NONE, false, true},
         {"cql of one network, dpsgd", "cql", 1000, {0}, MECHANISM_DPSGD, false, true},
         {"behaviour_cloning, dpsgd", "behaviour_cloning", 0, {0}, MECHANISM_DPSGD, false, false},
+        {"bcq, dpsgd, exact arithmetic", "bcq", 1000, {0}, MECHANISM_DPSGD, true, false},
+        {"behaviour_cloning, dpsgd, exact arithmetic",
+         "behaviour_cloning",
+         0,
+         {0},
+         MECHANISM_DPSGD,
+         true,
+         false},
     };
     enum { KINDS = sizeof kinds / sizeof kinds[0] };
     struct dataset *data = make_data();
@@ -263,7 +302,7 @@ int main(void)
             if (!algorithm)
                 die("an algorithm is gone");
             const struct algorithm_request request = request_of(&kinds[k], algorithm);
-            kinds[k].rates[t] = run(algorithm, &request, data);
+            kinds[k].rates[t] = run(algorithm, &request, data, NULL);
         }
     }
     printf("batch %d, hidden (%d, %d), one thread, median of %d turns\n", BATCH, HIDDEN, HIDDEN,
@@ -272,7 +311,7 @@ int main(void)
     double bcq = ratio(&kinds[4], &kinds[5]), exact = ratio(&kinds[1], &kinds[6]);
     double one = ratio(&kinds[7], &kinds[8]);
     for (int k = 0; k < KINDS; k++)
-        printf("  %-34s %6.0f steps per CPU second\n", kinds[k].label,
+        printf("  %-42s %6.0f steps per CPU second\n", kinds[k].label,
                median(kinds[k].rates, TURNS));
     printf(
         "  a dpsgd step costs %.2f plain ones (no target kept: %.2f; bcq: %.2f; one network: %.2f; "
@@ -286,6 +325,11 @@ int main(void)
     printf("  weight product         %8.1f GFLOP/s (256 x 128 by 128 x 256)\n",
            gflops(weight, HIDDEN, BATCH, HIDDEN));
     print_jobs(&kinds[1], data);
+    print_shared(&kinds[6], data);
+    print_shared(&kinds[10], data);
+    print_shared(&kinds[11], data);
+    print_shared(&kinds[1], data);
+    print_shared(&kinds[0], data);
     dataset_free(data);
     return 0;
 }

@@ -5,9 +5,11 @@
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "memory/memory.h"
@@ -16,7 +18,8 @@
 struct helpers_task {
     void (*work)(void *what, uint32_t i);
     void *what;
-    uint32_t count, taken, ended; /* items */
+    uint32_t count, taken; /* items */
+    atomic_uint ended;     /* changes under the lock */
     struct helpers_task *next;
 };
 
@@ -24,10 +27,27 @@ struct helpers {
     pthread_mutex_t lock;
     pthread_cond_t changed; /* signalled when a task comes, an item ends, or helpers must stop */
     struct helpers_task *tasks; /* tasks with items that no helper has taken */
+    atomic_uint posted;         /* tasks so far; changes under the lock */
+    unsigned busy;              /* workers in a turn, and helpers at an item */
     bool stopping;
     unsigned count;
     pthread_t threads[];
 };
+
+/* Waits for a moment while *WORD is VALUE: to sleep and be woken takes longer than much of what is
+ * shared out. */
+static void spin_while(const atomic_uint *word, unsigned value)
+{
+    struct timespec begun, now;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    int64_t spent_ns = 0;
+    while (spent_ns < HELPER_SPIN_NS && atomic_load(word) == value) {
+        for (int i = 0; i < 32; i++)
+            __asm__ volatile("" ::: "memory");
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        spent_ns = (now.tv_sec - begun.tv_sec) * INT64_C(1000000000) + now.tv_nsec - begun.tv_nsec;
+    }
+}
 
 /* Takes the next item of TASK and does it. The lock is held before and after, not during. */
 static void helpers_do_item(struct helpers *helpers, struct helpers_task *task)
@@ -76,18 +96,47 @@ void helpers_answer_soon(void)
     syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
+/* Waits for a task. The lock is held before and after. */
+static void await_task(struct helpers *helpers, bool soon)
+{
+    unsigned posted = atomic_load(&helpers->posted);
+    if (!soon) {
+        pthread_cond_wait(&helpers->changed, &helpers->lock);
+        return;
+    }
+    pthread_mutex_unlock(&helpers->lock);
+    spin_while(&helpers->posted, posted);
+    pthread_mutex_lock(&helpers->lock);
+}
+
+/* Who has just done an item of a training expects the next one soon. */
 static void *helper_run(void *context)
 {
     struct helpers *helpers = context;
+    bool worked = false;
     helpers_lower_priority(HELPER_NICENESS, true);
     pthread_mutex_lock(&helpers->lock);
-    while (!helpers->stopping)
-        if (helpers->tasks)
+    while (!helpers->stopping) {
+        bool works = helpers->tasks && helpers->busy <= helpers->count;
+        if (works) {
+            helpers->busy++;
             helpers_do_item(helpers, helpers->tasks);
-        else
-            pthread_cond_wait(&helpers->changed, &helpers->lock);
+            helpers->busy--;
+        } else {
+            await_task(helpers, worked);
+        }
+        worked = works;
+    }
     pthread_mutex_unlock(&helpers->lock);
     return NULL;
+}
+
+void helpers_worker(struct helpers *helpers, bool begins)
+{
+    pthread_mutex_lock(&helpers->lock);
+    helpers->busy += begins ? 1U : -1U;
+    pthread_cond_broadcast(&helpers->changed);
+    pthread_mutex_unlock(&helpers->lock);
 }
 
 unsigned helpers_cores(void)
@@ -96,12 +145,6 @@ unsigned helpers_cores(void)
     if (cores < 1)
         return 1;
     return cores > HELPERS_CORES_MAX ? HELPERS_CORES_MAX : (unsigned)cores;
-}
-
-unsigned helpers_beside(unsigned workers)
-{
-    unsigned cores = helpers_cores();
-    return cores > workers ? cores - workers : 0;
 }
 
 struct helpers *helpers_start(unsigned count)
@@ -113,6 +156,19 @@ struct helpers *helpers_start(unsigned count)
            pthread_create(&helpers->threads[helpers->count], NULL, helper_run, helpers) == 0)
         helpers->count++;
     return helpers;
+}
+
+/* Waits until the last items have ended. The lock is held before and after. */
+static void await_end(struct helpers *helpers, const struct helpers_task *task)
+{
+    unsigned ended = atomic_load(&task->ended);
+    if (ended == task->count)
+        return;
+    pthread_mutex_unlock(&helpers->lock);
+    spin_while(&task->ended, ended);
+    pthread_mutex_lock(&helpers->lock);
+    while (atomic_load(&task->ended) < task->count)
+        pthread_cond_wait(&helpers->changed, &helpers->lock);
 }
 
 void helpers_run(struct helpers *helpers, void (*work)(void *what, uint32_t i), void *what,
@@ -127,11 +183,11 @@ void helpers_run(struct helpers *helpers, void (*work)(void *what, uint32_t i), 
     while (*link)
         link = &(*link)->next;
     *link = &task;
+    atomic_fetch_add(&helpers->posted, 1);
     pthread_cond_broadcast(&helpers->changed);
     while (task.taken < task.count)
         helpers_do_item(helpers, &task);
-    while (task.ended < task.count)
-        pthread_cond_wait(&helpers->changed, &helpers->lock);
+    await_end(helpers, &task);
     pthread_mutex_unlock(&helpers->lock);
 }
 

@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 #define HELPER_SLICE_NS   200000
-#define HELPER_NICENESS   10 /* of threads that train */
+#define HELPER_SPIN_NS    100000 /* a helper that is asked for more within this time did not sleep */
+#define HELPER_NICENESS   10     /* of threads that train */
 
 #define HELPERS_CORES_MAX 64
 
@@ -16,11 +17,13 @@ struct helpers;
 /* The processor's cores, at most HELPERS_CORES_MAX. */
 unsigned helpers_cores(void);
 
-/* The number of helpers beside so many workers: one for each core without a worker. */
-unsigned helpers_beside(unsigned workers);
-
-/* Starts COUNT threads (0: none, all work is the caller's), or as many as the system gives. */
+/* Starts COUNT threads (0: none, all work is the caller's), or as many as the system gives: one
+ * less than the cores, so that a job that is alone has them all. */
 struct helpers *helpers_start(unsigned count);
+
+/* A worker's turn BEGINS, or is over. So many helpers rest as there are workers in a turn, beside
+ * the first. */
+void helpers_worker(struct helpers *helpers, bool begins);
 
 /* Lowers the calling thread's priority by so many steps of nice, because questions that wait for a
  * commit come first. BATCH: it computes for long, and takes no processor from who has one. */

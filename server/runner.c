@@ -131,8 +131,10 @@ static enum api_job_turn take_turn(struct worker *self)
                                       .wait = runner_doze};
     char note[256] = "";
     begin_turn(self);
+    helpers_worker(runner->helpers, true);
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, 1);
     enum api_job_turn turn = api_job_turn(runner->app, self->db, &control, note);
+    helpers_worker(runner->helpers, false);
     end_turn(self);
     metrics_add(runner->metrics, METRICS_JOBS_RUNNING, -1);
     database_heed(self->db);

@@ -329,7 +329,7 @@ static bool start_jobs(struct server *server, struct server_trouble trouble)
         return true;
     if (!connect_many(server, many, workers, trouble))
         return false;
-    server->helpers = helpers_start(helpers_beside(workers));
+    server->helpers = helpers_start(helpers_cores() - 1);
     server->runner = runner_start(server->app, many, workers, server->helpers, server->metrics);
     if (!server->runner)
         snprintf(trouble.text, trouble.size, "no more threads can be started");

@@ -234,14 +234,15 @@ void matrix_times(size_t rows, size_t inner, size_t columns, const float *a, con
     matrix_finish(rows, columns, c, finish);
 }
 
-/* C += A^T B for few rows of C: one rank-one update of C for each example. */
+/* C += A^T B for few rows of C: one rank-one update of C for each example. A's rows begin every
+ * STRIDE, here and below. */
 static void narrow_rows_add(size_t rows, size_t inner, size_t columns, const float *restrict a,
-                            const float *restrict b, float *restrict c)
+                            size_t stride, const float *restrict b, float *restrict c)
 {
     for (size_t n = 0; n < inner; n++) {
         const float *restrict source = b + n * columns;
         for (size_t i = 0; i < rows; i++) {
-            float factor = a[n * rows + i];
+            float factor = a[n * stride + i];
             float *restrict out = c + i * columns;
             for (size_t j = 0; j < columns; j++)
                 out[j] += factor * source[j];
@@ -251,7 +252,7 @@ static void narrow_rows_add(size_t rows, size_t inner, size_t columns, const flo
 
 /* C += A^T B for few columns of C: tiles of C^T are summed along A's rows, then added across. */
 static void narrow_columns_add(size_t rows, size_t inner, size_t columns, const float *restrict a,
-                               const float *restrict b, float *restrict c)
+                               size_t stride, const float *restrict b, float *restrict c)
 {
     size_t whole = rows / TILE * TILE;
     for (size_t first = 0; first < whole; first += TILE) {
@@ -259,7 +260,7 @@ static void narrow_columns_add(size_t rows, size_t inner, size_t columns, const 
             const float *column[SIDE];
             tile sum;
             side_of(b, 1, k, columns, column);
-            tile_sum(inner, column, columns, a + first, rows, sum);
+            tile_sum(inner, column, columns, a + first, stride, sum);
             for (size_t j = 0; j < TILE; j++)
                 for (size_t r = 0; r < SIDE && k + r < columns; r++)
                     c[(first + j) * columns + k + r] += sum[r][j / LANES][j % LANES];
@@ -268,28 +269,35 @@ static void narrow_columns_add(size_t rows, size_t inner, size_t columns, const 
     for (size_t n = 0; n < inner; n++) {
         for (size_t i = whole; i < rows; i++)
             for (size_t k = 0; k < columns; k++)
-                c[i * columns + k] += a[n * rows + i] * b[n * columns + k];
+                c[i * columns + k] += a[n * stride + i] * b[n * columns + k];
     }
+}
+
+void matrix_transposed_times_some(size_t rows, size_t first, size_t count, size_t inner,
+                                  size_t columns, const float *a, const float *b, float *c,
+                                  bool add)
+{
+    assert(count > 0 && first + count <= rows && rows <= INT_MAX && inner <= INT_MAX);
+    assert(columns > 0 && columns <= INT_MAX);
+    bool by_hand = count <= NARROW || columns <= NARROW;
+    if (!add && (by_hand || inner == 0))
+        memset(c, 0, count * columns * sizeof *c);
+    if (inner == 0)
+        return;
+    if (columns <= NARROW) {
+        narrow_columns_add(count, inner, columns, a + first, rows, b, c);
+        return;
+    }
+    if (count <= NARROW) {
+        narrow_rows_add(count, inner, columns, a + first, rows, b, c);
+        return;
+    }
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)count, (int)columns, (int)inner, 1.0F,
+                a + first, (int)rows, b, (int)columns, add ? 1.0F : 0.0F, c, (int)columns);
 }
 
 void matrix_transposed_times(size_t rows, size_t inner, size_t columns, const float *a,
                              const float *b, float *c, bool add)
 {
-    assert(rows > 0 && rows <= INT_MAX && inner <= INT_MAX);
-    assert(columns > 0 && columns <= INT_MAX);
-    bool by_hand = rows <= NARROW || columns <= NARROW;
-    if (!add && (by_hand || inner == 0))
-        memset(c, 0, rows * columns * sizeof *c);
-    if (inner == 0)
-        return;
-    if (columns <= NARROW) {
-        narrow_columns_add(rows, inner, columns, a, b, c);
-        return;
-    }
-    if (rows <= NARROW) {
-        narrow_rows_add(rows, inner, columns, a, b, c);
-        return;
-    }
-    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)rows, (int)columns, (int)inner, 1.0F,
-                a, (int)rows, b, (int)columns, add ? 1.0F : 0.0F, c, (int)columns);
+    matrix_transposed_times_some(rows, 0, rows, inner, columns, a, b, c, add);
 }

@@ -38,6 +38,12 @@ void matrix_times(size_t rows, size_t inner, size_t columns, const float *a, con
 void matrix_transposed_times(size_t rows, size_t inner, size_t columns, const float *a,
                              const float *b, float *c, bool add);
 
+/* The same for rows FIRST .. FIRST + COUNT of C alone, which begins with them. Their bits may
+ * differ from those of the whole product, unless all numbers are whole. */
+void matrix_transposed_times_some(size_t rows, size_t first, size_t count, size_t inner,
+                                  size_t columns, const float *a, const float *b, float *c,
+                                  bool add);
+
 /* y[rows] = A[rows x columns] x[columns]. By hand, one fixed order of operations: the same bits
  * every time, whatever the BLAS. */
 void matrix_times_vector(size_t rows, size_t columns, const float *a, const float *x, float *y);

@@ -20,20 +20,18 @@
 #define SUM_ERROR      (1.0 + 0x1p-13)
 #define NORM_SQUARED   ((double)PER_EXAMPLE_LATTICE_NORM * PER_EXAMPLE_LATTICE_NORM)
 
-enum { LANES = 16, OCTET = 8 };
+enum { LANES = 16, OCTET = 8, PART_MOST = 32768 };
 
 typedef float octet __attribute__((vector_size(OCTET * sizeof(float))));
 
 void per_example_lattice_init(struct per_example_lattice *lattice, const struct mlp_shape *shape)
 {
     const size_t rows = PER_EXAMPLE_LATTICE_ROWS;
-    size_t count = mlp_parameter_count(shape) + PER_EXAMPLE_GROUP_MOST;
+    size_t count = PER_EXAMPLE_GROUP_MOST;
     for (uint32_t l = 0; l < shape->layer_count; l++)
-        count += mlp_layer_input(shape, l) + (rows + 1) * shape->width[l];
+        count += mlp_layer_input(shape, l) + (rows + 1) * shape->width[l] + rows;
     lattice->memory = memory_new(count, sizeof *lattice->memory);
     float *next = lattice->memory;
-    lattice->product = next;
-    next += mlp_parameter_count(shape);
     for (uint32_t l = 0; l < shape->layer_count; l++) {
         lattice->dither[0][l] = next;
         next += mlp_layer_input(shape, l);
@@ -44,6 +42,8 @@ void per_example_lattice_init(struct per_example_lattice *lattice, const struct 
     for (uint32_t l = 0; l < shape->layer_count; l++) {
         lattice->error[l] = next;
         next += rows * shape->width[l];
+        lattice->scale[l] = next;
+        next += rows;
     }
 }
 
@@ -110,7 +110,7 @@ static float about_square(const float *x, uint32_t count)
     return sum;
 }
 
-static float *layer_inputs(struct batch *batch, uint32_t layer)
+static float *layer_inputs(const struct batch *batch, uint32_t layer)
 {
     return layer == 0 ? batch->input : batch->activation[layer - 1];
 }
@@ -235,38 +235,24 @@ static void drop_whole_row(const struct row *row)
     }
 }
 
-/* The bias's input is 1, and so 2^p. */
-static void add_whole_biases(const struct row *row, int64_t *sum)
+/* Makes a group's rows whole, or zero. */
+static void round_or_drop(struct row *rows, uint32_t count, double factor, double units)
 {
-    const struct mlp_shape *shape = &row->batch->shape;
-    for (uint32_t l = 0; l < shape->layer_count; l++) {
-        const float *error = row->lattice->error[l] + (size_t)row->number * shape->width[l];
-        int64_t *bias = sum + mlp_bias_offset(shape, l);
-        for (uint32_t j = 0; j < shape->width[l]; j++)
-            bias[j] += (int32_t)(error[j] * row->scale[l]);
+    bool fits = round_rows(rows, count, factor, units);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct row *row = &rows[i];
+        for (uint32_t l = 0; l < row->batch->shape.layer_count; l++)
+            row->lattice->scale[l][row->number] = fits ? row->scale[l] : 0.0F;
+        if (!fits)
+            drop_whole_row(row);
     }
 }
 
-/* Makes a group's rows whole, or zero, and adds their biases. */
-static void add_group(struct row *rows, uint32_t count, double factor, double units, int64_t *sum)
-{
-    bool fits = round_rows(rows, count, factor, units);
-    for (uint32_t i = 0; i < count; i++)
-        if (fits)
-            add_whole_biases(&rows[i], sum);
-        else
-            drop_whole_row(&rows[i]);
-}
-
-void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *batch,
-                             uint32_t rows, uint32_t group, const float *factor, double units,
-                             int64_t *sum, bool first)
+void per_example_lattice_round(struct per_example_lattice *lattice, struct batch *batch,
+                               uint32_t rows, uint32_t group, const float *factor, double units)
 {
     assert(rows <= batch->capacity && rows <= PER_EXAMPLE_LATTICE_ROWS && units > 0.0);
     assert(group > 0 && group <= PER_EXAMPLE_GROUP_MOST && rows % group == 0);
-    const struct mlp_shape *shape = &batch->shape;
-    for (uint32_t l = 0; l < shape->layer_count && first; l++)
-        memset(sum + mlp_bias_offset(shape, l), 0, shape->width[l] * sizeof *sum);
     struct row members[PER_EXAMPLE_GROUP_MOST];
     for (uint32_t row = 0; row < rows; row += group) {
         for (uint32_t i = 0; i < group; i++)
@@ -275,19 +261,60 @@ void per_example_lattice_add(struct per_example_lattice *lattice, struct batch *
                                       .number = row + i,
                                       .place = i,
                                       .input_norm = INPUT_NORM / sqrtf((float)group)};
-        add_group(members, group, (double)factor[row], units, sum);
+        round_or_drop(members, group, (double)factor[row], units);
     }
+}
+
+uint32_t per_example_parts(const struct mlp_shape *shape, struct per_example_part *out)
+{
+    uint32_t count = 0;
     for (uint32_t l = 0; l < shape->layer_count; l++) {
-        uint32_t in = mlp_layer_input(shape, l), out = shape->width[l];
-        size_t count = (size_t)in * out;
-        int64_t *weight = sum + mlp_weight_offset(shape, l);
-        matrix_transposed_times(out, rows, in, lattice->error[l], layer_inputs(batch, l),
-                                lattice->product, false);
-        for (size_t k = 0; k < count && first; k++)
-            weight[k] = (int32_t)lattice->product[k];
-        for (size_t k = 0; k < count && !first; k++)
-            weight[k] += (int32_t)lattice->product[k];
+        uint32_t in = mlp_layer_input(shape, l), width = shape->width[l];
+        uint32_t most = in < PART_MOST ? PART_MOST / in : 1;
+        for (uint32_t first = 0; first < width; first += most) {
+            uint32_t units = width - first < most ? width - first : most;
+            bool last = first + units == width;
+            if (out)
+                out[count] = (struct per_example_part){
+                    .layer = l,
+                    .first = first,
+                    .units = units,
+                    .offset = mlp_weight_offset(shape, l) + (size_t)first * in,
+                    .count = (size_t)units * in + (last ? width : 0)};
+            count++;
+        }
     }
+    return count;
+}
+
+/* The bias's input is 1, and so 2^p. */
+static void add_whole_biases(const struct per_example_lattice *lattice, uint32_t rows,
+                             uint32_t layer, uint32_t width, float *bias)
+{
+    for (uint32_t i = 0; i < rows; i++) {
+        const float *error = lattice->error[layer] + (size_t)i * width;
+        float scale = lattice->scale[layer][i];
+        for (uint32_t j = 0; j < width; j++)
+            bias[j] += error[j] * scale;
+    }
+}
+
+void per_example_lattice_product(const struct per_example_lattice *lattice,
+                                 const struct batch *batch, uint32_t rows,
+                                 const struct per_example_part *part, float *product, bool add)
+{
+    const struct mlp_shape *shape = &batch->shape;
+    uint32_t in = mlp_layer_input(shape, part->layer), width = shape->width[part->layer];
+    size_t weights = (size_t)part->units * in;
+    float *bias = product + part->offset + weights;
+    matrix_transposed_times_some(width, part->first, part->units, rows, in,
+                                 lattice->error[part->layer], layer_inputs(batch, part->layer),
+                                 product + part->offset, add);
+    if (part->count == weights)
+        return;
+    if (!add)
+        memset(bias, 0, width * sizeof *bias);
+    add_whole_biases(lattice, rows, part->layer, width, bias);
 }
 
 void per_example_lattice_add_one(const float *gradient, size_t count, double units, int64_t *sum)

@@ -1,8 +1,9 @@
 /* The loop of every offline algorithm.
  *
  * One step: draw a batch of transitions (trainer_draw.c), sum their gradients in chunks
- * (trainer_chunk.c), then noise or mean, optimiser, target, average. Every size is fixed when the
- * run starts: the drawn batch changes none of it. */
+ * (trainer_chunk.c), then noise or mean, optimiser, target, average. Free threads share the rows of
+ * a chunk and, in whole numbers, the sums and the weights: no bit depends on who does what. Every
+ * size is fixed when the run starts: the drawn batch changes none of it. */
 #include "algos/offline/dp_trainer.h"
 
 #include <assert.h>
@@ -107,6 +108,16 @@ static float *trainer_take_result(const struct trainer_settings *settings,
 
 /* ---- the loop */
 
+/* So many chunks at most do the rows of one side by side. Their number is even, because two cores
+ * are common, and follows from the batch alone. */
+enum { SLICES = 4, SLICE_ROWS = 64, SLICE_LEAST = 8 };
+
+/* Multiply-adds of a batch from which a step is worth being shared out: some 100 us on a core. */
+#define SHARED_WORK UINT64_C(2000000)
+
+/* Drawing the noise of a weight takes as long as so many rows of it. */
+#define NOISE_ROWS 16U
+
 struct trainer {
     const struct algorithm_run *run;
     const struct trainer_settings *settings;
@@ -116,12 +127,17 @@ struct trainer {
     bool owns_noise;
     bool private;
     struct trainer_draw draw;
-    struct trainer_chunk chunk;
+    bool shared;                             /* with the run's other threads */
+    struct trainer_chunk chunks[SLICES];     /* all zero but the first unless SHARED */
     struct trainer_choice choice;            /* all zero where the result is not chosen */
     struct target_cache cache, stable_cache; /* of the run's data and its stable set; all zero where
                                                 keeping does not pay */
     float *gradient;
-    int64_t *whole; /* sums of noisy steps in exact arithmetic; NULL in float */
+    int64_t *whole; /* sums of noisy steps in exact arithmetic, noise included; NULL in float,
+                     * as the next three */
+    float *product;
+    struct per_example_part *parts;
+    uint32_t part_count;
     uint64_t fingerprint;
     uint64_t pulse_interval;
 };
@@ -162,113 +178,246 @@ static void update_target(struct trainer *t)
     target_cache_forget(&t->stable_cache);
 }
 
-/* The weight that the average keeps. A young average forgets its first weights sooner. */
+/* The weight that the average keeps in the step to come. A young average forgets its first weights
+ * sooner. */
 static double average_decay(const struct trainer *t)
 {
-    double steps = (double)t->state.steps_done;
+    double steps = (double)(t->state.steps_done + 1);
     return fmin(t->settings->average_decay, (1.0 + steps) / (10.0 + steps));
 }
 
-/* Sums the drawn batch's gradients: into WHOLE, in steps of 1 / UNITS, or into the gradient. */
-static void sum_batch(struct trainer *t, double clip_norm, int64_t *whole, double units)
+/* What a step does to the weights. */
+struct trainer_move {
+    bool moves;     /* else they stay, and so the average comes nearer */
+    double rate;    /* of learning */
+    float averaged; /* the weight of the new weights in the average */
+};
+
+/* A step's rows from FIRST on, as many as a chunk takes, and who does which of them. */
+struct trainer_piece {
+    struct trainer *t;
+    double clip_norm;
+    bool whole, first, last; /* of the step */
+    uint32_t slices, begin[SLICES + 1];
+    const struct trainer_move *move;
+};
+
+static bool draws_noise(const struct trainer_piece *piece)
 {
+    return piece->whole && piece->first;
+}
+
+/* Cuts COUNT of the draw's rows, from FIRST on, into slices. The last is smaller by what drawing
+ * the noise takes, for whoever does that. */
+static void cut_piece(struct trainer_piece *piece, uint32_t first, uint32_t count)
+{
+    const struct trainer *t = piece->t;
+    uint32_t group = t->draw.group, slices = 1, less = draws_noise(piece) ? NOISE_ROWS : 0;
+    if (t->shared && count >= 2 * SLICE_LEAST)
+        slices = count < 3 * SLICE_ROWS ? 2 : SLICES;
+    uint32_t each = (count + less) / slices;
+    each += each % group > 0 ? group - each % group : 0;
+    piece->slices = 0;
+    for (uint32_t at = 0; at < count; at += each) {
+        piece->begin[piece->slices++] = first + at;
+        if (piece->slices == slices)
+            break;
+    }
+    piece->begin[piece->slices] = first + count;
+}
+
+/* Finds the gradients of slice I. */
+static void find_slice(const struct trainer_piece *piece, uint32_t i)
+{
+    struct trainer *t = piece->t;
     const struct trainer_draw *draw = &t->draw;
     const struct trainer_state *state = &t->state;
     struct target_cache *cache = draw->data == t->run->data ? &t->cache : &t->stable_cache;
-    if (draw->count == 0 && whole) /* else the first chunk writes all of it */
-        memset(whole, 0, state->count * sizeof *whole);
-    else if (draw->count == 0)
-        memset(t->gradient, 0, state->count * sizeof *t->gradient);
-    const uint32_t most = TRAINER_CHUNK_ROWS / draw->group * draw->group;
-    for (uint32_t first = 0; first < draw->count; first += most) {
-        uint32_t left = draw->count - first;
-        const struct trainer_examples examples = {.data = draw->data,
-                                                  .count = left < most ? left : most,
-                                                  .group = draw->group,
-                                                  .transitions = draw->transitions + first,
-                                                  .weights = draw->weights + first,
-                                                  .clip_norm = clip_norm,
-                                                  .cache = cache->data ? cache : NULL};
-        if (whole)
-            trainer_chunk_add_whole(&t->chunk, &examples, state->online, state->target, units,
-                                    whole, first == 0);
-        else
-            trainer_chunk_add(&t->chunk, &examples, state->online, state->target, t->gradient,
-                              first == 0);
+    struct trainer_chunk *chunk = &t->chunks[i];
+    uint32_t first = piece->begin[i];
+    const struct trainer_examples examples = {.data = draw->data,
+                                              .count = piece->begin[i + 1] - first,
+                                              .group = draw->group,
+                                              .transitions = draw->transitions + first,
+                                              .weights = draw->weights + first,
+                                              .clip_norm = piece->clip_norm,
+                                              .cache = cache->data ? cache : NULL};
+    if (!piece->whole) {
+        trainer_chunk_find(chunk, &examples, state->online, state->target);
+        return;
+    }
+    trainer_chunk_begin_whole(chunk, t->run->request->seed, state->steps_done);
+    trainer_chunk_find_whole(chunk, &examples, state->online, state->target,
+                             dp_sgd_plan_lattice_units(&t->run->plan->privacy));
+}
+
+/* The sum of no gradients, with a step's noise. */
+static void draw_noise(struct trainer *t)
+{
+    size_t count = t->state.count;
+    memset(t->whole, 0, count * sizeof *t->whole);
+    for (size_t first = 0; first < count; first += PART)
+        dp_sgd_plan_noise_lattice(&t->run->plan->privacy, t->noise, t->whole + first,
+                                  count - first < PART ? count - first : PART);
+}
+
+/* Item I of a piece: the noise comes before the slices, because it cannot be cut. */
+static void piece_item(void *what, uint32_t i)
+{
+    const struct trainer_piece *piece = what;
+    uint32_t before = draws_noise(piece);
+    if (i < before)
+        draw_noise(piece->t);
+    else
+        find_slice(piece, i - before);
+}
+
+static void share_out_items(const struct trainer *t, void (*work)(void *what, uint32_t i),
+                            void *what, uint32_t count)
+{
+    static const struct algorithm_hooks alone = {0};
+    hooks_parallel(t->shared ? &t->run->hooks : &alone, work, what, count);
+}
+
+/* Finds the gradients of COUNT rows from FIRST on. */
+static void find_piece(struct trainer_piece *piece, uint32_t first, uint32_t count)
+{
+    struct trainer *t = piece->t;
+    const struct trainer_draw *draw = &t->draw;
+    struct target_cache *cache = draw->data == t->run->data ? &t->cache : &t->stable_cache;
+    if (t->shared && cache->data)
+        target_cache_fill(cache, t->state.target, draw->transitions + first, count);
+    cut_piece(piece, first, count);
+    share_out_items(t, piece_item, piece, piece->slices + draws_noise(piece));
+}
+
+/* Moves a part of the weights by its gradient, and the average after them, while both are in the
+ * cache. */
+static void move_part(struct trainer *t, const struct trainer_move *move,
+                      struct optimizer_part part)
+{
+    struct trainer_state *state = &t->state;
+    if (move->moves)
+        optimizer_move(&state->optimizer, part, state->online, t->gradient, move->rate);
+    if (state->average)
+        move_towards(state->average + part.first, state->online + part.first, part.count,
+                     move->averaged);
+}
+
+/* Adds the sum of a piece's whole gradients to part I, and moves its weights after the last. */
+static void finish_part(void *what, uint32_t i)
+{
+    const struct trainer_piece *piece = what;
+    struct trainer *t = piece->t;
+    const struct per_example_part *part = &t->parts[i];
+    int64_t *whole = t->whole + part->offset;
+    const float *product = t->product + part->offset;
+    for (uint32_t k = 0; k < piece->slices; k++)
+        per_example_lattice_product(&t->chunks[k].lattice, t->chunks[k].online, t->chunks[k].rows,
+                                    part, t->product, k > 0);
+    for (size_t k = 0; k < part->count && piece->slices > 0; k++)
+        whole[k] += (int32_t)product[k];
+    if (!piece->last)
+        return;
+    dp_sgd_plan_scale_lattice(&t->run->plan->privacy, whole, part->count,
+                              t->gradient + part->offset);
+    move_part(t, piece->move, (struct optimizer_part){part->offset, part->count});
+}
+
+static uint32_t rows_at_once(const struct trainer *t)
+{
+    return TRAINER_CHUNK_ROWS / t->draw.group * t->draw.group;
+}
+
+/* A noisy step in whole numbers, for the batch that was drawn. */
+static void whole_step(struct trainer *t, const struct trainer_move *move)
+{
+    const struct trainer_draw *draw = &t->draw;
+    const uint32_t most = rows_at_once(t);
+    struct trainer_piece piece = {
+        .t = t, .clip_norm = t->run->plan->privacy.clip_norm, .whole = true, .move = move};
+    optimizer_begin(&t->state.optimizer);
+    for (uint32_t first = 0; !piece.last; first += most) {
+        uint32_t left = draw->count - first, count = left < most ? left : most;
+        piece.first = first == 0;
+        piece.last = count == left;
+        find_piece(&piece, first, count);
+        share_out_items(t, finish_part, &piece, t->part_count);
     }
 }
 
-/* Sums the clipped gradients of a noisy step; exact arithmetic in whole numbers. */
-static void noisy_sum(struct trainer *t)
+/* Sums the drawn batch's gradients in float. One sum takes all rows of a chunk: its bits depend on
+ * them together. */
+static void sum_batch(struct trainer *t, double clip_norm)
 {
-    const struct dp_sgd_plan *plan = &t->run->plan->privacy;
-    trainer_draw_experts(&t->draw, plan, t->noise, t->run->data);
-    if (t->whole)
-        trainer_chunk_begin_whole(&t->chunk, t->run->request->seed, t->state.steps_done);
-    sum_batch(t, plan->clip_norm, t->whole, dp_sgd_plan_lattice_units(plan));
+    const struct trainer_draw *draw = &t->draw;
+    const uint32_t most = rows_at_once(t);
+    struct trainer_piece piece = {.t = t, .clip_norm = clip_norm};
+    if (draw->count == 0)
+        memset(t->gradient, 0, t->state.count * sizeof *t->gradient);
+    for (uint32_t first = 0; first < draw->count; first += most) {
+        uint32_t left = draw->count - first;
+        find_piece(&piece, first, left < most ? left : most);
+        for (uint32_t i = 1; i < piece.slices; i++)
+            trainer_chunk_append(&t->chunks[0], &t->chunks[i]);
+        trainer_chunk_sum(&t->chunks[0], t->gradient, first == 0);
+    }
 }
 
-/* Sums the gradients of a plain step. In a run with noisy steps too, they are clipped as in a noisy
- * step: otherwise the plain steps would be far larger. False: there is nothing to learn from. */
-static bool plain_sum(struct trainer *t)
+/* A noisy step in float. The noise of a part is drawn while it is in the cache. */
+static void float_step(struct trainer *t, const struct trainer_move *move)
+{
+    const struct dp_sgd_plan *plan = &t->run->plan->privacy;
+    sum_batch(t, plan->clip_norm);
+    optimizer_begin(&t->state.optimizer);
+    for (size_t first = 0; first < t->state.count; first += PART) {
+        size_t left = t->state.count - first;
+        const struct optimizer_part part = {first, left < PART ? left : PART};
+        dp_sgd_plan_finish_sum(plan, t->noise, t->gradient + first, part.count);
+        move_part(t, move, part);
+    }
+}
+
+/* A plain step. In a run with noisy steps too, its gradients are clipped as in a noisy step:
+ * otherwise the plain steps would be far larger. Without data it moves nothing. */
+static void plain_step(struct trainer *t, struct trainer_move *move)
 {
     const struct dp_sgd_plan *plan = &t->run->plan->privacy;
     double clip_norm = t->private && plan->steps > 0 ? plan->clip_norm : 0.0;
     const struct dataset *data = t->private ? t->run->stable : t->run->data;
-    if (!data || data->transition_count == 0)
-        return false;
-    trainer_draw_transitions(&t->draw, t->settings, &t->state.rng, data, !t->private);
-    sum_batch(t, clip_norm, NULL, 0.0);
-    return true;
-}
-
-/* Computes a part's new weights from its sum. */
-static void move_part(struct trainer *t, bool noisy, struct optimizer_part part, double rate)
-{
-    struct trainer_state *state = &t->state;
-    float *gradient = t->gradient + part.first;
-    if (!noisy) {
-        float scale = 1.0F / (float)t->draw.count;
-        for (size_t i = 0; i < part.count; i++)
-            gradient[i] *= scale;
-    } else if (t->whole) {
-        dp_sgd_plan_finish_lattice(&t->run->plan->privacy, t->noise, t->whole + part.first,
-                                   part.count, gradient);
-    } else {
-        dp_sgd_plan_finish_sum(&t->run->plan->privacy, t->noise, gradient, part.count);
+    move->moves = data && data->transition_count > 0;
+    if (move->moves) {
+        trainer_draw_transitions(&t->draw, t->settings, &t->state.rng, data, !t->private);
+        sum_batch(t, clip_norm);
+        optimizer_begin(&t->state.optimizer);
     }
-    optimizer_move(&state->optimizer, part, state->online, t->gradient, rate);
-}
-
-/* Works part by part: noise, optimiser and average treat a part while it is in the cache. */
-static void move_weights(struct trainer *t, bool noisy, bool moves, double rate)
-{
-    struct trainer_state *state = &t->state;
-    float weight = (float)(1.0 - average_decay(t));
-    if (moves)
-        optimizer_begin(&state->optimizer);
-    for (size_t first = 0; first < state->count; first += PART) {
-        size_t left = state->count - first;
+    for (size_t first = 0; first < t->state.count; first += PART) {
+        size_t left = t->state.count - first;
         const struct optimizer_part part = {first, left < PART ? left : PART};
-        if (moves)
-            move_part(t, noisy, part, rate);
-        if (state->average)
-            move_towards(state->average + first, state->online + first, part.count, weight);
+        float scale = move->moves ? 1.0F / (float)t->draw.count : 0.0F;
+        for (size_t i = first; move->moves && i < first + part.count; i++)
+            t->gradient[i] *= scale;
+        move_part(t, move, part);
     }
 }
 
 static void trainer_step(struct trainer *t)
 {
     struct trainer_state *state = &t->state;
+    struct trainer_move move = {
+        .moves = true,
+        .rate = trainer_learning_rate(t->settings, state->steps_done, t->run->plan->total_steps),
+        .averaged = (float)(1.0 - average_decay(t))};
     bool noisy = t->private && !schedule_is_plain(&t->schedule, state->steps_done);
-    bool moves = true;
-    double rate = trainer_learning_rate(t->settings, state->steps_done, t->run->plan->total_steps);
     if (noisy)
-        noisy_sum(t);
+        trainer_draw_experts(&t->draw, &t->run->plan->privacy, t->noise, t->run->data);
+    if (noisy && t->whole)
+        whole_step(t, &move);
+    else if (noisy)
+        float_step(t, &move);
     else
-        moves = plain_sum(t);
+        plain_step(t, &move);
     state->steps_done++;
-    move_weights(t, noisy, moves, rate);
     update_target(t);
 }
 
@@ -395,7 +544,7 @@ static size_t trainer_bytes(const struct trainer *t)
     if (t->run->stable)
         kept += target_cache_bytes(t->settings, t->run->stable);
     return 16 * mlp_parameter_count(shape) * sizeof(float) +
-           2 * batch_bytes(shape, 2 * TRAINER_CHUNK_ROWS) + kept +
+           (t->shared ? SLICES : 1) * 2 * batch_bytes(shape, 2 * TRAINER_CHUNK_ROWS) + kept +
            trainer_draw_bytes(t->settings, t->run->data);
 }
 
@@ -412,12 +561,18 @@ static void open_workspaces(struct trainer *t)
 {
     const struct trainer_settings *settings = t->settings;
     t->gradient = memory_new(t->state.count, sizeof *t->gradient);
-    if (t->private && t->run->plan->privacy.rounded_draws > 0)
+    if (t->private && t->run->plan->privacy.rounded_draws > 0) {
+        const struct mlp_shape *shape = &settings->rule.shape;
         t->whole = memory_new(t->state.count, sizeof *t->whole);
+        t->product = memory_new(t->state.count, sizeof *t->product);
+        t->parts = memory_new(per_example_parts(shape, NULL), sizeof *t->parts);
+        t->part_count = per_example_parts(shape, t->parts);
+    }
     keep_targets(t);
     if (settings->choice)
         trainer_choice_init(&t->choice, settings, &t->run->choice);
-    trainer_chunk_init(&t->chunk, settings);
+    for (int i = 0; i < (t->shared ? SLICES : 1); i++)
+        trainer_chunk_init(&t->chunks[i], settings);
     trainer_draw_init(&t->draw, settings, t->run->data);
 }
 
@@ -430,6 +585,9 @@ static enum algorithm_status trainer_prepare(struct trainer *t, const char **mes
         return ALGORITHM_BAD_INPUT;
     t->private = run->request->mechanism != MECHANISM_NONE;
     t->schedule = (struct schedule){run->request->seed, run->request->plain_share};
+    uint64_t rows = (uint64_t)settings->batch_size * settings->transitions_per_expert;
+    t->shared =
+        run->hooks.parallel && rows * mlp_parameter_count(&settings->rule.shape) >= SHARED_WORK;
     if (!memory_fits(trainer_bytes(t)))
         return ALGORITHM_NO_MEMORY;
     trainer_state_init(&t->state, settings, run->request->seed);
@@ -442,7 +600,6 @@ static enum algorithm_status trainer_prepare(struct trainer *t, const char **mes
     }
     if (!open_noise(t))
         return ALGORITHM_NO_RANDOMNESS;
-    uint64_t rows = (uint64_t)settings->batch_size * settings->transitions_per_expert;
     uint64_t interval = PULSE_WORK / (t->state.count * rows + 1);
     t->pulse_interval = interval < 1024 ? interval + (interval == 0) : 1024;
     open_workspaces(t);
@@ -452,12 +609,15 @@ static enum algorithm_status trainer_prepare(struct trainer *t, const char **mes
 static void trainer_free(struct trainer *t)
 {
     trainer_draw_clear(&t->draw);
-    trainer_chunk_clear(&t->chunk);
+    for (int i = 0; i < SLICES; i++)
+        trainer_chunk_clear(&t->chunks[i]);
     trainer_choice_clear(&t->choice);
     target_cache_clear(&t->cache);
     target_cache_clear(&t->stable_cache);
     free(t->gradient);
     free(t->whole);
+    free(t->product);
+    free(t->parts);
     if (t->owns_noise)
         noise_source_free(t->noise);
     trainer_state_clear(&t->state);

@@ -92,6 +92,16 @@ const float *target_cache_at(struct target_cache *cache, const float *target, ui
     return cache->values + transition * cache->kept;
 }
 
+void target_cache_fill(struct target_cache *cache, const float *target, const uint64_t *transitions,
+                       uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (i + EXAMPLES_AHEAD < count)
+            __builtin_prefetch(cache->copy_of + transitions[i + EXAMPLES_AHEAD] / BLOCK);
+        (void)target_cache_at(cache, target, transitions[i]);
+    }
+}
+
 void target_cache_copy(struct target_cache *cache, const float *target, const uint64_t *transitions,
                        uint32_t count, float *out)
 {

@@ -43,6 +43,11 @@ void target_cache_forget(struct target_cache *cache);
  */
 const float *target_cache_at(struct target_cache *cache, const float *target, uint64_t transition);
 
+/* Computes what target_cache_copy of these transitions would: until the next target_cache_forget
+ * such calls only read, and may be made side by side. */
+void target_cache_fill(struct target_cache *cache, const float *target, const uint64_t *transitions,
+                       uint32_t count);
+
 /* The same of COUNT transitions, one after the other into OUT[count x target_outputs]. */
 void target_cache_copy(struct target_cache *cache, const float *target, const uint64_t *transitions,
                        uint32_t count, float *out);

@@ -126,21 +126,46 @@ static void find_gradients(struct trainer_chunk *chunk, const struct trainer_exa
 {
     uint32_t rows = examples->count;
     assert(rows <= TRAINER_CHUNK_ROWS && (!chunk->target || target));
+    chunk->rows = rows;
     gather_examples(chunk, examples);
     find_errors(chunk, examples, online, target);
     batch_backward(chunk->online, online, rows);
     find_factors(chunk, examples);
 }
 
-void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_examples *examples,
-                       const float *online, const float *target, float *gradient, bool first)
+void trainer_chunk_find(struct trainer_chunk *chunk, const struct trainer_examples *examples,
+                        const float *online, const float *target)
 {
     find_gradients(chunk, examples, online, target);
     per_example_scale(chunk->online, examples->count, chunk->factor);
+}
+
+static void append_layer(float *to, uint32_t had, const float *from, uint32_t rows, size_t width)
+{
+    memcpy(to + had * width, from, rows * width * sizeof *to);
+}
+
+void trainer_chunk_append(struct trainer_chunk *chunk, const struct trainer_chunk *from)
+{
+    struct batch *to = chunk->online;
+    const struct mlp_shape *shape = &to->shape;
+    assert(chunk->rows + from->rows <= TRAINER_CHUNK_ROWS);
+    append_layer(to->input, chunk->rows, from->online->input, from->rows, shape->input);
+    for (uint32_t l = 0; l < shape->layer_count; l++) {
+        append_layer(to->activation[l], chunk->rows, from->online->activation[l], from->rows,
+                     shape->width[l]);
+        append_layer(to->error[l], chunk->rows, from->online->error[l], from->rows,
+                     shape->width[l]);
+    }
+    chunk->rows += from->rows;
+}
+
+void trainer_chunk_sum(const struct trainer_chunk *chunk, float *gradient, bool first)
+{
     if (first)
-        batch_gradient(chunk->online, examples->count, gradient);
+        batch_gradient(chunk->online, chunk->rows, gradient);
     else
-        batch_gradient_add(chunk->online, examples->count, gradient);
+        batch_gradient_add(chunk->online, chunk->rows, gradient);
 }
 
 void trainer_chunk_begin_whole(struct trainer_chunk *chunk, uint64_t seed, uint64_t step)
@@ -148,12 +173,11 @@ void trainer_chunk_begin_whole(struct trainer_chunk *chunk, uint64_t seed, uint6
     per_example_lattice_dither(&chunk->lattice, &chunk->settings->rule.shape, seed, step);
 }
 
-void trainer_chunk_add_whole(struct trainer_chunk *chunk, const struct trainer_examples *examples,
-                             const float *online, const float *target, double units, int64_t *sum,
-                             bool first)
+void trainer_chunk_find_whole(struct trainer_chunk *chunk, const struct trainer_examples *examples,
+                              const float *online, const float *target, double units)
 {
     assert(chunk->settings->whole_numbers && examples->clip_norm > 0.0);
     find_gradients(chunk, examples, online, target);
-    per_example_lattice_add(&chunk->lattice, chunk->online, examples->count, examples->group,
-                            chunk->factor, units, sum, first);
+    per_example_lattice_round(&chunk->lattice, chunk->online, examples->count, examples->group,
+                              chunk->factor, units);
 }

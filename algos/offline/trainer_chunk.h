@@ -1,4 +1,4 @@
-/* The gradient of some examples, clipped one by one or not. Within algos/offline. */
+/* The gradients of some examples, clipped one by one or not. Within algos/offline. */
 #ifndef TACET_ALGOS_OFFLINE_TRAINER_CHUNK_H
 #define TACET_ALGOS_OFFLINE_TRAINER_CHUNK_H
 
@@ -10,6 +10,7 @@
 /* A workspace for up to TRAINER_CHUNK_ROWS examples. */
 struct trainer_chunk {
     const struct trainer_settings *settings;
+    uint32_t rows; /* whose gradients were found last */
     struct batch
         *online; /* rows of s, then, if the rule bootstraps, of s': one product serves both */
     struct batch *target; /* rows of s'; NULL unless the rule bootstraps */
@@ -39,18 +40,28 @@ void trainer_chunk_init(struct trainer_chunk *chunk, const struct trainer_settin
 /* Frees what it holds; takes a workspace that is all zero. */
 void trainer_chunk_clear(struct trainer_chunk *chunk);
 
-/* The sum of the examples' gradients at the ONLINE parameters, added to GRADIENT or, for the FIRST
- * chunk, written there; TARGET may be NULL when the rule does not bootstrap. */
-void trainer_chunk_add(struct trainer_chunk *chunk, const struct trainer_examples *examples,
-                       const float *online, const float *target, float *gradient, bool first);
+/* Finds the examples' gradients at the ONLINE parameters, which are then clipped and weighed but
+ * not summed; TARGET may be NULL when the rule does not bootstrap. A row's bits do not depend on
+ * those beside it: many chunks may do parts of a batch side by side, where the cache, if any, has
+ * all that they ask for. */
+void trainer_chunk_find(struct trainer_chunk *chunk, const struct trainer_examples *examples,
+                        const float *online, const float *target);
 
-/* Draws the public coins of the rounding of step STEP of the run SEED, which whole sums need. */
+/* Appends the rows of FROM to those of CHUNK. */
+void trainer_chunk_append(struct trainer_chunk *chunk, const struct trainer_chunk *from);
+
+/* The sum of the gradients that were found, added to GRADIENT or, for the FIRST chunk, written
+ * there. */
+void trainer_chunk_sum(const struct trainer_chunk *chunk, float *gradient, bool first);
+
+/* As trainer_chunk_find in whole numbers, UNITS for 1 (algos/nn/per_example_lattice.h);
+ * per_example_lattice_product sums them. The settings must ask for whole_numbers, and the examples
+ * for a clip. */
+void trainer_chunk_find_whole(struct trainer_chunk *chunk, const struct trainer_examples *examples,
+                              const float *online, const float *target, double units);
+
+/* Draws the public coins of the rounding of step STEP of the run SEED, which whole gradients need.
+ */
 void trainer_chunk_begin_whole(struct trainer_chunk *chunk, uint64_t seed, uint64_t step);
-
-/* The same in whole numbers, UNITS for 1 (algos/nn/per_example_lattice.h). The settings must ask
- * for whole_numbers, and the examples for a clip. */
-void trainer_chunk_add_whole(struct trainer_chunk *chunk, const struct trainer_examples *examples,
-                             const float *online, const float *target, double units, int64_t *sum,
-                             bool first);
 
 #endif

@@ -93,12 +93,25 @@ double dp_sgd_plan_lattice_units(const struct dp_sgd_plan *plan)
     return DP_SGD_LATTICE_NORM / plan->clip_norm;
 }
 
-void dp_sgd_plan_finish_lattice(const struct dp_sgd_plan *plan, struct noise_source *noise,
-                                int64_t *sum, uint64_t count, float *out)
+void dp_sgd_plan_noise_lattice(const struct dp_sgd_plan *plan, struct noise_source *noise,
+                               int64_t *sum, uint64_t count)
 {
-    assert(plan->batch_size > 0 && plan->rounded_draws >= count);
+    assert(plan->rounded_draws >= count);
     rounded_gaussian_add(noise, draw_stddev(plan), sum, count);
+}
+
+void dp_sgd_plan_scale_lattice(const struct dp_sgd_plan *plan, const int64_t *sum, uint64_t count,
+                               float *out)
+{
+    assert(plan->batch_size > 0);
     double step = 1.0 / dp_sgd_plan_lattice_units(plan) / (double)plan->batch_size;
     for (uint64_t i = 0; i < count; i++)
         out[i] = (float)((double)sum[i] * step);
+}
+
+void dp_sgd_plan_finish_lattice(const struct dp_sgd_plan *plan, struct noise_source *noise,
+                                int64_t *sum, uint64_t count, float *out)
+{
+    dp_sgd_plan_noise_lattice(plan, noise, sum, count);
+    dp_sgd_plan_scale_lattice(plan, sum, count, out);
 }

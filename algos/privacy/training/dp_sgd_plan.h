@@ -104,8 +104,15 @@ bool dp_sgd_plan_lattice_has_noise(const struct dp_sgd_plan *plan);
 /* How many steps of the lattice are 1. */
 double dp_sgd_plan_lattice_units(const struct dp_sgd_plan *plan);
 
-/* Adds a step's rounded Gaussians to a part SUM[count] of its whole numbers, and gives OUT[count],
- * what dp_sgd_plan_finish_sum gives in float. */
+/* Adds a step's rounded Gaussians to a part SUM[count] of its whole numbers. */
+void dp_sgd_plan_noise_lattice(const struct dp_sgd_plan *plan, struct noise_source *noise,
+                               int64_t *sum, uint64_t count);
+
+/* OUT[count] of a part of the noisy SUM[count]: what dp_sgd_plan_finish_sum gives in float. */
+void dp_sgd_plan_scale_lattice(const struct dp_sgd_plan *plan, const int64_t *sum, uint64_t count,
+                               float *out);
+
+/* Both, one after the other. */
 void dp_sgd_plan_finish_lattice(const struct dp_sgd_plan *plan, struct noise_source *noise,
                                 int64_t *sum, uint64_t count, float *out);
 

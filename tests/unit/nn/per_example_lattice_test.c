@@ -59,10 +59,24 @@ static void prepare(struct fixture *f, const int *order, uint32_t rows, double c
     per_example_factors(f->squared_norm, rows, clip, f->factor);
 }
 
+/* SUM[COUNT] += (FIRST: =) the whole gradients of F's rows. */
+static void add_whole(struct fixture *f, uint32_t rows, uint32_t group, const float *factor,
+                      double units, int64_t *sum, bool first)
+{
+    struct per_example_part parts[16];
+    float product[COUNT];
+    uint32_t count = per_example_parts(&shape, parts);
+    per_example_lattice_round(&f->lattice, f->batch, rows, group, factor, units);
+    for (uint32_t i = 0; i < count; i++)
+        per_example_lattice_product(&f->lattice, f->batch, rows, &parts[i], product, false);
+    for (int i = 0; i < COUNT; i++)
+        sum[i] = (first ? 0 : sum[i]) + (int32_t)product[i];
+}
+
 static void sum_of(struct fixture *f, const int *order, uint32_t rows, double clip, int64_t *sum)
 {
     prepare(f, order, rows, clip);
-    per_example_lattice_add(&f->lattice, f->batch, rows, 1, f->factor, NORM / clip, sum, false);
+    add_whole(f, rows, 1, f->factor, NORM / clip, sum, false);
 }
 
 static void in_order(int order[ROWS])
@@ -140,7 +154,7 @@ Test(per_example_lattice, a_factor_that_is_too_large_is_lowered)
     __int128 square = 0;
     prepare(&f, &row, 1, 1.0);
     f.factor[0] *= 30.0F;
-    per_example_lattice_add(&f.lattice, f.batch, 1, 1, f.factor, NORM, whole, true);
+    add_whole(&f, 1, 1, f.factor, NORM, whole, true);
     for (int i = 0; i < COUNT; i++)
         square += (__int128)whole[i] * whole[i];
     cr_assert(square <= (__int128)PER_EXAMPLE_LATTICE_NORM * PER_EXAMPLE_LATTICE_NORM);
@@ -197,7 +211,7 @@ static void sum_of_group(struct fixture *f, const int *order, uint32_t rows, uin
     per_example_factors(f->squared_norm, rows, group * clip, f->factor);
     for (uint32_t i = 0; i < rows; i++)
         f->factor[i] /= (float)group;
-    per_example_lattice_add(&f->lattice, f->batch, rows, group, f->factor, NORM / clip, sum, false);
+    add_whole(f, rows, group, f->factor, NORM / clip, sum, false);
 }
 
 static double length_of(const int64_t *whole)
@@ -251,7 +265,7 @@ Test(per_example_lattice, a_group_that_cancels_keeps_every_bound)
         int64_t alone[COUNT] = {0};
         float factor = f.factor[row];
         prepare(&f, &row, 1, 1.0);
-        per_example_lattice_add(&f.lattice, f.batch, 1, 1, &factor, NORM, alone, true);
+        add_whole(&f, 1, 1, &factor, NORM, alone, true);
         cr_assert_gt(length_of(alone), 0.5, "the rows themselves are long");
     }
     done(&f);

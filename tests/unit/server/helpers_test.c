@@ -95,3 +95,33 @@ Test(helpers, a_helper_works_beside_the_caller, .timeout = 60)
     pthread_barrier_destroy(&meeting.barrier);
     helpers_stop(helpers);
 }
+
+struct seen {
+    pthread_t caller;
+    atomic_uint others;
+};
+
+static void note_thread(void *what, uint32_t i)
+{
+    struct seen *seen = what;
+    (void)i;
+    atomic_fetch_add(&seen->others, !pthread_equal(pthread_self(), seen->caller));
+}
+
+Test(helpers, helpers_rest_while_all_cores_have_workers)
+{
+    struct seen seen = {.caller = pthread_self()};
+    struct helpers *helpers = helpers_start(1);
+    helpers_worker(helpers, true);
+    helpers_worker(helpers, true);
+    for (int i = 0; i < 1000; i++)
+        helpers_run(helpers, note_thread, &seen, 4);
+    cr_assert_eq(atomic_load(&seen.others), 0);
+    helpers_worker(helpers, false);
+    struct meeting meeting = {0};
+    pthread_barrier_init(&meeting.barrier, NULL, 2);
+    helpers_run(helpers, meet, &meeting, 2); /* needs the helper to come back */
+    pthread_barrier_destroy(&meeting.barrier);
+    helpers_worker(helpers, false);
+    helpers_stop(helpers);
+}
