@@ -16,7 +16,7 @@ import random
 
 # Seconds. A transaction of n questions holds the primary's lock for COMMIT + n * QUESTION and ROUNDS round trips, since its
 # statements wait for each other. Taking a slice is one statement, so the lock is held for COMMIT alone.
-MODEL = {"commit": 2e-3, "question": 0.55e-3, "rounds": 10, "local": 1e-3}
+MODEL = {"commit": 2e-3, "question": 0.25e-3, "rounds": 14, "local": 1e-3}
 REGIONS = (0.5e-3, 40e-3, 90e-3)  # round trips to the primary: its own region, a neighbour, another continent
 BATCH = 64  # questions in a transaction
 
