@@ -81,14 +81,14 @@ MUTANTS = [
     ("a commit that failed is taken for a good one", "server/batch.c",
      "    status = db_commit_batch(place->db);", "    if (db_commit_batch(place->db) == DB_RETRY)\n        status = DB_RETRY;"),
     ("a request that failed half way stays in its batch", "storage/db/db.c",
-     "db->driver->changes(db->connection) != before) {", "db->driver->changes(db->connection) < before) {"),
+     "db_changes(db) != before)", "db_changes(db) < before)"),
     ("a savepoint that is never rolled back", "storage/db/db.c",
      "    if (status != DB_OK)\n        undo_step(db);", "    if (status == DB_RETRY)\n        undo_step(db);"),
     ("balances of a batch are not written", "storage/ledger/ledger_batch.c",
      "        if (account->row.entries == account->now.entries)", "        if (account->row.entries + 1 == account->now.entries)"),
     ("a batch commits although its balances failed", "storage/db/db.c",
-     "    enum db_status status = commit ? write_batch_state(db) : db->lost;\n",
-     "    enum db_status status = commit ? write_batch_state(db) : db->lost;\n"
+     "    enum db_status status = commit ? db_batch_write(db) : db->lost;\n",
+     "    enum db_status status = commit ? db_batch_write(db) : db->lost;\n"
      "    if (commit && db->lost == DB_OK && status != DB_RETRY)\n        status = DB_OK;\n"),
     ("a limit below what is spent", "storage/ledger/ledger_limit.c",
      "    if (l->limit_units < a->spent_units + a->held_units ||", "    if (l->limit_units < a->held_units ||"),
