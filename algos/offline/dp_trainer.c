@@ -111,6 +111,7 @@ static float *trainer_take_result(const struct trainer_settings *settings,
 /* So many chunks at most do the rows of one side by side. Their number is even, because two cores
  * are common, and follows from the batch alone. */
 enum { SLICES = 4, SLICE_ROWS = 64, SLICE_LEAST = 8 };
+enum { PULSE_ROWS = 4096 }; /* between two pulses, where each may have to be read from a disk */
 
 /* Multiply-adds of a batch from which a step is worth being shared out: some 100 us on a core. */
 #define SHARED_WORK UINT64_C(2000000)
@@ -127,8 +128,8 @@ struct trainer {
     bool owns_noise;
     bool private;
     struct trainer_draw draw;
-    bool shared;                             /* with the run's other threads */
-    struct trainer_chunk chunks[SLICES];     /* all zero but the first unless SHARED */
+    uint32_t slices;                         /* of a batch, shared with the run's other threads */
+    struct trainer_chunk chunks[SLICES];     /* as many as slices */
     struct trainer_choice choice;            /* all zero where the result is not chosen */
     struct target_cache cache, stable_cache; /* of the run's data and its stable set; all zero where
                                                 keeping does not pay */
@@ -212,15 +213,13 @@ static bool draws_noise(const struct trainer_piece *piece)
 static void cut_piece(struct trainer_piece *piece, uint32_t first, uint32_t count)
 {
     const struct trainer *t = piece->t;
-    uint32_t group = t->draw.group, slices = 1, less = draws_noise(piece) ? NOISE_ROWS : 0;
-    if (t->shared && count >= 2 * SLICE_LEAST)
-        slices = count < 3 * SLICE_ROWS ? 2 : SLICES;
-    uint32_t each = (count + less) / slices;
-    each += each % group > 0 ? group - each % group : 0;
+    uint32_t group = t->draw.group, less = draws_noise(piece) ? NOISE_ROWS : 0;
+    uint32_t each = (count + less) / t->slices;
+    each += each % group > 0 || each == 0 ? group - each % group : 0;
     piece->slices = 0;
     for (uint32_t at = 0; at < count; at += each) {
         piece->begin[piece->slices++] = first + at;
-        if (piece->slices == slices)
+        if (piece->slices == t->slices)
             break;
     }
     piece->begin[piece->slices] = first + count;
@@ -276,7 +275,7 @@ static void share_out_items(const struct trainer *t, void (*work)(void *what, ui
                             void *what, uint32_t count)
 {
     static const struct algorithm_hooks alone = {0};
-    hooks_parallel(t->shared ? &t->run->hooks : &alone, work, what, count);
+    hooks_parallel(t->slices > 1 ? &t->run->hooks : &alone, work, what, count);
 }
 
 /* Finds the gradients of COUNT rows from FIRST on. */
@@ -285,7 +284,8 @@ static void find_piece(struct trainer_piece *piece, uint32_t first, uint32_t cou
     struct trainer *t = piece->t;
     const struct trainer_draw *draw = &t->draw;
     struct target_cache *cache = draw->data == t->run->data ? &t->cache : &t->stable_cache;
-    if (t->shared && cache->data)
+    assert(count <= PER_EXAMPLE_LATTICE_ROWS); /* of all slices together: their sums are exact */
+    if (t->slices > 1 && cache->data)
         target_cache_fill(cache, t->state.target, draw->transitions + first, count);
     cut_piece(piece, first, count);
     share_out_items(t, piece_item, piece, piece->slices + draws_noise(piece));
@@ -544,7 +544,7 @@ static size_t trainer_bytes(const struct trainer *t)
     if (t->run->stable)
         kept += target_cache_bytes(t->settings, t->run->stable);
     return 16 * mlp_parameter_count(shape) * sizeof(float) +
-           (t->shared ? SLICES : 1) * 2 * batch_bytes(shape, 2 * TRAINER_CHUNK_ROWS) + kept +
+           t->slices * 2 * batch_bytes(shape, 2 * TRAINER_CHUNK_ROWS) + kept +
            trainer_draw_bytes(t->settings, t->run->data);
 }
 
@@ -571,9 +571,17 @@ static void open_workspaces(struct trainer *t)
     keep_targets(t);
     if (settings->choice)
         trainer_choice_init(&t->choice, settings, &t->run->choice);
-    for (int i = 0; i < (t->shared ? SLICES : 1); i++)
+    for (uint32_t i = 0; i < t->slices; i++)
         trainer_chunk_init(&t->chunks[i], settings);
     trainer_draw_init(&t->draw, settings, t->run->data);
+}
+
+/* By public sizes alone, so that how many rows were drawn does not change how they are cut. */
+static uint32_t slices_of(const struct algorithm_run *run, uint64_t rows, size_t parameters)
+{
+    if (!run->hooks.parallel || rows < 2 * SLICE_LEAST || rows * parameters < SHARED_WORK)
+        return 1;
+    return rows < 3 * SLICE_ROWS ? 2 : SLICES;
 }
 
 static enum algorithm_status trainer_prepare(struct trainer *t, const char **message)
@@ -586,8 +594,7 @@ static enum algorithm_status trainer_prepare(struct trainer *t, const char **mes
     t->private = run->request->mechanism != MECHANISM_NONE;
     t->schedule = (struct schedule){run->request->seed, run->request->plain_share};
     uint64_t rows = (uint64_t)settings->batch_size * settings->transitions_per_expert;
-    t->shared =
-        run->hooks.parallel && rows * mlp_parameter_count(&settings->rule.shape) >= SHARED_WORK;
+    t->slices = slices_of(run, rows, mlp_parameter_count(&settings->rule.shape));
     if (!memory_fits(trainer_bytes(t)))
         return ALGORITHM_NO_MEMORY;
     trainer_state_init(&t->state, settings, run->request->seed);
@@ -601,6 +608,8 @@ static enum algorithm_status trainer_prepare(struct trainer *t, const char **mes
     if (!open_noise(t))
         return ALGORITHM_NO_RANDOMNESS;
     uint64_t interval = PULSE_WORK / (t->state.count * rows + 1);
+    if (run->data->columns[DATASET_STATES].directory && interval > PULSE_ROWS / rows)
+        interval = PULSE_ROWS / rows;
     t->pulse_interval = interval < 1024 ? interval + (interval == 0) : 1024;
     open_workspaces(t);
     return ALGORITHM_OK;

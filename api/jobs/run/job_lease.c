@@ -47,7 +47,7 @@ bool job_run_beat(struct job_run *run, bool force, int64_t lease_ms)
         return false;
     if (db_may_pass(status)) {
         /* A failed renewal may be tried again while the lease lasts. */
-        run->storage_failed = now - run->beat_ms > JOB_LEASE_MS / 2;
+        run->storage_failed = now - run->beat_ms > at_least(run, JOB_LEASE_MS) / 2;
         return !run->storage_failed;
     }
     run->storage_failed = status != DB_OK;
@@ -73,6 +73,7 @@ enum db_status job_lease_save(struct job_run *run, struct job_checkpoint *checkp
                               struct job_lease *out)
 {
     checkpoint->now_ms = run->app->settings.now_ms();
+    checkpoint->lease_ms = at_least(run, checkpoint->lease_ms);
     enum db_status status = db_clock(run->db, &checkpoint->now_ms);
     return status == DB_OK ? jobs_save_checkpoint(run->db, checkpoint, out) : status;
 }
@@ -84,7 +85,7 @@ enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const u
                                         .worker = run->control->worker,
                                         .step = (int64_t)steps_done,
                                         .hides_step = job_plan_is_unprotected(&run->plan),
-                                        .lease_ms = at_least(run, JOB_LEASE_MS)};
+                                        .lease_ms = JOB_LEASE_MS};
     struct job_lease lease = {0};
     unsigned char *box = NULL;
     if (job_lease_broken(run))

@@ -115,7 +115,7 @@ static bool take_room(struct job_run *run, const struct dataset_row *row,
         dataset_builder_use_files(builder, settings->columns_dir);
     }
     run->waiting = !room || !dataset_builder_reserve(builder, transitions, trajectories);
-    return !run->waiting && (!run->slow_data || job_run_beat(run, true, JOB_LEASE_MS));
+    return !run->waiting;
 }
 
 static struct dataset *load_rows(struct job_run *run, const struct dataset_row *row)

@@ -55,7 +55,7 @@ static struct policy *train(const struct kit *kit, const struct dataset *data, u
 /* Batches of less than a chunk, of some chunks, and of groups. */
 static void expect_same(const char *algorithm, enum algorithm_mechanism mechanism, double exact)
 {
-    static const double batches[][2] = {{128, 1}, {300, 1}, {60, 6}};
+    static const double batches[][2] = {{128, 1}, {300, 1}, {60, 6}, {32, 1}, {4, 64}};
     struct dataset *data = kit_data(EXPERTS, 4);
     for (size_t b = 0; b < sizeof batches / sizeof batches[0]; b++) {
         struct kit kit;
@@ -76,7 +76,9 @@ static void expect_same(const char *algorithm, enum algorithm_mechanism mechanis
         cr_expect_arr_eq(alone->parameters, many->parameters,
                          kit.plan.parameter_count * sizeof *alone->parameters, "%s, batch %g of %g",
                          algorithm, batches[b][0], batches[b][1]);
-        cr_expect_geq(shared, 3, "every step was shared");
+        /* Four rows of one transition are too few to share. */
+        bool few = mechanism == MECHANISM_NONE && batches[b][0] < 16;
+        cr_expect(few ? shared == 0 : shared >= 3, "every step was shared");
         policy_free(alone);
         policy_free(many);
     }
