@@ -164,7 +164,7 @@ $(OUT)/example_world: examples/world.c
 $(OUT)/test_oracle: tests/tests.mk
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec /usr/bin/python3 tests/oracle/test_oracle.py $(OUT)/tacet "$$KEPT_LEDGERS" %d\n' \
-	  $(if $(filter asan tsan,$(VARIANT)),100,1000) > $@
+	  $(if $(filter asan tsan,$(VARIANT)),100,600) > $@
 	@chmod +x $@
 
 # The client in Python against a server process. The server is sanitized elsewhere.
@@ -176,7 +176,7 @@ $(OUT)/test_python: tests/tests.mk
 # All kept inputs of all fuzzers, and new ones for FUZZ_SECONDS each (fuzz/fuzz.mk).
 $(OUT)/test_fuzz: tests/tests.mk
 	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nexec scripts/fuzz-run $(BUILD)/fuzz "$${FUZZ_SECONDS:-20}" 2\n' > $@
+	@printf '#!/bin/sh\nexec nice -n 9 scripts/fuzz-run $(BUILD)/fuzz "$${FUZZ_SECONDS:-20}" 2\n' > $@
 	@chmod +x $@
 
 # Storage, HTTP and faults over a private PostgreSQL server.
