@@ -3,6 +3,7 @@
 #include "server/pruner.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +17,18 @@
 #include "storage/db/db.h"
 #include "storage/recovery.h"
 
-#define IDLE_MS 10000
-#define HOUR_MS INT64_C(3600000)
-#define DAY_MS  (24 * HOUR_MS)
-#define PAUSES  9
+#define IDLE_MS  10000
+#define AGAIN_MS 1000 /* a database that did not answer */
+#define HOUR_MS  INT64_C(3600000)
+#define DAY_MS   (24 * HOUR_MS)
+#define PAUSES   9
 
 struct pruner {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool stopping;
+    atomic_bool reaches;
     struct app *app;
     struct db *db;
     struct pruner_clocks clocks;
@@ -89,6 +92,19 @@ static void tighten_marks(struct pruner *pruner)
     database_heed(pruner->db);
 }
 
+static bool look_at_database(struct pruner *pruner)
+{
+    int64_t ignored;
+    bool reaches = answers_newest(pruner->db, &ignored) == DB_OK;
+    atomic_store(&pruner->reaches, reaches);
+    return reaches;
+}
+
+bool pruner_reaches(const struct pruner *pruner)
+{
+    return atomic_load(&pruner->reaches);
+}
+
 /* Waits for MS or the end. True when it is the end. */
 static bool pruner_sleep(struct pruner *pruner, int64_t ms)
 {
@@ -112,6 +128,8 @@ static void *pruner_run(void *context)
         tighten_marks(pruner);
         bool more = prune_once(pruner);
         pause = more ? 1 + PAUSES * (clock_now_us() - begun) / 1000 : IDLE_MS;
+        if (!look_at_database(pruner))
+            pause = AGAIN_MS;
     } while (!pruner_sleep(pruner, pause));
     write_refusals(pruner);
     return NULL;
@@ -123,6 +141,7 @@ struct pruner *pruner_start(struct app *app, struct db *db)
     pruner->app = app;
     pruner->db = db;
     (void)answers_newest(db, &pruner->clocks.wall_ms);
+    atomic_init(&pruner->reaches, true); /* it was read at the start */
     pthread_mutex_init(&pruner->lock, NULL);
     clock_condition_init(&pruner->changed);
     if (pthread_create(&pruner->thread, NULL, pruner_run, pruner) == 0)

@@ -35,6 +35,10 @@ bool pruner_tells(char told[PRUNER_TOLD], const char *why);
  * started. */
 struct pruner *pruner_start(struct app *app, struct db *db);
 
+/* Whether the database answered when the thread last looked, at most some ten seconds ago. Any
+ * thread. */
+bool pruner_reaches(const struct pruner *pruner);
+
 /* Ends the thread behind the removal in hand. NULL is fine. */
 void pruner_stop(struct pruner *pruner);
 

@@ -98,6 +98,8 @@ static bool server_ready(void *context, const char **why_not)
     else if (!keys_stand(server->keys_path, false, error, sizeof error))
         *why_not = "The directory of keys is missing, open to others or another user's: tacet "
                    "doctor says what to do.";
+    else if (server->pruner && !pruner_reaches(server->pruner))
+        *why_not = "The database does not answer.";
     return !*why_not;
 }
 
