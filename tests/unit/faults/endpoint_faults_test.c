@@ -14,7 +14,7 @@
 TestSuite(endpoint_faults, .timeout = 36000);
 
 #define CALLS_MOST 20000 /* of the database, or allocations, for one request */
-#define CALLS_EACH 32    /* that fail one by one; with FAULTS_TESTED=all, all do */
+#define CALLS_EACH 12    /* that fail one by one; with FAULTS_TESTED=all, all do */
 
 static bool is_good(const struct response *r)
 {

@@ -12,7 +12,7 @@
 
 TestSuite(job_faults, .timeout = 36000);
 
-enum { ROWS = 4, PLACES = 8, OPTIONS_MOST = 256, TURNS_MOST = 20, LEASE_OVER_MS = 600000 };
+enum { ROWS = 4, PLACES = 5, OPTIONS_MOST = 256, TURNS_MOST = 20, LEASE_OVER_MS = 600000 };
 
 static bool is_over(const char *state)
 {
