@@ -5,6 +5,8 @@
 #
 #   POSTGRES_DURABLE=1 scripts/with-postgres bench/bench_servers.sh BUILD-DIRECTORY
 #
+# With BENCH_PEER=PORT a service of FastAPI over psycopg on that port comes last (peer_postgres.py names the packages).
+#
 # BENCH_ROUNDS (3) of BENCH_SECONDS (3), BENCH_CONNECTIONS (64).
 set -euo pipefail
 bin=$1
@@ -65,8 +67,17 @@ work=$top/second && mkdir "$work"
 TACET_KEYS_DIR=$top/first/data/keys serve && servers+=("$server")
 measure two-servers "$first" "$base"
 
-[ -n "${BENCH_DELAY_US:-}" ] || exit 0
 kill "${servers[@]}" && wait "${servers[@]}" || true
+for mode in ${BENCH_PEER:+thread group}; do
+    PEER_DATABASE=$TACET_DATABASE PEER_TOKEN=$student PEER_MODE=$mode bench/peer_postgres.py "$BENCH_PEER" &
+    servers=($!)
+    curl -s -o /dev/null --retry 50 --retry-delay 1 --retry-connrefused "http://127.0.0.1:$BENCH_PEER/"
+    measure "peer-$mode" "http://127.0.0.1:$BENCH_PEER"
+    kill "${servers[@]}" && wait "${servers[@]}" || true
+done
+servers=()
+
+[ -n "${BENCH_DELAY_US:-}" ] || exit 0
 name=.s.PGSQL.5432 near=${POSTGRES_TEST_DATABASE#host=}
 mkdir "$top/far"
 "$bin/delayed_socket" "$top/far/$name" "${near%%&*}/$name" "$BENCH_DELAY_US" 2>/dev/null &
