@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """What a Python user would write instead: a query service of FastAPI over psycopg, for bench_servers.sh.
 
 It answers POST /v1/teachers/{id}/queries from a network of Tacet's size and Dirichlet noise. Each answer debits one account and adds
