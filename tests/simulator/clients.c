@@ -17,7 +17,10 @@ static void resume_flight(void *context)
 static void choose_asked(struct life *life, struct flight *flight)
 {
     unsigned old = life->asked_count;
-    if (old > 0 && (old == LIFE_ASKED || life_chance(life, 4))) {
+    if (life->again) {
+        flight->asked = life->again;
+        flight->variant = (unsigned)life->again_variant;
+    } else if (old > 0 && (old == LIFE_ASKED || life_chance(life, 4))) {
         /* The youngest are the ones under way. */
         unsigned back =
             life_chance(life, 2) ? life_draw(life, old < 6 ? old : 6) : life_draw(life, old);
@@ -43,7 +46,9 @@ static void choose_what(struct life *life, struct flight *flight)
     flight->person = life_draw(life, SCENE_STUDENTS);
     flight->what = LIFE_RELEASE;
     flight->which = life_draw(life, SCENE_POINTS);
-    if (life->deletes) {
+    if (life->again) {
+        flight->what = life->again->what;
+    } else if (life->deletes) {
         flight->what = LIFE_DELETE;
         flight->person = SCENE_STEWARD;
     } else if (dice < 62) {
@@ -204,8 +209,10 @@ void life_send(struct life *life)
               wording.body);
     life->flights[life->flight_count++] = flight;
     life->count[LIFE_REQUESTS]++;
+    unsigned before = disk_enter(flight->server);
     flight->exchange = service_receive(&life->servers[flight->server], &wording.request,
                                        resume_flight, flight, &flight->way);
-    if (flight->way == SERVICE_ANSWERED && !disk.dead)
+    if (flight->way == SERVICE_ANSWERED && !disk_is_dead())
         exchange_finish(flight->exchange);
+    disk.server = before;
 }

@@ -1,10 +1,12 @@
 #include "tests/simulator/disk.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +16,11 @@
 extern const struct db_driver __real_db_driver_sqlite;
 extern struct db_driver __wrap_db_driver_sqlite;
 
-struct disk disk = {.fails_at = DISK_NEVER, .dies_at = DISK_NEVER, .dies_at_try = DISK_NEVER};
+struct disk disk = {.fails_at = DISK_NEVER,
+                    .dies_at = DISK_NEVER,
+                    .dies_at_try = DISK_NEVER,
+                    .waits_at_try = DISK_NEVER,
+                    .moves_at = DISK_NEVER};
 
 void disk_heal(void)
 {
@@ -22,11 +28,87 @@ void disk_heal(void)
     disk.stays = false;
 }
 
+bool disk_is_dead(void)
+{
+    return disk.dead || disk.ended & 1u << disk.server;
+}
+
+unsigned disk_enter(unsigned server)
+{
+    unsigned before = disk.server;
+    disk.server = server;
+    return before;
+}
+
+void disk_end_alone(void)
+{
+    if (disk_is_dead())
+        return;
+    disk.unheeded = false;
+    disk.ended |= 1u << disk.server;
+    disk.dead = disk.ended == disk.servers;
+    if (!disk.dead)
+        disk.alone(disk.context);
+}
+
+/* ---- the standby
+ *
+ * It has what the primary has up to some commit. So all that is kept of it is where the log ended
+ * then: SQLite writes a commit behind the log, and it counts when the log's index says so. Nothing
+ * of the log is copied into the file while the standby lags. */
+
+#define LOG_HEAD   32 /* bytes, and so many before each page in it */
+#define FRAME_HEAD 24
+
+static unsigned char *disk_index(void)
+{
+    size_t size;
+    char path[160];
+    snprintf(path, sizeof path, "%s/tacet.db-shm", disk.place);
+    return ram_bytes(path, &size);
+}
+
+void disk_catch_up(void)
+{
+    if (!disk.lags)
+        return;
+    disk.lags = false;
+    disk.settled(disk.context, false);
+}
+
+/* Puts the end of the log back to where the standby had it. */
+static void disk_put_back(void)
+{
+    char path[160];
+    uint16_t page;
+    uint32_t frames;
+    unsigned char *index = disk_index();
+    memcpy(&page, disk.standby + 14, sizeof page); /* struct WalIndexHdr */
+    memcpy(&frames, disk.standby + 16, sizeof frames);
+    if (index) {
+        assert(frames == 0 || memcmp(index + 32, disk.standby + 32, 8) == 0); /* the same log */
+        memcpy(index, disk.standby, DISK_INDEX);
+    }
+    snprintf(path, sizeof path, "%s/tacet.db-wal", disk.place);
+    ram_cut(path, frames == 0 ? 0 : LOG_HEAD + (size_t)frames * (FRAME_HEAD + page));
+}
+
+void disk_fail_over(void)
+{
+    bool lagged = disk.lags;
+    disk.moves++;
+    disk.lags = false;
+    if (!lagged)
+        return;
+    disk_put_back();
+    disk.settled(disk.context, true);
+}
+
 /* ---- the driver */
 
 static enum db_status disk_die(enum disk_end where, struct db_fault *fault)
 {
-    disk.ends[where] += !disk.dead;
+    disk.ends[where]++;
     disk.dead = true;
     fault->broken = true;
     return DB_FAILED;
@@ -37,18 +119,40 @@ static bool disk_in_transaction(void *connection)
     return __real_db_driver_sqlite.in_transaction(connection);
 }
 
+/* The connection is lost at a failover: the transaction is no more. Without one it is opened anew,
+ * and nobody notices. */
+static enum db_status disk_lose_connection(void *connection, struct db_fault *fault)
+{
+    bool within = disk_in_transaction(connection);
+    disk.moves_at = DISK_NEVER;
+    if (within)
+        __real_db_driver_sqlite.rollback(connection);
+    disk_fail_over();
+    if (!within)
+        return DB_OK;
+    disk.failures++;
+    snprintf(fault->text, sizeof fault->text, "the connection was lost");
+    return DB_FULL;
+}
+
 /* DB_OK: the call goes through. */
 static enum db_status disk_count(void *connection, bool commits, struct db_fault *fault)
 {
     if (disk.aside)
         return DB_OK;
     int64_t call = disk.calls++;
-    if (disk.dead || call == disk.dies_at) {
+    if (disk_is_dead()) {
+        fault->broken = true;
+        return DB_FAILED;
+    }
+    if (call == disk.dies_at) {
         enum disk_end open =
             disk_in_transaction(connection) ? DISK_ENDED_WITHIN : DISK_ENDED_BETWEEN;
         enum disk_end last = disk.keeps ? DISK_ENDED_COMMITTED : DISK_ENDED_NOT_COMMITTED;
         return disk_die(commits ? last : open, fault);
     }
+    if (call >= disk.moves_at && !commits && disk.running == 0)
+        return disk_lose_connection(connection, fault);
     if (call < disk.fails_at || (call > disk.fails_at && !disk.stays))
         return DB_OK;
     disk.failures++;
@@ -96,35 +200,72 @@ static enum db_status disk_begin(void *connection, bool will_write, struct db_fa
     enum db_status status = disk_count(connection, false, fault);
     if (status != DB_OK)
         return status;
+    disk.writes = will_write;
     return __real_db_driver_sqlite.begin(connection, will_write, fault);
+}
+
+/* A commit for which the standby is waited. As driver_postgres.c has it: it is durable, or nobody
+ * knows what became of it. */
+static enum db_status disk_wait(void *connection, struct db_fault *fault)
+{
+    enum disk_wait wait = disk.lags ? disk.next : disk.first;
+    if (wait == DISK_LOST && disk.lags && disk.running > 0)
+        wait = DISK_SHOWN; /* what a statement still reads is not put back */
+    disk.waits[wait]++;
+    disk.waits_at_try = DISK_NEVER;
+    if (wait == DISK_SHOWN && !disk.lags) {
+        memcpy(disk.standby, disk_index(), DISK_INDEX);
+        disk.lags = true;
+    }
+    if (wait == DISK_LOST) {
+        __real_db_driver_sqlite.rollback(connection);
+        disk_fail_over();
+    } else {
+        enum db_status status = __real_db_driver_sqlite.commit(connection, fault);
+        if (wait != DISK_SHOWN)
+            disk_catch_up();
+        if (wait == DISK_TAKEN)
+            disk_fail_over();
+        if (wait == DISK_IN_STEP || status != DB_OK)
+            return status;
+    }
+    disk.failures++;
+    disk.unheeded = true;
+    fault->broken = true;
+    snprintf(fault->text, sizeof fault->text, "nobody says what became of a commit");
+    return DB_FAILED;
 }
 
 static enum db_status disk_commit(void *connection, struct db_fault *fault)
 {
-    if (!disk.aside && !disk.dead && disk.tries++ == disk.dies_at_try)
+    bool counts = !disk.aside && !disk_is_dead();
+    bool waits = counts && disk.writes && (disk.lags || disk.tries >= disk.waits_at_try);
+    if (counts && disk.tries++ == disk.dies_at_try)
         disk.dies_at = disk.calls;
-    bool last = !disk.aside && !disk.dead && disk.calls == disk.dies_at;
+    bool last = counts && disk.calls == disk.dies_at;
     enum db_status status = disk_count(connection, true, fault);
     disk.commits += status == DB_OK || (last && disk.keeps);
+    if (status == DB_OK && waits)
+        return disk_wait(connection, fault);
     if (status == DB_OK)
         return __real_db_driver_sqlite.commit(connection, fault);
     if (last && disk.keeps)
         (void)__real_db_driver_sqlite.commit(connection, fault);
-    if (!disk.dead)
+    if (!disk_is_dead())
         __real_db_driver_sqlite.rollback(connection);
     return status;
 }
 
 static void disk_rollback(void *connection)
 {
-    if (!disk.dead)
+    if (!disk_is_dead())
         __real_db_driver_sqlite.rollback(connection);
 }
 
 /* Others come in between when a thread is outside of any transaction. */
 static void disk_let_others(bool within)
 {
-    if (disk.between && !disk.aside && !disk.dead && !within)
+    if (disk.between && !disk.aside && !disk.unheeded && !disk_is_dead() && !within)
         disk.between(disk.context);
 }
 
@@ -146,7 +287,10 @@ static enum db_status disk_run(void *connection, const char *sql, const struct d
     enum db_status status = disk_count(connection, false, fault);
     if (status != DB_OK)
         return status;
-    return __real_db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
+    disk.running++;
+    status = __real_db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
+    disk.running--;
+    return status;
 }
 
 static int64_t disk_changes(void *connection)
@@ -184,6 +328,8 @@ struct db_driver __wrap_db_driver_sqlite = {
 void disk_is_shared(bool shared)
 {
     __wrap_db_driver_sqlite.shared = shared;
+    /* A note beside the database knows nothing of a standby, and PostgreSQL has none. */
+    __wrap_db_driver_sqlite.noted_entries = shared ? NULL : disk_noted_entries;
 }
 
 /* ---- files */

@@ -1,5 +1,6 @@
 /* SQLite's driver as the simulator's disk: it counts calls, fails at a drawn one, and at another
- * one the process dies. The linker gives it to the whole program in place of db_driver_sqlite. */
+ * one the process dies. It is also a database with a standby that takes over (standby.c). The
+ * linker gives it to the whole program in place of db_driver_sqlite. */
 #ifndef TACET_TESTS_SIMULATOR_DISK_H
 #define TACET_TESTS_SIMULATOR_DISK_H
 
@@ -19,6 +20,16 @@ enum disk_end {                           /* where a process ended */
                 DISK_ENDS
 };
 
+enum disk_wait {               /* what becomes of a commit for which the standby is waited */
+                 DISK_SHOWN,   /* the wait is ended: the primary shows it, the standby lacks it */
+                 DISK_LOST,    /* a failover comes first: nobody has it */
+                 DISK_TAKEN,   /* a failover comes after the standby had it: the reply is lost */
+                 DISK_IN_STEP, /* the standby is in step again: it is durable */
+                 DISK_WAITS
+};
+
+#define DISK_INDEX 96 /* bytes of the index of SQLite's log that say where it ends */
+
 struct disk {
     int64_t calls;    /* so far */
     int64_t fails_at; /* the call that fails; DISK_NEVER */
@@ -29,7 +40,11 @@ struct disk {
     int64_t dies_at_try;
     bool keeps; /* if that is a commit, it reaches the disk first */
     bool aside; /* calls are the simulator's own: not counted, none fails */
-    bool dead;  /* it has ended: nothing reaches the disk any more */
+    bool dead;  /* all have ended: nothing reaches the disk any more */
+    /* The server whose code runs, and, a bit for each, which there are and which have ended alone.
+     */
+    unsigned server, servers, ended;
+    char place[112]; /* the database's folder */
     /* SQLite has one connection for all of a process, and its next processes have it, too: quicker.
      * No two are within a transaction at once, because BETWEEN is only called outside of any.
      * APART: never so. */
@@ -37,6 +52,20 @@ struct disk {
     bool sound; /* the file's own form need not be checked */
     uint64_t failures, commits, ends[DISK_ENDS];
     uint64_t hits; /* failures but the later ones of those that stay */
+    /* The standby. */
+    int64_t waits_at_try;              /* the writing commit for which it is waited; DISK_NEVER */
+    int64_t moves_at;                  /* the call before which it takes over; DISK_NEVER */
+    enum disk_wait first, next;        /* what becomes of that commit, and of those while it lags */
+    bool lags;                         /* it lacks something that the primary shows */
+    unsigned char standby[DISK_INDEX]; /* then: where its log ends */
+    bool writes;                       /* the open transaction does */
+    bool unheeded;    /* a server has to end: nobody knows what became of its commit */
+    unsigned running; /* statements */
+    uint64_t waits[DISK_WAITS], moves; /* failovers */
+    /* Called when a server has ended alone, and when the standby lags no more; MOVED: because it
+     * has taken over without what it lacked. */
+    void (*alone)(void *context);
+    void (*settled)(void *context, bool moved);
     /* Called before a change, and before a statement outside of any transaction: what other threads
      * do meanwhile. */
     void (*between)(void *context);
@@ -47,6 +76,21 @@ extern struct disk disk;
 
 /* Nothing fails from now on. */
 void disk_heal(void);
+
+/* True when the process has ended whose code runs. */
+bool disk_is_dead(void);
+
+/* From now on the code of SERVER runs; gives whose did. */
+unsigned disk_enter(unsigned server);
+
+/* Its process ends alone, if there is another one. */
+void disk_end_alone(void);
+
+/* The standby has all that the primary shows. */
+void disk_catch_up(void);
+
+/* The standby becomes the primary. No transaction is open and no statement runs. */
+void disk_fail_over(void);
 
 /* Copies the files of a data directory, as a process that ends leaves them, into TO, which is made
  * (mode 0700) or holds none of them. False: it cannot. */

@@ -71,6 +71,7 @@ static void take_answer(struct life *life, struct asked *asked, const char *answ
 {
     bool random = is_random(answer, size);
     asked->stored = true;
+    asked->lags = disk.lags;
     asked->answer = malloc(size + 1);
     if (!asked->answer)
         abort();
@@ -120,6 +121,14 @@ static void lose_end(struct life *life, const struct flight *flight)
         lose_fate(&life->student[flight->which]);
 }
 
+void life_lose_effect(struct life *life, const struct flight *flight)
+{
+    lose_end(life, flight);
+    if (flight->what == LIFE_BUDGET)
+        life->budgets[flight->which][flight->other / SCENE_BUDGETS] |=
+            1u << flight->other % SCENE_BUDGETS;
+}
+
 static bool needs_dataset(const struct asked *asked)
 {
     return asked->what == LIFE_JOB || asked->which >= 2;
@@ -142,6 +151,7 @@ static void judge_good(struct life *life, struct flight *flight, const struct ap
     } else {
         life->count[LIFE_REPLAYS]++;
     }
+    asked->told = asked->lags;
     asked->variant = (int)flight->variant;
 }
 
@@ -327,7 +337,9 @@ void life_judge(struct life *life, struct flight *flight)
         life->deleting = true;
         lose_fate(&life->dataset);
     }
-    if (reply->status >= 500) {
+    if (flight->moot && reply->status < 500) {
+        life->count[LIFE_REFUSALS]++;
+    } else if (reply->status >= 500) {
         if (disk.failures == flight->failures)
             life_fail(life, "%d without a fault: %.300s", reply->status, reply_text(reply));
     } else if (lose_reply(life, flight)) {
@@ -352,10 +364,7 @@ void life_lose_flights(struct life *life, unsigned server)
             i++;
             continue;
         }
-        lose_end(life, flight);
-        if (flight->what == LIFE_BUDGET)
-            life->budgets[flight->which][flight->other / SCENE_BUDGETS] |=
-                1u << flight->other % SCENE_BUDGETS;
+        life_lose_effect(life, flight);
         exchange_let_go(flight->exchange);
         forget_flight(life, flight);
     }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "server/database.h"
 #include "storage/answers/answers.h"
 #include "storage/db/listing.h"
 #include "tests/simulator/life.h"
@@ -54,7 +55,8 @@ void life_prune(struct life *life)
         return;
     bool more = false;
     int64_t from_ms = 0;
-    const struct service *server = &life->servers[life_draw_server(life)];
+    unsigned number = life_draw_server(life);
+    const struct service *server = &life->servers[number];
     uint64_t failures = disk.failures;
     disk.aside = true;
     int64_t before = count_answers(life);
@@ -62,10 +64,13 @@ void life_prune(struct life *life)
     if (service_clock_ms - KEPT_MS > life->raised_ms)
         life->raised_ms = service_clock_ms - KEPT_MS;
     life->prunes = true;
+    unsigned running = disk_enter(number);
     bool good = api_prune(server->app, server->pruner, &more);
+    database_heed(server->pruner);
+    bool over = disk_is_dead();
+    disk.server = running;
     life->prunes = false;
-    disk.dead = disk.dead || db_broken(server->pruner);
-    if (disk.dead)
+    if (over)
         return;
     disk.aside = true;
     if (!good && disk.failures == failures)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/database.h"
 #include "tests/unit/noninterference/chance.h"
 
 #define DEPTH_MOST 2 /* threads that stand still while others go on */
@@ -55,12 +56,14 @@ void life_note(struct life *life, const char *format, ...)
 
 unsigned life_draw_server(struct life *life)
 {
+    if (disk.ended != 0)
+        return disk.ended & 1; /* the other one */
     return life->server_count > 1 ? life_draw(life, life->server_count) : 0;
 }
 
 static bool is_over(const struct life *life)
 {
-    return disk.dead || life->failure[0] != '\0';
+    return disk_is_dead() || life->failure[0] != '\0';
 }
 
 /* ---- checking */
@@ -92,9 +95,10 @@ static void check_life(struct life *life)
 
 /* ---- what can happen */
 
+#define NOBODY LIFE_SERVERS
+
 static void take_step(struct life *life);
 static enum api_job_turn take_turn(struct life *life);
-static void run_one(struct life *life);
 
 static bool plans_job(const struct life *life)
 {
@@ -114,7 +118,7 @@ static void cross_threads(struct life *life)
         life->deletes = true; /* the data that it is about */
         life_send(life);
         life->deletes = false;
-        run_one(life);
+        life_run_one(life);
     } else {
         return;
     }
@@ -163,15 +167,17 @@ static void commit_some(struct life *life, unsigned most)
         return;
     life_note(life, "commit %u", count);
     life->count[LIFE_BATCHES]++;
+    unsigned before = disk_enter(server);
     service_commit(&life->servers[server], list);
-    while (list && !disk.dead) {
+    while (list && !disk_is_dead()) {
         struct exchange *rest = list->next;
         exchange_finish(list);
         list = rest;
     }
+    disk.server = before;
 }
 
-static void run_one(struct life *life)
+void life_run_one(struct life *life)
 {
     unsigned i = 0, number = life_draw_server(life);
     struct service *server = &life->servers[number];
@@ -183,9 +189,11 @@ static void run_one(struct life *life)
     life_note(life, "pool %u: %s", i, flight->exchange->request.path);
     flight->way = SERVICE_ANSWERED;
     life->stirred = true;
+    unsigned before = disk_enter(number);
     service_run(server, i, flight->exchange);
-    if (!disk.dead)
+    if (!disk_is_dead())
         exchange_finish(flight->exchange);
+    disk.server = before;
 }
 
 static bool pulse(void *context)
@@ -217,8 +225,10 @@ static enum api_job_turn take_turn(struct life *life)
         .worker = name, .stop_requested = pulse, .context = life, .wait = worker_waits};
     service->worker_busy[i] = true;
     life->count[LIFE_TURNS]++;
+    unsigned before = disk_enter(number);
     enum api_job_turn turn = api_job_turn(service->app, service->worker[i], &control, note);
-    disk.dead = disk.dead || db_broken(service->worker[i]);
+    database_heed(service->worker[i]);
+    disk.server = before;
     service->worker_busy[i] = false;
     life->stirred = true;
     life->count[LIFE_ROBBED] += strstr(note, "another worker") != NULL;
@@ -264,6 +274,8 @@ static void let_process_end(struct life *life)
 /* A long log makes the next start slow. */
 static void empty_log(struct life *life)
 {
+    if (disk.lags)
+        return;
     disk.aside = true;
     (void)db_run(life->auditor, "PRAGMA wal_checkpoint(TRUNCATE)", NULL, 0, NULL, NULL);
     disk.aside = false;
@@ -274,12 +286,14 @@ static void take_step(struct life *life)
     unsigned dice = life_draw(life, 1000);
     if (++life->count[LIFE_STEPS] % 64 == 0 && life->depth == 0)
         empty_log(life);
-    if (dice < 540)
+    if (life->server_count > 1 && life_stand_by(life))
+        ; /* that was all */
+    else if (dice < 540)
         life_send(life);
     else if (dice < 850)
         commit_some(life, 1 + life_draw(life, 6));
     else if (dice < 920)
-        run_one(life);
+        life_run_one(life);
     else if (dice < 930)
         (void)take_turn(life);
     else if (dice < 970)
@@ -315,6 +329,8 @@ static bool leave_files(struct life *life, const char *from, char directory[112]
         service_end(&life->servers[i]);
     if (!first && !stays)
         disk_remove(from);
+    snprintf(life->directory, sizeof life->directory, "%s", directory);
+    snprintf(disk.place, sizeof disk.place, "%s", directory);
     return true;
 }
 
@@ -323,7 +339,9 @@ static bool start_server(struct life *life, unsigned i, const char *directory, b
 {
     struct service *server = &life->servers[i];
     memset(life->passed_ms[i], 0, sizeof life->passed_ms[i]);
+    unsigned before = disk_enter(i);
     bool started = service_start(server, directory, audits, why, 400);
+    disk.server = before;
     if (i == 0)
         life->auditor = server->auditor;
     if (started)
@@ -331,22 +349,35 @@ static bool start_server(struct life *life, unsigned i, const char *directory, b
     return started;
 }
 
-/* One ends between two of its calls, and begins anew; the other goes on. */
-static void restart_one(struct life *life)
+/* The threats that were drawn. */
+static void call_off(void)
 {
-    char directory[112], why[400] = "";
-    unsigned i = life_draw_server(life);
-    snprintf(directory, sizeof directory, "%s", life->servers[i].directory);
+    disk_heal();
+    disk.dies_at = disk.dies_at_try = disk.waits_at_try = disk.moves_at = DISK_NEVER;
+}
+
+/* Server I ends as it stands, while the other one goes on. */
+static void end_one(struct life *life, unsigned i)
+{
     life_note(life, "server %u ends alone", i);
     life->count[LIFE_ALONE]++;
     life_lose_flights(life, i);
-    disk.dead = true; /* it ends as it stands */
+    disk.ended |= 1u << i;
+    if (life->auditor == life->servers[i].auditor)
+        life->auditor = life->servers[!i].auditor;
+    unsigned before = disk_enter(i);
     service_end(&life->servers[i]);
-    disk.dead = false;
-    disk_heal();
-    disk.dies_at = disk.dies_at_try = DISK_NEVER;
+    disk.server = before;
+}
+
+/* It begins anew. */
+static void begin_one(struct life *life, unsigned i)
+{
+    char why[400] = "";
+    call_off();
+    disk.ended &= ~(1u << i);
     disk.between = NULL;
-    if (!start_server(life, i, directory, false, why))
+    if (!start_server(life, i, life->directory, false, why))
         life_fail(life, "server %u does not start: %s", i, why);
     disk.aside = true;
     if (life->failure[0] == '\0')
@@ -355,6 +386,19 @@ static void restart_one(struct life *life)
     disk.between = meanwhile;
     life->stirred = true;
     check_life(life);
+}
+
+/* Ends what is left of a server that ended alone, and begins it anew: no connection is opened while
+ * the standby lags. Or lets one end between two of its calls. */
+static void tend_servers(struct life *life)
+{
+    unsigned i = disk.ended != 0 ? disk.ended >> 1 : life_draw_server(life);
+    if (disk.ended == 0 && (disk.lags || !life_chance(life, 100)))
+        return;
+    if (life->servers[i].app)
+        end_one(life, i);
+    if (!disk.lags)
+        begin_one(life, i);
 }
 
 /* ALL: what it finds is audited. So it is by a process that may end meanwhile. No other one audits:
@@ -367,9 +411,11 @@ static bool start_process(struct life *life, const char *from, bool all)
         life_fail(life, "the data directory cannot be moved");
         return false;
     }
-    disk.dead = false;
-    disk.dies_at = disk.dies_at_try = DISK_NEVER;
-    disk_heal();
+    if (disk.lags)
+        (life_chance(life, 2) ? disk_catch_up : disk_fail_over)();
+    disk.dead = disk.unheeded = false;
+    disk.ended = 0;
+    call_off();
     if (life_chance(life, 8) && life->processes > 1)
         disk.dies_at = disk.calls + life_draw(life, 100); /* it may end while it starts */
     bool audits = all || !disk.shares || disk.dies_at != DISK_NEVER;
@@ -389,15 +435,16 @@ static bool start_process(struct life *life, const char *from, bool all)
 static void next_process(struct life *life, bool all)
 {
     char from[112];
+    bool lagged = disk.lags;
     life->count[LIFE_CRASHES]++;
     life_lose_flights(life, LIFE_SERVERS);
     do {
-        snprintf(from, sizeof from, "%s", life->servers[0].directory);
+        snprintf(from, sizeof from, "%s", life->directory);
         (void)start_process(life, from, all);
     } while (disk.dead && life->failure[0] == '\0');
     disk.aside = true;
     if (life->failure[0] == '\0')
-        life_find_answers(life, all);
+        life_find_answers(life, all || lagged);
     disk.aside = false;
     life->stirred = true;
     check_life(life);
@@ -406,12 +453,15 @@ static void next_process(struct life *life, bool all)
 /* Serves and runs all that waits, with a disk that works. */
 static void come_to_rest(struct life *life)
 {
-    disk_heal();
-    disk.dies_at = disk.dies_at_try = DISK_NEVER;
+    call_off();
+    if (disk.lags)
+        (life_chance(life, 2) ? disk_catch_up : disk_fail_over)();
+    if (disk.ended != 0)
+        tend_servers(life);
     disk.between = NULL;
     while (life->flight_count > 0 && !is_over(life)) {
         commit_some(life, LIFE_FLIGHTS);
-        run_one(life);
+        life_run_one(life);
     }
     life->stirred = true;
     check_life(life);
@@ -437,10 +487,16 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     life->model = scene->model;
     service_clock_ms = scene->clock_ms;
     chance_begin(seed);
-    disk.aside = disk.dead = false;
+    memset(disk.waits, 0, sizeof disk.waits);
+    disk.moves = disk.ended = 0;
+    disk.server = NOBODY;
+    disk.aside = disk.dead = disk.lags = disk.unheeded = false;
     disk.shares = seed % 16 != 0 && !disk.apart;
     service_keep_days = seed % 2 != 0 ? 0 : LIFE_KEPT_DAYS;
     life->server_count = seed % 8 == 5 || seed % 8 == 6 ? LIFE_SERVERS : 1;
+    disk.servers = (1u << life->server_count) - 1;
+    disk.alone = life_server_ended;
+    disk.settled = life_settled;
     disk_is_shared(life->server_count > 1);
     disk.context = life;
     disk_keeps_logs();
@@ -453,8 +509,8 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
             disk.between = NULL;
             next_process(life, false);
             disk.between = meanwhile;
-        } else if (life->server_count > 1 && life_chance(life, 100) && !is_over(life)) {
-            restart_one(life);
+        } else if (life->server_count > 1 && !is_over(life)) {
+            tend_servers(life);
         }
     }
     if (life->failure[0] == '\0')
@@ -462,15 +518,15 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     life->count[LIFE_FAULTS] = disk.failures - failures;
     life->count[LIFE_HITS] = disk.hits - hits;
     memcpy(&life->count[LIFE_ENDS], disk.ends, sizeof disk.ends);
+    memcpy(&life->count[LIFE_WAITS], disk.waits, sizeof disk.waits);
+    life->count[LIFE_MOVES] = disk.moves;
     life->count[LIFE_JOBS_OVER] = (uint64_t)life->model.jobs_over;
     disk.dead = true;
     life_lose_flights(life, LIFE_SERVERS);
-    char directory[112];
-    snprintf(directory, sizeof directory, "%s", life->servers[0].directory);
     for (unsigned i = 0; i < life->server_count; i++)
         service_end(&life->servers[i]);
     disk_part();
-    disk_remove(directory);
+    disk_remove(life->directory);
     disk.dead = false;
     for (unsigned i = 0; i < life->asked_count; i++)
         free(life->asked[i].answer);

@@ -31,6 +31,8 @@ struct asked {               /* what was asked under a key */
     unsigned which; /* teacher, or kind of job */
     unsigned count; /* of states */
     bool stored;    /* a good answer was seen, or found after a crash */
+    bool lags;      /* it was found where no standby has it */
+    bool told;      /* and somebody was given it there */
     int variant;    /* of the body that it answers; -1: not known */
     char key[32];
     int64_t day_ms; /* that the key names; -1: none */
@@ -49,6 +51,7 @@ struct flight { /* a request under way */
     int64_t low_ms, high_ms, kept_from_ms; /* of the clock since; and as it then was */
     enum service_way way;
     unsigned server; /* that got it */
+    bool moot;       /* it names a job that a failover took back */
     struct {         /* when it was sent; STUDENT: whose budget it gives */
         bool person, student, dataset, release;
     } stood;
@@ -72,18 +75,28 @@ enum life_count {
     LIFE_TURNS,
     LIFE_JOBS_OVER,
     /* What took effect. */
-    LIFE_HITS,                          /* faults that were drawn and struck a call */
-    LIFE_ERRORS,                        /* replies that told of one */
-    LIFE_ENDS,                          /* of processes, by where: as enum disk_end */
-    LIFE_FOUND = LIFE_ENDS + DISK_ENDS, /* answers that a lost request had got */
-    LIFE_ROBBED,                        /* jobs that another worker took */
-    LIFE_REMOVED,                       /* answers whose time was over */
-    LIFE_OVER,                          /* their keys, refused */
-    LIFE_EARLY,                         /* keys of a day that the clock took back */
-    LIFE_LOST,                          /* replies that their client did not get */
-    LIFE_ALONE,                         /* servers that ended while the other one went on */
-    LIFE_LIES,                          /* refused, by kind */
+    LIFE_HITS,                            /* faults that were drawn and struck a call */
+    LIFE_ERRORS,                          /* replies that told of one */
+    LIFE_ENDS,                            /* of processes, by where: as enum disk_end */
+    LIFE_FOUND = LIFE_ENDS + DISK_ENDS,   /* answers that a lost request had got */
+    LIFE_ROBBED,                          /* jobs that another worker took */
+    LIFE_REMOVED,                         /* answers whose time was over */
+    LIFE_OVER,                            /* their keys, refused */
+    LIFE_EARLY,                           /* keys of a day that the clock took back */
+    LIFE_LOST,                            /* replies that their client did not get */
+    LIFE_ALONE,                           /* servers that ended while the other one went on */
+    LIFE_WAITS,                           /* of commits for the standby, as enum disk_wait */
+    LIFE_MOVES = LIFE_WAITS + DISK_WAITS, /* failovers */
+    LIFE_TAKEN_BACK,                      /* answers that only the old primary had */
+    LIFE_AGAIN,                           /* requests asked again where they were shown */
+    LIFE_LIES,                            /* refused, by kind */
     LIFE_COUNTS = LIFE_LIES + LIFE_LIE_KINDS
+};
+
+struct standby { /* what is so by the standby, while it lags */
+    struct model model;
+    enum life_fate release, dataset, student[SCENE_STUDENTS];
+    unsigned budgets[SCENE_TEACHERS][SCENE_STUDENTS];
 };
 
 struct life {
@@ -94,11 +107,14 @@ struct life {
     struct service servers[LIFE_SERVERS];
     unsigned server_count;
     struct db *auditor;
+    char directory[112]; /* of the servers */
     struct model model;
     unsigned processes, depth;
-    bool prunes;   /* answers are being removed */
-    bool stirred;  /* jobs may have changed */
-    bool deletes;  /* the next request deletes the dataset */
+    bool prunes;         /* answers are being removed */
+    bool stirred;        /* jobs may have changed */
+    bool deletes;        /* the next request deletes the dataset */
+    struct asked *again; /* the next request repeats it */
+    int again_variant;
     bool deleting; /* a deletion failed: it may have erased the dataset's keys before */
     unsigned asked_count, asked_by[SCENE_PEOPLE];
     struct asked asked[LIFE_ASKED];
@@ -111,6 +127,13 @@ struct life {
     int64_t kept_from_ms, raised_ms;
     /* When the release last answered there while it and the asker stood. */
     int64_t passed_ms[LIFE_SERVERS][SCENE_PEOPLE];
+    bool lags; /* STANDBY is not what the database shows */
+    struct standby standby;
+    struct { /* what a server did not answer before it ended alone */
+        struct asked *asked;
+        int variant;
+    } silent[LIFE_FLIGHTS];
+    unsigned silent_count;
     uint64_t count[LIFE_COUNTS], digest;
     unsigned noted;
     uint64_t checked;  /* the disk's commits at the last check */
@@ -148,12 +171,27 @@ bool life_says(const struct api_reply *reply, const char *text);
 /* Gives up the flights of SERVER, or of all with LIFE_SERVERS: the process has ended. */
 void life_lose_flights(struct life *life, unsigned server);
 
-/* A server, in turn the one or the other. */
+/* A server, in turn the one or the other; not one that has ended. */
 unsigned life_draw_server(struct life *life);
 
 /* Finds out in a new process which of the flights the former one had served. With ALL, that every
  * answer which anybody got is still there. */
 void life_find_answers(struct life *life, bool all);
+
+/* Whether FLIGHT ended something is not known, or which budget it gave. */
+void life_lose_effect(struct life *life, const struct flight *flight);
+
+/* Serves one call of a pool. */
+void life_run_one(struct life *life);
+
+/* ---- the standby */
+
+/* disk.alone and disk.settled. */
+void life_server_ended(void *context);
+void life_settled(void *context, bool moved);
+
+/* Lets something happen to the primary or the standby, or what clients do then. False: nothing. */
+bool life_stand_by(struct life *life);
 
 /* ---- answers that are kept for a time */
 

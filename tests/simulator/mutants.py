@@ -122,6 +122,13 @@ MUTANTS = [
      "    if (status != DB_OK || noted_ms >= from_ms)", "    if (status != DB_OK || noted_ms > 0)"),
     # a mistake only where another server is at work on the database
     ("a pass outlives what another server ended", "api/call/pass.c", "#define LIVES_MS    1000\n", "#define LIVES_MS    1000000\n"),
+    # and one that a failover shows
+    ("an answer that no standby has is given again", "api/call/call_serve.c",
+     "    enum db_status status = db_transact(call->db, try_replay, &change);\n    *out_replayed = change.replayed;\n"
+     "    return status == DB_OK ? change.problem : call_db(call, status);",
+     "    (void)try_replay;\n    (void)change;\n    return problem;"),
+    ("a server goes on after a commit that nobody knows", "storage/db/db_connection.c",
+     "    return db->fault.broken;", "    return db->fault.broken && !db;"),
     ("keys of days to come are answered", "api/call/retention.c",
      "    if (date > call->now_ms + ANSWERS_EARLY_MS) {", "    if (date == INT64_MAX) {"),
 ]

@@ -79,6 +79,20 @@ bool ram_copy(const char *from, const char *to)
     return true;
 }
 
+unsigned char *ram_bytes(const char *path, size_t *out_size)
+{
+    const struct ram_file *file = ram_at(path);
+    *out_size = file ? file->size : 0;
+    return file ? file->bytes : NULL;
+}
+
+void ram_cut(const char *path, size_t size)
+{
+    struct ram_file *file = ram_at(path);
+    assert(file && size <= file->size);
+    ram_resize(file, size);
+}
+
 void ram_forget(const char *path)
 {
     struct ram_file *file = ram_at(path);

@@ -6,6 +6,7 @@
 #define TACET_TESTS_SIMULATOR_RAM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* From now on every file that SQLite opens is held in memory. */
 void ram_use(void);
@@ -13,6 +14,12 @@ void ram_use(void);
 /* Gives the file at TO what the file at FROM holds in memory, if it does. False: no file is at TO.
  */
 bool ram_copy(const char *from, const char *to);
+
+/* What the file at PATH holds, and *out_size bytes of it. NULL: nothing is held for it. */
+unsigned char *ram_bytes(const char *path, size_t *out_size);
+
+/* Cuts the file at PATH, which is held, to SIZE bytes. */
+void ram_cut(const char *path, size_t size);
 
 /* Forgets what the file at PATH holds, if there is one. It is removed next. */
 void ram_forget(const char *path);

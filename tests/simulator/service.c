@@ -33,12 +33,13 @@ int __wrap_nanosleep(const struct timespec *span, struct timespec *left)
     return 0;
 }
 
-/* The real one ends the process when a commit is unknown; here disk.dead does, whose only cause is
- * such a commit or another call at which the process was to end. */
+/* The real one ends the process when a commit is unknown. Here all is over at once where a process
+ * was to end, and a server ends alone after a commit whose reply the standby kept back. */
 void __wrap_database_heed(struct db *db);
 void __wrap_database_heed(struct db *db)
 {
-    disk.dead = disk.dead || db_broken(db);
+    if (db_broken(db))
+        disk_end_alone();
 }
 
 void __wrap_log_event(enum log_level level, const char *event, const char *format, ...);
