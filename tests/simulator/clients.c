@@ -46,7 +46,9 @@ static void choose_what(struct life *life, struct flight *flight)
     flight->person = life_draw(life, SCENE_STUDENTS);
     flight->what = LIFE_RELEASE;
     flight->which = life_draw(life, SCENE_POINTS);
-    if (life->again) {
+    if (life->elsewhere) {
+        flight->person = life->elsewhere_person;
+    } else if (life->again) {
         flight->what = life->again->what;
     } else if (life->deletes) {
         flight->what = LIFE_DELETE;
@@ -203,6 +205,12 @@ void life_send(struct life *life)
     flight->kept_from_ms = life->kept_from_ms;
     choose_what(life, flight);
     flight->server = life_draw_server(life);
+    if (life->again && disk.behind != 0)
+        flight->server = disk.behind >> 1;
+    if (life->elsewhere && disk.ended == 0)
+        flight->server = life->elsewhere_server;
+    life->elsewhere = false;
+    flight->stale = disk.behind & 1u << flight->server;
     note_standing(life, flight);
     word_request(life, flight, &wording);
     life_note(life, "send %s %s %s %s", wording.request.method, wording.path, wording.key,

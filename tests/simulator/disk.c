@@ -93,10 +93,62 @@ static void disk_put_back(void)
     ram_cut(path, frames == 0 ? 0 : LOG_HEAD + (size_t)frames * (FRAME_HEAD + page));
 }
 
+/* The old primary, at which a server is still connected: a copy of the files. */
+static struct {
+    char place[128];
+    void *connection;
+    struct db_settings settings;
+} disk_old;
+
+static bool disk_copy_file(const char *from, const char *to);
+static bool disk_each_file(const char *from, const char *to,
+                           bool (*one)(const char *from, const char *to));
+
+static void disk_strand(void)
+{
+    char path[160];
+    struct db_fault fault = {.broken = false};
+    unsigned others = disk.servers & ~disk.ended & ~(1u << disk.server);
+    if (disk.strands == 0 || disk.behind != 0 || disk.running > 0 || others == 0 ||
+        (others & (others - 1)) != 0)
+        return;
+    snprintf(disk_old.place, sizeof disk_old.place, "%s-old", disk.place);
+    snprintf(path, sizeof path, "%s/tacet.db", disk_old.place);
+    disk_old.settings.location = path;
+    bool copied = disk_each_file(disk.place, disk_old.place, disk_copy_file);
+    assert(copied);
+    (void)copied;
+    enum db_status status =
+        __real_db_driver_sqlite.open(&disk_old.settings, &disk_old.connection, &fault);
+    assert(status == DB_OK);
+    (void)status;
+    disk.behind = others;
+    disk.leaves_at = disk.calls + disk.strands;
+    disk.stranded(disk.context);
+}
+
+void disk_leave_old(void)
+{
+    if (disk.behind == 0)
+        return;
+    disk.behind = 0;
+    __real_db_driver_sqlite.close(disk_old.connection);
+    disk_remove(disk_old.place);
+}
+
+/* CONNECTION, or that of the old primary. */
+static void *disk_at(void *connection)
+{
+    bool behind = !disk.aside && disk.behind & 1u << disk.server;
+    return behind ? disk_old.connection : connection;
+}
+
 void disk_fail_over(void)
 {
     bool lagged = disk.lags;
     disk.moves++;
+    disk_strand();
+    disk.strands = 0;
     disk.lags = false;
     if (!lagged)
         return;
@@ -116,18 +168,22 @@ static enum db_status disk_die(enum disk_end where, struct db_fault *fault)
 
 static bool disk_in_transaction(void *connection)
 {
-    return __real_db_driver_sqlite.in_transaction(connection);
+    return __real_db_driver_sqlite.in_transaction(disk_at(connection));
 }
 
-/* The connection is lost at a failover: the transaction is no more. Without one it is opened anew,
- * and nobody notices. */
+/* The connection is lost, at a failover or because it was to the old primary: the transaction is no
+ * more. Without one it is opened anew, and nobody notices. */
 static enum db_status disk_lose_connection(void *connection, struct db_fault *fault)
 {
     bool within = disk_in_transaction(connection);
-    disk.moves_at = DISK_NEVER;
     if (within)
-        __real_db_driver_sqlite.rollback(connection);
-    disk_fail_over();
+        __real_db_driver_sqlite.rollback(disk_at(connection));
+    if (disk.behind & 1u << disk.server) {
+        disk_leave_old();
+    } else {
+        disk.moves_at = DISK_NEVER;
+        disk_fail_over();
+    }
     if (!within)
         return DB_OK;
     disk.failures++;
@@ -151,7 +207,8 @@ static enum db_status disk_count(void *connection, bool commits, struct db_fault
         enum disk_end last = disk.keeps ? DISK_ENDED_COMMITTED : DISK_ENDED_NOT_COMMITTED;
         return disk_die(commits ? last : open, fault);
     }
-    if (call >= disk.moves_at && !commits && disk.running == 0)
+    int64_t lost_at = disk.behind & 1u << disk.server ? disk.leaves_at : disk.moves_at;
+    if (call >= lost_at && !commits && disk.running == 0)
         return disk_lose_connection(connection, fault);
     if (call < disk.fails_at || (call > disk.fails_at && !disk.stays))
         return DB_OK;
@@ -170,6 +227,7 @@ static enum db_status disk_open(const struct db_settings *settings, void **out,
                                 struct db_fault *fault)
 {
     enum db_status status = DB_OK;
+    disk_old.settings = *settings;
     if (!disk.shares)
         return __real_db_driver_sqlite.open(settings, out, fault);
     if (!disk_shared.connection)
@@ -201,7 +259,7 @@ static enum db_status disk_begin(void *connection, bool will_write, struct db_fa
     if (status != DB_OK)
         return status;
     disk.writes = will_write;
-    return __real_db_driver_sqlite.begin(connection, will_write, fault);
+    return __real_db_driver_sqlite.begin(disk_at(connection), will_write, fault);
 }
 
 /* A commit for which the standby is waited. As driver_postgres.c has it: it is durable, or nobody
@@ -209,26 +267,24 @@ static enum db_status disk_begin(void *connection, bool will_write, struct db_fa
 static enum db_status disk_wait(void *connection, struct db_fault *fault)
 {
     enum disk_wait wait = disk.lags ? disk.next : disk.first;
-    if (wait == DISK_LOST && disk.lags && disk.running > 0)
+    if (disk.behind & 1u << disk.server)
+        wait = DISK_OUTDATED;
+    else
+        disk.waits_at_try = DISK_NEVER;
+    if (wait == DISK_LOST && disk.running > 0)
         wait = DISK_SHOWN; /* what a statement still reads is not put back */
     disk.waits[wait]++;
-    disk.waits_at_try = DISK_NEVER;
-    if (wait == DISK_SHOWN && !disk.lags) {
+    if ((wait == DISK_SHOWN || wait == DISK_LOST) && !disk.lags) {
         memcpy(disk.standby, disk_index(), DISK_INDEX);
         disk.lags = true;
     }
-    if (wait == DISK_LOST) {
-        __real_db_driver_sqlite.rollback(connection);
+    enum db_status status = __real_db_driver_sqlite.commit(disk_at(connection), fault);
+    if (wait == DISK_TAKEN || wait == DISK_IN_STEP)
+        disk_catch_up();
+    if (wait == DISK_TAKEN || wait == DISK_LOST)
         disk_fail_over();
-    } else {
-        enum db_status status = __real_db_driver_sqlite.commit(connection, fault);
-        if (wait != DISK_SHOWN)
-            disk_catch_up();
-        if (wait == DISK_TAKEN)
-            disk_fail_over();
-        if (wait == DISK_IN_STEP || status != DB_OK)
-            return status;
-    }
+    if (wait == DISK_IN_STEP || status != DB_OK)
+        return status;
     disk.failures++;
     disk.unheeded = true;
     fault->broken = true;
@@ -239,7 +295,8 @@ static enum db_status disk_wait(void *connection, struct db_fault *fault)
 static enum db_status disk_commit(void *connection, struct db_fault *fault)
 {
     bool counts = !disk.aside && !disk_is_dead();
-    bool waits = counts && disk.writes && (disk.lags || disk.tries >= disk.waits_at_try);
+    bool waits = counts && disk.writes &&
+                 (disk.lags || disk.behind & 1u << disk.server || disk.tries >= disk.waits_at_try);
     if (counts && disk.tries++ == disk.dies_at_try)
         disk.dies_at = disk.calls;
     bool last = counts && disk.calls == disk.dies_at;
@@ -248,18 +305,18 @@ static enum db_status disk_commit(void *connection, struct db_fault *fault)
     if (status == DB_OK && waits)
         return disk_wait(connection, fault);
     if (status == DB_OK)
-        return __real_db_driver_sqlite.commit(connection, fault);
+        return __real_db_driver_sqlite.commit(disk_at(connection), fault);
     if (last && disk.keeps)
-        (void)__real_db_driver_sqlite.commit(connection, fault);
+        (void)__real_db_driver_sqlite.commit(disk_at(connection), fault);
     if (!disk_is_dead())
-        __real_db_driver_sqlite.rollback(connection);
+        __real_db_driver_sqlite.rollback(disk_at(connection));
     return status;
 }
 
 static void disk_rollback(void *connection)
 {
     if (!disk_is_dead())
-        __real_db_driver_sqlite.rollback(connection);
+        __real_db_driver_sqlite.rollback(disk_at(connection));
 }
 
 /* Others come in between when a thread is outside of any transaction. */
@@ -288,6 +345,7 @@ static enum db_status disk_run(void *connection, const char *sql, const struct d
     if (status != DB_OK)
         return status;
     disk.running++;
+    connection = disk_at(connection);
     status = __real_db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
     disk.running--;
     return status;
@@ -295,7 +353,7 @@ static enum db_status disk_run(void *connection, const char *sql, const struct d
 
 static int64_t disk_changes(void *connection)
 {
-    return __real_db_driver_sqlite.changes(connection);
+    return __real_db_driver_sqlite.changes(disk_at(connection));
 }
 
 static int64_t disk_noted_entries(void *connection)

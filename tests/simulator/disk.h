@@ -20,11 +20,12 @@ enum disk_end {                           /* where a process ended */
                 DISK_ENDS
 };
 
-enum disk_wait {               /* what becomes of a commit for which the standby is waited */
-                 DISK_SHOWN,   /* the wait is ended: the primary shows it, the standby lacks it */
-                 DISK_LOST,    /* a failover comes first: nobody has it */
-                 DISK_TAKEN,   /* a failover comes after the standby had it: the reply is lost */
-                 DISK_IN_STEP, /* the standby is in step again: it is durable */
+enum disk_wait {                /* what becomes of a commit for which the standby is waited */
+                 DISK_SHOWN,    /* the wait is ended: the primary shows it, the standby lacks it */
+                 DISK_LOST,     /* a failover comes first: nobody has it */
+                 DISK_TAKEN,    /* a failover comes after the standby had it: the reply is lost */
+                 DISK_IN_STEP,  /* the standby is in step again: it is durable */
+                 DISK_OUTDATED, /* it is one at the old primary: it is never confirmed */
                  DISK_WAITS
 };
 
@@ -59,12 +60,17 @@ struct disk {
     bool lags;                         /* it lacks something that the primary shows */
     unsigned char standby[DISK_INDEX]; /* then: where its log ends */
     bool writes;                       /* the open transaction does */
+    unsigned strands;                  /* calls that another server stays at the old primary after a
+                                          failover; 0: none does */
+    unsigned behind;                   /* a bit for the one that does */
+    int64_t leaves_at;                 /* the call before which it comes to the new one */
     bool unheeded;    /* a server has to end: nobody knows what became of its commit */
     unsigned running; /* statements */
     uint64_t waits[DISK_WAITS], moves; /* failovers */
-    /* Called when a server has ended alone, and when the standby lags no more; MOVED: because it
-     * has taken over without what it lacked. */
+    /* Called when a server has ended alone, when one stays at the old primary, and when the standby
+     * lags no more; MOVED: because it has taken over without what it lacked. */
     void (*alone)(void *context);
+    void (*stranded)(void *context);
     void (*settled)(void *context, bool moved);
     /* Called before a change, and before a statement outside of any transaction: what other threads
      * do meanwhile. */
@@ -91,6 +97,9 @@ void disk_catch_up(void);
 
 /* The standby becomes the primary. No transaction is open and no statement runs. */
 void disk_fail_over(void);
+
+/* The old primary is no more. The same. */
+void disk_leave_old(void);
 
 /* Copies the files of a data directory, as a process that ends leaves them, into TO, which is made
  * (mode 0700) or holds none of them. False: it cannot. */

@@ -200,6 +200,15 @@ static void judge_end(struct life *life, enum life_fate *fate, int status, int b
     *fate = FATE_GONE;
 }
 
+/* What another server remembers of it is asked for next. */
+static void ask_elsewhere(struct life *life, const struct flight *flight)
+{
+    life->elsewhere = life->server_count > 1;
+    life->elsewhere_server = !flight->server;
+    life->elsewhere_person =
+        flight->what == LIFE_REVOKE ? flight->which : life_draw(life, SCENE_STUDENTS);
+}
+
 static bool has_jobs(const struct life *life)
 {
     for (int i = 0; i < life->model.job_count; i++)
@@ -219,16 +228,23 @@ static bool judge_student(struct life *life, const struct flight *flight, int st
     return status == 401;
 }
 
+static void judge_values(struct life *life, const struct flight *flight,
+                         const struct api_reply *reply)
+{
+    const char *values = life->scene->values[flight->which];
+    if (strlen(values) != reply->body_size ||
+        memcmp(values, reply_text(reply), reply->body_size) != 0)
+        life_fail(life, "the release was drawn again: %.200s %.200s", values, reply_text(reply));
+}
+
 static void judge_release(struct life *life, const struct flight *flight,
                           const struct api_reply *reply)
 {
-    const char *values = life->scene->values[flight->which];
     bool is_open = reply->status == 200;
     if (!is_open && reply->status != 404)
         life_fail(life, "the release answers %d", reply->status);
-    if (is_open && (strlen(values) != reply->body_size ||
-                    memcmp(values, reply_text(reply), reply->body_size) != 0))
-        life_fail(life, "the release was drawn again: %.200s %.200s", values, reply_text(reply));
+    if (is_open)
+        judge_values(life, flight, reply);
     if (is_open && life->release != FATE_GONE && life->student[flight->person] != FATE_GONE)
         life->passed_ms[flight->server][flight->person] = service_clock_ms;
     learn_fate(life, &life->release, flight->stood.release, !is_open, "the release");
@@ -270,7 +286,10 @@ static void judge_other(struct life *life, struct flight *flight, const struct a
             life_fail(life, "a job: %d %.200s", status, reply_text(reply));
         break;
     case LIFE_RELEASE: judge_release(life, flight, reply); break;
-    case LIFE_END: judge_end(life, &life->release, status, 409, "the release"); break;
+    case LIFE_END:
+        judge_end(life, &life->release, status, 409, "the release");
+        ask_elsewhere(life, flight);
+        break;
     case LIFE_DELETE:
         if (status == 204 && has_jobs(life))
             life_fail(life, "the dataset was deleted under a job");
@@ -281,6 +300,7 @@ static void judge_other(struct life *life, struct flight *flight, const struct a
         if (status != 204) /* the first time and ever after */
             life_fail(life, "a student is revoked: %d", status);
         life->student[flight->which] = FATE_GONE;
+        ask_elsewhere(life, flight);
         break;
     case LIFE_BUDGET: judge_budget(life, flight, reply); break;
     case LIFE_LIE:
@@ -325,6 +345,21 @@ static void digest_reply(struct life *life, const struct api_reply *reply)
         life->digest = (life->digest ^ (unsigned char)text[i]) * 0x100000001b3;
 }
 
+/* A server that is still at the old primary, or was, may refuse by what is so there, and tell what
+ * it reads there. What it says after a commit is judged as ever. True: nothing more is to be. */
+static bool judge_stale(struct life *life, struct flight *flight, const struct api_reply *reply)
+{
+    if (!(flight->stale || flight->moot) || reply->status >= 500 || flight->what == LIFE_LIE)
+        return false;
+    life->count[LIFE_STALE] += flight->stale;
+    if (flight->what == LIFE_RELEASE && reply->status == 200) {
+        judge_values(life, flight, reply);
+        life->passed_ms[flight->server][flight->person] = service_clock_ms;
+        return true;
+    }
+    return flight->moot || reply->status >= 300 || flight->what == LIFE_LOOK;
+}
+
 void life_judge(struct life *life, struct flight *flight)
 {
     const struct api_reply *reply = &flight->exchange->reply;
@@ -337,8 +372,8 @@ void life_judge(struct life *life, struct flight *flight)
         life->deleting = true;
         lose_fate(&life->dataset);
     }
-    if (flight->moot && reply->status < 500) {
-        life->count[LIFE_REFUSALS]++;
+    if (judge_stale(life, flight, reply)) {
+        life->count[LIFE_REFUSALS] += reply->status >= 300;
     } else if (reply->status >= 500) {
         if (disk.failures == flight->failures)
             life_fail(life, "%d without a fault: %.300s", reply->status, reply_text(reply));

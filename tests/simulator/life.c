@@ -327,6 +327,7 @@ static bool leave_files(struct life *life, const char *from, char directory[112]
     disk.dead = true; /* it ends as it stands */
     for (unsigned i = 0; !first && i < life->server_count; i++)
         service_end(&life->servers[i]);
+    disk_leave_old();
     if (!first && !stays)
         disk_remove(from);
     snprintf(life->directory, sizeof life->directory, "%s", directory);
@@ -365,6 +366,8 @@ static void end_one(struct life *life, unsigned i)
     disk.ended |= 1u << i;
     if (life->auditor == life->servers[i].auditor)
         life->auditor = life->servers[!i].auditor;
+    if (disk.behind & 1u << i)
+        disk_leave_old();
     unsigned before = disk_enter(i);
     service_end(&life->servers[i]);
     disk.server = before;
@@ -411,6 +414,7 @@ static bool start_process(struct life *life, const char *from, bool all)
         life_fail(life, "the data directory cannot be moved");
         return false;
     }
+    disk.strands = 0;
     if (disk.lags)
         (life_chance(life, 2) ? disk_catch_up : disk_fail_over)();
     disk.dead = disk.unheeded = false;
@@ -454,6 +458,8 @@ static void next_process(struct life *life, bool all)
 static void come_to_rest(struct life *life)
 {
     call_off();
+    disk.strands = 0;
+    disk_leave_old();
     if (disk.lags)
         (life_chance(life, 2) ? disk_catch_up : disk_fail_over)();
     if (disk.ended != 0)
@@ -488,7 +494,7 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     service_clock_ms = scene->clock_ms;
     chance_begin(seed);
     memset(disk.waits, 0, sizeof disk.waits);
-    disk.moves = disk.ended = 0;
+    disk.moves = disk.ended = disk.strands = 0;
     disk.server = NOBODY;
     disk.aside = disk.dead = disk.lags = disk.unheeded = false;
     disk.shares = seed % 16 != 0 && !disk.apart;
@@ -496,6 +502,7 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     life->server_count = seed % 8 == 5 || seed % 8 == 6 ? LIFE_SERVERS : 1;
     disk.servers = (1u << life->server_count) - 1;
     disk.alone = life_server_ended;
+    disk.stranded = life_stranded;
     disk.settled = life_settled;
     disk_is_shared(life->server_count > 1);
     disk.context = life;
@@ -525,6 +532,7 @@ bool life_run(struct life *life, const struct scene *scene, uint64_t seed, unsig
     life_lose_flights(life, LIFE_SERVERS);
     for (unsigned i = 0; i < life->server_count; i++)
         service_end(&life->servers[i]);
+    disk_leave_old();
     disk_part();
     disk_remove(life->directory);
     disk.dead = false;

@@ -52,6 +52,7 @@ struct flight { /* a request under way */
     enum service_way way;
     unsigned server; /* that got it */
     bool moot;       /* it names a job that a failover took back */
+    bool stale;      /* its server was at the old primary meanwhile */
     struct {         /* when it was sent; STUDENT: whose budget it gives */
         bool person, student, dataset, release;
     } stood;
@@ -87,6 +88,7 @@ enum life_count {
     LIFE_ALONE,                           /* servers that ended while the other one went on */
     LIFE_WAITS,                           /* of commits for the standby, as enum disk_wait */
     LIFE_MOVES = LIFE_WAITS + DISK_WAITS, /* failovers */
+    LIFE_STALE,                           /* replies of a server that was at the old primary */
     LIFE_TAKEN_BACK,                      /* answers that only the old primary had */
     LIFE_AGAIN,                           /* requests asked again where they were shown */
     LIFE_LIES,                            /* refused, by kind */
@@ -110,9 +112,11 @@ struct life {
     char directory[112]; /* of the servers */
     struct model model;
     unsigned processes, depth;
-    bool prunes;         /* answers are being removed */
-    bool stirred;        /* jobs may have changed */
-    bool deletes;        /* the next request deletes the dataset */
+    bool prunes;    /* answers are being removed */
+    bool stirred;   /* jobs may have changed */
+    bool deletes;   /* the next request deletes the dataset */
+    bool elsewhere; /* the next request asks the release where it, or the asker, was not ended */
+    unsigned elsewhere_server, elsewhere_person;
     struct asked *again; /* the next request repeats it */
     int again_variant;
     bool deleting; /* a deletion failed: it may have erased the dataset's keys before */
@@ -186,8 +190,9 @@ void life_run_one(struct life *life);
 
 /* ---- the standby */
 
-/* disk.alone and disk.settled. */
+/* disk.alone, disk.stranded and disk.settled. */
 void life_server_ended(void *context);
+void life_stranded(void *context);
 void life_settled(void *context, bool moved);
 
 /* Lets something happen to the primary or the standby, or what clients do then. False: nothing. */

@@ -92,9 +92,20 @@ void life_settled(void *context, bool moved)
         find_now(life, true);
 }
 
+void life_stranded(void *context)
+{
+    struct life *life = context;
+    unsigned server = disk.behind >> 1;
+    life_note(life, "server %u stays at the old primary", server);
+    for (unsigned i = 0; i < life->flight_count; i++)
+        if (life->flights[i]->server == server)
+            life->flights[i]->stale = true;
+}
+
 static void threaten(struct life *life)
 {
     static const enum disk_wait firsts[] = {DISK_SHOWN, DISK_SHOWN, DISK_LOST, DISK_TAKEN};
+    disk.strands = life_chance(life, 2) ? 1 + life_draw(life, 300) : 0;
     if (life_chance(life, 3)) {
         disk.moves_at = disk.calls + life_draw(life, 40);
         life_note(life, "fails over in %lld calls", (long long)(disk.moves_at - disk.calls));
@@ -102,7 +113,7 @@ static void threaten(struct life *life)
     }
     disk.waits_at_try = disk.tries + life_draw(life, 4);
     disk.first = firsts[life_draw(life, 4)];
-    disk.next = life_draw(life, DISK_WAITS);
+    disk.next = life_draw(life, DISK_OUTDATED);
     life_note(life, "waits for the standby in %lld commits: %d, %d",
               (long long)(disk.waits_at_try - disk.tries), disk.first, disk.next);
 }
@@ -125,6 +136,8 @@ static bool ask_again(struct life *life)
 bool life_stand_by(struct life *life)
 {
     if (!disk.lags) {
+        if (disk.behind != 0 && life_chance(life, 2))
+            return ask_again(life);
         if (!life_chance(life, 60))
             return false;
         threaten(life);
