@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "storage/db/schema_sqlite.h"
+#include "tests/simulator/lists.h"
 #include "tests/simulator/ram.h"
 
 extern const struct db_driver __real_db_driver_sqlite;
@@ -259,6 +260,7 @@ static enum db_status disk_begin(void *connection, bool will_write, struct db_fa
     if (status != DB_OK)
         return status;
     disk.writes = will_write;
+    disk.savepoints = 0;
     return __real_db_driver_sqlite.begin(disk_at(connection), will_write, fault);
 }
 
@@ -342,12 +344,16 @@ static enum db_status disk_run(void *connection, const char *sql, const struct d
 {
     disk_let_others(disk_in_transaction(connection));
     enum db_status status = disk_count(connection, false, fault);
+    if (status != DB_OK && __wrap_db_driver_sqlite.fails_whole && disk.savepoints == 0)
+        disk_rollback(connection);
     if (status != DB_OK)
         return status;
     disk.running++;
-    connection = disk_at(connection);
-    status = __real_db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
+    status = lists_run(&__real_db_driver_sqlite, disk_at(connection), sql, values, count, each,
+                       context, fault);
     disk.running--;
+    disk.savepoints += status == DB_OK && strncmp(sql, "SAVEPOINT", 9) == 0;
+    disk.savepoints -= status == DB_OK && strncmp(sql, "RELEASE", 7) == 0;
     return status;
 }
 
@@ -386,6 +392,8 @@ struct db_driver __wrap_db_driver_sqlite = {
 void disk_is_shared(bool shared)
 {
     __wrap_db_driver_sqlite.shared = shared;
+    __wrap_db_driver_sqlite.lists = shared;
+    __wrap_db_driver_sqlite.fails_whole = shared;
     /* A note beside the database knows nothing of a standby, and PostgreSQL has none. */
     __wrap_db_driver_sqlite.noted_entries = shared ? NULL : disk_noted_entries;
 }

@@ -64,8 +64,9 @@ struct disk {
                                           failover; 0: none does */
     unsigned behind;                   /* a bit for the one that does */
     int64_t leaves_at;                 /* the call before which it comes to the new one */
-    bool unheeded;    /* a server has to end: nobody knows what became of its commit */
-    unsigned running; /* statements */
+    bool unheeded;       /* a server has to end: nobody knows what became of its commit */
+    unsigned running;    /* statements */
+    unsigned savepoints; /* of the open transaction */
     uint64_t waits[DISK_WAITS], moves; /* failovers */
     /* Called when a server has ended alone, when one stays at the old primary, and when the standby
      * lags no more; MOVED: because it has taken over without what it lacked. */
@@ -109,7 +110,8 @@ bool disk_copy(const char *from, const char *to);
  * disk_keeps_logs. */
 bool disk_move(const char *from, const char *to);
 
-/* Tells the program whether other servers may be at work on its database, as over PostgreSQL. */
+/* Tells the program whether its database is as PostgreSQL is: other servers may be at work on it,
+ * parameters may be lists, and a statement that fails ends a transaction without savepoints. */
 void disk_is_shared(bool shared);
 
 /* Closes the connection that processes share, if there is one. None of them is open. */
