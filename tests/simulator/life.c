@@ -472,7 +472,8 @@ static void come_to_rest(struct life *life)
     life->stirred = true;
     check_life(life);
     for (unsigned i = 0; life->model.jobs_over < life->model.job_count && !is_over(life); i++) {
-        service_clock_ms += 60000;
+        /* The clock may have been put back by days since a worker took a job and left it. */
+        service_clock_ms += i < MODEL_JOBS ? 60000 : 3600000;
         (void)take_turn(life);
         check_life(life);
         if (i > 20u * MODEL_JOBS)
