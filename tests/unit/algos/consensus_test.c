@@ -201,7 +201,7 @@ Test(consensus, releases_exactly_its_labels_with_what_the_world_gave)
 
 /* Noise of 300 on sums of 40: a label alone is right by 55 to 45, and episodes of such labels last
  * some 25 steps. A student of hundreds of them leads to longer ones. */
-Test(consensus, a_student_leads_to_better_states, .timeout = 60)
+Test(consensus, a_student_leads_to_better_states, .timeout = 600)
 {
     struct crowd crowd = crowd_of(2);
     struct consensus_plan plan;

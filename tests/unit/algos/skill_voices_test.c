@@ -323,7 +323,7 @@ static void troupe_probabilities(const void *context, uint32_t first, uint32_t c
 #define TROUPE_RESETS(env) (TROUPE_EPISODES * (2 + STEPS / ((env)->open ? 8 : 1)))
 
 /* Steps of the world, resets and answers follow from the lengths alone, in each world. */
-Test(skill_voices, cost_the_same_in_every_world, .timeout = 120)
+Test(skill_voices, cost_the_same_in_every_world, .timeout = 600)
 {
     unsigned count, ends = 0;
     const struct env *const *all = env_all(&count);

@@ -38,7 +38,7 @@ static void probabilities(const void *context, uint32_t first, uint32_t count, c
 
 /* A surprise in a thousand steps has probability 3 in 100, a prefix without one the votes of 194
  * of 200 experts at its end; the threshold is 60 with a deviation of 4. */
-Test(stable_prefix_lander, a_thousand_steps_are_released_as_they_were_flown, .timeout = 60)
+Test(stable_prefix_lander, a_thousand_steps_are_released_as_they_were_flown, .timeout = 600)
 {
     const double unit = (double)SPARSE_VECTOR_UNIT;
     const struct sparse_vector_plan plan = {.request = {.trajectories = RUNS, .max_length = LENGTH},

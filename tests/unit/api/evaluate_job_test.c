@@ -31,7 +31,7 @@ static void close_service(void)
     fixture_close(f);
 }
 
-TestSuite(evaluate_job, .init = open_service, .fini = close_service, .timeout = 120);
+TestSuite(evaluate_job, .init = open_service, .fini = close_service, .timeout = 600);
 
 static size_t policies_of_steward(void)
 {
@@ -395,7 +395,7 @@ static void close_worlds(void)
     ",\"evaluate\":{\"environment\":\"program\",\"episodes\":3,"                                   \
     "\"max_episode_steps\":20}"
 
-TestSuite(evaluate_program, .timeout = 120);
+TestSuite(evaluate_program, .timeout = 600);
 
 Test(evaluate_program, is_a_world_like_any_other)
 {

@@ -32,7 +32,7 @@ static const char *some_policy(struct fixture *f)
     return response_text(trained, "/policy");
 }
 
-Test(job_kind, every_algorithm_is_planned_by_its_kinds_row, .timeout = 120)
+Test(job_kind, every_algorithm_is_planned_by_its_kinds_row, .timeout = 600)
 {
     struct fixture *f = fixture_open();
     unsigned count;
@@ -93,7 +93,7 @@ Test(job_kind, every_kind_has_both_rows)
 }
 
 /* A list of hidden layers may be empty: the model is then linear. */
-Test(job_kind, every_network_may_be_linear, .timeout = 120)
+Test(job_kind, every_network_may_be_linear, .timeout = 600)
 {
 #define STEPS_OF "\"hidden\":[],\"batch_size\":4,\"steps\":20"
 #define PRIVATE  "\"dataset\":\"%s\",\"privacy\":{\"epsilon\":1,\"delta\":1e-6,\"force\":true}"

@@ -182,7 +182,7 @@ Test(job_stage, a_damaged_plan_is_not_shown)
 
 /* ---- whole jobs */
 
-Test(job_stage, a_selective_job_runs_is_paid_for_and_certified, .timeout = 120)
+Test(job_stage, a_selective_job_runs_is_paid_for_and_certified, .timeout = 600)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, true);
@@ -202,7 +202,7 @@ Test(job_stage, a_selective_job_runs_is_paid_for_and_certified, .timeout = 120)
     fixture_close(f);
 }
 
-Test(job_stage, logged_prefixes_protect_policies_and_say_so, .timeout = 120)
+Test(job_stage, logged_prefixes_protect_policies_and_say_so, .timeout = 600)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, true);
@@ -217,7 +217,7 @@ Test(job_stage, logged_prefixes_protect_policies_and_say_so, .timeout = 120)
     fixture_close(f);
 }
 
-Test(job_stage, a_consensus_job_runs_is_paid_for_and_certified, .timeout = 120)
+Test(job_stage, a_consensus_job_runs_is_paid_for_and_certified, .timeout = 600)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, false);
@@ -232,7 +232,7 @@ Test(job_stage, a_consensus_job_runs_is_paid_for_and_certified, .timeout = 120)
 }
 
 /* Weighed by skill it costs the same, and the scale is in the certificate. */
-Test(job_stage, a_consensus_job_may_weigh_voices_by_skill, .timeout = 120)
+Test(job_stage, a_consensus_job_may_weigh_voices_by_skill, .timeout = 600)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, false);
@@ -251,7 +251,7 @@ Test(job_stage, a_consensus_job_may_weigh_voices_by_skill, .timeout = 120)
 }
 
 /* Stopped again and again: once it is stored, what was released stays the same to the byte. */
-Test(job_stage, what_was_released_survives_stops, .timeout = 120)
+Test(job_stage, what_was_released_survives_stops, .timeout = 600)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, true);
@@ -299,7 +299,7 @@ Test(job_stage, what_was_released_survives_stops, .timeout = 120)
     fixture_close(f);
 }
 
-Test(job_stage, a_cancelled_job_pays_for_its_first_stage, .timeout = 120)
+Test(job_stage, a_cancelled_job_pays_for_its_first_stage, .timeout = 600)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, true);

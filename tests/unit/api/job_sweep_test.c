@@ -207,7 +207,7 @@ Test(job_sweep, exact_tries_cost_no_more_than_can_be_certified)
 }
 
 /* A stopped sweep goes on with the try it was in; done ones are neither trained nor paid again. */
-Test(job_sweep, goes_on_after_stops, .timeout = 120)
+Test(job_sweep, goes_on_after_stops, .timeout = 600)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);

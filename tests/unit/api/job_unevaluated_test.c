@@ -8,7 +8,7 @@
 #include "storage/jobs.h"
 #include "tests/unit/api/domain.h"
 
-TestSuite(job_unevaluated, .timeout = 120);
+TestSuite(job_unevaluated, .timeout = 600);
 
 #define CLAIMS_MAX 6 /* without getting further: the last one ends the job */
 

@@ -128,7 +128,7 @@ Test(offline_bad_input, an_action_that_nobody_takes_and_rewards_that_are_all_ali
 
 /* It uploaded a network and nothing else: it counts as an expert, speaks in the first stage, and
  * adds nothing to a gradient. */
-Test(offline_bad_input, an_expert_with_no_trajectory, .timeout = 120)
+Test(offline_bad_input, an_expert_with_no_trajectory, .timeout = 600)
 {
     struct fixture *f = fixture_open();
     const char *id = dataset_of(f, ",\"min_action_probability\":0.4,\"max_episode_steps\":30");
@@ -237,7 +237,7 @@ Test(offline_bad_input, a_budget_too_small_for_one_step)
 
 /* Steps on labels are not clipped: with such a rate they leave what a float can hold. The job fails
  * with a sentence of the closed list, and its stages stay charged whole. */
-Test(offline_bad_input, losses_that_are_not_finite, .timeout = 120)
+Test(offline_bad_input, losses_that_are_not_finite, .timeout = 600)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, 40, true);

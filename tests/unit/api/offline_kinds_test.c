@@ -118,7 +118,7 @@ static char *last_event(struct fixture *f, const char *dataset)
 
 /* Stable prefixes, then steps in whole numbers: both are certified, and the ledger's event has the
  * table's price, so that whoever composes it finds what was charged. */
-Test(offline_kinds, exact_arithmetic_goes_with_a_first_stage, .timeout = 120)
+Test(offline_kinds, exact_arithmetic_goes_with_a_first_stage, .timeout = 600)
 {
     static const char *const first[] = {
         ("\"selective_dpsgd\",\"privacy\":{\"epsilon\":14,\"delta\":1e-3,\"plain_share\":0.5,"
@@ -152,7 +152,7 @@ Test(offline_kinds, exact_arithmetic_goes_with_a_first_stage, .timeout = 120)
 }
 
 /* What the first stage released starts all three alike, and each is paid for whole. */
-Test(offline_kinds, every_algorithm_learns_from_both_first_stages, .timeout = 120)
+Test(offline_kinds, every_algorithm_learns_from_both_first_stages, .timeout = 600)
 {
     static const char *const algorithms[] = {"cql", "bcq", "behaviour_cloning"};
     static const char *const mechanisms[] = {

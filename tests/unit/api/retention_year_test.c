@@ -21,7 +21,7 @@ static void write_year_key(int day, unsigned n, char out[KEEP_KEY_BYTES])
 
 /* PER_DAY questions a day that cost nothing, so that the whole file is bounded, and every tenth day
  * one that is paid for. */
-Test(retention_year, a_year_takes_the_room_of_its_days, .timeout = 120)
+Test(retention_year, a_year_takes_the_room_of_its_days, .timeout = 600)
 {
     enum { YEAR = 365, PER_DAY = 8, SETTLED = 2 * KEEP_DAYS + 2 };
     char key[KEEP_KEY_BYTES], spent_out[96], paid[96];
@@ -84,7 +84,7 @@ static void keep_both(struct api_settings *settings)
 
 /* Every question is paid: the ledger keeps the entries of its days, and one fold for each account,
  * while balances, heads and the count of entries are those of all of them. */
-Test(retention_year, a_year_of_paid_questions_takes_the_room_of_its_days, .timeout = 120)
+Test(retention_year, a_year_of_paid_questions_takes_the_room_of_its_days, .timeout = 600)
 {
     enum { YEAR = 365, PER_DAY = 8, SETTLED = 2 * KEEP_DAYS + 2 };
     char key[KEEP_KEY_BYTES], path[96];
@@ -183,7 +183,7 @@ static void *asker_run(void *context)
     return NULL;
 }
 
-Test(retention_year, two_repeat_while_the_time_runs_out, .timeout = 120)
+Test(retention_year, two_repeat_while_the_time_runs_out, .timeout = 600)
 {
     static char texts[KEYS][1024];
     struct asker askers[ASKERS];

@@ -91,7 +91,7 @@ static void expect_kept(struct fixture *f, const char *path, const char *dataset
     cr_expect(json_is_true(response_at(audit, "/ok")), "%s", audit->body);
 }
 
-TestSuite(world_job, .timeout = 120);
+TestSuite(world_job, .timeout = 600);
 
 Test(world_job, a_program_is_a_world_like_any_other)
 {

@@ -43,7 +43,7 @@ static struct worlds *open_one(const char *line)
     return worlds;
 }
 
-TestSuite(worlds, .timeout = 120);
+TestSuite(worlds, .timeout = 600);
 
 Test(worlds, are_those_built_in_and_those_declared)
 {

@@ -56,7 +56,7 @@ static void expect_one(struct mechanism mechanism, uint64_t times, double delta,
     composition_clear(&composition);
 }
 
-Test(accountant_pld, subsampled_gaussian_oracles, .timeout = 120)
+Test(accountant_pld, subsampled_gaussian_oracles, .timeout = 600)
 {
     json_t *root = golden_load("subsampled_gaussian.json"), *one;
     size_t i;
@@ -68,7 +68,7 @@ Test(accountant_pld, subsampled_gaussian_oracles, .timeout = 120)
     json_decref(root);
 }
 
-Test(accountant_pld, gaussian_oracles, .timeout = 120)
+Test(accountant_pld, gaussian_oracles, .timeout = 600)
 {
     json_t *root = golden_load("gaussian.json"), *one, *run, *at;
     size_t i, j;
@@ -104,7 +104,7 @@ Test(accountant_pld, gaussian_oracles, .timeout = 120)
     json_decref(root);
 }
 
-Test(accountant_pld, pairs, .timeout = 120)
+Test(accountant_pld, pairs, .timeout = 600)
 {
     json_t *root = golden_load("composition.json"), *one;
     size_t i;
@@ -128,7 +128,7 @@ Test(accountant_pld, pairs, .timeout = 120)
     json_decref(root);
 }
 
-Test(accountant_pld, response_and_laplace, .timeout = 120)
+Test(accountant_pld, response_and_laplace, .timeout = 600)
 {
     json_t *root = golden_load("composition.json"), *one;
     size_t i;
@@ -150,7 +150,7 @@ Test(accountant_pld, response_and_laplace, .timeout = 120)
     json_decref(root);
 }
 
-Test(accountant_pld, joint_oracles, .timeout = 120)
+Test(accountant_pld, joint_oracles, .timeout = 600)
 {
     json_t *root = golden_load("joint.json"), *one;
     size_t i;

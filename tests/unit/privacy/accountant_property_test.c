@@ -74,7 +74,7 @@ static void expect_dearer(struct privacy_interval cheap, struct privacy_interval
 }
 
 Test(accountant_property, less_noise_more_steps_higher_rate_and_smaller_delta_cost_more,
-     .timeout = 120)
+     .timeout = 600)
 {
     struct noise_source *noise = golden_noise(140);
     for (int i = 0; i < 25; i++) {
@@ -94,7 +94,7 @@ Test(accountant_property, less_noise_more_steps_higher_rate_and_smaller_delta_co
     noise_source_free(noise);
 }
 
-Test(accountant_property, any_mechanism_is_dearer_more_often, .timeout = 120)
+Test(accountant_property, any_mechanism_is_dearer_more_often, .timeout = 600)
 {
     struct noise_source *noise = golden_noise(141);
     for (int i = 0; i < 40; i++) {
@@ -117,7 +117,7 @@ Test(accountant_property, any_mechanism_is_dearer_more_often, .timeout = 120)
 
 /* Two to four parts: no part costs more than the whole, the whole no more than all parts' prices
  * with the delta shared out, and the order is nothing. */
-Test(accountant_property, parts_and_wholes, .timeout = 120)
+Test(accountant_property, parts_and_wholes, .timeout = 600)
 {
     struct noise_source *noise = golden_noise(142);
     for (int i = 0; i < 25; i++) {
@@ -150,7 +150,7 @@ Test(accountant_property, parts_and_wholes, .timeout = 120)
 }
 
 /* The exact value, by other mathematics, lies between: epsilon, and delta there. */
-Test(accountant_property, encloses_the_exact_value, .timeout = 120)
+Test(accountant_property, encloses_the_exact_value, .timeout = 600)
 {
     struct noise_source *noise = golden_noise(143);
     int compared = 0;
@@ -181,7 +181,7 @@ Test(accountant_property, encloses_the_exact_value, .timeout = 120)
 }
 
 /* Plain Gaussians are one Gaussian: the closed form lies between. */
-Test(accountant_property, agrees_with_gaussian_dp, .timeout = 120)
+Test(accountant_property, agrees_with_gaussian_dp, .timeout = 600)
 {
     struct noise_source *noise = golden_noise(144);
     for (int i = 0; i < 40; i++) {

@@ -68,7 +68,7 @@ Test(dp_sgd_plan, account)
     cr_assert(plan.epsilon_renyi > exact && plan.epsilon_renyi < 1.1 * exact);
 }
 
-Test(dp_sgd_plan, renyi_never_contradicts, .timeout = 120)
+Test(dp_sgd_plan, renyi_never_contradicts, .timeout = 600)
 {
     json_t *root = golden_load("subsampled_gaussian.json"), *one;
     size_t i, seen = 0;
@@ -93,7 +93,7 @@ Test(dp_sgd_plan, renyi_never_contradicts, .timeout = 120)
     json_decref(root);
 }
 
-Test(dp_sgd_plan, find_noise, .timeout = 120)
+Test(dp_sgd_plan, find_noise, .timeout = 600)
 {
     static const double targets[] = {0.1, 1.0, 10.0};
     for (size_t i = 0; i < 3; i++) {
@@ -261,7 +261,7 @@ static struct composition_part stable_runs(double epsilon, double delta, uint64_
 
 /* Runs of the sparse vector and the steps in one distribution: the oracle's greatest numbers of
  * steps (own contour integration and grid, see joint.json), 10 times those of adding budgets. */
-Test(dp_sgd_plan, steps_after_a_release_are_composed_jointly, .timeout = 120)
+Test(dp_sgd_plan, steps_after_a_release_are_composed_jointly, .timeout = 600)
 {
     static const struct {
         uint32_t batch, runs;

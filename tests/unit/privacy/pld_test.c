@@ -63,7 +63,7 @@ static double gaussian_delta(double mu, double epsilon)
            exp(epsilon) * golden_normal_cdf(-mu / 2.0 - epsilon / mu);
 }
 
-Test(pld, gaussian_closed_form_at_random_parameters, .timeout = 120)
+Test(pld, gaussian_closed_form_at_random_parameters, .timeout = 600)
 {
     struct noise_source *noise = golden_noise(40);
     for (int i = 0; i < 25; i++) {
@@ -88,7 +88,7 @@ Test(pld, gaussian_closed_form_at_random_parameters, .timeout = 120)
     noise_source_free(noise);
 }
 
-Test(pld, different_grids_never_contradict_each_other, .timeout = 120)
+Test(pld, different_grids_never_contradict_each_other, .timeout = 600)
 {
     struct noise_source *noise = golden_noise(41);
     for (int i = 0; i < 12; i++) {
@@ -105,7 +105,7 @@ Test(pld, different_grids_never_contradict_each_other, .timeout = 120)
     noise_source_free(noise);
 }
 
-Test(pld, more_steps_less_noise_and_smaller_delta_cost_more, .timeout = 120)
+Test(pld, more_steps_less_noise_and_smaller_delta_cost_more, .timeout = 600)
 {
     struct noise_source *noise = golden_noise(42);
     for (int i = 0; i < 10; i++) {

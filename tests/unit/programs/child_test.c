@@ -94,7 +94,7 @@ static void expect_no_children(void)
     cr_expect_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-TestSuite(child, .timeout = 120, .init = setup, .fini = teardown);
+TestSuite(child, .timeout = 600, .init = setup, .fini = teardown);
 
 Test(child, answers_line_by_line)
 {

@@ -21,7 +21,7 @@
 #define OTHER   1234 /* a user without privileges */
 #define ECHOES  "import sys\nfor line in sys.stdin: print('fine', flush=True)\n"
 
-TestSuite(neighbours, .timeout = 120);
+TestSuite(neighbours, .timeout = 600);
 
 static enum child_status begin(const struct keeper *keeper, const char *source, size_t size,
                                struct child **out)

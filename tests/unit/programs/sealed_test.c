@@ -30,7 +30,7 @@ static void teardown(void)
     keeper_end(keeper);
 }
 
-TestSuite(sealed, .timeout = 120, .init = setup, .fini = teardown);
+TestSuite(sealed, .timeout = 600, .init = setup, .fini = teardown);
 
 static enum child_status begin(const char *source, struct child **out)
 {

@@ -47,7 +47,7 @@ static void teardown(void)
     rmdir(folder);
 }
 
-TestSuite(confine, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(confine, .init = setup, .fini = teardown, .timeout = 600);
 
 /* The error number of TRY in a confined process; 0: it went well. */
 static int confined(int (*try)(void))

@@ -84,7 +84,7 @@ static void meet(void *what, uint32_t i)
     atomic_fetch_add(&meeting->met, 1);
 }
 
-Test(helpers, a_helper_works_beside_the_caller, .timeout = 60)
+Test(helpers, a_helper_works_beside_the_caller, .timeout = 600)
 {
     struct meeting meeting = {0};
     struct helpers *helpers = helpers_start(1);

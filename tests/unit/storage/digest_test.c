@@ -311,7 +311,7 @@ static unsigned flip_column(const struct table *table, const char *column, bool 
 }
 
 Test(digest, a_flipped_bit_in_any_column_is_an_error_that_names_the_row, .init = open_full,
-     .fini = close_full, .timeout = 60)
+     .fini = close_full, .timeout = 600)
 {
     unsigned flips = 0;
     for (const struct table *const *table = digests_tables; *table; table++) {
@@ -573,7 +573,7 @@ static char *read_file(size_t *out_size)
 
 /* The name of an answer stands twice in the file: in its row, and in the index by which it is
  * found. A flip in either would make the answer look as if it had never been given. */
-Test(digest, a_flipped_bit_in_a_name_or_in_the_index_of_names_is_found, .timeout = 60)
+Test(digest, a_flipped_bit_in_a_name_or_in_the_index_of_names_is_found, .timeout = 600)
 {
     char error[DB_ERROR_SIZE];
     size_t size;

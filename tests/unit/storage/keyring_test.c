@@ -192,7 +192,7 @@ Test(keyring, is_private_and_names_what_is_wrong, .init = open_keys, .fini = clo
 }
 
 /* On a network's disk only what is open for writing can be locked for writing. */
-Test(keyring, locks_no_folder, .init = open_keys, .fini = close_keys, .timeout = 60)
+Test(keyring, locks_no_folder, .init = open_keys, .fini = close_keys, .timeout = 600)
 {
     int folder = open(directory, O_RDONLY | O_DIRECTORY);
     cr_assert_eq(flock(folder, LOCK_EX), 0);

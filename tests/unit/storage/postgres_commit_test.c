@@ -35,7 +35,7 @@ static void teardown(void)
     postgres_place_drop(url);
 }
 
-TestSuite(postgres_commit, .init = setup, .fini = teardown, .timeout = 120);
+TestSuite(postgres_commit, .init = setup, .fini = teardown, .timeout = 600);
 
 static int64_t stored_marks(void)
 {

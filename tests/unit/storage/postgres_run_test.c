@@ -32,7 +32,7 @@ static void teardown(void)
     postgres_place_drop(url);
 }
 
-TestSuite(postgres_run, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(postgres_run, .init = setup, .fini = teardown, .timeout = 600);
 
 static int64_t stored_marks(void)
 {

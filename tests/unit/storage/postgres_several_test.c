@@ -55,7 +55,7 @@ static void teardown(void)
     postgres_place_drop(url);
 }
 
-TestSuite(postgres_several, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(postgres_several, .init = setup, .fini = teardown, .timeout = 600);
 
 static enum db_status ask_alone(struct db *db, void *context)
 {

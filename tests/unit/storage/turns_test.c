@@ -58,7 +58,7 @@ static void writer_start(struct writer *writer)
 }
 
 /* The first overtakes those in line, and after each of its turns one of them has one. */
-Test(turns, the_first_waits_for_one_writer_and_keeps_none_waiting, .timeout = 60)
+Test(turns, the_first_waits_for_one_writer_and_keeps_none_waiting, .timeout = 600)
 {
     struct writer writers[ALL] = {{.name = 'a', .times = 1, .until_first_waits = true},
                                   {.name = 'b', .times = 1},

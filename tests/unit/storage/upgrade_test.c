@@ -430,7 +430,7 @@ static bool upgrade_until_killed(struct fixture *f, long milliseconds)
     return !WIFSIGNALED(status);
 }
 
-Test(upgrade, a_hundred_thousand_entries_survive_and_so_do_kills_on_the_way, .timeout = 120)
+Test(upgrade, a_hundred_thousand_entries_survive_and_so_do_kills_on_the_way, .timeout = 600)
 {
     struct fixture f;
     static unsigned char heads[ACCOUNTS][LEDGER_HASH_SIZE];
