@@ -15,6 +15,7 @@ extern const struct table aggregation_parameters_table; /* aggregations.c */
 extern const struct table endings_table;                /* endings.c */
 extern const struct table policy_names_table;           /* policy_names.c */
 extern const struct table policy_grants_table;          /* who may read a policy */
+extern const struct table signing_keys_table;           /* signing_keys.c */
 
 /* All of them, and answers_table, but notes_table; ends in NULL. */
 extern const struct table *const digests_tables[];

@@ -346,6 +346,21 @@ static const char create_environments[] = "CREATE TABLE environments ("
 static const char environments_by_client[] =
     "CREATE INDEX environments_by_client ON environments (client)";
 
+/* The signing keys that followed the first one (signing_keys.h). */
+static const char create_signing_keys[] = "CREATE TABLE signing_keys ("
+                                          " number INTEGER NOT NULL PRIMARY KEY,"
+                                          " since_ms INTEGER NOT NULL,"
+                                          " public_key BLOB NOT NULL,"
+                                          " signature BLOB NOT NULL,"
+                                          " sealed BLOB NOT NULL,"
+                                          " digest BLOB NOT NULL) STRICT";
+static const char signing_keys_stay[] =
+    "CREATE TRIGGER signing_keys_stay BEFORE DELETE ON signing_keys"
+    " BEGIN SELECT RAISE(ABORT, 'signing keys stay'); END";
+static const char signing_keys_fixed[] =
+    "CREATE TRIGGER signing_keys_fixed BEFORE UPDATE ON signing_keys"
+    " BEGIN SELECT RAISE(ABORT, 'signing keys never change'); END";
+
 const char *const schema_sqlite_tables[] = {
     "CREATE TABLE meta ("
     " name TEXT NOT NULL PRIMARY KEY,"
@@ -558,6 +573,10 @@ const char *const schema_sqlite_tables[] = {
     create_told,
     create_environments,
     environments_by_client,
+
+    create_signing_keys,
+    signing_keys_stay,
+    signing_keys_fixed,
 
     "CREATE TABLE checkpoints ("
     " job TEXT NOT NULL PRIMARY KEY REFERENCES jobs (id),"
@@ -979,14 +998,40 @@ static const char *const to_restored[] = {index_restored, NULL};
 /* Clients register worlds. */
 static const char *const to_worlds[] = {create_environments, environments_by_client, NULL};
 
+/* Signing keys follow the first one. */
+static const char *const to_signing_keys[] = {create_signing_keys, signing_keys_stay,
+                                              signing_keys_fixed, NULL};
+
 const char *const *const schema_sqlite_steps[] = {
-    to_rows,           without_blocks, with_coverage,   with_descriptions,
-    with_random,       with_digests,   with_fixed_rows, with_removal,
-    with_notes,        with_folds,     with_sizes,      with_requests,
-    to_tokens,         to_names,       to_limits,       to_projects,
-    to_digested_names, to_fixed_names, to_log,          to_keys,
-    to_teacher_names,  to_trail,       to_webhooks,     to_tiles,
-    to_retention,      to_restored,    to_worlds,       NULL,
+    to_rows,
+    without_blocks,
+    with_coverage,
+    with_descriptions,
+    with_random,
+    with_digests,
+    with_fixed_rows,
+    with_removal,
+    with_notes,
+    with_folds,
+    with_sizes,
+    with_requests,
+    to_tokens,
+    to_names,
+    to_limits,
+    to_projects,
+    to_digested_names,
+    to_fixed_names,
+    to_log,
+    to_keys,
+    to_teacher_names,
+    to_trail,
+    to_webhooks,
+    to_tiles,
+    to_retention,
+    to_restored,
+    to_worlds,
+    to_signing_keys,
+    NULL,
 };
 
 const struct db_schema schema_sqlite = {

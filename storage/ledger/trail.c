@@ -23,21 +23,28 @@ static const struct column trail_columns[] = {
 static const struct table trail_table =
     TABLE("audit_trail", trail_row, trail_columns, TABLE_ALL(trail_columns));
 
-size_t trail_text(const struct trail_row *row, char out[TRAIL_TEXT_SIZE])
+void trail_time(int64_t time_ms, char *out, size_t size)
 {
-    time_t seconds = (time_t)(row->time_ms / 1000);
+    time_t seconds = (time_t)(time_ms / 1000);
     struct tm utc = {.tm_mday = 1};
     char time[40];
     (void)gmtime_r(&seconds, &utc);
     (void)strftime(time, sizeof time, "%Y-%m-%dT%H:%M:%S", &utc);
+    (void)snprintf(out, size, "%s.%03dZ", time, (int)(time_ms % 1000));
+}
+
+size_t trail_text(const struct trail_row *row, char out[TRAIL_TEXT_SIZE])
+{
+    char time[48];
+    trail_time(row->time_ms, time, sizeof time);
     return (size_t)snprintf(
         out, TRAIL_TEXT_SIZE,
-        "{\"number\":%lld,\"time\":\"%s.%03dZ\",\"actor\":\"%s\",\"client\":\"%s\",\"role\":\"%s\","
+        "{\"number\":%lld,\"time\":\"%s\",\"actor\":\"%s\",\"client\":\"%s\",\"role\":\"%s\","
         "\"token\":%lld,\"action\":\"%s\",\"resource\":\"%s\",\"subject\":\"%s\",\"status\":%lld,"
         "\"outcome\":\"%s\",\"count\":%lld,\"address\":\"%s\",\"request\":\"%s\"}",
-        (long long)row->number, time, (int)(row->time_ms % 1000), row->actor, row->client,
-        row->role, (long long)row->token, row->action, row->resource, row->subject,
-        (long long)row->status, row->outcome, (long long)row->count, row->address, row->request);
+        (long long)row->number, time, row->actor, row->client, row->role, (long long)row->token,
+        row->action, row->resource, row->subject, (long long)row->status, row->outcome,
+        (long long)row->count, row->address, row->request);
 }
 
 void trail_hash(const char *text, size_t size, unsigned char out[LEDGER_HASH_SIZE])

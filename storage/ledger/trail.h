@@ -34,6 +34,9 @@ struct trail_row {
     char request[40]; /* its id, which the access log has too; "" */
 };
 
+/* Writes TIME_MS as rows have it: "2026-11-28T12:00:00.000Z". */
+void trail_time(int64_t time_ms, char *out, size_t size);
+
 /* Writes the text of ROW and gives its size: a JSON object of all members in their order. */
 size_t trail_text(const struct trail_row *row, char out[TRAIL_TEXT_SIZE]);
 

@@ -17,11 +17,13 @@
 #include "storage/policies.h"
 #include "storage/policy_names.h"
 #include "storage/q_releases.h"
+#include "storage/signing_keys.h"
 #include "storage/teachers.h"
 #include "storage/upgrade.h"
 #include "tests/unit/storage/fixture.h"
 
 static struct fixture f;
+static const unsigned char root_seed[32] = {7};
 
 /* ---- one row of every kind */
 
@@ -131,6 +133,13 @@ static void store_names(void)
     cr_assert_eq(policy_names_move(f.db, &name), DB_OK);
 }
 
+static enum db_status store_signing_key(struct db *db, void *context)
+{
+    struct signing_key key;
+    (void)context;
+    return signing_keys_add(db, root_seed, 1, &key);
+}
+
 static void open_full(void)
 {
     fixture_open(&f, &db_driver_sqlite);
@@ -142,11 +151,13 @@ static void open_full(void)
     store_release();
     cr_assert_eq(db_transact(f.db, store_aggregation, NULL), DB_OK);
     store_names();
+    cr_assert_eq(db_transact(f.db, store_signing_key, NULL), DB_OK);
     /* The triggers and keys that stop our own SQL do not stop a disk. */
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER answers_fixed"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER q_releases_end_once"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER endings_fixed"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER policy_names_fixed"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER signing_keys_fixed"), DB_OK);
     cr_assert_eq(db_run(f.db, "PRAGMA foreign_keys=OFF", NULL, 0, NULL, NULL), DB_OK);
 }
 
@@ -173,6 +184,8 @@ static enum db_status read_as_served(const struct table *table)
         struct policy_name_row name;
     } row;
     bool allowed;
+    struct signing_pair pair[2];
+    unsigned count;
     struct q_release_row release = {.terms = NULL};
     enum db_status status = DB_NONE;
     void *bytes = NULL;
@@ -203,6 +216,8 @@ static enum db_status read_as_served(const struct table *table)
         status = policy_names_find(f.db, "cli_s", "best@current", &row.name);
     else if (table == &policy_grants_table)
         status = policy_grants_allow(f.db, "pol_a", "cli_r", &allowed);
+    else if (table == &signing_keys_table)
+        status = signing_keys_newest(f.db, root_seed, pair, &count);
     free(bytes);
     q_release_row_done(&release);
     return status;
@@ -266,7 +281,8 @@ static void expect_named(const struct table *table, bool names_key)
                                            {"aggregation_parameters", "agg_a"},
                                            {"endings", "pol_a"},
                                            {"policy_names", "cli_s best?current"},
-                                           {"policy_grants", "pol_a cli_r"}};
+                                           {"policy_grants", "pol_a cli_r"},
+                                           {"signing_keys", "2"}};
     char wanted[64];
     const char *damage = db_damage(f.db);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
