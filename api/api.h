@@ -92,8 +92,8 @@ struct admitted *api_admitted_new(void);
 void api_expect(struct db *db, const struct api_request *request);
 
 /* Serves one request on this thread's connection DB. Inside a batch (db_begin_batch) the reply may
- * leave only after the batch is on disk. Always fills *reply; api_reply_clear frees it. DB may be
- * NULL for API_LANE_INLINE, and after API_PUBLIC. */
+ * leave only after the batch is on disk. Always fills *reply; api_reply_clear frees it. What is
+ * served inline reads the keys of certificates, at most. */
 void api_serve(struct app *app, struct db *db, const struct api_request *request,
                struct api_reply *reply);
 

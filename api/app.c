@@ -16,6 +16,7 @@
 #include "memory/memory.h"
 #include "memory/shelf.h"
 #include "storage/refusals.h"
+#include "storage/signing_keys.h"
 
 struct app *api_open(const struct api_settings *settings)
 {
@@ -35,9 +36,7 @@ struct app *api_open(const struct api_settings *settings)
     pages_tag_files(app->page_tags);
     memory_must(app->secret_key);
     crypto_sign_seed_keypair(app->public_key, app->secret_key, settings->signing_seed);
-    unsigned char hash[16];
-    crypto_generichash(hash, sizeof hash, app->public_key, sizeof app->public_key, NULL, 0);
-    sodium_bin2hex(app->key_id, sizeof app->key_id, hash, 8);
+    signing_key_id(app->public_key, app->key_id);
     snprintf(app->log_origin, sizeof app->log_origin, "tacet/%s", app->key_id);
     if (settings->log_origin && settings->log_origin[0] != '\0')
         snprintf(app->log_origin, sizeof app->log_origin, "%s", settings->log_origin);

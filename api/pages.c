@@ -183,5 +183,7 @@ enum problem api_page_problem(struct call *call)
 
 enum problem api_page_signing_keys(struct call *call)
 {
-    return call_reply_json(call, 200, certificate_keys(call->app));
+    json_t *keys = NULL;
+    enum db_status status = certificate_keys(call->app, call->db, &keys);
+    return status == DB_OK ? call_reply_json(call, 200, keys) : call_db(call, status);
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Check an export of tacet without tacet: structure, hashes, sums, limits, holds, certificates, signatures.
 
-    verify.py [--keys FILE] [--earlier FILE] [--checkpoint FILE] EXPORT    (of "tacet export"; - is standard input)
+    verify.py [--keys FILE [--newer FILE]] [--earlier FILE] [--checkpoint FILE] EXPORT    (of "tacet export"; - is standard input)
 --keys        the service's /.well-known/jwks.json, fetched over a connection that you trust
+--newer       its jwks.json of now, from anywhere: for keys that have followed those of --keys
 --earlier     an export of before: EXPORT has to go on from its last entries
 --checkpoint  a checkpoint of before, as a witness keeps it: the log has to go on from it; needs --keys
 It shares no code with "tacet verify", which computes prices, too: docs/verify.md. Exit code 0: all is well.
@@ -18,6 +19,7 @@ import sys
 
 try:
     from ed25519 import ed_holds
+    from verify_keys import Chain, read_keys, read_newer, unpadded
     from verify_stated import MALFORMED, Stated
 except ImportError as missing:
     sys.exit(f"verify.py: {missing.name}.py has to stand beside it")
@@ -29,6 +31,7 @@ ACCOUNT = {**dict.fromkeys("id kind resource client owner unit".split(), TEXT), 
 ENTRY = {"account": TEXT, "sequence": WHOLE, "time_ms": WHOLE, "kind": TEXT, **BALANCES, "epsilon": REAL,
          "delta": REAL, "client": TEXT, "resource": TEXT, "event": TEXT, "hash": HASH}
 LEAF = {"number": WHOLE, "account": TEXT, "sequence": WHOLE, "head": HASH}
+KEY = dict.fromkeys("kid x follows from signature".split(), TEXT)
 HEAD = {"version": WHOLE, "time_ms": WHOLE, "software_version": TEXT, "kid": TEXT, "x": TEXT}
 FOLD = re.compile(r'\{"type":"FoldedEntries","first_sequence":([1-9][0-9]*),"count":([1-9][0-9]*),'
                   r'"first_time_ms":(?:0|-?[1-9][0-9]*),"previous_hash":"([0-9a-f]{64})","digest":"[0-9a-f]{32}"\}')
@@ -60,12 +63,6 @@ def read_members(line, name, members):
     if len(whole) > 1 or list(found) != list(members) or not all(is_kind(found[m], members[m]) for m in members):
         raise ValueError("the line has other members")
     return found
-
-
-def unpadded(text):
-    """The bytes that base64url TEXT stands for; none when it is written in another way."""
-    raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-    return raw if base64.urlsafe_b64encode(raw).rstrip(b"=") == text.encode() else b""
 
 
 # ---- hashes of the ledger: numbers are little endian, each text follows its length
@@ -140,11 +137,11 @@ def read_checkpoint(note, *keys):
     raise ValueError("the checkpoint has no signature of this service that holds")
 
 
-def read_proof(ledger, key):
+def read_proof(ledger, keys):
     """Origin, size and root of the log that LEDGER, of a certificate, proves its entry to be in."""
     head, _, note = ledger["proof"].partition("\n\n")
     name, index, *path = head.split("\n")
-    origin, size, root = read_checkpoint(note, key)
+    origin, size, root = read_checkpoint(note, *keys)
     leaf = sha(f"\0{ledger['account']} {ledger['entries']} {ledger['head']}".encode())
     found = inclusion_root(leaf, int(index[6:]), size, [base64.b64decode(p, validate=True) for p in path])
     if name != "c2sp.org/tlog-proof@v1" or not index.startswith("index ") or found != root:
@@ -190,14 +187,14 @@ class Export:
     """One pass. Anchors are others' words for entries: (sequence, hash, from, balances behind it, may be folded)."""
 
     def __init__(self, keys, earlier, kept=None):
-        self.trusted = [earlier.key] if keys is None and earlier else keys
+        self.trusted, self.key_before = keys, earlier and earlier.key
         self.demanded, self.anchors = (dict(earlier.certificates), dict(earlier.heads)) if earlier else ({}, {})
         self.claims = [(*log, "") for log in (earlier and earlier.log, kept) if log and log[1]]
         self.restored, self.restored_before = set(), earlier.restored if earlier else set()
         self.certificates, self.certified, self.paid = {}, {}, set()  # certified: what by which job
         self.line, self.fault_count, self.faults, self.heads, self.purposes = 0, 0, [], {}, set()
         self.counts = {c: 0 for c in "accounts entries folded unseen holds certificates leaves rows heads lost".split()}
-        self.stated = Stated(self.fault)
+        self.stated, self.chain = Stated(self.fault), Chain(self.fault)
         self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.last_account, self.account, self.key = (-2**63, ""), None, None
         self.leaves, self.tiles, self.log, self.version, self.time_ms, self.digest = {}, {}, (), 0, 0, None
@@ -216,17 +213,18 @@ class Export:
     def read_head(self, line):
         head = read_members(line, "export", HEAD)
         self.version, self.time_ms, self.key = head["version"], head["time_ms"], unpadded(head["x"])
-        if self.version not in (1, 2, 3):
-            raise ValueError("this program knows exports of versions 1 to 3 alone")
+        if self.version not in (1, 2, 3, 4):
+            raise ValueError("this program knows exports of versions 1 to 4 alone")
         self.when(hash_of(self.key, 16)[:16] != head["kid"], "", 0, "the key's id is not that of the key")
-        self.when(self.trusted is not None and self.key not in self.trusted, "", 0, "it has the key of another service")
+        self.chain.keys = [self.key] if self.version < 4 else []
 
     def read_certificate(self, text):
         self.counts["certificates"] += 1
         certificate = json.loads(text, object_pairs_hook=unique)
         signature, where, ledger = certificate["signature"], certificate["id"], certificate.get("ledger", {})
-        good = signature["algorithm"] == "Ed25519" and signature.get("key_id") == hash_of(self.key, 16)[:16]
-        good = good and ed_holds(self.key, SIGNATURE.sub(b"", text, count=1), unpadded(signature.get("value")))
+        signer = self.chain.signer(signature.get("key_id"))
+        good = signature["algorithm"] == "Ed25519" and \
+            ed_holds(signer, SIGNATURE.sub(b"", text, count=1), unpadded(signature.get("value")))
         self.when(not good, where, 0, "its signature does not hold: it was changed, or the key is another's")
         last, self.certificates[where] = next(reversed(self.certificates), ""), hash_of(text)
         self.when(where <= last, where, 0, "the certificates are not in the order of their ids")
@@ -237,10 +235,12 @@ class Export:
         self.when(about and about in self.certified, where, 0, "two certificates are about the same")
         self.certified[about] = job
         try:
-            self.claims += [(*read_proof(ledger, self.key), where)] if ledger.get("proof") else []
+            self.claims += [(*read_proof(ledger, self.chain.keys), where)] if ledger.get("proof") else []
         except MALFORMED:
             self.fault(where, 0, "its proof that the log has its entry does not hold")
         self.stated.read(where, certificate, about, self.claims)
+        proven = self.claims and self.claims[-1][3] == where
+        self.chain.read_certificate(where, signature.get("key_id"), self.claims[-1][1] if proven else 0)
         anchor = (ledger.get("entries"), ledger.get("head"), where, (), False)
         if anchor[:2] != (None, None):
             good = is_kind(anchor[0], WHOLE) and anchor[0] > 0 and is_kind(anchor[1], HASH)
@@ -341,6 +341,7 @@ class Export:
         self.when((number - 1, True) != self.row[::2], "audit", number, "a row before it, or its leaf, is missing")
         self.account, self.row, self.counts["rows"] = None, (number, hash_of(text), False), number
         self.stated.read_row(text)
+        self.chain.read_row(number, text)
         if found := RELEASED.search(text):
             job, released = (found[1] if found[2] else b"").decode(), (found[2] or found[1]).decode()
             missing = (job in self.paid or released[:4] != "pol_") and released not in self.certified
@@ -351,6 +352,7 @@ class Export:
     def read_leaf(self, leaf):
         account, sequence, row, self.row = self.account, leaf["sequence"], self.row, (*self.row[:2], True)
         if row[0]:
+            self.chain.read_leaf(leaf["number"])
             good = (leaf["account"], sequence, leaf["head"], False) == ("audit", *row)
         else:
             good = leaf["account"] == account.row["id"] and max(account.leaf + 1, account.first) <= sequence
@@ -380,6 +382,12 @@ class Export:
                     what = "the log has another name, as after a restore: it does not go on from the log before"
                 self.when(size > len(row) or root_of(levels, size) != root, source, 0, what)
 
+    def check_keys(self):
+        keys = self.chain.keys
+        self.chain.end(self.key)
+        known = self.trusted is None or any(key in self.trusted for key in keys)
+        self.when(not known or self.key_before not in (None, *keys), "", 0, "it has the key of another service")
+
     def read_end(self, line, digest):
         end, self.digest = read_members(line, "end", {"lines": WHOLE, "digest": HASH, "signature": TEXT}), digest
         signed = f"tacet export 1 lines {self.line - 1} digest {digest}\n".encode()
@@ -389,10 +397,12 @@ class Export:
     def read_line(self, line):
         if self.log or (self.tiles and not line.startswith((b'{"tile":', b'{"checkpoint":'))):
             raise ValueError("the line cannot be read")
-        if line.startswith(b'{"leaf":') and (self.account or self.row[0]) and self.version > 1:
+        if line.startswith(b'{"key":') and self.version > 3 and self.line == 2 + len(self.chain.keys):
+            self.chain.read(read_members(line, "key", KEY))
+        elif line.startswith(b'{"leaf":') and (self.account or self.row[0]) and self.version > 1:
             self.read_leaf(read_members(line, "leaf", LEAF))
         elif line.startswith(b'{"checkpoint":') and self.version > 1:
-            self.log = read_checkpoint(json.loads(line)["checkpoint"], self.key)
+            self.log = read_checkpoint(json.loads(line)["checkpoint"], *self.chain.keys)
         elif self.version > 2 and (row := ROW.fullmatch(line)):
             self.read_row(int(row[2]), row[1])
         elif self.version > 2 and (row := TILE.fullmatch(line)):
@@ -430,6 +440,7 @@ class Export:
                     self.check_log()
                 elif self.claims:
                     self.fault("", 0, "the export is of a version without a log, and there was one")
+                self.check_keys()
                 self.read_end(line, digest.hexdigest())
                 ended = True
             else:
@@ -446,17 +457,14 @@ def verify(name, keys, earlier=None, kept=None):
             export.read_lines(file)
         except MALFORMED as why:
             export.fault("", 0, f"{why}; nothing behind it was checked")
-    known = "the export's own word" if keys is None else ("none of --keys", "one of --keys")[export.key in keys]
+    known = ("none of --keys", "one of --keys")[any(key in (keys or ()) for key in export.chain.keys)]
+    known = "the export's own word" if keys is None else known
     key = f"key {hash_of(export.key, 16)[:16]} ({known})" if export.key else "its first line is not that of an export"
     print(f"{name}: {key}")
     counts = ", ".join(f"{count} {what}" for what, count in export.counts.items())
     end = f"IT DOES NOT HOLD: {export.fault_count} faults" if export.fault_count else "all of it holds"
     print("  " + "\n  ".join((counts, *export.faults, end)))
     return export
-
-
-def read_keys(raw):
-    return [unpadded(key["x"]) for key in json.loads(raw)["keys"] if key.get("crv") == "Ed25519"]
 
 
 def read_file(name, read, otherwise):
@@ -470,19 +478,22 @@ def read_file(name, read, otherwise):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name in ("--keys", "--earlier", "--checkpoint", "export"):
+    for name in ("--keys", "--newer", "--earlier", "--checkpoint", "export"):
         parser.add_argument(name, action="append")
     options = parser.parse_args()
     for name, given in vars(options).items():
         if len(given or ()) > 1:
             parser.error(f"--{name} is given twice")
         setattr(options, name, given and given[0])
-    if options.checkpoint and not options.keys:
-        parser.error("--checkpoint needs --keys")
+    for name in ("newer", "checkpoint"):
+        if getattr(options, name) and not options.keys:
+            parser.error(f"--{name} needs --keys")
     keys = kept = None
     try:
         if options.keys:
             keys = read_file(options.keys, read_keys, "it is no key set")
+        if options.newer:
+            keys = read_file(options.newer, lambda raw: read_newer(raw, keys), "")
         if options.checkpoint:
             kept = read_file(options.checkpoint, lambda raw: read_checkpoint(raw.decode(), *keys), "")
         earlier = verify(options.earlier, keys) if options.earlier else None

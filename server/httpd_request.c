@@ -194,7 +194,7 @@ static enum MHD_Result admit_request(struct httpd *httpd, struct exchange *excha
         exchange->route.lane = API_LANE_INLINE;
         if (!has_body)
             return MHD_YES;
-        api_serve(settings->app, NULL, &exchange->request, &exchange->reply);
+        api_serve(settings->app, settings->db, &exchange->request, &exchange->reply);
         break;
     case API_NEWCOMER: exchange->route.writes = true; __attribute__((fallthrough));
     case API_ADMITTED:
@@ -369,7 +369,7 @@ static enum MHD_Result dispatch_request(struct httpd *httpd, struct exchange *ex
 {
     struct httpd_settings *settings = &httpd->settings;
     if (exchange->route.lane == API_LANE_INLINE) {
-        api_serve(settings->app, NULL, &exchange->request, &exchange->reply);
+        api_serve(settings->app, settings->db, &exchange->request, &exchange->reply);
         atomic_store(&exchange->reply_ready, true);
         return httpd_send_reply(httpd, exchange);
     }

@@ -46,7 +46,7 @@ static enum db_status write_checkpoint(struct db *db, void *context)
     struct ledger_tree *tree = NULL;
     enum db_status status = ledger_tree_open(db, -1, &tree);
     if (status == DB_OK)
-        status = certificate_checkpoint(work->app, tree, &work->out);
+        status = certificate_checkpoint(work->app, db, tree, &work->out);
     free(tree);
     return status;
 }
@@ -75,7 +75,7 @@ static enum db_status write_consistency(struct db *db, void *context)
     }
     if (status == DB_OK) {
         tlog_request_add(&work->out, work->old, &proof);
-        status = certificate_checkpoint(work->app, tree, &work->out);
+        status = certificate_checkpoint(work->app, db, tree, &work->out);
     }
     free(tree);
     return status;

@@ -20,9 +20,9 @@ struct teacher_noise;
 
 struct app {
     struct api_settings settings;
-    unsigned char public_key[32]; /* Ed25519 */
-    unsigned char *secret_key;    /* 64 bytes of guarded memory */
-    char key_id[17];              /* of the public key: 16 hex digits of its hash */
+    unsigned char public_key[32]; /* Ed25519: of signing.key, the first one of signing_keys.h */
+    unsigned char *secret_key;    /* 64 bytes of guarded memory; its seed derives and seals */
+    char key_id[17];              /* of the public key, whichever signs: the log's name has it */
     char log_origin[128];         /* of the ledger's log (tlog.h) */
     struct shelf *teachers;       /* each of these four has a lock of its own */
     struct shelf *q_releases;

@@ -11,13 +11,17 @@
 struct app;
 
 /* The canonical text of CERTIFICATE (an object, borrowed, without "signature") with the member
- * "signature":{"algorithm":"Ed25519","key_id":...,"value":base64url} added: what is stored and
- * served as it is. The caller frees it. */
-char *certificate_sign(const struct app *app, const json_t *certificate);
+ * "signature":{"algorithm":"Ed25519","key_id":...,"value":base64url} added, by the newest key that
+ * DB has (storage/signing_keys.h): what is stored and served as it is. The caller frees *OUT, which
+ * is NULL unless DB_OK. A proof that CERTIFICATE has was read before: where the log has a newer
+ * key, no older one signs. */
+enum db_status certificate_sign(const struct app *app, struct db *db, const json_t *certificate,
+                                char **out);
 
-/* Adds the signed checkpoint of TREE (tlog.h) to OUT. */
-enum db_status certificate_checkpoint(const struct app *app, struct ledger_tree *tree,
-                                      struct buffer *out);
+/* Adds the checkpoint of TREE (tlog.h), of DB, to OUT. The newest key signs it, and the one before,
+ * for witnesses that know only that one yet. */
+enum db_status certificate_checkpoint(const struct app *app, struct db *db,
+                                      struct ledger_tree *tree, struct buffer *out);
 
 /* Gives, as a JSON text, the proof that ACCOUNT (as it was read from DB) is in the log of the
  * ledger, with the checkpoint of the log as it now is: a tlog-proof. ACCOUNT NULL: null. *OUT is a
@@ -25,7 +29,9 @@ enum db_status certificate_checkpoint(const struct app *app, struct ledger_tree 
 enum db_status certificate_proof(const struct app *app, struct db *db,
                                  const struct ledger_account *account, json_t **out);
 
-/* The key set of /.well-known/jwks.json (RFC 7517, 8037). New reference. */
-json_t *certificate_keys(const struct app *app);
+/* The key set of /.well-known/jwks.json (RFC 7517, 8037), the newest key first, each but the first
+ * one with the member "follows": the key before, since when, and its signature. *OUT is a new
+ * reference, and NULL unless DB_OK. */
+enum db_status certificate_keys(const struct app *app, struct db *db, json_t **out);
 
 #endif

@@ -129,19 +129,35 @@ static bool next_signature(const char **at, const char *end, const char *name, e
 
 /* ---- checkpoints */
 
+#define HEAD_SIZE (TLOG_NAME_SIZE + 80)
+
+/* Writes the text that is signed and gives its size. */
+static size_t write_tree_head(const struct tlog_checkpoint *checkpoint, char out[HEAD_SIZE])
+{
+    char root[BASE64_OF(MERKLE_HASH_SIZE)];
+    sodium_bin2base64(root, sizeof root, checkpoint->root, MERKLE_HASH_SIZE, VARIANT);
+    return (size_t)snprintf(out, HEAD_SIZE, "%s\n%lld\n%s\n", checkpoint->origin,
+                            (long long)checkpoint->size, root);
+}
+
+void tlog_signature_add(struct buffer *out, const struct tlog_checkpoint *checkpoint,
+                        const unsigned char *secret_key)
+{
+    unsigned char signature[KEY_ID + crypto_sign_BYTES];
+    char text[HEAD_SIZE];
+    size_t size = write_tree_head(checkpoint, text);
+    note_key_id(checkpoint->origin, KEY_LOG, secret_key + 32, signature);
+    crypto_sign_detached(signature + KEY_ID, NULL, (const unsigned char *)text, size, secret_key);
+    add_signature(out, checkpoint->origin, signature, sizeof signature);
+}
+
 void tlog_checkpoint_add(struct buffer *out, const struct tlog_checkpoint *checkpoint,
                          const unsigned char *secret_key)
 {
-    unsigned char signature[KEY_ID + crypto_sign_BYTES];
-    char root[BASE64_OF(MERKLE_HASH_SIZE)], text[TLOG_NAME_SIZE + 80];
-    sodium_bin2base64(root, sizeof root, checkpoint->root, MERKLE_HASH_SIZE, VARIANT);
-    int size = snprintf(text, sizeof text, "%s\n%lld\n%s\n", checkpoint->origin,
-                        (long long)checkpoint->size, root);
-    note_key_id(checkpoint->origin, KEY_LOG, secret_key + 32, signature);
-    crypto_sign_detached(signature + KEY_ID, NULL, (const unsigned char *)text, (size_t)size,
-                         secret_key);
+    char text[HEAD_SIZE];
+    (void)write_tree_head(checkpoint, text);
     (void)buffer_add_format(out, "%s\n", text);
-    add_signature(out, checkpoint->origin, signature, sizeof signature);
+    tlog_signature_add(out, checkpoint, secret_key);
 }
 
 /* Reads a number, written in the one way, that ends with the newline at STOP. */

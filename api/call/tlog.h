@@ -37,6 +37,10 @@ bool tlog_name_good(const char *name);
 void tlog_checkpoint_add(struct buffer *out, const struct tlog_checkpoint *checkpoint,
                          const unsigned char *secret_key);
 
+/* Adds a further signature of the same checkpoint, by another key. */
+void tlog_signature_add(struct buffer *out, const struct tlog_checkpoint *checkpoint,
+                        const unsigned char *secret_key);
+
 /* Reads the checkpoint NOTE of SIZE bytes that KEY signed under its origin; signatures of other
  * keys are passed over. NULL, or a sentence. */
 const char *tlog_checkpoint_read(const char *note, size_t size, const unsigned char key[32],

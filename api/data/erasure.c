@@ -385,8 +385,11 @@ enum problem erasure_reply(struct call *call, const char *dataset, const char *e
         json_pack("{s:s, s:s, s:o, s:o, s:o, s:s}", "type", "erasure", "dataset", dataset, "expert",
                   json_text_or_null(expert), "client", json_text_or_null(client), "erased_at",
                   json_time(time_ms), "meaning", meaning);
-    char *text = certificate_sign(call->app, receipt);
+    char *text = NULL;
+    enum db_status status = certificate_sign(call->app, call->db, receipt, &text);
     json_decref(receipt);
+    if (status != DB_OK)
+        return call_db(call, status);
     call->subject = digest_of_receipt(call, text);
     json_t *signed_receipt = json_text_stored(text);
     free(text);

@@ -12,73 +12,27 @@
 #include "api/json/json_text.h"
 #include "api/wire/certified_file.h"
 
-#define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
-
-static bool read_key_bytes(const json_t *text, unsigned char *out, size_t size)
-{
-    size_t got = 0;
-    return json_is_string(text) &&
-           sodium_base642bin(out, size, json_string_value(text), json_string_length(text), NULL,
-                             &got, NULL, VARIANT) == 0 &&
-           got == size;
-}
-
 static void copy_member(const json_t *object, const char *name, char *out, size_t size)
 {
     snprintf(out, size, "%s", json_member_text(object, name));
 }
 
-/* ---- keys */
-
-void proof_key_id(const unsigned char key[32], char out[KEY_ID_SIZE])
-{
-    unsigned char hash[16];
-    crypto_generichash(hash, sizeof hash, key, 32, NULL, 0);
-    sodium_bin2hex(out, KEY_ID_SIZE, hash, 8);
-}
-
-bool proof_keys_have(const struct proof_keys *keys, const unsigned char key[32])
-{
-    for (unsigned i = 0; i < keys->count; i++)
-        if (memcmp(keys->key[i], key, 32) == 0)
-            return true;
-    return false;
-}
-
-const char *proof_keys_read(const char *text, size_t size, struct proof_keys *out)
-{
-    struct json_fault fault;
-    json_t *json = NULL, *key;
-    size_t i;
-    out->count = 0;
-    if (json_text_parse(text, size, &json, &fault) != JSON_TEXT_GOOD)
-        return "the key set is not JSON";
-    json_array_foreach(json_object_get(json, "keys"), i, key)
-    {
-        const char *curve = json_string_value(json_object_get(key, "crv"));
-        if (out->count < PROOF_KEYS_MAX && curve && strcmp(curve, "Ed25519") == 0 &&
-            read_key_bytes(json_object_get(key, "x"), out->key[out->count], 32))
-            out->count++;
-    }
-    json_decref(json);
-    return out->count > 0 ? NULL : "the key set has no Ed25519 key";
-}
-
 /* ---- the signature */
 
-/* Checks the SIGNATURE of CERTIFICATE, from which it was taken. *OUT_KEY is the key that signed. */
+/* Checks the SIGNATURE of CERTIFICATE, from which it was taken. *OUT_SIGNER is the key that signed,
+ * by its place among KEYS. */
 static const char *check_signature(const json_t *certificate, const json_t *signature,
-                                   const struct proof_keys *keys, const unsigned char **out_key)
+                                   const struct proof_keys *keys, unsigned *out_signer)
 {
     unsigned char value[crypto_sign_BYTES];
-    char id[KEY_ID_SIZE], wanted[KEY_ID_SIZE];
+    char id[SIGNING_ID_SIZE], wanted[SIGNING_ID_SIZE];
     const char *algorithm = json_string_value(json_object_get(signature, "algorithm"));
     copy_member(signature, "key_id", wanted, sizeof wanted);
     if (!algorithm || strcmp(algorithm, "Ed25519") != 0 ||
-        !read_key_bytes(json_object_get(signature, "value"), value, sizeof value))
+        !proof_bytes_read(json_member_text(signature, "value"), value, sizeof value))
         return "it has no signature";
     for (unsigned i = 0; i < keys->count; i++) {
-        proof_key_id(keys->key[i], id);
+        signing_key_id(keys->key[i], id);
         if (strcmp(id, wanted) != 0)
             continue;
         size_t size = 0;
@@ -86,7 +40,7 @@ static const char *check_signature(const json_t *certificate, const json_t *sign
         bool good = crypto_sign_verify_detached(value, (const unsigned char *)text, size,
                                                 keys->key[i]) == 0;
         free(text);
-        *out_key = keys->key[i];
+        *out_signer = i;
         return good ? NULL : "its signature does not hold: it was changed";
     }
     return "it is signed with the key of another service";
@@ -154,8 +108,9 @@ static void read_facts(const json_t *certificate, struct certificate_facts *out)
         copy_member(files, formats[i], out->files_sha256[i], sizeof out->files_sha256[i]);
 }
 
-/* Checks that the entry which the certificate names is in the log of whoever has KEY. */
-static const char *check_log_proof(const json_t *certificate, const unsigned char key[32],
+/* Checks that the entry which the certificate names is in the log of whoever has KEYS. The key that
+ * signed the certificate may be newer than the log that it proves. */
+static const char *check_log_proof(const json_t *certificate, const struct proof_keys *keys,
                                    struct certificate_facts *facts)
 {
     const json_t *proof = json_object_get(json_object_get(certificate, "ledger"), "proof");
@@ -167,7 +122,7 @@ static const char *check_log_proof(const json_t *certificate, const unsigned cha
     if (facts->entries < 1 || !json_is_string(proof) ||
         !tlog_proof_read(json_string_value(proof), json_string_length(proof), &text))
         return "its proof that the log has its entry cannot be read";
-    const char *why = tlog_checkpoint_read(text.note, text.note_size, key, &facts->log);
+    const char *why = proof_checkpoint_read(text.note, text.note_size, keys, &facts->log);
     if (why)
         return why;
     memcpy(leaf.account, facts->account, ID_SIZE);
@@ -275,14 +230,13 @@ static const char *check_signed(const char *text, size_t size, const struct proo
     out->canonical = is_canonical(json, text, size, out->digest);
     json_t *signature = json_incref(json_object_get(json, "signature"));
     (void)json_object_del(json, "signature");
-    const unsigned char *key = NULL;
-    const char *why = check_signature(json, signature, keys, &key);
+    const char *why = check_signature(json, signature, keys, &out->signer);
     read_facts(json, out);
     const char *no_entry = read_named_entry(json, out);
     if (!why)
         why = no_entry;
     if (!why)
-        why = check_log_proof(json, key, out);
+        why = check_log_proof(json, keys, out);
     const char *type = json_string_value(json_object_get(json, "type"));
     out->receipt = out->id[0] == '\0' && type && strcmp(type, "erasure") == 0;
     if (!why && says && out->receipt)

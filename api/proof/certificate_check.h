@@ -6,27 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "api/call/tlog.h"
+#include "api/proof/proof_keys.h"
 #include "storage/ledger/ledger_log.h"
-
-#define PROOF_KEYS_MAX 16
-#define KEY_ID_SIZE    17
-
-/* Public keys that the caller trusts. */
-struct proof_keys {
-    unsigned count;
-    unsigned char key[PROOF_KEYS_MAX][32]; /* Ed25519 */
-};
-
-/* The id of KEY: 16 hex digits of its BLAKE2b-128 hash. */
-void proof_key_id(const unsigned char key[32], char out[KEY_ID_SIZE]);
-
-/* True when KEY is among KEYS. */
-bool proof_keys_have(const struct proof_keys *keys, const unsigned char key[32]);
-
-/* Reads the key set TEXT of /.well-known/jwks.json; keys that are not Ed25519 are passed over. NULL
- * when it has one, or a sentence. */
-const char *proof_keys_read(const char *text, size_t size, struct proof_keys *out);
 
 /* An epsilon and a delta; NAN where a certificate has no such number. */
 struct stated_amount {
@@ -53,6 +34,7 @@ struct certificate_facts {
     char erased_at[32];    /* this time, in UTC, */
     char expert[80];       /* the expert, "": all of the dataset, */
     char client[ID_SIZE];  /* and whose it was; "": an older one does not say */
+    unsigned signer;       /* the key that signed it, by its place among those that were given */
     bool canonical;        /* it is laid out as it was signed: sorted, compact, shortest numbers */
     int64_t entries;       /* of the account when it was issued; 0: it does not say */
     unsigned char head[LEDGER_HASH_SIZE];

@@ -18,6 +18,7 @@
 #include "storage/ledger/ledger_chain.h"
 #include "storage/ledger/ledger_log.h"
 #include "storage/ledger/trail.h"
+#include "storage/signing_keys.h"
 
 #define LEAVES  256 /* that are read at once */
 #define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
@@ -31,6 +32,8 @@ struct exporting {
     struct buffer line;
     long long lines;
     const char *fault;                 /* NULL: none yet */
+    struct signing_pair pair[2];       /* the newest key, which signs it, and the one before */
+    unsigned char last_key[32];        /* whose line was written last */
     struct ledger_leaf leaves[LEAVES]; /* of the account in hand; those before AT are written */
     unsigned at, leaf_count;
 };
@@ -139,7 +142,7 @@ static enum db_status put_checkpoint(struct exporting *e)
     char *text = NULL;
     enum db_status status = ledger_tree_open(e->db, -1, &tree);
     if (status == DB_OK)
-        status = certificate_checkpoint(e->app, tree, &note);
+        status = certificate_checkpoint(e->app, e->db, tree, &note);
     if (note.failed)
         e->fault = "the checkpoint does not fit into memory";
     if (status == DB_OK && !e->fault) {
@@ -155,11 +158,70 @@ static enum db_status put_checkpoint(struct exporting *e)
     return status;
 }
 
+/* ---- keys */
+
+#define KEY_TEXT sodium_base64_ENCODED_LEN(crypto_sign_PUBLICKEYBYTES, VARIANT)
+
+static void write_public_key(const unsigned char key[32], char id[SIGNING_ID_SIZE],
+                             char x[KEY_TEXT])
+{
+    signing_key_id(key, id);
+    sodium_bin2base64(x, KEY_TEXT, key, 32, VARIANT);
+}
+
+/* The line of KEY, which follows the last one from the time FROM on by the signature VALUE. */
+static bool put_key(struct exporting *e, const unsigned char key[32], const char *from,
+                    const char *value)
+{
+    char id[SIGNING_ID_SIZE], before[SIGNING_ID_SIZE] = "", x[KEY_TEXT];
+    if (from[0] != '\0')
+        signing_key_id(e->last_key, before);
+    write_public_key(key, id, x);
+    memcpy(e->last_key, key, sizeof e->last_key);
+    (void)buffer_add_format(&e->line,
+                            "{\"key\":{\"kid\":\"%s\",\"x\":\"%s\",\"follows\":\"%s\","
+                            "\"from\":\"%s\",\"signature\":\"%s\"}}",
+                            id, x, before, from, value);
+    return put_line(e);
+}
+
+static bool put_later_key(void *context, const struct signing_key *key)
+{
+    char from[SIGNING_TIME_SIZE], value[sodium_base64_ENCODED_LEN(crypto_sign_BYTES, VARIANT)];
+    signing_key_time(key->since_ms, from);
+    sodium_bin2base64(value, sizeof value, key->signature, sizeof key->signature, VARIANT);
+    return put_key(context, key->public_key, from, value);
+}
+
+/* The head names the newest key. All keys follow where there are several. */
+static enum db_status put_head(struct exporting *e)
+{
+    const struct app *app = e->app;
+    char id[SIGNING_ID_SIZE], x[KEY_TEXT];
+    unsigned count = 0;
+    enum db_status status = signing_keys_newest(e->db, app->secret_key, e->pair, &count);
+    if (status != DB_OK)
+        return status;
+    write_public_key(e->pair[0].secret_key + 32, id, x);
+    (void)buffer_add_format(&e->line,
+                            "{\"export\":{\"version\":%d,\"time_ms\":%lld,"
+                            "\"software_version\":\"%s\",\"kid\":\"%s\",\"x\":\"%s\"}}",
+                            count > 1 ? EXPORT_VERSION : EXPORT_ONE_KEY,
+                            (long long)app->settings.now_ms(), app->settings.version, id, x);
+    if (put_line(e) && count > 1 && put_key(e, app->public_key, "", ""))
+        status = signing_keys_list(e->db, put_later_key, e);
+    return status;
+}
+
+/* ---- the whole */
+
 static enum db_status put_rows(struct db *db, void *context)
 {
     struct exporting *e = context;
     const struct trail_filter all = {.client = "", .resource = "", .limit = UINT_MAX};
-    enum db_status status = certificate_any_list(db, put_certificate_line, e);
+    enum db_status status = put_head(e);
+    if (status == DB_OK && !e->fault)
+        status = certificate_any_list(db, put_certificate_line, e);
     if (status == DB_OK && !e->fault)
         status = ledger_list(db, NULL, NULL, NULL, UINT_MAX, put_account_line, e);
     if (status == DB_OK && !e->fault)
@@ -169,19 +231,6 @@ static enum db_status put_rows(struct db *db, void *context)
     if (status == DB_OK && !e->fault)
         status = put_checkpoint(e);
     return status;
-}
-
-static bool put_head(struct exporting *e)
-{
-    const struct app *app = e->app;
-    char key[sodium_base64_ENCODED_LEN(crypto_sign_PUBLICKEYBYTES, VARIANT)];
-    sodium_bin2base64(key, sizeof key, app->public_key, sizeof app->public_key, VARIANT);
-    (void)buffer_add_format(&e->line,
-                            "{\"export\":{\"version\":%d,\"time_ms\":%lld,"
-                            "\"software_version\":\"%s\",\"kid\":\"%s\",\"x\":\"%s\"}}",
-                            EXPORT_VERSION, (long long)app->settings.now_ms(),
-                            app->settings.version, app->key_id, key);
-    return put_line(e);
 }
 
 static bool put_end(struct exporting *e)
@@ -194,7 +243,7 @@ static bool put_end(struct exporting *e)
     sodium_bin2hex(hex, sizeof hex, digest, sizeof digest);
     int size = snprintf(text, sizeof text, EXPORT_SIGNED, lines, hex);
     crypto_sign_detached(signature, NULL, (const unsigned char *)text, (size_t)size,
-                         e->app->secret_key);
+                         e->pair[0].secret_key);
     sodium_bin2base64(value, sizeof value, signature, sizeof signature, VARIANT);
     (void)buffer_add_format(&e->line,
                             "{\"end\":{\"lines\":%lld,\"digest\":\"%s\",\"signature\":\"%s\"}}",
@@ -210,11 +259,12 @@ const char *export_write(const struct app *app, struct db *db, export_write_fn *
     *e = (struct exporting){
         .app = app, .db = db, .write = write, .context = context, .line = {.lid = LINE_MOST}};
     crypto_generichash_init(&e->digest, NULL, 0, 32);
-    if (put_head(e) && db_view(db, put_rows, e) != DB_OK && !e->fault)
+    if (db_view(db, put_rows, e) != DB_OK && !e->fault)
         e->fault = db_last_error(db);
     if (!e->fault)
         (void)put_end(e);
     const char *fault = e->fault;
+    sodium_memzero(e->pair, sizeof e->pair);
     buffer_clear(&e->line);
     free(e);
     return fault;

@@ -12,7 +12,8 @@
 struct app;
 struct db;
 
-#define EXPORT_VERSION 3 /* 1 had no log, 2 no audit trail */
+#define EXPORT_ONE_KEY 3
+#define EXPORT_VERSION 4 /* 1 had no log, 2 no audit trail; 3 has no key that follows another */
 /* What the last line's signature is over: the number of lines before it, and the hex BLAKE2b-256
  * of their bytes. */
 #define EXPORT_SIGNED      "tacet export 1 lines %lld digest %s\n"

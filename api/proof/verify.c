@@ -15,8 +15,6 @@
 
 #define NO_EXPORT "this is no export of tacet"
 
-#define VARIANT   sodium_base64_VARIANT_URLSAFE_NO_PADDING
-
 void *verify_list_add(struct verify_list *list, size_t size)
 {
     if (list->count == list->room) {
@@ -43,42 +41,33 @@ void verify_fault(struct verify *verify, const char *where, long long sequence, 
 
 /* ---- the head and the end */
 
-/* Reads the text of SIZE bytes that base64 at *AT stands for. */
-static bool read_export_bytes(char **at, unsigned char *out, size_t size)
-{
-    size_t got = 0;
-    const char *text = row_text_string(at);
-    return text &&
-           sodium_base642bin(out, size, text, strlen(text), NULL, &got, NULL, VARIANT) == 0 &&
-           got == size;
-}
-
 static bool read_export_head(struct verify *verify, char *at)
 {
     struct verify_report *report = verify->report;
-    char id[KEY_ID_SIZE];
     int64_t version = 0;
-    const char *kid = NULL;
+    const char *kid = NULL, *x = NULL;
     bool good = row_text_skip(&at, "{\"export\":{\"version\":") &&
                 row_text_integer(&at, &version) && version >= 1 && version <= EXPORT_VERSION &&
                 row_text_skip(&at, ",\"time_ms\":") && row_text_integer(&at, &report->time_ms) &&
                 row_text_skip(&at, ",\"software_version\":") && row_text_string(&at) &&
                 row_text_skip(&at, ",\"kid\":") && (kid = row_text_string(&at)) &&
-                row_text_skip(&at, ",\"x\":") && read_export_bytes(&at, verify->key.key[0], 32) &&
+                row_text_skip(&at, ",\"x\":") && (x = row_text_string(&at)) &&
+                proof_bytes_read(x, verify->signer, sizeof verify->signer) &&
                 row_text_skip(&at, "}}") && *at == '\0';
     verify->has_log = version > 1;
     verify->has_trail = version > 2;
+    verify->reads_keys = version > EXPORT_ONE_KEY;
     if (!good && (version < 0 || version > EXPORT_VERSION))
-        verify_fault(verify, "", 0, "this program knows exports of versions 1 to 3 alone");
+        verify_fault(verify, "", 0, "this program knows exports of versions 1 to 4 alone");
     else if (!good)
         verify_fault(verify, "", 0, NO_EXPORT);
     if (!good)
         return false;
     report->begun = true;
-    verify->key.count = 1;
-    proof_key_id(verify->key.key[0], id);
-    memcpy(report->key_id, id, sizeof id);
-    if (strcmp(kid, id) != 0)
+    verify->key.count = !verify->reads_keys;
+    memcpy(verify->key.key[0], verify->signer, sizeof verify->signer);
+    signing_key_id(verify->signer, report->key_id);
+    if (strcmp(kid, report->key_id) != 0)
         verify_fault(verify, "", 0, "the key's id is not that of the key");
     return true;
 }
@@ -89,11 +78,11 @@ static bool read_export_end(struct verify *verify, char *at)
     unsigned char digest[32], signature[crypto_sign_BYTES];
     char hex[65], text[EXPORT_SIGNED_SIZE];
     int64_t lines = 0;
-    const char *said = NULL;
+    const char *said = NULL, *value = NULL;
     bool good = row_text_skip(&at, "{\"end\":{\"lines\":") && row_text_integer(&at, &lines) &&
                 row_text_skip(&at, ",\"digest\":") && (said = row_text_string(&at)) &&
-                row_text_skip(&at, ",\"signature\":") &&
-                read_export_bytes(&at, signature, sizeof signature) && row_text_skip(&at, "}}") &&
+                row_text_skip(&at, ",\"signature\":") && (value = row_text_string(&at)) &&
+                proof_bytes_read(value, signature, sizeof signature) && row_text_skip(&at, "}}") &&
                 *at == '\0';
     if (!good) {
         verify_fault(verify, "", 0, "the last line cannot be read");
@@ -106,7 +95,7 @@ static bool read_export_end(struct verify *verify, char *at)
     if (strcmp(said, hex) != 0 || lines != verify->report->lines - 1)
         verify_fault(verify, "", 0, "the lines before it are not those that it counts");
     if (crypto_sign_verify_detached(signature, (const unsigned char *)text, (size_t)size,
-                                    verify->key.key[0]) != 0)
+                                    verify->signer) != 0)
         verify_fault(verify, "", 0, "its signature does not hold for the lines before it");
     return true;
 }
@@ -119,7 +108,7 @@ static bool read_checkpoint_line(struct verify *verify, char *at)
     const char *note = row_text_string(&at);
     if (!note || !row_text_skip(&at, "}") || *at != '\0')
         return false;
-    const char *why = tlog_checkpoint_read(note, strlen(note), verify->key.key[0], &verify->log);
+    const char *why = proof_checkpoint_read(note, strlen(note), &verify->key, &verify->log);
     verify->has_checkpoint = true;
     if (why)
         verify_fault(verify, "", 0, why);
@@ -132,6 +121,10 @@ static bool read_export_line(struct verify *verify, char *line, size_t size)
     char *at = line;
     if (verify->has_checkpoint)
         return false;
+    if (verify->reads_keys && strncmp(line, "{\"key\":", 7) == 0)
+        return verify_key_line(verify, line);
+    if (verify->reads_keys)
+        verify_keys_read(verify);
     if (verify->next_tile == 0 && row_text_skip(&at, "{\"entry\":")) {
         struct ledger_entry entry;
         if (!verify->in_account || !row_text_read(&ledger_entries_table, &at, &entry))
@@ -239,6 +232,7 @@ static void read_export(struct verify *verify, struct line_reader *lines)
     verify_stated_payers(verify);
     verify_shares_end(verify);
     verify_covered_end(verify);
+    verify_rotations_end(verify);
     verify_receipt_end(verify);
     verify_log_end(verify);
     if (!read_export_end(verify, line))
@@ -265,6 +259,7 @@ static void free_lists(struct verify *verify)
     free(verify->certified.items);
     free(verify->paid.items);
     free(verify->payers.items);
+    free(verify->rotations.items);
     free(verify->stated.items);
     free(verify->marks.items);
     free(verify->erasures.items);
@@ -282,9 +277,9 @@ static void begin_export(struct verify *verify, struct verify_report *report)
                            .demanded = verify->certificates,
                            .restored_before = verify->restored,
                            .earlier = verify->log,
-                           .key_before = verify->key,
                            .kept = verify->kept,
                            .receipt = verify->receipt};
+    memcpy(clean.signer_before, verify->signer, sizeof clean.signer_before);
     free_lists(verify);
     *verify = clean;
     *report = (struct verify_report){.lines = 0};
@@ -321,10 +316,11 @@ void export_verify(struct verify *verify, struct byte_reader reader, const struc
     begin_export(verify, out);
     read_export(verify, &lines);
     out->asked = keys;
-    const struct proof_keys *wanted = keys ? keys : &verify->key_before;
-    bool known = verify->key.count > 0 && proof_keys_have(wanted, verify->key.key[0]);
-    out->trusted = keys && known;
-    if (verify->key.count > 0 && !known && (keys || wanted->count > 0))
+    for (unsigned i = 0; keys && i < verify->key.count; i++)
+        out->trusted = out->trusted || proof_keys_have(keys, verify->key.key[i]);
+    bool goes_on = sodium_is_zero(verify->signer_before, sizeof verify->signer_before) ||
+                   proof_keys_have(&verify->key, verify->signer_before);
+    if (out->begun && ((keys && !out->trusted) || !goes_on))
         verify_fault(verify, "", 0, "it is signed with the key of another service");
     buffer_clear(&lines.bytes);
 }

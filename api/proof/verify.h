@@ -25,9 +25,9 @@ struct verify_fault {
 struct verify_report {
     bool begun;      /* its first line is that of an export; otherwise nothing else is known */
     int64_t time_ms; /* when it was made, as it says */
-    char key_id[KEY_ID_SIZE];
-    bool asked;   /* the caller named keys, */
-    bool trusted; /* of which its key is one */
+    char key_id[SIGNING_ID_SIZE]; /* that signs it */
+    bool asked;                   /* the caller named keys, */
+    bool trusted;                 /* of which one is its key, or leads to it */
     int64_t lines, certificates, accounts, entries, open_holds;
     int64_t folded;   /* of the entries, those that folds count */
     int64_t unproven; /* of these, those behind the last entry of the earlier export, if any */
@@ -66,8 +66,8 @@ void export_verify_expect(struct verify *verify, const struct tlog_checkpoint *k
 void export_verify_receipt(struct verify *verify, const struct certificate_facts *receipt);
 
 /* Reads one export to its end, or to a line that is none. KEYS: those that the caller trusts, NULL
- * for whichever the export names. A second export must have the key of the first, contain every
- * account of it, and go on from its last entry. */
+ * for whichever the export names. A second export must have the key of the first, or
+ * keys that follow it, contain every account of it, and go on from its last entry. */
 void export_verify(struct verify *verify, struct byte_reader reader, const struct proof_keys *keys,
                    struct verify_report *out);
 

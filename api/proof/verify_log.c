@@ -20,6 +20,7 @@ bool verify_trail(struct verify *verify, char *text, size_t size)
         verify_fault(verify, TRAIL_ACCOUNT, number, "a row before this one is missing");
     verify_released(verify, at);
     verify_uncovered(verify, at);
+    verify_rotation(verify, number, at);
     verify_receipt_row(verify, number, at);
     verify->trail.number = number;
     verify->trail.logged = false;
@@ -36,6 +37,7 @@ static void trail_leaf(struct verify *verify, const struct ledger_leaf *leaf)
         verify_fault(verify, TRAIL_ACCOUNT, verify->trail.number, "the log has another row");
     verify->trail.logged = true;
     verify_uncovered_leaf(verify, leaf->number);
+    verify_rotation_leaf(verify, leaf->number);
 }
 
 static void account_leaf(struct verify *verify, const struct ledger_leaf *leaf)

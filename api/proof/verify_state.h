@@ -76,6 +76,7 @@ struct stated {
     char subject[ID_SIZE]; /* what it is about */
     int64_t entries;       /* of the account when it was issued, at least */
     int64_t leaves;        /* of the log then, at least; 0: it does not say */
+    unsigned signer;       /* the key that signed it, of the export's */
     bool named;            /* it names an account, which then is its key */
     bool settled;          /* the job's settlement has come, or a limit that a student states */
     bool bounded;          /* the greatest limit that it states stood */
@@ -100,8 +101,10 @@ struct verify {
     crypto_generichash_state digest; /* first: it is aligned to 64 bytes */
     struct verify_report *report;
     struct verify_prices *prices;
-    struct proof_keys key;        /* the export's own */
-    struct proof_keys key_before; /* that of the export before; count 0: there was none */
+    struct proof_keys key;           /* the export's own, each following the one before it */
+    unsigned char signer[32];        /* the last of them */
+    unsigned char signer_before[32]; /* that of the export before; zeros: there was none */
+    struct verify_list rotations;    /* of int64_t: leaves of the rows that tell of the others */
 
     struct verify_list anchors;  /* of struct anchor; sorted when the first account comes */
     struct verify_list heads;    /* of struct anchor: of this export, for the one behind it */
@@ -138,12 +141,14 @@ struct verify {
         int64_t number; /* of its last row; 0: none yet */
         unsigned char hash[LEDGER_HASH_SIZE];
         bool logged;             /* its leaf has come */
+        bool rotated;            /* it tells of a new signing key */
         char uncovered[ID_SIZE]; /* the dataset that it says is not covered any more; "" */
     } trail;
     struct verify_list marks; /* of struct cover_mark */
     int64_t next_tile;        /* the least number that the next tile may have */
     bool has_log;             /* exports of version 1 have none */
     bool has_trail;           /* those of version 2 neither */
+    bool reads_keys;          /* lines of keys may come, as in version 4 behind the head */
     bool has_checkpoint;
 
     struct ledger_account claimed,
@@ -167,6 +172,21 @@ void *verify_list_add(struct verify_list *list, size_t size);
 
 /* Notes a fault in the line that is being read. WHERE is an id. */
 void verify_fault(struct verify *verify, const char *where, long long sequence, const char *what);
+
+/* Adds the key of LINE. False: it is none. */
+bool verify_key_line(struct verify *verify, char *line);
+
+/* Behind the last key: they lead to the one that signs the export. */
+void verify_keys_read(struct verify *verify);
+
+/* The row NUMBER of the audit trail, TEXT, may tell of a new signing key. */
+void verify_rotation(struct verify *verify, int64_t number, const char *text);
+
+/* The row of the audit trail in hand is the leaf NUMBER of the log. */
+void verify_rotation_leaf(struct verify *verify, int64_t number);
+
+/* After the last row: it tells of each key, and none has signed after another followed it. */
+void verify_rotations_end(struct verify *verify);
 
 /* Adds the certificate TEXT of SIZE bytes, the brace behind it included. */
 void verify_certificate(struct verify *verify, char *text, size_t size);

@@ -39,6 +39,7 @@ void verify_stated(struct verify *verify, const struct certificate_facts *facts)
     stated->figures = *figures;
     stated->entries = facts->entries > 0 ? facts->entries : 1; /* an older one does not say */
     stated->leaves = facts->proven ? facts->log.size : 0;
+    stated->signer = facts->signer;
     stated->named = facts->account[0] != '\0';
     memcpy(stated->subject, facts->subject, ID_SIZE);
     memcpy(stated->id, facts->id, ID_SIZE);

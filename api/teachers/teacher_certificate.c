@@ -171,10 +171,12 @@ static json_t *teacher_binds_json(const struct app *app, const struct teacher_ro
                      commitment_json(app, row->certificate, "policy", wish->policy_digest));
 }
 
-char *teacher_certificate(const struct app *app, const struct teacher_row *row,
-                          const struct teacher_wish *wish, const struct ledger_account *account,
-                          json_t *proof, json_t *described)
+enum db_status teacher_certificate(const struct call *call, const struct teacher_row *row,
+                                   const struct teacher_wish *wish,
+                                   const struct ledger_account *account, json_t *proof,
+                                   json_t *described, char **out)
 {
+    const struct app *app = call->app;
     const struct dataset_row *dataset = NULL;
     if (wish->dataset.id[0] != '\0')
         dataset = &wish->dataset;
@@ -203,7 +205,7 @@ char *teacher_certificate(const struct app *app, const struct teacher_row *row,
     json_object_set_new(json, "dataset_covered", dataset_covered_json(dataset));
     json_object_set_new(json, "expert_means", dataset_means_json(dataset));
     json_object_set(json, "dataset_description", described);
-    char *text = certificate_sign(app, json);
+    enum db_status status = certificate_sign(app, call->db, json, out);
     json_decref(json);
-    return text;
+    return status;
 }

@@ -49,10 +49,11 @@ struct teacher_wish {
 
 /* The signed text of a new teacher made by WISH, whose ROW is complete; ACCOUNT is the teacher's,
  * PROOF its certificate_proof and DESCRIBED the dataset_certified_description (both borrowed). The
- * caller frees it. */
-char *teacher_certificate(const struct app *app, const struct teacher_row *row,
-                          const struct teacher_wish *wish, const struct ledger_account *account,
-                          json_t *proof, json_t *described);
+ * caller frees *OUT, which is NULL unless DB_OK. */
+enum db_status teacher_certificate(const struct call *call, const struct teacher_row *row,
+                                   const struct teacher_wish *wish,
+                                   const struct ledger_account *account, json_t *proof,
+                                   json_t *described, char **out);
 
 /* Reads the body, loads the policy, computes bound, order and prices. */
 enum problem teacher_wish_read(struct call *call, struct teacher_wish *out);

@@ -225,8 +225,10 @@ static enum db_status teacher_insert(struct call *call, struct teacher_row *row,
     if (status == DB_OK)
         status = dataset_certified_description(call->db, wish->dataset.id, &described);
     if (status == DB_OK) {
-        char *text = teacher_certificate(call->app, row, wish, account, proof, described);
-        status = teachers_insert(call->db, row, text);
+        char *text = NULL;
+        status = teacher_certificate(call, row, wish, account, proof, described, &text);
+        if (status == DB_OK)
+            status = teachers_insert(call->db, row, text);
         free(text);
     }
     json_decref(proof);

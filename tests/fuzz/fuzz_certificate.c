@@ -30,7 +30,10 @@ static void read_keys(const char *text, size_t size)
 {
     struct proof_keys keys = {.count = 0};
     if (!proof_keys_read(text, size, &keys))
-        assert(keys.count > 0 && keys.count <= PROOF_KEYS_MAX);
+        assert(keys.count > 0 && keys.count <= SIGNING_KEYS_MOST);
+    keys = trusted;
+    (void)proof_keys_follow(text, size, &keys);
+    assert(keys.count > 0 && keys.count <= SIGNING_KEYS_MOST);
 }
 
 static const char *read_certificate(unsigned how, const char *text, size_t size,

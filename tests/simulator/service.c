@@ -155,7 +155,7 @@ static bool service_is_answered(struct service *service, struct exchange *exchan
                       &exchange->client, exchange->caller, &exchange->reply)) {
     case API_REFUSED: return true;
     case API_PUBLIC:
-        api_serve(service->app, NULL, &exchange->request, &exchange->reply);
+        api_serve(service->app, service->door, &exchange->request, &exchange->reply);
         return true;
     case API_NEWCOMER: exchange->route.writes = true; break;
     case API_ADMITTED: break;

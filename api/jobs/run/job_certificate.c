@@ -397,8 +397,8 @@ static json_t *certificate_ledger(const struct job_row *job,
                      exposure);
 }
 
-char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
-                      const struct job_certificate *certificate)
+char *job_certificate(const struct app *app, struct db *db, const struct job_row *job,
+                      const struct job_plan *plan, const struct job_certificate *certificate)
 {
     const char *version = "", *injected = NULL;
     struct statement statement = {0};
@@ -430,7 +430,8 @@ char *job_certificate(const struct app *app, const struct job_row *job, const st
         json_member_add(&json, "environment", json_text_or_null(plan->learn.name));
         json_member_add(&json, "teacher", job_teacher_json(plan));
     }
-    char *text = certificate_sign(app, json);
+    char *text = NULL;
+    (void)certificate_sign(app, db, json, &text);
     json_decref(json);
     return text;
 }

@@ -25,9 +25,9 @@ struct job_certificate {
     const struct exposure *exposure;      /* of the dataset that ACCOUNT is of; NULL: none */
 };
 
-/* The signed certificate of the result that JOB trained by PLAN under a mechanism. The caller frees
- * it. */
-char *job_certificate(const struct app *app, const struct job_row *job, const struct job_plan *plan,
-                      const struct job_certificate *certificate);
+/* The certificate of the result that JOB trained by PLAN under a mechanism, signed with the newest
+ * key that DB has. The caller frees it. NULL: the key cannot be read. */
+char *job_certificate(const struct app *app, struct db *db, const struct job_row *job,
+                      const struct job_plan *plan, const struct job_certificate *certificate);
 
 #endif

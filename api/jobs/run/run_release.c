@@ -148,7 +148,7 @@ char *job_run_certificate(struct job_run *run, const struct job_subject *subject
     if (now.dataset.id[0] != '\0')
         what.dataset = &now.dataset;
     if (what.binds)
-        text = job_certificate(run->app, &run->job, &run->plan, &what);
+        text = job_certificate(run->app, run->db, &run->job, &run->plan, &what);
     json_decref(what.proof);
     json_decref(what.binds);
     json_decref(what.described);

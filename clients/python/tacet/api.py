@@ -338,6 +338,10 @@ ShortAccount = TypedDict("ShortAccount", {
     "name": "Optional[str]", "needed": "Amount", "available": "Amount", "held": "Amount", "missing": "Amount",
     "spent_by": "Optional[list[dict[str, Any]]]",
 }, total=False)
+SigningKey = TypedDict("SigningKey", {
+    "kty": "str", "crv": "str", "use": "str", "alg": "str", "kid": "str", "x": "str", "follows": "dict[str, Any]",
+}, total=False)
+SigningKeys = TypedDict("SigningKeys", {"keys": "list[SigningKey]"}, total=False)
 StagePlan = TypedDict("StagePlan", {
     "plain_share": "float", "stable": "dict[str, Any]", "consensus": "dict[str, Any]",
 }, total=False)
@@ -1559,9 +1563,9 @@ class Api:
         """
         return self._transport.call("GET", f"/problems/{_path(slug)}")
 
-    def signing_keys(self) -> dict[str, Any]:
+    def signing_keys(self) -> SigningKeys:
         """GET /.well-known/jwks.json
 
-        The public key of certificates (RFC 7517).
+        The public keys of certificates (RFC 7517).
         """
         return self._transport.call("GET", "/.well-known/jwks.json")

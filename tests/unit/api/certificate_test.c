@@ -21,7 +21,7 @@ Test(certificate, is_canonical_and_signed)
 {
     struct fixture *f = fixture_open();
     json_t *plain = json_loads(facts, 0, NULL);
-    char *text = certificate_sign(fixture_app(f), plain);
+    char *text = fixture_sign(f, plain);
     cr_assert(text != NULL);
     cr_expect(json_object_get(plain, "signature") == NULL, "the caller's object is left alone");
     const char *want = "{\"assumptions\":[\"a\",\"b\"],\"delta\":0.00001,\"epsilon\":10,\"plan\":{"
@@ -49,7 +49,7 @@ Test(certificate, the_key_set_checks_it_without_us)
                  0);
     cr_assert_eq(length, sizeof key);
     json_t *plain = json_loads(facts, 0, NULL);
-    char *text = certificate_sign(fixture_app(f), plain);
+    char *text = fixture_sign(f, plain);
     cr_expect(certificate_check(text, key));
     json_t *whole = json_loads(text, 0, NULL);
     const char *id =
@@ -65,7 +65,7 @@ Test(certificate, any_change_is_seen)
 {
     struct fixture *f = fixture_open();
     json_t *plain = json_loads(facts, 0, NULL);
-    char *text = certificate_sign(fixture_app(f), plain);
+    char *text = fixture_sign(f, plain);
     const unsigned char *key = fixture_app(f)->public_key;
     const char *edits[][2] = {{"\"epsilon\":10", "\"epsilon\":1"},
                               {"expert", "agents"},
@@ -107,7 +107,7 @@ static json_t *warnings(struct fixture *f, bool injected_noise)
                                          .subject_id = "pol_1",
                                          .injected_noise = injected_noise,
                                          .now_ms = 1000};
-    char *text = job_certificate(fixture_app(f), &job, &plan, &what);
+    char *text = job_certificate(fixture_app(f), fixture_db(f), &job, &plan, &what);
     cr_assert(text != NULL && certificate_check(text, fixture_app(f)->public_key));
     json_t *certificate = json_loads(text, 0, NULL);
     json_t *all = json_incref(json_object_get(certificate, "warnings"));

@@ -131,7 +131,7 @@ Test(erasure, has_its_receipt_in_the_audit_trail, .init = open_service, .fini = 
     json_t *other = json_deep_copy(receipt->json);
     json_object_del(other, "signature");
     json_object_set_new(other, "expert", json_string("e3"));
-    char *forged = certificate_sign(fixture_app(f), other);
+    char *forged = fixture_sign(f, other);
     export_scene_receipt(f, text, forged, &report);
     cr_expect_eq(report.fault_count, 1);
     cr_expect_str_eq(report.faults[0].what, "no row of the audit trail has the receipt");
@@ -160,7 +160,7 @@ Test(erasure, without_its_receipt_in_the_trail_still_verifies_and_is_told_apart,
     *strstr(body, "e2") = 'f';
     json_t *other = json_text_stored(body);
     json_object_del(other, "signature");
-    char *forged = certificate_sign(fixture_app(f), other);
+    char *forged = fixture_sign(f, other);
     export_scene_receipt(f, text, forged, &report);
     cr_expect_eq(report.fault_count, 1);
     cr_expect_not_null(strstr(report.faults[0].what, "as rows of older versions do"));
@@ -183,7 +183,7 @@ Test(erasure, is_no_older_than_its_receipt, .init = open_service, .fini = close_
         json_t *other = json_deep_copy(receipt->json);
         json_object_del(other, "signature");
         json_object_set_new(other, "erased_at", json_string(times[i]));
-        char *forged = certificate_sign(fixture_app(f), other);
+        char *forged = fixture_sign(f, other);
         struct trail_row row = {.actor = "client",
                                 .action = "DELETE /v1/datasets/{id}/experts/{expert}",
                                 .outcome = "ok",

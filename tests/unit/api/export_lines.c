@@ -208,7 +208,7 @@ void export_lines_certify(struct fixture *fixture, struct export_lines *lines, u
     cr_assert(json_is_object(certificate));
     json_object_del(certificate, "signature");
     change(certificate);
-    char *text = certificate_sign(fixture_app(fixture), certificate);
+    char *text = fixture_sign(fixture, certificate);
     free(lines->line[number]);
     lines->line[number] = memory_format("{\"certificate\":%s}", text);
     free(text);

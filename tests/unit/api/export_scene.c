@@ -8,6 +8,7 @@
 
 #include "api/call/app.h"
 #include "api/proof/export.h"
+#include "storage/signing_keys.h"
 
 #define EXPORT_MOST ((size_t)256 << 20)
 #define VARIANT     sodium_base64_VARIANT_URLSAFE_NO_PADDING
@@ -38,8 +39,12 @@ char *export_scene_sign(struct fixture *fixture, struct buffer *text, unsigned l
     crypto_generichash(digest, 32, (unsigned char *)text->bytes, text->size, NULL, 0);
     sodium_bin2hex(hex, sizeof hex, digest, 32);
     int size = snprintf(said, sizeof said, EXPORT_SIGNED, (long long)lines, hex);
-    crypto_sign_detached(signature, NULL, (unsigned char *)said, (size_t)size,
-                         fixture_app(fixture)->secret_key);
+    struct signing_pair pair[2];
+    unsigned count = 0;
+    cr_assert_eq(
+        signing_keys_newest(fixture_db(fixture), fixture_app(fixture)->secret_key, pair, &count),
+        DB_OK);
+    crypto_sign_detached(signature, NULL, (unsigned char *)said, (size_t)size, pair[0].secret_key);
     sodium_bin2base64(value, sizeof value, signature, sizeof signature, VARIANT);
     (void)buffer_add_format(text,
                             "{\"end\":{\"lines\":%u,\"digest\":\"%s\",\"signature\":\"%s\"}}\n",
@@ -65,13 +70,19 @@ static long read_memory(void *context, unsigned char *buffer, size_t size)
 void export_scene_verify(const char *text, size_t size, const char *earlier,
                          struct verify_report *out)
 {
+    export_scene_verify_by(text, size, earlier, NULL, out);
+}
+
+void export_scene_verify_by(const char *text, size_t size, const char *earlier,
+                            const struct proof_keys *keys, struct verify_report *out)
+{
     struct verify *verify = export_verify_new();
     struct memory_file file = {text, size}, before = {earlier, earlier ? strlen(earlier) : 0};
     if (earlier) {
-        export_verify(verify, (struct byte_reader){&before, read_memory}, NULL, out);
+        export_verify(verify, (struct byte_reader){&before, read_memory}, keys, out);
         cr_assert_eq(out->fault_count, 0);
     }
-    export_verify(verify, (struct byte_reader){&file, read_memory}, NULL, out);
+    export_verify(verify, (struct byte_reader){&file, read_memory}, keys, out);
     export_verify_free(verify);
 }
 

@@ -16,6 +16,10 @@ char *export_scene_take_of(struct fixture *fixture, struct db *db, size_t *out_s
 void export_scene_verify(const char *text, size_t size, const char *earlier,
                          struct verify_report *out);
 
+/* The same for somebody who trusts KEYS. */
+void export_scene_verify_by(const char *text, size_t size, const char *earlier,
+                            const struct proof_keys *keys, struct verify_report *out);
+
 /* Verifies the NUL-terminated TEXT of FIXTURE, which has to have the row of RECEIPT, an erasure's.
  */
 void export_scene_receipt(struct fixture *fixture, const char *text, const char *receipt,

@@ -399,8 +399,7 @@ struct response *fixture_ask(struct fixture *fixture, const struct ask *ask)
     if (batch)
         serve_batch(fixture, info.writes, &request, &reply);
     else
-        api_serve(fixture->app, info.lane == API_LANE_INLINE ? NULL : fixture->db, &request,
-                  &reply);
+        api_serve(fixture->app, fixture->db, &request, &reply);
     struct response *kept = keep(fixture, &reply);
     kept->heavy = heavy;
     return kept;

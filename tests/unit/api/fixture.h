@@ -106,6 +106,11 @@ void expect_status(const struct response *response, int status);
 /* Asserts a validation problem whose errors name POINTER. */
 void expect_invalid(const struct response *response, const char *pointer);
 
+/* CERTIFICATE as the service signs it now; the caller frees it. */
+char *fixture_sign(struct fixture *fixture, const json_t *certificate);
+/* Gives the service its next signing key, and its id. */
+const char *fixture_rotate(struct fixture *fixture);
+
 /* True when TEXT is a certificate whose signature fits PUBLIC_KEY[32]. */
 bool certificate_check(const char *text, const unsigned char *public_key);
 

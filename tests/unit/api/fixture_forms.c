@@ -7,9 +7,12 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/call/app.h"
+#include "api/call/certificate.h"
 #include "api/json/json_text.h"
 #include "api/wire/problem.h"
 #include "memory/buffer.h"
+#include "storage/signing_keys.h"
 #include "tests/unit/api/fixture.h"
 
 /* Policies of these tests are learned from a few made-up trajectories, whatever comes of it: a
@@ -139,6 +142,36 @@ void expect_invalid(const struct response *response, const char *pointer)
             return;
     }
     cr_assert_fail("no error points to \"%s\": %s", pointer, response->body);
+}
+
+char *fixture_sign(struct fixture *fixture, const json_t *certificate)
+{
+    char *text = NULL;
+    cr_assert_eq(certificate_sign(fixture_app(fixture), fixture_db(fixture), certificate, &text),
+                 DB_OK);
+    return text;
+}
+
+struct rotation {
+    const struct app *app;
+    struct signing_key made;
+};
+
+static enum db_status add_rotation(struct db *db, void *context)
+{
+    struct rotation *rotation = context;
+    return signing_keys_add(db, rotation->app->secret_key, rotation->app->settings.now_ms(),
+                            &rotation->made);
+}
+
+const char *fixture_rotate(struct fixture *fixture)
+{
+    static char id[SIGNING_ID_SIZE];
+    struct rotation rotation = {.app = fixture_app(fixture)};
+    cr_assert_eq(db_transact(fixture_db(fixture), add_rotation, &rotation), DB_OK, "%s",
+                 db_last_error(fixture_db(fixture)));
+    signing_key_id(rotation.made.public_key, id);
+    return id;
 }
 
 bool certificate_check(const char *text, const unsigned char *public_key)

@@ -115,7 +115,7 @@ static char *state(const char *text, const char *subject, const char *const pair
         json_object_del(certificate, "signature");
         for (unsigned i = 0; pairs[i]; i += 2)
             set_member(certificate, pairs[i], json_loads(pairs[i + 1], JSON_DECODE_ANY, NULL));
-        char *anew = certificate_sign(fixture_app(f), certificate);
+        char *anew = fixture_sign(f, certificate);
         (void)buffer_add_format(&out, "%s%s}\n", begin, anew);
         json_decref(certificate);
         free(anew);

@@ -1,0 +1,47 @@
+/* The public keys by which certificates, receipts, checkpoints and exports are checked, and the
+ * chain that leads from one to those that followed it (storage/signing_keys.h). */
+#ifndef TACET_API_PROOF_PROOF_KEYS_H
+#define TACET_API_PROOF_PROOF_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/call/tlog.h"
+#include "storage/signing_keys.h"
+
+/* Public keys that the caller trusts. */
+struct proof_keys {
+    unsigned count;
+    unsigned char key[SIGNING_KEYS_MOST][32]; /* Ed25519 */
+};
+
+/* What somebody says of KEY: that the key before it has signed that it follows. */
+struct proof_follower {
+    unsigned char key[32], signature[64];
+    char follows[SIGNING_ID_SIZE]; /* the id of the key before it; "": it is the first one */
+    char from[SIGNING_TIME_SIZE];  /* since when */
+};
+
+/* True when KEY is among KEYS. */
+bool proof_keys_have(const struct proof_keys *keys, const unsigned char key[32]);
+
+/* Whether the key BEFORE has signed that FOLLOWER follows it. */
+bool proof_key_follows(const unsigned char before[32], const struct proof_follower *follower);
+
+/* Reads the SIZE bytes that TEXT stands for in base64url. False: it is of others. */
+bool proof_bytes_read(const char *text, unsigned char *out, size_t size);
+
+/* Reads the key set TEXT of /.well-known/jwks.json; keys that are not Ed25519 are passed over. NULL
+ * when it has one, or a sentence. */
+const char *proof_keys_read(const char *text, size_t size, struct proof_keys *out);
+
+/* Adds to KEYS those of such a set, from anywhere, to which signed statements lead from KEYS. A key
+ * to which none leads is passed over. NULL, or a sentence: a statement is not signed by the key
+ * that it names, or two keys follow one; KEYS then holds nothing of use. */
+const char *proof_keys_follow(const char *text, size_t size, struct proof_keys *keys);
+
+/* tlog_checkpoint_read by any of KEYS. */
+const char *proof_checkpoint_read(const char *note, size_t size, const struct proof_keys *keys,
+                                  struct tlog_checkpoint *out);
+
+#endif

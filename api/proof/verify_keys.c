@@ -1,0 +1,91 @@
+/* The keys of an export: each is signed by the one before it, the audit trail tells of each, and
+ * none signs a certificate whose log says already that another one had followed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/proof/row_text.h"
+#include "api/proof/verify_state.h"
+
+/* Reads a line into FOLLOWER. What it says is in its line, at KID and SIGNATURE. */
+static bool read_key_line(char *at, struct proof_follower *follower, const char **kid,
+                          const char **signature)
+{
+    const char *x = NULL, *follows = NULL, *from = NULL;
+    bool good = row_text_skip(&at, "{\"key\":{\"kid\":") && (*kid = row_text_string(&at)) &&
+                row_text_skip(&at, ",\"x\":") && (x = row_text_string(&at)) &&
+                proof_bytes_read(x, follower->key, sizeof follower->key) &&
+                row_text_skip(&at, ",\"follows\":") && (follows = row_text_string(&at)) &&
+                row_text_skip(&at, ",\"from\":") && (from = row_text_string(&at)) &&
+                row_text_skip(&at, ",\"signature\":") && (*signature = row_text_string(&at)) &&
+                row_text_skip(&at, "}}") && *at == '\0';
+    if (!good)
+        return false;
+    snprintf(follower->follows, sizeof follower->follows, "%s", follows);
+    snprintf(follower->from, sizeof follower->from, "%s", from);
+    return true;
+}
+
+bool verify_key_line(struct verify *verify, char *line)
+{
+    struct proof_keys *keys = &verify->key;
+    struct proof_follower follower = {.follows = ""};
+    const char *kid = NULL, *signature = NULL;
+    char id[SIGNING_ID_SIZE];
+    if (keys->count == SIGNING_KEYS_MOST || !read_key_line(line, &follower, &kid, &signature))
+        return false;
+    signing_key_id(follower.key, id);
+    if (strcmp(kid, id) != 0)
+        verify_fault(verify, "", 0, "the key's id is not that of the key");
+    bool first = keys->count == 0;
+    bool leads =
+        first ? follower.follows[0] == '\0' && follower.from[0] == '\0' && signature[0] == '\0'
+              : proof_bytes_read(signature, follower.signature, sizeof follower.signature) &&
+                    proof_key_follows(keys->key[keys->count - 1], &follower);
+    if (!leads)
+        verify_fault(verify, "", 0, "the key before it has not signed that this one follows");
+    memcpy(keys->key[keys->count++], follower.key, sizeof follower.key);
+    return true;
+}
+
+void verify_keys_read(struct verify *verify)
+{
+    struct proof_keys *keys = &verify->key;
+    verify->reads_keys = false;
+    if (keys->count > 1 && memcmp(keys->key[keys->count - 1], verify->signer, 32) == 0)
+        return;
+    verify_fault(verify, "", 0, "its keys do not lead to the one that signs it");
+    memcpy(keys->key[keys->count > 0 ? keys->count - 1 : keys->count++], verify->signer, 32);
+}
+
+void verify_rotation(struct verify *verify, int64_t number, const char *text)
+{
+    static const char action[] = "\"actor\":\"operator\",\"client\":\"\",\"role\":\"\",\"token\":0,"
+                                 "\"action\":\"" SIGNING_ROTATED "\",\"resource\":\"";
+    const char *at = strstr(text, action);
+    size_t next = verify->rotations.count + 1;
+    char id[SIGNING_ID_SIZE] = "";
+    verify->trail.rotated = at != NULL;
+    if (at && next < verify->key.count)
+        signing_key_id(verify->key.key[next], id);
+    if (at && (id[0] == '\0' || strncmp(at + strlen(action), id, strlen(id)) != 0))
+        verify_fault(verify, "audit", number, "it tells of another signing key than the export");
+}
+
+void verify_rotation_leaf(struct verify *verify, int64_t number)
+{
+    if (verify->trail.rotated)
+        *(int64_t *)verify_list_add(&verify->rotations, sizeof number) = number;
+}
+
+void verify_rotations_end(struct verify *verify)
+{
+    const struct stated *stated = verify->stated.items;
+    const int64_t *leaves = verify->rotations.items;
+    if (verify->rotations.count + 1 != verify->key.count)
+        verify_fault(verify, "", 0, "the audit trail does not tell of each signing key");
+    for (size_t i = 0; i < verify->stated.count; i++)
+        if (stated[i].signer < verify->rotations.count &&
+            stated[i].leaves > leaves[stated[i].signer])
+            verify_fault(verify, stated[i].id, 0,
+                         "it is signed with a key that another one had followed before");
+}
