@@ -16,7 +16,7 @@ static const struct {
     {"serve", cli_serve, "run the service on a data directory"},
     {"work", cli_work, "run jobs beside the servers of a PostgreSQL database"},
     {"migrate", cli_migrate, "move a service from SQLite to PostgreSQL"},
-    {"key", cli_key, "bring the signing key to another server of the same database"},
+    {"key", cli_key, "bring the signing key to another server, or follow it by a new one"},
     {"status", cli_status, "say what a running service is doing"},
     {"doctor", cli_doctor, "look at what a service needs, and say what to do"},
     {"client", cli_client, "make a client and print its token"},

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "api/proof/certificate_check.h"
-#include "cli/cli.h"
+#include "cli/proof/key_files.h"
 
 #define TEXT_MOST    ((size_t)16 << 20)
 #define WEIGHTS_MOST ((size_t)1 << 30)
 
 struct certificate_options {
-    const char *keys, *weights;
+    const char *keys, *newer, *weights;
 };
 
 #define FLAG_OPTIONS struct certificate_options
@@ -19,18 +19,20 @@ static const struct flag TABLE[] = {
     {"keys", AS_TEXT(keys), NULL, "FILE",
      "the service's /.well-known/jwks.json, fetched over a connection that you trust",
      FLAG_REQUIRED},
+    KEY_FILES_FLAG_NEWER(newer),
     {"weights", AS_TEXT(weights), NULL, "FILE",
      "a download of the policy: JSON, safetensors or ONNX", 0},
 };
 
 static const struct flags FLAGS = {
     .program = "tacet certificate verify",
-    .usage = "usage: tacet certificate verify --keys FILE [--weights FILE] CERTIFICATE\n"
-             "       tacet certificate verify --keys FILE POLICY | RECEIPT\n\n"
-             "Checks without a server that a certificate is genuine, and that it was issued for\n"
-             "these weights, and prints what it guarantees. A downloaded POLICY carries its\n"
-             "certificate. A RECEIPT is that of an erasure. Exit code 0: all holds, 1: something\n"
-             "does not, or a file cannot be read.\n\n",
+    .usage =
+        "usage: tacet certificate verify --keys FILE [--newer FILE] [--weights FILE] CERTIFICATE\n"
+        "       tacet certificate verify --keys FILE [--newer FILE] POLICY | RECEIPT\n\n"
+        "Checks without a server that a certificate is genuine, and that it was issued for\n"
+        "these weights, and prints what it guarantees. A downloaded POLICY carries its\n"
+        "certificate. A RECEIPT is that of an erasure. Exit code 0: all holds, 1: something\n"
+        "does not, or a file cannot be read.\n\n",
     .once = true,
     FLAG_TABLE(TABLE),
     .takes_arguments = true,
@@ -91,14 +93,15 @@ static bool check_genuine(const char *name, const struct certificate_options *op
     struct certificate_facts facts;
     struct proof_keys keys;
     struct buffer says = {.lid = TEXT_MOST};
-    size_t size = 0, keys_size = 0;
+    char error[CLI_ERROR_SIZE];
+    size_t size = 0;
     bool carried = false;
     char *text = read_certificate_file(name, WEIGHTS_MOST, &size);
-    char *key_set = text ? read_certificate_file(options->keys, TEXT_MOST, &keys_size) : NULL;
-    bool good =
-        key_set && holds_good(options->keys, proof_keys_read(key_set, keys_size, &keys)) &&
-        holds_good(name, proof_certificate_or_policy(text, size, &keys, &facts, &carried, &says));
-    free(key_set);
+    bool good = text && key_files_read(options->keys, options->newer, &keys, error);
+    if (text && !good)
+        (void)cli_complain(&FLAGS, CLI_FAILED, "%s", error);
+    good = good && holds_good(name, proof_certificate_or_policy(text, size, &keys, &facts, &carried,
+                                                                &says));
     free(text);
     if (good)
         print_genuine(name, &facts, &says);

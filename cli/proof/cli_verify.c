@@ -8,12 +8,10 @@
 #include <time.h>
 
 #include "api/proof/verify.h"
-#include "cli/cli.h"
-
-#define KEYS_MOST ((size_t)1 << 20)
+#include "cli/proof/key_files.h"
 
 struct verify_options {
-    const char *keys, *earlier, *checkpoint, *witness, *receipt;
+    const char *keys, *newer, *earlier, *checkpoint, *witness, *receipt;
 };
 
 #define FLAG_OPTIONS struct verify_options
@@ -21,6 +19,7 @@ struct verify_options {
 static const struct flag TABLE[] = {
     {"keys", AS_TEXT(keys), NULL, "FILE",
      "the service's /.well-known/jwks.json, fetched over a connection that you trust", 0},
+    KEY_FILES_FLAG_NEWER(newer),
     {"earlier", AS_TEXT(earlier), NULL, "FILE",
      "an export of before: FILE has to go on from its last entries", 0},
     {"checkpoint", AS_TEXT(checkpoint), NULL, "FILE",
@@ -37,8 +36,8 @@ static const struct flag TABLE[] = {
 static const struct flags FLAGS = {
     .program = "tacet verify",
     .usage =
-        "usage: tacet verify [--keys FILE] [--earlier FILE] [--checkpoint FILE [--witness KEY]]\n"
-        "                    [--receipt FILE] FILE\n\n"
+        "usage: tacet verify [--keys FILE [--newer FILE]] [--earlier FILE]\n"
+        "                    [--checkpoint FILE [--witness KEY]] [--receipt FILE] FILE\n\n"
         "Checks what \"tacet export\" wrote, without access to the service: every line's form and\n"
         "the signature over all of them, every hash, sum and limit of the ledger, the price of\n"
         "every entry by the accountants, and every certificate. - reads standard input. Exit code\n"
@@ -137,18 +136,6 @@ static int verify_file(struct verify *verify, const char *name, const struct pro
     return report->fault_count == 0 ? CLI_DONE : CLI_FAILED;
 }
 
-static bool read_key_set(const char *name, struct proof_keys *out, char error[CLI_ERROR_SIZE])
-{
-    size_t size = 0;
-    char *text = cli_read_file(name, KEYS_MOST, &size, error);
-    const char *why = text ? proof_keys_read(text, size, out) : NULL;
-    if (why)
-        snprintf(error, CLI_ERROR_SIZE, "%.400s: %s", name, why);
-    bool good = text && !why;
-    free(text);
-    return good;
-}
-
 /* Checks that the witness of KEY has cosigned NOTE. NULL, or a sentence. */
 static const char *check_witness(const char *key_text, const char *note, size_t size)
 {
@@ -168,9 +155,7 @@ static bool read_kept_checkpoint(const struct verify_options *options,
     size_t size = 0;
     const char *name = options->checkpoint;
     char *text = cli_read_file(name, TLOG_NOTE_MOST, &size, error);
-    const char *why = text ? "the key set is empty" : NULL;
-    for (unsigned i = 0; why && i < keys->count; i++)
-        why = tlog_checkpoint_read(text, size, keys->key[i], out);
+    const char *why = text ? proof_checkpoint_read(text, size, keys, out) : NULL;
     if (text && !why && options->witness)
         why = check_witness(options->witness, text, size);
     if (why)
@@ -185,7 +170,7 @@ static bool read_receipt(const char *name, const struct proof_keys *keys,
                          struct certificate_facts *out, char error[CLI_ERROR_SIZE])
 {
     size_t size = 0;
-    char *text = cli_read_file(name, KEYS_MOST, &size, error);
+    char *text = cli_read_file(name, KEY_FILES_MOST, &size, error);
     const char *why = text ? proof_receipt(text, size, keys, out) : NULL;
     if (why)
         snprintf(error, CLI_ERROR_SIZE, "%.400s: %s", name, why);
@@ -205,7 +190,9 @@ int cli_verify(int argc, char **argv)
         return status;
     if (found.arguments != 1)
         return cli_complain(&FLAGS, CLI_USAGE, "takes one FILE; --help shows how");
-    if (options.keys && !read_key_set(options.keys, &keys, error))
+    if (options.newer && !options.keys)
+        return cli_complain(&FLAGS, CLI_USAGE, "--newer needs --keys");
+    if (options.keys && !key_files_read(options.keys, options.newer, &keys, error))
         return cli_complain(&FLAGS, CLI_FAILED, "%s", error);
     struct tlog_checkpoint kept = {.size = 0};
     if (options.checkpoint && !options.keys)

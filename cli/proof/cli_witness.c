@@ -8,15 +8,14 @@
 
 #include "cli/cli.h"
 #include "cli/http_out.h"
+#include "cli/proof/key_files.h"
 #include "cli/proof/witness.h"
 #include "memory/memory.h"
 #include "server/os/clock.h"
 #include "server/os/data_dir.h"
 
-#define KEYS_MOST ((size_t)1 << 20)
-
 struct witness_options {
-    const char *data, *keys, *origin, *name, *server, *ca_file, *out;
+    const char *data, *keys, *newer, *origin, *name, *server, *ca_file, *out;
 };
 
 #define FLAG_OPTIONS struct witness_options
@@ -27,6 +26,7 @@ static const struct flag TABLE[] = {
     {"keys", AS_TEXT(keys), NULL, "FILE",
      "the service's /.well-known/jwks.json, fetched over a connection that you trust",
      FLAG_REQUIRED},
+    KEY_FILES_FLAG_NEWER(newer),
     {"origin", AS_TEXT(origin), NULL, "NAME", "origin of the log: the checkpoint's first line",
      FLAG_REQUIRED},
     {"name", AS_TEXT(name), "tacet-witness", "NAME", "name of the witness in its cosignatures", 0},
@@ -41,7 +41,7 @@ static const struct flags FLAGS = {
     .program = "tacet witness",
     .usage =
         "usage: tacet witness --data DIR --keys FILE --origin NAME --server URL [--out FILE]\n"
-        "       tacet witness --data DIR --keys FILE --origin NAME FILE\n\n"
+        "       tacet witness --data DIR --keys FILE [--newer FILE] --origin NAME FILE\n\n"
         "Fetches the checkpoint of a service's ledger, checks that it goes on from the last one\n"
         "that this witness has cosigned, remembers it and writes it with the cosignature (C2SP\n"
         "tlog-cosignature). FILE is what GET /v1/ledger/proofs/consistency gives; - is standard\n"
@@ -66,20 +66,39 @@ static void fetch_evidence(const struct witness *witness, struct http_out *out, 
                  (long long)size, answer.problem.text);
 }
 
-/* Reads the request that the service of OPTIONS has for WITNESS, which knows SIZE leaves. NULL:
- * ERROR says why. */
-static char *fetch_request(const struct witness *witness, const struct witness_options *options,
-                           int64_t size, size_t *out_size, char error[CLI_ERROR_SIZE])
+/* Connects to the service of OPTIONS. NULL: ERROR says why. */
+static struct http_out *connect_service(const struct witness_options *options,
+                                        char error[CLI_ERROR_SIZE])
 {
     struct http_out *out = NULL;
-    struct http_out_answer answer;
-    char path[80], *text = NULL;
     const char *wrong =
         http_out_open_simple(options->server, getenv("TACET_TOKEN"), options->ca_file, &out);
-    if (wrong) {
+    if (wrong)
         snprintf(error, CLI_ERROR_SIZE, "--server: %s", wrong);
-        return NULL;
+    return wrong ? NULL : out;
+}
+
+/* Adds to the keys of WITNESS those that have followed them, as the service behind OUT says. */
+static bool fetch_keys(struct witness *witness, struct http_out *out, char error[CLI_ERROR_SIZE])
+{
+    struct http_out_answer answer;
+    if (http_out_get(out, "/.well-known/jwks.json", &answer) != HTTP_OUT_OK) {
+        snprintf(error, CLI_ERROR_SIZE, "%.500s", answer.problem.text);
+        return false;
     }
+    const char *why = proof_keys_follow(answer.body, answer.size, &witness->keys);
+    if (why)
+        snprintf(error, CLI_ERROR_SIZE, "the service's key set: %s", why);
+    return !why;
+}
+
+/* Reads the request that the service behind OUT has for WITNESS, which knows SIZE leaves. NULL:
+ * ERROR says why. */
+static char *fetch_request(const struct witness *witness, struct http_out *out, int64_t size,
+                           size_t *out_size, char error[CLI_ERROR_SIZE])
+{
+    struct http_out_answer answer;
+    char path[80], *text = NULL;
     snprintf(path, sizeof path, "/v1/ledger/proofs/consistency?old=%lld", (long long)size);
     enum http_out_status status = http_out_get(out, path, &answer);
     if (status == HTTP_OUT_OK) {
@@ -90,7 +109,6 @@ static char *fetch_request(const struct witness *witness, const struct witness_o
     } else {
         snprintf(error, CLI_ERROR_SIZE, "%.500s", answer.problem.text);
     }
-    http_out_close(out);
     return text;
 }
 
@@ -99,16 +117,11 @@ static bool open_witness(const struct witness_options *options, struct witness *
                          int locks[2], char error[CLI_ERROR_SIZE])
 {
     unsigned char seed[32], public_key[32];
-    size_t size = 0;
-    char *keys = cli_read_file(options->keys, KEYS_MOST, &size, error);
-    const char *why = keys ? proof_keys_read(keys, size, &witness->keys) : NULL;
-    if (why)
-        snprintf(error, CLI_ERROR_SIZE, "%.400s: %s", options->keys, why);
-    bool good = keys && !why && data_dir_make(options->data, error, CLI_ERROR_SIZE) &&
+    bool good = key_files_read(options->keys, options->newer, &witness->keys, error) &&
+                data_dir_make(options->data, error, CLI_ERROR_SIZE) &&
                 data_dir_lock(options->data, locks, error, CLI_ERROR_SIZE) &&
                 data_dir_make_signing_seed(options->data, error, CLI_ERROR_SIZE) &&
                 data_dir_signing_seed(options->data, seed, error, CLI_ERROR_SIZE);
-    free(keys);
     if (good)
         crypto_sign_seed_keypair(public_key, witness->secret_key, seed);
     sodium_memzero(seed, sizeof seed);
@@ -138,11 +151,14 @@ static bool run_witness(const struct witness_options *options, const char *file,
     int locks[2];
     size_t size = 0;
     char *request = NULL;
-    bool good =
-        open_witness(options, &witness, locks, error) && witness_known(&witness, &known, error);
+    struct http_out *server = NULL;
+    bool good = open_witness(options, &witness, locks, error);
+    if (good && !file)
+        good = (server = connect_service(options, error)) && fetch_keys(&witness, server, error);
+    good = good && witness_known(&witness, &known, error);
     if (good)
         request = file ? cli_read_file(file, TLOG_TEXT_MOST, &size, error)
-                       : fetch_request(&witness, options, known, &size, error);
+                       : fetch_request(&witness, server, known, &size, error);
     good = request && witness_cosign(&witness, request, size, clock_now_ms() / 1000, &out, error);
     if (good) {
         tlog_key_add(&key, witness.name, witness.secret_key + 32, true);
@@ -152,6 +168,7 @@ static bool run_witness(const struct witness_options *options, const char *file,
                    ? save_cosigned(options->out, &out)
                    : fwrite(out.bytes, 1, out.size, stdout) == out.size && fflush(stdout) == 0;
     }
+    http_out_close(server);
     sodium_memzero(witness.secret_key, sizeof witness.secret_key);
     buffer_clear(&key);
     buffer_clear(&out);

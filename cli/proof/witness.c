@@ -77,9 +77,7 @@ static bool write_log_file(const struct witness *witness, const char *suffix, co
 static const char *read_signed(const struct witness *witness, const char *note, size_t size,
                                struct tlog_checkpoint *out)
 {
-    const char *why = "no key of the log is known";
-    for (unsigned i = 0; why && i < witness->keys.count; i++)
-        why = tlog_checkpoint_read(note, size, witness->keys.key[i], out);
+    const char *why = proof_checkpoint_read(note, size, &witness->keys, out);
     if (!why && strcmp(out->origin, witness->origin) != 0)
         return "it is the checkpoint of a log of another origin; a service that was restored from "
                "a backup has a new log";

@@ -11,7 +11,7 @@
 #ifndef TACET_CLI_PROOF_WITNESS_H
 #define TACET_CLI_PROOF_WITNESS_H
 
-#include "api/proof/certificate_check.h"
+#include "api/proof/proof_keys.h"
 
 #define WITNESS_ERROR_SIZE   512
 #define WITNESS_REFUSED_MOST 1000 /* refused checkpoints that are kept of a log */

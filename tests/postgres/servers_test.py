@@ -23,6 +23,7 @@ from house import Wire, request  # noqa: E402
 
 TACET = os.environ["TACET"]
 PLACE = os.environ["POSTGRES_TEST_DATABASE"]
+KEYS = "/.well-known/jwks.json"
 STATE = {"state": [0.01, -0.02, 0.03, 0.04]}
 LINES = "".join(json.dumps({"expert": f"e{i % 40}", "states": [[0.01 * i, t, 0, 0.1] for t in range(5)],
                             "actions": [(i + t) % 2 for t in range(4)], "rewards": [1] * 4,
@@ -329,6 +330,48 @@ def a_job_runs_elsewhere():
     service.close()
 
 
+def a_new_key_signs_on_every_server():
+    """tacet key rotate, also twice at once, while both servers answer; who has the old key alone goes on."""
+    service = Service()
+    a, b = service.serve(), service.serve()
+    steward, student = (service.person(a, role)["token"] for role in ("steward", "student"))
+    teacher = service.teacher(a, steward, 900, 900)
+    names = {name: f"{folder.name}/{service.name}-{name}" for name in ("old", "new", "certificate", "export")}
+
+    def save(name, answer):
+        with open(names[name], "wb") as file:
+            file.write(answer.body)
+
+    def rotate():
+        return tacet("key", "rotate", "--data", service.first, "--database", service.url)
+
+    save("old", a.wire.ask("GET", KEYS))
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        rotations = [pool.submit(rotate) for _ in range(4)]
+        for count in range(50):
+            server = (a, b)[count % 2]
+            expect(ask(server.wire, student, teacher, f"while-{count}").status == 200, "no answer meanwhile")
+    for rotation in rotations:
+        expect(rotation.result().returncode == 0, f"key rotate: {rotation.result().stderr}")
+    keys = a.wire.make("GET", KEYS)["keys"]
+    expect(b.wire.make("GET", KEYS)["keys"] == keys, "the servers show other keys")
+    expect({key["kid"] for key in keys[:4]} == {rotation.result().stdout.strip() for rotation in rotations}, "other keys were made")
+    expect([key["kid"] for key in keys[1:]] == [key["follows"]["kid"] for key in keys[:-1]], "the keys are no chain")
+    save("new", b.wire.ask("GET", KEYS))
+    for server in (a, b):
+        made = service.teacher(server, steward, 2, 2)
+        save("certificate", server.wire.ask("GET", f"/v1/teachers/{made}/certificate", steward))
+        signer = json.load(open(names["certificate"]))["signature"]["key_id"]
+        expect(signer == keys[0]["kid"], f"{signer} signs, and not the newest key")
+        said = tacet("certificate", "verify", "--keys", names["old"], "--newer", names["new"], names["certificate"])
+        expect(said.returncode == 0, f"by the old key: {said.stderr}")
+    said = tacet("export", "--data", b.directory, "--database", service.url, "--out", names["export"])
+    said = tacet("verify", "--keys", names["old"], names["export"])
+    expect(said.returncode == 0, f"the export by the old key: {said.stdout}{said.stderr}")
+    service.verify()
+    service.close()
+
+
 def an_answer_that_no_standby_has_is_not_given():
     """PostgreSQL shows a commit that was ended while it waited for a standby. A repeat at another server must not be answered from
     it: after a failover to that standby the answer would be another one."""
@@ -388,6 +431,9 @@ def sqlite_moves_to_postgres():
     job = submit(service, a, steward, 100, "job")
     wait_until("the job's end", lambda: b'"succeeded"' in a.wire.ask("GET", f"/v1/jobs/{job}", steward).body)
     accounts = a.wire.make("GET", "/v1/ledger/accounts", steward)
+    rotated = tacet("key", "rotate", "--data", data)
+    keys = a.wire.make("GET", KEYS)
+    expect(keys["keys"][0]["kid"] == rotated.stdout.strip(), f"key rotate: {rotated.stderr}")
 
     def refused(what, words, target=postgres):
         said = tacet("migrate", "--from", data, "--to", target)
@@ -413,6 +459,7 @@ def sqlite_moves_to_postgres():
         again = ask(a.wire, student, teacher, key)
         expect(again.status == 200 and again.body == body, f"{key} was answered anew: {again.status}")
     expect(a.wire.make("GET", "/v1/ledger/accounts", steward) == accounts, "the accounts are not those of before")
+    expect(a.wire.make("GET", KEYS) == keys, "the signing keys are not those of before")
     expect(ask(a.wire, student, teacher, "four").status == 200, "no new answer")
     service.verify()
     # What was spent since is in no other database: tacet.db is not moved again.
@@ -477,8 +524,9 @@ def a_move_that_was_killed_goes_to_the_same_target():
         sql(f"DROP DATABASE {name}")
 
 
-CASES = [two_spend_one_account, one_key_at_both_gets_one_answer, a_batch_takes_few_statements, a_job_runs_elsewhere, an_answer_that_no_standby_has_is_not_given,
-         sqlite_moves_to_postgres, a_move_that_was_killed_goes_to_the_same_target]
+CASES = [two_spend_one_account, one_key_at_both_gets_one_answer, a_batch_takes_few_statements, a_job_runs_elsewhere,
+         a_new_key_signs_on_every_server, an_answer_that_no_standby_has_is_not_given, sqlite_moves_to_postgres,
+         a_move_that_was_killed_goes_to_the_same_target]
 
 
 def main():
