@@ -457,7 +457,8 @@ def verify(name, keys, earlier=None, kept=None):
             export.read_lines(file)
         except MALFORMED as why:
             export.fault("", 0, f"{why}; nothing behind it was checked")
-    known = ("none of --keys", "one of --keys")[any(key in (keys or ()) for key in export.chain.keys)]
+    trusted = [key for key in export.chain.keys if key in (keys or ())]
+    known = "none of --keys" if not trusted else "one of --keys" if export.key in trusted else "follows one of --keys"
     known = "the export's own word" if keys is None else known
     key = f"key {hash_of(export.key, 16)[:16]} ({known})" if export.key else "its first line is not that of an export"
     print(f"{name}: {key}")

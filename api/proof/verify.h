@@ -28,6 +28,7 @@ struct verify_report {
     char key_id[SIGNING_ID_SIZE]; /* that signs it */
     bool asked;                   /* the caller named keys, */
     bool trusted;                 /* of which one is its key, or leads to it */
+    bool follows;                 /* it leads there, and is another one */
     int64_t lines, certificates, accounts, entries, open_holds;
     int64_t folded;   /* of the entries, those that folds count */
     int64_t unproven; /* of these, those behind the last entry of the earlier export, if any */

@@ -94,6 +94,8 @@ static void print_report(const char *name, const struct verify_report *r,
     if (gmtime_r(&seconds, &utc))
         strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
     const char *known = r->trusted ? "one of --keys" : "none of --keys";
+    if (r->follows)
+        known = "follows one of --keys";
     printf("%s: of %s, key %s (%s)\n", name, when, r->key_id,
            r->asked ? known : "the export's own word");
     printf("  %" PRId64 " accounts, %" PRId64 " entries (%" PRId64 " of them folded, %" PRId64

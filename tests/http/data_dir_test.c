@@ -358,6 +358,8 @@ Test(data_dir, an_older_schema_is_not_migrated_beside_a_server)
                            "auditor", "--name", "a", NULL),
                  1);
     cr_expect(strstr(out, "restart it with this version first"), "%s", out);
+    cr_expect_eq(tacet_run(out, sizeof out, "key", "rotate", "--data", server.data, NULL), 1);
+    cr_expect(strstr(out, "restart it with this version first"), "%s", out);
     cr_expect_neq(access(path, F_OK), 0);
     server_close(&server);
 }

@@ -116,7 +116,11 @@ Test(key_rotation, certificates_and_exports_hold_for_who_has_the_old_key_alone)
            "sed 's/\"follows\"/\"after\"/' new >gap; "
            "$T certificate verify --keys old --newer gap last");
     EXPECT(0, "all of it holds", "$T export --data $D --out export && $T verify --keys old export");
+    cr_expect_not_null(strstr(said, "(follows one of --keys)"), "%s", said);
     EXPECT(0, "all of it holds", "python3 $S/verify.py --keys old export");
+    cr_expect_not_null(strstr(said, "(follows one of --keys)"), "%s", said);
+    EXPECT(0, "(one of --keys)", "$T verify --keys new export");
+    EXPECT(0, "(one of --keys)", "python3 $S/verify.py --keys new export");
     EXPECT(2, "--newer needs --keys", "$T verify --newer new export");
     EXPECT(2, "--newer needs --keys", "python3 $S/verify.py --newer new export");
     EXPECT(0, "The signature holds", "python3 $S/../examples/verify_certificate.py last new");
