@@ -402,7 +402,8 @@ class Export:
         elif line.startswith(b'{"leaf":') and (self.account or self.row[0]) and self.version > 1:
             self.read_leaf(read_members(line, "leaf", LEAF))
         elif line.startswith(b'{"checkpoint":') and self.version > 1:
-            self.log = read_checkpoint(json.loads(line)["checkpoint"], *self.chain.keys)
+            for key in self.chain.keys[-2:]:  # the newest has signed it, and the one before
+                self.log = read_checkpoint(json.loads(line)["checkpoint"], key)
         elif self.version > 2 and (row := ROW.fullmatch(line)):
             self.read_row(int(row[2]), row[1])
         elif self.version > 2 and (row := TILE.fullmatch(line)):

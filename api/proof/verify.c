@@ -108,7 +108,10 @@ static bool read_checkpoint_line(struct verify *verify, char *at)
     const char *note = row_text_string(&at);
     if (!note || !row_text_skip(&at, "}") || *at != '\0')
         return false;
-    const char *why = proof_checkpoint_read(note, strlen(note), &verify->key, &verify->log);
+    const struct proof_keys *keys = &verify->key;
+    const char *why = NULL; /* the newest key has signed it, and the one before */
+    for (unsigned i = keys->count > 2 ? keys->count - 2 : 0; i < keys->count && !why; i++)
+        why = tlog_checkpoint_read(note, strlen(note), keys->key[i], &verify->log);
     verify->has_checkpoint = true;
     if (why)
         verify_fault(verify, "", 0, why);

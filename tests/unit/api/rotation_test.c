@@ -235,8 +235,12 @@ static void verify_by(const struct export_lines *lines, const struct proof_keys 
     free(text);
 }
 
-static const char *const WHATS[] = {"has not signed that this one follows", "do not lead to",
-                                    "does not tell of each", "another signing key", "had followed"};
+static const char *const WHATS[] = {"has not signed that this one follows",
+                                    "do not lead to",
+                                    "does not tell of each",
+                                    "another signing key",
+                                    "had followed",
+                                    "signature of the checkpoint does not hold"};
 
 /* One of the report's faults says WHAT. */
 static bool reports(const struct verify_report *report, const char *what)
@@ -343,6 +347,18 @@ static void edit_line(struct export_lines *lines, unsigned at, const char *from,
     memcpy(found, to, strlen(to));
 }
 
+/* Changes signature WHICH of the log's checkpoint. */
+static void edit_signature(struct export_lines *lines, unsigned which)
+{
+    char *at = lines->line[export_lines_find(lines, "{\"checkpoint\":")];
+    for (unsigned i = 0; i <= which; i++) {
+        at = strstr(at + 1, "\xe2\x80\x94");
+        cr_assert_not_null(at);
+    }
+    at = strchr(strchr(at, ' ') + 1, ' ') + 20;
+    *at = *at == 'A' ? 'B' : 'A';
+}
+
 /* EDITS[i] of an export, which the newest key signs again. */
 static void edit_keys(struct export_lines *lines, unsigned edit)
 {
@@ -356,15 +372,17 @@ static void edit_keys(struct export_lines *lines, unsigned edit)
     case 5: edit_line(lines, at + 2, "\"from\":\"2027", "\"from\":\"2026"); break;
     case 6: edit_line(lines, at + 1, "\"signature\":\"", "\"signature\":\"-_-_"); break;
     case 7: sign_late(lines); break;
+    case 8: /* fall through */
+    case 9: edit_signature(lines, edit - 8); break;
     default: cr_assert_fail();
     }
 }
 
-#define EDITS 8
+#define EDITS 10
 
 Test(rotation, an_export_whose_keys_are_edited_is_refused_by_both_verifiers, .timeout = 120)
 {
-    static const unsigned says[EDITS] = {0, 0, 0, 1, 0, 0, 0, 4};
+    static const unsigned says[EDITS] = {0, 0, 0, 1, 0, 0, 0, 4, 5, 5};
     bool faulty[EDITS + 1];
     char folder[] = EXPORT_FOLDER;
     cr_assert_not_null(mkdtemp(folder));
