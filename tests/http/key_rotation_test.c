@@ -240,6 +240,25 @@ Test(key_rotation, a_backup_has_the_keys)
     EXPECT(0, "all of it holds", "$T export --data again | $T verify --keys old -");
 }
 
+/* The newest key is lost then, and who has seen it is told that this is not the service of before.
+ */
+Test(key_rotation, an_older_backup_has_the_keys_of_its_time)
+{
+    save(KEYS, NULL, "old");
+    EXPECT(0, "backed up",
+           "mkdir to marks; R=$($T backup --make-identity id) && "
+           "$T backup --data $D --to to --recipient $R");
+    rotate();
+    EXPECT(0, "all of it holds", "$T export --data $D --out lost; $T verify --keys old lost");
+    EXPECT(0, "restored",
+           "$T restore --data again --from to --identity id --marks marks --marks-lost");
+    EXPECT(0, "(one of --keys)", "$T export --data again --out now; $T verify --keys old now");
+    EXPECT(1, "the key of another service", "$T verify --keys old --earlier lost now");
+    EXPECT(1, "the key of another service", "python3 $S/verify.py --earlier lost now");
+    EXPECT(0, "", "$T key rotate --data again");
+    EXPECT(0, "(follows one of --keys)", "$T export --data again | $T verify --keys old -");
+}
+
 Test(key_rotation, needs_a_service_and_its_key)
 {
     EXPECT(1, "holds no service", "mkdir empty; $T key rotate --data empty");
