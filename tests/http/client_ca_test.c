@@ -10,7 +10,7 @@
 #include "tests/http/http_client.h"
 #include "tests/http/server_process.h"
 
-TestSuite(client_ca, .timeout = 60);
+TestSuite(client_ca, .timeout = 600);
 
 struct authority {
     EVP_PKEY *key;

@@ -6,7 +6,7 @@
 #include "tests/http/http_client.h"
 #include "tests/http/server_process.h"
 
-TestSuite(client_tokens, .timeout = 60);
+TestSuite(client_tokens, .timeout = 600);
 
 static long status_of(struct http_client *client, const char *token, const char *path)
 {

@@ -22,7 +22,7 @@ static void start(const char *first, const char *second, const char *third)
     server_token(&server, "steward", steward);
 }
 
-TestSuite(deadlines, .timeout = 120);
+TestSuite(deadlines, .timeout = 600);
 
 /* Sends PIECE of SIZE bytes again and again. True: the server hung up. */
 static bool hung_up_on(int handle, const char *piece, size_t size)

@@ -24,7 +24,7 @@ static void expect_said(const char *text)
     cr_expect_not_null(strstr(out, text), "%s in %s", text, out);
 }
 
-Test(doctor, says_what_is_wrong_and_what_to_do, .timeout = 60)
+Test(doctor, says_what_is_wrong_and_what_to_do, .timeout = 600)
 {
     struct server_process server;
     char path[160], moved[160], token[160];
@@ -80,7 +80,7 @@ static long readiness(struct http_client *client)
     return status;
 }
 
-Test(doctor, looks_at_the_keys_of_private_data, .timeout = 60)
+Test(doctor, looks_at_the_keys_of_private_data, .timeout = 600)
 {
     struct server_process server;
     char keys[160], root[200], away[200];
@@ -191,7 +191,7 @@ static int see_tls(const struct server_process *server, const char *certificate,
                      "--tls-cert", certificate, "--tls-key", key, NULL);
 }
 
-Test(doctor, looks_as_the_owner_of_the_directory_when_root_asks, .timeout = 60)
+Test(doctor, looks_as_the_owner_of_the_directory_when_root_asks, .timeout = 600)
 {
     struct server_process server;
     char token[160];
@@ -205,7 +205,7 @@ Test(doctor, looks_as_the_owner_of_the_directory_when_root_asks, .timeout = 60)
     server_remove(&server);
 }
 
-Test(doctor, looks_at_a_certificate_and_its_key, .timeout = 60)
+Test(doctor, looks_at_a_certificate_and_its_key, .timeout = 600)
 {
     struct server_process server;
     char key[160];
@@ -223,7 +223,7 @@ Test(doctor, looks_at_a_certificate_and_its_key, .timeout = 60)
     server_remove(&server);
 }
 
-Test(doctor, status_tells_what_a_running_service_does, .timeout = 60)
+Test(doctor, status_tells_what_a_running_service_does, .timeout = 600)
 {
     struct server_process server;
     char token[160];

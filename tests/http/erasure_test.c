@@ -183,7 +183,7 @@ static void put_back(const char *from, const char *end)
     cr_assert(chmod(source, 0600) == 0 && rename(source, target) == 0);
 }
 
-Test(erasure, leaves_nothing_of_an_expert_anywhere, .timeout = 120)
+Test(erasure, leaves_nothing_of_an_expert_anywhere, .timeout = 600)
 {
     open_service();
     make_backup();
@@ -244,7 +244,7 @@ static void write_private(const char *name, const char *text)
     chmod(path, 0600);
 }
 
-Test(erasure, the_digits_of_the_master_key_stay_nowhere_in_memory, .timeout = 120)
+Test(erasure, the_digits_of_the_master_key_stay_nowhere_in_memory, .timeout = 600)
 {
     char config[160];
     server_prepare(&server);
@@ -294,7 +294,7 @@ static int start_without(const char *flag, const char *value, const char *why)
     return code;
 }
 
-Test(erasure, needs_the_keys_that_belong_to_the_data, .timeout = 120)
+Test(erasure, needs_the_keys_that_belong_to_the_data, .timeout = 600)
 {
     static const char digits[] = "c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";
     static const char print[] =

@@ -171,7 +171,7 @@ static uint64_t slice_of(pid_t process)
 
 /* What computes for long leaves the processors to those who answer: all threads of the pool, those
  * that plan and those that read uploads, and further back those that train. */
-Test(fair_lanes, who_computes_stands_behind_who_answers, .timeout = 60)
+Test(fair_lanes, who_computes_stands_behind_who_answers, .timeout = 600)
 {
     struct server_process server;
     server_open(&server, "--pool-threads", "3", "--planners", "2", "--uploads", "5", "--workers",
@@ -201,7 +201,7 @@ static int trickle(const struct server_process *server, const char *token, const
 }
 
 /* Four trickling uploads held all four places, and nobody else's upload was taken. */
-Test(fair_lanes, one_client_does_not_hold_all_uploads, .timeout = 60)
+Test(fair_lanes, one_client_does_not_hold_all_uploads, .timeout = 600)
 {
     enum { HELD = 4 };
     struct server_process server;

@@ -6,7 +6,7 @@
 
 #include "tests/http/server_process.h"
 
-TestSuite(flags, .timeout = 60);
+TestSuite(flags, .timeout = 600);
 
 /* A flag of each subcommand, a value that it refuses, and its name misspelt. */
 static const struct {

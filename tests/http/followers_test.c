@@ -9,7 +9,7 @@
 
 #include "tests/http/one_desk.h"
 
-TestSuite(followers, .init = one_desk_open, .fini = one_desk_close, .timeout = 120);
+TestSuite(followers, .init = one_desk_open, .fini = one_desk_close, .timeout = 600);
 
 struct follower {
     char id[64], token[160];

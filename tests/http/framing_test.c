@@ -25,7 +25,7 @@ static void teardown(void)
     server_close(&server);
 }
 
-TestSuite(framing, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(framing, .init = setup, .fini = teardown, .timeout = 600);
 
 static unsigned count_of(const char *text, const char *word)
 {

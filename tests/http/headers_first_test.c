@@ -23,7 +23,7 @@ static void teardown(void)
     server_close(&server);
 }
 
-TestSuite(headers_first, .init = setup, .fini = teardown, .timeout = 60);
+TestSuite(headers_first, .init = setup, .fini = teardown, .timeout = 600);
 
 /* Sends only a head that announces a body (LINES), and reads until the server closes. */
 static void expect_at_once(const char *request, const char *token, const char *lines, int status)

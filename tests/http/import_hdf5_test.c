@@ -6,7 +6,7 @@
 
 #include "tests/http/import_run.h"
 
-TestSuite(import_hdf5, .timeout = 120);
+TestSuite(import_hdf5, .timeout = 600);
 
 static void open_place(struct import_place *place)
 {

@@ -13,7 +13,7 @@
 #include "tests/http/experts_run.h"
 #include "tests/http/import_run.h"
 
-TestSuite(import, .timeout = 120);
+TestSuite(import, .timeout = 600);
 
 /* ---- tables */
 

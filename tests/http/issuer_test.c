@@ -16,7 +16,7 @@
 
 #define ISSUER "https://issuer.example"
 
-TestSuite(issuer, .timeout = 60);
+TestSuite(issuer, .timeout = 600);
 
 static void write_file(const char *path, const char *text)
 {

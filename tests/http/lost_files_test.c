@@ -110,7 +110,7 @@ static void expect_known(struct left *left)
     http_client_free(client);
 }
 
-Test(lost_files, a_log_without_its_database_is_kept, .timeout = 120)
+Test(lost_files, a_log_without_its_database_is_kept, .timeout = 600)
 {
     struct left left;
     char path[200];
@@ -151,7 +151,7 @@ Test(lost_files, a_log_without_its_database_is_kept, .timeout = 120)
     server_remove(&left.server);
 }
 
-Test(lost_files, beside_the_marks_of_a_lost_service_no_new_one_is_made, .timeout = 120)
+Test(lost_files, beside_the_marks_of_a_lost_service_no_new_one_is_made, .timeout = 600)
 {
     struct left left;
     left_open(&left);
@@ -167,7 +167,7 @@ Test(lost_files, beside_the_marks_of_a_lost_service_no_new_one_is_made, .timeout
 }
 
 /* A disk and a mount that are both away look like a new machine. */
-Test(lost_files, without_the_directory_of_marks_no_service_is_made, .timeout = 60)
+Test(lost_files, without_the_directory_of_marks_no_service_is_made, .timeout = 600)
 {
     struct server_process place;
     char missing[160], data[160];
@@ -183,7 +183,7 @@ Test(lost_files, without_the_directory_of_marks_no_service_is_made, .timeout = 6
 }
 
 /* A first start may end between its files. */
-Test(lost_files, a_first_start_that_ended_early_is_gone_on_with, .timeout = 60)
+Test(lost_files, a_first_start_that_ended_early_is_gone_on_with, .timeout = 600)
 {
     struct server_process server;
     char path[160];
@@ -199,7 +199,7 @@ Test(lost_files, a_first_start_that_ended_early_is_gone_on_with, .timeout = 60)
     server_close(&server);
 }
 
-Test(lost_files, the_doctor_changes_no_file, .timeout = 60)
+Test(lost_files, the_doctor_changes_no_file, .timeout = 600)
 {
     struct left left;
     left_open(&left);
@@ -260,7 +260,7 @@ static long readiness_of(struct http_client *client, char text[400])
     return status;
 }
 
-Test(lost_files, marks_that_are_away_are_said_and_nothing_else, .timeout = 60)
+Test(lost_files, marks_that_are_away_are_said_and_nothing_else, .timeout = 600)
 {
     struct left left;
     char text[400], steward[160];
@@ -290,7 +290,7 @@ Test(lost_files, marks_that_are_away_are_said_and_nothing_else, .timeout = 60)
     server_remove(&left.server);
 }
 
-Test(lost_files, a_restore_says_what_the_next_start_needs, .timeout = 60)
+Test(lost_files, a_restore_says_what_the_next_start_needs, .timeout = 600)
 {
     struct left left;
     char identity[160], recipient[80], vault[160], fresh[160], keys[200];

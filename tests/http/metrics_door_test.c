@@ -40,7 +40,7 @@ static void expect_line(const char *text, const char *line)
     cr_expect_not_null(strstr(text, line), "%s in %s", line, text);
 }
 
-Test(metrics_door, tells_jobs_budgets_and_refusals_without_a_token, .timeout = 60)
+Test(metrics_door, tells_jobs_budgets_and_refusals_without_a_token, .timeout = 600)
 {
     enum { SIZE = 1 << 17 };
     struct server_process server;
@@ -117,7 +117,7 @@ Test(metrics_door, tells_jobs_budgets_and_refusals_without_a_token, .timeout = 6
     server_close(&server);
 }
 
-Test(metrics_door, a_server_that_others_reach_without_tls_warns, .timeout = 60)
+Test(metrics_door, a_server_that_others_reach_without_tls_warns, .timeout = 600)
 {
     struct server_process server;
     server_prepare(&server);

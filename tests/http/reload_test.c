@@ -63,7 +63,7 @@ static void reload_until(const char *text)
     cr_assert(server_log_has(&server, text), "%s", text);
 }
 
-Test(reload, renews_the_certificate_and_the_log_and_adds_worlds, .timeout = 120)
+Test(reload, renews_the_certificate_and_the_log_and_adds_worlds, .timeout = 600)
 {
     char conf[160];
     server_prepare(&server);

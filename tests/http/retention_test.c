@@ -51,7 +51,7 @@ static void restart(int signal, const char *flag)
     http_client_move(scene.client, &server);
 }
 
-Test(retention, keys_have_their_date_and_a_repeat_is_the_same_over_a_kill, .timeout = 120)
+Test(retention, keys_have_their_date_and_a_repeat_is_the_same_over_a_kill, .timeout = 600)
 {
     char today[64], old[64], out[20000];
     server_open(&server, "--keep-answers", "30", NULL);

@@ -20,7 +20,7 @@ static void start(const char *flag, const char *value, const char *flag2, const 
     server_token(&server, "student", other);
 }
 
-TestSuite(shares, .timeout = 120);
+TestSuite(shares, .timeout = 600);
 
 /* Asks on HANDLE, over a connection that is kept, and gives the status. */
 static int ask(int handle, const char *token)

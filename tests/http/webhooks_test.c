@@ -17,7 +17,7 @@
 
 #define KEY "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" /* 24 bytes */
 
-TestSuite(webhooks, .timeout = 90);
+TestSuite(webhooks, .timeout = 600);
 
 /* ---- a target: answers every request with one status, and keeps what it was sent */
 

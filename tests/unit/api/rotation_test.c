@@ -380,7 +380,7 @@ static void edit_keys(struct export_lines *lines, unsigned edit)
 
 #define EDITS 10
 
-Test(rotation, an_export_whose_keys_are_edited_is_refused_by_both_verifiers, .timeout = 120)
+Test(rotation, an_export_whose_keys_are_edited_is_refused_by_both_verifiers, .timeout = 600)
 {
     static const unsigned says[EDITS] = {0, 0, 0, 1, 0, 0, 0, 4, 5, 5};
     bool faulty[EDITS + 1];
