@@ -56,7 +56,7 @@ enum problem query_prepare(struct query *query)
     struct call *call = query->call;
     const struct shelved_teacher *t = query->teacher;
     assert(!db_in_transaction(call->db));
-    if (!may_pay(query))
+    if (!t->ensemble || !may_pay(query))
         return PROBLEM_NONE;
     struct query_plan *plan = arena_array(&call->arena, 1, sizeof *plan);
     size_t size = (size_t)query->count * t->teacher.actions * sizeof(double);

@@ -8,7 +8,8 @@
 #include "api/teachers/query.h"
 
 /* Computes the distributions that the answers to QUERY will be noisy versions of, into call->plan.
- * It computes nothing when an account could not pay, which HANDLE then reports. */
+ * It computes nothing for one network, which is quick, or when an account could not pay, which
+ * HANDLE then reports. */
 enum problem query_prepare(struct query *query);
 
 /* What query_prepare computed for the same teacher and states, [count x actions]; NULL: nothing. */

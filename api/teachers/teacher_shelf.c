@@ -23,10 +23,6 @@
 #define HEAVY_WORK   100000
 #define NUMBER_BYTES 16 /* about how many a number takes in a body */
 
-/* A body that takes milliseconds to parse: it would have a commit of its own anyway (LIGHT_BYTES of
- * server.c), and all others would wait for it. */
-#define HEAVY_BODY 32768
-
 /* ---- from rows */
 
 bool teacher_settings(const struct teacher_row *row, uint32_t actions, struct teacher *out)
@@ -196,7 +192,7 @@ bool teacher_shelf_weighs(const struct app *app, const char *id, size_t length, 
     size_t states = body_size / (NUMBER_BYTES * t->state_dim);
     if (states == 0)
         states = 1;
-    bool weighs = body_size >= HEAVY_BODY || (t->ensemble && t->work * states >= HEAVY_WORK);
+    bool weighs = t->ensemble && t->work * states >= HEAVY_WORK;
     teacher_shelf_return(app, t);
     return weighs;
 }

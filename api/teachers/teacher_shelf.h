@@ -45,8 +45,7 @@ const struct shelved_teacher *teacher_shelf_at_hand(const struct app *app, const
 void teacher_shelf_return(const struct app *app, const struct shelved_teacher *teacher);
 
 /* Whether a question of BODY_SIZE bytes to the teacher ID[length] is heavy (ROUTE_HEAVY):
- * it asks many networks, or its body is large, or the teacher has to be read first. Any thread, no
- * database. */
+ * it asks many networks, or the teacher has to be read first. Any thread, no database. */
 bool teacher_shelf_weighs(const struct app *app, const char *id, size_t length, size_t body_size);
 
 /* Writes to P [count x actions] the teacher's distributions at COUNT finite states, before any

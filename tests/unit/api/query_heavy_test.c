@@ -300,23 +300,3 @@ Test(query_heavy, knows_both_forms_and_what_is_light)
     expect_status(second, 200);
     cr_expect_not(second->heavy);
 }
-
-/* Its body would be parsed while others wait for the commit. */
-Test(query_heavy, a_large_body_is_heavy_for_one_network)
-{
-    struct response *made =
-        fixture_post(f, "steward", "/v1/teachers", domain_teacher(domain_policy(f), 8, 4));
-    expect_status(made, 201);
-    const char *path = domain_path("/v1/teachers/%s/queries", response_text(made, "/id"));
-    expect_status(fixture_post(f, "student", path, HERE), 200); /* the teacher is known now */
-    static char many[60000];
-    char *end = many;
-    end += sprintf(end, "{\"states\":[");
-    for (int i = 0; i < 200; i++)
-        end += sprintf(end, "%s[%.50f,%.50f,%.50f,%.50f]", i ? "," : "", 0.5, 3.5, i / 300.0, 0.0);
-    sprintf(end, "]}");
-    struct response *r = fixture_post(f, "student", path, many);
-    expect_status(r, 200);
-    cr_expect(r->heavy);
-    cr_expect_eq(json_array_size(response_at(r, "/probabilities")), 200, "%.200s", r->body);
-}
