@@ -19,6 +19,7 @@
 
 #define IDLE_MS  10000
 #define AGAIN_MS 1000 /* a database that did not answer */
+#define QUIET_US 60000000
 #define HOUR_MS  INT64_C(3600000)
 #define DAY_MS   (24 * HOUR_MS)
 #define PAUSES   9
@@ -28,7 +29,7 @@ struct pruner {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool stopping;
-    atomic_bool reaches;
+    atomic_int_fast64_t answered_us; /* when the database did so last */
     struct app *app;
     struct db *db;
     struct pruner_clocks clocks;
@@ -92,17 +93,18 @@ static void tighten_marks(struct pruner *pruner)
     database_heed(pruner->db);
 }
 
+/* A read that fails is known at once; one that hangs, when the last answer is old. */
 static bool look_at_database(struct pruner *pruner)
 {
     int64_t ignored;
-    bool reaches = answers_newest(pruner->db, &ignored) == DB_OK;
-    atomic_store(&pruner->reaches, reaches);
-    return reaches;
+    bool answers = answers_newest(pruner->db, &ignored) == DB_OK;
+    atomic_store(&pruner->answered_us, answers ? clock_now_us() : INT64_MIN / 2);
+    return answers;
 }
 
 bool pruner_reaches(const struct pruner *pruner)
 {
-    return atomic_load(&pruner->reaches);
+    return clock_now_us() - atomic_load(&pruner->answered_us) < QUIET_US;
 }
 
 /* Waits for MS or the end. True when it is the end. */
@@ -118,6 +120,19 @@ static bool pruner_sleep(struct pruner *pruner, int64_t ms)
     return stopping;
 }
 
+/* Waits likewise, and looks at the database meanwhile. */
+static bool pruner_pause(struct pruner *pruner, int64_t ms)
+{
+    while (ms > 0) {
+        int64_t most = look_at_database(pruner) ? IDLE_MS : AGAIN_MS;
+        int64_t part = ms < most ? ms : most;
+        if (pruner_sleep(pruner, part))
+            return true;
+        ms -= part;
+    }
+    return false;
+}
+
 static void *pruner_run(void *context)
 {
     struct pruner *pruner = context;
@@ -128,9 +143,7 @@ static void *pruner_run(void *context)
         tighten_marks(pruner);
         bool more = prune_once(pruner);
         pause = more ? 1 + PAUSES * (clock_now_us() - begun) / 1000 : IDLE_MS;
-        if (!look_at_database(pruner))
-            pause = AGAIN_MS;
-    } while (!pruner_sleep(pruner, pause));
+    } while (!pruner_pause(pruner, pause));
     write_refusals(pruner);
     return NULL;
 }
@@ -141,7 +154,7 @@ struct pruner *pruner_start(struct app *app, struct db *db)
     pruner->app = app;
     pruner->db = db;
     (void)answers_newest(db, &pruner->clocks.wall_ms);
-    atomic_init(&pruner->reaches, true); /* it was read at the start */
+    atomic_init(&pruner->answered_us, clock_now_us()); /* it was read at the start */
     pthread_mutex_init(&pruner->lock, NULL);
     clock_condition_init(&pruner->changed);
     if (pthread_create(&pruner->thread, NULL, pruner_run, pruner) == 0)

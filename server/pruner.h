@@ -35,8 +35,8 @@ bool pruner_tells(char told[PRUNER_TOLD], const char *why);
  * started. */
 struct pruner *pruner_start(struct app *app, struct db *db);
 
-/* Whether the database answered when the thread last looked, at most some ten seconds ago. Any
- * thread. */
+/* Whether the database, which the thread reads every ten seconds, answered when it was last read,
+ * and did so within the last minute. Any thread. */
 bool pruner_reaches(const struct pruner *pruner);
 
 /* Ends the thread behind the removal in hand. NULL is fine. */

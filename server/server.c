@@ -524,8 +524,8 @@ void server_stop(struct server *server)
     pool_stop(server->uploads);
     committer_stop(server->committer);
     webhooks_close(server->webhooks);
+    metrics_door_stop(server->door_of_metrics); /* asks the pruner */
     pruner_stop(server->pruner);
-    metrics_door_stop(server->door_of_metrics);
     events_stop(server->events);
     runner_stop(server->runner);
     helpers_stop(server->helpers);
