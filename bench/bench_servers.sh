@@ -1,5 +1,5 @@
 #!/bin/bash
-# Durable teacher queries over SQLite, and over PostgreSQL (a Unix socket, with fsync) with one server and with two on the same
+# Durable teacher queries over SQLite, and over PostgreSQL (a Unix socket, with fsync) with one server, two, and three on the same
 # account: queries a second, and for each CPU second of the servers and of PostgreSQL together. With BENCH_DELAY_US, one server once
 # more behind a socket that delays by so many microseconds in each direction (delayed_socket, whose CPU time does not count).
 #
@@ -58,14 +58,16 @@ end_server
 psql -q "postgresql:///postgres?$POSTGRES_TEST_DATABASE" -c 'CREATE DATABASE bench'
 export TACET_DATABASE="postgresql:///bench?$POSTGRES_TEST_DATABASE"
 work=$top/first && mkdir "$work"
-serve && servers=("$server") first=$base
+serve && servers=("$server") bases=("$base")
 open_people
 open_teacher
 measure postgresql "$base"
-work=$top/second && mkdir "$work"
-"$bin/tacet" key export --data "$top/first/data" | "$bin/tacet" key import --data "$work/data"
-TACET_KEYS_DIR=$top/first/data/keys serve && servers+=("$server")
-measure two-servers "$first" "$base"
+for name in two three; do
+    work=$top/$name && mkdir "$work"
+    "$bin/tacet" key export --data "$top/first/data" | "$bin/tacet" key import --data "$work/data"
+    TACET_KEYS_DIR=$top/first/data/keys serve && servers+=("$server") bases+=("$base")
+    measure "$name-servers" "${bases[@]}"
+done
 
 kill "${servers[@]}" && wait "${servers[@]}" || true
 for mode in ${BENCH_PEER:+thread group}; do
