@@ -197,6 +197,7 @@ class Export:
         self.stated, self.chain = Stated(self.fault), Chain(self.fault)
         self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.last_account, self.account, self.key = (-2**63, ""), None, None
+        self.followed = ""  # since when another key has followed the one that signs it
         self.leaves, self.tiles, self.log, self.version, self.time_ms, self.digest = {}, {}, (), 0, 0, None
         self.row = (0, "", True)  # of the audit trail, the last one: number, hash, whether its leaf has come
 
@@ -384,9 +385,10 @@ class Export:
 
     def check_keys(self):
         keys = self.chain.keys
-        self.chain.end(self.key)
+        self.chain.end(self.key, len(keys) if self.version > 3 else 0)
         known = self.trusted is None or any(key in self.trusted for key in keys)
         self.when(not known or self.key_before not in (None, *keys), "", 0, "it has the key of another service")
+        self.followed = self.chain.meet_trusted(self.trusted or {}, self.time_ms)
 
     def read_end(self, line, digest):
         end, self.digest = read_members(line, "end", {"lines": WHOLE, "digest": HASH, "signature": TEXT}), digest
@@ -461,7 +463,7 @@ def verify(name, keys, earlier=None, kept=None):
     trusted = [key for key in export.chain.keys if key in (keys or ())]
     known = "none of --keys" if not trusted else "one of --keys" if export.key in trusted else "follows one of --keys"
     known = "the export's own word" if keys is None else known
-    key = f"key {hash_of(export.key, 16)[:16]} ({known})" if export.key else "its first line is not that of an export"
+    key = f"key {hash_of(export.key, 16)[:16]} ({known}{export.followed})" if export.key else "its first line is not that of an export"
     print(f"{name}: {key}")
     counts = ", ".join(f"{count} {what}" for what, count in export.counts.items())
     end = f"IT DOES NOT HOLD: {export.fault_count} faults" if export.fault_count else "all of it holds"
@@ -493,7 +495,7 @@ def main():
     keys = kept = None
     try:
         if options.keys:
-            keys = read_file(options.keys, read_keys, "it is no key set")
+            keys = read_file(options.keys, read_keys, "")
         if options.newer:
             keys = read_file(options.newer, lambda raw: read_newer(raw, keys), "")
         if options.checkpoint:

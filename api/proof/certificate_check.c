@@ -46,6 +46,21 @@ static const char *check_signature(const json_t *certificate, const json_t *sign
     return "it is signed with the key of another service";
 }
 
+/* Notes in OUT since when another one of KEYS has followed the signer, who signed before that. */
+static const char *check_signer(const json_t *certificate, const struct proof_keys *keys,
+                                struct certificate_facts *out)
+{
+    const char *erased = json_member_text(certificate, "erased_at"), *from;
+    int64_t time_ms;
+    if (!proof_time_read(erased[0] != '\0' ? erased : json_member_text(certificate, "issued_at"),
+                         &time_ms))
+        time_ms = INT64_MAX;
+    bool late = proof_key_is_late(keys, keys->key[out->signer], time_ms, &from);
+    snprintf(out->followed, sizeof out->followed, "%s", from);
+    return late ? "another key had followed the one that signed it, at the time that it names"
+                : NULL;
+}
+
 /* Reads which entry of the ledger CERTIFICATE names. One that it names in part is none. */
 static const char *read_named_entry(const json_t *certificate, struct certificate_facts *out)
 {
@@ -231,6 +246,8 @@ static const char *check_signed(const char *text, size_t size, const struct proo
     json_t *signature = json_incref(json_object_get(json, "signature"));
     (void)json_object_del(json, "signature");
     const char *why = check_signature(json, signature, keys, &out->signer);
+    if (!why)
+        why = check_signer(json, keys, out);
     read_facts(json, out);
     const char *no_entry = read_named_entry(json, out);
     if (!why)

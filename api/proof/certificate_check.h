@@ -34,9 +34,10 @@ struct certificate_facts {
     char erased_at[32];    /* this time, in UTC, */
     char expert[80];       /* the expert, "": all of the dataset, */
     char client[ID_SIZE];  /* and whose it was; "": an older one does not say */
-    unsigned signer;       /* the key that signed it, by its place among those that were given */
-    bool canonical;        /* it is laid out as it was signed: sorted, compact, shortest numbers */
-    int64_t entries;       /* of the account when it was issued; 0: it does not say */
+    unsigned signer;       /* the key that signed it, by its place among those that were given, */
+    char followed[SIGNING_TIME_SIZE]; /* and since when another of these has followed it, or "" */
+    bool canonical;  /* it is laid out as it was signed: sorted, compact, shortest numbers */
+    int64_t entries; /* of the account when it was issued; 0: it does not say */
     unsigned char head[LEDGER_HASH_SIZE];
     bool proven;                /* it proves that this entry is in the ledger's log: */
     int64_t leaf;               /* its number there */

@@ -2,12 +2,15 @@
 
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "api/json/json_member.h"
 #include "api/json/json_text.h"
 
 #define VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
+#define DAY_MS  ((int64_t)86400000)
 
 bool proof_keys_have(const struct proof_keys *keys, const unsigned char key[32])
 {
@@ -17,14 +20,51 @@ bool proof_keys_have(const struct proof_keys *keys, const unsigned char key[32])
     return false;
 }
 
-bool proof_key_follows(const unsigned char before[32], const struct proof_follower *follower)
+bool proof_time_read(const char *time, int64_t *out_ms)
+{
+    struct tm utc = {.tm_isdst = 0};
+    char again[SIGNING_TIME_SIZE];
+    const char *end = strptime(time, "%Y-%m-%dT%H:%M:%S", &utc);
+    *out_ms = 0;
+    if (!end || *end != '.' || strspn(end + 1, "0123456789") != 3)
+        return false;
+    *out_ms = (int64_t)timegm(&utc) * 1000 + atoi(end + 1);
+    if (*out_ms < 0)
+        return false;
+    signing_key_time(*out_ms, again);
+    return strcmp(again, time) == 0;
+}
+
+bool proof_key_follows(const unsigned char before[32], const unsigned char key[32],
+                       const struct proof_link *link)
 {
     char id[SIGNING_ID_SIZE], text[SIGNING_TEXT_SIZE];
+    int64_t from_ms;
     signing_key_id(before, id);
-    size_t size = signing_key_text(before, follower->key, follower->from, text);
-    return strcmp(id, follower->follows) == 0 &&
-           crypto_sign_verify_detached(follower->signature, (const unsigned char *)text, size,
+    size_t size = signing_key_text(before, key, link->from, text);
+    return strcmp(id, link->follows) == 0 && proof_time_read(link->from, &from_ms) &&
+           crypto_sign_verify_detached(link->signature, (const unsigned char *)text, size,
                                        before) == 0;
+}
+
+unsigned proof_keys_next(const struct proof_keys *keys, const unsigned char key[32])
+{
+    char id[SIGNING_ID_SIZE];
+    unsigned i = 0;
+    signing_key_id(key, id);
+    while (i < keys->count && strcmp(keys->link[i].follows, id) != 0)
+        i++;
+    return i;
+}
+
+bool proof_key_is_late(const struct proof_keys *keys, const unsigned char key[32], int64_t time_ms,
+                       const char **out_from)
+{
+    unsigned next = proof_keys_next(keys, key);
+    int64_t from_ms = 0;
+    *out_from = next < keys->count ? keys->link[next].from : "";
+    (void)proof_time_read(*out_from, &from_ms);
+    return next < keys->count && time_ms > from_ms + DAY_MS;
 }
 
 bool proof_bytes_read(const char *text, unsigned char *out, size_t size)
@@ -45,67 +85,137 @@ const char *proof_checkpoint_read(const char *note, size_t size, const struct pr
 
 /* ---- key sets */
 
+static const char NO_SET[] = "it is no key set";
+static const char UNSIGNED[] = "a key of the set is not signed by the one that it follows";
+static const char TOO_MANY[] = "the key set has too many keys";
+
+/* Reads a key set. *OUT, its keys, belongs to what is given: NULL where it is none. */
+static json_t *read_set(const char *text, size_t size, const json_t **out)
+{
+    struct json_fault fault;
+    json_t *json = NULL;
+    if (json_text_parse(text, size, &json, &fault) != JSON_TEXT_GOOD)
+        json = NULL;
+    *out = json_object_get(json, "keys");
+    if (json_is_array(*out))
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
 static bool read_public_key(const json_t *json, unsigned char out[32])
 {
     return strcmp(json_member_text(json, "crv"), "Ed25519") == 0 &&
            proof_bytes_read(json_member_text(json, "x"), out, 32);
 }
 
-const char *proof_keys_read(const char *text, size_t size, struct proof_keys *out)
+/* Reads what a set says of a key. False: it has not this form. */
+static bool read_link(const json_t *follows, struct proof_link *out)
 {
-    struct json_fault fault;
-    json_t *json = NULL, *key;
-    size_t i;
-    out->count = 0;
-    if (json_text_parse(text, size, &json, &fault) != JSON_TEXT_GOOD)
-        return "the key set is not JSON";
-    json_array_foreach(json_object_get(json, "keys"), i,
-                       key) if (out->count < SIGNING_KEYS_MOST &&
-                                read_public_key(key, out->key[out->count])) out->count++;
-    json_decref(json);
-    return out->count > 0 ? NULL : "the key set has no Ed25519 key";
-}
-
-/* Reads a key that follows another one. */
-static bool read_follower(const json_t *json, struct proof_follower *out)
-{
-    const json_t *follows = json_object_get(json, "follows");
-    snprintf(out->follows, sizeof out->follows, "%s", json_member_text(follows, "kid"));
-    snprintf(out->from, sizeof out->from, "%s", json_member_text(follows, "from"));
-    return json_is_object(follows) && read_public_key(json, out->key) &&
-           proof_bytes_read(json_member_text(follows, "signature"), out->signature,
+    const char *kid = json_member_text(follows, "kid"), *from = json_member_text(follows, "from");
+    int64_t from_ms;
+    if (strlen(kid) + 1 != sizeof out->follows || !proof_time_read(from, &from_ms))
+        return false;
+    memcpy(out->follows, kid, sizeof out->follows);
+    snprintf(out->from, sizeof out->from, "%s", from);
+    return proof_bytes_read(json_member_text(follows, "signature"), out->signature,
                             sizeof out->signature);
 }
 
-/* Adds to KEYS the one of SET, an array, that follows their key AT. NULL, or a sentence. */
+/* Adds KEY, or what LINK says of it where nothing was known. False: there are too many. */
+static bool know_key(struct proof_keys *keys, const unsigned char key[32],
+                     const struct proof_link *link)
+{
+    unsigned i = 0;
+    while (i < keys->count && memcmp(keys->key[i], key, 32) != 0)
+        i++;
+    if (i == SIGNING_KEYS_MOST)
+        return false;
+    if (i == keys->count || keys->link[i].follows[0] == '\0')
+        keys->link[i] = *link;
+    if (i == keys->count)
+        memcpy(keys->key[keys->count++], key, 32);
+    return true;
+}
+
+/* Adds the key JSON of a set that is trusted, if it is one. */
+static const char *add_trusted(const json_t *json, struct proof_keys *keys)
+{
+    unsigned char key[32];
+    struct proof_link link = {.follows = ""};
+    const json_t *follows = json_object_get(json, "follows");
+    if (!read_public_key(json, key))
+        return NULL;
+    if (follows && !json_is_null(follows) && !read_link(follows, &link))
+        return UNSIGNED;
+    return know_key(keys, key, &link) ? NULL : TOO_MANY;
+}
+
+/* Checks what KEYS say of each other. */
+static const char *check_links(const struct proof_keys *keys)
+{
+    for (unsigned at = 0; at < keys->count; at++) {
+        unsigned next = proof_keys_next(keys, keys->key[at]);
+        if (next < keys->count &&
+            !proof_key_follows(keys->key[at], keys->key[next], &keys->link[next]))
+            return UNSIGNED;
+    }
+    for (unsigned a = 0; a < keys->count; a++)
+        for (unsigned b = 0; b < a; b++)
+            if (keys->link[a].follows[0] != '\0' &&
+                strcmp(keys->link[a].follows, keys->link[b].follows) == 0)
+                return "two keys of the set follow the same one";
+    return NULL;
+}
+
+const char *proof_keys_read(const char *text, size_t size, struct proof_keys *out)
+{
+    const json_t *set;
+    json_t *json = read_set(text, size, &set);
+    const char *why = json ? NULL : NO_SET;
+    out->count = 0;
+    for (size_t i = 0; !why && i < json_array_size(set); i++)
+        why = add_trusted(json_array_get(set, i), out);
+    json_decref(json);
+    if (!why && out->count == 0)
+        why = "the key set has no Ed25519 key";
+    return why ? why : check_links(out);
+}
+
+/* Adds to KEYS the one of SET that follows their key AT. NULL, or a sentence. */
 static const char *add_follower(const json_t *set, unsigned at, struct proof_keys *keys)
 {
     char id[SIGNING_ID_SIZE];
-    struct proof_follower follower;
+    unsigned char key[32];
+    struct proof_link link;
     unsigned followers = 0;
     signing_key_id(keys->key[at], id);
-    for (size_t i = 0; i < json_array_size(set) && i < SIGNING_KEYS_MOST; i++) {
-        if (!read_follower(json_array_get(set, i), &follower) || strcmp(follower.follows, id) != 0)
+    for (size_t i = 0; i < json_array_size(set); i++) {
+        const json_t *json = json_array_get(set, i), *follows = json_object_get(json, "follows");
+        if (strcmp(json_member_text(json, "crv"), "Ed25519") != 0 ||
+            strcmp(json_member_text(follows, "kid"), id) != 0)
             continue;
-        if (!proof_key_follows(keys->key[at], &follower))
-            return "a key of the set is not signed by the one that it follows";
+        if (!read_public_key(json, key) || !read_link(follows, &link) ||
+            !proof_key_follows(keys->key[at], key, &link))
+            return UNSIGNED;
         if (++followers > 1)
             return "two keys of the set follow the same one";
-        if (!proof_keys_have(keys, follower.key) && keys->count < SIGNING_KEYS_MOST)
-            memcpy(keys->key[keys->count++], follower.key, sizeof follower.key);
+        unsigned next = proof_keys_next(keys, keys->key[at]);
+        if (next < keys->count && memcmp(keys->key[next], key, sizeof key) != 0)
+            return "a key of the set follows one that another key has followed already";
+        if (!know_key(keys, key, &link))
+            return TOO_MANY;
     }
     return NULL;
 }
 
 const char *proof_keys_follow(const char *text, size_t size, struct proof_keys *keys)
 {
-    struct json_fault fault;
-    json_t *json = NULL;
-    const char *why = NULL;
-    if (json_text_parse(text, size, &json, &fault) != JSON_TEXT_GOOD)
-        return "the key set is not JSON";
+    const json_t *set;
+    json_t *json = read_set(text, size, &set);
+    const char *why = json ? NULL : NO_SET;
     for (unsigned at = 0; at < keys->count && !why; at++)
-        why = add_follower(json_object_get(json, "keys"), at, keys);
+        why = add_follower(set, at, keys);
     json_decref(json);
     return why;
 }

@@ -319,9 +319,8 @@ void export_verify(struct verify *verify, struct byte_reader reader, const struc
     begin_export(verify, out);
     read_export(verify, &lines);
     out->asked = keys;
-    for (unsigned i = 0; keys && i < verify->key.count; i++)
-        out->trusted = out->trusted || proof_keys_have(keys, verify->key.key[i]);
-    out->follows = out->trusted && !proof_keys_have(keys, verify->signer);
+    if (keys && out->begun)
+        verify_keys_trusted(verify, keys);
     bool goes_on = sodium_is_zero(verify->signer_before, sizeof verify->signer_before) ||
                    proof_keys_have(&verify->key, verify->signer_before);
     if (out->begun && ((keys && !out->trusted) || !goes_on))

@@ -25,10 +25,11 @@ struct verify_fault {
 struct verify_report {
     bool begun;      /* its first line is that of an export; otherwise nothing else is known */
     int64_t time_ms; /* when it was made, as it says */
-    char key_id[SIGNING_ID_SIZE]; /* that signs it */
-    bool asked;                   /* the caller named keys, */
-    bool trusted;                 /* of which one is its key, or leads to it */
-    bool follows;                 /* it leads there, and is another one */
+    char key_id[SIGNING_ID_SIZE];     /* that signs it */
+    bool asked;                       /* the caller named keys, */
+    bool trusted;                     /* of which one is its key, or leads to it */
+    bool follows;                     /* it leads there, and is another one */
+    char followed[SIGNING_TIME_SIZE]; /* since when another of these has followed it; "": none */
     int64_t lines, certificates, accounts, entries, open_holds;
     int64_t folded;   /* of the entries, those that folds count */
     int64_t unproven; /* of these, those behind the last entry of the earlier export, if any */

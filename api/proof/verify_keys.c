@@ -6,44 +6,44 @@
 #include "api/proof/row_text.h"
 #include "api/proof/verify_state.h"
 
-/* Reads a line into FOLLOWER. What it says is in its line, at KID and SIGNATURE. */
-static bool read_key_line(char *at, struct proof_follower *follower, const char **kid,
-                          const char **signature)
+/* Reads a line into KEY and LINK. What it says is in its line, at KID and SIGNATURE. */
+static bool read_key_line(char *at, unsigned char key[32], struct proof_link *link,
+                          const char **kid, const char **signature)
 {
     const char *x = NULL, *follows = NULL, *from = NULL;
     bool good = row_text_skip(&at, "{\"key\":{\"kid\":") && (*kid = row_text_string(&at)) &&
                 row_text_skip(&at, ",\"x\":") && (x = row_text_string(&at)) &&
-                proof_bytes_read(x, follower->key, sizeof follower->key) &&
-                row_text_skip(&at, ",\"follows\":") && (follows = row_text_string(&at)) &&
+                proof_bytes_read(x, key, 32) && row_text_skip(&at, ",\"follows\":") &&
+                (follows = row_text_string(&at)) && strlen(follows) < sizeof link->follows &&
                 row_text_skip(&at, ",\"from\":") && (from = row_text_string(&at)) &&
-                row_text_skip(&at, ",\"signature\":") && (*signature = row_text_string(&at)) &&
-                row_text_skip(&at, "}}") && *at == '\0';
+                strlen(from) < sizeof link->from && row_text_skip(&at, ",\"signature\":") &&
+                (*signature = row_text_string(&at)) && row_text_skip(&at, "}}") && *at == '\0';
     if (!good)
         return false;
-    snprintf(follower->follows, sizeof follower->follows, "%s", follows);
-    snprintf(follower->from, sizeof follower->from, "%s", from);
+    snprintf(link->follows, sizeof link->follows, "%s", follows);
+    snprintf(link->from, sizeof link->from, "%s", from);
     return true;
 }
 
 bool verify_key_line(struct verify *verify, char *line)
 {
     struct proof_keys *keys = &verify->key;
-    struct proof_follower follower = {.follows = ""};
+    struct proof_link link = {.follows = ""};
     const char *kid = NULL, *signature = NULL;
+    unsigned char key[32];
     char id[SIGNING_ID_SIZE];
-    if (keys->count == SIGNING_KEYS_MOST || !read_key_line(line, &follower, &kid, &signature))
+    if (keys->count == SIGNING_KEYS_MOST || !read_key_line(line, key, &link, &kid, &signature))
         return false;
-    signing_key_id(follower.key, id);
+    signing_key_id(key, id);
     if (strcmp(kid, id) != 0)
         verify_fault(verify, "", 0, "the key's id is not that of the key");
     bool first = keys->count == 0;
-    bool leads =
-        first ? follower.follows[0] == '\0' && follower.from[0] == '\0' && signature[0] == '\0'
-              : proof_bytes_read(signature, follower.signature, sizeof follower.signature) &&
-                    proof_key_follows(keys->key[keys->count - 1], &follower);
+    bool leads = first ? link.follows[0] == '\0' && link.from[0] == '\0' && signature[0] == '\0'
+                       : proof_bytes_read(signature, link.signature, sizeof link.signature) &&
+                             proof_key_follows(keys->key[keys->count - 1], key, &link);
     if (!leads)
         verify_fault(verify, "", 0, "the key before it has not signed that this one follows");
-    memcpy(keys->key[keys->count++], follower.key, sizeof follower.key);
+    memcpy(keys->key[keys->count++], key, sizeof key);
     return true;
 }
 
@@ -55,6 +55,25 @@ void verify_keys_read(struct verify *verify)
         return;
     verify_fault(verify, "", 0, "its keys do not lead to the one that signs it");
     memcpy(keys->key[keys->count > 0 ? keys->count - 1 : keys->count++], verify->signer, 32);
+}
+
+void verify_keys_trusted(struct verify *verify, const struct proof_keys *trusted)
+{
+    const struct proof_keys *keys = &verify->key;
+    struct verify_report *report = verify->report;
+    const char *from;
+    for (unsigned i = 0; i < keys->count; i++)
+        report->trusted = report->trusted || proof_keys_have(trusted, keys->key[i]);
+    report->follows = report->trusted && !proof_keys_have(trusted, verify->signer);
+    for (unsigned i = 0; i + 1 < keys->count; i++) {
+        unsigned next = proof_keys_next(trusted, keys->key[i]);
+        if (next < trusted->count && memcmp(trusted->key[next], keys->key[i + 1], 32) != 0)
+            verify_fault(verify, "", 0,
+                         "its keys part from those that are trusted: another one follows there");
+    }
+    if (proof_key_is_late(trusted, verify->signer, report->time_ms, &from))
+        verify_fault(verify, "", 0, "another key had followed the one that signs it");
+    snprintf(report->followed, sizeof report->followed, "%s", from);
 }
 
 void verify_rotation(struct verify *verify, int64_t number, const char *text)

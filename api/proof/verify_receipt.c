@@ -8,8 +8,8 @@
 
 #include "api/proof/verify_state.h"
 
-#define SUBJECT ",\"subject\":\""
-#define SLACK_S 10 /* a clock may be put right between the two */
+#define SUBJECT  ",\"subject\":\""
+#define SLACK_MS 10000 /* a clock may be put right between the two */
 
 /* Notes the digest that the erasure's row TEXT has; rows of older versions have none. */
 static void note_erasure(struct verify *verify, const char *text)
@@ -34,29 +34,20 @@ static void receipt_word(const char *text, const char *name, char *out, size_t s
     snprintf(out, size, "%.*s", (int)strcspn(at, "\""), at);
 }
 
-/* Seconds since 1970 of TIME, as 2026-11-28T03:44:05.123Z. False: it is none. */
-static bool read_seconds(const char *time, int64_t *out)
-{
-    struct tm utc = {.tm_isdst = 0};
-    const char *end = strptime(time, "%Y-%m-%dT%H:%M:%S", &utc);
-    *out = (int64_t)timegm(&utc);
-    return end;
-}
-
 /* The receipt that is asked for is in the row NUMBER, TEXT. An erasure's row is as old as its
  * receipt, and a repeat's is younger. */
 static void meet_receipt(struct verify *verify, int64_t number, const char *text)
 {
     struct verify_report *report = verify->report;
-    int64_t row_s, receipt_s;
+    int64_t row_ms, receipt_ms;
     char what[160];
     if (report->receipts++ > 0)
         return;
     report->receipt = number;
     receipt_word(text, "\"time\":\"", report->receipt_time, sizeof report->receipt_time);
     receipt_word(text, "\"client\":\"", report->receipt_by, sizeof report->receipt_by);
-    if (read_seconds(report->receipt_time, &row_s) &&
-        read_seconds(verify->receipt.erased_at, &receipt_s) && row_s >= receipt_s - SLACK_S)
+    if (proof_time_read(report->receipt_time, &row_ms) &&
+        proof_time_read(verify->receipt.erased_at, &receipt_ms) && row_ms >= receipt_ms - SLACK_MS)
         return;
     snprintf(what, sizeof what, "row %lld of the audit trail is of %s, before the receipt's %s",
              (long long)number, report->receipt_time, verify->receipt.erased_at);

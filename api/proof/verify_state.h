@@ -179,6 +179,9 @@ bool verify_key_line(struct verify *verify, char *line);
 /* Behind the last key: they lead to the one that signs the export. */
 void verify_keys_read(struct verify *verify);
 
+/* After the last line: one of the keys is TRUSTED, and none has another follower there. */
+void verify_keys_trusted(struct verify *verify, const struct proof_keys *trusted);
+
 /* The row NUMBER of the audit trail, TEXT, may tell of a new signing key. */
 void verify_rotation(struct verify *verify, int64_t number, const char *text);
 

@@ -81,6 +81,8 @@ static void print_genuine(const char *name, const struct certificate_facts *fact
     if (facts->proven)
         printf(", which is leaf %lld of the log %s of %lld", (long long)facts->leaf,
                facts->log.origin, (long long)facts->log.size);
+    if (facts->followed[0] != '\0')
+        printf(", signed with a key that another followed at %s", facts->followed);
     printf("\n");
     if (facts->receipt)
         printf("%s: whether the audit trail has it, \"tacet verify --receipt\" says\n", name);

@@ -96,8 +96,9 @@ static void print_report(const char *name, const struct verify_report *r,
     const char *known = r->trusted ? "one of --keys" : "none of --keys";
     if (r->follows)
         known = "follows one of --keys";
-    printf("%s: of %s, key %s (%s)\n", name, when, r->key_id,
-           r->asked ? known : "the export's own word");
+    printf("%s: of %s, key %s (%s%s%s)\n", name, when, r->key_id,
+           r->asked ? known : "the export's own word",
+           r->followed[0] != '\0' ? "; a key that another followed at " : "", r->followed);
     printf("  %" PRId64 " accounts, %" PRId64 " entries (%" PRId64 " of them folded, %" PRId64
            " of these not in the earlier export), %" PRId64 " open holds, %" PRId64
            " certificates\n",

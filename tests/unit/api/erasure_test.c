@@ -173,7 +173,7 @@ Test(erasure, without_its_receipt_in_the_trail_still_verifies_and_is_told_apart,
 /* A row that the holder of the key has dated back. */
 Test(erasure, is_no_older_than_its_receipt, .init = open_service, .fini = close_service)
 {
-    static const char *const times[] = {"2999-01-01T00:00:00Z", "2001-01-01T00:00:00Z"};
+    static const char *const times[] = {"2999-01-01T00:00:00.000Z", "2001-01-01T00:00:00.000Z"};
     const char *dataset = domain_sealed(f, "private", 5);
     struct response *receipt = erase("steward", dataset, "e2");
     for (size_t i = 0; i < 2; i++) {
