@@ -86,7 +86,8 @@ void verify_rotation(struct verify *verify, int64_t number, const char *text)
     verify->trail.rotated = at != NULL;
     if (at && next < verify->key.count)
         signing_key_id(verify->key.key[next], id);
-    if (at && (id[0] == '\0' || strncmp(at + strlen(action), id, strlen(id)) != 0))
+    size_t named = at ? strcspn(at + strlen(action), "\"") : 0;
+    if (at && (named + 1 != sizeof id || strncmp(at + strlen(action), id, named) != 0))
         verify_fault(verify, "audit", number, "it tells of another signing key than the export");
 }
 

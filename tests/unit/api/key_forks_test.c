@@ -284,3 +284,87 @@ Test(key_forks, a_file_without_keys_is_no_key_set)
     expect_both(export, set_of(NULL, NULL, NULL), NULL, "has no Ed25519 key");
     free(export);
 }
+
+/* The text of LINES, signed again; they are cleared. */
+static char *sign_lines(struct export_lines *lines)
+{
+    size_t size = 0;
+    char *text = export_lines_sign(f, lines, &size);
+    export_lines_clear(lines);
+    return text;
+}
+
+static struct export_lines export_of_two(void)
+{
+    fixture_rotate(f);
+    char *export = take_export();
+    struct export_lines lines = export_lines_cut(export);
+    free(export);
+    return lines;
+}
+
+/* Puts TO where the first FROM of line AT is. */
+static void replace_text(struct export_lines *lines, unsigned at, const char *from, const char *to)
+{
+    char *line = lines->line[at], *found = strstr(line, from);
+    cr_assert_not_null(found);
+    lines->line[at] =
+        memory_format("%.*s%s%s", (int)(found - line), line, to, found + strlen(from));
+    free(line);
+}
+
+Test(key_forks, an_export_with_lines_of_keys_has_two_at_least)
+{
+    char *export = take_export();
+    struct export_lines lines = export_lines_cut(export);
+    free(export);
+    replace_text(&lines, 0, "\"version\":3", "\"version\":4");
+    memmove(lines.line + 2, lines.line + 1, (lines.count++ - 1) * sizeof *lines.line);
+    json_t *x = x_of(fixture_app(f)->public_key);
+    lines.line[1] = memory_format("{\"key\":{\"kid\":\"%s\",\"x\":\"%s\",\"follows\":\"\","
+                                  "\"from\":\"\",\"signature\":\"\"}}",
+                                  fixture_app(f)->key_id, json_string_value(x));
+    json_decref(x);
+    export = sign_lines(&lines);
+    expect_both(export, served_set(), NULL, "its keys do not lead to the one that signs it");
+    free(export);
+}
+
+/* The first key has signed the time up to where somebody may cut it. */
+Test(key_forks, a_line_of_a_key_is_read_to_its_end)
+{
+    static const char cut[] = NOW "       ";
+    unsigned char signature[64], key[32];
+    char text[SIGNING_TEXT_SIZE], value[100], followed[SIGNING_TIME_SIZE], *keys = served_set();
+    struct export_lines lines = export_of_two();
+    unsigned at = export_lines_find(&lines, "{\"key\":") + 1;
+    json_t *line = json_loads(lines.line[at], 0, NULL), *said = json_object_get(line, "key");
+    cr_assert(proof_bytes_read(json_string_value(json_object_get(said, "x")), key, sizeof key));
+    size_t size = signing_key_text(fixture_app(f)->public_key, key, cut, text);
+    crypto_sign_detached(signature, NULL, (unsigned char *)text, size, fixture_app(f)->secret_key);
+    sodium_bin2base64(value, sizeof value, signature, 64, VARIANT);
+    replace_text(&lines, at, json_string_value(json_object_get(said, "signature")), value);
+    replace_text(&lines, at, json_string_value(json_object_get(said, "from")), NOW "       more");
+    json_decref(line);
+    char *export = sign_lines(&lines);
+    cr_expect_neq(ask_verifier(export, keys, NULL, followed)[0], '\0');
+    expect_of_python(export, keys, NULL, "has not signed that this one follows");
+    free(export);
+    free(keys);
+}
+
+Test(key_forks, the_audit_trail_tells_of_the_keys_id_and_of_no_more)
+{
+    char id[20], more[40], *keys;
+    struct export_lines lines = export_of_two();
+    keys = served_set();
+    unsigned at = export_lines_find(&lines, "{\"audit\":");
+    while (!strstr(lines.line[at], SIGNING_ROTATED))
+        at++;
+    snprintf(id, sizeof id, "%.16s", strstr(lines.line[at], "\"resource\":\"") + 12);
+    snprintf(more, sizeof more, "%s-more", id);
+    replace_text(&lines, at, id, more);
+    char *export = sign_lines(&lines);
+    expect_both(export, keys, NULL, "it tells of another signing key than the export");
+    free(export);
+}
