@@ -219,3 +219,28 @@ const char *proof_keys_follow(const char *text, size_t size, struct proof_keys *
     json_decref(json);
     return why;
 }
+
+static json_t *write_link(const unsigned char key[32], const struct proof_link *link)
+{
+    char x[sodium_base64_ENCODED_LEN(32, VARIANT)], value[sodium_base64_ENCODED_LEN(64, VARIANT)];
+    sodium_bin2base64(x, sizeof x, key, 32, VARIANT);
+    sodium_bin2base64(value, sizeof value, link->signature, sizeof link->signature, VARIANT);
+    json_t *json = json_pack("{s:s, s:s}", "crv", "Ed25519", "x", x);
+    if (link->follows[0] != '\0')
+        json_member_add(&json, "follows",
+                        json_pack("{s:s, s:s, s:s}", "kid", link->follows, "from", link->from,
+                                  "signature", value));
+    return json;
+}
+
+void proof_keys_write(const struct proof_keys *keys, struct buffer *out)
+{
+    json_t *json = json_pack("{s:[]}", "keys"), *set = json_object_get(json, "keys");
+    size_t size = 0;
+    for (unsigned i = 0; i < keys->count; i++)
+        json_array_append_new(set, write_link(keys->key[i], &keys->link[i]));
+    char *text = json_text_write(json, false, &size);
+    (void)buffer_add(out, text, size);
+    free(text);
+    json_decref(json);
+}

@@ -54,6 +54,9 @@ const char *proof_keys_read(const char *text, size_t size, struct proof_keys *ou
  * that it names, or two keys follow one, here or beside KEYS; KEYS then holds nothing of use. */
 const char *proof_keys_follow(const char *text, size_t size, struct proof_keys *keys);
 
+/* Adds KEYS to OUT as such a set, with what leads from each to the next. */
+void proof_keys_write(const struct proof_keys *keys, struct buffer *out);
+
 /* tlog_checkpoint_read by any of KEYS. */
 const char *proof_checkpoint_read(const char *note, size_t size, const struct proof_keys *keys,
                                   struct tlog_checkpoint *out);

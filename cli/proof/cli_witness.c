@@ -117,11 +117,13 @@ static bool open_witness(const struct witness_options *options, struct witness *
                          int locks[2], char error[CLI_ERROR_SIZE])
 {
     unsigned char seed[32], public_key[32];
-    bool good = key_files_read(options->keys, options->newer, &witness->keys, error) &&
+    bool good = key_files_read(options->keys, NULL, &witness->keys, error) &&
                 data_dir_make(options->data, error, CLI_ERROR_SIZE) &&
                 data_dir_lock(options->data, locks, error, CLI_ERROR_SIZE) &&
                 data_dir_make_signing_seed(options->data, error, CLI_ERROR_SIZE) &&
-                data_dir_signing_seed(options->data, seed, error, CLI_ERROR_SIZE);
+                data_dir_signing_seed(options->data, seed, error, CLI_ERROR_SIZE) &&
+                witness_keys_kept(witness, error) &&
+                key_files_newer(options->newer, &witness->keys, error);
     if (good)
         crypto_sign_seed_keypair(public_key, witness->secret_key, seed);
     sodium_memzero(seed, sizeof seed);

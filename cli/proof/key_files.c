@@ -19,9 +19,13 @@ static bool read_key_file(const char *name,
     return good;
 }
 
+bool key_files_newer(const char *newer, struct proof_keys *keys, char error[CLI_ERROR_SIZE])
+{
+    return !newer || read_key_file(newer, proof_keys_follow, keys, error);
+}
+
 bool key_files_read(const char *name, const char *newer, struct proof_keys *out,
                     char error[CLI_ERROR_SIZE])
 {
-    return read_key_file(name, proof_keys_read, out, error) &&
-           (!newer || read_key_file(newer, proof_keys_follow, out, error));
+    return read_key_file(name, proof_keys_read, out, error) && key_files_newer(newer, out, error);
 }

@@ -19,4 +19,7 @@
 bool key_files_read(const char *name, const char *newer, struct proof_keys *out,
                     char error[CLI_ERROR_SIZE]);
 
+/* Adds to KEYS those of the set in the file NEWER (NULL: none) alone. */
+bool key_files_newer(const char *newer, struct proof_keys *keys, char error[CLI_ERROR_SIZE]);
+
 #endif

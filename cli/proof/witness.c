@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/proof/key_files.h"
 #include "memory/memory.h"
 
 #define PATH_SIZE   1024
+
+#define KEYS_SUFFIX ".keys"
 
 #define ROLLED_BACK "the log has fewer leaves than this witness has cosigned: it was rolled back"
 
@@ -71,6 +74,48 @@ static bool write_log_file(const struct witness *witness, const char *suffix, co
         good = close(file) == 0 && good;
     good = good && rename(draft, path) == 0 && sync_log_directory(witness->directory);
     return good || witness_fail(error, path, "cannot be written, so nothing was cosigned");
+}
+
+bool witness_keys_kept(struct witness *witness, char error[WITNESS_ERROR_SIZE])
+{
+    char path[PATH_SIZE], why_not[CLI_ERROR_SIZE];
+    size_t size = 0;
+    if (!log_path(witness, KEYS_SUFFIX, path, error))
+        return false;
+    if (access(path, F_OK) != 0 && errno == ENOENT)
+        return true;
+    char *set = cli_read_file(path, KEY_FILES_MOST, &size, why_not);
+    const char *why = set ? proof_keys_follow(set, size, &witness->keys) : why_not;
+    free(set);
+    return !why || witness_fail(error, path, why);
+}
+
+/* Keeps which keys have followed others, if any has. */
+static bool keep_keys(const struct witness *witness, char error[WITNESS_ERROR_SIZE])
+{
+    const struct proof_keys *keys = &witness->keys;
+    struct buffer set = {.lid = KEY_FILES_MOST};
+    bool follow = false;
+    for (unsigned i = 0; i < keys->count; i++)
+        follow = follow || keys->link[i].follows[0] != '\0';
+    if (!follow)
+        return true;
+    proof_keys_write(keys, &set);
+    bool good = write_log_file(witness, KEYS_SUFFIX, set.bytes, set.size, error);
+    buffer_clear(&set);
+    return good;
+}
+
+/* Whether a key that no other one has followed has signed the checkpoint NOTE. */
+static bool is_signed_last(const struct witness *witness, const char *note, size_t size)
+{
+    const struct proof_keys *keys = &witness->keys;
+    struct tlog_checkpoint read;
+    for (unsigned i = 0; i < keys->count; i++)
+        if (proof_keys_next(keys, keys->key[i]) == keys->count &&
+            !tlog_checkpoint_read(note, size, keys->key[i], &read))
+            return true;
+    return false;
 }
 
 /* Reads a checkpoint that one of the log's keys signed. */
@@ -242,6 +287,8 @@ bool witness_cosign(const struct witness *witness, const char *request, size_t s
     if (!read_known(witness, &known, error))
         return false;
     why = compare_logs(&known, &now, &text);
+    if (!why && !is_signed_last(witness, text.note, text.note_size))
+        why = "the checkpoint has no signature of the newest key: another one has followed its key";
     if (why) {
         keep_refused(witness, &(struct refused){request, size, now.size}, why, error);
         return false;
@@ -251,7 +298,8 @@ bool witness_cosign(const struct witness *witness, const char *request, size_t s
     tlog_cosignature_add(&note, text.note, text.note_size, witness->name, witness->secret_key,
                          time_s);
     bool good = !note.failed || witness_fail(error, witness->origin, "the checkpoint is too long");
-    good = good && write_log_file(witness, "", note.bytes, note.size, error);
+    good = good && keep_keys(witness, error) &&
+           write_log_file(witness, "", note.bytes, note.size, error);
     if (good)
         (void)buffer_add(out, note.bytes, note.size);
     buffer_clear(&note);

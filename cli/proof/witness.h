@@ -3,7 +3,9 @@
  *
  * Its directory holds `signing.key` (server/os/data_dir.h) and a file for each log, named by the
  * hash of its origin, with the last cosigned checkpoint. This file is on disk before a cosignature
- * leaves, so that no crash lets the witness cosign two histories.
+ * leaves, so that no crash lets the witness cosign two histories. A new checkpoint has to be signed
+ * by the key that no other one has followed. Which keys have followed is kept, too (".keys"), so
+ * that no later run goes on to another one.
  *
  * What was refused although its signature holds is evidence against the log. It is kept beside that
  * file as it came, proof included, under a name of its own (SIZE and DIGEST, ".refused"), and with
@@ -23,6 +25,10 @@ struct witness {
     struct proof_keys keys; /* of the log */
     unsigned char secret_key[64];
 };
+
+/* Adds to the keys of WITNESS, whom the caller trusts, those that had followed them when it
+ * cosigned last. False: ERROR says what is wrong. */
+bool witness_keys_kept(struct witness *witness, char error[WITNESS_ERROR_SIZE]);
 
 /* Finds the size of the log that WITNESS knows, 0 for none. False: ERROR says what is wrong. */
 bool witness_known(const struct witness *witness, int64_t *out, char error[WITNESS_ERROR_SIZE]);

@@ -193,6 +193,7 @@ Test(key_rotation, a_witness_goes_on)
     save("/v1/ledger/proofs/consistency", scene.auditor, "two");
     EXPECT(1, "the key of another log", "%s --data w2 two", line);
     EXPECT(0, "cosigned", "%s --data w2 --newer new two", line);
+    EXPECT(1, "no signature of the newest key", "%s --data w3 --newer new zero", line);
     EXPECT(0, "cosigned", "%s --data w --server %s --out c2", line, server.base);
     EXPECT(0, "cosigned", "%s --data w --server %s --out c2", line, server.base);
     EXPECT(0, "all of it holds",

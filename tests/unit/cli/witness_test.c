@@ -243,6 +243,57 @@ Test(witness, cosigns_nothing_that_it_cannot_remember)
     expect_refused(shows(0, 0, 5), "cannot be written");
 }
 
+/* ---- a key that another one has followed */
+
+/* Adds to KEYS, whose first one is that of the log, the key of the seed N, which follows it. */
+static void add_next(struct proof_keys *keys, unsigned char n, unsigned char secret[64])
+{
+    static const char from[] = "2027-01-15T08:00:00.000Z";
+    unsigned char seed[32] = {n};
+    char text[SIGNING_TEXT_SIZE];
+    struct proof_link *link = &keys->link[keys->count];
+    crypto_sign_seed_keypair(keys->key[keys->count], secret, seed);
+    signing_key_id(keys->key[0], link->follows);
+    memcpy(link->from, from, sizeof from);
+    size_t size = signing_key_text(keys->key[0], keys->key[keys->count++], from, text);
+    crypto_sign_detached(link->signature, NULL, (unsigned char *)text, size, log_secret);
+}
+
+Test(witness, a_key_that_was_followed_signs_nothing_new)
+{
+    unsigned char next[64];
+    cr_assert(shows(0, 0, 7));
+    add_next(&witness.keys, 5, next);
+    expect_refused(shows(0, 7, 9), "no signature of the newest key");
+    expect_refused(shows(0, 7, 7), "no signature of the newest key");
+    cr_expect_eq(known(), 7, "it had signed that before");
+    cr_assert(cosign(request_of(0, 7, 9, ORIGIN, next)), "%s", error);
+    cr_expect_eq(known(), 9);
+}
+
+Test(witness, remembers_which_key_has_followed)
+{
+    struct proof_keys first = witness.keys, other = witness.keys;
+    struct buffer set = {.lid = TLOG_NOTE_MOST};
+    unsigned char next[64], false_next[64];
+    cr_assert(witness_keys_kept(&witness, error), "%s", error);
+    cr_expect_eq(witness.keys.count, 1, "nothing is kept yet");
+    add_next(&witness.keys, 5, next);
+    cr_assert(cosign(request_of(0, 0, 9, ORIGIN, next)), "%s", error);
+    witness.keys = first;
+    cr_assert(witness_keys_kept(&witness, error), "%s", error);
+    cr_assert_eq(witness.keys.count, 2);
+    cr_assert(cosign(request_of(0, 9, 20, ORIGIN, next)), "%s", error);
+    add_next(&other, 6, false_next);
+    proof_keys_write(&other, &set);
+    const char *why = proof_keys_follow(set.bytes, set.size, &witness.keys);
+    cr_expect(why && strstr(why, "another key has followed already"), "%s", why);
+    buffer_clear(&set);
+    witness.keys = other;
+    cr_expect_not(witness_keys_kept(&witness, error), "what is trusted parts from what is kept");
+    cr_expect_not_null(strstr(error, "another key has followed already"), "%s", error);
+}
+
 #define OK   "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: "
 #define END  "\r\n\r\n"
 #define NONE "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
