@@ -35,14 +35,26 @@ static char *write_signed(const json_t *certificate, const struct signing_pair *
     return text;
 }
 
+struct signer_work {
+    const struct app *app;
+    struct signing_pair pair[2]; /* the newest first */
+    unsigned count;
+};
+
+static enum db_status find_signer(struct db *db, void *context)
+{
+    struct signer_work *work = context;
+    return signing_keys_newest(db, work->app->secret_key, work->pair, &work->count);
+}
+
 enum db_status certificate_sign(const struct app *app, struct db *db, const json_t *certificate,
                                 char **out)
 {
-    struct signing_pair pair[2];
-    unsigned count = 0;
-    enum db_status status = signing_keys_newest(db, app->secret_key, pair, &count);
-    *out = status == DB_OK ? write_signed(certificate, &pair[0]) : NULL;
-    sodium_memzero(pair, sizeof pair);
+    struct signer_work work = {.app = app};
+    enum db_status status =
+        db_in_transaction(db) ? find_signer(db, &work) : db_transact(db, find_signer, &work);
+    *out = status == DB_OK ? write_signed(certificate, &work.pair[0]) : NULL;
+    sodium_memzero(&work, sizeof work);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/call/app.h"
+#include "api/call/certificate.h"
 #include "api/json/json_text.h"
 #include "api/proof/certificate_check.h"
 #include "memory/memory.h"
@@ -96,6 +97,40 @@ Test(rotation, the_key_set_has_the_newest_key_first)
     struct response *trail = fixture_get(f, "auditor", domain_path("/v1/audit?resource=%s", id[1]));
     cr_expect_str_eq(response_text(trail, "/items/0/action"), "tacet key rotate", "%s",
                      trail->body);
+}
+
+static struct db_driver counted;
+static unsigned writing;
+
+static enum db_status begin_counted(void *connection, bool will_write, struct db_fault *fault)
+{
+    writing += will_write;
+    return db_driver_sqlite.begin(connection, will_write, fault);
+}
+
+static enum db_status sign_within(struct db *db, void *context)
+{
+    char *text = NULL;
+    enum db_status status = certificate_sign(fixture_app(f), db, context, &text);
+    free(text);
+    return status;
+}
+
+/* A failover loses what no commit has waited for: an empty transaction that may write does. A
+ * transaction that is open waits itself. */
+Test(rotation, a_key_signs_only_after_a_commit_that_waits_for_it)
+{
+    json_t *json = json_pack("{s:s}", "id", "crt_a");
+    counted = db_driver_sqlite;
+    counted.begin = begin_counted;
+    fixture_close(f);
+    f = fixture_open_on(&counted);
+    writing = 0;
+    cr_assert_eq(sign_within(fixture_db(f), json), DB_OK);
+    cr_expect_eq(writing, 1);
+    cr_assert_eq(db_transact(fixture_db(f), sign_within, json), DB_OK);
+    cr_expect_eq(writing, 2);
+    json_decref(json);
 }
 
 /* ---- chains that somebody made */
