@@ -11,6 +11,7 @@ WEIGHTS      a download (JSON, safetensors or ONNX), or JSON with the same netwo
 It needs Python's own library, and openssl 3 for the signature. Exit code 0: all is well; 1: it is not.
 """
 import base64
+import datetime
 import hashlib
 import json
 import re
@@ -70,6 +71,19 @@ def signature_holds(text, certificate, keys):
             ["openssl", "pkeyutl", "-verify", "-pubin", "-keyform", "DER", "-inkey", f"{folder}/key", "-rawin",
              "-in", f"{folder}/message", "-sigfile", f"{folder}/signature"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def check_time(certificate, keys):
+    """Another key may have followed the one that signed: whoever has stolen that one signs with it still."""
+    try:
+        after = [key["follows"]["from"] for key in keys["keys"]
+                 if key.get("follows") and key["follows"]["kid"] == certificate["signature"]["key_id"]]
+        times = [datetime.datetime.strptime(time, "%Y-%m-%dT%H:%M:%S.%fZ")
+                 for time in (*after, certificate.get("erased_at") or certificate.get("issued_at")) if after]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        sys.exit("The time of the certificate, or that of a key, cannot be read.")
+    if after and times[-1] > min(times[:-1]) + datetime.timedelta(days=1):  # clocks differ
+        sys.exit("Another key had followed the one that signed it, at the time that it names.")
 
 
 def weights_sha256(network):
@@ -141,6 +155,7 @@ def main():
     keys = read_object(sys.argv[2], read(sys.argv[2]), "keys", "a key set")
     if not signature_holds(text, certificate, keys):
         sys.exit("The signature does not hold: the certificate was changed, or the key is another's.")
+    check_time(certificate, keys)
     print("The signature holds.")
     if len(sys.argv) == 4:
         check_weights(read(sys.argv[3]), certificate.get("binds", {}), text)

@@ -98,6 +98,7 @@ Test(key_rotation, certificates_and_exports_hold_for_who_has_the_old_key_alone)
 {
     save(KEYS, NULL, "old");
     certify("before");
+    EXPECT(0, "", "$T export --data $D --out export0");
     rotate();
     certify("after");
     rotate();
@@ -124,6 +125,15 @@ Test(key_rotation, certificates_and_exports_hold_for_who_has_the_old_key_alone)
     EXPECT(2, "--newer needs --keys", "$T verify --newer new export");
     EXPECT(2, "--newer needs --keys", "python3 $S/verify.py --newer new export");
     EXPECT(0, "The signature holds", "python3 $S/../examples/verify_certificate.py last new");
+    EXPECT(0, "The signature holds", "python3 $S/../examples/verify_certificate.py before new");
+    EXPECT(1, "Another key had followed",
+           "sed 's/\"from\":\"20/\"from\":\"19/g' new >older; "
+           "python3 $S/../examples/verify_certificate.py before older");
+    EXPECT(0, "signed with a key that another followed at 20",
+           "$T certificate verify --keys new before");
+    EXPECT(0, "(one of --keys; a key that another followed at 20", "$T verify --keys new export0");
+    EXPECT(0, "(one of --keys; a key that another followed at 20",
+           "python3 $S/verify.py --keys new export0");
     struct http_call verify = {
         .method = "POST", .path = "/v1/ledger:verify", .token = scene.auditor, .key = "v"};
     struct http_answer verdict = http_expect(scene.client, 200, &verify);

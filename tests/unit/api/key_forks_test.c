@@ -184,6 +184,25 @@ Test(key_forks, an_export_does_not_go_on_to_another_key_than_the_trusted_set)
     free(export);
 }
 
+/* It is revoked then: nothing that ends at it holds, however old it says that it is. */
+Test(key_forks, a_key_may_be_taken_out_of_the_trusted_set)
+{
+    char *before = take_export(), *served, *text[2];
+    size_t size = 0;
+    fixture_rotate(f);
+    char *export = take_export();
+    json_t *set = json_loads(served = served_set(), 0, NULL);
+    json_array_remove(json_object_get(set, "keys"), 1);
+    for (unsigned i = 0; i < 2; i++)
+        text[i] = json_text_write(set, true, &size);
+    expect_both(export, text[0], NULL, "");
+    expect_both(before, text[1], NULL, "key of another service");
+    json_decref(set);
+    free(served);
+    free(before);
+    free(export);
+}
+
 #define TWO     "two keys of the set follow the same one"
 #define ALREADY "follows one that another key has followed already"
 #define NO_SIGN "is not signed by the one that it follows"
