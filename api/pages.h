@@ -1,6 +1,6 @@
 /* What a browser or a stranger reads without a token: the status page, the documentation, the
- * contract, the pages of problems and the keys of certificates. All but the keys are static bytes, with strong
- * ETags. */
+ * contract, the pages of problems and the keys of certificates. All but the keys are static bytes,
+ * with strong ETags. */
 #ifndef TACET_API_PAGES_H
 #define TACET_API_PAGES_H
 
