@@ -19,7 +19,7 @@
 
 #define IDLE_MS  10000
 #define AGAIN_MS 1000 /* a database that did not answer */
-#define QUIET_US 60000000
+#define QUIET_US 30000000
 #define HOUR_MS  INT64_C(3600000)
 #define DAY_MS   (24 * HOUR_MS)
 #define PAUSES   9

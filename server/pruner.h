@@ -36,7 +36,7 @@ bool pruner_tells(char told[PRUNER_TOLD], const char *why);
 struct pruner *pruner_start(struct app *app, struct db *db);
 
 /* Whether the database, which the thread reads every ten seconds, answered when it was last read,
- * and did so within the last minute. Any thread. */
+ * and did so within the last half minute. Any thread. */
 bool pruner_reaches(const struct pruner *pruner);
 
 /* Ends the thread behind the removal in hand. NULL is fine. */

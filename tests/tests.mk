@@ -166,7 +166,7 @@ $(OUT)/example_world: examples/world.c
 $(OUT)/test_oracle: tests/tests.mk
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec /usr/bin/python3 tests/oracle/test_oracle.py $(OUT)/tacet "$$KEPT_LEDGERS" %d\n' \
-	  $(if $(filter asan tsan,$(VARIANT)),100,600) > $@
+	  $(if $(filter asan tsan,$(VARIANT)),100,400) > $@
 	@chmod +x $@
 
 # The client in Python against a server process. The server is sanitized elsewhere.
