@@ -13,9 +13,11 @@ struct app;
 /* The canonical text of CERTIFICATE (an object, borrowed, without "signature") with the member
  * "signature":{"algorithm":"Ed25519","key_id":...,"value":base64url} added, by the newest key that
  * DB has (storage/signing_keys.h): what is stored and served as it is. The caller frees *OUT, which
- * is NULL unless DB_OK. A proof that CERTIFICATE has was read before: where the log has a newer
- * key, no older one signs. Outside of a transaction a writing one finds the key, whose commit waits
- * for a standby: a failover may then lose neither the key nor what was read before. */
+ * is NULL unless DB_OK. Read a proof that goes into CERTIFICATE before this call: then a
+ * certificate whose log tells of a newer key is signed with that key. Outside of a transaction this
+ * makes one, and its commit waits for a standby. So a failover loses neither the key nor what was
+ * read before.
+ */
 enum db_status certificate_sign(const struct app *app, struct db *db, const json_t *certificate,
                                 char **out);
 
