@@ -261,6 +261,12 @@ void dataset_free(struct dataset *dataset)
     free(dataset);
 }
 
+bool dataset_starts_trajectory(const struct dataset *dataset, uint64_t transition)
+{
+    const uint64_t *row = dataset->state_row;
+    return transition == 0 || row[transition] != row[transition - 1] + 1;
+}
+
 bool dataset_each_trajectory(const struct dataset *dataset,
                              bool (*each)(void *context, const struct trajectory *trajectory),
                              void *context)
@@ -269,7 +275,7 @@ bool dataset_each_trajectory(const struct dataset *dataset,
     for (uint32_t e = 0; e < dataset->expert_count; e++) {
         uint64_t end = dataset->expert_transitions[e + 1];
         for (uint64_t at = dataset->expert_transitions[e], next; at < end; at = next) {
-            for (next = at + 1; next < end && row[next] == row[next - 1] + 1;)
+            for (next = at + 1; next < end && !dataset_starts_trajectory(dataset, next);)
                 next++;
             bool terminated = dataset->terminated[next - 1];
             const struct trajectory one = {.expert = e,

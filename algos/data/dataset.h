@@ -74,6 +74,10 @@ struct dataset *dataset_builder_finish(struct dataset_builder *builder);
 /* Frees a dataset with its columns and its expert_keys; takes NULL. */
 void dataset_free(struct dataset *dataset);
 
+/* True where TRANSITION is the first of its trajectory. A trajectory has one state more than
+ * transitions, so the next state after its last one begins no other. */
+bool dataset_starts_trajectory(const struct dataset *dataset, uint64_t transition);
+
 /* Shows every trajectory with a step, expert by expert, as a borrowed view. EACH returns false to
  * stop; the result is then false. */
 bool dataset_each_trajectory(const struct dataset *dataset,

@@ -90,8 +90,7 @@ static void append_expert(struct dataset *d, const struct dataset *from, uint32_
     memcpy(d->terminated + at, from->terminated + first, count * sizeof *d->terminated);
     d->expert_transitions[place + 1] = at + count;
     for (uint64_t t = 0; t < count; t++)
-        d->trajectory_count +=
-            t == 0 || from->state_row[first + t] != from->state_row[first + t - 1] + 1;
+        d->trajectory_count += dataset_starts_trajectory(from, first + t);
 }
 
 /* Collects the data of one shard. Free with part_clear. */

@@ -109,13 +109,6 @@ static void extend_rollout(struct release *r, uint32_t from, uint32_t to)
 
 /* ---- or one that was uploaded */
 
-/* Whether TRANSITION of an expert's range that begins at FIRST starts a trajectory. */
-static bool trajectory_starts(const struct dataset *data, uint64_t first, uint64_t transition)
-{
-    return transition == first ||
-           data->state_row[transition] != data->state_row[transition - 1] + 1;
-}
-
 /* Copies the drawn expert's next trajectory. If none is left, the walk is empty; that depends on
  * the numbers of trajectories and on the draws alone. */
 static void take_logged(struct release *r)
@@ -128,10 +121,10 @@ static void take_logged(struct release *r)
     uint64_t wanted = r->used[walk->expert];
     walk->over = true;
     for (; at < end; at++) {
-        number += trajectory_starts(data, first, at) && at > first;
+        number += dataset_starts_trajectory(data, at) && at > first;
         if (!stable_prefix_uses(number))
             continue;
-        if (trajectory_starts(data, first, at) && wanted-- == 0)
+        if (dataset_starts_trajectory(data, at) && wanted-- == 0)
             break;
     }
     if (at >= end)
@@ -140,7 +133,7 @@ static void take_logged(struct release *r)
     uint32_t most = r->run->plan->request.max_length;
     uint64_t begin = at;
     size_t dim = state_dim(r);
-    for (; at < end && walk->length < most && (at == begin || !trajectory_starts(data, first, at));
+    for (; at < end && walk->length < most && (at == begin || !dataset_starts_trajectory(data, at));
          at++) {
         walk->actions[walk->length] = data->actions[at];
         walk->rewards[walk->length++] = data->rewards[at];

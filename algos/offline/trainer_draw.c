@@ -8,15 +8,17 @@
 #include "algos/privacy/noise/noise_source.h"
 #include "memory/memory.h"
 
-/* The mean undiscounted return of the expert's trajectories, which lie side by side: each has one
- * state more than transitions. */
+/* The mean undiscounted return of the expert's trajectories. They are counted from the expert's own
+ * transitions: other experts' states may lie between them. */
 static double mean_return(const struct dataset *data, uint32_t expert)
 {
     uint64_t first = data->expert_transitions[expert], end = data->expert_transitions[expert + 1];
-    uint64_t trajectories = data->state_row[end - 1] - data->state_row[first] + 2 - (end - first);
+    uint64_t trajectories = 0;
     double sum = 0.0;
-    for (uint64_t i = first; i < end; i++)
+    for (uint64_t i = first; i < end; i++) {
+        trajectories += dataset_starts_trajectory(data, i);
         sum += (double)data->rewards[i];
+    }
     return sum / (double)trajectories;
 }
 

@@ -33,11 +33,6 @@ void logged_input(const struct logged *logged, uint64_t row, float *input)
         input[d] = (state[d] - logged->center[d]) * logged->factor[d];
 }
 
-static bool logged_starts(const struct dataset *data, uint64_t transition)
-{
-    return transition == 0 || data->state_row[transition] != data->state_row[transition - 1] + 1;
-}
-
 /* Number of experts with a transition. */
 static uint32_t logged_experts(const struct dataset *data)
 {
@@ -57,7 +52,7 @@ static void logged_gather(struct logged *l)
         bool other = false;
         for (; t >= data->expert_transitions[expert + 1]; expert++)
             other = true;
-        if (logged_starts(data, t) || other) {
+        if (dataset_starts_trajectory(data, t) || other) {
             l->unit_count += !l->by_expert || other || t == 0;
             l->trajectory[l->trajectory_count++] =
                 (struct logged_trajectory){.first = t, .unit = l->unit_count - 1};

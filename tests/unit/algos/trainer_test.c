@@ -8,6 +8,7 @@
 #include "algos/nn/optimizer.h"
 #include "algos/offline/cql.h"
 #include "algos/offline/offline.h"
+#include "algos/offline/trainer_draw.h"
 #include "algos/offline/trainer_state.h"
 
 enum { EXPERTS = 12, DIM = 4, STEPS = 9000 };
@@ -417,6 +418,68 @@ Test(trainer, a_mean_return_is_that_of_whole_trajectories)
     set(&f, "return_power", 1);
     cr_expect_float_eq(one_step_distance(&f, 1e-9), 0.25 / 2.0, 1e-3);
     teardown(&f);
+}
+
+enum { MIXED = 5, VISITS = 12 }; /* experts, and trajectories of all of them */
+
+/* VISITS trajectories of MIXED experts in an order that SEED decides, without those of expert GONE.
+ */
+static struct dataset *mixed_data(uint64_t seed, uint32_t gone)
+{
+    struct dataset_builder *builder = dataset_builder_new(1, 2, MIXED);
+    const float states[4] = {0};
+    const uint16_t actions[3] = {0};
+    struct rng rng;
+    rng_seed(&rng, seed, 0);
+    for (int i = 0; i < VISITS; i++) {
+        float rewards[3];
+        uint32_t expert = (uint32_t)(rng_next(&rng) % MIXED);
+        uint32_t length = 1 + (uint32_t)(rng_next(&rng) % 3);
+        for (int t = 0; t < 3; t++)
+            rewards[t] = (float)rng_uniform(&rng);
+        const struct trajectory one = {.expert = expert,
+                                       .length = length,
+                                       .truncated = true,
+                                       .states = states,
+                                       .actions = actions,
+                                       .rewards = rewards};
+        cr_assert(expert == gone || dataset_builder_add(builder, &one));
+    }
+    return dataset_builder_finish(builder);
+}
+
+/* Whoever else's trajectories lie between an expert's own: otherwise one expert would move the
+ * clipped sum by more than its own vector. */
+Test(trainer, an_experts_weight_is_its_own_whoever_is_removed)
+{
+    const struct trainer_settings settings = {.batch_size = 1,
+                                              .transitions_per_expert = 1,
+                                              .full_weight_transitions = 4,
+                                              .weight_power = 0.5,
+                                              .return_high = 5.0,
+                                              .return_power = 1.0};
+    int apart = 0; /* experts that came back after another one */
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct dataset *all = mixed_data(seed, MIXED);
+        struct trainer_draw whole;
+        trainer_draw_init(&whole, &settings, all);
+        for (uint32_t gone = 0; gone < MIXED; gone++) {
+            struct dataset *rest = mixed_data(seed, gone);
+            struct trainer_draw draw;
+            trainer_draw_init(&draw, &settings, rest);
+            for (uint32_t e = 0; e < MIXED; e++)
+                cr_expect(e == gone || draw.expert_weights[e] == whole.expert_weights[e],
+                          "seed %d without %u: %g, not %g", (int)seed, gone,
+                          (double)draw.expert_weights[e], (double)whole.expert_weights[e]);
+            trainer_draw_clear(&draw);
+            dataset_free(rest);
+        }
+        for (uint64_t t = 1; t < all->transition_count; t++)
+            apart += all->state_row[t] > all->state_row[t - 1] + 2;
+        trainer_draw_clear(&whole);
+        dataset_free(all);
+    }
+    cr_expect_gt(apart, 100);
 }
 
 Test(trainer, broken_examples_contribute_nothing)
