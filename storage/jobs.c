@@ -241,21 +241,19 @@ enum db_status jobs_cancel(struct db *db, const char *id, int64_t now_ms, enum j
     return db_transact(db, cancel_job, &(struct cancel_work){id, now_ms, out});
 }
 
-#define STOPPED "2" /* in cancel_requested: cancelled, and nothing of it is released */
-
 enum db_status jobs_stop_on(struct db *db, const char *dataset)
 {
     return db_optional(db_change(db,
-                                 "UPDATE jobs SET cancel_requested = " STOPPED
-                                 " WHERE dataset = $1 AND state = 'running'",
-                                 DB_VALUES(db_text(dataset))));
+                                 "UPDATE jobs SET cancel_requested = $2 "
+                                 "WHERE dataset = $1 AND state = 'running'",
+                                 DB_VALUES(db_text(dataset), db_integer(JOB_STOPPED))));
 }
 
 enum db_status jobs_stopped(struct db *db, const char *id, bool *out)
 {
     enum db_status status =
-        db_one(db, "SELECT 1 FROM jobs WHERE id = $1 AND cancel_requested = " STOPPED,
-               DB_VALUES(db_text(id)), listing_ignore, NULL);
+        db_one(db, "SELECT 1 FROM jobs WHERE id = $1 AND cancel_requested = $2",
+               DB_VALUES(db_text(id), db_integer(JOB_STOPPED)), listing_ignore, NULL);
     *out = status == DB_OK;
     return db_optional(status);
 }

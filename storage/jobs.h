@@ -115,9 +115,12 @@ enum db_status jobs_wait(struct db *db, const char *id, struct job_wait *out);
 enum db_status jobs_claim(struct db *db, const char *worker, const char *others, int64_t now_ms,
                           int64_t lease_ms, struct job_row *out);
 
+enum { JOB_STOPPED = 2 }; /* in cancel_requested: cancelled, and nothing of it is released */
+
 struct job_lease {
     bool ours;             /* false: the lease is lost or the job is over; write nothing */
     bool cancel_requested; /* stop, settle the hold, and finish as cancelled */
+    bool stopped;          /* by jobs_stop_on, too: store nothing of what was learned */
 };
 
 /* Renews WORKER's lease and notes the progress. */
@@ -144,7 +147,8 @@ struct job_checkpoint {
 };
 
 /* Stores a heartbeat and a checkpoint in one transaction, durable on DB_OK. Nothing is stored
- * unless WORKER holds the lease. The checkpoint replaces the one before. */
+ * unless WORKER holds the lease, and no checkpoint after jobs_stop_on: it comes of data that were
+ * erased. The checkpoint replaces the one before. */
 enum db_status jobs_save_checkpoint(struct db *db, const struct job_checkpoint *checkpoint,
                                     struct job_lease *out);
 

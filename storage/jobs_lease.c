@@ -74,6 +74,7 @@ static enum db_status see_cancel(void *context, const struct db_row *row)
     enum db_status status = listing_integer(&requested, row);
     lease->ours = status == DB_OK;
     lease->cancel_requested = requested != 0;
+    lease->stopped = requested == JOB_STOPPED;
     return status;
 }
 
@@ -139,7 +140,7 @@ static enum db_status save_checkpoint(struct db *db, void *context)
         shown = 0;
     enum db_status status =
         jobs_heartbeat(db, c->id, c->worker, shown, c->now_ms, c->lease_ms, work->lease);
-    if (status != DB_OK || !work->lease->ours)
+    if (status != DB_OK || !work->lease->ours || work->lease->stopped)
         return status;
     unsigned char digest[DIGEST_SIZE];
     struct db_value values[] = {db_text(c->id), db_integer(c->step), db_bytes(c->bytes, c->size),

@@ -102,9 +102,8 @@ enum db_status job_lease_store(struct job_run *run, uint64_t steps_done, const u
         return status;
     run->storage_failed = status != DB_OK;
     run->lost = status == DB_OK && !lease.ours;
-    if (run->storage_failed || run->lost)
-        return DB_FAILED;
-    return DB_OK;
+    run->cancelled = run->cancelled || (status == DB_OK && lease.stopped); /* nothing was kept */
+    return run->storage_failed || run->lost || lease.stopped ? DB_FAILED : DB_OK;
 }
 
 enum algorithm_status job_run_held_up(const struct job_run *run)

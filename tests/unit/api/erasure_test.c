@@ -8,10 +8,12 @@
 #include "api/api.h"
 #include "api/call/app.h"
 #include "api/call/certificate.h"
+#include "api/call/sealed.h"
 #include "api/data/private_data.h"
 #include "api/json/json_text.h"
 #include "memory/memory.h"
 #include "storage/db/listing.h"
+#include "storage/jobs.h"
 #include "storage/keys/keyring.h"
 #include "storage/ledger/trail.h"
 #include "tests/unit/api/domain.h"
@@ -396,6 +398,47 @@ Test(erasure, stops_a_job_between_two_workers, .init = open_service, .fini = clo
     fixture_advance(60000);
     cr_assert_eq(domain_turn(f, "v", NULL, NULL), API_JOB_RAN);
     expect_stopped(made, 0.99);
+}
+
+/* A worker that does not know it yet, because it has just asked, and is told to stop. */
+static bool erase_and_stop(void *context)
+{
+    struct meddling *meddling = context;
+    if (++meddling->calls < meddling->at)
+        return false;
+    expect_status(erase("steward", meddling->dataset, "e1"), 200);
+    return true;
+}
+
+/* What the key that is left opens of the job's checkpoint. */
+static size_t readable_bytes(const char *dataset, const char *job)
+{
+    int64_t step = 0;
+    void *bytes = NULL;
+    size_t size = 0, plain = 0;
+    enum db_status status = jobs_load_checkpoint(fixture_db(f), job, &step, &bytes, &size);
+    if (status == DB_OK)
+        sodium_free(sealed_open(fixture_app(f), dataset, job, bytes, size, &plain));
+    free(bytes);
+    return plain;
+}
+
+/* What was learned before would be sealed under the key that is left, and the receipt says that it
+ * is gone. */
+Test(erasure, leaves_no_checkpoint_to_a_worker_that_stops, .init = open_service,
+     .fini = close_service)
+{
+    const char *dataset = domain_sealed(f, "private", 6);
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 1, 20000));
+    expect_status(made, 202);
+    struct meddling meddling = {.dataset = dataset, .at = 2};
+    (void)domain_turn(f, "w", erase_and_stop, &meddling);
+    cr_assert_eq(meddling.calls, 2);
+    cr_expect_eq(readable_bytes(dataset, response_text(made, "/id")), 0);
+    fixture_advance(60000);
+    (void)domain_turn(f, "v", NULL, NULL);
+    expect_stopped(made, 0);
 }
 
 /* ---- crashes and restored copies */
