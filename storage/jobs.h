@@ -123,6 +123,9 @@ struct job_lease {
     bool stopped;          /* by jobs_stop_on, too: store nothing of what was learned */
 };
 
+/* DB_OK: job ID runs and WORKER has it. DB_NONE: not, or not any more. */
+enum db_status jobs_have(struct db *db, const char *id, const char *worker);
+
 /* Renews WORKER's lease and notes the progress. */
 enum db_status jobs_heartbeat(struct db *db, const char *id, const char *worker, int64_t step,
                               int64_t now_ms, int64_t lease_ms, struct job_lease *out);

@@ -78,6 +78,12 @@ static enum db_status see_cancel(void *context, const struct db_row *row)
     return status;
 }
 
+enum db_status jobs_have(struct db *db, const char *id, const char *worker)
+{
+    return db_one(db, "SELECT 1 FROM jobs WHERE " OURS, DB_VALUES(db_text(id), db_text(worker)),
+                  listing_ignore, NULL);
+}
+
 enum db_status jobs_heartbeat(struct db *db, const char *id, const char *worker, int64_t step,
                               int64_t now_ms, int64_t lease_ms, struct job_lease *out)
 {

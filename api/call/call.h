@@ -45,7 +45,7 @@ struct call {
     struct caller caller;
     /* The caller has no row yet: outsider_enroll makes it. In the arena; NULL: it has one. */
     const struct identity_caller *newcomer;
-    bool by_job;                   /* a job of ours asks, and its keys are its own */
+    const char *job, *worker;      /* a job of ours asks while WORKER has it; NULL: no job asks */
     const struct pass *pass;       /* not NULL: it identifies the caller, and DB is NULL */
     struct call_project *projects; /* of a steward, in order of creation (project.h) */
     int64_t now_ms;

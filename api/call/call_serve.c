@@ -4,8 +4,9 @@
  * which a stranger should learn their results: the right to call, then the form, then the content.
  * A handler that changes something runs inside one transaction (a savepoint when the committer's
  * batch is open) together with the store of answers, so that a problem changes nothing and no
- * answer is stored without its effect. What was prepared for long is changed only if the caller is
- * still known then, with the projects that it has by then. */
+ * answer is stored without its effect. It is changed only if the caller is still known in this
+ * transaction, with the projects that it has by then: to prepare, or to wait for other writers, may
+ * take long. */
 #include "api/call/call_serve.h"
 
 #include <arpa/inet.h>
@@ -26,13 +27,14 @@
 #include "api/json/json_text.h"
 #include "api/json/near_name.h"
 #include "api/json/text.h"
+#include "storage/jobs.h"
 #include "storage/refusals.h"
 
 struct change {
     struct call *call;
     const char *client; /* as of call_serve */
     const char *key;
-    bool prepared; /* some time ago */
+    bool outside; /* who calls was found out before this transaction */
     bool replayed;
     enum problem problem;
 };
@@ -153,6 +155,18 @@ static enum problem replay_or_handle(struct call *call, const char *key)
     return problem;
 }
 
+/* A job asks only as long as its worker has it: a question after that would charge for a job that
+ * has ended. */
+static enum problem check_claim(struct call *call)
+{
+    if (!call->job)
+        return PROBLEM_NONE;
+    enum db_status status = jobs_have(call->db, call->job, call->worker);
+    if (status == DB_NONE)
+        return call_problem(call, PROBLEM_CONFLICT, "The job has ended, or another worker has it.");
+    return status == DB_OK ? PROBLEM_NONE : call_db(call, status);
+}
+
 static enum problem check_caller(struct call *call, const char *client)
 {
     if (call->route->roles == ROLE_NONE)
@@ -160,6 +174,8 @@ static enum problem check_caller(struct call *call, const char *client)
     enum problem problem = client ? auth_known(call, client) : auth_check(call);
     if (problem == PROBLEM_NONE && call->newcomer)
         problem = outsider_enroll(call);
+    if (problem == PROBLEM_NONE)
+        problem = check_claim(call);
     if (problem == PROBLEM_NONE)
         problem = project_read_all(call);
     return problem;
@@ -174,7 +190,7 @@ static enum db_status try_handler(struct db *db, void *context)
     (void)db;
     call_reset(call);
     call->db_failure = DB_OK;
-    change->problem = change->prepared ? check_caller(call, change->client) : PROBLEM_NONE;
+    change->problem = change->outside ? check_caller(call, change->client) : PROBLEM_NONE;
     if (change->problem == PROBLEM_NONE)
         change->problem = replay_or_handle(call, change->key);
     if (change->problem == PROBLEM_NONE)
@@ -184,10 +200,9 @@ static enum db_status try_handler(struct db *db, void *context)
     return DB_NONE;
 }
 
-static enum problem run_change(struct call *call, const char *client, const char *key,
-                               bool prepared)
+static enum problem run_change(struct call *call, const char *client, const char *key, bool outside)
 {
-    struct change change = {.call = call, .client = client, .key = key, .prepared = prepared};
+    struct change change = {.call = call, .client = client, .key = key, .outside = outside};
     enum db_status status = db_transact(call->db, try_handler, &change);
     if (status == DB_OK || (status == DB_NONE && change.problem != PROBLEM_NONE))
         return change.problem;
@@ -245,7 +260,7 @@ static enum problem run_call(struct call *call, const char *client, const char *
             return problem;
     }
     if (route_writes(route))
-        return run_change(call, client, key, prepares);
+        return run_change(call, client, key, !db_in_transaction(call->db));
     return handle_call(call);
 }
 

@@ -61,7 +61,7 @@ static enum problem check_removed(struct call *call, const char *key)
 static enum problem check_restored(struct call *call, int64_t date)
 {
     const struct api_settings *settings = &call->app->settings;
-    if (settings->life <= 1 || date > settings->answered_ms || call->by_job)
+    if (settings->life <= 1 || date > settings->answered_ms || call->job)
         return PROBLEM_NONE;
     json_t *until = json_time(settings->answered_ms);
     const char *after = json_string_value(until);
@@ -92,7 +92,7 @@ enum problem retention_check_new(struct call *call, const char *key)
                             "The key names a time that is to come. Correct the clock that makes "
                             "keys. Nothing was charged.");
     }
-    if (days == 0 || date >= 0 || !(call->route->flags & ROUTE_DATED_KEY) || call->by_job)
+    if (days == 0 || date >= 0 || !(call->route->flags & ROUTE_DATED_KEY) || call->job)
         return PROBLEM_NONE;
     return call_problem(call, PROBLEM_IDEMPOTENCY_KEY_INVALID,
                         "This server keeps a teacher's answers for %" PRIu32

@@ -33,11 +33,12 @@ static void serve_ask(struct app *app, struct db *db, const struct route *route,
                                   .header = ask_header,
                                   .body = (const unsigned char *)body,
                                   .body_size = strlen(body)};
-    snprintf(request.request_id, sizeof request.request_id, "%s", ask->request_id);
+    snprintf(request.request_id, sizeof request.request_id, "%s", ask->job);
     assert(!db_in_transaction(db));
     struct call call;
     call_init(&call, app, db, &request, reply);
-    call.by_job = true;
+    call.job = ask->job;
+    call.worker = ask->worker;
     call.route = route;
     call.match = (struct route_match){.route = route, .values = {ask->teacher}, .value_count = 1};
     enum problem problem = call_serve(&call, ask->client);

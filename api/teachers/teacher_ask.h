@@ -7,10 +7,11 @@
 #include "api/call/request.h"
 
 struct teacher_ask {
-    const char *client;     /* "cli_...", who asks and pays */
-    const char *teacher;    /* the id */
-    const char *key;        /* of idempotency */
-    const char *request_id; /* of fewer than 40 bytes */
+    const char *client;  /* "cli_...", who asks and pays */
+    const char *teacher; /* the id */
+    const char *key;     /* of idempotency */
+    const char *job;     /* the id, for which it is asked */
+    const char *worker;  /* who has the job; once somebody else has it, the answer is 409 */
 };
 
 /* POST /v1/teachers/{id}/queries with BODY, a NUL-terminated JSON text. A client that is unknown or

@@ -50,7 +50,7 @@ enum problem teacher_admit(struct call *call, enum db_status status, const struc
     /* What is missing takes as many statements as what is hidden. A job's right to ask was checked
      * when it was requested; its project may have been handed over since. */
     if (call_is(call, ROLE_STEWARD))
-        may = status == DB_OK && (call->by_job || call_owns(call, row->owner));
+        may = status == DB_OK && (call->job || call_owns(call, row->owner));
     else if (status == DB_OK || status == DB_NONE)
         status = teacher_may_ask(call->db, status == DB_OK ? row : &missing, call->caller.id, &may);
     if (status == DB_NONE || (status == DB_OK && !may))

@@ -193,7 +193,8 @@ static enum algorithm_status begin_payers_rollout(struct job_run *run, uint64_t 
     struct api_reply reply;
     char key[KEY_SIZE];
     write_key(run, "rollouts", rollout, key);
-    struct teacher_ask ask = {run->plan.payer, run->plan.teacher, key, run->job.id};
+    struct teacher_ask ask = {run->plan.payer, run->plan.teacher, key, run->job.id,
+                              run->control->worker};
     teacher_begin_rollout(run->app, run->db, &ask, &reply);
     enum algorithm_status status = ALGORITHM_OK;
     if (reply.status != 200) {
@@ -222,7 +223,8 @@ static enum algorithm_status ask_states(struct job_run *run,
     char *body = student_query_write(question->states, question->count, run->plan.request.state_dim,
                                      concentration);
     write_key(run, "queries", question->rollout, key);
-    struct teacher_ask ask = {run->plan.payer, run->plan.teacher, key, run->job.id};
+    struct teacher_ask ask = {run->plan.payer, run->plan.teacher, key, run->job.id,
+                              run->control->worker};
     teacher_query(run->app, run->db, &ask, body, &reply);
     free(body);
     enum algorithm_status status = ALGORITHM_OK;

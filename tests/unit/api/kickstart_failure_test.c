@@ -8,6 +8,7 @@
 #include "api/call/app.h"
 #include "api/teachers/teacher_shelf.h"
 #include "memory/shelf.h"
+#include "storage/db/listing.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/failing_database.h"
 #include "tests/unit/api/kickstart_desk.h"
@@ -51,6 +52,61 @@ Test(kickstart_failure, is_cancelled_between_workers_and_says_all_that_it_paid)
     }
     cr_assert(n > 10 * KICKSTART_ROLLOUTS && n < 400, "%d", n);
     cr_assert_gt(unwritten, KICKSTART_ROLLOUTS);
+    domain_expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+/* SQLite's driver, with another worker that takes the job before a transaction that writes. */
+static struct db_driver taken;
+static int begun, taken_at;
+static int64_t entries_then;
+
+static int64_t count_entries(void *connection, struct db_fault *fault)
+{
+    int64_t count = -1;
+    (void)db_driver_sqlite.run(connection, "SELECT count(*) FROM ledger_entries", NULL, 0,
+                               listing_integer, &count, fault);
+    return count;
+}
+
+static enum db_status begin_taken(void *connection, bool will_write, struct db_fault *fault)
+{
+    if (will_write && ++begun == taken_at) {
+        cr_assert_eq(db_driver_sqlite.run(
+                         connection, "UPDATE jobs SET lease_owner = 'v' WHERE state = 'running'",
+                         NULL, 0, NULL, NULL, fault),
+                     DB_OK);
+        entries_then = count_entries(connection, fault);
+    }
+    return db_driver_sqlite.begin(connection, will_write, fault);
+}
+
+/* Wherever it is when another worker gets the job: it charges nobody after that. */
+Test(kickstart_failure, a_worker_that_has_lost_its_job_asks_no_more)
+{
+    taken = db_driver_sqlite;
+    taken.begin = begin_taken;
+    struct fixture *f = fixture_open_on(&taken);
+    const char *id = kickstart_teacher(f, 1e5);
+    bool reached = true;
+    int at = 2; /* the first is the claim */
+    for (; reached && at < 200; at++) {
+        expect_status(fixture_post(f, "steward", "/v1/jobs", kickstart_job(id, "", "")), 202);
+        begun = 0;
+        taken_at = at;
+        (void)domain_turn(f, "w", NULL, NULL);
+        reached = begun >= at;
+        taken_at = 0;
+        int64_t entries = -1;
+        cr_assert_eq(db_one(fixture_db(f), "SELECT count(*) FROM ledger_entries", NULL, 0,
+                            listing_integer, &entries),
+                     DB_OK);
+        cr_expect(!reached || entries == entries_then, "%d: %d entries, not %d", at, (int)entries,
+                  (int)entries_then);
+        fixture_advance(400000);
+        cr_assert_eq(domain_turn(f, "v", NULL, NULL), reached ? API_JOB_RAN : API_JOB_NONE);
+    }
+    cr_assert(at > 3 * KICKSTART_ROLLOUTS && at < 200, "%d", at);
     domain_expect_whole_ledger(f);
     fixture_close(f);
 }

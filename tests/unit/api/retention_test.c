@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/teachers/teacher_ask.h"
+#include "storage/jobs.h"
 #include "tests/unit/api/keep_scene.h"
 
 TestSuite(retention, .init = keep_open, .fini = keep_close);
@@ -120,11 +121,18 @@ Test(retention, what_was_stored_without_a_time_is_given_again)
     struct api_reply reply;
     snprintf(teacher, sizeof teacher, "%.*s", (int)(strrchr(queries, '/') - queries) - 13,
              queries + 13);
+    struct job_row job;
+    expect_status(fixture_post(keep_fixture, "steward", "/v1/jobs",
+                               "{\"algorithm\":\"ppo\",\"mechanism\":\"none\","
+                               "\"environment\":\"cartpole\"}"),
+                  202);
+    cr_assert_eq(jobs_claim(fixture_db(keep_fixture), "w", "", 0, 1000, &job), DB_OK);
     struct teacher_ask asked = {fixture_client(keep_fixture, "student"), teacher, "job_x.1.queries",
-                                "req"};
+                                job.id, "w"};
     teacher_query(fixture_app(keep_fixture), fixture_db(keep_fixture), &asked, KEEP_STATE, &reply);
     cr_expect_eq(reply.status, 200, "%s", reply.body);
     api_reply_clear(&reply);
+    job_done(&job);
 }
 
 /* ---- within the time, at its edge and behind it */

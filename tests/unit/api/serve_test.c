@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "api/match.h"
-#include "tests/unit/api/fixture.h"
+#include "storage/datasets.h"
+#include "tests/unit/api/domain.h"
 
 TestSuite(serve);
 
@@ -75,6 +76,37 @@ Test(serve, a_missing_or_wrong_token_is_401)
     expect_problem(basic, "unauthorized");
     cr_expect_str_eq(response_header(basic, "WWW-Authenticate"), "Bearer realm=\"tacet\"");
     cr_expect_not_null(strstr(basic->body, "Send Authorization: Bearer"), "%s", basic->body);
+    fixture_close(f);
+}
+
+/* SQLite's driver, with all tokens revoked just before a transaction that writes. */
+static struct db_driver revoking;
+static bool revokes;
+
+static enum db_status begin_revoking(void *connection, bool will_write, struct db_fault *fault)
+{
+    if (will_write && revokes)
+        cr_assert_eq(db_driver_sqlite.run(connection, "UPDATE client_tokens SET revoked_ms = 1",
+                                          NULL, 0, NULL, NULL, fault),
+                     DB_OK);
+    revokes = false;
+    return db_driver_sqlite.begin(connection, will_write, fault);
+}
+
+/* Another server's revocation may come while a call waits for its turn to write. */
+Test(serve, who_is_revoked_before_the_change_changes_nothing)
+{
+    struct dataset_row row;
+    revoking = db_driver_sqlite;
+    revoking.begin = begin_revoking;
+    struct fixture *f = fixture_open_on(&revoking);
+    const char *id = domain_dataset(f, "public");
+    revokes = true;
+    expect_problem(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", id)),
+                   "unauthorized");
+    cr_assert(!revokes);
+    cr_assert_eq(datasets_find(fixture_db(f), id, &row), DB_OK);
+    cr_expect_neq(row.state, DATASET_DELETED);
     fixture_close(f);
 }
 
