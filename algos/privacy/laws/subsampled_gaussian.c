@@ -58,6 +58,10 @@ static bool gaussian_add_panel(const struct subsampled_gaussian *g, double from,
     double center = -0.5 * middle * middle; /* the density is taken relative to the middle's */
     double mass = 0, tilted = 0;
     for (int i = 0; i < points; i++) {
+        if (point[i] == 0.0) { /* the reference itself: density 1, no difference of loss */
+            mass += weight[i];
+            continue;
+        }
         double offset = half * point[i];
         double density = weight[i] * exp(-offset * (middle + 0.5 * offset));
         mass += density;
