@@ -42,13 +42,13 @@ ALSO_bench := bench/advise/compare.c bench/advise/results.c bench/offline/result
   $(patsubst %,bench/gp/%.c,baselines private_returns smooth_gaussian line methods functional_noise gaussian_path_table gaussian_bridge)
 ALSO_algos := bench/gp/functional_noise.c bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c
 ALSO_privacy := bench/gp/gaussian_path_table.c bench/gp/gaussian_bridge.c bench/kickstart/published.c
-# An issuer of tokens.
-ALSO_api := tests/http/jwt_kit.c
+# An issuer of tokens, and prices that are computed once.
+ALSO_api := tests/http/jwt_kit.c tests/unit/noninterference/prices.c
 # What it borrows: a whole service without a socket.
 ALSO_noninterference := $(patsubst %,tests/unit/api/%.c,fixture fixture_forms domain export_scene)
 # And of this one: the requests that every endpoint takes, and every kind of job.
 ALSO_faults := $(ALSO_noninterference) tests/unit/api/failing_database.c \
-  $(patsubst %,tests/unit/noninterference/%.c,ask chance kinds masks play spent transcript)
+  $(patsubst %,tests/unit/noninterference/%.c,ask chance kinds masks play prices spent transcript)
 unit_obj = $(patsubst %,$(OUT)/%.o,$(wildcard tests/unit/$(1)/*.c) $(ALSO_$(1)))
 unit_lib = $(foreach r,$(NEEDS_$(1)),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
 
@@ -63,11 +63,11 @@ UNIT_LIBS_storage := -Wl,--wrap=pwrite
 # The lunar lander meets the end of memory.
 UNIT_LIBS_envs := -Wl,--wrap=malloc
 # openapi.yaml is read with libyaml. Trainings meet the end of memory.
-UNIT_LIBS_api := -lyaml -Wl,--wrap=stage_train
-# Its chance is public.
-UNIT_LIBS_noninterference := -Wl,--wrap=getrandom
+UNIT_LIBS_api := -lyaml -Wl,--wrap=stage_train -Wl,--wrap=accountant_pld_figure
+# Its chance is public, and a price is computed once.
+UNIT_LIBS_noninterference := -Wl,--wrap=getrandom -Wl,--wrap=accountant_pld_figure
 # And allocations fail, while the product is at work.
-UNIT_LIBS_faults := $(patsubst %,-Wl$(comma)--wrap=%,getrandom malloc calloc realloc $(addprefix memory_,new resize bytes copy copy_text must) \
+UNIT_LIBS_faults := $(patsubst %,-Wl$(comma)--wrap=%,getrandom accountant_pld_figure malloc calloc realloc $(addprefix memory_,new resize bytes copy copy_text must) \
   api_serve api_serve_quick api_is_heavy api_job_turn)
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))
 

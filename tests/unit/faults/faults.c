@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "tests/unit/faults/memory_faults.h"
+#include "tests/unit/noninterference/prices.h"
 
 const struct fault faults[] = {
     {"a call fails", false, DB_FAILED, false},
@@ -53,6 +54,7 @@ void faults_arm(const struct fault *fault, unsigned n)
     database_calls_left = fault->memory ? -1 : (int)n;
     memory_calls_left = fault->memory ? (int)n : -1;
     memory_armed = fault->memory;
+    prices_compute(fault->memory);
 }
 
 bool faults_end(void)
@@ -60,6 +62,7 @@ bool faults_end(void)
     if (memory_armed && __lsan_enable)
         __lsan_enable();
     memory_armed = false;
+    prices_compute(false);
     database_calls_left = memory_calls_left = -1;
     return database_failures + memory_failures > 0;
 }
@@ -70,6 +73,7 @@ void faults_watch(void)
 {
     database_failures = memory_failures = 0;
     database_calls_left = memory_calls_left = NEVER;
+    prices_compute(true);
 }
 
 void faults_watched(unsigned out[2])
