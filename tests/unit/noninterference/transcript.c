@@ -9,7 +9,8 @@
 
 #include "memory/buffer.h"
 
-#define LID ((size_t)1 << 30)
+#define LID        ((size_t)1 << 30)
+#define MASKS_MOST 128
 
 struct block {
     char request[128];
@@ -30,7 +31,8 @@ struct transcript {
     size_t id_count, id_room;
     unsigned scene;
     size_t scene_ids; /* that were met before it */
-    size_t mask_uses[128];
+    size_t mask_uses[MASKS_MOST];
+    size_t of_block[MASKS_MOST], of_block_count; /* masks for who asked what in the latest block */
 };
 
 struct transcript *transcript_new(void)
@@ -116,6 +118,19 @@ void transcript_scene(struct transcript *t)
     t->scene_ids = t->id_count;
 }
 
+/* Most fields meet few masks, so the masks of a block are looked for once. */
+static void find_masks(struct transcript *t, const struct block *block)
+{
+    size_t count;
+    const struct mask *masks = mask_all(&count);
+    cr_assert_leq(count, MASKS_MOST);
+    t->of_block_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (fnmatch(masks[i].who, block->who, 0) == 0 &&
+            fnmatch(masks[i].request, block->request, 0) == 0)
+            t->of_block[t->of_block_count++] = i;
+}
+
 void transcript_block(struct transcript *t, const char *request, const char *who, const char *what)
 {
     if (t->block_count == t->block_room) {
@@ -132,19 +147,17 @@ void transcript_block(struct transcript *t, const char *request, const char *who
     snprintf(block->request, sizeof block->request, "%s", request);
     block->label = buffer_take(&label, &size);
     cr_assert(block->label != NULL);
+    find_masks(t, block);
 }
 
 static bool is_masked(struct transcript *t, const char *field)
 {
     size_t count;
-    const struct block *block = &t->blocks[t->block_count - 1];
     const struct mask *masks = mask_all(&count);
-    cr_assert_leq(count, sizeof t->mask_uses / sizeof t->mask_uses[0]);
-    for (size_t i = 0; i < count; i++) {
-        if (fnmatch(masks[i].field, field, 0) != 0 || fnmatch(masks[i].who, block->who, 0) != 0 ||
-            fnmatch(masks[i].request, block->request, 0) != 0)
+    for (size_t i = 0; i < t->of_block_count; i++) {
+        if (fnmatch(masks[t->of_block[i]].field, field, 0) != 0)
             continue;
-        t->mask_uses[i]++;
+        t->mask_uses[t->of_block[i]]++;
         return true;
     }
     return false;
