@@ -224,8 +224,8 @@ Test(job_rehearsal, refuses_more_experts_than_can_be_made_up)
                         nominal[i]),
             10);
     const char *estimate = "/v1/jobs:estimate";
-    expect_status(fixture_post(f, "steward", estimate, rehearsal(id[0], 4, "")), 200);
-    expect_invalid(fixture_post(f, "steward", estimate, rehearsal(id[1], 4, "")), "/rehearse");
+    expect_status(fixture_post(f, "steward", estimate, rehearsal(id[0], 0.5, "")), 200);
+    expect_invalid(fixture_post(f, "steward", estimate, rehearsal(id[1], 0.5, "")), "/rehearse");
     expect_invalid(fixture_post(f, "steward", estimate, consensus(id[0])), "/rehearse");
     fixture_close(f);
 }
