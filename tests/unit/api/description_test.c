@@ -192,6 +192,22 @@ Test(description, keeps_the_columns_of_its_table)
             "is the column of \"time\", too");
 }
 
+/* The table of a feature named NAME, with truncated in its own column. */
+#define READS(name)                                                                                \
+    "{" WORDS "," ACTIONS ",\"features\":[{\"name\":\"" name "\",\"low\":0,\"high\":1}]," TABLE(   \
+        ",\"time\":\"hour\",\"truncated\":\"cut\",\"last_state\":\"drop\"") "}"
+
+/* A policy that reads its own action, or what came of it, learns nothing else. */
+Test(description, refuses_features_that_are_no_state)
+{
+    refuses(READS("did"), "/table/action", "is the column of a feature, too");
+    refuses(READS("r"), "/table/reward", "is the column of a feature, too");
+    refuses(READS("end"), "/table/terminated", "is the column of a feature, too");
+    refuses(READS("cut"), "/table/truncated", "is the column of a feature, too");
+    refuses(READS("who"), "/table/expert", "is the column of a feature, too");
+    description_free(parsed(READS("hour"))); /* the hour of a stay may be part of a state */
+}
+
 /* A value to fill in for a feature whose categories were refused: that is the one fault. */
 Test(description, a_faulty_feature_may_be_filled)
 {
