@@ -261,8 +261,10 @@ static int import_file(struct import_run *run)
     }
     if (status == 0)
         status = check_outcome(run);
-    if (status == 0 && !run->options.dry_run)
+    if (status == 0 && !run->options.dry_run) {
         import_report_numbers(stderr, &run->source);
+        import_report_names(stderr, &run->source, run->options.to.dataset);
+    }
     import_source_close(&run->source);
     if (status == 0 && !run->options.dry_run)
         status = send_file(run);

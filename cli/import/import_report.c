@@ -188,6 +188,16 @@ void import_report_numbers(FILE *out, const struct import_source *source)
     fputs(shown < description->action_count ? ", and so on\n" : "\n", out);
 }
 
+void import_report_names(FILE *out, const struct import_source *source, const char *dataset)
+{
+    if (dataset && source->request.experts == IMPORT_EXPERTS_OF_EPISODES)
+        fputs(
+            "warning: experts are named by their place in the file: e000000 and so on. If another "
+            "file was imported into this dataset in this way, its experts have the same names and "
+            "count as the same experts: use --experts-by\n",
+            out);
+}
+
 void import_report(FILE *out, const struct import_source *source,
                    const struct import_summary *summary)
 {

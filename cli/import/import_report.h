@@ -30,6 +30,10 @@ bool import_summary_add(struct import_summary *summary, const struct trajectory 
 /* Warns where actions were given by numbers, which another site may number in another order. */
 void import_report_numbers(FILE *out, const struct import_source *source);
 
+/* Warns, where the file goes into DATASET (NULL: a new one), of experts who have the names that the
+ * first experts of any file have. */
+void import_report_names(FILE *out, const struct import_source *source, const char *dataset);
+
 /* Writes the report on SOURCE, which was read to its end with a tally. */
 void import_report(FILE *out, const struct import_source *source,
                    const struct import_summary *summary);

@@ -318,6 +318,33 @@ Test(import, arrays_of_numpy_become_episodes)
     import_place_close(&place);
 }
 
+/* Two files whose experts are named by their place have the same names. */
+Test(import, says_that_names_by_place_meet_in_one_dataset)
+{
+    struct import_place place;
+    char out[4000];
+    import_place_open(&place);
+    import_place_write(&place, "d.json", import_arrays_description);
+    import_place_arrays(&place, "npz");
+    setenv("TACET_TOKEN", "tacet_nobody", 1);
+    const char *const whose[][2] = {
+        {"--expert-per-episode", NULL}, {"--episodes-per-expert", "3"}, {"--experts-by", "who"}};
+    for (size_t i = 0; i < 3; i++) {
+        int code =
+            tacet_run(out, sizeof out, "import", import_path(&place, "good.npz"), "--description",
+                      import_path(&place, "d.json"), "--upload", "http://127.0.0.1:1",
+                      "--retry-for", "0", "--dataset", "ds_1", whose[i][0], whose[i][1], NULL);
+        cr_expect_eq(code, 1, "nobody listens: %s", out);
+        cr_expect_eq(strstr(out, "experts are named by their place in the file") != NULL, i < 2,
+                     "%s: %s", whose[i][0], out);
+    }
+    int code = tacet_run(out, sizeof out, "import", import_path(&place, "good.npz"),
+                         "--description", import_path(&place, "d.json"), "--output", "/dev/null",
+                         "--expert-per-episode", NULL);
+    cr_expect(code == 0 && !strstr(out, "named by their place"), "%s", out);
+    import_place_close(&place);
+}
+
 Test(import, flat_arrays_need_a_rule_for_their_last_states)
 {
     struct import_place place;
