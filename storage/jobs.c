@@ -2,6 +2,7 @@
 #include "storage/jobs.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "storage/db/listing.h"
@@ -169,10 +170,13 @@ enum db_status jobs_cost_on(struct db *db, const char *account, double *out_epsi
 
 enum db_status jobs_use_dataset(struct db *db, const char *dataset, bool *out_used)
 {
-    enum db_status status = db_one(db,
-                                   "SELECT 1 FROM jobs WHERE dataset = $1 "
-                                   "AND state IN ('queued', 'running') LIMIT 1",
-                                   DB_VALUES(db_text(dataset)), listing_ignore, NULL);
+    char judge[ID_SIZE + 16];
+    snprintf(judge, sizeof judge, "\"judge\":\"%s\"", dataset);
+    enum db_status status =
+        db_one(db,
+               "SELECT 1 FROM jobs WHERE state IN ('queued', 'running') "
+               "AND (dataset = $1 OR instr(plan, $2) > 0) LIMIT 1",
+               DB_VALUES(db_text(dataset), db_text(judge)), listing_ignore, NULL);
     *out_used = status == DB_OK;
     return db_optional(status);
 }

@@ -92,7 +92,8 @@ enum db_status jobs_certificate(struct db *db, const char *job, char out[ID_SIZE
 enum db_status jobs_cost_on(struct db *db, const char *account, double *out_epsilon,
                             double *out_delta);
 
-/* True when a queued or running job uses DATASET. */
+/* True when a queued or running job uses DATASET: learns from it, or has it as its plan's "judge".
+ */
 enum db_status jobs_use_dataset(struct db *db, const char *dataset, bool *out_used);
 
 /* Finds a queued or running job whose request or plan names ID. DB_NONE: there is none. */

@@ -319,7 +319,8 @@ enum problem api_datasets_delete(struct call *call)
     enum db_status status = jobs_use_dataset(call->db, row.id, &used);
     if (status == DB_OK && used) {
         return call_problem(call, PROBLEM_CONFLICT,
-                            "A job on this dataset is queued or running: cancel it first.");
+                            "A job that learns from this dataset, or is judged by it, is queued or "
+                            "running: cancel it first.");
     }
     if (status == DB_OK)
         status = erasure_dataset(call->app, call->db, row.id, &verdict);

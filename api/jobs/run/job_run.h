@@ -245,9 +245,13 @@ bool job_judge_held_out(struct job_run *run, const struct policy *policy);
 /* The findings of held-out experts: the member "judge". New reference. */
 json_t *job_judge_held_out_json(const struct job_run *run);
 
-/* Judges POLICY, which is on disk, and notes the figures in RUN. It notes none when the dataset is
- * gone or has too few data. False: the job must stop; a flag of RUN says why. */
+/* Judges POLICY, which is on disk, and notes the figures in RUN. Of a dataset that is
+ * gone or cannot judge it notes why. False: the job must stop; a flag of RUN says why. */
 bool job_judge(struct job_run *run, const struct policy *policy);
+
+/* Notes in RUN that the data of whoever judges could not be read. False: as job_judge, because a
+ * flag of RUN says another reason. */
+bool job_judge_unread(struct job_run *run);
 
 /* Adds the figures that job_judge noted in RUN to OBJECT. */
 void job_judge_show(const struct job_run *run, json_t *object);

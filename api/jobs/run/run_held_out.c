@@ -41,15 +41,17 @@ bool job_judge_held_out(struct job_run *run, const struct policy *policy)
     int64_t sums[HELD_OUT_SUMS];
     struct dataset *part = held_out_load(run);
     struct noise_source *noise = noise_source_new("held-out judge");
+    run->waiting = run->waiting || !noise;
     if (part && noise &&
         held_out_sum(part, policy, terms, run->plan.judge_discount, &pulse, sums)) {
         held_out_noise(noise, noise_multiplier, sums);
         run->witness = held_out_conclude(sums, terms, noise_multiplier);
         run->judged = true;
     }
-    run->waiting = run->waiting || !noise;
     noise_source_free(noise);
     dataset_free(part);
+    if (!part)
+        return job_judge_unread(run);
     return job_run_held_up(run) == ALGORITHM_OK;
 }
 

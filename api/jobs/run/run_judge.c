@@ -10,6 +10,15 @@ static bool judge_may_go_on(void *context)
     return job_run_goes_on(context);
 }
 
+bool job_judge_unread(struct job_run *run)
+{
+    if (job_run_held_up(run) != ALGORITHM_OK)
+        return false;
+    run->judged = true;
+    run->unjudged = "the judge's dataset is gone or damaged";
+    return true;
+}
+
 bool job_judge(struct job_run *run, const struct policy *policy)
 {
     if (run->plan.request.judge.held_out > 0.0)
@@ -18,7 +27,7 @@ bool job_judge(struct job_run *run, const struct policy *policy)
     const struct judge_pulse pulse = {.goes_on = judge_may_go_on, .context = run};
     struct dataset *data = job_run_load_other(run, run->plan.judge);
     if (!data)
-        return job_run_held_up(run) == ALGORITHM_OK;
+        return job_judge_unread(run);
     enum algorithm_status status =
         judge_measure(&settings, policy, data, run->plan.judge_discount, JUDGE_SEED, &pulse,
                       &run->judgement, &run->unjudged);
@@ -80,7 +89,7 @@ void job_judge_show(const struct job_run *run, json_t *object)
 {
     if (!run->judged)
         return;
-    if (run->plan.request.judge.held_out > 0.0) {
+    if (run->plan.request.judge.held_out > 0.0 && !run->unjudged) {
         json_object_set_new(object, "judge", job_judge_held_out_json(run));
         return;
     }

@@ -146,19 +146,48 @@ Test(job_judge, too_few_trajectories_are_an_honest_verdict)
     fixture_close(f);
 }
 
-/* A dataset that is gone by then judges nothing, and the job is no worse for it. */
-Test(job_judge, a_dataset_that_was_deleted_is_no_failure)
+/* Who asked for a judge hears of it: its dataset cannot be deleted under the job. */
+Test(job_judge, a_dataset_that_is_to_judge_stays)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 20), *by = domain_sealed(f, "public", 20);
+    const char *other = domain_sealed(f, "public", 20);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", private_job(id, by));
+    expect_status(made, 202);
+    expect_problem(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", by)), "conflict");
+    expect_status(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", other)), 204);
+    cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    cr_assert_not_null(response_at(domain_job(f, made), "/findings/judge/value"));
+    expect_status(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", by)), 204);
+    fixture_close(f);
+}
+
+static void damage(struct fixture *f, const char *dataset)
+{
+    const char *sql = domain_path("UPDATE datasets SET experts = 1 WHERE id = '%s'", dataset);
+    cr_assert_eq(db_run(fixture_db(f), sql, NULL, 0, NULL, NULL), DB_OK);
+}
+
+static bool says_gone(const struct response *job)
+{
+    cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
+    const char *verdict = response_text(job, "/findings/judge/verdict");
+    const char *reason = response_text(job, "/findings/judge/reasons/0");
+    return strcmp(verdict, "not_supported") == 0 && strstr(reason, "is gone or damaged");
+}
+
+/* One that cannot be read judges nothing, says so, and the job is no worse for it. */
+Test(job_judge, a_dataset_that_cannot_be_read_says_so)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20), *by = domain_sealed(f, "public", 20);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", private_job(id, by));
     expect_status(made, 202);
-    fixture_delete(f, "steward", domain_path("/v1/datasets/%s", by));
+    damage(f, by);
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
-    struct response *done =
-        fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
-    cr_assert_str_eq(response_text(done, "/state"), "succeeded", "%s", done->body);
-    cr_assert(json_is_null(response_at(done, "/findings")));
+    struct response *done = domain_job(f, made);
+    cr_expect(says_gone(done), "%s", done->body);
+    cr_expect_null(response_at(done, "/findings/fitted_q_value"));
     fixture_close(f);
 }
 
@@ -311,5 +340,45 @@ Test(job_judge, held_out_experts_say_what_they_may)
     cr_assert_eq(response_number(certificate, "/plan/nominal_experts"), 36);
     cr_assert_neq(strstr(certificate->body, "public coin"), NULL);
     cr_assert_neq(strstr(response_text(certificate, "/privacy/accountant"), "judge"), NULL);
+    fixture_close(f);
+}
+
+struct damager {
+    struct fixture *f;
+    const char *dataset;
+    unsigned pulses, act_at;
+};
+
+static bool damage_at(void *context)
+{
+    struct damager *damager = context;
+    if (++damager->pulses == damager->act_at)
+        damage(damager->f, damager->dataset);
+    return false;
+}
+
+/* Runs a job whose data are damaged at pulse number AT (0: they are not). */
+static struct response *run_and_damage(struct fixture *f, unsigned at, unsigned *out_pulses)
+{
+    struct damager damager = {.f = f, .dataset = domain_sealed(f, "private", 60), .act_at = at};
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs",
+                     held_out_job(damager.dataset, "", "{\"held_out\":0.4," RANGE "}"));
+    expect_status(made, 202);
+    cr_assert_eq(domain_turn(f, "w", damage_at, &damager), API_JOB_RAN);
+    *out_pulses = damager.pulses;
+    return domain_job(f, made);
+}
+
+/* The data can be read when the training begins, and no more when it is over. */
+Test(job_judge, held_out_experts_who_cannot_be_read_say_so)
+{
+    struct fixture *f = fixture_open();
+    unsigned pulses, ignored;
+    bool said = says_gone(run_and_damage(f, 0, &pulses));
+    cr_expect_not(said, "nothing was damaged");
+    for (unsigned at = pulses; at > 0 && !said; at--)
+        said = says_gone(run_and_damage(f, at, &ignored));
+    cr_expect(said);
     fixture_close(f);
 }
