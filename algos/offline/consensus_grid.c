@@ -53,6 +53,24 @@ void consensus_grid_state(const struct consensus_grid *grid, uint32_t index, flo
     }
 }
 
+static int value_order(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+uint32_t consensus_list_values(const struct consensus_grid *grid, uint32_t d, double *out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < grid->count; i++)
+        out[i] = grid->states[(size_t)i * grid->dims + d];
+    qsort(out, grid->count, sizeof *out, value_order);
+    for (uint32_t i = 0; i < grid->count; i++)
+        if (count == 0 || out[i] != out[count - 1])
+            out[count++] = out[i];
+    return count;
+}
+
 struct walk {
     const struct consensus_run *run;
     const struct consensus_grid *grid;

@@ -39,4 +39,8 @@ uint32_t consensus_grid_size(const struct consensus_grid *grid);
  * numbered with the last coordinate varying fastest. */
 void consensus_grid_state(const struct consensus_grid *grid, uint32_t index, float *out);
 
+/* Writes the different values of coordinate D in the list of GRID to out[grid->count], in order.
+ * Returns their number. */
+uint32_t consensus_list_values(const struct consensus_grid *grid, uint32_t d, double *out);
+
 #endif

@@ -86,24 +86,32 @@ enum problem dataset_describe(struct call *call, const char *id, struct descript
     return *out ? PROBLEM_NONE : PROBLEM_INTERNAL_ERROR;
 }
 
+bool dataset_feature_warns(const struct description *description, unsigned feature, float *state,
+                           const char *pointer, json_t *warnings)
+{
+    struct description strict = *description;
+    char detail[DESCRIPTION_FAULT_SIZE];
+    uint32_t at;
+    strict.clips = false;
+    if (description_fit(&strict, feature, state, &at, detail))
+        return false;
+    if (json_array_size(warnings) < OUTSIDE_MAX)
+        json_array_append_new(warnings, json_pack("{s:o, s:s}", "pointer",
+                                                  json_sprintf("%s/%" PRIu32, pointer, at),
+                                                  "detail", detail));
+    return true;
+}
+
 /* dataset_states_warnings, of one DESCRIPTION. */
 static void add_outside(const struct description *description, float *states, uint32_t count,
                         json_t *warnings)
 {
-    struct description strict = *description;
-    char detail[DESCRIPTION_FAULT_SIZE], pointer[64];
-    strict.clips = false;
     for (uint32_t i = 0; i < count; i++) {
-        float *state = states + (size_t)i * description->dim;
-        for (unsigned f = 0; f < description->feature_count; f++) {
-            uint32_t at;
-            if (json_array_size(warnings) == OUTSIDE_MAX ||
-                description_fit(&strict, f, state, &at, detail))
-                continue;
-            snprintf(pointer, sizeof pointer, "/states/%" PRIu32 "/%" PRIu32, i, at);
-            json_array_append_new(warnings,
-                                  json_pack("{s:s, s:s}", "pointer", pointer, "detail", detail));
-        }
+        char pointer[64];
+        snprintf(pointer, sizeof pointer, "/states/%" PRIu32, i);
+        for (unsigned f = 0; f < description->feature_count; f++)
+            (void)dataset_feature_warns(description, f, states + (size_t)i * description->dim,
+                                        pointer, warnings);
     }
 }
 

@@ -69,6 +69,12 @@ enum problem dataset_describe(struct call *call, const char *id, struct descript
 enum problem dataset_states_warnings(struct call *call, const char *id, float *states,
                                      uint32_t count, json_t **out);
 
+/* Whether FEATURE of STATE[dim] of DESCRIPTION lies outside of what is declared, clipped or not.
+ * Then WARNINGS gets {"pointer": POINTER and the coordinate, "detail"}, unless it has 100. STATE
+ * may be moved by the rounding of a text. */
+bool dataset_feature_warns(const struct description *description, unsigned feature, float *state,
+                           const char *pointer, json_t *warnings);
+
 /* Checks that what was learned from dataset HERE can be used on dataset THERE, which stands at
  * POINTER of the body: the numbers of a state and the actions mean the same in both, as far as they
  * are described. A dataset that is not described fits one that is only where both name the same

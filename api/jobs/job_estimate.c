@@ -179,6 +179,8 @@ enum problem api_jobs_estimate(struct call *call)
     show_judge(wish, json);
     json_object_set_new(json, "grid_spacing",
                         job_stage_grid_spacing(call, &wish->plan.request.stage.grid, description));
+    json_object_set_new(json, "grid_warnings",
+                        job_stage_grid_warnings(&wish->plan.request.stage.grid, description));
     json_object_set_new(json, "least", job_least_json(wish));
     show_cover(wish, json);
     show_advice(wish, json);

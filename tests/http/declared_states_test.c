@@ -21,7 +21,7 @@ static const char *job(const char *algorithm, const char *grid, long steps)
     return body;
 }
 
-#define LIST "{\"states\":[[0,0,0.1,0],[0.25,-1,-0.05,2],[0,0,0.1,0],[1e-3,0,0,0]]}"
+#define LIST "{\"states\":[[0,0,0.1,0],[0.25,-1,-0.05,2],[0,0,0.2,0],[1e-3,0,0,0]]}"
 
 Test(declared_states, a_list_is_asked_once_and_named_in_the_certificate)
 {
@@ -44,7 +44,7 @@ Test(declared_states, a_list_is_asked_once_and_named_in_the_certificate)
     const json_t *plan = json_object_get(json_object_get(certificate.json, "plan"), "consensus");
     json_t *states = json_object_get(json_object_get(plan, "grid"), "states");
     json_t *expected = json_pack("[[i,i,f,i],[f,i,f,i],[i,i,f,i],[f,i,i,i]]", 0, 0, 0.1, 0, 0.25,
-                                 -1, -0.05, 2, 0, 0, 0.1, 0, 1e-3, 0, 0, 0);
+                                 -1, -0.05, 2, 0, 0, 0.2, 0, 1e-3, 0, 0, 0);
     cr_expect(json_equal(states, expected), "%s", certificate.body);
     cr_expect_eq(json_integer_value(json_object_get(plan, "labels")), 4);
     json_decref(expected);

@@ -241,6 +241,12 @@ enum problem job_stage_grid_fit(struct call *call, const struct dataset_row *dat
 json_t *job_stage_grid_spacing(struct call *call, const struct consensus_grid *grid,
                                const struct description *description);
 
+/* What of GRID's states lies outside of what DESCRIPTION declares, whose data therefore never were
+ * there: at most 100 of {"pointer", "detail"}. None where there is no description (NULL) or no
+ * grid. New reference. */
+json_t *job_stage_grid_warnings(const struct consensus_grid *grid,
+                                const struct description *description);
+
 /* New reference; null where there is no grid. */
 json_t *job_stage_grid_json(const struct consensus_grid *grid);
 

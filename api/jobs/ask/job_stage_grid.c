@@ -5,13 +5,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/call/fields.h"
+#include "api/data/datasets.h"
 #include "api/data/description.h"
 #include "api/json/json_text.h"
 #include "memory/memory.h"
 
-#define GRID_MOST 1e9 /* size of a number of a state */
+#define GRID_MOST 1e9  /* size of a number of a state */
+#define EVEN      1e-6 /* of a step: how far evenly spaced values may be off */
 #define AT        "/privacy/consensus/grid"
 
 static void fault_at(struct call *call, const char *name, uint32_t i, const char *detail)
@@ -19,6 +22,17 @@ static void fault_at(struct call *call, const char *name, uint32_t i, const char
     char pointer[96];
     snprintf(pointer, sizeof pointer, AT "/%s/%u", name, i);
     call_invalid(call, pointer, "%s", detail);
+}
+
+/* Whether the points of coordinate D, as they are asked, are different numbers. The ends are where
+ * floats are coarsest. */
+static bool points_differ(const struct consensus_grid *grid, uint32_t d)
+{
+    if (grid->points[d] == 1)
+        return true;
+    double step = (grid->high[d] - grid->low[d]) / (grid->points[d] - 1);
+    return (float)(grid->low[d] + step) > (float)grid->low[d] &&
+           (float)(grid->high[d] - step) < (float)grid->high[d];
 }
 
 static void read_axes(struct call *call, json_t *const axes[3], struct consensus_grid *out)
@@ -38,6 +52,10 @@ static void read_axes(struct call *call, json_t *const axes[3], struct consensus
             fault_at(call, "points", d, "must be a whole number from 1 to 1000");
         else
             out->points[d] = (uint32_t)points[d];
+        if (call_error_count(call) == 0 && !points_differ(out, d))
+            fault_at(call, "points", d,
+                     "must be fewer: there are not as many numbers from low to high, and a state "
+                     "that is asked twice is paid for twice");
     }
 }
 
@@ -55,6 +73,39 @@ static void read_state(struct call *call, const json_t *row, size_t number, uint
             fault_at(call, name, d, "must be from -1e9 to 1e9");
 }
 
+struct listed_state {
+    float state[ENV_MAX_STATE_DIM]; /* as it is asked; zeros behind it */
+    uint32_t number;
+};
+
+static int listed_order(const void *a, const void *b)
+{
+    const struct listed_state *x = a, *y = b;
+    int order = memcmp(x->state, y->state, sizeof x->state);
+    return order != 0 ? order : (x->number > y->number) - (x->number < y->number);
+}
+
+/* Refuses states that the list has twice. */
+static void refuse_twice(struct call *call, const struct consensus_grid *grid)
+{
+    struct listed_state *list = arena_array(&call->arena, grid->count, sizeof *list);
+    for (uint32_t i = 0; i < grid->count; i++) {
+        consensus_grid_state(grid, i, list[i].state);
+        for (uint32_t d = 0; d < grid->dims; d++)
+            list[i].state[d] += 0.0F; /* no -0 */
+        list[i].number = i;
+    }
+    qsort(list, grid->count, sizeof *list, listed_order);
+    for (uint32_t i = 1; i < grid->count; i++) {
+        const struct listed_state *one = &list[i - 1], *next = &list[i];
+        if (memcmp(one->state, next->state, sizeof one->state) == 0)
+            fault_at(call, "states", next->number,
+                     arena_format(&call->arena,
+                                  "is the state at %u: one that is asked twice is paid for twice",
+                                  one->number));
+    }
+}
+
 /* Reads the list of states. The first state sets the dimension of all. */
 static void read_states(struct call *call, const json_t *states, struct consensus_grid *out)
 {
@@ -69,6 +120,8 @@ static void read_states(struct call *call, const json_t *states, struct consensu
     out->states = arena_array(&call->arena, count * dims, sizeof *out->states);
     for (size_t i = 0; i < count; i++)
         read_state(call, json_array_get(states, i), i, out->dims, out->states + i * dims);
+    if (call_error_count(call) == 0)
+        refuse_twice(call, out);
 }
 
 static void grid_refuse(struct call *call, const json_t *object, const char *pointer,
@@ -148,20 +201,44 @@ enum problem job_stage_grid_fit(struct call *call, const struct dataset_row *dat
 
 /* ---- in the units of the description */
 
-static const char *axis_text(struct call *call, const struct description_feature *feature,
-                             const struct consensus_grid *grid)
+/* The different values of a coordinate. */
+struct axis {
+    uint32_t points;
+    double low, high;
+    bool even; /* evenly spaced */
+};
+
+static struct axis axis_of(struct call *call, const struct consensus_grid *grid, uint32_t d)
 {
-    uint32_t d = feature->coordinate, points = grid->points[d];
-    double low = grid->low[d], high = grid->high[d];
-    double step = points > 1 ? (high - low) / (points - 1) : 0;
+    if (grid->count == 0)
+        return (struct axis){grid->points[d], grid->low[d], grid->high[d], true};
+    double *values = arena_array(&call->arena, grid->count, sizeof *values);
+    uint32_t points = consensus_list_values(grid, d, values);
+    struct axis axis = {points, values[0], values[points - 1], true};
+    double step = (axis.high - axis.low) / fmax(points - 1.0, 1);
+    for (uint32_t i = 1; i < points; i++)
+        axis.even = axis.even && fabs(values[i] - values[i - 1] - step) < EVEN * step;
+    return axis;
+}
+
+static const char *axis_text(struct call *call, const struct description_feature *feature,
+                             const struct axis *axis)
+{
+    double low = axis->low, high = axis->high;
+    double step = axis->points > 1 ? (high - low) / (axis->points - 1) : 0;
     const char *space = feature->unit[0] != '\0' ? " " : "";
+    if (axis->points == 1)
+        low = 0.5 * (low + high); /* where consensus_grid_state() puts it */
     if (feature->logarithmic) {
         low = pow(10, low);
         high = pow(10, high);
     }
-    if (points == 1)
+    if (axis->points == 1)
         return arena_format(&call->arena, "%s: at %.4g%s%s alone", feature->name, low, space,
                             feature->unit);
+    if (!axis->even)
+        return arena_format(&call->arena, "%s: %u values, from %.4g to %.4g%s%s", feature->name,
+                            axis->points, low, high, space, feature->unit);
     if (feature->logarithmic)
         return arena_format(&call->arena, "%s: by factors of %.3g, from %.4g to %.4g%s%s",
                             feature->name, pow(10, step), low, high, space, feature->unit);
@@ -172,13 +249,61 @@ static const char *axis_text(struct call *call, const struct description_feature
 json_t *job_stage_grid_spacing(struct call *call, const struct consensus_grid *grid,
                                const struct description *description)
 {
-    if (!description || grid->dims != description->dim || grid->count > 0)
+    if (!description || grid->dims != description->dim)
         return json_null();
     json_t *list = json_array();
-    for (unsigned f = 0; f < description->feature_count; f++)
-        if (description->features[f].category_count == 0)
-            json_list_add(&list, json_string(axis_text(call, &description->features[f], grid)));
+    for (unsigned f = 0; f < description->feature_count; f++) {
+        const struct description_feature *feature = &description->features[f];
+        if (feature->category_count > 0)
+            continue;
+        const struct axis axis = axis_of(call, grid, feature->coordinate);
+        json_list_add(&list, json_string(axis_text(call, feature, &axis)));
+    }
     return list;
+}
+
+/* States of a list stand at their own place; of a regular grid, whose features all lie between its
+ * first state and its last, at low or high. */
+static void list_warnings(const struct consensus_grid *grid, const struct description *description,
+                          json_t *warnings)
+{
+    for (uint32_t i = 0; i < grid->count; i++) {
+        float state[ENV_MAX_STATE_DIM];
+        char pointer[96];
+        consensus_grid_state(grid, i, state);
+        snprintf(pointer, sizeof pointer, AT "/states/%u", i);
+        for (unsigned f = 0; f < description->feature_count; f++)
+            (void)dataset_feature_warns(description, f, state, pointer, warnings);
+    }
+}
+
+static void axes_warnings(const struct consensus_grid *grid, const struct description *description,
+                          json_t *warnings)
+{
+    float first[ENV_MAX_STATE_DIM], last[ENV_MAX_STATE_DIM];
+    consensus_grid_state(grid, 0, first);
+    consensus_grid_state(grid, consensus_grid_size(grid) - 1, last);
+    for (unsigned f = 0; f < description->feature_count; f++) {
+        const struct description_feature *feature = &description->features[f];
+        bool warned = dataset_feature_warns(description, f, first, AT "/low", warnings);
+        bool one =
+            warned && (feature->category_count > 0 || grid->points[feature->coordinate] == 1);
+        if (!one)
+            (void)dataset_feature_warns(description, f, last, AT "/high", warnings);
+    }
+}
+
+json_t *job_stage_grid_warnings(const struct consensus_grid *grid,
+                                const struct description *description)
+{
+    json_t *warnings = json_array();
+    if (!description || grid->dims != description->dim)
+        return warnings;
+    if (grid->count > 0)
+        list_warnings(grid, description, warnings);
+    else
+        axes_warnings(grid, description, warnings);
+    return warnings;
 }
 
 /* ---- as it is stored */

@@ -197,10 +197,11 @@ JobAdvice = TypedDict("JobAdvice", {
 }, total=False)
 JobEstimate = TypedDict("JobEstimate", {
     "advice": "Any", "feasible": "bool", "reason": "Optional[str]", "least": "Optional[Amount]",
-    "grid_spacing": "Optional[list[str]]", "leaves": "Optional[Amount]", "warning": "Optional[dict[str, Any]]",
-    "cost": "Optional[Amount]", "plan": "Optional[StagePlan]", "running_time": "Optional[dict[str, Any]]",
-    "running_time_unknown": "Optional[str]", "covered": "Optional[bool]", "uncovered": "Optional[str]",
-    "asking": "Optional[dict[str, Any]]", "accounts": "list[Budget]", "parameters": "dict[str, Any]",
+    "grid_spacing": "Optional[list[str]]", "grid_warnings": "list[dict[str, Any]]", "leaves": "Optional[Amount]",
+    "warning": "Optional[dict[str, Any]]", "cost": "Optional[Amount]", "plan": "Optional[StagePlan]",
+    "running_time": "Optional[dict[str, Any]]", "running_time_unknown": "Optional[str]", "covered": "Optional[bool]",
+    "uncovered": "Optional[str]", "asking": "Optional[dict[str, Any]]", "accounts": "list[Budget]",
+    "parameters": "dict[str, Any]",
 }, total=False)
 JobPrivacy = TypedDict("JobPrivacy", {
     "epsilon": "float", "delta": "Union[float, str]", "force": "bool", "unit": "Literal['expert', 'reward']",

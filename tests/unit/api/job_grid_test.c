@@ -59,7 +59,7 @@ Test(job_grid, an_estimate_says_how_far_apart_its_states_are)
 {
     static const char *const says[] = {"map: every 2 mmHg, from -1 to 1",
                                        "lactate: by factors of 10, from 0.1 to 10",
-                                       "c: every 0.05,", "d: at -1 alone"};
+                                       "c: every 0.05,", "d: at 5 alone"};
     struct fixture *f = fixture_open();
     const char *id = domain_sealed_of(
         f,
@@ -69,8 +69,10 @@ Test(job_grid, an_estimate_says_how_far_apart_its_states_are)
         "\"lactate\",\"low\":1e-9,\"high\":1e9,\"scale\":\"log\"},{\"name\":\"c\",\"low\":-9,"
         "\"high\":9},{\"name\":\"d\",\"low\":-9,\"high\":9}],\"actions\":[\"l\",\"r\"]}}",
         6);
-    struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate",
-                                             job("behaviour_cloning", id, "{\"grid\":" GRID "}"));
+    static const char grid[] = "{\"grid\":{\"low\":[-1,-1,-0.1,2],\"high\":[1,1,0.1,8],"
+                               "\"points\":[2,3,5,1]}}";
+    struct response *estimate =
+        fixture_post(f, "steward", "/v1/jobs:estimate", job("behaviour_cloning", id, grid));
     expect_status(estimate, 200);
     cr_assert_eq(json_array_size(response_at(estimate, "/grid_spacing")), 4, "%s", estimate->body);
     for (unsigned i = 0; i < 4; i++) {
@@ -100,7 +102,7 @@ Test(job_grid, a_list_survives_being_stopped_and_stands_in_the_certificate)
     const char *id = unplayable(f);
     const char *body =
         job("behaviour_cloning", id,
-            "{\"grid\":{\"states\":[[0.1,0,-0.3,1e-7],[-1,2,3,4],[0.1,0,-0.3,1e-7]]}}");
+            "{\"grid\":{\"states\":[[0.1,0,-0.3,1e-7],[-1,2,3,4],[0.1,0,-0.4,1e-7]]}}");
     struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
     expect_status(estimate, 200);
     cr_expect(json_is_true(response_at(estimate, "/feasible")), "%s", estimate->body);
@@ -125,7 +127,7 @@ Test(job_grid, a_list_survives_being_stopped_and_stands_in_the_certificate)
     cr_expect_eq(listed(certificate, 0, 0), 0.1);
     cr_expect_eq(listed(certificate, 0, 3), 1e-7);
     cr_expect_eq(listed(certificate, 1, 3), 4);
-    cr_expect_eq(listed(certificate, 2, 2), -0.3);
+    cr_expect_eq(listed(certificate, 2, 2), -0.4);
     fixture_close(f);
 }
 
@@ -133,14 +135,15 @@ Test(job_grid, a_list_survives_being_stopped_and_stands_in_the_certificate)
 Test(job_grid, lists_are_bounded_in_number)
 {
     enum { MOST = 4096 };
-    static const char row[] = "[0,1,2,3],";
+    static const char row[] = "[0,1,2,0000],"; /* and the state's number */
     struct fixture *f = fixture_open();
     const char *id = unplayable(f);
     for (int more = 0; more < 2; more++) {
         size_t rows = MOST + (size_t)more, size = rows * (sizeof row - 1);
         char *list = malloc(size + 1), *body = NULL;
         for (size_t i = 0; i < rows; i++)
-            memcpy(list + i * (sizeof row - 1), row, sizeof row);
+            cr_assert_eq(snprintf(list + i * (sizeof row - 1), sizeof row, "[0,1,2,%4zu],", i),
+                         sizeof row - 1);
         list[size - 1] = '\0'; /* the last comma */
         cr_assert_gt(asprintf(&body,
                               "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"consensus\","
@@ -224,6 +227,88 @@ Test(job_grid, bad_grids_name_what_is_bad)
     struct response *budget = fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", id));
     cr_expect_eq(response_number(budget, "/reserved/epsilon"), 0);
     cr_expect_eq(response_number(budget, "/spent/epsilon"), 0);
+    fixture_close(f);
+}
+
+/* A state that is asked twice is paid for twice, and says no more. */
+Test(job_grid, asks_no_state_twice)
+{
+    static const char *const cases[][2] = {
+        {"{\"low\":[0,3,0,0],\"high\":[1,3,1,1],\"points\":[2,2,2,2]}", "points/1"},
+        {"{\"low\":[0,0,0,0],\"high\":[1,1,1,0],\"points\":[1,2,2,9]}", "points/3"},
+        /* different numbers, but not as the floats that are asked */
+        {"{\"low\":[0,0,1e8,0],\"high\":[1,1,100000100,1],\"points\":[2,2,101,2]}", "points/2"},
+        {"{\"states\":[[0,1,2,3],[4,5,6,7],[0,1,2,3]]}", "states/2"},
+        {"{\"states\":[[0,0,0,0],[0,-0.0,0,0]]}", "states/1"},
+        {"{\"states\":[[0,0,0,1e8],[0,0,0,100000001]]}", "states/1"},
+    };
+    struct fixture *f = fixture_open();
+    const char *id = unplayable(f);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *body = job("behaviour_cloning", id, domain_path("{\"grid\":%s}", cases[i][0]));
+        struct response *refused = fixture_post(f, "steward", "/v1/jobs", body);
+        expect_invalid(refused, domain_path("/privacy/consensus/grid/%s", cases[i][1]));
+        cr_expect(strstr(refused->body, "twice"), "%s", refused->body);
+    }
+    static const char once[] = "{\"grid\":{\"low\":[0,3,0,0],\"high\":[1,3,1,1],"
+                               "\"points\":[2,1,2,2]}}";
+    expect_status(
+        fixture_post(f, "steward", "/v1/jobs:estimate", job("behaviour_cloning", id, once)), 200);
+    fixture_close(f);
+}
+
+#define LINE(expert)                                                                               \
+    "{\"expert\":\"" expert                                                                        \
+    "\",\"states\":[[60,0,1,0],[60,0,1,0]],\"actions\":[0],\"rewards\":[0],"                       \
+    "\"terminated\":true,\"truncated\":false}\n"
+
+/* Where a described dataset never was, its experts' votes are worth nothing. */
+Test(job_grid, an_estimate_warns_of_states_that_cannot_be)
+{
+    static const struct {
+        const char *grid;
+        unsigned count;
+        const char *pointer, *says;
+    } cases[] = {
+        {"{\"low\":[60,-0.5,0,1],\"high\":[120,1.3,0,1],\"points\":[3,3,1,1]}", 0, "", ""},
+        {"{\"low\":[60,0.3,0,1],\"high\":[120,20,0,1],\"points\":[3,3,1,1]}", 1, "high/1",
+         "lactate is 1e+20, whose decimal logarithm 20"},
+        {"{\"low\":[20,0,0,1],\"high\":[250,1,0,1],\"points\":[3,3,1,1]}", 2, "low/0",
+         "rate is 20, below its lowest value 30"},
+        {"{\"low\":[20,0,0,1],\"high\":[21,1,0,1],\"points\":[1,3,1,1]}", 1, "low/0",
+         "rate is 20.5, below its lowest value 30"},
+        {"{\"low\":[60,0,0,0],\"high\":[120,1,1,1],\"points\":[3,3,2,2]}", 1, "low/2",
+         "diabetes has no category"},
+        {"{\"low\":[60,0,0,1],\"high\":[120,1,1,1],\"points\":[3,3,2,1]}", 1, "high/3",
+         "diabetes has 2 categories"},
+        {"{\"states\":[[60,0,1,0],[60,0,0,1]]}", 0, "", ""},
+        {"{\"states\":[[60,0,1,0],[60,0,1,1],[221,9,1,0]]}", 3, "states/1/3",
+         "diabetes has 2 categories"},
+    };
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed_lines(
+        f,
+        "{\"name\":\"d\",\"max_episode_steps\":30,\"discount\":0.9,\"budget\":{\"epsilon\":300,"
+        "\"delta\":1e-2},\"description\":{\"row\":\"r\",\"expert\":\"e\",\"outside\":\"clip\","
+        "\"features\":[{\"name\":\"rate\",\"low\":30,\"high\":220},{\"name\":\"lactate\",\"low\":0."
+        "3,"
+        "\"high\":20,\"scale\":\"log\"},{\"name\":\"diabetes\",\"categories\":[\"no\",\"yes\"]}],"
+        "\"actions\":[\"l\",\"r\"]}}",
+        LINE("a") LINE("b") LINE("c") LINE("d"));
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *body =
+            job("behaviour_cloning", id, domain_path("{\"grid\":%s}", cases[i].grid));
+        struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
+        expect_status(estimate, 200);
+        cr_expect_eq(json_array_size(response_at(estimate, "/grid_warnings")), cases[i].count, "%s",
+                     estimate->body);
+        if (cases[i].count == 0)
+            continue;
+        cr_expect_str_eq(response_text(estimate, "/grid_warnings/0/pointer"),
+                         domain_path("/privacy/consensus/grid/%s", cases[i].pointer));
+        const char *detail = response_text(estimate, "/grid_warnings/0/detail");
+        cr_expect_eq(strncmp(detail, cases[i].says, strlen(cases[i].says)), 0, "%s", detail);
+    }
     fixture_close(f);
 }
 
