@@ -34,7 +34,9 @@ struct advice_facts {
     double epsilon, delta;         /* what a job may cost */
     const struct env *world;       /* a built-in world that may be played in; NULL: there is none */
     const double *low, *high;      /* public bounds of a state's numbers; NULL: unknown */
-    struct dp_sgd_work *work;      /* what planning may take; NULL: any work. Borrowed */
+    const struct consensus_grid *grid; /* what experts may be asked at; NULL: a regular grid within
+                                          the bounds. Borrowed */
+    struct dp_sgd_work *work;          /* what planning may take; NULL: any work. Borrowed */
 };
 
 enum advice_method {
@@ -66,6 +68,16 @@ struct advice_candidate {
 
 /* Candidate number I of those that suit FACTS; false past the last. */
 bool advice_candidate(const struct advice_facts *facts, unsigned i, struct advice_candidate *out);
+
+#define ADVICE_GRID_STATES 1000u /* of a grid at most */
+
+/* Lists the states of a grid within the bounds of FACTS in which categories are whole: of the
+ * WIDTH[d] coordinates from d on, where they are more than one, each state has 1 in one and 0 in
+ * the others; WIDTH[d] of a number is 1. STATES[ADVICE_GRID_STATES x state_dim] becomes part of
+ * *OUT. False: even two points of each number are too many states, or a state has too many numbers.
+ */
+bool advice_grid_list(const struct advice_facts *facts, const uint32_t *width, double *states,
+                      struct consensus_grid *out);
 
 /* The request that CANDIDATE is, ready to be planned. A grid is in request.stage.grid. */
 void advice_request(const struct advice_facts *facts, const struct advice_candidate *candidate,

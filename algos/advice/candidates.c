@@ -14,7 +14,6 @@
 #define LABELS       2000
 #define EXPLORE      0.1
 #define MOST_STEPS   10000
-#define GRID_STATES  1000.0
 #define SMALL_WIDTH  32
 #define FEW_LABELS   500
 #define STABLE_RUNS  25
@@ -102,7 +101,7 @@ static bool candidate_suits(const struct advice_facts *facts, enum advice_method
     case ADVICE_CONSENSUS: return facts->world && facts->action_count <= ENV_MAX_ACTIONS;
     case ADVICE_GRID:
         return facts->low && facts->high && facts->action_count <= ENV_MAX_ACTIONS &&
-               pow(2.0, facts->state_dim) <= GRID_STATES;
+               (facts->grid || pow(2.0, facts->state_dim) <= ADVICE_GRID_STATES);
     default: return true;
     }
 }
@@ -148,16 +147,63 @@ bool advice_skill(const struct env *world, struct skill_scale *out)
     return false;
 }
 
-/* As many points of each number as give at most GRID_STATES states. */
+/* As many points of each of NUMBERS as give at most ADVICE_GRID_STATES states, of which there are
+ * FACTOR for each combination of them. */
+static uint32_t grid_points(uint32_t numbers, double factor)
+{
+    return (uint32_t)floor(pow(ADVICE_GRID_STATES / factor, 1.0 / numbers) + 1e-9);
+}
+
 static void candidate_grid(const struct advice_facts *facts, struct consensus_grid *out)
 {
-    double points = floor(pow(GRID_STATES, 1.0 / facts->state_dim) + 1e-9);
+    if (facts->grid) {
+        *out = *facts->grid;
+        return;
+    }
+    uint32_t points = grid_points(facts->state_dim, 1);
     *out = (struct consensus_grid){.dims = facts->state_dim};
     for (uint32_t d = 0; d < out->dims; d++) {
         out->low[d] = facts->low[d];
         out->high[d] = facts->high[d];
-        out->points[d] = (uint32_t)points;
+        out->points[d] = points;
     }
+}
+
+/* State number INDEX of a list, with POINTS of each number. */
+static void list_state(const struct advice_facts *facts, const uint32_t *width, uint32_t points,
+                       uint32_t index, double *state)
+{
+    for (uint32_t d = 0; d < facts->state_dim; d += width[d]) {
+        uint32_t ways = width[d] > 1 ? width[d] : points, way = index % ways;
+        index /= ways;
+        if (width[d] == 1)
+            state[d] = facts->low[d] + (facts->high[d] - facts->low[d]) * way / (points - 1);
+        for (uint32_t c = 0; width[d] > 1 && c < width[d]; c++)
+            state[d + c] = c == way;
+    }
+}
+
+bool advice_grid_list(const struct advice_facts *facts, const uint32_t *width, double *states,
+                      struct consensus_grid *out)
+{
+    uint32_t numbers = 0, points = 2;
+    double categories = 1;
+    if (facts->state_dim > ENV_MAX_STATE_DIM)
+        return false;
+    for (uint32_t d = 0; d < facts->state_dim; d += width[d]) {
+        numbers += width[d] == 1;
+        categories *= width[d];
+    }
+    if (numbers > 0)
+        points = grid_points(numbers, categories);
+    double count = categories * pow(points, numbers);
+    if (points < 2 || count > ADVICE_GRID_STATES)
+        return false;
+    *out = (struct consensus_grid){
+        .dims = facts->state_dim, .count = (uint32_t)count, .states = states};
+    for (uint32_t i = 0; i < out->count; i++)
+        list_state(facts, width, points, i, states + (size_t)i * out->dims);
+    return true;
 }
 
 static void candidate_consensus(const struct advice_facts *facts,

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "algos/advice/advice.h"
+#include "algos/offline/consensus_plan.h"
 #include "memory/memory.h"
 
 #define NODES        33
@@ -198,12 +199,27 @@ void advice_look(enum advice_method method, const char *algorithm, const char *w
     free(points);
 }
 
+/* 0 and 1 alone are a category or a yes and no: there is nothing between them. */
+static bool list_is_coarse(const struct consensus_grid *grid)
+{
+    double *values = memory_new(grid->count, sizeof *values);
+    bool coarse = false;
+    for (uint32_t d = 0; d < grid->dims && !coarse; d++) {
+        uint32_t count = consensus_list_values(grid, d, values);
+        bool binary = count == 2 && values[0] == 0 && values[1] == 1;
+        coarse = count > 1 && count < FINE_POINTS && !binary;
+    }
+    free(values);
+    return coarse;
+}
+
 bool advice_grid_is_coarse(const struct algorithm_request *request, const char *world)
 {
     const struct consensus_grid *grid = &request->stage.grid;
-    if (request->stage.kind != STAGE_CONSENSUS || grid->dims == 0 || grid->count > 0 ||
-        world_measured(world))
+    if (request->stage.kind != STAGE_CONSENSUS || grid->dims == 0 || world_measured(world))
         return false;
+    if (grid->count > 0)
+        return list_is_coarse(grid);
     for (uint32_t d = 0; d < grid->dims; d++)
         if (grid->points[d] > 1 && grid->points[d] < FINE_POINTS)
             return true;

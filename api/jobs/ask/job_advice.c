@@ -115,6 +115,9 @@ static void sentence_more(struct buffer *out, const struct job_advice *advice,
 /* What a forecast from measured grids does not know of other data. */
 static void sentence_of_grid(struct buffer *out, const struct job_advice *advice)
 {
+    uint32_t listed = advice->request->stage.grid.count;
+    if (listed > 0)
+        buffer_add_format(out, " The grid is a list of %u states.", listed);
     if (advice_grid_is_coarse(advice->request, advice->world))
         buffer_add_text(out, " The grid has fewer than five points of a number. The forecast holds "
                              "for data that fill the declared ranges. If what to do changes "

@@ -5,8 +5,29 @@
 #include "api/call/app.h"
 #include "api/data/datasets.h"
 #include "api/jobs/ask/job_advice.h"
+#include "api/jobs/ask/job_parts.h"
 #include "api/json/json_text.h"
 #include "api/worlds/world_program.h"
+
+/* No expert was ever in a state of no category, or of two. */
+static void facts_grid(struct call *call, const struct description *description,
+                       struct advice_facts *out)
+{
+    uint32_t width[DESCRIPTION_DIM_MAX];
+    bool categories = false;
+    for (unsigned f = 0; f < description->feature_count; f++) {
+        const struct description_feature *feature = &description->features[f];
+        width[feature->coordinate] = description_width(feature);
+        categories = categories || feature->category_count > 0;
+    }
+    if (!categories)
+        return;
+    size_t numbers = (size_t)ADVICE_GRID_STATES * description->dim;
+    struct consensus_grid *grid = arena_array(&call->arena, 1, sizeof *grid);
+    double *states = arena_array(&call->arena, numbers, sizeof *states);
+    if (advice_grid_list(out, width, states, grid))
+        out->grid = grid;
+}
 
 /* Bounds from the dataset's description, where it has one. */
 static enum problem facts_bounds(struct call *call, const char *dataset, struct advice_facts *out)
@@ -24,6 +45,7 @@ static enum problem facts_bounds(struct call *call, const char *dataset, struct 
     }
     out->low = low;
     out->high = high;
+    facts_grid(call, description, out);
     return PROBLEM_NONE;
 }
 
@@ -62,23 +84,12 @@ enum problem job_facts_of_dataset(struct call *call, const struct dataset_row *r
 
 /* ---- the body */
 
-static json_t *candidate_grid_json(const struct consensus_grid *grid)
-{
-    json_t *low = json_array(), *high = json_array(), *points = json_array();
-    for (uint32_t d = 0; d < grid->dims; d++) {
-        json_list_add(&low, json_number(grid->low[d]));
-        json_list_add(&high, json_number(grid->high[d]));
-        json_list_add(&points, json_integer(grid->points[d]));
-    }
-    return json_pack("{s:o, s:o, s:o}", "low", low, "high", high, "points", points);
-}
-
 static json_t *candidate_consensus_json(const struct advice_ranked *ranked)
 {
     const struct stage_request *stage = &ranked->request.stage;
     json_t *consensus = json_object();
     if (stage->grid.dims > 0) {
-        json_object_set_new(consensus, "grid", candidate_grid_json(&stage->grid));
+        json_object_set_new(consensus, "grid", job_stage_grid_json(&stage->grid));
         return consensus;
     }
     json_object_set_new(consensus, "labels", json_integer(stage->labels));

@@ -216,6 +216,42 @@ Test(advice, never_calls_a_coarse_grid_good_in_a_world_of_its_own)
     cr_expect_eq(grid_verdict(&facts, "", 4), ADVICE_WEAK);
 }
 
+/* A number, three categories, a number: each combination once, and as many points as fit. */
+Test(advice, lists_the_states_of_a_grid_with_whole_categories)
+{
+    static const uint32_t width[] = {1, 3, 0, 0, 1};
+    static double states[ADVICE_GRID_STATES * 5];
+    struct advice_facts facts = facts_of(3000, 5, false, true);
+    struct consensus_grid grid;
+    double values[ADVICE_GRID_STATES];
+    facts.state_dim = 5;
+    cr_assert(advice_grid_list(&facts, width, states, &grid));
+    cr_assert_eq(consensus_grid_size(&grid), 3 * 18 * 18);
+    for (uint32_t i = 0; i < grid.count; i++) {
+        const double *one = states + 5 * (size_t)i;
+        cr_assert_eq(one[1] + one[2] + one[3], 1);
+        for (uint32_t k = 0; k < i; k++)
+            cr_assert_neq(memcmp(one, states + 5 * (size_t)k, 5 * sizeof *one), 0);
+    }
+    cr_expect_eq(consensus_list_values(&grid, 0, values), 18);
+    cr_expect_eq(values[0], facts.low[0]);
+    cr_expect_eq(values[17], facts.high[0]);
+    cr_expect_eq(consensus_list_values(&grid, 2, values), 2);
+
+    struct algorithm_request request = {.stage = {.kind = STAGE_CONSENSUS, .grid = grid}};
+    cr_expect_not(advice_grid_is_coarse(&request, ""), "a category is not coarse");
+    for (uint32_t i = 0; i < grid.count; i++)
+        states[5 * (size_t)i + 4] = i % 4;
+    cr_expect(advice_grid_is_coarse(&request, ""));
+    cr_expect_not(advice_grid_is_coarse(&request, "ward"));
+
+    static const uint32_t numbers[] = {1, 1, 1, 1, 1, 1, 1, 2, 0, 2, 0, 2, 0};
+    facts.state_dim = 13; /* 2^7 x 8 are too many */
+    cr_expect_not(advice_grid_list(&facts, numbers, states, &grid));
+    facts.state_dim = ENV_MAX_STATE_DIM + 1;
+    cr_expect_not(advice_grid_list(&facts, width, states, &grid));
+}
+
 static enum advice_verdict verdict_of(const struct algorithm *algorithm,
                                       const struct algorithm_request *request)
 {

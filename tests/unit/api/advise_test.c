@@ -91,6 +91,64 @@ Test(advise, says_what_a_forecast_of_a_coarse_grid_does_not_know)
     fixture_close(f);
 }
 
+/* The id of a dataset that examples/ward.json describes. */
+static const char *ward_dataset(struct fixture *f)
+{
+    json_t *description = json_load_file("examples/ward.json", 0, NULL);
+    cr_assert_not_null(description);
+    json_t *body =
+        json_pack("{s:s, s:o, s:i, s:i, s:f, s:{s:i, s:f}}", "name", "ward", "description",
+                  description, "nominal_experts", 600, "max_episode_steps", 72, "discount", 0.95,
+                  "budget", "epsilon", 6, "delta", 1e-5);
+    char *text = json_dumps(body, 0);
+    const char *id = domain_sealed_lines(
+        f, text,
+        "{\"expert\":\"a\",\"states\":[[90,80,0,95,1,0],[90,80,0,95,1,0]],\"actions\":[0],"
+        "\"rewards\":[0],\"terminated\":true,\"truncated\":false}\n");
+    free(text);
+    json_decref(body);
+    return id;
+}
+
+/* Nobody is in a state of no category, or of two: a vote there would be paid for in vain. */
+Test(advise, asks_at_a_grid_whose_every_state_can_be)
+{
+    struct fixture *f = fixture_open();
+    const char *body = domain_path(
+        "{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":3,\"delta\":1e-6}}", ward_dataset(f));
+    struct response *r = fixture_post(f, "steward", ADVISE, body);
+    expect_status(r, 200);
+    const json_t *one;
+    size_t i;
+    unsigned grids = 0;
+    json_array_foreach(response_at(r, "/candidates"), i, one)
+    {
+        json_t *job = json_object_get(one, "job");
+        const json_t *privacy = json_object_get(job, "privacy");
+        if (!json_object_get(json_object_get(privacy, "consensus"), "grid"))
+            continue;
+        grids++;
+        cr_expect(strstr(member_text(one, "sentence"), "The grid is a list of 512 states."));
+        cr_expect(strstr(member_text(one, "sentence"), "fewer than five points of a number"));
+        cr_expect_str_neq(member_text(one, "verdict"), "good");
+        char *text = json_dumps(job, 0);
+        struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", text);
+        free(text);
+        expect_status(estimate, 200);
+        cr_expect_eq(response_number(estimate, "/plan/consensus/labels"), 512); /* 4^4 x 2 */
+        cr_expect_eq(json_array_size(response_at(estimate, "/grid_warnings")), 0, "%s",
+                     estimate->body);
+        cr_expect_eq(json_array_size(response_at(estimate, "/grid_spacing")), 4);
+        cr_expect_str_eq(response_text(estimate, "/grid_spacing/0"),
+                         "heart_rate: every 63.33 1/min, from 30 to 220");
+        cr_expect_str_eq(response_text(estimate, "/grid_spacing/2"),
+                         "lactate: by factors of 4.05, from 0.3 to 20 mmol/l");
+        cr_expect_str_eq(response_text(estimate, "/advice/verdict"), member_text(one, "verdict"));
+    }
+    cr_expect_eq(grids, 1, "%s", r->body);
+    fixture_close(f);
+}
+
 Test(advise, offers_what_is_wanted)
 {
     struct fixture *f = fixture_open();
