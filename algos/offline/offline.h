@@ -109,8 +109,8 @@ extern const char *const offline_arithmetics[]; /* float, exact */
         offline_arithmetics, "", "Of noisy steps: exact sums whole numbers, and the proof covers " \
         "every bit; float is faster by a quarter, and no theorem covers its last bits."},           \
     [OFFLINE_RETURN_LOW] = {"return_low", PARAMETER_REAL, PARAMETER_ONE(0), -1e12, 1e12, NULL, "",   \
-        "Public; an expert whose trajectories return this on average, or less, weighs nothing; "   \
-        "for return_power."},                                                                      \
+        "Public; an expert whose trajectories return this on average, without discount, or less, " \
+        "weighs nothing; for return_power."},                                                      \
     [OFFLINE_RETURN_HIGH] = {"return_high", PARAMETER_REAL, PARAMETER_ONE(1), -1e12, 1e12, NULL, "", \
         "Public; an expert of this mean return or more has full weight; above return_low."},       \
     [OFFLINE_RETURN_POWER] = {"return_power", PARAMETER_REAL, PARAMETER_ONE(0), 0, 10, NULL, "",     \

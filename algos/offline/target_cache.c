@@ -1,5 +1,6 @@
-/* Blocks are filled when one of their transitions is first asked for. A block is always computed
- * whole: a product may round a row differently when it has other rows beside it. */
+/* Blocks are filled when one of their transitions is first asked for. A block is computed whole,
+ * because one product of many rows is faster than many of few. A row has the same bits whatever
+ * rows are beside it (matrix.h). */
 #include "algos/offline/target_cache.h"
 
 #include <assert.h>
