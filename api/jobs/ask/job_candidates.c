@@ -20,7 +20,7 @@ static void facts_grid(struct call *call, const struct description *description,
         width[feature->coordinate] = description_width(feature);
         categories = categories || feature->category_count > 0;
     }
-    if (!categories)
+    if (!categories || description->dim > ENV_MAX_STATE_DIM)
         return;
     size_t numbers = (size_t)ADVICE_GRID_STATES * description->dim;
     struct consensus_grid *grid = arena_array(&call->arena, 1, sizeof *grid);
