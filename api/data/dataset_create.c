@@ -127,6 +127,8 @@ static bool dataset_read_wish(struct call *call, struct dataset_wish *wish)
     if (wish->described)
         wish->description =
             description_own(call, description_read(call, wish->described, "/description"));
+    if (wish->description)
+        description_table_check(call, wish->description, "/description/table");
     if (good) {
         dataset_check_dimensions(call, wish);
         dataset_check_sizes(call, wish);

@@ -116,6 +116,12 @@ unsigned description_width(const struct description_feature *feature);
 /* Gives DESCRIPTION (NULL is fine) to the call, which frees it at its end. Returns DESCRIPTION. */
 struct description *description_own(struct call *call, struct description *description);
 
+/* Finds fault with what a new DESCRIPTION, at POINTER of the body, says of its table, though one
+ * that is stored may say it: a feature is the column of the action, the reward, an end or the
+ * expert. */
+void description_table_check(struct call *call, const struct description *description,
+                             const char *pointer);
+
 /* Reads the table in OBJECT, which stands at POINTER, for OUT, whose features are read
  * (description_table.c). Faults go into the call. */
 void description_table_read(struct call *call, struct description *out, const json_t *object,

@@ -101,17 +101,18 @@ static void read_missing(struct call *call, struct description *out, const json_
 /* ---- the table */
 
 /* No policy may read what it is to choose, what comes of it, or whose data it learns from. */
-static void table_check_features(struct call *call, struct description *description,
-                                 const char *pointer)
+void description_table_check(struct call *call, const struct description *description,
+                             const char *pointer)
 {
     const struct description_table *table = &description->table;
     const char *const roles[] = {"expert", "action", "reward", "terminated", "truncated"};
     const char *const columns[] = {table->expert, table->action, table->reward, table->terminated,
                                    table->truncated};
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        if (find_feature(description, columns[i]))
-            call_invalid(call, arena_format(&call->arena, "%s/%s", pointer, roles[i]),
-                         "is the column of a feature, too: the policy would read it");
+        for (unsigned f = 0; columns[i] && f < description->feature_count; f++)
+            if (strcmp(description->features[f].name, columns[i]) == 0)
+                call_invalid(call, arena_format(&call->arena, "%s/%s", pointer, roles[i]),
+                             "is the column of a feature, too: the policy would read it");
 }
 
 /* A row has one thing in a column; only an expert with one episode may be its name, too. */
@@ -154,6 +155,5 @@ void description_table_read(struct call *call, struct description *out, const js
     table->fills_reward = field_sent(object, "missing_reward");
     table->last_state = (enum description_last_state)last_state;
     table_check_columns(call, table, pointer);
-    table_check_features(call, out, pointer);
     read_missing(call, out, missing, arena_format(&call->arena, "%s/missing", pointer));
 }

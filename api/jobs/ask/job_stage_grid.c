@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "api/call/fields.h"
 #include "api/data/datasets.h"
@@ -73,39 +72,6 @@ static void read_state(struct call *call, const json_t *row, size_t number, uint
             fault_at(call, name, d, "must be from -1e9 to 1e9");
 }
 
-struct listed_state {
-    float state[ENV_MAX_STATE_DIM]; /* as it is asked; zeros behind it */
-    uint32_t number;
-};
-
-static int listed_order(const void *a, const void *b)
-{
-    const struct listed_state *x = a, *y = b;
-    int order = memcmp(x->state, y->state, sizeof x->state);
-    return order != 0 ? order : (x->number > y->number) - (x->number < y->number);
-}
-
-/* Refuses states that the list has twice. */
-static void refuse_twice(struct call *call, const struct consensus_grid *grid)
-{
-    struct listed_state *list = arena_array(&call->arena, grid->count, sizeof *list);
-    for (uint32_t i = 0; i < grid->count; i++) {
-        consensus_grid_state(grid, i, list[i].state);
-        for (uint32_t d = 0; d < grid->dims; d++)
-            list[i].state[d] += 0.0F; /* no -0 */
-        list[i].number = i;
-    }
-    qsort(list, grid->count, sizeof *list, listed_order);
-    for (uint32_t i = 1; i < grid->count; i++) {
-        const struct listed_state *one = &list[i - 1], *next = &list[i];
-        if (memcmp(one->state, next->state, sizeof one->state) == 0)
-            fault_at(call, "states", next->number,
-                     arena_format(&call->arena,
-                                  "is the state at %u: one that is asked twice is paid for twice",
-                                  one->number));
-    }
-}
-
 /* Reads the list of states. The first state sets the dimension of all. */
 static void read_states(struct call *call, const json_t *states, struct consensus_grid *out)
 {
@@ -120,8 +86,6 @@ static void read_states(struct call *call, const json_t *states, struct consensu
     out->states = arena_array(&call->arena, count * dims, sizeof *out->states);
     for (size_t i = 0; i < count; i++)
         read_state(call, json_array_get(states, i), i, out->dims, out->states + i * dims);
-    if (call_error_count(call) == 0)
-        refuse_twice(call, out);
 }
 
 static void grid_refuse(struct call *call, const json_t *object, const char *pointer,

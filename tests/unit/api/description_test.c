@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "memory/memory.h"
+#include "tests/unit/api/domain.h"
 
 #define FEATURES                                                                                   \
     "\"features\":["                                                                               \
@@ -197,15 +198,31 @@ Test(description, keeps_the_columns_of_its_table)
     "{" WORDS "," ACTIONS ",\"features\":[{\"name\":\"" name "\",\"low\":0,\"high\":1}]," TABLE(   \
         ",\"time\":\"hour\",\"truncated\":\"cut\",\"last_state\":\"drop\"") "}"
 
-/* A policy that reads its own action, or what came of it, learns nothing else. */
-Test(description, refuses_features_that_are_no_state)
+#define NEW(description)                                                                           \
+    "{\"name\":\"d\",\"max_episode_steps\":30,\"discount\":0.9,\"budget\":{\"epsilon\":3,"         \
+    "\"delta\":"                                                                                   \
+    "1e-6},\"description\":" description "}"
+
+/* A policy that reads its own action, or what came of it, learns nothing else. What is stored is
+ * read all the same. */
+Test(description, of_a_new_dataset_has_no_feature_that_is_no_state)
 {
-    refuses(READS("did"), "/table/action", "is the column of a feature, too");
-    refuses(READS("r"), "/table/reward", "is the column of a feature, too");
-    refuses(READS("end"), "/table/terminated", "is the column of a feature, too");
-    refuses(READS("cut"), "/table/truncated", "is the column of a feature, too");
-    refuses(READS("who"), "/table/expert", "is the column of a feature, too");
-    description_free(parsed(READS("hour"))); /* the hour of a stay may be part of a state */
+    static const char *const cases[][2] = {{"action", READS("did")},
+                                           {"reward", READS("r")},
+                                           {"terminated", READS("end")},
+                                           {"truncated", READS("cut")},
+                                           {"expert", READS("who")}};
+    struct fixture *f = fixture_open();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        description_free(parsed(cases[i][1]));
+        struct response *refused =
+            fixture_post(f, "steward", "/v1/datasets", domain_path(NEW("%s"), cases[i][1]));
+        expect_invalid(refused, domain_path("/description/table/%s", cases[i][0]));
+        cr_expect(strstr(refused->body, "is the column of a feature, too"), "%s", refused->body);
+    }
+    /* the hour of a stay may be part of a state */
+    expect_status(fixture_post(f, "steward", "/v1/datasets", NEW(READS("hour"))), 201);
+    fixture_close(f);
 }
 
 /* A value to fill in for a feature whose categories were refused: that is the one fault. */

@@ -102,7 +102,7 @@ Test(job_grid, a_list_survives_being_stopped_and_stands_in_the_certificate)
     const char *id = unplayable(f);
     const char *body =
         job("behaviour_cloning", id,
-            "{\"grid\":{\"states\":[[0.1,0,-0.3,1e-7],[-1,2,3,4],[0.1,0,-0.4,1e-7]]}}");
+            "{\"grid\":{\"states\":[[0.1,0,-0.3,1e-7],[-1,2,3,4],[0.1,0,-0.3,1e-7]]}}");
     struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
     expect_status(estimate, 200);
     cr_expect(json_is_true(response_at(estimate, "/feasible")), "%s", estimate->body);
@@ -127,7 +127,7 @@ Test(job_grid, a_list_survives_being_stopped_and_stands_in_the_certificate)
     cr_expect_eq(listed(certificate, 0, 0), 0.1);
     cr_expect_eq(listed(certificate, 0, 3), 1e-7);
     cr_expect_eq(listed(certificate, 1, 3), 4);
-    cr_expect_eq(listed(certificate, 2, 2), -0.4);
+    cr_expect_eq(listed(certificate, 2, 2), -0.3);
     fixture_close(f);
 }
 
@@ -230,17 +230,14 @@ Test(job_grid, bad_grids_name_what_is_bad)
     fixture_close(f);
 }
 
-/* A state that is asked twice is paid for twice, and says no more. */
-Test(job_grid, asks_no_state_twice)
+/* A state that is asked twice is paid for twice: whoever wants that lists it twice. */
+Test(job_grid, asks_no_state_of_its_axes_twice)
 {
     static const char *const cases[][2] = {
         {"{\"low\":[0,3,0,0],\"high\":[1,3,1,1],\"points\":[2,2,2,2]}", "points/1"},
         {"{\"low\":[0,0,0,0],\"high\":[1,1,1,0],\"points\":[1,2,2,9]}", "points/3"},
         /* different numbers, but not as the floats that are asked */
         {"{\"low\":[0,0,1e8,0],\"high\":[1,1,100000100,1],\"points\":[2,2,101,2]}", "points/2"},
-        {"{\"states\":[[0,1,2,3],[4,5,6,7],[0,1,2,3]]}", "states/2"},
-        {"{\"states\":[[0,0,0,0],[0,-0.0,0,0]]}", "states/1"},
-        {"{\"states\":[[0,0,0,1e8],[0,0,0,100000001]]}", "states/1"},
     };
     struct fixture *f = fixture_open();
     const char *id = unplayable(f);
