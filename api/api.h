@@ -58,6 +58,8 @@ struct api_route_info {
     bool writes;               /* the batch needs a writing transaction */
     bool quick;                /* try api_serve_quick first */
     bool may_be_heavy;         /* ask api_is_heavy */
+    bool reads;                /* it stores nothing, unless its caller is new */
+    bool open;                 /* nobody is asked who they are */
     bool timed;                /* metrics may show how long it takes */
     const char *pattern;       /* "/v1/datasets/{id}", for metrics and log; static text */
     const struct route *route; /* for the request, which then need not look again; or NULL */
@@ -72,7 +74,7 @@ struct admitted; /* of admitted.h: one thread's memory of callers; api_admitted_
 enum api_admission {
     API_ADMITTED, /* the caller is known and has a role that may do this */
     API_NEWCOMER, /* the same, and serving the request stores the caller: it writes */
-    API_PUBLIC,   /* no token is asked for; served inline, without a body */
+    API_PUBLIC,   /* no token is asked for; without a body */
     API_REFUSED,  /* *reply says why */
 };
 
@@ -92,10 +94,13 @@ struct admitted *api_admitted_new(void);
 void api_expect(struct db *db, const struct api_request *request);
 
 /* Serves one request on this thread's connection DB. Inside a batch (db_begin_batch) the reply may
- * leave only after the batch is on disk. Always fills *reply; api_reply_clear frees it. What is
- * served inline reads the keys of certificates, at most. */
+ * leave only after the batch is on disk; outside of one, where it only read, after db_settle.
+ * Always fills *reply; api_reply_clear frees it. What is served inline reads no database. */
 void api_serve(struct app *app, struct db *db, const struct api_request *request,
                struct api_reply *reply);
+
+/* To be said at the end of each batch that served requests: whether their replies may leave. */
+void api_settled(struct app *app, bool good);
 
 /* Answers a small request to a route that is quick, on any thread and without a database, when the
  * caller was admitted a moment ago (pass.h). False, *reply untouched: take its lane. */

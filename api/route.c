@@ -192,7 +192,7 @@ static const struct route routes[] = {
     {"GET", "/openapi.yaml", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_file, "This contract, as OpenAPI 3.1."},
     {"GET", "/problems", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_page_problems, "Lists the problem types."},
     {"GET", "/problems/{slug}", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_page_problem, "Explains one problem type."},
-    {"GET", "/.well-known/jwks.json", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_page_signing_keys, "The public keys of certificates (RFC 7517)."},
+    {"GET", "/.well-known/jwks.json", POOL, ROLE_NONE, 0, BODY_NONE, "", NULL, api_page_signing_keys, "The public keys of certificates (RFC 7517)."},
 };
 /* clang-format on */
 

@@ -34,6 +34,8 @@ struct api_route_info api_route(const struct app *app, const char *method, const
     info.quick = route->flags & ROUTE_QUICK;
     info.may_be_heavy = route->flags & ROUTE_HEAVY;
     info.timed = !(route->flags & ROUTE_UNTIMED);
+    info.reads = !info.writes;
+    info.open = route->roles == ROLE_NONE;
     info.pattern = route->pattern;
     if (route->body == BODY_STREAM)
         info.max_body_bytes = app->settings.max_upload_bytes;
@@ -219,6 +221,11 @@ bool api_serve_quick(struct app *app, const struct api_request *request, struct 
     serve_request(app, NULL, pass, request, reply);
     pass_return(app);
     return true;
+}
+
+void api_settled(struct app *app, bool good)
+{
+    pass_settle(app, good);
 }
 
 void api_expect(struct db *db, const struct api_request *request)

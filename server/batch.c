@@ -18,7 +18,6 @@
 #include "server/database.h"
 #include "server/os/clock.h"
 #include "server/os/log.h"
-#include "storage/db/db.h"
 
 #define BATCH_ATTEMPTS 50
 #define RETRY_PAUSE_MS 5
@@ -29,8 +28,17 @@ static void batch_forget_reply(struct exchange *exchange)
     exchange->reply = (struct api_reply){0};
 }
 
-static void batch_answer_problem(struct exchange *exchange, const char *slug, const char *detail)
+void batch_refuse(struct exchange *exchange, enum db_status status)
 {
+    const char *slug = "internal-error";
+    const char *detail = "Nothing was stored and nothing was charged.";
+    if (status == DB_FULL) {
+        slug = "storage-full";
+        detail = "The service cannot write at present; /healthz/ready and its log "
+                 "(batch-not-stored, read-not-settled) say why. Nothing was stored and nothing was "
+                 "charged.";
+    } else if (status == DB_RETRY || status == DB_MEMORY)
+        slug = "overloaded";
     batch_forget_reply(exchange);
     api_problem_reply(slug, detail, exchange->request.request_id, &exchange->reply);
 }
@@ -70,6 +78,7 @@ static enum db_status batch_serve_once(const struct batch_place *place, struct e
     }
     int64_t begun_us = clock_now_us();
     status = db_commit_batch(place->db);
+    api_settled(place->app, status == DB_OK);
     database_heed(place->db);
     if (status == DB_OK && batch_writes(list) && batch_is_timed(list))
         metrics_commit(place->metrics, (uint64_t)(clock_now_us() - begun_us));
@@ -99,19 +108,11 @@ static void batch_answer_failure(const struct batch_place *place, struct exchang
     metrics_add(place->metrics, METRICS_BATCH_FAILURES, 1);
     log_event(LOG_LEVEL_ERROR, "batch-not-stored", "status=%d why=\"%s\"", (int)status,
               db_last_error(place->db));
-    const char *slug = "internal-error";
-    const char *detail = "Nothing was stored and nothing was charged.";
-    if (status == DB_FULL) {
-        slug = "storage-full";
-        detail = "The service cannot write at present; /healthz/ready and its log "
-                 "(batch-not-stored) say why. Nothing was stored and nothing was charged.";
-    } else if (status == DB_RETRY || status == DB_MEMORY)
-        slug = "overloaded";
     for (struct exchange *x = list; x; x = x->next) {
         struct exchange *rest = x->next;
         x->next = NULL;
         if (x->route.writes || batch_serve_retrying(place, x) != DB_OK)
-            batch_answer_problem(x, slug, detail);
+            batch_refuse(x, status);
         x->next = rest;
     }
 }

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "memory/memory.h"
+#include "storage/db/db.h"
 
 #define STREAM_BYTES     8192
 #define TICK_MS          1000
@@ -78,6 +79,15 @@ static void resume_if_due(struct event_stream *stream)
     }
 }
 
+/* Bytes that are there to stay, as the source's next. One that may be taken back ends the stream:
+ * its client comes again, and says which event it saw last. */
+static long ask_source(struct events *events, struct event_stream *stream)
+{
+    long n = stream->source.next(stream->source.context, events->app, events->db, stream->bytes,
+                                 sizeof stream->bytes);
+    return n <= 0 || db_settle(events->db) == DB_OK ? n : -1;
+}
+
 /* Asks one stream's source for news. The lock is held, except while the source works. */
 static void tick_stream(struct events *events, struct event_stream *stream)
 {
@@ -85,8 +95,7 @@ static void tick_stream(struct events *events, struct event_stream *stream)
         return;
     stream->busy = true;
     pthread_mutex_unlock(&events->lock);
-    long n = stream->source.next(stream->source.context, events->app, events->db, stream->bytes,
-                                 sizeof stream->bytes);
+    long n = ask_source(events, stream);
     pthread_mutex_lock(&events->lock);
     stream->busy = false;
     stream->silent_ticks = n == 0 ? stream->silent_ticks + 1 : 0;

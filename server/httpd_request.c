@@ -191,9 +191,12 @@ static enum MHD_Result admit_request(struct httpd *httpd, struct exchange *excha
     switch (admission) {
     case API_REFUSED: break;
     case API_PUBLIC:
-        exchange->route.lane = API_LANE_INLINE;
+        if (!exchange->route.open) /* a page in its place */
+            exchange->route.lane = API_LANE_INLINE;
         if (!has_body)
             return MHD_YES;
+        if (exchange->route.lane != API_LANE_INLINE)
+            return refuse_now(httpd, exchange, "body-too-large", "This call takes no body.");
         api_serve(settings->app, settings->db, &exchange->request, &exchange->reply);
         break;
     case API_NEWCOMER: exchange->route.writes = true; __attribute__((fallthrough));

@@ -6,8 +6,10 @@
 
 #include "memory/memory.h"
 #include "memory/wipe.h"
+#include "server/batch.h"
 #include "server/database.h"
 #include "server/helpers.h"
+#include "server/os/log.h"
 
 #define POOL_NICENESS 5
 
@@ -24,6 +26,17 @@ struct pool {
     struct pool_thread threads[];
 };
 
+/* What a request read leaves only when it is there to stay. What writes has had a commit. */
+static void pool_settle(struct db *db, struct exchange *exchange)
+{
+    enum db_status status = exchange->route.reads ? db_settle(db) : DB_OK;
+    if (status == DB_OK)
+        return;
+    log_event(LOG_LEVEL_ERROR, "read-not-settled", "status=%d why=\"%s\"", (int)status,
+              db_last_error(db));
+    batch_refuse(exchange, status);
+}
+
 static void *pool_run(void *context)
 {
     struct pool_thread *self = context;
@@ -33,6 +46,7 @@ static void *pool_run(void *context)
     helpers_lower_priority(POOL_NICENESS, false);
     while ((exchange = lane_take(&pool->lane, 1, &count))) {
         api_serve(pool->app, self->db, &exchange->request, &exchange->reply);
+        pool_settle(self->db, exchange);
         database_heed(self->db);
         wipe_stack(); /* of an upload, for instance */
         lane_release(&pool->lane, exchange);

@@ -22,10 +22,12 @@ struct pass_place {
     unsigned char key[32];
     struct pass pass; /* thing NULL: empty */
     int64_t made_ms;
+    uint64_t batch; /* that made it */
 };
 
 struct passes {
     pthread_mutex_t lock;
+    uint64_t batch; /* how many have ended */
     struct pass_place places[PLACES];
 };
 
@@ -96,6 +98,7 @@ void pass_put(struct call *call, const void *thing,
     memcpy(place->key, key, sizeof key);
     place->pass = (struct pass){call->route, call->caller, thing, give_back};
     place->made_ms = call->now_ms;
+    place->batch = passes->batch;
     pthread_mutex_unlock(&passes->lock);
 }
 
@@ -108,8 +111,8 @@ const struct pass *pass_take(struct app *app, const struct api_request *request,
     struct pass_place *place = place_of(passes, key);
     pthread_mutex_lock(&passes->lock);
     int64_t age = now_ms - place->made_ms;
-    if (place->pass.thing && age >= 0 && age < LIVES_MS && now_ms < place->pass.caller.ends_ms &&
-        sodium_memcmp(place->key, key, sizeof key) == 0)
+    if (place->pass.thing && place->batch < passes->batch && age >= 0 && age < LIVES_MS &&
+        now_ms < place->pass.caller.ends_ms && sodium_memcmp(place->key, key, sizeof key) == 0)
         return &place->pass;
     pthread_mutex_unlock(&passes->lock);
     return NULL;
@@ -117,6 +120,15 @@ const struct pass *pass_take(struct app *app, const struct api_request *request,
 
 void pass_return(struct app *app)
 {
+    pthread_mutex_unlock(&app->passes->lock);
+}
+
+void pass_settle(struct app *app, bool good)
+{
+    pthread_mutex_lock(&app->passes->lock);
+    app->passes->batch++;
+    if (!good)
+        empty_all(app, app->passes);
     pthread_mutex_unlock(&app->passes->lock);
 }
 

@@ -3,7 +3,8 @@
  * debits and stores nothing; the database would only tell who asks and whether the thing still
  * answers. The database is asked again after that second, when the caller's token expires, and
  * after any token or client was revoked or any thing ended on this server. Another server on the
- * same database notices either within a second.
+ * same database notices either within a second. A pass is good from the commit on of the batch that
+ * made it: until then a failover may take back what the batch has read.
  *
  * The committer's thread makes passes, and it revokes clients and ends things. The socket's thread
  * uses passes. */
@@ -37,6 +38,9 @@ const struct pass *pass_take(struct app *app, const struct api_request *request,
 
 /* Ends what pass_take began. */
 void pass_return(struct app *app);
+
+/* The batch that made the last passes has ended. Unless it is GOOD, all passes end. */
+void pass_settle(struct app *app, bool good);
 
 /* Ends all passes: a token or a client was revoked, or a thing has ended. */
 void pass_end_all(struct app *app);

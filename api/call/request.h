@@ -21,7 +21,7 @@ enum api_lane {
     API_LANE_PLAN,  /* prices, plans or forecasts, which takes longest: as POOL, with threads of its
                        own, so that nothing else waits for it */
     API_LANE_STREAM, /* reads its body as it arrives: a pool thread */
-    API_LANE_INLINE, /* static bytes, or the few rows of public keys: answered where it came in */
+    API_LANE_INLINE, /* static bytes: answered where it came in */
 };
 
 struct sockaddr;

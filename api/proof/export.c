@@ -261,6 +261,8 @@ const char *export_write(const struct app *app, struct db *db, export_write_fn *
     crypto_generichash_init(&e->digest, NULL, 0, 32);
     if (db_view(db, put_rows, e) != DB_OK && !e->fault)
         e->fault = db_last_error(db);
+    if (!e->fault && db_settle(db) != DB_OK)
+        e->fault = db_last_error(db);
     if (!e->fault)
         (void)put_end(e);
     const char *fault = e->fault;

@@ -22,6 +22,7 @@
 #include "server/os/log.h"
 #include "server/os/outgoing.h"
 #include "server/webhooks/webhook_post.h"
+#include "storage/db/db.h"
 #include "storage/projects.h"
 
 #define DAY_MS      INT64_C(86400000)
@@ -171,7 +172,9 @@ static int64_t webhook_turn(struct webhook *hook)
         return LOOK_MS;
     give_up_old(hook, now_ms);
     const struct webhook_event *event = next_event(hook);
-    return event ? send_event(hook, event, now_ms) : LOOK_MS;
+    if (!event || db_settle(hook->db) != DB_OK)
+        return LOOK_MS;
+    return send_event(hook, event, now_ms);
 }
 
 static void *webhook_run(void *context)

@@ -208,6 +208,12 @@ enum db_status db_view(struct db *db, db_work_fn *work, void *context)
     return end != DB_OK ? end : status;
 }
 
+enum db_status db_settle(struct db *db)
+{
+    assert(db->mode == IDLE);
+    return db->driver->settle ? db->driver->settle(db->connection, &db->fault) : DB_OK;
+}
+
 enum db_status db_begin_batch(struct db *db, bool will_write)
 {
     enum db_status status = transaction_begin(db, will_write);

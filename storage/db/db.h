@@ -137,8 +137,11 @@ struct db_driver {
                            struct db_fault *fault);
     void (*close)(void *connection);
     enum db_status (*begin)(void *connection, bool will_write, struct db_fault *fault);
-    /* Anything but DB_OK: nothing of the transaction is stored (or fault->broken), it is over. */
+    /* Anything but DB_OK: nothing of the transaction is stored (or fault->broken), it is over. One
+     * that only read: DB_OK says what settle says. */
     enum db_status (*commit)(void *connection, struct db_fault *fault);
+    /* As db_settle. NULL: what can be read is stored for good. */
+    enum db_status (*settle)(void *connection, struct db_fault *fault);
     void (*rollback)(void *connection);
     /* Runs one statement to its end; EACH may be NULL. SQL is keyed by address and text. */
     enum db_status (*run)(void *connection, const char *sql, const struct db_value *values,
@@ -313,6 +316,11 @@ enum db_status db_transact(struct db *db, db_work_fn *work, void *context);
 
 /* Runs WORK against one unchanging view of the database (reading only); nests in anything. */
 enum db_status db_view(struct db *db, db_work_fn *work, void *context);
+
+/* Outside of a transaction. DB_OK: what was read on DB is stored as well as what is committed, and
+ * may leave the process. Otherwise it must not: a failover may take it back. The commit of a batch
+ * says the same of what the batch has read; the end of a view does not. */
+enum db_status db_settle(struct db *db);
 
 /* Whether a transaction, batch or view is open on DB. */
 bool db_in_transaction(const struct db *db);

@@ -21,7 +21,10 @@
  * anything is read on it: after a restart the database shows what no standby may have yet. If there
  * is no answer for RESOLVE_SECONDS, nobody knows, and the connection is db_broken: the process
  * stops without a reply, and whoever asks again with the same key gets the stored answer or a new
- * one. */
+ * one.
+ *
+ * An operator can also end the wait of another's commit, which is then shown. So what was read
+ * leaves the process only after a commit of its own (settle). */
 #include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -47,14 +50,16 @@ static void note_warning(void *context, const PGresult *result)
 
 /* ---- opening */
 
+#define MARK_LOG "pg_logical_emit_message(true, 'tacet', '')"
+#define SETTLE                                                                                     \
+    "SELECT CASE WHEN current_setting('synchronous_standby_names') <> '' THEN " MARK_LOG " END"
+
 /* Makes durable what was committed before: history is written in order. */
-static bool commit_durably(struct postgres_connection *connection)
+static bool commit_durably(struct postgres_connection *connection, const char *sql)
 {
     char ignored[POSTGRES_MARK_SIZE];
     connection->warned = false;
-    return postgres_ask(connection->handle, "SELECT pg_logical_emit_message(true, 'tacet', '')",
-                        ignored, sizeof ignored) &&
-           !connection->warned;
+    return postgres_ask(connection->handle, sql, ignored, sizeof ignored) && !connection->warned;
 }
 
 /* A newer program may have changed the schema while there was no connection. */
@@ -69,6 +74,7 @@ static bool schema_is_known(struct postgres_connection *connection)
 
 enum db_status postgres_ready(struct postgres_connection *connection, struct db_fault *fault)
 {
+    char history[POSTGRES_MARK_SIZE];
     if (connection->handle && PQstatus(connection->handle) == CONNECTION_OK)
         return DB_OK;
     if (connection->open)
@@ -81,6 +87,7 @@ enum db_status postgres_ready(struct postgres_connection *connection, struct db_
     if (status != DB_OK)
         return status;
     PQsetNoticeReceiver(connection->handle, note_warning, connection);
+    memcpy(history, connection->history, sizeof history);
     if (!schema_is_known(connection)) {
         postgres_drop(connection);
         snprintf(fault->text, sizeof fault->text,
@@ -92,8 +99,10 @@ enum db_status postgres_ready(struct postgres_connection *connection, struct db_
                      " left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
                      " FROM pg_control_system()",
                      connection->history, sizeof connection->history) &&
-        (connection->settings.not_durable || commit_durably(connection)))
+        (connection->settings.not_durable || commit_durably(connection, "SELECT " MARK_LOG))) {
+        connection->torn |= history[0] != '\0' && strcmp(history, connection->history) != 0;
         return DB_OK;
+    }
     postgres_drop(connection);
     snprintf(fault->text, sizeof fault->text,
              "PostgreSQL did not say which server it is, or what it has stored for good");
@@ -239,7 +248,8 @@ static enum db_status resolve_commit(struct postgres_connection *connection, str
                      "the reply to a commit was lost: the transaction was %s", answer);
             if (known && strcmp(answer, "aborted") == 0)
                 return DB_RETRY;
-            if (known && strcmp(answer, "committed") == 0 && commit_durably(connection))
+            if (known && strcmp(answer, "committed") == 0 &&
+                commit_durably(connection, "SELECT " MARK_LOG))
                 return DB_OK;
             if (known && strcmp(answer, "forgotten") == 0)
                 break;
@@ -254,13 +264,22 @@ static enum db_status resolve_commit(struct postgres_connection *connection, str
 
 /* PostgreSQL waits for no standby when a transaction has written nothing. But it may have read, and
  * be about to repeat to a client, what another connection committed without one: an operator, or a
- * shutdown, can end such a wait. A message in the log makes it wait for all before it. */
+ * shutdown, can end such a wait. A message in the log makes it wait for all before it. One that
+ * only reads writes nothing where no standby is named: what can be read is on that server's disk.
+ */
 static const char *commit_statement(const struct postgres_connection *connection)
 {
     bool wrote = connection->changes != connection->changes_before;
-    if (!connection->writes || wrote || connection->settings.not_durable)
+    if (wrote || connection->settings.not_durable)
         return "COMMIT";
-    return "SELECT pg_logical_emit_message(true, 'tacet', ''); COMMIT";
+    return connection->writes ? "SELECT " MARK_LOG "; COMMIT" : SETTLE "; COMMIT";
+}
+
+static enum db_status refuse_unsettled(struct db_fault *fault)
+{
+    snprintf(fault->text, sizeof fault->text,
+             "what was read may be on one PostgreSQL server alone, which is lost when it is");
+    return DB_FULL;
 }
 
 static enum db_status postgres_driver_commit(void *pointer, struct db_fault *fault)
@@ -286,9 +305,22 @@ static enum db_status postgres_driver_commit(void *pointer, struct db_fault *fau
     connection->open = false;
     if (lost)
         postgres_drop(connection);
-    if ((lost || connection->warned) && connection->writes && status == DB_OK)
-        return resolve_commit(connection, fault);
+    if ((lost || connection->warned) && status == DB_OK)
+        return connection->writes ? resolve_commit(connection, fault) : refuse_unsettled(fault);
     return lost ? DB_FULL : status;
+}
+
+static enum db_status postgres_driver_settle(void *pointer, struct db_fault *fault)
+{
+    struct postgres_connection *connection = pointer;
+    if (connection->settings.not_durable)
+        return DB_OK;
+    enum db_status status = postgres_ready(connection, fault);
+    if (status != DB_OK)
+        return status;
+    bool whole = !connection->torn;
+    connection->torn = false;
+    return whole && commit_durably(connection, SETTLE) ? DB_OK : refuse_unsettled(fault);
 }
 
 const struct db_driver db_driver_postgres = {
@@ -298,6 +330,7 @@ const struct db_driver db_driver_postgres = {
     .close = postgres_driver_close,
     .begin = postgres_driver_begin,
     .commit = postgres_driver_commit,
+    .settle = postgres_driver_settle,
     .rollback = postgres_driver_rollback,
     .run = postgres_driver_run,
     .changes = postgres_driver_changes,

@@ -32,6 +32,7 @@ struct postgres_connection {
     bool open;                       /* a transaction of begin */
     bool writes;
     bool warned; /* the server said something besides its answer */
+    bool torn;   /* what was read since it was settled may be of two histories */
     unsigned savepoints;
     char number[POSTGRES_MARK_SIZE];  /* of the transaction */
     char history[POSTGRES_MARK_SIZE]; /* the server's own name, and its timeline */

@@ -123,6 +123,7 @@ void scene_serve(const struct scene *scene, const struct scene_request *request,
     }
     if (!info.quick || !api_serve_quick(scene->app, &asked, reply))
         api_serve(scene->app, scene->db, &asked, reply);
+    api_settled(scene->app, true);
     check_reply(request, reply);
 }
 

@@ -374,14 +374,21 @@ def a_new_key_signs_on_every_server():
 
 def an_answer_that_no_standby_has_is_not_given():
     """PostgreSQL shows a commit that was ended while it waited for a standby. A repeat at another server must not be answered from
-    it: after a failover to that standby the answer would be another one."""
+    it: after a failover to that standby the answer would be another one. Nor is it shown to who only reads."""
     service = Service()
-    a, b, c = (service.serve("--workers", "0") for _ in range(3))
-    steward, student = (service.person(a, role)["token"] for role in ("steward", "student"))
+    a, b, c, d = (service.serve("--workers", "0") for _ in range(4))
+    steward, student, auditor = (service.person(a, role)["token"] for role in ("steward", "student", "auditor"))
     teacher = service.teacher(a, steward, 5, 5)
-    submit(service, b, steward, 10, "first")
+    made = submit(service, b, steward, 10, "first")
+    worker = service.work("--workers", "1")
+    wait_until("a policy", lambda: b'"succeeded"' in b.wire.ask("GET", f"/v1/jobs/{made}", steward).body)
+    worker.terminate()
+    policy = json.loads(b.wire.ask("GET", f"/v1/jobs/{made}", steward).body)["policy"]
+    queued = submit(service, b, steward, 10, "second")
+    reads = [("/v1/ledger/checkpoint", auditor), ("/v1/ledger/proofs/consistency?old=1", auditor), (KEYS, None),
+             (f"/v1/policies/{policy}/weights", steward), (f"/v1/policies/{policy}/certificate", steward)]
     job = {"algorithm": "cql", "mechanism": "dpsgd", "privacy": {"force": True, "epsilon": 2, "delta": 1e-6},
-           "dataset": sql("SELECT id FROM tacet.datasets", service.name), "parameters": {"hidden": [16], "batch_size": 8, "steps": 10}}
+           "dataset": sql("SELECT id FROM tacet.datasets LIMIT 1", service.name), "parameters": {"hidden": [16], "batch_size": 8, "steps": 10}}
     calls = [("POST", "/v1/jobs", steward, job), ("POST", f"/v1/teachers/{teacher}/queries", student, STATE)]
     end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
     stored = "SELECT count(*) FROM tacet.answers WHERE key = 'late'"
@@ -395,7 +402,36 @@ def an_answer_that_no_standby_has_is_not_given():
         time.sleep(0.5)  # for who connects again
         return sql(stored, service.name) == str(count)
 
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+    def read_all(server, timeout=60):
+        return [pool.submit(Wire(server.wire.port, timeout=timeout).ask, "GET", *read) for read in reads]
+
+    def read_cancelled():
+        asked = pool.submit(Wire(b.wire.port).ask, "GET", *reads[0])
+        wait_until("a cancelled read", lambda: sql(end.replace("terminate", "cancel")) and asked.done())
+        return asked.result().status
+
+    state = f"SELECT state FROM tacet.jobs WHERE id = '{queued}'"
+
+    def follower():
+        wire = Wire(b.wire.port, timeout=3)
+        wire.open()
+        wire.socket.sendall(request("GET", f"/v1/jobs/{queued}/events", steward))
+        return wire
+
+    def follow(wire):
+        seen = b""
+        try:
+            while b"cancelled" not in seen and (more := wire.socket.recv(65536)):
+                seen += more
+        except TimeoutError:
+            pass
+        return seen
+
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        early_follower = follower()
+        expect(b"queued" in follow(early_follower), "the follower sees nothing")
+        for answer in read_all(b):  # its threads have their connections
+            expect(answer.result().status == 200, f"before: {answer.result()}")
         sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
         try:
             sql("SELECT pg_reload_conf()")
@@ -403,14 +439,23 @@ def an_answer_that_no_standby_has_is_not_given():
             for asked in ask_all(a, c):  # each server writes one thing after another
                 first.append(asked)
                 wait_until("a commit", lambda: has_ended(len(first)))
-            early = [asked.result() for asked in ask_all(b, b, timeout=3)]
+            cancels = pool.submit(Wire(d.wire.port).ask, "POST", f"/v1/jobs/{queued}:cancel", steward)
+            wait_until("a cancelled job", lambda: sql(end) and sql(state, service.name) == "cancelled")
+            status = read_cancelled()
+            expect(b"cancelled" not in follow(early_follower), "an event that no standby has was sent")
+            expect(status == 503, f"a read that no standby has: {status}")
+            early = [asked.result() for asked in [*ask_all(b, b, timeout=3), *read_all(b, timeout=3)]]
         finally:
             sql("ALTER SYSTEM RESET synchronous_standby_names")
             sql("SELECT pg_reload_conf()")
-        expect([answer.status for answer in early] == [0, 0], f"answers that no standby has: {[answer.status for answer in early]}")
+        expect(not any(answer.status for answer in early), f"answers that no standby has: {[answer.status for answer in early]}")
         for one, two in zip(first, ask_all(b, b)):
             expect(one.result().status == two.result().status in (200, 202) and one.result().body == two.result().body,
                    f"with a standby: {one.result().status} {two.result().status}")
+        expect(cancels.result().status == 200 and b"cancelled" in follow(follower()), f"the event: {cancels.result().status}")
+        for read, one, two in zip(reads, read_all(a), read_all(b)):
+            expect(one.result().status == two.result().status == 200 and one.result().body == two.result().body,
+                   f"{read[0]} with a standby: {one.result().status} {two.result().status}")
     service.verify()
     service.close()
 

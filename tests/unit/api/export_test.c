@@ -5,11 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/proof/export.h"
 #include "memory/memory.h"
 #include "storage/ledger/ledger_fold.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/api/export_lines.h"
 #include "tests/unit/api/export_scene.h"
+#include "tests/unit/api/failing_database.h"
 
 #define STATE "[0.01,-0.02,0.03,0.04]"
 #define TRIES 60 /* of a test; TACET_EDITS sets another number */
@@ -105,6 +107,29 @@ static uint32_t random_below(uint32_t most)
 {
     random_state = random_state * 1664525u + 1013904223u;
     return (uint32_t)(((uint64_t)random_state * most) >> 32);
+}
+
+static bool count_end(void *context, const char *bytes, size_t size)
+{
+    (void)size;
+    *(int *)context += strncmp(bytes, "{\"end\":", 7) == 0;
+    return true;
+}
+
+/* The last that it asks of the database is whether what it has read is there to stay. */
+Test(export_of_a_primary, is_not_signed_when_a_failover_may_take_it_back)
+{
+    struct fixture *failing = fixture_open_failing();
+    int ends = 0;
+    database_failure = DB_FULL;
+    database_calls_left = 100000;
+    cr_expect_null(export_write(fixture_app(failing), fixture_db(failing), count_end, &ends));
+    cr_expect_eq(ends, 1);
+    database_calls_left = 100000 - database_calls_left - 1;
+    const char *why = export_write(fixture_app(failing), fixture_db(failing), count_end, &ends);
+    cr_expect_str_eq(why, "made to fail");
+    cr_expect_eq(ends, 1);
+    fixture_close(failing);
 }
 
 Test(export, any_changed_byte_is_found, .timeout = 36000)

@@ -48,12 +48,19 @@ static enum db_status run(void *connection, const char *sql, const struct db_val
                : db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
 }
 
+static enum db_status settle(void *connection, struct db_fault *fault)
+{
+    (void)connection;
+    return fails(fault) ? database_failure : DB_OK;
+}
+
 struct fixture *fixture_open_failing(void)
 {
     failing = db_driver_sqlite;
     failing.begin = begin;
     failing.commit = commit;
     failing.run = run;
+    failing.settle = settle;
     database_calls_left = -1;
     database_breaks = database_stays = false;
     return fixture_open_on(&failing);

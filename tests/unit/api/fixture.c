@@ -343,6 +343,7 @@ static void serve_batch(struct fixture *fixture, bool writes, const struct api_r
     }
     for (int i = 0; i < ATTEMPTS && status == DB_RETRY; i++)
         status = serve_once(fixture, writes, request, reply);
+    api_settled(fixture->app, status == DB_OK);
     if (status == DB_OK)
         return;
     const char *slug = status == DB_FULL ? "storage-full" : "internal-error";

@@ -266,17 +266,45 @@ static const char *header_of(void *context, const char *name)
                                                    : NULL;
 }
 
+static struct api_request asking(struct socket_thread *own)
+{
+    static const char body[] = "{\"states\":[[0.1]]}";
+    return (struct api_request){.method = "POST",
+                                .path = own->path,
+                                .query = "",
+                                .header = header_of,
+                                .header_context = own,
+                                .body = (const unsigned char *)body,
+                                .body_size = sizeof body - 1};
+}
+
+/* A failover may take back what a batch has read, until the batch is committed. */
+Test(q_releases, a_pass_is_good_from_the_commit_on, .init = open_service, .fini = close_service)
+{
+    char id[ID_SIZE], bearer[200];
+    q_release_free(make(id));
+    snprintf(bearer, sizeof bearer, "Bearer %s", fixture_token(f, "student"));
+    struct socket_thread own = {.path = domain_path("/v1/q-releases/%s/queries", id),
+                                .token = bearer};
+    const struct api_request request = asking(&own);
+    for (int good = 0; good < 2; good++) {
+        struct api_reply reply;
+        api_serve(fixture_app(f), fixture_db(f), &request, &reply);
+        cr_expect_eq(reply.status, 200);
+        api_reply_clear(&reply);
+        cr_expect(!api_serve_quick(fixture_app(f), &request, &reply), "before the commit");
+        api_settled(fixture_app(f), good);
+        bool passed = api_serve_quick(fixture_app(f), &request, &reply);
+        cr_expect_eq(passed, good);
+        if (passed)
+            api_reply_clear(&reply);
+    }
+}
+
 static void *use_passes(void *context)
 {
     struct socket_thread *own = context;
-    static const char body[] = "{\"states\":[[0.1]]}";
-    const struct api_request request = {.method = "POST",
-                                        .path = own->path,
-                                        .query = "",
-                                        .header = header_of,
-                                        .header_context = own,
-                                        .body = (const unsigned char *)body,
-                                        .body_size = sizeof body - 1};
+    const struct api_request request = asking(own);
     while (!atomic_load(&own->stop)) {
         struct api_reply reply;
         if (!api_serve_quick(fixture_app(f), &request, &reply))

@@ -83,16 +83,42 @@ static void *end_waiting(void *context)
     return NULL;
 }
 
-Test(postgres_commit, that_was_stored_without_a_reply_is_stored_once)
+static void wait_for_nobody(void)
 {
-    pthread_t other;
     postgres_place_run(NULL, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
     postgres_place_run(NULL, "SELECT pg_reload_conf()");
     usleep(300000);
+}
+
+Test(postgres_commit, that_was_stored_without_a_reply_is_stored_once)
+{
+    pthread_t other;
+    wait_for_nobody();
     cr_assert_eq(pthread_create(&other, NULL, end_waiting, NULL), 0);
     cr_expect_eq(commit_mark(), DB_OK, "%s", db_last_error(db));
     cr_expect_not_null(strstr(db_last_error(db), "committed"), "%s", db_last_error(db));
     pthread_join(other, NULL);
     cr_expect(!db_broken(db));
     cr_expect_eq(stored_marks(), 1);
+}
+
+/* What a commit that was ended while it waited has left is shown, and must not be told. */
+Test(postgres_commit, of_others_is_told_when_the_standby_has_it)
+{
+    pthread_t other;
+    cr_expect_eq(db_settle(db), DB_OK, "%s", db_last_error(db));
+    for (int batch = 0; batch < 2; batch++) {
+        wait_for_nobody();
+        cr_assert_eq(pthread_create(&other, NULL, end_waiting, NULL), 0);
+        if (batch == 0) {
+            cr_expect_eq(db_settle(db), DB_FULL);
+        } else {
+            cr_assert_eq(db_begin_batch(db, false), DB_OK);
+            cr_expect_eq(stored_marks(), 0);
+            cr_expect_eq(db_commit_batch(db), DB_FULL);
+        }
+        pthread_join(other, NULL);
+        cr_expect_eq(stored_marks(), 0);
+        cr_expect_eq(db_settle(db), DB_OK, "%s", db_last_error(db));
+    }
 }
