@@ -359,6 +359,7 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     if (!connect_many(server, single, 3, trouble))
         return false;
     server->door = single[2];
+    db_hurry(server->door);
     batch.light = LIGHT_BYTES;
     server->committer =
         committer_start(app, single[0], server->metrics, batch, (unsigned)config->batch);

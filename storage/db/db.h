@@ -143,6 +143,8 @@ struct db_driver {
     /* As db_settle. NULL: what can be read is stored for good. */
     enum db_status (*settle)(void *connection, struct db_fault *fault);
     void (*rollback)(void *connection);
+    /* As db_hurry. NULL: nothing is waited for. */
+    void (*hurry)(void *connection);
     /* Runs one statement to its end; EACH may be NULL. SQL is keyed by address and text. */
     enum db_status (*run)(void *connection, const char *sql, const struct db_value *values,
                           unsigned count, db_row_fn *each, void *context, struct db_fault *fault);
@@ -193,6 +195,10 @@ void db_store_free(struct db_store *store);
 enum db_status db_open(struct db_store *store, struct db **out, char error[DB_ERROR_SIZE]);
 /* Rolls back what is open. NULL is allowed. */
 void db_close(struct db *db);
+
+/* From now on what is read on DB waits neither for a standby nor long for the database. So it may
+ * decide who may ask, and must not leave the process (db_settle waits all the same). */
+void db_hurry(struct db *db);
 
 /* The driver of the store. */
 const struct db_driver *db_driver_of(const struct db *db);

@@ -80,6 +80,12 @@ void db_derive_key(const struct db *db, const char *purpose, unsigned char out[D
                        db->store->digest_key, DB_KEY_SIZE);
 }
 
+void db_hurry(struct db *db)
+{
+    if (db->driver->hurry)
+        db->driver->hurry(db->connection);
+}
+
 const struct db_driver *db_driver_of(const struct db *db)
 {
     return db->driver;

@@ -24,7 +24,8 @@
  * one.
  *
  * An operator can also end the wait of another's commit, which is then shown. So what was read
- * leaves the process only after a commit of its own (settle). */
+ * leaves the process only after a commit of its own (settle). A connection in a hurry
+ * makes none when it is new: it tells nobody anything. */
 #include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -72,6 +73,14 @@ static bool schema_is_known(struct postgres_connection *connection)
            atoll(version) <= migrate_newest(&schema_postgres);
 }
 
+static enum db_status postgres_connect(struct postgres_connection *connection,
+                                       struct db_fault *fault)
+{
+    if (connection->hurry)
+        return postgres_hurry_open(connection->hurry, &connection->handle, fault);
+    return postgres_open(&connection->settings, connection->password, &connection->handle, fault);
+}
+
 enum db_status postgres_ready(struct postgres_connection *connection, struct db_fault *fault)
 {
     char history[POSTGRES_MARK_SIZE];
@@ -80,8 +89,7 @@ enum db_status postgres_ready(struct postgres_connection *connection, struct db_
     if (connection->open)
         return postgres_explain(connection, "run", NULL, fault);
     postgres_drop(connection);
-    enum db_status status =
-        postgres_open(&connection->settings, connection->password, &connection->handle, fault);
+    enum db_status status = postgres_connect(connection, fault);
     if (status == DB_FAILED && connection->history[0] != '\0')
         return DB_FULL; /* it was there before, and may be there again */
     if (status != DB_OK)
@@ -99,7 +107,8 @@ enum db_status postgres_ready(struct postgres_connection *connection, struct db_
                      " left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
                      " FROM pg_control_system()",
                      connection->history, sizeof connection->history) &&
-        (connection->settings.not_durable || commit_durably(connection, "SELECT " MARK_LOG))) {
+        (connection->settings.not_durable || connection->hurry ||
+         commit_durably(connection, "SELECT " MARK_LOG))) {
         connection->torn |= history[0] != '\0' && strcmp(history, connection->history) != 0;
         return DB_OK;
     }
@@ -113,6 +122,7 @@ static void postgres_driver_close(void *pointer)
 {
     struct postgres_connection *connection = pointer;
     postgres_drop(connection);
+    postgres_hurry_free(connection->hurry);
     if (connection->password)
         sodium_memzero(connection->password, strlen(connection->password));
     sodium_memzero(connection->location, strlen(connection->location));
@@ -155,6 +165,13 @@ static enum db_status postgres_driver_run(void *pointer, const char *sql,
     if (alone && had && !connection->handle && connection->rows == rows)
         status = postgres_run(connection, sql, values, count, each, context, fault);
     return status;
+}
+
+static void postgres_driver_hurry(void *pointer)
+{
+    struct postgres_connection *connection = pointer;
+    if (!connection->hurry)
+        connection->hurry = postgres_hurry_new(&connection->settings, connection->password);
 }
 
 static int64_t postgres_driver_changes(void *pointer)
@@ -332,6 +349,7 @@ const struct db_driver db_driver_postgres = {
     .commit = postgres_driver_commit,
     .settle = postgres_driver_settle,
     .rollback = postgres_driver_rollback,
+    .hurry = postgres_driver_hurry,
     .run = postgres_driver_run,
     .changes = postgres_driver_changes,
     .in_transaction = postgres_driver_in_transaction,

@@ -107,6 +107,8 @@ static PGresult *next_result(struct postgres_connection *connection, struct post
 {
     if (stream->shown < stream->count)
         return stream->kept[stream->shown++];
+    if (connection->hurry)
+        postgres_await(connection->handle);
     PGresult *result = stream->ended ? NULL : PQgetResult(connection->handle);
     if (!result)
         stream->ended = true;
@@ -159,6 +161,21 @@ static bool statement_fits(const struct postgres_statement *statement, const cha
            strcmp(statement->text, sql) == 0;
 }
 
+static PGresult *prepare_now(struct postgres_connection *connection, const char *name,
+                             const char *sql, const Oid *types, unsigned count)
+{
+    PGresult *result = NULL, *next;
+    if (!connection->hurry)
+        return PQprepare(connection->handle, name, sql, (int)count, types);
+    if (PQsendPrepare(connection->handle, name, sql, (int)count, types))
+        postgres_await(connection->handle);
+    while ((next = PQgetResult(connection->handle))) {
+        PQclear(result);
+        result = next;
+    }
+    return result;
+}
+
 /* The prepared statement's slot for SQL; NULL: preparing failed, and *OUT_STATUS says why. */
 static struct postgres_statement *postgres_statement(struct postgres_connection *connection,
                                                      const char *sql, const Oid *types,
@@ -183,7 +200,7 @@ static struct postgres_statement *postgres_statement(struct postgres_connection 
         *slot = (struct postgres_statement){0};
     }
     snprintf(text, sizeof text, "s%llu", ++connection->numbers);
-    PGresult *result = PQprepare(connection->handle, text, sql, (int)count, types);
+    PGresult *result = prepare_now(connection, text, sql, types, count);
     if (PQresultStatus(result) != PGRES_COMMAND_OK) {
         *out_status = postgres_explain(connection, "prepare", result, fault);
         PQclear(result);

@@ -5,6 +5,7 @@
 #include <libpq-fe.h>
 
 #include "storage/db/db.h"
+#include "storage/db/postgres_hurry.h"
 
 #define POSTGRES_MARK_SIZE  64
 #define POSTGRES_STATEMENTS 512 /* a power of two */
@@ -31,8 +32,9 @@ struct postgres_connection {
     int64_t changes, changes_before; /* now, and at the transaction's begin */
     bool open;                       /* a transaction of begin */
     bool writes;
-    bool warned; /* the server said something besides its answer */
-    bool torn;   /* what was read since it was settled may be of two histories */
+    bool warned;                    /* the server said something besides its answer */
+    struct postgres_opening *hurry; /* NULL: it has time */
+    bool torn;                      /* what was read since it was settled may be of two histories */
     unsigned savepoints;
     char number[POSTGRES_MARK_SIZE];  /* of the transaction */
     char history[POSTGRES_MARK_SIZE]; /* the server's own name, and its timeline */

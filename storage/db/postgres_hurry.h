@@ -1,0 +1,29 @@
+/* A connection whose reader cannot wait: it opens anew on a thread of its own, and gives up a
+ * server that does not answer. */
+#ifndef TACET_STORAGE_DB_POSTGRES_HURRY_H
+#define TACET_STORAGE_DB_POSTGRES_HURRY_H
+
+#include <libpq-fe.h>
+
+#include "storage/db/db.h"
+
+struct postgres_opening;
+
+/* For postgres_hurry_open; postgres_hurry_free takes it back. SETTINGS and PASSWORD (or NULL) must
+ * outlive it. */
+struct postgres_opening *postgres_hurry_new(const struct db_settings *settings,
+                                            const char *password);
+
+/* Waits for an attempt that is under way. NULL is fine. */
+void postgres_hurry_free(struct postgres_opening *opening);
+
+/* As postgres_open, for at most a second; then the attempt goes on by itself, and a later call has
+ * what came of it. Until then: DB_FULL. */
+enum db_status postgres_hurry_open(struct postgres_opening *opening, PGconn **out,
+                                   struct db_fault *fault);
+
+/* Waits for the answer to what was sent on HANDLE. If none comes for two seconds, it ends the
+ * connection, so that reading on it fails. */
+void postgres_await(PGconn *handle);
+
+#endif
