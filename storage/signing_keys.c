@@ -126,18 +126,38 @@ static void make_next(const unsigned char root[SEED], const struct signing_pair 
     sodium_memzero(key, sizeof key);
 }
 
+static enum db_status raise_time(void *context, const struct db_row *row)
+{
+    int64_t *ms = context;
+    for (unsigned i = 0; i < 2; i++)
+        if (db_row_integer(row, i) > *ms)
+            *ms = db_row_integer(row, i);
+    return DB_OK;
+}
+
+/* Makes *MS, the time by the caller's clock, one that no key and no row of the trail is behind. */
+static enum db_status set_in_order(struct db *db, int64_t *ms)
+{
+    enum db_status status = db_clock(db, ms);
+    if (status != DB_OK)
+        return status;
+    return db_one(db,
+                  "SELECT coalesce((SELECT max(since_ms) FROM signing_keys), 0),"
+                  " coalesce((SELECT time_ms FROM audit_trail ORDER BY number DESC LIMIT 1), 0)",
+                  NULL, 0, raise_time, ms);
+}
+
 enum db_status signing_keys_add(struct db *db, const unsigned char root[32], int64_t now_ms,
                                 struct signing_key *out)
 {
     struct signing_pair pair[2] = {{.number = 0}};
     unsigned count = 0;
-    struct trail_row note = {.time_ms = now_ms,
-                             .actor = "operator",
-                             .action = SIGNING_ROTATED,
-                             .outcome = "ok",
-                             .count = 1};
+    struct trail_row note = {
+        .actor = "operator", .action = SIGNING_ROTATED, .outcome = "ok", .count = 1};
     enum db_status status = signing_keys_newest(db, root, pair, &count);
-    *out = (struct signing_key){.number = pair[0].number + 1, .since_ms = now_ms};
+    if (status == DB_OK)
+        status = set_in_order(db, &now_ms);
+    *out = (struct signing_key){.number = pair[0].number + 1, .since_ms = note.time_ms = now_ms};
     if (status == DB_OK && out->number > SIGNING_KEYS_MOST)
         status = DB_NONE;
     if (status == DB_OK) {

@@ -51,7 +51,9 @@ enum db_status signing_keys_newest(struct db *db, const unsigned char root[32],
                                    struct signing_pair out[2], unsigned *out_count);
 
 /* Adds a new key that signs from NOW_MS on, with its row of the audit trail, in the open
- * transaction. DB_NONE: there are SIGNING_KEYS_MOST. */
+ * transaction: by the database's clock if it is shared, and from no time before the last row or
+ * key, so that a clock that is behind makes nothing that was signed a forgery. DB_NONE: there are
+ * SIGNING_KEYS_MOST. */
 enum db_status signing_keys_add(struct db *db, const unsigned char root[32], int64_t now_ms,
                                 struct signing_key *out);
 

@@ -76,6 +76,42 @@ static bool signs(const struct signing_pair *before, const struct signing_key *k
                                        before->secret_key + 32) == 0;
 }
 
+static enum db_status add_at(struct db *db, void *context)
+{
+    struct signing_key *key = context;
+    return signing_keys_add(db, root, key->since_ms, key);
+}
+
+static int64_t rotate_at(int64_t ms)
+{
+    struct signing_key key = {.since_ms = ms};
+    cr_assert_eq(db_transact(f.db, add_at, &key), DB_OK, "%s", db_last_error(f.db));
+    return key.since_ms;
+}
+
+static enum db_status append_row(struct db *db, void *context)
+{
+    return trail_append(db, context);
+}
+
+static void append_at(int64_t ms)
+{
+    struct trail_row row = {.time_ms = ms, .actor = "service", .count = 1};
+    cr_assert_eq(db_transact(f.db, append_row, &row), DB_OK, "%s", db_last_error(f.db));
+}
+
+/* What the key before has signed by another clock must not be taken for a thief's. */
+Test(signing_keys, are_dated_in_order_whatever_the_clock_says)
+{
+    const int64_t ahead = INT64_C(4000000000000), day = 86400000;
+    append_at(ahead);
+    cr_expect_eq(rotate_at(ahead - 2 * day), ahead, "before a row");
+    append_at(ahead - 5 * day);
+    cr_expect_eq(rotate_at(ahead - 2 * day), ahead, "before a key");
+    append_at(ahead + day);
+    cr_expect_eq(rotate_at(ahead + 1), ahead + day, "before a row and behind a key");
+}
+
 Test(signing_keys, the_first_is_that_of_the_seed_and_each_signs_the_next)
 {
     struct signing_pair pair[2];
