@@ -58,7 +58,7 @@ struct api_route_info {
     bool writes;               /* the batch needs a writing transaction */
     bool quick;                /* try api_serve_quick first */
     bool may_be_heavy;         /* ask api_is_heavy */
-    bool reads;                /* it stores nothing, unless its caller is new */
+    bool settles;              /* it only reads, which db_settle must allow to be told */
     bool open;                 /* nobody is asked who they are */
     bool timed;                /* metrics may show how long it takes */
     const char *pattern;       /* "/v1/datasets/{id}", for metrics and log; static text */

@@ -182,7 +182,7 @@ static const struct route routes[] = {
     /* health.h */
     {"GET", "/healthz/live", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_health_live, "Answers as long as the process runs."},
     {"GET", "/healthz/ready", INLINE, ROLE_NONE, 0, BODY_NONE, "", NULL, api_health_ready, "Says whether requests will be served."},
-    {"GET", "/metrics", POOL, ROLE_ADMIN | ROLE_MONITOR, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_metrics, "Counters of the server in Prometheus text, of all tenants together."},
+    {"GET", "/metrics", POOL, ROLE_ADMIN | ROLE_MONITOR, ROUTE_ANY_ACCEPT | ROUTE_COUNTS, BODY_NONE, "", NULL, api_metrics, "Counters of the server in Prometheus text, of all tenants together."},
 
     /* pages.h */
     {"GET", "/", INLINE, ROLE_NONE, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_page_file, "The status page."},

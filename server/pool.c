@@ -29,7 +29,7 @@ struct pool {
 /* What a request read leaves only when it is there to stay. What writes has had a commit. */
 static void pool_settle(struct db *db, struct exchange *exchange)
 {
-    enum db_status status = exchange->route.reads ? db_settle(db) : DB_OK;
+    enum db_status status = exchange->route.settles ? db_settle(db) : DB_OK;
     if (status == DB_OK)
         return;
     log_event(LOG_LEVEL_ERROR, "read-not-settled", "status=%d why=\"%s\"", (int)status,

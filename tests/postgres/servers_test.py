@@ -441,6 +441,7 @@ def an_answer_that_no_standby_has_is_not_given():
                 wait_until("a commit", lambda: has_ended(len(first)))
             cancels = pool.submit(Wire(d.wire.port).ask, "POST", f"/v1/jobs/{queued}:cancel", steward)
             wait_until("a cancelled job", lambda: sql(end) and sql(state, service.name) == "cancelled")
+            expect(b.wire.ask("GET", "/metrics", service.admin).status == 200, "the metrics wait for a standby")
             status = read_cancelled()
             expect(b"cancelled" not in follow(early_follower), "an event that no standby has was sent")
             expect(status == 503, f"a read that no standby has: {status}")
