@@ -213,6 +213,12 @@ static const char neighbours_shards[] =
     "Two datasets are neighbours when one has one expert more, or one expert with other data under "
     "the same name. Which shard an expert is in is a hash of the expert's own name and owner.";
 
+static const char neighbours_counted_shards[] =
+    "Two datasets are neighbours when they differ in one expert's data under the same name, which "
+    "may be emptied while its slot stays. The number of experts was counted when the dataset was "
+    "sealed and is treated as public. Which shard an expert is in is a hash of the expert's own "
+    "name and owner.";
+
 static const char neighbours_reward[] =
     "Two reward functions are neighbours when, as they are stored (32-bit numbers) and multiplied "
     "by reward_scale, they differ by at most 1 for every state, action and next state. States, "
@@ -304,9 +310,14 @@ static void shards_statement(const struct job_plan *plan, struct statement *out)
     const struct q_terms *terms = &plan->plan.release;
     const char *settings = "Bounds, class, number of shards and all settings are public and were "
                            "not derived from the data.";
+    out->neighbours = neighbours_shards;
+    if (!plan->experts_declared) {
+        settings = "Bounds, class, number of shards and all settings are public and were not "
+                   "derived from the data, except from the number of experts.";
+        out->neighbours = neighbours_counted_shards;
+    }
     if (plan->features_job[0] != '\0')
         settings = measured_assumption;
-    out->neighbours = neighbours_shards;
     if (terms->form == Q_FORM_PATH) {
         statement_add(out->assumptions,
                       "The path's normals are a pseudo-random function of a key that is secret and "

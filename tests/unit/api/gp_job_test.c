@@ -94,6 +94,8 @@ Test(gp_job, ends_in_a_release_that_is_paid_for_once, .init = open_service, .fin
     expect_status(certificate, 200);
     cr_expect(certificate_check(certificate->body, fixture_app(f)->public_key));
     cr_expect_str_eq(response_text(certificate, "/q_release"), release);
+    /* the number of experts was not declared */
+    cr_expect_not_null(strstr(response_text(certificate, "/privacy/neighbours"), "counted"));
     cr_expect_str_eq(response_text(certificate, "/plan/release/kernel/name"), "exponential");
     cr_expect_eq(response_number(certificate, "/plan/noise_multiplier") *
                          response_number(certificate, "/plan/release/sensitivity") <=
