@@ -186,9 +186,8 @@ enum db_status jobs_finish(struct db *db, const struct job_end *end, bool *out_o
 enum db_status jobs_release_leases(struct db *db, const char *worker);
 
 /* Notes that WORKER left the job in order: the attempt does not count as failed, and the job is
- * tried again when the lease ends. UNTOUCHED: no worker did anything yet, so the job counts as
- * new. */
-enum db_status jobs_excuse(struct db *db, const char *id, const char *worker, bool untouched);
+ * tried again when the lease ends. */
+enum db_status jobs_excuse(struct db *db, const char *id, const char *worker);
 
 /* Ends every lease when a server starts that has the database for itself: all leases are then those
  * of its former process. DB_NONE: other processes work on it, and a lease that nobody renews ends

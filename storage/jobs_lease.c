@@ -261,12 +261,10 @@ enum db_status jobs_release_leases(struct db *db, const char *worker)
                                  DB_VALUES(db_text(worker))));
 }
 
-enum db_status jobs_excuse(struct db *db, const char *id, const char *worker, bool untouched)
+enum db_status jobs_excuse(struct db *db, const char *id, const char *worker)
 {
-    const char *sql = "UPDATE jobs SET attempts = 0 WHERE " OURS;
-    if (untouched)
-        sql = "UPDATE jobs SET attempts = 0, started_ms = 0 WHERE " OURS;
-    return db_optional(db_change(db, sql, DB_VALUES(db_text(id), db_text(worker))));
+    return db_optional(db_change(db, "UPDATE jobs SET attempts = 0 WHERE " OURS,
+                                 DB_VALUES(db_text(id), db_text(worker))));
 }
 
 static enum db_status expire_leases(struct db *db, void *context)

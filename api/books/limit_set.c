@@ -81,10 +81,14 @@ static enum problem check_spent(struct call *call, const struct limit_set *set)
 
 enum problem limit_check(struct call *call, struct limit_set *set)
 {
+    struct ledger_limits limits;
     enum problem problem = check_kind(call, set);
+    if (problem == PROBLEM_NONE)
+        problem = call_db(call, ledger_limits(call->db, set->account.id, &limits));
     if (problem != PROBLEM_NONE)
         return problem;
-    if (!budget_limit_units(&set->account, set->epsilon, set->delta, &set->limit_units,
+    const struct budget_split split = {limits.first_delta, limits.first_limit_delta};
+    if (!budget_limit_units(&set->account, split, set->epsilon, set->delta, &set->limit_units,
                             &set->limit_delta)) {
         struct budget_sum least = budget_least_limit(&set->account, set->delta);
         refusal_least(call, least.epsilon, least.delta);

@@ -76,26 +76,31 @@ struct budget_sum budget_least(double order, int64_t units, int64_t delta_units,
     return least;
 }
 
-/* What a limit of DELTA sets aside: the part of the present one, so that the split of delta does
- * not move with what is spent. */
-static int64_t aside_of(const struct ledger_account *account, double delta)
+/* What a limit of DELTA sets aside. */
+static int64_t aside_of(struct budget_split split, double delta)
 {
-    if (delta == account->delta)
-        return account->limit_delta;
-    return (int64_t)floor((double)account->limit_delta * (delta / account->delta));
+    if (delta == split.delta)
+        return split.aside;
+    return (int64_t)floor((double)split.aside * (delta / split.delta));
 }
 
-bool budget_limit_units(const struct ledger_account *account, double epsilon, double delta,
-                        int64_t *out_units, int64_t *out_delta)
+static struct budget_split split_now(const struct ledger_account *account)
+{
+    return (struct budget_split){account->delta, account->limit_delta};
+}
+
+bool budget_limit_units(const struct ledger_account *account, struct budget_split split,
+                        double epsilon, double delta, int64_t *out_units, int64_t *out_delta)
 {
     struct filter filter = {.limit_units = 0};
     bool good = epsilon > 0 && delta > 0 && delta < 1;
     if (good && !is_renyi(account))
         good = ledger_units_down(epsilon, &filter.limit_units) &&
                ledger_delta_down(delta, &filter.limit_delta);
-    else if (good && account->limit_delta > 0)
-        good = filter_open_aside(&filter, account->renyi_order, epsilon, delta,
-                                 aside_of(account, delta));
+    else if (good && split.aside > 0)
+        good =
+            aside_of(split, delta) > 0 && filter_open_aside(&filter, account->renyi_order, epsilon,
+                                                            delta, aside_of(split, delta));
     else if (good)
         good = filter_open(&filter, account->renyi_order, epsilon, delta);
     if (!good || filter.limit_units < 1)
@@ -109,13 +114,15 @@ bool budget_limit_units(const struct ledger_account *account, double epsilon, do
 static struct budget_sum least_beside_aside(const struct ledger_account *account, int64_t units,
                                             int64_t delta_units, double delta)
 {
+    struct budget_split split = split_now(account);
     double part = (double)delta_units / (double)account->limit_delta;
     struct budget_sum least = {.delta = fmax(delta, round_up(account->delta * part))};
-    double converts = least.delta - ledger_delta_value(aside_of(account, least.delta));
+    double converts = least.delta - ledger_delta_value(aside_of(split, least.delta));
     least.epsilon = round_up(filter_epsilon(account->renyi_order, units, converts));
     for (int i = 0; i < 10; i++) { /* both may be rounded below what is needed */
         int64_t has = 0, has_delta = 0;
-        bool good = budget_limit_units(account, least.epsilon, least.delta, &has, &has_delta);
+        bool good =
+            budget_limit_units(account, split, least.epsilon, least.delta, &has, &has_delta);
         if (good && has >= units && has_delta >= delta_units)
             break;
         if (good && has_delta < delta_units)

@@ -39,11 +39,18 @@ struct budget_sum budget_least(double order, int64_t units, int64_t delta_units,
 struct budget_sum budget_limit_for(const struct ledger_account *account, int64_t units,
                                    int64_t delta_units);
 
+/* Of DELTA an account sets so many units ASIDE. */
+struct budget_split {
+    double delta;
+    int64_t aside;
+};
+
 /* Sets *OUT_UNITS and *OUT_DELTA to the limits of (EPSILON, DELTA) in the units of ACCOUNT, at its
- * own order. What is set aside keeps its part of delta. False: such a limit can pay nothing, or is
- * too large to be counted. */
-bool budget_limit_units(const struct ledger_account *account, double epsilon, double delta,
-                        int64_t *out_units, int64_t *out_delta);
+ * own order. What a Renyi account sets aside is the part of delta that it is in SPLIT, with which
+ * the account was opened: the split never moves. False: such a limit can pay nothing, leaves
+ * nothing of what is set aside, or is too large to be counted. */
+bool budget_limit_units(const struct ledger_account *account, struct budget_split split,
+                        double epsilon, double delta, int64_t *out_units, int64_t *out_delta);
 
 /* The least limit, to seven digits and with a delta of at least DELTA, that ACCOUNT may be given:
  * it covers what is spent and held. */

@@ -24,8 +24,9 @@ const char *const dataset_sensitivities[] = {"private", "public", NULL};
 /* ---- as JSON */
 
 const char dataset_uncovered_note[] =
-    "A job with mechanism \"none\" was accepted on these private data: their budget does not cover "
-    "what such jobs, and teachers over their policies, reveal.";
+    "A job was accepted on these private data that protects no expert (mechanism \"none\"), or "
+    "something else (unit \"reward\", or policies with \"source\":\"logged\"): their budget does "
+    "not cover what such jobs, and teachers over their policies, reveal.";
 
 json_t *dataset_covered_json(const struct dataset_row *dataset)
 {

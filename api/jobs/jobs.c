@@ -114,7 +114,7 @@ static enum problem note_uncovered(struct call *call, const struct job_wish *wis
                             .action = TRAIL_UNCOVERED,
                             .outcome = "ok",
                             .count = 1};
-    if (!job_plan_is_unprotected(&wish->plan))
+    if (wish->dataset.id[0] == '\0' || !job_plan_uncovers(&wish->plan))
         return PROBLEM_NONE;
     memcpy(row.resource, wish->dataset.id, ID_SIZE);
     memcpy(row.subject, job, ID_SIZE);

@@ -1002,36 +1002,23 @@ static const char *const to_worlds[] = {create_environments, environments_by_cli
 static const char *const to_signing_keys[] = {create_signing_keys, signing_keys_stay,
                                               signing_keys_fixed, NULL};
 
-const char *const *const schema_sqlite_steps[] = {
-    to_rows,
-    without_blocks,
-    with_coverage,
-    with_descriptions,
-    with_random,
-    with_digests,
-    with_fixed_rows,
-    with_removal,
-    with_notes,
-    with_folds,
-    with_sizes,
-    with_requests,
-    to_tokens,
-    to_names,
-    to_limits,
-    to_projects,
-    to_digested_names,
-    to_fixed_names,
-    to_log,
-    to_keys,
-    to_teacher_names,
-    to_trail,
-    to_webhooks,
-    to_tiles,
-    to_retention,
-    to_restored,
-    to_worlds,
-    to_signing_keys,
+/* Releases of unit reward and logged prefixes protect something else than experts. */
+static const char *const to_covered_units[] = {
+    "UPDATE datasets SET uncovered = 1 WHERE is_public = 0 AND uncovered = 0 AND id IN"
+    " (SELECT dataset FROM jobs WHERE mechanism <> 'none' AND"
+    " (plan LIKE '%\"protects_rewards\":true%' OR plan LIKE '%\"source\":\"logged\"%'))",
     NULL,
+};
+
+const char *const *const schema_sqlite_steps[] = {
+    to_rows,           without_blocks, with_coverage,   with_descriptions,
+    with_random,       with_digests,   with_fixed_rows, with_removal,
+    with_notes,        with_folds,     with_sizes,      with_requests,
+    to_tokens,         to_names,       to_limits,       to_projects,
+    to_digested_names, to_fixed_names, to_log,          to_keys,
+    to_teacher_names,  to_trail,       to_webhooks,     to_tiles,
+    to_retention,      to_restored,    to_worlds,       to_signing_keys,
+    to_covered_units,  NULL,
 };
 
 const struct db_schema schema_sqlite = {

@@ -159,6 +159,7 @@ struct ledger_limits {
     int64_t revision;                        /* how many: 1 for an account as it was opened */
     double greatest_epsilon, greatest_delta; /* that ever stood; each for itself */
     double first_epsilon, first_delta;       /* with which it was opened */
+    int64_t first_limit_delta;               /* the same in units */
 };
 
 /* Reads the limits that ACCOUNT has had, as declared. DB_NONE: it is unknown. */

@@ -13,7 +13,8 @@ static enum db_status read_limits(void *context, const struct db_row *row)
                                .greatest_epsilon = db_row_real(row, 1),
                                .greatest_delta = db_row_real(row, 2),
                                .first_epsilon = db_row_real(row, 3),
-                               .first_delta = db_row_real(row, 4)};
+                               .first_delta = db_row_real(row, 4),
+                               .first_limit_delta = db_row_integer(row, 5)};
     return DB_OK;
 }
 
@@ -24,7 +25,8 @@ enum db_status ledger_limits(struct db *db, const char *account, struct ledger_l
         db_one(db,
                "SELECT count(*), coalesce(max(epsilon), 0.0), coalesce(max(delta), 0.0), "
                "coalesce(max(CASE WHEN sequence = 1 THEN epsilon END), 0.0), "
-               "coalesce(max(CASE WHEN sequence = 1 THEN delta END), 0.0) FROM ledger_entries "
+               "coalesce(max(CASE WHEN sequence = 1 THEN delta END), 0.0), "
+               "coalesce(max(CASE WHEN sequence = 1 THEN limit_delta END), 0) FROM ledger_entries "
                "WHERE account = $1 AND kind IN ('open', 'limit')",
                DB_VALUES(db_text(account)), read_limits, out);
     if (status == DB_OK && out->revision == 0)

@@ -36,6 +36,12 @@ const char *job_plan_unit(const struct job_plan *plan)
     return plan->algorithm->privacy_unit;
 }
 
+bool job_plan_uncovers(const struct job_plan *plan)
+{
+    bool charged = !plan->dataset_public && plan->request.mechanism != MECHANISM_NONE;
+    return job_plan_is_unprotected(plan) || (charged && strcmp(job_plan_unit(plan), "expert") != 0);
+}
+
 /* ---- the noisy steps, and what was before them */
 
 static const struct plan_member steps_members[] = {

@@ -77,6 +77,10 @@ bool job_plan_statement(const struct job_plan *plan, struct statement *out);
  * what the algorithm says. */
 const char *job_plan_unit(const struct job_plan *plan);
 
+/* Whether a job with PLAN on private data reveals more of an expert than its price says: nobody is
+ * protected, or something else than experts. */
+bool job_plan_uncovers(const struct job_plan *plan);
+
 /* The value of one parameter, as a caller writes it. New reference. */
 json_t *job_parameter_json(const struct parameter_spec *spec, const struct parameter_value *value);
 

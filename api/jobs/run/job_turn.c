@@ -69,7 +69,7 @@ static enum api_job_turn pause_job(struct job_run *run, char note[256])
     }
     if (run->waiting) { /* the lease stays, so that it is not tried again at once */
         if (!run->finished && run_kind(&run->plan)->waits)
-            (void)jobs_excuse(run->db, run->job.id, run->control->worker, false);
+            (void)jobs_excuse(run->db, run->job.id, run->control->worker);
         snprintf(note, 256, "%s: memory or disk ran short, to be tried again", run->job.id);
         return API_JOB_PAUSED;
     }

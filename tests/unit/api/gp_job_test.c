@@ -254,6 +254,13 @@ Test(gp_job, a_network_is_an_ordinary_policy_too, .init = open_service, .fini = 
                 dataset)
 #define UNDERSTOOD ",\"i_understand\":\"states_are_public\""
 
+static void expect_uncovered(struct response *certificate, const char *dataset)
+{
+    struct response *shown = fixture_get(f, "steward", domain_path("/v1/datasets/%s", dataset));
+    cr_expect(json_is_false(response_at(shown, "/covered")), "%s", shown->body);
+    cr_expect(json_is_false(response_at(certificate, "/dataset_covered")), "%s", certificate->body);
+}
+
 Test(gp_job, rewards_are_protected_on_logged_transitions, .init = open_service,
      .fini = close_service)
 {
@@ -285,6 +292,13 @@ Test(gp_job, rewards_are_protected_on_logged_transitions, .init = open_service,
     cr_expect(strstr(certificate->body, "without noise: whoever") == NULL);
     cr_expect(strstr(certificate->body, "One expert's data") == NULL);
     cr_expect_eq(response_number(certificate, "/plan/steps"), 20);
+    /* no expert is protected by what was paid */
+    expect_uncovered(certificate, dataset);
+    struct response *later = domain_run(f, JOB(dataset, 200, 1, "}"));
+    expect_uncovered(fixture_get(f, "auditor",
+                                 domain_path("/v1/q-releases/%s/certificate",
+                                             response_text(later, "/q_release"))),
+                     dataset);
 }
 
 Test(gp_job, rewards_are_protected_in_a_world, .init = open_service, .fini = close_service)

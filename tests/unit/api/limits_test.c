@@ -214,6 +214,17 @@ CHECKED_TEST(limits, of_a_renyi_dataset_keep_their_order_and_their_split)
     expect_status(raised, 200);
     cr_assert_eq(response_number(raised, "/units/limit_delta"), aside);
     cr_assert_gt(response_number(raised, "/units/limit"), limit);
+    /* not even by way of a delta of which little, or nothing, is set aside */
+    expect_status(
+        patch(account, "*", "{\"limit\":{\"epsilon\":50,\"delta\":1e-17},\"reason\":\"r\"}"), 200);
+    expect_invalid(
+        patch(account, "*", "{\"limit\":{\"epsilon\":50,\"delta\":3e-18},\"reason\":\"r\"}"),
+        "/limit/epsilon");
+    struct response *back =
+        patch(account, "*", "{\"limit\":{\"epsilon\":5,\"delta\":1e-5},\"reason\":\"as it was\"}");
+    expect_status(back, 200);
+    cr_assert_eq(response_number(back, "/units/limit"), limit);
+    cr_assert_eq(response_number(back, "/units/limit_delta"), aside);
 }
 
 CHECKED_TEST(limits, of_a_converted_dataset_are_those_of_the_account_that_pays)
