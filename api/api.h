@@ -58,7 +58,8 @@ struct api_route_info {
     bool writes;               /* the batch needs a writing transaction */
     bool quick;                /* try api_serve_quick first */
     bool may_be_heavy;         /* ask api_is_heavy */
-    bool settles;              /* it only reads, which db_settle must allow to be told */
+    bool settles;              /* db_settle must allow to tell what it read */
+    bool stores;               /* but not where it succeeds: that is stored by a commit */
     bool open;                 /* nobody is asked who they are */
     bool timed;                /* metrics may show how long it takes */
     const char *pattern;       /* "/v1/datasets/{id}", for metrics and log; static text */

@@ -34,7 +34,8 @@ struct api_route_info api_route(const struct app *app, const char *method, const
     info.quick = route->flags & ROUTE_QUICK;
     info.may_be_heavy = route->flags & ROUTE_HEAVY;
     info.timed = !(route->flags & ROUTE_UNTIMED);
-    info.settles = !info.writes && !(route->flags & ROUTE_COUNTS);
+    info.settles = !(route->flags & ROUTE_COUNTS);
+    info.stores = info.writes;
     info.open = route->roles == ROLE_NONE;
     info.pattern = route->pattern;
     if (route->body == BODY_STREAM)

@@ -26,10 +26,14 @@ struct pool {
     struct pool_thread threads[];
 };
 
-/* What a request read leaves only when it is there to stay. What writes has had a commit. */
+/* What a request read leaves only when it is there to stay. A change has had a commit; one that was
+ * refused has had none, and says what it read. */
 static void pool_settle(struct db *db, struct exchange *exchange)
 {
-    enum db_status status = exchange->route.settles ? db_settle(db) : DB_OK;
+    bool stored = exchange->route.stores && exchange->reply.status < 400;
+    enum db_status status = DB_OK;
+    if (exchange->route.settles && !stored)
+        status = db_settle(db);
     if (status == DB_OK)
         return;
     log_event(LOG_LEVEL_ERROR, "read-not-settled", "status=%d why=\"%s\"", (int)status,

@@ -135,7 +135,8 @@ static enum db_status raise_time(void *context, const struct db_row *row)
     return DB_OK;
 }
 
-/* Makes *MS, the time by the caller's clock, one that no key and no row of the trail is behind. */
+/* Makes *MS, the time by the caller's clock, one that no key and no row of the trail is behind. A
+ * rotation under a clock that is far ahead therefore dates all later ones, too. */
 static enum db_status set_in_order(struct db *db, int64_t *ms)
 {
     enum db_status status = db_clock(db, ms);

@@ -199,15 +199,39 @@ void advice_look(enum advice_method method, const char *algorithm, const char *w
     free(points);
 }
 
-/* 0 and 1 alone are a category or a yes and no: there is nothing between them. */
+/* True when each listed state has 1 in one of the coordinates FIRST .. LAST and 0 in the others. */
+static bool is_category(const struct consensus_grid *grid, uint32_t first, uint32_t last)
+{
+    for (uint32_t i = 0; i < grid->count; i++) {
+        const double *state = grid->states + (size_t)i * grid->dims;
+        uint32_t ones = 0, zeros = 0;
+        for (uint32_t d = first; d <= last; d++) {
+            ones += state[d] == 1;
+            zeros += state[d] == 0;
+        }
+        if (ones != 1 || zeros != last - first)
+            return false;
+    }
+    return true;
+}
+
+/* Between categories there is nothing. */
+static bool is_of_category(const struct consensus_grid *grid, uint32_t d)
+{
+    for (uint32_t first = 0; first <= d; first++)
+        for (uint32_t last = d > first ? d : d + 1; last < grid->dims; last++)
+            if (is_category(grid, first, last))
+                return true;
+    return false;
+}
+
 static bool list_is_coarse(const struct consensus_grid *grid)
 {
     double *values = memory_new(grid->count, sizeof *values);
     bool coarse = false;
     for (uint32_t d = 0; d < grid->dims && !coarse; d++) {
         uint32_t count = consensus_list_values(grid, d, values);
-        bool binary = count == 2 && values[0] == 0 && values[1] == 1;
-        coarse = count > 1 && count < FINE_POINTS && !binary;
+        coarse = count > 1 && count < FINE_POINTS && !is_of_category(grid, d);
     }
     free(values);
     return coarse;

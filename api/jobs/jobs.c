@@ -198,6 +198,18 @@ static enum problem check_policy_now(struct call *call, const struct job_wish *w
     return call_db(call, status);
 }
 
+/* Refuses a judge that was deleted since the request was read. */
+static enum problem check_judge_now(struct call *call, const struct job_wish *wish)
+{
+    struct dataset_row judge;
+    if (wish->plan.judge[0] == '\0')
+        return PROBLEM_NONE;
+    enum db_status status = datasets_find(call->db, wish->plan.judge, &judge);
+    if (status == DB_NONE || (status == DB_OK && judge.state == DATASET_DELETED))
+        return call_invalid(call, "/judge/dataset", "is not known");
+    return call_db(call, status);
+}
+
 enum problem api_jobs_create(struct call *call)
 {
     const struct job_wish *wish = call->plan;
@@ -206,6 +218,8 @@ enum problem api_jobs_create(struct call *call)
     enum problem problem = check_dataset_now(call, wish);
     if (problem == PROBLEM_NONE)
         problem = check_policy_now(call, wish);
+    if (problem == PROBLEM_NONE)
+        problem = check_judge_now(call, wish);
     if (problem != PROBLEM_NONE)
         return problem;
     if (!wish->feasible)

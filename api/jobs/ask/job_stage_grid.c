@@ -23,15 +23,19 @@ static void fault_at(struct call *call, const char *name, uint32_t i, const char
     call_invalid(call, pointer, "%s", detail);
 }
 
-/* Whether the points of coordinate D, as they are asked, are different numbers. The ends are where
- * floats are coarsest. */
+/* Whether the points of coordinate D, as they are asked (consensus_grid_state), are different
+ * numbers. */
 static bool points_differ(const struct consensus_grid *grid, uint32_t d)
 {
-    if (grid->points[d] == 1)
-        return true;
-    double step = (grid->high[d] - grid->low[d]) / (grid->points[d] - 1);
-    return (float)(grid->low[d] + step) > (float)grid->low[d] &&
-           (float)(grid->high[d] - step) < (float)grid->high[d];
+    float before = (float)grid->low[d];
+    for (uint32_t i = 1; i < grid->points[d]; i++) {
+        double part = (double)i / (grid->points[d] - 1);
+        float point = (float)(grid->low[d] + part * (grid->high[d] - grid->low[d]));
+        if (!(point > before))
+            return false;
+        before = point;
+    }
+    return true;
 }
 
 static void read_axes(struct call *call, json_t *const axes[3], struct consensus_grid *out)

@@ -220,7 +220,7 @@ Test(advice, never_calls_a_coarse_grid_good_in_a_world_of_its_own)
 Test(advice, lists_the_states_of_a_grid_with_whole_categories)
 {
     static const uint32_t width[] = {1, 3, 0, 0, 1};
-    static double states[ADVICE_GRID_STATES * 5];
+    static double states[ADVICE_GRID_STATES * 8];
     struct advice_facts facts = facts_of(3000, 5, false, true);
     struct consensus_grid grid;
     double values[ADVICE_GRID_STATES];
@@ -244,6 +244,18 @@ Test(advice, lists_the_states_of_a_grid_with_whole_categories)
         states[5 * (size_t)i + 4] = i % 4;
     cr_expect(advice_grid_is_coarse(&request, ""));
     cr_expect_not(advice_grid_is_coarse(&request, "ward"));
+
+    /* numbers from 0 to 1 of which only the ends are asked are no categories */
+    static const uint32_t shares[] = {1, 1, 1, 1, 1, 1, 2, 0};
+    static const double zeros[8] = {0}, ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    const struct advice_facts before = facts;
+    facts.low = zeros;
+    facts.high = ones;
+    facts.state_dim = 8;
+    cr_assert(advice_grid_list(&facts, shares, states, &request.stage.grid));
+    cr_expect_eq(consensus_list_values(&request.stage.grid, 0, values), 2);
+    cr_expect(advice_grid_is_coarse(&request, ""));
+    facts = before;
 
     static const uint32_t numbers[] = {1, 1, 1, 1, 1, 1, 1, 2, 0, 2, 0, 2, 0};
     facts.state_dim = 13; /* 2^7 x 8 are too many */

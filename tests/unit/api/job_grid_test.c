@@ -238,6 +238,7 @@ Test(job_grid, asks_no_state_of_its_axes_twice)
         {"{\"low\":[0,0,0,0],\"high\":[1,1,1,0],\"points\":[1,2,2,9]}", "points/3"},
         /* different numbers, but not as the floats that are asked */
         {"{\"low\":[0,0,1e8,0],\"high\":[1,1,100000100,1],\"points\":[2,2,101,2]}", "points/2"},
+        {"{\"low\":[0,0,8388608.4,0],\"high\":[1,1,8388609.6,1],\"points\":[2,2,7,2]}", "points/2"},
     };
     struct fixture *f = fixture_open();
     const char *id = unplayable(f);

@@ -162,6 +162,33 @@ Test(job_judge, a_dataset_that_is_to_judge_stays)
     fixture_close(f);
 }
 
+/* SQLite's driver, with public datasets deleted just before a transaction that writes. */
+static struct db_driver deleting;
+static bool deletes;
+
+static enum db_status begin_deleting(void *connection, bool will_write, struct db_fault *fault)
+{
+    if (will_write && deletes)
+        cr_assert_eq(db_driver_sqlite.run(
+                         connection, "UPDATE datasets SET state = 'deleted' WHERE is_public = 1",
+                         NULL, 0, NULL, NULL, fault),
+                     DB_OK);
+    deletes = false;
+    return db_driver_sqlite.begin(connection, will_write, fault);
+}
+
+Test(job_judge, a_dataset_that_is_deleted_while_the_job_is_planned_judges_none)
+{
+    deleting = db_driver_sqlite;
+    deleting.begin = begin_deleting;
+    struct fixture *f = fixture_open_on(&deleting);
+    const char *id = domain_sealed(f, "private", 20), *by = domain_sealed(f, "public", 20);
+    deletes = true;
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", private_job(id, by)), "/judge/dataset");
+    cr_expect_eq(domain_spent(f, id), 0);
+    fixture_close(f);
+}
+
 static void damage(struct fixture *f, const char *dataset)
 {
     const char *sql = domain_path("UPDATE datasets SET experts = 1 WHERE id = '%s'", dataset);
