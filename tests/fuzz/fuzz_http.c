@@ -20,8 +20,8 @@
 #include "tests/fuzz/tokens.h"
 
 #define SENT_MAX    65536
-#define PATIENCE_MS 10    /* of the client, before it hangs up; less once there was an answer */
-#define HANGS_MS    30000 /* then the server hangs */
+#define PATIENCE_MS 10     /* of the client, before it hangs up; less once there was an answer */
+#define HANGS_MS    600000 /* then the server hangs: beside other programs this one hardly runs */
 
 /* Kept between inputs, as libFuzzer wants it. */
 static struct {
@@ -59,10 +59,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     log_set_level(LOG_LEVEL_ERROR);
     snprintf(service.data, sizeof service.data, "%s/data", fuzz_directory());
     fuzz_tokens_in(service.data, service.token);
-    char *flags[] = {"--data",       service.data, "--listen",       "127.0.0.1:0",
-                     "--workers",    "1",          "--pool-threads", "2",
-                     "--confine",    "off",        "--max-body",     "2K",
-                     "--max-upload", "4K",         "--uploads",      "2"};
+    char *flags[] = {
+        "--data",         service.data, "--listen",  "127.0.0.1:0", "--workers",      "1",
+        "--pool-threads", "2",          "--confine", "off",         "--max-body",     "2K",
+        "--max-upload",   "4K",         "--uploads", "2",           "--idle-timeout", "3600"};
     if (!config_read(&service.config, sizeof flags / sizeof flags[0], flags, &found)) {
         fprintf(stderr, "%s\n", found.error);
         abort();
