@@ -178,7 +178,7 @@ $(OUT)/test_python: tests/tests.mk
 # All kept inputs of all fuzzers, and new ones for FUZZ_SECONDS each (fuzz/fuzz.mk).
 $(OUT)/test_fuzz: tests/tests.mk
 	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nexec nice -n 9 scripts/fuzz-run $(BUILD)/fuzz "$${FUZZ_SECONDS:-20}" 2\n' > $@
+	@printf '#!/bin/sh\nexec nice -n 9 scripts/fuzz-run $(BUILD)/fuzz "$${FUZZ_SECONDS:-20}" 4\n' > $@
 	@chmod +x $@
 
 # Storage, HTTP and faults over a private PostgreSQL server.
