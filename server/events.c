@@ -79,8 +79,8 @@ static void resume_if_due(struct event_stream *stream)
     }
 }
 
-/* Bytes that are there to stay, as the source's next. One that may be taken back ends the stream:
- * its client comes again, and says which event it saw last. */
+/* Bytes that are there to stay, as the source's next. An event that a failover may take back ends
+ * the stream: its client comes again, and says which event it saw last. */
 static long ask_source(struct events *events, struct event_stream *stream)
 {
     long n = stream->source.next(stream->source.context, events->app, events->db, stream->bytes,

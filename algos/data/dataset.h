@@ -74,8 +74,8 @@ struct dataset *dataset_builder_finish(struct dataset_builder *builder);
 /* Frees a dataset with its columns and its expert_keys; takes NULL. */
 void dataset_free(struct dataset *dataset);
 
-/* True where TRANSITION is the first of its trajectory. A trajectory has one state more than
- * transitions, so the next state after its last one begins no other. */
+/* True where TRANSITION is the first of its trajectory. A trajectory's last state has a row of its
+ * own, so the rows of two trajectories never follow without a gap. */
 bool dataset_starts_trajectory(const struct dataset *dataset, uint64_t transition);
 
 /* Shows every trajectory with a step, expert by expert, as a borrowed view. EACH returns false to

@@ -200,9 +200,10 @@ static enum db_status try_handler(struct db *db, void *context)
     return DB_NONE;
 }
 
-static enum problem run_change(struct call *call, const char *client, const char *key, bool outside)
+static enum problem run_change(struct call *call, const char *client, const char *key)
 {
-    struct change change = {.call = call, .client = client, .key = key, .outside = outside};
+    struct change change = {
+        .call = call, .client = client, .key = key, .outside = !db_in_transaction(call->db)};
     enum db_status status = db_transact(call->db, try_handler, &change);
     if (status == DB_OK || (status == DB_NONE && change.problem != PROBLEM_NONE))
         return change.problem;
@@ -260,7 +261,7 @@ static enum problem run_call(struct call *call, const char *client, const char *
             return problem;
     }
     if (route_writes(route))
-        return run_change(call, client, key, !db_in_transaction(call->db));
+        return run_change(call, client, key);
     return handle_call(call);
 }
 
