@@ -196,8 +196,10 @@ enum db_status db_open(struct db_store *store, struct db **out, char error[DB_ER
 /* Rolls back what is open. NULL is allowed. */
 void db_close(struct db *db);
 
-/* From now on what is read on DB waits neither for a standby nor long for the database. So it may
- * decide who may ask, and must not leave the process (db_settle waits all the same). */
+/* From now on what is read on DB waits neither for a standby nor long for the database: a
+ * connection that gives no answer for two seconds, or eight in a view, is lost. A failover may take
+ * back what was read. So it may decide who may ask, be counted, or refuse; nothing else of it
+ * leaves the process before db_settle, which waits all the same. */
 void db_hurry(struct db *db);
 
 /* The driver of the store. */

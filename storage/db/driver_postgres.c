@@ -24,8 +24,8 @@
  * one.
  *
  * An operator can also end the wait of another's commit, which is then shown. So what was read
- * leaves the process only after a commit of its own (settle). A connection in a hurry
- * makes none when it is new: it tells nobody anything. */
+ * leaves the process only after a commit of its own (settle). A connection in a hurry makes none
+ * when it is new: of what it reads, only counts and refusals at the door leave the process. */
 #include <assert.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -55,6 +55,10 @@ static void note_warning(void *context, const PGresult *result)
 #define SETTLE                                                                                     \
     "SELECT CASE WHEN current_setting('synchronous_standby_names') <> '' THEN " MARK_LOG " END"
 
+#define HISTORY                                                                                    \
+    "SELECT system_identifier::text || ' ' || left(pg_walfile_name(pg_current_wal_insert_lsn()),"  \
+    " 8) FROM pg_control_system()"
+
 /* Makes durable what was committed before: history is written in order. */
 static bool commit_durably(struct postgres_connection *connection, const char *sql)
 {
@@ -68,8 +72,8 @@ static bool schema_is_known(struct postgres_connection *connection)
 {
     char version[POSTGRES_MARK_SIZE];
     return connection->history[0] == '\0' ||
-           !postgres_ask(connection->handle, "SELECT max(version) FROM schema_versions", version,
-                         sizeof version) ||
+           !postgres_first(postgres_exec(connection, "SELECT max(version) FROM schema_versions"),
+                           version, sizeof version) ||
            atoll(version) <= migrate_newest(&schema_postgres);
 }
 
@@ -83,7 +87,7 @@ static enum db_status postgres_connect(struct postgres_connection *connection,
 
 enum db_status postgres_ready(struct postgres_connection *connection, struct db_fault *fault)
 {
-    char history[POSTGRES_MARK_SIZE];
+    char history[POSTGRES_MARK_SIZE] = "";
     if (connection->handle && PQstatus(connection->handle) == CONNECTION_OK)
         return DB_OK;
     if (connection->open)
@@ -95,21 +99,18 @@ enum db_status postgres_ready(struct postgres_connection *connection, struct db_
     if (status != DB_OK)
         return status;
     PQsetNoticeReceiver(connection->handle, note_warning, connection);
-    memcpy(history, connection->history, sizeof history);
     if (!schema_is_known(connection)) {
         postgres_drop(connection);
         snprintf(fault->text, sizeof fault->text,
                  "a newer version of this program has changed the database: this one must end");
         return DB_FULL;
     }
-    if (postgres_ask(connection->handle,
-                     "SELECT system_identifier::text || ' ' ||"
-                     " left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
-                     " FROM pg_control_system()",
-                     connection->history, sizeof connection->history) &&
+    if (postgres_first(postgres_exec(connection, HISTORY), history, sizeof history) &&
         (connection->settings.not_durable || connection->hurry ||
          commit_durably(connection, "SELECT " MARK_LOG))) {
-        connection->torn |= history[0] != '\0' && strcmp(history, connection->history) != 0;
+        connection->torn |=
+            connection->history[0] != '\0' && strcmp(connection->history, history) != 0;
+        memcpy(connection->history, history, sizeof history);
         return DB_OK;
     }
     postgres_drop(connection);
@@ -193,13 +194,13 @@ static enum db_status begin_once(struct postgres_connection *connection, bool wi
     if (status != DB_OK)
         return status;
     PGresult *result =
-        PQexec(connection->handle, will_write ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
-                                                "SET LOCAL idle_in_transaction_session_timeout"
-                                                " = " WRITER_IDLE_MS ";"
-                                                "SELECT pg_advisory_xact_lock(" POSTGRES_LOCKS
-                                                ", " POSTGRES_WRITE_LOCK ");"
-                                                "SELECT pg_current_xact_id()::text"
-                                              : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        postgres_exec(connection, will_write ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+                                               "SET LOCAL idle_in_transaction_session_timeout"
+                                               " = " WRITER_IDLE_MS ";"
+                                               "SELECT pg_advisory_xact_lock(" POSTGRES_LOCKS
+                                               ", " POSTGRES_WRITE_LOCK ");"
+                                               "SELECT pg_current_xact_id()::text"
+                                             : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     connection->open = true;
     connection->savepoints = 0;
     connection->writes = will_write;
@@ -295,7 +296,7 @@ static const char *commit_statement(const struct postgres_connection *connection
 static enum db_status refuse_unsettled(struct db_fault *fault)
 {
     snprintf(fault->text, sizeof fault->text,
-             "what was read may be on one PostgreSQL server alone, which is lost when it is");
+             "it is not known whether a standby has what was read");
     return DB_FULL;
 }
 

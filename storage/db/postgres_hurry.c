@@ -3,24 +3,25 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <time.h>
 
 #include "memory/memory.h"
 #include "storage/db/postgres_open.h"
 
-#define OPEN_S    1
-#define ANSWER_MS 2000
+#define OPEN_S 1
 
 struct postgres_opening {
-    const struct db_settings *settings;
-    const char *password;
+    struct db_settings settings;
+    char *location, *password; /* its own: an attempt may outlive the connection */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool runs, ended;
+    bool runs, ended, left;
     /* What came of the attempt: */
     PGconn *handle;
     struct db_fault fault;
@@ -31,22 +32,44 @@ struct postgres_opening *postgres_hurry_new(const struct db_settings *settings,
                                             const char *password)
 {
     struct postgres_opening *opening = memory_new(1, sizeof *opening);
-    opening->settings = settings;
-    opening->password = password;
+    pthread_condattr_t clock;
+    opening->settings = *settings;
+    opening->settings.location = opening->location = memory_copy_text(settings->location);
+    opening->password = password ? memory_copy_text(password) : NULL;
     pthread_mutex_init(&opening->lock, NULL);
-    pthread_cond_init(&opening->changed, NULL);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&opening->changed, &clock);
+    pthread_condattr_destroy(&clock);
     return opening;
+}
+
+static void opening_free(struct postgres_opening *opening)
+{
+    if (opening->runs)
+        PQfinish(opening->handle);
+    if (opening->password)
+        sodium_memzero(opening->password, strlen(opening->password));
+    sodium_memzero(opening->location, strlen(opening->location));
+    free(opening->password);
+    free(opening->location);
+    pthread_cond_destroy(&opening->changed);
+    pthread_mutex_destroy(&opening->lock);
+    free(opening);
 }
 
 static void *open_aside(void *context)
 {
     struct postgres_opening *opening = context;
     opening->status =
-        postgres_open(opening->settings, opening->password, &opening->handle, &opening->fault);
+        postgres_open(&opening->settings, opening->password, &opening->handle, &opening->fault);
     pthread_mutex_lock(&opening->lock);
+    bool left = opening->left;
     opening->ended = true;
     pthread_cond_signal(&opening->changed);
     pthread_mutex_unlock(&opening->lock);
+    if (left)
+        opening_free(opening);
     return NULL;
 }
 
@@ -66,7 +89,7 @@ enum db_status postgres_hurry_open(struct postgres_opening *opening, PGconn **ou
                                    struct db_fault *fault)
 {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     snprintf(fault->text, sizeof fault->text, "PostgreSQL does not answer");
     if (!opening->runs) {
         opening->ended = false;
@@ -89,21 +112,26 @@ void postgres_hurry_free(struct postgres_opening *opening)
 {
     if (!opening)
         return;
-    if (opening->runs) {
-        pthread_join(opening->thread, NULL);
-        PQfinish(opening->handle);
+    pthread_t thread = opening->thread;
+    bool runs = opening->runs;
+    pthread_mutex_lock(&opening->lock);
+    bool left = opening->left = runs && !opening->ended;
+    pthread_mutex_unlock(&opening->lock);
+    if (left) {
+        pthread_detach(thread); /* the server may never answer */
+        return;
     }
-    pthread_cond_destroy(&opening->changed);
-    pthread_mutex_destroy(&opening->lock);
-    free(opening);
+    if (runs)
+        pthread_join(thread, NULL);
+    opening_free(opening);
 }
 
-void postgres_await(PGconn *handle)
+void postgres_await(PGconn *handle, int patience_ms)
 {
     while (PQisBusy(handle)) {
         short unsent = PQflush(handle) > 0 ? POLLOUT : 0;
         struct pollfd watched = {.fd = PQsocket(handle), .events = POLLIN | unsent};
-        int found = poll(&watched, 1, ANSWER_MS);
+        int found = poll(&watched, 1, patience_ms);
         if (found < 0 && errno == EINTR)
             continue;
         if (found > 0 && PQconsumeInput(handle))

@@ -9,12 +9,12 @@
 
 struct postgres_opening;
 
-/* For postgres_hurry_open; postgres_hurry_free takes it back. SETTINGS and PASSWORD (or NULL) must
- * outlive it. */
+/* For postgres_hurry_open; postgres_hurry_free takes it back. Copies SETTINGS, with its location,
+ * and PASSWORD (or NULL). */
 struct postgres_opening *postgres_hurry_new(const struct db_settings *settings,
                                             const char *password);
 
-/* Waits for an attempt that is under way. NULL is fine. */
+/* Waits for nothing: an attempt that is under way cleans up after itself. NULL is fine. */
 void postgres_hurry_free(struct postgres_opening *opening);
 
 /* As postgres_open, for at most a second; then the attempt goes on by itself, and a later call has
@@ -22,8 +22,8 @@ void postgres_hurry_free(struct postgres_opening *opening);
 enum db_status postgres_hurry_open(struct postgres_opening *opening, PGconn **out,
                                    struct db_fault *fault);
 
-/* Waits for the answer to what was sent on HANDLE. If none comes for two seconds, it ends the
+/* Waits for the answer to what was sent on HANDLE. If nothing comes for PATIENCE_MS, it ends the
  * connection, so that reading on it fails. */
-void postgres_await(PGconn *handle);
+void postgres_await(PGconn *handle, int patience_ms);
 
 #endif

@@ -29,13 +29,17 @@ static bool run_plainly(PGconn *handle, const char *sql)
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-bool postgres_ask(PGconn *handle, const char *sql, char *out, size_t size)
+bool postgres_first(PGresult *result, char *out, size_t size)
 {
-    PGresult *result = PQexec(handle, sql);
     bool found = PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1;
     snprintf(out, size, "%s", found ? PQgetvalue(result, 0, 0) : "");
     PQclear(result);
     return found;
+}
+
+bool postgres_ask(PGconn *handle, const char *sql, char *out, size_t size)
+{
+    return postgres_first(PQexec(handle, sql), out, size);
 }
 
 /* ---- connecting */

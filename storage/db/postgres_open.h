@@ -20,7 +20,11 @@
 enum db_status postgres_open(const struct db_settings *settings, const char *password, PGconn **out,
                              struct db_fault *fault);
 
-/* Runs SQL, which gives one row of texts; copies the first into OUT. False: it failed. */
+/* Copies the first text of RESULT (or NULL), which is one row, into OUT, and clears it. False: it
+ * is none, and OUT is "". */
+bool postgres_first(PGresult *result, char *out, size_t size);
+
+/* Runs SQL, which gives one row of texts; as postgres_first. */
 bool postgres_ask(PGconn *handle, const char *sql, char *out, size_t size);
 
 #endif

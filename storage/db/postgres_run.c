@@ -13,6 +13,10 @@
 #define STATEMENT_PROBES 8
 #define NAME_SIZE        24
 
+/* Of a connection in a hurry. In a view it may look at whole tables. */
+#define ANSWER_MS         2000
+#define ANSWER_IN_VIEW_MS 8000
+
 /* ---- what went wrong */
 
 /* Class 22 is about values, which belong in no log. */
@@ -50,7 +54,7 @@ void postgres_drop(struct postgres_connection *connection)
 
 void postgres_roll_back(struct postgres_connection *connection)
 {
-    PQclear(PQexec(connection->handle, "ROLLBACK"));
+    PQclear(postgres_exec(connection, "ROLLBACK"));
     connection->open = false;
     connection->savepoints = 0;
     if (PQtransactionStatus(connection->handle) != PQTRANS_IDLE)
@@ -86,6 +90,30 @@ static void count_changes(struct postgres_connection *connection, PGresult *resu
         connection->changes += atoll(PQcmdTuples(result));
 }
 
+static PGresult *read_result(struct postgres_connection *connection)
+{
+    if (connection->hurry)
+        postgres_await(connection->handle, connection->open ? ANSWER_IN_VIEW_MS : ANSWER_MS);
+    return PQgetResult(connection->handle);
+}
+
+static PGresult *last_result(struct postgres_connection *connection)
+{
+    PGresult *result = NULL, *next;
+    while ((next = read_result(connection))) {
+        PQclear(result);
+        result = next;
+    }
+    return result;
+}
+
+PGresult *postgres_exec(struct postgres_connection *connection, const char *sql)
+{
+    if (!connection->hurry)
+        return PQexec(connection->handle, sql);
+    return PQsendQuery(connection->handle, sql) ? last_result(connection) : NULL;
+}
+
 void postgres_keep_rest(struct postgres_connection *connection)
 {
     struct postgres_stream *stream = connection->live;
@@ -93,7 +121,7 @@ void postgres_keep_rest(struct postgres_connection *connection)
     connection->live = NULL;
     if (!stream)
         return;
-    while ((result = PQgetResult(connection->handle))) {
+    while ((result = read_result(connection))) {
         if (stream->count == stream->room) {
             stream->room = stream->room == 0 ? 16 : 2 * stream->room;
             stream->kept = memory_must(realloc(stream->kept, stream->room * sizeof *stream->kept));
@@ -107,9 +135,7 @@ static PGresult *next_result(struct postgres_connection *connection, struct post
 {
     if (stream->shown < stream->count)
         return stream->kept[stream->shown++];
-    if (connection->hurry)
-        postgres_await(connection->handle);
-    PGresult *result = stream->ended ? NULL : PQgetResult(connection->handle);
+    PGresult *result = stream->ended ? NULL : read_result(connection);
     if (!result)
         stream->ended = true;
     return result;
@@ -164,16 +190,10 @@ static bool statement_fits(const struct postgres_statement *statement, const cha
 static PGresult *prepare_now(struct postgres_connection *connection, const char *name,
                              const char *sql, const Oid *types, unsigned count)
 {
-    PGresult *result = NULL, *next;
     if (!connection->hurry)
         return PQprepare(connection->handle, name, sql, (int)count, types);
-    if (PQsendPrepare(connection->handle, name, sql, (int)count, types))
-        postgres_await(connection->handle);
-    while ((next = PQgetResult(connection->handle))) {
-        PQclear(result);
-        result = next;
-    }
-    return result;
+    bool sent = PQsendPrepare(connection->handle, name, sql, (int)count, types);
+    return sent ? last_result(connection) : NULL;
 }
 
 /* The prepared statement's slot for SQL; NULL: preparing failed, and *OUT_STATUS says why. */
@@ -195,7 +215,7 @@ static struct postgres_statement *postgres_statement(struct postgres_connection 
     }
     if (slot->sql) {
         snprintf(text, sizeof text, "DEALLOCATE s%llu", slot->number);
-        PQclear(PQexec(connection->handle, text));
+        PQclear(postgres_exec(connection, text));
         free(slot->text);
         *slot = (struct postgres_statement){0};
     }
@@ -270,7 +290,7 @@ enum db_status postgres_run(struct postgres_connection *connection, const char *
     if (status != DB_OK)
         return status;
     if (count == 0 && !each) {
-        status = postgres_take(connection, PQexec(connection->handle, sql), fault);
+        status = postgres_take(connection, postgres_exec(connection, sql), fault);
         if (status == DB_OK)
             count_savepoints(connection, sql);
         return status;

@@ -52,6 +52,9 @@ enum db_status postgres_ready(struct postgres_connection *connection, struct db_
 /* Closes what is left of a connection. */
 void postgres_drop(struct postgres_connection *connection);
 
+/* As PQexec; in a hurry, a connection that does not answer soon is lost. */
+PGresult *postgres_exec(struct postgres_connection *connection, const char *sql);
+
 /* Ends the open transaction; drops a connection that stays in it. */
 void postgres_roll_back(struct postgres_connection *connection);
 

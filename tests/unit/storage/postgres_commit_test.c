@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "storage/db/db_state.h"
 #include "storage/db/listing.h"
+#include "storage/db/postgres_run.h"
 #include "storage/upgrade.h"
 #include "tests/unit/storage/postgres_place.h"
 
@@ -121,4 +123,24 @@ Test(postgres_commit, of_others_is_told_when_the_standby_has_it)
         cr_expect_eq(stored_marks(), 0);
         cr_expect_eq(db_settle(db), DB_OK, "%s", db_last_error(db));
     }
+}
+
+/* The server has another history than before: the first connection to it that fails half way does
+ * not hide that. */
+Test(postgres_commit, of_another_history_is_not_told_after_a_connection_that_failed_half_way)
+{
+    pthread_t other;
+    int64_t count;
+    struct postgres_connection *connection = db->connection;
+    snprintf(connection->history, sizeof connection->history, "another");
+    postgres_place_run(url, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE"
+                            " datname = current_database() AND application_name = 'tacet'");
+    wait_for_nobody();
+    cr_assert_eq(pthread_create(&other, NULL, end_waiting, NULL), 0);
+    cr_expect_eq(db_one(db, "SELECT count(*) FROM marks", NULL, 0, listing_integer, &count),
+                 DB_FULL);
+    pthread_join(other, NULL);
+    cr_expect_eq(stored_marks(), 0);
+    cr_expect_eq(db_settle(db), DB_FULL);
+    cr_expect_eq(db_settle(db), DB_OK, "%s", db_last_error(db));
 }

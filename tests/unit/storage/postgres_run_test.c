@@ -1,5 +1,7 @@
 /* Row functions that end early, and those that write, over PostgreSQL (scripts/test-postgres). */
 #include <criterion/criterion.h>
+#include <libpq-fe.h>
+#include <unistd.h>
 
 #include "storage/answers/answers.h"
 #include "storage/db/listing.h"
@@ -16,8 +18,9 @@ static void setup(void)
     if (!postgres_place_wanted())
         cr_skip_test("needs a PostgreSQL server");
     postgres_place_make(url, sizeof url);
-    store = db_store_new(&db_driver_postgres,
-                         &(struct db_settings){.location = url, .not_durable = true});
+    store = db_store_new(
+        &db_driver_postgres,
+        &(struct db_settings){.location = url, .not_durable = true, .busy_timeout_ms = 3600000});
     cr_assert_eq(db_open(store, &db, error), DB_OK, "%s", error);
     cr_assert_eq(storage_upgrade(db, error), DB_OK, "%s", error);
     postgres_place_run(url, "CREATE TABLE tacet.marks (number BIGINT)");
@@ -132,4 +135,92 @@ Test(postgres_run, rows_that_were_put_off_are_lost_with_the_connection)
     cr_assert_eq(answers_store(db, "cli_a", "key", &answer), DB_OK);
     cr_expect_eq(db_commit_batch(db), DB_OK);
     cr_expect_eq(stored_answers(), 1);
+}
+
+/* ---- a reader in a hurry */
+
+/* A session that locks TABLE until it is finished: who asks for the table gets no answer. */
+static PGconn *lock_table(const char *table)
+{
+    char sql[128];
+    PGconn *handle = PQconnectdb(url);
+    snprintf(sql, sizeof sql, "BEGIN; LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", table);
+    PGresult *result = PQexec(handle, sql);
+    cr_assert_eq(PQresultStatus(result), PGRES_COMMAND_OK, "%s", PQerrorMessage(handle));
+    PQclear(result);
+    return handle;
+}
+
+static void end_sessions_of_tacet(void)
+{
+    postgres_place_run(url, "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE"
+                            " datname = current_database() AND application_name = 'tacet'");
+}
+
+static enum db_status look(void)
+{
+    int64_t count;
+    return db_one(db, "SELECT count(*) FROM marks", NULL, 0, listing_integer, &count);
+}
+
+/* Loses the connection; the next one is being opened, and gets no answer until what is given back
+ * is finished. */
+static PGconn *open_aside(void)
+{
+    end_sessions_of_tacet();
+    PGconn *lock = lock_table("pg_catalog.pg_namespace");
+    cr_expect_eq(look(), DB_FULL);
+    return lock;
+}
+
+static void wait_for_opening(void)
+{
+    postgres_place_run(url, "DO $$ BEGIN WHILE NOT EXISTS (SELECT 1 FROM pg_stat_activity WHERE"
+                            " datname = current_database() AND application_name = 'tacet' AND"
+                            " state = 'idle' AND query LIKE '%SET synchronous_commit%') LOOP"
+                            " PERFORM pg_sleep(0.05); PERFORM pg_stat_clear_snapshot(); END LOOP;"
+                            " END $$");
+    usleep(100000);
+}
+
+Test(postgres_run, a_reader_in_a_hurry_does_not_wait_on_a_connection_that_was_opened_aside,
+     .timeout = 60)
+{
+    db_hurry(db);
+    PQfinish(open_aside());
+    wait_for_opening();
+    PGconn *lock = lock_table("tacet.schema_versions");
+    cr_expect_eq(look(), DB_FULL, "the question for the schema waits for the lock");
+    PQfinish(lock);
+    while (look() != DB_OK)
+        usleep(100000);
+}
+
+static enum db_status look_at_versions(struct db *of, void *context)
+{
+    return db_one(of, "SELECT max(version) FROM schema_versions", NULL, 0, listing_integer,
+                  context);
+}
+
+Test(postgres_run, a_view_in_a_hurry_is_given_up, .timeout = 60)
+{
+    int64_t version = 0;
+    db_hurry(db);
+    PGconn *lock = lock_table("tacet.schema_versions");
+    cr_expect_eq(db_view(db, look_at_versions, &version), DB_FULL);
+    PQfinish(lock);
+    while (db_view(db, look_at_versions, &version) != DB_OK)
+        usleep(100000);
+    cr_expect_gt(version, 0);
+}
+
+Test(postgres_run, a_connection_in_a_hurry_is_closed_while_its_next_one_gets_no_answer,
+     .timeout = 60)
+{
+    db_hurry(db);
+    PGconn *lock = open_aside();
+    db_close(db);
+    PQfinish(lock);
+    char error[DB_ERROR_SIZE];
+    cr_assert_eq(db_open(store, &db, error), DB_OK, "%s", error);
 }
