@@ -383,6 +383,7 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     if (server->watched.handle >= 0) {
         if (!connect_many(server, single, 1, trouble))
             return false;
+        db_hurry(single[0]); /* it is looked at while a standby or the database is away */
         server->door_of_metrics = metrics_door_start(app, single[0], server->watched.handle);
         log_event(LOG_LEVEL_INFO, "metrics", "url=http://%s:%u/metrics", server->watched.host,
                   server->watched.port);
