@@ -49,7 +49,7 @@ enum route_flag {
     ROUTE_NO_TRAIL = 2048, /* no row of the audit trail: the ledger or an aggregation records it, or
                               the number of rows would tell whether an expert brought data */
     ROUTE_UNTIMED = 256,   /* takes longer the more data were uploaded: metrics do not time it */
-    ROUTE_COUNTS = 4096,   /* tells counts alone, so it need not wait for a standby (db_settle) */
+    ROUTE_COUNTS = 4096,   /* tells sums alone, so it waits for no standby (db_settle) */
 };
 
 enum route_body {

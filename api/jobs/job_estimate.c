@@ -88,7 +88,7 @@ static void show_cover(const struct job_wish *wish, json_t *out)
     struct dataset_row then = wish->dataset;
     const char *uncovered = NULL;
     then.uncovered = then.uncovered || job_plan_uncovers(&wish->plan);
-    if (then.uncovered)
+    if (then.id[0] != '\0' && then.uncovered)
         uncovered = dataset_uncovered_note;
     json_object_set_new(out, "covered", dataset_covered_json(then.id[0] != '\0' ? &then : NULL));
     json_object_set_new(out, "uncovered", json_text_or_null(uncovered));

@@ -42,6 +42,7 @@ Test(online_job, an_episode_is_protected_whatever_the_number_of_updates)
 {
     struct fixture *f = fixture_open();
     struct response *few = fixture_post(f, "steward", "/v1/jobs:estimate", REIN(PRICE SMALL));
+    cr_expect(json_is_null(response_at(few, "/uncovered")), "%s", few->body); /* no dataset */
     expect_status(few, 200);
     struct response *many = fixture_post(f, "steward", "/v1/jobs:estimate",
                                          REIN(PRICE ",\"parameters\":{\"episodes\":100000}"));
