@@ -38,7 +38,8 @@ const char *job_plan_unit(const struct job_plan *plan)
 
 bool job_plan_uncovers(const struct job_plan *plan)
 {
-    bool charged = !plan->dataset_public && plan->request.mechanism != MECHANISM_NONE;
+    bool charged = !plan->dataset_public && !job_plan_is_public(plan) &&
+                   plan->request.mechanism != MECHANISM_NONE;
     return job_plan_is_unprotected(plan) || (charged && strcmp(job_plan_unit(plan), "expert") != 0);
 }
 

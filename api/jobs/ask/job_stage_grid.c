@@ -230,8 +230,6 @@ json_t *job_stage_grid_spacing(struct call *call, const struct consensus_grid *g
     return list;
 }
 
-/* States of a list stand at their own place; of a regular grid, whose features all lie between its
- * first state and its last, at low or high. */
 static void list_warnings(const struct consensus_grid *grid, const struct description *description,
                           json_t *warnings)
 {
@@ -245,6 +243,7 @@ static void list_warnings(const struct consensus_grid *grid, const struct descri
     }
 }
 
+/* All states of a regular grid lie between its first and its last. */
 static void axes_warnings(const struct consensus_grid *grid, const struct description *description,
                           json_t *warnings)
 {
