@@ -3,9 +3,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
-
-#include "memory/memory.h"
 
 double expert_voices_floor(double min_probability)
 {
@@ -48,15 +45,4 @@ void expert_voices_weights(const double *probabilities, uint32_t actions, double
         return;
     }
     weights[largest] = (uint32_t)rest;
-}
-
-uint32_t *expert_voices_list(const struct expert_voices *voices, uint32_t *out_count)
-{
-    uint32_t *list = memory_new((size_t)voices->slots + 1, sizeof *list);
-    uint32_t count = 0;
-    for (uint32_t e = 0; e < voices->slots; e++)
-        if (voices->present(voices->context, e))
-            list[count++] = e;
-    *out_count = count;
-    return list;
 }

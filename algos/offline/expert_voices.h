@@ -36,8 +36,4 @@ double expert_voices_floor(double min_probability);
 void expert_voices_weights(const double *probabilities, uint32_t actions, double min_probability,
                            uint32_t unit, uint32_t *weights);
 
-/* Lists the slots that are voices, in order. *OUT_COUNT, which may be 0, is their number. The
- * caller frees the list. */
-uint32_t *expert_voices_list(const struct expert_voices *voices, uint32_t *out_count);
-
 #endif

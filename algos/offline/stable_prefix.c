@@ -42,10 +42,10 @@ struct walk {
 
 struct release {
     const struct stable_prefix_run *run;
-    uint32_t *voices; /* numbers of those who can be drawn */
+    uint32_t *voices; /* numbers of those who take part in this run */
     uint32_t voice_count;
-    uint32_t *used;  /* slot: logged trajectories taken */
-    double *product; /* slot */
+    uint64_t *logged; /* slot: first row of its trajectory for this run; NULL: STABLE_ROLLOUTS */
+    double *product;  /* slot */
     double *probabilities;
     uint32_t *weights;
     int64_t counts[STEPS_AT_ONCE];
@@ -109,29 +109,31 @@ static void extend_rollout(struct release *r, uint32_t from, uint32_t to)
 
 /* ---- or one that was uploaded */
 
-/* Copies the drawn expert's next trajectory. If none is left, the walk is empty; that depends on
- * the numbers of trajectories and on the draws alone. */
+static uint64_t *first_logged(const struct dataset *data)
+{
+    uint64_t *rows = memory_new(data->expert_count, sizeof *rows);
+    memcpy(rows, data->expert_transitions, data->expert_count * sizeof *rows);
+    return rows;
+}
+
+/* Moves ROW of EXPERT from the start of one trajectory to the start of the next but one, or to the
+ * expert's end. */
+static uint64_t next_logged(const struct dataset *data, uint32_t expert, uint64_t row)
+{
+    uint64_t end = data->expert_transitions[expert + 1];
+    for (int starts = 0; row < end && starts < 2;)
+        starts += ++row < end && dataset_starts_trajectory(data, row);
+    return row;
+}
+
+/* Copies the trajectory that is the drawn expert's in this run. */
 static void take_logged(struct release *r)
 {
     const struct dataset *data = r->run->logged;
     struct walk *walk = &r->walk;
-    uint64_t first = data->expert_transitions[walk->expert];
+    uint64_t begin = r->logged[walk->expert], at = begin;
     uint64_t end = data->expert_transitions[walk->expert + 1];
-    uint64_t number = 0, at = first;
-    uint64_t wanted = r->used[walk->expert];
-    walk->over = true;
-    for (; at < end; at++) {
-        number += dataset_starts_trajectory(data, at) && at > first;
-        if (!stable_prefix_uses(number))
-            continue;
-        if (dataset_starts_trajectory(data, at) && wanted-- == 0)
-            break;
-    }
-    if (at >= end)
-        return;
-    r->used[walk->expert]++;
     uint32_t most = r->run->plan->request.max_length;
-    uint64_t begin = at;
     size_t dim = state_dim(r);
     for (; at < end && walk->length < most && (at == begin || !dataset_starts_trajectory(data, at));
          at++) {
@@ -141,6 +143,36 @@ static void take_logged(struct release *r)
     }
     memcpy(walk->states, data->states + data->state_row[begin] * dim,
            (walk->length + 1) * dim * sizeof *walk->states);
+}
+
+/* ---- who takes part */
+
+static bool takes_part(const struct release *r, uint32_t expert)
+{
+    const struct stable_prefix_run *run = r->run;
+    if (!run->voices->present(run->voices->context, expert))
+        return false;
+    return run->source == STABLE_ROLLOUTS ||
+           r->logged[expert] < run->logged->expert_transitions[expert + 1];
+}
+
+/* Lists the experts who are drawn and counted in a run. Of logged trajectories, those who have one
+ * for this run: whoever is counted must be one who could have been drawn. */
+static void list_voices(struct release *r)
+{
+    r->voice_count = 0;
+    for (uint32_t e = 0; e < r->run->voices->slots; e++) {
+        r->product[e] = takes_part(r, e) ? 1.0 : 0.0;
+        if (r->product[e] > 0)
+            r->voices[r->voice_count++] = e;
+    }
+}
+
+/* Each run has trajectories of its own, whoever was drawn before. */
+static void move_on(struct release *r)
+{
+    for (uint32_t e = 0; r->logged && e < r->run->voices->slots; e++)
+        r->logged[e] = next_logged(r->run->logged, e, r->logged[e]);
 }
 
 /* ---- counts */
@@ -199,8 +231,6 @@ static enum algorithm_status stable_length(struct release *r, uint32_t *out)
     struct sparse_vector_run vector;
     enum algorithm_status status = ALGORITHM_OK;
     uint32_t stable = 0, to = 0;
-    for (uint32_t e = 0; e < run->voices->slots; e++)
-        r->product[e] = run->voices->present(run->voices->context, e) ? 1.0 : 0.0;
     sparse_vector_begin(&vector, &run->plan->lattice, run->noise);
     while (stable == to && stable < most && !(r->walk.terminated && stable == r->walk.length)) {
         to = most - stable < STEPS_AT_ONCE ? most : stable + STEPS_AT_ONCE;
@@ -220,16 +250,26 @@ static enum algorithm_status stable_length(struct release *r, uint32_t *out)
 
 /* ---- all runs */
 
-static enum algorithm_status one_run(struct release *r, uint32_t slot)
+/* Draws an expert and what is played or was uploaded. The walk of nobody is empty. False: the world
+ * has no start. */
+static bool begin_walk(struct release *r)
 {
-    const struct stable_prefix_run *run = r->run;
-    uint32_t stable = 0;
     r->walk.length = 0;
     r->walk.over = r->walk.terminated = false;
-    r->walk.expert = r->voices[noise_below(run->noise, r->voice_count)];
-    if (run->source == STABLE_LOGGED)
-        take_logged(r);
-    else if (!begin_rollout(r))
+    list_voices(r);
+    if (r->voice_count == 0)
+        return true;
+    r->walk.expert = r->voices[noise_below(r->run->noise, r->voice_count)];
+    if (r->run->source == STABLE_ROLLOUTS)
+        return begin_rollout(r);
+    take_logged(r);
+    return true;
+}
+
+static enum algorithm_status one_run(struct release *r, uint32_t slot)
+{
+    uint32_t stable = 0;
+    if (!begin_walk(r))
         return ALGORITHM_BAD_INPUT;
     enum algorithm_status status = stable_length(r, &stable);
     if (status != ALGORITHM_OK || stable == 0)
@@ -251,8 +291,7 @@ static void release_init(struct release *r)
     const struct stable_prefix_run *run = r->run;
     const struct expert_voices *voices = run->voices;
     size_t steps = run->plan->request.max_length, actions = voices->action_count;
-    r->voices = expert_voices_list(voices, &r->voice_count);
-    r->used = memory_new(voices->slots, sizeof *r->used);
+    r->voices = memory_new(voices->slots, sizeof *r->voices);
     r->product = memory_new(voices->slots, sizeof *r->product);
     r->probabilities =
         memory_new(EXPERTS_AT_ONCE * STEPS_AT_ONCE * actions, sizeof *r->probabilities);
@@ -264,12 +303,15 @@ static void release_init(struct release *r)
                                       run->plan->request.trajectories);
     if (run->source == STABLE_ROLLOUTS)
         steady_episode_open(&r->play, run->env);
+    else
+        r->logged = first_logged(run->logged);
+    list_voices(r);
 }
 
 static void release_clear(struct release *r)
 {
     free(r->voices);
-    free(r->used);
+    free(r->logged);
     free(r->product);
     free(r->probabilities);
     free(r->weights);
@@ -304,10 +346,13 @@ enum algorithm_status stable_prefix_release(const struct stable_prefix_run *run,
         return ALGORITHM_BAD_INPUT;
     enum algorithm_status status = ALGORITHM_OK;
     release_init(&r);
-    /* Without a single voice all runs are empty: an empty dataset is no error. */
-    uint32_t runs = r.voice_count > 0 ? run->plan->request.trajectories : 0;
-    for (uint32_t i = 0; status == ALGORITHM_OK && i < runs; i++)
+    /* Without a single voice nobody plays: an empty dataset is no error. */
+    bool plays = r.voice_count > 0 || run->source == STABLE_LOGGED;
+    for (uint32_t i = 0; status == ALGORITHM_OK && plays && i < run->plan->request.trajectories;
+         i++) {
         status = one_run(&r, i);
+        move_on(&r);
+    }
     if (status == ALGORITHM_BAD_INPUT)
         *message = "the world gave no state to start from";
     if (status == ALGORITHM_OK) {

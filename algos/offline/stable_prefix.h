@@ -14,8 +14,8 @@
 #include "algos/offline/stage_plan.h"
 
 /* True when this release may use an expert's trajectory NUMBER (in the order of the dataset) with
- * STABLE_LOGGED. The release uses the even numbers, the training after it the odd ones: a
- * trajectory in both would break their composition. */
+ * STABLE_LOGGED. The release uses the even numbers, one in each run; the training after it uses the
+ * odd ones. A trajectory in both, or in two runs, would break their composition. */
 bool stable_prefix_uses(uint64_t number);
 
 /* Copies DATA without the trajectories that STABLE_LOGGED may release. NULL: no memory. */

@@ -46,9 +46,7 @@ static const char neighbours_policy[] =
 
 static const char warning_logged[] =
     "PROTECTS POLICIES ONLY: beginnings of uploaded trajectories were used as they are. Whoever "
-    "knows a trajectory may recognise it; nothing here protects it. The runs share which "
-    "trajectories are used up, and no proof covers what that adds where there is more than one "
-    "run.";
+    "knows a trajectory may recognise it; nothing here protects it.";
 
 static bool uses_logged(const struct job_plan *plan)
 {

@@ -450,36 +450,47 @@ static struct dataset *logged_data(uint32_t experts)
     return dataset_builder_finish(builder);
 }
 
-Test(stable_prefix, logged_trajectories_are_used_once_and_never_in_both_stages)
+/* RUNS of logged trajectories under a threshold in experts. */
+static struct dataset *release_logged(const struct crowd *crowd, const struct dataset *data,
+                                      uint32_t runs, double threshold, struct noise_source *noise)
 {
-    enum { EXPERTS = 9, RUNS = 60 };
-    struct crowd crowd;
-    mixed_crowd(&crowd, EXPERTS, 0.01, 0.0, 10);
-    struct dataset *data = logged_data(EXPERTS);
-    struct sparse_vector_plan plan = plan_of(RUNS, 32, 1.0, 0.001);
-    const struct expert_voices voices = voices_of(&crowd, 0.0);
-    struct noise_source *noise = noise_of(6);
+    struct sparse_vector_plan plan = plan_of(runs, 32, threshold, 0.001);
+    const struct expert_voices voices = voices_of(crowd, 0.0);
     const struct stable_prefix_run run = {
         .plan = &plan, .voices = &voices, .source = STABLE_LOGGED, .logged = data, .noise = noise};
     struct dataset *released = NULL;
     const char *message = NULL;
     cr_assert_eq(stable_prefix_release(&run, &released, &message), ALGORITHM_OK);
-    bool shown[EXPERTS][EXPERTS] = {{false}};
-    int whole = 0;
-    for (int i = 0; i < RUNS; i++) {
-        uint64_t first = released->expert_transitions[i];
-        uint64_t length = released->expert_transitions[i + 1] - first;
-        if (length == 0)
-            continue;
-        int reward = (int)released->rewards[first], expert = reward / 100, number = reward % 100;
-        cr_assert(!shown[expert][number], "once");
-        shown[expert][number] = true;
-        cr_assert(stable_prefix_uses((uint64_t)number));
-        cr_assert_eq(length, (uint64_t)number + 2);
-        cr_assert_eq(released->terminated[first + length - 1], number % 4 < 2);
-        whole++;
+    return released;
+}
+
+/* A run has one even-numbered trajectory of each expert, so that no run depends on whom earlier
+ * ones drew. */
+Test(stable_prefix, logged_trajectories_are_used_once_and_never_in_both_stages)
+{
+    enum { EXPERTS = 9, RUNS = 6, TIMES = 40 };
+    struct crowd crowd;
+    mixed_crowd(&crowd, EXPERTS, 0.01, 0.0, 10);
+    struct dataset *data = logged_data(EXPERTS);
+    struct noise_source *noise = noise_of(6);
+    int whole[RUNS] = {0};
+    for (int i = 0; i < RUNS * TIMES; i++) {
+        struct dataset *released = release_logged(&crowd, data, RUNS, 1.0, noise);
+        int slot = i % RUNS;
+        uint64_t first = released->expert_transitions[slot];
+        uint64_t length = released->expert_transitions[slot + 1] - first;
+        if (length > 0) {
+            int reward = (int)released->rewards[first], number = reward % 100;
+            cr_assert_eq(number, 2 * slot);
+            cr_assert(stable_prefix_uses((uint64_t)number));
+            cr_assert_eq(length, (uint64_t)number + 2);
+            cr_assert_eq(released->terminated[first + length - 1], number % 4 < 2);
+            whole[slot]++;
+        }
+        dataset_free(released);
     }
-    cr_assert_geq(whole, 15, "of 20 that there are, %d", whole);
+    for (int slot = 0; slot < RUNS; slot++)
+        cr_expect_eq(whole[slot], slot < 4 ? TIMES : 0, "run %d: %d", slot, whole[slot]);
     struct dataset *rest = stable_prefix_rest(data);
     uint64_t odd = 0;
     for (uint64_t i = 0; i < rest->transition_count; i++) {
@@ -492,7 +503,29 @@ Test(stable_prefix, logged_trajectories_are_used_once_and_never_in_both_stages)
         odd += (uint64_t)((int)data->rewards[i] % 2);
     cr_assert_eq(rest->transition_count, odd);
     dataset_free(rest);
-    dataset_free(released);
+    dataset_free(data);
+    noise_source_free(noise);
+}
+
+/* Experts 1 to 8 have a trajectory for run 0, 3 to 8 for run 1, 5 to 8 for run 2, 7 and 8 for run
+ * 3. Of a threshold of 3.5 experts, who has none for a run must not count: the drawn one would
+ * stand behind voices who could not have been drawn, and be shown as one of few. */
+Test(stable_prefix, who_has_no_logged_trajectory_left_counts_for_nothing)
+{
+    enum { EXPERTS = 9, RUNS = 4 };
+    struct crowd crowd;
+    mixed_crowd(&crowd, EXPERTS, 0.0, 0.0, 11);
+    struct dataset *data = logged_data(EXPERTS);
+    struct noise_source *noise = noise_of(7);
+    for (int i = 0; i < 20; i++) {
+        struct dataset *released = release_logged(&crowd, data, RUNS, 3.5, noise);
+        for (int slot = 0; slot < RUNS; slot++) {
+            uint64_t length =
+                released->expert_transitions[slot + 1] - released->expert_transitions[slot];
+            cr_expect_eq(length, slot < 3 ? 2 + 2 * (uint64_t)slot : 0, "run %d", slot);
+        }
+        dataset_free(released);
+    }
     dataset_free(data);
     noise_source_free(noise);
 }
