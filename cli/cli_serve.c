@@ -20,6 +20,7 @@
 
 #include "api/worlds/worlds.h"
 #include "cli/cli.h"
+#include "memory/wipe.h"
 #include "server/config.h"
 #include "server/os/clock.h"
 #include "server/os/confine.h"
@@ -170,8 +171,7 @@ static bool reload_settings(const struct config *running, const struct serve_aga
         return false;
     }
     bool good = config_read_text(&config, again->argc, again->argv, file.text, &found);
-    sodium_memzero(file.text, strlen(file.text));
-    free(file.text);
+    wipe_free(file.text);
     sodium_memzero(config.key, sizeof config.key);
     if (!good) {
         snprintf(error, size, "%s", found.error);
@@ -186,7 +186,7 @@ static bool reload_settings(const struct config *running, const struct serve_aga
         worlds_add_runners(again->worlds, config.world_runners.text, config.world_runners.count,
                            &runners, error, size);
     tell_waiting(running, &config);
-    free(found.file);
+    wipe_free(found.file);
     if (added > 0)
         log_event(LOG_LEVEL_INFO, "worlds-added", "count=%u", added);
     if (runners > 0)
@@ -307,7 +307,7 @@ static int run_config(const struct flags *flags, bool works, int argc, char **ar
                             "it needs --database postgresql://... and one of --workers at least");
     else
         code = run_worlds(flags, &config, argc, argv);
-    free(found.file);
+    wipe_free(found.file);
     return code;
 }
 

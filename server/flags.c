@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory/wipe.h"
 #include "server/os/flag_file.h"
 
 #define ID_CHARACTERS "abcdefghijklmnopqrstuvwxyz0123456789_"
@@ -314,14 +315,24 @@ static bool is_file_setting(const struct flag *flag)
     return flag && (flag->traits & FLAG_ENVIRONMENT) && !(flag->traits & FLAG_FILE);
 }
 
+/* How many bytes of the present line's name an error may show. A line that is mistyped, such as
+ * "key: 0123", may hold a secret where a name would stand. */
+static int named_size(const struct flags *flags, const struct flag_file *file)
+{
+    size_t size = strspn(file->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_");
+    if (!file->value && !flag_find(flags, file->name, size))
+        return 0;
+    return size < FLAG_NAME_SIZE ? (int)size : FLAG_NAME_SIZE;
+}
+
 /* Sets what the present line of FILE names. */
 static bool take_line(struct flags_reading *reading, const char *path, const struct flag_file *file)
 {
     const struct flags *flags = reading->flags;
     size_t size = strlen(file->name);
     const struct flag *flag = flag_find(flags, file->name, size);
-    snprintf(reading->where, sizeof reading->where, "%.200s:%u: %.60s", path, file->line,
-             file->name);
+    snprintf(reading->where, sizeof reading->where, "%.200s:%u: %.*s", path, file->line,
+             named_size(flags, file), file->name);
     if (!file->value)
         return flags_refuse(reading, ": a line is name = value");
     if (!is_file_setting(flag) && flags->file_of &&
@@ -403,7 +414,7 @@ bool flags_read(const struct flags *flags, int argc, char **argv, void *options,
         good = layers[i](&reading);
     }
     if (!good) {
-        free(out->file);
+        wipe_free(out->file);
         out->file = NULL;
     }
     return good;

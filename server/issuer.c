@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sodium.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -185,10 +184,8 @@ void issuer_close(struct issuer *issuer)
         close(issuer->stop[0]);
     if (issuer->watch >= 0)
         close(issuer->watch);
-    if (issuer->watcher > 0) {
-        kill(issuer->watcher, SIGTERM); /* it may wait for an address */
-        waitpid(issuer->watcher, NULL, 0);
-    }
+    if (issuer->watcher > 0)
+        waitpid(issuer->watcher, NULL, WNOHANG); /* it may wait for its address */
     identity_free(issuer->identity);
     free(issuer);
 }

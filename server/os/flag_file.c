@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "memory/memory.h"
+#include "memory/wipe.h"
 
 #define FILE_BYTES ((size_t)256 * 1024)
 
@@ -29,7 +30,7 @@ const char *flag_file_take(FILE *file, struct flag_file *out)
         why = "it holds a NUL";
     fclose(file);
     if (why)
-        free(text);
+        wipe_free(text);
     else
         out->text = out->next = text;
     return why;

@@ -6,7 +6,8 @@
 #include <stdio.h>
 
 struct flag_file {
-    char *text; /* all of it; the caller frees it after the last use of a name or a value */
+    char *
+        text; /* all of it; the caller wipes and frees it after the last use of a name or a value */
     char *next;
     unsigned line; /* of NAME, from 1 on */
     char *name;    /* of the present line, in TEXT, without blanks around it */

@@ -279,6 +279,13 @@ Test(erasure, the_digits_of_the_master_key_stay_nowhere_in_memory, .timeout = 60
             nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
         cr_expect(server_log_has(&server, "event=reloaded"));
         cr_expect_not(memory_holds(server.pid, holds_digits), "%d", from);
+        write_private("tacet.conf",
+                      "colour = red\nkey = " DIGITS "\n"); /* no line of it is taken */
+        kill(server.pid, SIGHUP);
+        for (int i = 0; i < 500 && !server_log_has(&server, "event=reload-failed"); i++)
+            nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        cr_expect(server_log_has(&server, "event=reload-failed"));
+        cr_expect_not(memory_holds(server.pid, holds_digits), "%d", from);
         cr_assert_eq(server_end(&server, SIGTERM), 0);
     }
     server_remove(&server);

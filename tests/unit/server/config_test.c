@@ -247,6 +247,10 @@ Test(settings, what_is_wrong_in_the_file_is_named_with_its_line)
         {"tls-cert = file\n", "--tls-cert and --tls-key go together", 0},
         {"workers = 1\0\n", "it holds a NUL", 13},
         {" = 1", ":1: : no such setting", 0},
+        {"key: c0ffee11", ":1: key: a line is name = value", 0},
+        {"key c0ffee11", ":1: key: a line is name = value", 0},
+        {"c0ffee11", ":1: : a line is name = value", 0},
+        {"database: postgresql://t:c0ffee11@h/t?sslmode=x", ":1: database: no such setting", 0},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct config config;
@@ -256,6 +260,7 @@ Test(settings, what_is_wrong_in_the_file_is_named_with_its_line)
                       cases[i].text);
         cr_expect_not_null(strstr(found.error, cases[i].named), "%s: %s", cases[i].text,
                            found.error);
+        cr_expect_null(strstr(found.error, "ffee11"), "a secret: %s", found.error);
         cr_expect_null(found.file);
     }
 }
