@@ -32,6 +32,7 @@
 #include "server/webhooks/webhooks.h"
 
 #define DRAIN_STEP_MS 20
+#define FOREVER_US    (INT64_C(1) << 61)
 
 /* Logs a line that a world's program wrote; quotes become apostrophes. */
 static void log_world(void *context, const char *world, const char *line)
@@ -111,20 +112,70 @@ static struct worlds *open_worlds(struct config *config, char *error, size_t siz
     return worlds_open(&settings, error, size);
 }
 
-/* Waits until nothing runs. False: the time is up. A second signal ends the process. */
-static bool wait_until_quiet(struct server *server, const sigset_t *signals, uint64_t timeout_s)
+/* ---- the end that does not wait */
+
+/* The main thread may wait for a database at the start and at the end. Beside it, this thread waits
+ * for a signal. */
+struct impatience {
+    pthread_t thread;
+    bool runs;
+    sigset_t signals;
+    bool drains;        /* false: the service starts */
+    uint64_t timeout_s; /* while it drains */
+};
+
+/* Gives the number of a signal, or -1 when the time is up. */
+static int signal_until(const sigset_t *signals, int64_t deadline_us)
 {
-    int64_t deadline = clock_now_us() + (int64_t)timeout_s * 1000000;
-    struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
-    while (!server_is_quiet(server)) {
-        if (clock_now_us() > deadline)
-            return false;
-        if (sigtimedwait(signals, NULL, &step) > 0) {
-            log_event(LOG_LEVEL_WARN, "stopped-at-once", "why=\"second signal\"");
-            _exit(1);
-        }
-    }
-    return true;
+    int number;
+    do {
+        int64_t left_us = deadline_us - clock_now_us();
+        struct timespec left = {0};
+        if (left_us > 0)
+            left = (struct timespec){left_us / 1000000, left_us % 1000000 * 1000};
+        number = sigtimedwait(signals, NULL, &left);
+    } while (number < 0 && errno == EINTR); /* the process was paused */
+    return number;
+}
+
+static void *end_at_once(void *context)
+{
+    const struct impatience *wait = context;
+    int64_t most_us = wait->drains ? (int64_t)wait->timeout_s * 1000000 : FOREVER_US;
+    int number = signal_until(&wait->signals, clock_now_us() + most_us);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    if (!wait->drains)
+        log_event(LOG_LEVEL_INFO, "stopped", "signal=%d note=\"it was starting\"", number);
+    else if (number > 0)
+        log_event(LOG_LEVEL_WARN, "stopped-at-once", "why=\"second signal\"");
+    else
+        log_event(LOG_LEVEL_WARN, "drain-cut-off", "after_s=%llu",
+                  (unsigned long long)wait->timeout_s);
+    fflush(stdout);
+    _exit(wait->drains && number > 0);
+}
+
+static void impatience_begin(struct impatience *wait)
+{
+    sigemptyset(&wait->signals);
+    sigaddset(&wait->signals, SIGTERM);
+    sigaddset(&wait->signals, SIGINT);
+    wait->runs = pthread_create(&wait->thread, NULL, end_at_once, wait) == 0;
+}
+
+static void impatience_end(struct impatience *wait)
+{
+    if (!wait->runs)
+        return;
+    pthread_cancel(wait->thread);
+    pthread_join(wait->thread, NULL);
+}
+
+static void wait_until_quiet(struct server *server)
+{
+    const struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
+    while (!server_is_quiet(server))
+        nanosleep(&step, NULL);
 }
 
 struct serve_again { /* what a SIGHUP needs */
@@ -236,7 +287,10 @@ static int run_service(const struct flags *flags, struct config *config,
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error of its writer */
     umask(077);
 
+    struct impatience starts = {.drains = false};
+    impatience_begin(&starts);
     struct server *server = server_start(config, again->worlds, error, sizeof error);
+    impatience_end(&starts);
     if (!server)
         return start_failed(flags, config, CLI_FAILED, error);
     if (config->works)
@@ -248,16 +302,13 @@ static int run_service(const struct flags *flags, struct config *config,
     while (sigwait(&signals, &signal_number) != 0 || signal_number == SIGHUP)
         if (signal_number == SIGHUP)
             serve_reload(config, server, again);
-    sigdelset(&signals, SIGHUP);
     log_event(LOG_LEVEL_INFO, "draining", "signal=%d", signal_number);
+    struct impatience drains = {.drains = true, .timeout_s = config->drain_timeout_s};
+    impatience_begin(&drains);
     server_drain(server);
-    if (!wait_until_quiet(server, &signals, config->drain_timeout_s)) {
-        log_event(LOG_LEVEL_WARN, "drain-cut-off", "after_s=%llu",
-                  (unsigned long long)config->drain_timeout_s);
-        fflush(stdout);
-        _exit(0);
-    }
+    wait_until_quiet(server);
     server_stop(server);
+    impatience_end(&drains);
     log_event(LOG_LEVEL_INFO, "stopped", "signal=%d", signal_number);
     return 0;
 }

@@ -1,12 +1,14 @@
 /* Start, stop, start again; what is refused at start leaves everything as it was. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -298,6 +300,57 @@ Test(lifecycle, a_second_signal_ends_it_at_once)
         usleep(10000);
     cr_expect_eq(server_end(&server, SIGTERM), 1);
     close(handle);
+    server_remove(&server);
+}
+
+/* Another process has the database (SQLite, byte 120 of the shared memory: the lock of who writes),
+ * and a refusal is still to be written into the audit trail. */
+Test(lifecycle, an_end_does_not_wait_for_a_database_that_is_held)
+{
+    struct server_process server;
+    char path[128], token[160];
+    server_prepare(&server);
+    server.flags[0] = "--drain-timeout=1";
+    server_token(&server, "student", token);
+    server_start(&server);
+    struct http_client *client = http_client_new(&server);
+    snprintf(path, sizeof path, "%s/tacet.db-shm", server.data);
+    int file = open(path, O_RDWR | O_CLOEXEC);
+    cr_assert_geq(file, 0);
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 120, .l_len = 1};
+    cr_assert_eq(fcntl(file, F_SETLKW, &whole), 0);
+    struct http_answer answer =
+        http_expect(client, 403,
+                    &(struct http_call){
+                        .method = "POST", .path = "/v1/datasets", .token = token, .body = "{}"});
+    http_answer_clear(&answer);
+    cr_expect_eq(server_end(&server, SIGTERM), 0);
+    cr_expect(server_log_has(&server, "event=drain-cut-off"));
+    close(file);
+    http_client_free(client);
+    server_remove(&server);
+}
+
+/* Its database takes the connection and says nothing. */
+Test(lifecycle, a_signal_ends_it_while_it_starts)
+{
+    struct server_process server;
+    char url[64];
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    cr_assert_eq(bind(listening, (struct sockaddr *)&address, sizeof address), 0);
+    cr_assert_eq(listen(listening, 4), 0);
+    cr_assert_eq(getsockname(listening, (struct sockaddr *)&address, &size), 0);
+    snprintf(url, sizeof url, "--database=postgresql://127.0.0.1:%u/x", ntohs(address.sin_port));
+    server_prepare(&server);
+    server.flags[0] = url;
+    server_begin(&server);
+    int peer = accept(listening, NULL, NULL);
+    cr_expect_eq(server_end(&server, SIGTERM), 0);
+    cr_expect(server_log_has(&server, "it was starting"));
+    close(peer);
+    close(listening);
     server_remove(&server);
 }
 

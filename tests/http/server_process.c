@@ -126,9 +126,14 @@ void server_start(struct server_process *server)
     snprintf(server->base, sizeof server->base, "%s://127.0.0.1:%u", scheme, server->port);
 }
 
-int server_start_in_vain(struct server_process *server)
+void server_begin(struct server_process *server)
 {
     close(launch(server));
+}
+
+int server_start_in_vain(struct server_process *server)
+{
+    server_begin(server);
     return wait_for(server);
 }
 

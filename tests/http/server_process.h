@@ -29,6 +29,9 @@ void server_prepare(struct server_process *server);
 /* Starts it and waits for the line that says where it listens. */
 void server_start(struct server_process *server);
 
+/* Starts it and waits for nothing. */
+void server_begin(struct server_process *server);
+
 /* Starts it, expecting that it ends by itself: gives its exit code. */
 int server_start_in_vain(struct server_process *server);
 
