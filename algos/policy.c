@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory/wipe.h"
+
 struct policy *policy_new(const struct mlp_shape *shape, enum policy_output output)
 {
     if (!mlp_shape_valid(shape))
@@ -28,7 +30,7 @@ void policy_free(struct policy *policy)
 {
     if (!policy)
         return;
-    free(policy->parameters);
+    wipe_free(policy->parameters);
     free(policy);
 }
 

@@ -15,6 +15,7 @@
 #include "api/teachers/teacher_shelf.h"
 #include "memory/memory.h"
 #include "memory/shelf.h"
+#include "memory/wipe.h"
 #include "storage/refusals.h"
 #include "storage/signing_keys.h"
 
@@ -22,7 +23,7 @@ struct app *api_open(const struct api_settings *settings)
 {
     if (sodium_init() < 0)
         return NULL;
-    json_set_alloc_funcs(memory_bytes, free); /* want of memory ends the process */
+    json_set_alloc_funcs(memory_bytes, wipe_free); /* want of memory ends the process */
     struct app *app = memory_new(1, sizeof *app);
     app->settings = *settings;
     atomic_init(&app->answers_from_ms, settings->answers_from_ms);

@@ -1,11 +1,13 @@
 /* A growing buffer with a lid. The room doubles, so that the cost of adding is linear in the bytes
- * added. */
+ * added. What it held is wiped where it was, because it may have come from a body. */
 #include "memory/buffer.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "memory/wipe.h"
 
 #define FIRST_ROOM 256
 
@@ -26,7 +28,7 @@ char *buffer_reserve(struct buffer *buffer, size_t size)
         size_t room = buffer->room > 0 ? buffer->room : FIRST_ROOM;
         while (room < need)
             room *= 2;
-        char *bytes = realloc(buffer->bytes, room);
+        char *bytes = wipe_resize(buffer->bytes, room);
         if (!bytes) {
             buffer->failed = true;
             return NULL;
@@ -91,6 +93,6 @@ char *buffer_take(struct buffer *buffer, size_t *out_size)
 
 void buffer_clear(struct buffer *buffer)
 {
-    free(buffer->bytes);
+    wipe_free(buffer->bytes);
     buffer_init(buffer, buffer->lid);
 }

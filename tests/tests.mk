@@ -123,7 +123,7 @@ CRASH_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/crash/*.c))
 
 $(OUT)/test_http: $(HTTP_OBJ) $(TEST_RUNNER) | $(OUT)/example_world
 	$(call say,LD ,$@)
-	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lcrypto -lz -lm
+	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS) -lcurl -ljansson -lcrypto -lz -lzstd -lm
 
 $(OUT)/test_crash: $(CRASH_OBJ) $(HTTP_KIT) $(TEST_RUNNER)
 	$(call say,LD ,$@)

@@ -116,10 +116,6 @@ struct teacher_reading {
 static void shelved_teacher_close(void *thing)
 {
     struct shelved_teacher *t = thing;
-    if (t->policy && t->dataset[0] != '\0') {
-        sodium_memzero(t->policy->parameters,
-                       mlp_parameter_count(&t->policy->shape) * sizeof *t->policy->parameters);
-    }
     policy_free(t->policy);
     ensemble_free(t->ensemble);
     free(t);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 #include <zlib.h>
+#define ZSTD_STATIC_LINKING_ONLY /* ZSTD_createDStream_advanced */
 #include <zstd.h>
 
 #include "memory/memory.h"
@@ -46,6 +47,26 @@ enum inflate_encoding inflate_encoding_find(const char *header)
     return INFLATE_UNKNOWN;
 }
 
+/* The windows of both libraries hold what was read last. That of zstd is as large as the sender
+ * wants, so that it may be refused. */
+static void *window_zstd(void *context, size_t size)
+{
+    (void)context;
+    return malloc(size);
+}
+
+static void *window_gzip(void *context, unsigned count, unsigned size)
+{
+    (void)context;
+    return memory_bytes((size_t)count * size);
+}
+
+static void window_free(void *context, void *block)
+{
+    (void)context;
+    wipe_free(block);
+}
+
 struct inflate *inflate_new(enum inflate_encoding encoding, struct byte_reader reader,
                             uint64_t max_bytes)
 {
@@ -53,10 +74,13 @@ struct inflate *inflate_new(enum inflate_encoding encoding, struct byte_reader r
     stream->encoding = encoding;
     stream->reader = reader;
     stream->max_bytes = max_bytes;
+    stream->gzip.zalloc = window_gzip;
+    stream->gzip.zfree = window_free;
     if (encoding == INFLATE_GZIP && inflateInit2(&stream->gzip, 15 + 16) != Z_OK)
         memory_must(NULL); /* 16: the gzip form only */
     if (encoding == INFLATE_ZSTD) {
-        stream->zstd = memory_must(ZSTD_createDStream());
+        stream->zstd = memory_must(
+            ZSTD_createDStream_advanced((ZSTD_customMem){window_zstd, window_free, NULL}));
         ZSTD_DCtx_setParameter(stream->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG);
     }
     return stream;
@@ -110,8 +134,6 @@ static long gzip_round(struct inflate *stream, unsigned char *buffer, size_t siz
     int outcome = inflate(z, Z_NO_FLUSH);
     stream->at = stream->end - z->avail_in;
     stream->between = outcome == Z_STREAM_END;
-    if (outcome == Z_MEM_ERROR)
-        memory_must(NULL);
     if (outcome != Z_OK && outcome != Z_STREAM_END && outcome != Z_BUF_ERROR)
         return inflate_fail(stream, INFLATE_CORRUPT);
     return (long)(size - z->avail_out);

@@ -3,11 +3,14 @@
 #include <criterion/criterion.h>
 #include <ftw.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include "tests/http/http_client.h"
 
@@ -114,11 +117,10 @@ static const char *path_of(const char *rest)
     return path;
 }
 
-/* One episode of EXPERT; its states are kept where KEPT. */
-static void upload(const char *expert, bool kept)
+/* Writes ROWS states as JSON, without the outer brackets; they are kept where KEPT. */
+static void write_rows(char *out, size_t size, bool kept)
 {
-    char body[1200];
-    int used = snprintf(body, sizeof body, "{\"expert\":\"%s\",\"states\":[", expert);
+    int used = 0;
     for (int i = 0; i < ROWS; i++) {
         char row[100];
         int at = 0;
@@ -130,11 +132,26 @@ static void upload(const char *expert, bool kept)
         }
         if (kept)
             strcpy(texts[i], row);
-        used += snprintf(body + used, sizeof body - (size_t)used, "%s[%s]", i ? "," : "", row);
+        used += snprintf(out + used, size - (size_t)used, "%s[%s]", i ? "," : "", row);
     }
-    snprintf(
-        body + used, sizeof body - (size_t)used,
-        "],\"actions\":[0,1,0],\"rewards\":[1,1,1],\"terminated\":true,\"truncated\":false}\n");
+}
+
+/* Writes one episode of EXPERT. */
+static size_t write_episode(char *out, size_t size, const char *expert, bool kept)
+{
+    char rows[1000];
+    write_rows(rows, sizeof rows, kept);
+    return (size_t)snprintf(
+        out, size,
+        "{\"expert\":\"%s\",\"states\":[%s],\"actions\":[0,1,0],\"rewards\":[1,1,1],"
+        "\"terminated\":true,\"truncated\":false}\n",
+        expert, rows);
+}
+
+static void upload(const char *expert, bool kept)
+{
+    char body[1200];
+    write_episode(body, sizeof body, expert, kept);
     call_expect("POST", path_of("/trajectories"), body, "application/x-ndjson", 201);
 }
 
@@ -203,6 +220,68 @@ Test(erasure, leaves_nothing_of_an_expert_anywhere, .timeout = 600)
     cr_expect_not(memory_holds_states());
     cr_expect_not(files_hold_states());
     call_expect("POST", "/v1/ledger:verify", NULL, NULL, 200);
+    http_client_free(client);
+    server_close(&server);
+}
+
+/* ---- what libraries hold */
+
+#define LONG 200000 /* bytes of a body that is read in several pieces */
+
+static size_t pack(const char *encoding, const char *text, size_t size, char *out)
+{
+    if (strcmp(encoding, "zstd") == 0) {
+        size = ZSTD_compress(out, LONG, text, size, 3);
+        cr_assert_not(ZSTD_isError(size));
+        return size;
+    }
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)text, .avail_in = (uInt)size};
+    z.next_out = (Bytef *)out;
+    z.avail_out = LONG;
+    cr_assert_eq(deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    cr_assert_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&z);
+    return z.total_out;
+}
+
+/* A long body of expert e17 whose last episode is looked for. */
+static void upload_packed(const char *encoding)
+{
+    char *body = malloc(LONG), *packed = malloc(LONG), header[40];
+    size_t size = 0;
+    while (size < LONG - 2400)
+        size += write_episode(body + size, LONG - size, "e17", false);
+    size += write_episode(body + size, LONG - size, "e17", true);
+    snprintf(header, sizeof header, "Content-Encoding: %s", encoding);
+    struct http_answer answer =
+        http_expect(client, 201,
+                    &(struct http_call){.method = "POST",
+                                        .path = path_of("/trajectories"),
+                                        .token = token,
+                                        .body = packed,
+                                        .body_size = pack(encoding, body, size, packed),
+                                        .content_type = "application/x-ndjson",
+                                        .header = header});
+    http_answer_clear(&answer);
+    free(body);
+    free(packed);
+}
+
+Test(erasure, leaves_nothing_in_the_memory_of_decoders_and_parsers, .timeout = 600)
+{
+    char rows[1000], network[1200];
+    open_service();
+    upload_packed("gzip");
+    cr_expect_not(memory_holds_states(), "gzip");
+    upload_packed("zstd");
+    cr_expect_not(memory_holds_states(), "zstd");
+    write_rows(rows, sizeof rows, true);
+    snprintf(network, sizeof network,
+             "{\"activation\":\"relu\",\"output\":\"softmax\",\"layers\":[{\"weight\":[%s],"
+             "\"bias\":[0,0,0,0]},{\"weight\":[[0,0,0,0],[0,0,0,0]],\"bias\":[0,0]}]}",
+             rows);
+    call_expect("PUT", path_of("/experts/e17/policy"), network, "application/json", 204);
+    cr_expect_not(memory_holds_states(), "a network");
     http_client_free(client);
     server_close(&server);
 }
