@@ -11,6 +11,7 @@
 #include "api/api.h"
 #include "memory/memory.h"
 #include "server/database.h"
+#include "server/keys.h"
 #include "server/os/clock.h"
 #include "server/os/log.h"
 #include "storage/answers/answers.h"
@@ -30,6 +31,8 @@ struct pruner {
     pthread_cond_t changed;
     bool stopping;
     atomic_int_fast64_t answered_us; /* when the database did so last */
+    const char *keys;                /* their directory, which may be another machine's */
+    atomic_bool keys_stand;
     struct app *app;
     struct db *db;
     struct pruner_clocks clocks;
@@ -102,6 +105,17 @@ static bool look_at_database(struct pruner *pruner)
     return answers;
 }
 
+static void look_at_keys(struct pruner *pruner)
+{
+    char ignored[512];
+    atomic_store(&pruner->keys_stand, keys_stand(pruner->keys, false, ignored, sizeof ignored));
+}
+
+bool pruner_sees_keys(const struct pruner *pruner)
+{
+    return atomic_load(&pruner->keys_stand);
+}
+
 bool pruner_reaches(const struct pruner *pruner)
 {
     return clock_now_us() - atomic_load(&pruner->answered_us) < QUIET_US;
@@ -124,6 +138,7 @@ static bool pruner_sleep(struct pruner *pruner, int64_t ms)
 static bool pruner_pause(struct pruner *pruner, int64_t ms)
 {
     while (ms > 0) {
+        look_at_keys(pruner);
         int64_t most = look_at_database(pruner) ? IDLE_MS : AGAIN_MS;
         int64_t part = ms < most ? ms : most;
         if (pruner_sleep(pruner, part))
@@ -148,13 +163,15 @@ static void *pruner_run(void *context)
     return NULL;
 }
 
-struct pruner *pruner_start(struct app *app, struct db *db)
+struct pruner *pruner_start(struct app *app, struct db *db, const char *keys)
 {
     struct pruner *pruner = memory_new(1, sizeof *pruner);
     pruner->app = app;
     pruner->db = db;
     (void)answers_newest(db, &pruner->clocks.wall_ms);
     atomic_init(&pruner->answered_us, clock_now_us()); /* it was read at the start */
+    pruner->keys = keys;
+    atomic_init(&pruner->keys_stand, true); /* so were they */
     pthread_mutex_init(&pruner->lock, NULL);
     clock_condition_init(&pruner->changed);
     if (pthread_create(&pruner->thread, NULL, pruner_run, pruner) == 0)

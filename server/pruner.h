@@ -31,13 +31,17 @@ bool pruner_trusts(struct pruner_clocks *clocks, int64_t wall_ms, int64_t steady
  */
 bool pruner_tells(char told[PRUNER_TOLD], const char *why);
 
-/* Starts the thread. APP and DB, a connection for it alone, outlive it. NULL: no thread can be
- * started. */
-struct pruner *pruner_start(struct app *app, struct db *db);
+/* Starts the thread. APP, DB, a connection for it alone, and KEYS, the path of their directory,
+ * outlive it. NULL: no thread can be started. */
+struct pruner *pruner_start(struct app *app, struct db *db, const char *keys);
 
 /* Whether the database, which the thread reads every ten seconds, answered when it was last read,
  * and did so within the last half minute. Any thread. */
 bool pruner_reaches(const struct pruner *pruner);
+
+/* What keys_stand says of the directory of keys, at the thread's last look: it may hang, as other
+ * machines' directories do. Any thread. */
+bool pruner_sees_keys(const struct pruner *pruner);
 
 /* Ends the thread behind the removal in hand. NULL is fine. */
 void pruner_stop(struct pruner *pruner);

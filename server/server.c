@@ -82,7 +82,6 @@ static bool server_ready(void *context, const char **why_not)
 {
     struct server *server = context;
     const struct database_place place = {.url = server->config->database};
-    char error[512];
     *why_not = NULL;
     if (atomic_load(&server->draining))
         *why_not = "The server is shutting down.";
@@ -95,7 +94,7 @@ static bool server_ready(void *context, const char **why_not)
             "The disk of the data directory has less than 16 MiB free, or cannot be written to.";
     else if (server->marks && !marks_stand(server->marks))
         *why_not = "The marks cannot be written: what would be charged cannot be made durable now.";
-    else if (!keys_stand(server->keys_path, false, error, sizeof error))
+    else if (server->pruner && !pruner_sees_keys(server->pruner))
         *why_not = "The directory of keys is missing, open to others or another user's: tacet "
                    "doctor says what to do.";
     else if (server->pruner && !pruner_reaches(server->pruner))
@@ -379,7 +378,7 @@ static bool start_lanes(struct server *server, struct server_trouble trouble)
     server->uploads = pool_start(app, many, uploads, lane_fair_limits(uploads, uploads, uploads));
     if (!connect_many(server, single, 1, trouble))
         return false;
-    server->pruner = pruner_start(app, single[0]);
+    server->pruner = pruner_start(app, single[0], server->keys_path);
     if (server->watched.handle >= 0) {
         if (!connect_many(server, single, 1, trouble))
             return false;

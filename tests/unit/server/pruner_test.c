@@ -93,10 +93,11 @@ static int64_t left_behind(struct db *db, struct db *threads_own, uint32_t days,
     struct api_settings settings = {.now_ms = clock_now_ms, .cors_origins = "", .version = "test"};
     settings.keep_answers_days = days;
     struct app *app = api_open(&settings);
-    struct pruner *pruner = pruner_start(app, threads_own);
+    struct pruner *pruner = pruner_start(app, threads_own, "/tmp/no/such/keys");
     cr_assert_not_null(pruner);
-    for (int i = 0; i < 2000 && count_answers(db) != wanted; i++)
+    for (int i = 0; i < 2000 && (count_answers(db) != wanted || pruner_sees_keys(pruner)); i++)
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    cr_expect_not(pruner_sees_keys(pruner), "the keys are missing");
     pruner_stop(pruner);
     api_close(app);
     return count_answers(db);
