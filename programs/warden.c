@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -145,12 +146,14 @@ static pid_t warden_start(const char *command, const struct program_limits *limi
 
 /* ---- its end */
 
-/* Returns when there is no descendant. FIRST is killed even where /proc does not show it, and takes
- * its namespace with it; nobody has waited for it, so the number is still its own. */
-static void warden_kill_all(struct descent *descent, pid_t first)
+/* Returns when there is no descendant. FIRST (pidfd_open; -1: it has ended) is killed even where
+ * /proc does not show it, and takes its namespace with it. SIGCHLD is ignored, so the kernel may
+ * have given its number to another process. */
+static void warden_kill_all(struct descent *descent, int first)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
-    kill(first, SIGKILL);
+    if (first >= 0)
+        pidfd_send_signal(first, SIGKILL, NULL, 0);
     while (waitpid(-1, NULL, WNOHANG) >= 0) {
         descent_find(descent);
         for (size_t i = 0; i < descent->count; i++)
@@ -160,8 +163,7 @@ static void warden_kill_all(struct descent *descent, pid_t first)
 }
 
 /* Waits until the control ends, or there are more processes than the limit, or more memory. What
- * /proc does not show is over every limit: the program's first process is there, alive or dead,
- * until it is waited for. */
+ * /proc does not show is over every limit. */
 static void warden_watch(struct descent *descent, const struct program_limits *limits,
                          bool namespaces)
 {
@@ -205,8 +207,9 @@ _Noreturn void warden_run(const char *command, const struct program_limits *limi
     if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
         _exit(1);
     descent_open(&descent);
-    pid_t first = warden_start(command, limits, namespaces);
-    if (first > 0) {
+    pid_t pid = warden_start(command, limits, namespaces);
+    if (pid > 0) {
+        int first = pidfd_open(pid, 0);
         for (int i = 0; i < CONTROL; i++)
             close(i);
         if (limits->sealed)
