@@ -114,6 +114,10 @@ class Verbs(unittest.TestCase):
         self.assertIn("epsilon", said["cost"])
         self.assertTrue(service().data.advise(5, 1e-5))
 
+    def test_what_has_no_account_takes_no_delta_by_itself(self):
+        said = service().steward.estimate("pgc_a3c", epsilon=2, environment="cartpole")
+        self.assertTrue(said["feasible"], said)
+
     def test_a_teacher_answers_until_the_budget_is_gone(self):
         s = service()
         teacher = s.job.policy.teach({"name": "gaussian_simplex", "sigma": 0.2, "temperature": 20}, epsilon=8, delta=1e-5,

@@ -108,12 +108,12 @@ class Repeats(unittest.TestCase):
         with self.assertRaisesRegex(tacet.Problem, "status 301: the address is https://elsewhere/\\.$"):
             self.api.list_jobs()
 
-    def test_a_deletion_whose_answer_was_lost_is_done(self):
-        self.server.script = ["lose", "404"]
-        self.api.delete_dataset("d")
-        self.server.script = ["404"]
-        with self.assertRaises(tacet.Problem):
-            self.api.delete_dataset("d")
+    def test_a_deletion_that_finds_nothing_is_an_error_also_after_a_lost_answer(self):
+        for script in (["404"], ["lose", "404"]):
+            self.server.script = list(script)
+            with self.assertRaises(tacet.Problem) as caught:
+                self.api.erase_expert("d", "a-typing-error")
+            self.assertEqual("may have deleted it" in str(caught.exception), len(script) == 2)
 
     def test_an_answer_of_no_problem_type_is_a_problem_all_the_same(self):
         self.server.script, self.server.type = ["418"], "/problems/of-tomorrow"

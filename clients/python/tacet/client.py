@@ -109,7 +109,7 @@ class Client:
         instead of reading data has no dataset: ``train("reinforce", environment="cartpole", ...)``. A job takes no seed:
         repeated under another key it draws fresh noise, and is paid for again.
         ``algorithm="auto"`` takes the best candidate of the advisor. ``delta="auto"`` takes the part of delta that
-        epsilon is of what is left. With your own ``key`` the same call, made again, is the same job.
+        epsilon is of what the dataset has left; without a dataset it is left out. With your own ``key`` the same call, made again, is the same job.
         """
         return Job(self, self.api.create_job(self._job(which, epsilon, delta, privacy, job), key=key))
 
@@ -135,6 +135,8 @@ class Client:
         dataset = body.pop("dataset", None)
         if dataset is not None:
             body["dataset"] = dataset if isinstance(dataset, str) else dataset.id
+        if dataset is None and delta == "auto":
+            delta = None  # there is no account that it could be a part of
         if epsilon is not None:
             body["privacy"] = {"epsilon": epsilon, **({} if delta is None else {"delta": delta}), **(privacy or {})}
         elif privacy:

@@ -64,7 +64,7 @@ class Dataset(Resource):
         and ``advice`` are None, and ``reason`` says why."""
         return self.client.estimate(self, algorithm, **job)
 
-    def advise(self, epsilon: float, delta: Union[float, str] = "auto", **more: Any) -> list[dict[str, Any]]:
+    def advise(self, epsilon: float, delta: float, **more: Any) -> list[dict[str, Any]]:
         """Other jobs for the same price, the most hopeful first. It is free and reads no data."""
         body = {"dataset": self.id, "privacy": {"epsilon": epsilon, "delta": delta}, **more}
         return self.client.api.advise_job(body)["candidates"]  # type: ignore[arg-type, return-value, typeddict-item]

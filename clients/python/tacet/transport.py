@@ -141,7 +141,7 @@ class Transport:
                 problem = _problem(status, said, content)
                 problem.key = key
                 if method == "DELETE" and status == 404 and lost:
-                    return None  # the call whose answer was lost has done it
+                    problem.detail += " An earlier try, whose answer was lost, may have deleted it."
                 if status not in _TRANSIENT or isinstance(problem, StorageFull):
                     raise problem
                 wait, failure = max(problem.retry_after or 0, 0 if status == 429 else pause), problem
