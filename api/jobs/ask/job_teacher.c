@@ -88,31 +88,33 @@ enum problem job_teacher_fit(struct call *call, const char *teacher, const char 
                              struct job_plan *plan)
 {
     const struct shelved_teacher *t;
+    struct teacher_row row;
+    struct ending ending;
     if (!check_teacher_form(call, teacher, client, plan))
         return PROBLEM_VALIDATION;
     if (!teacher)
         return PROBLEM_NONE;
-    struct ending ending;
-    enum db_status status = endings_find(call->db, teacher, &ending);
-    if (status == DB_OK)
-        return call_invalid(call, "/teacher", "is not known, or closed");
-    if (status == DB_NONE)
-        status = teacher_shelf_borrow(call->app, call->db, teacher, &t);
+    enum db_status status = teachers_find(call->db, teacher, &row);
+    if (status == DB_OK && !call_owns(call, row.owner))
+        status = DB_NONE;
+    bool known = status == DB_OK;
+    if (known)
+        status = endings_find(call->db, teacher, &ending);
     if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    bool own = status == DB_OK && call_owns(call, t->row.owner);
-    enum problem problem = PROBLEM_NONE;
-    if (!own)
-        problem = call_invalid(call, "/teacher", "is not known");
+    if (!known || status == DB_OK)
+        return call_invalid(call, "/teacher", "is not known, or closed");
     const char *payer = client;
     if (!client)
         payer = call->caller.id;
-    if (problem == PROBLEM_NONE)
-        problem = check_payer(call, &t->row, payer, client);
-    if (problem == PROBLEM_NONE)
-        problem = take_terms(call, t, plan);
-    if (status == DB_OK)
-        teacher_shelf_return(call->app, t);
+    enum problem problem = check_payer(call, &row, payer, client);
+    if (problem != PROBLEM_NONE)
+        return problem;
+    status = teacher_shelf_borrow(call->app, call->db, teacher, &t);
+    if (status != DB_OK)
+        return call_db(call, db_owed(status));
+    problem = take_terms(call, t, plan);
+    teacher_shelf_return(call->app, t);
     snprintf(plan->teacher, sizeof plan->teacher, "%s", teacher);
     snprintf(plan->payer, sizeof plan->payer, "%s", payer);
     return problem;

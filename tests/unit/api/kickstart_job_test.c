@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/teachers/teacher_shelf.h"
 #include "tests/unit/api/kickstart_desk.h"
 
 TestSuite(kickstart_job);
@@ -66,6 +67,35 @@ Test(kickstart_job, refuses_what_it_cannot_be)
     }
     expect_problem(fixture_post(f, "student", "/v1/jobs", kickstart_job(id, "", "")), "forbidden");
     cr_assert_eq(kickstart_spent(f, id, "steward"), 0);
+    fixture_close(f);
+}
+
+/* A teacher of another project is not read, whether it is open, closed or deleted: it gets the
+ * answer of one that never was. */
+Test(kickstart_job, of_a_foreign_teacher_tells_what_it_tells_of_none)
+{
+    static const char *const routes[] = {"/v1/jobs", "/v1/jobs:estimate"};
+    struct fixture *f = fixture_open();
+    const char *teachers[4] = {"tch_nobody"};
+    for (int i = 1; i < 4; i++)
+        teachers[i] = kickstart_teacher(f, 1e4);
+    for (int i = 2; i < 4; i++)
+        expect_status(
+            fixture_post(f, "steward", domain_path("/v1/teachers/%s:close", teachers[i]), NULL),
+            200);
+    expect_status(fixture_delete(f, "steward", domain_path("/v1/teachers/%s", teachers[3])), 204);
+    const char *other = fixture_new_token(f, "steward");
+    for (int i = 0; i < 8; i++) {
+        struct response *r =
+            fixture_ask(f, &(struct ask){.method = "POST",
+                                         .path = routes[i % 2],
+                                         .token = other,
+                                         .key = domain_path("k%d", i),
+                                         .body = kickstart_job(teachers[i / 2], "", "")});
+        expect_invalid(r, "/teacher");
+        cr_expect_str_eq(response_text(r, "/errors/0/detail"), "is not known, or closed");
+        cr_expect_null(teacher_shelf_at_hand(fixture_app(f), teachers[i / 2]));
+    }
     fixture_close(f);
 }
 
