@@ -14,7 +14,7 @@ static enum problem fit_policy(struct call *call, const char *id, struct job_pla
 {
     struct policy_row row;
     struct policy *policy = NULL;
-    enum problem problem = policy_of_reader(call, id, &row);
+    enum problem problem = policy_of_owner(call, id, &row);
     if (problem == PROBLEM_NOT_FOUND)
         call_invalid(call, "/policy", "is not known");
     if (problem == PROBLEM_NONE)

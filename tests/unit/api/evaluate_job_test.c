@@ -166,6 +166,33 @@ Test(evaluate_job, is_for_the_policys_steward_alone)
     expect_problem(fixture_ask(f, &peek), "not-found");
 }
 
+/* Whom it belongs to is not told, nor is a job estimated that would be refused. */
+Test(evaluate_job, of_a_public_policy_is_its_stewards_alone)
+{
+    struct response *trained = domain_run(f, domain_plain_job(domain_sealed(f, "public", 4), 4));
+    const char *policy = response_text(trained, "/policy");
+    const char *grants = domain_path("/v1/policies/%s/grants", policy);
+    expect_status(fixture_post(f, "steward", grants, "{\"public\":true}"), 201);
+    const char *other = fixture_new_token(f, "steward");
+    expect_status(fixture_ask(f, &(struct ask){.path = domain_path("/v1/policies/%s", policy),
+                                               .token = other}),
+                  200);
+    for (int i = 0; i < 4; i++) {
+        const char *project = "";
+        if (i > 1)
+            project = domain_path(",\"project\":\"%s\"", fixture_token_client(f, other));
+        const struct ask ask = {.path = i % 2 ? "/v1/jobs:estimate" : "/v1/jobs",
+                                .token = other,
+                                .key = domain_path("k%d", i),
+                                .body = domain_path("{\"algorithm\":\"evaluate\",\"policy\":\"%s\""
+                                                    "%s" IN_CARTPOLE "}",
+                                                    policy, project)};
+        struct response *refused = fixture_ask(f, &ask);
+        expect_problem(refused, "not-found");
+        cr_expect_null(strstr(refused->body, fixture_client(f, "steward")), "%s", refused->body);
+    }
+}
+
 Test(evaluate_job, refuses_what_it_cannot_be)
 {
     const char *policy = domain_policy(f);
