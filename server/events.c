@@ -1,6 +1,6 @@
-/* DESIGN. One lock for the list and all streams. The ticker marks a stream busy, asks it for news
- * without the lock (that reads the database), and stores the bytes in the stream's own buffer. The
- * socket thread takes them out. A stream that is closed while busy is freed by the ticker.
+/* DESIGN. One lock for the list and all streams. The ticker asks a stream for news without the
+ * lock (that reads the database), and leaves the text in the stream, which holds one at a time. The
+ * socket thread takes it out. A stream that is closed meanwhile is freed by the ticker.
  *
  * A suspended connection does not notice that its client is gone. While the ticker sleeps it
  * therefore watches all sockets for their other end's going. A client that vanished without a word
@@ -18,7 +18,6 @@
 #include "memory/memory.h"
 #include "storage/db/db.h"
 
-#define STREAM_BYTES     8192
 #define TICK_MS          1000
 #define SILENT_TICKS_MAX 15
 
@@ -27,13 +26,12 @@ struct event_stream {
     struct event_stream *next;
     struct api_events source;
     struct event_hooks hooks;
-    bool busy;      /* the ticker is asking its source */
     bool closed;    /* nobody will take from it any more */
     bool over;      /* the source has ended, the client is gone, or we are stopping */
     bool suspended; /* the connection waits for us */
     unsigned silent_ticks;
-    size_t used, sent;
-    char bytes[STREAM_BYTES];
+    char *text; /* to be sent; NULL: nothing */
+    size_t sent;
 };
 
 struct events {
@@ -59,6 +57,7 @@ static void free_stream(struct event_stream *stream)
 {
     if (stream->source.free)
         stream->source.free(stream->source.context);
+    free(stream->text);
     free(stream);
 }
 
@@ -71,45 +70,49 @@ static void unlink_stream(struct events *events, struct event_stream *stream)
     *link = stream->next;
 }
 
+static void drop_text(struct event_stream *stream)
+{
+    free(stream->text);
+    stream->text = NULL;
+    stream->sent = 0;
+}
+
 static void resume_if_due(struct event_stream *stream)
 {
-    if (stream->suspended && !stream->closed && (stream->used > 0 || stream->over)) {
+    if (stream->suspended && !stream->closed && (stream->text || stream->over)) {
         stream->suspended = false;
         stream->hooks.resume(stream->hooks.connection);
     }
 }
 
-/* Bytes that are there to stay, as the source's next. An event that a failover may take back ends
- * the stream: its client comes again, and says which event it saw last. */
-static long ask_source(struct events *events, struct event_stream *stream)
+/* As the source's next, of what is there to stay. An event that a failover may take back ends the
+ * stream: its client comes again, and says which event it saw last. */
+static bool ask_source(struct events *events, struct event_stream *stream, char **out)
 {
-    long n = stream->source.next(stream->source.context, events->app, events->db, stream->bytes,
-                                 sizeof stream->bytes);
-    return n <= 0 || db_settle(events->db) == DB_OK ? n : -1;
+    bool goes_on = stream->source.next(stream->source.context, events->app, events->db, out);
+    if (!*out || db_settle(events->db) == DB_OK)
+        return goes_on;
+    free(*out);
+    *out = NULL;
+    return false;
 }
 
 /* Asks one stream's source for news. The lock is held, except while the source works. */
 static void tick_stream(struct events *events, struct event_stream *stream)
 {
-    if (stream->used > 0 || stream->over || stream->closed)
+    char *text;
+    if (stream->text || stream->over || stream->closed)
         return;
-    stream->busy = true;
     pthread_mutex_unlock(&events->lock);
-    long n = ask_source(events, stream);
+    bool goes_on = ask_source(events, stream, &text);
     pthread_mutex_lock(&events->lock);
-    stream->busy = false;
-    stream->silent_ticks = n == 0 ? stream->silent_ticks + 1 : 0;
-    if (n < 0) {
+    if (!goes_on)
         stream->over = true;
-    } else if (n > 0) {
-        assert((size_t)n <= sizeof stream->bytes);
-        stream->used = (size_t)n;
-    } else if (stream->silent_ticks >= SILENT_TICKS_MAX) {
-        static const char comment[] = ": still here\n\n";
-        memcpy(stream->bytes, comment, sizeof comment - 1);
-        stream->used = sizeof comment - 1;
+    else if (!text && ++stream->silent_ticks >= SILENT_TICKS_MAX)
+        text = memory_copy_text(": still here\n\n");
+    if (text)
         stream->silent_ticks = 0;
-    }
+    stream->text = text;
     resume_if_due(stream);
 }
 
@@ -136,7 +139,7 @@ static void sleep_a_tick(struct events *events)
         if (events->watched[i + 1].revents == 0 || stream->closed)
             continue;
         stream->over = true;
-        stream->used = stream->sent = 0;
+        drop_text(stream);
         resume_if_due(stream);
     }
 }
@@ -149,7 +152,7 @@ static void *events_run(void *context)
         struct event_stream *stream = events->streams;
         while (stream) {
             tick_stream(events, stream);
-            /* Only this thread unlinks a busy stream, so its link is still good. */
+            /* Only this thread unlinks a stream, so its link is still good. */
             struct event_stream *following = stream->next;
             if (stream->closed) {
                 unlink_stream(events, stream);
@@ -217,13 +220,13 @@ long event_stream_take(struct event_stream *stream, char *buffer, size_t size)
     struct events *events = stream->hub;
     pthread_mutex_lock(&events->lock);
     long result = stream->over ? -1 : 0;
-    if (stream->used > 0 && !stream->busy) {
-        size_t rest = stream->used - stream->sent;
+    if (stream->text) {
+        size_t rest = strlen(stream->text + stream->sent);
         size_t n = rest < size ? rest : size;
-        memcpy(buffer, stream->bytes + stream->sent, n);
+        memcpy(buffer, stream->text + stream->sent, n);
         stream->sent += n;
-        if (stream->sent == stream->used)
-            stream->used = stream->sent = 0;
+        if (n == rest)
+            drop_text(stream);
         result = (long)n;
     } else if (!stream->over) {
         stream->hooks.suspend(stream->hooks.connection);

@@ -45,12 +45,12 @@ struct api_request {
 #define API_REPLY_HEADERS 12  /* the fullest is a repeated job with CORS: 9 */
 #define API_HEADER_SIZE   400 /* bytes of a value, its NUL included */
 
-/* Server-sent events: NEXT writes at most SIZE bytes of events that are due; 0: nothing now, ask
- * again in a second; -1: the stream is over. FREE ends it. Called from one thread at a time with
- * that thread's connection. */
+/* Server-sent events: NEXT sets *OUT to the text of events that are due, which the caller frees;
+ * NULL: nothing now, ask again in a second. False, with NULL: the stream is over. FREE ends it.
+ * Called from one thread at a time with that thread's connection. */
 struct api_events {
     void *context;
-    long (*next)(void *context, struct app *app, struct db *db, char *buffer, size_t size);
+    bool (*next)(void *context, struct app *app, struct db *db, char **out);
     void (*free)(void *context);
 };
 

@@ -1,13 +1,12 @@
 /* A job as a stream of server-sent events (WHATWG HTML, section 9.2). A "progress" event holds the
  * job whenever its step, its state or what it waits for has changed; its id is the step. "done"
- * comes at the end, and a comment now and then keeps proxies from closing the connection.
+ * comes at the end.
  *
  * A stream outlives the moment in which its caller was checked. So what proved who it is stays with
  * the stream and is checked again each time, like a request's: a stream ends when the token ends,
  * or when the caller leaves the project. */
 #include <inttypes.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -19,8 +18,6 @@
 #include "api/json/json_text.h"
 #include "memory/memory.h"
 
-#define PING_EVERY_MS 15000
-
 struct follower {
     const struct route *route;
     char *authorization; /* as it came; NULL: there was none */
@@ -30,7 +27,6 @@ struct follower {
     int64_t step;         /* last shown; -1: none */
     int state;            /* last shown; -1: none */
     struct job_wait wait; /* last shown */
-    int64_t sent_ms;      /* of the last bytes */
     bool over;
 };
 
@@ -78,69 +74,56 @@ static enum db_status check_follower(struct follower *follower, struct app *app,
     return status;
 }
 
-/* Writes one event into BUFFER; 0 when it does not fit. */
-static long write_event(char *buffer, size_t size, const char *name, int64_t id, json_t *json)
+/* The text of one event. Takes JSON; the caller frees the text. */
+static char *write_event(const char *name, int64_t id, json_t *json)
 {
     size_t length = 0;
     char *data = json_text_write(json, false, &length);
     json_decref(json);
-    int used = snprintf(buffer, size, "event: %s\nid: %" PRId64 "\ndata: %s\n\n", name, id, data);
+    char *event = memory_format("event: %s\nid: %" PRId64 "\ndata: %s\n\n", name, id, data);
     free(data);
-    if (used < 0 || (size_t)used >= size)
-        return 0;
-    return used;
+    return event;
 }
 
-static long show_job(struct follower *follower, struct app *app, struct db *db,
-                     const struct job_row *job, char *buffer, size_t size)
+/* The event that is due, or NULL. */
+static char *show_job(struct follower *follower, struct app *app, struct db *db,
+                      const struct job_row *job)
 {
-    int64_t now = app->settings.now_ms();
     struct job_wait wait = {0};
     if (job->state == JOB_QUEUED && jobs_wait(db, job->id, &wait) != DB_OK)
         wait = follower->wait;
     bool over = job_is_over(job);
     bool changed = job->step != follower->step || (int)job->state != follower->state ||
                    wait.place != follower->wait.place || wait.own != follower->wait.own;
-    if (!over && !changed) {
-        if (now - follower->sent_ms < PING_EVERY_MS)
-            return 0;
-        follower->sent_ms = now;
-        int ping = snprintf(buffer, size, ": ping\n\n");
-        if (ping < 0 || (size_t)ping >= size)
-            return 0;
-        return ping;
-    }
+    if (!over && !changed)
+        return NULL;
     const char *name = "progress";
     if (over)
         name = "done";
-    json_t *json = job_json(db, job, &wait, now);
+    json_t *json = job_json(db, job, &wait, app->settings.now_ms());
     if (!json)
-        return 0; /* the database failed: again in a second */
-    long used = write_event(buffer, size, name, job->step, json);
-    if (used > 0) {
-        follower->step = job->step;
-        follower->state = (int)job->state;
-        follower->wait = wait;
-        follower->sent_ms = now;
-        follower->over = over;
-    }
-    return used;
+        return NULL; /* the database failed: again in a second */
+    follower->step = job->step;
+    follower->state = (int)job->state;
+    follower->wait = wait;
+    follower->over = over;
+    return write_event(name, job->step, json);
 }
 
-static long next_events(void *context, struct app *app, struct db *db, char *buffer, size_t size)
+static bool next_events(void *context, struct app *app, struct db *db, char **out)
 {
     struct follower *follower = context;
+    *out = NULL;
     if (follower->over)
-        return -1;
+        return false;
     struct job_row job = {0};
     enum db_status status = jobs_find(db, follower->job, &job);
     if (status == DB_OK)
         status = check_follower(follower, app, db, job.owner);
-    long used = status == DB_RETRY ? 0 : -1;
     if (status == DB_OK)
-        used = show_job(follower, app, db, &job, buffer, size);
+        *out = show_job(follower, app, db, &job);
     job_done(&job);
-    return used;
+    return status == DB_OK || status == DB_RETRY;
 }
 
 enum problem api_jobs_events(struct call *call)
@@ -159,7 +142,6 @@ enum problem api_jobs_events(struct call *call)
         memcpy(follower->certificate, call->request->certificate, sizeof follower->certificate);
     memcpy(follower->job, job->id, ID_SIZE);
     follower->step = follower->state = -1;
-    follower->sent_ms = call->now_ms;
     const char *last = call_request_header(call, "Last-Event-ID");
     char *end = NULL;
     long long step = -1;

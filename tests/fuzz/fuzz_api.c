@@ -33,8 +33,9 @@ static void serve(struct scene_request *request)
     struct api_reply reply;
     scene_serve(scene, request, &reply);
     if (reply.events.next) {
-        char buffer[4096];
-        (void)reply.events.next(reply.events.context, scene->app, scene->db, buffer, sizeof buffer);
+        char *text;
+        (void)reply.events.next(reply.events.context, scene->app, scene->db, &text);
+        free(text);
     }
     api_reply_clear(&reply);
 }

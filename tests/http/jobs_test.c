@@ -52,6 +52,30 @@ Test(jobs, a_job_runs_to_its_end_and_tells_so)
     expect_paid(dataset, path);
 }
 
+/* An event holds the whole job, and a sweep's tries make that a long text. */
+Test(jobs, a_long_sweep_tells_of_its_end)
+{
+    char dataset[64], path[96], events[112], body[1024];
+    scene_dataset(desk.client, desk.steward, 40, dataset);
+    snprintf(body, sizeof body,
+             "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
+             "\"privacy\":{\"force\":true,\"epsilon\":4,\"delta\":1e-5},"
+             "\"parameters\":{\"hidden\":[4],\"steps\":2},"
+             "\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":1,"
+             "\"max_episode_steps\":1},\"sweep\":{\"learning_rate\":[0.0011111,0.0022222],"
+             "\"adam_epsilon\":[1.1111111e-7,2.2222222e-7],\"average_decay\":[0.9111111,0.9222222],"
+             "\"clip_norm\":[1.1111111,2.2222222],\"target_update_interval\":[1000,2000],"
+             "\"huber_threshold\":[1.1111111,2.2222222]}}",
+             dataset);
+    desk_submit(&desk, body, "the-sweep", path);
+    snprintf(events, sizeof events, "%s/events", path);
+    struct http_answer stream = desk_get(&desk, events);
+    const char *done = strstr(stream.body, "event: done");
+    cr_assert_not_null(done, "%s", stream.body);
+    cr_expect_gt(strlen(done), 8192);
+    http_answer_clear(&stream);
+}
+
 Test(jobs, the_same_key_gives_the_same_job)
 {
     char dataset[64], first[96], second[96], state[16];

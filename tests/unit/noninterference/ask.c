@@ -46,12 +46,10 @@ static bool count_answer(struct play *p, const char *method, const char *pattern
 /* The events that are due. */
 static void drain_events(struct play *p, struct response *r)
 {
-    char text[65536];
-    long size;
-    while (r->reply.events.next &&
-           (size = r->reply.events.next(r->reply.events.context, fixture_app(p->f),
-                                        fixture_db(p->f), text, sizeof text - 1)) > 0) {
-        text[size] = '\0';
+    struct api_events *events = &r->reply.events;
+    char *text;
+    while (events->next &&
+           events->next(events->context, fixture_app(p->f), fixture_db(p->f), &text) && text) {
         for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
             json_t *json = json_loads(strncmp(line, "data: ", 6) == 0 ? line + 6 : "", 0, NULL);
             if (json)
@@ -60,6 +58,7 @@ static void drain_events(struct play *p, struct response *r)
                 transcript_text(p->t, "event", line);
             json_decref(json);
         }
+        free(text);
     }
 }
 
