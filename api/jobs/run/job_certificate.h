@@ -14,7 +14,7 @@ struct job_certificate {
     const char *id;                    /* crt_ */
     const char *subject;               /* "policy" or "q_release" */
     const char *subject_id;            /* its id */
-    const struct dataset_row *dataset; /* that it was trained on; NULL: none */
+    const struct dataset_row *dataset; /* that it comes from, a student's teacher's; NULL: none */
     bool injected_noise;               /* the first warning says that it protects nobody */
     int64_t now_ms;
     json_t *binds;                        /* job_binds; borrowed */

@@ -23,6 +23,7 @@
 #include "api/jobs/run/job_certificate.h"
 #include "api/releases/q_releases.h"
 #include "storage/datasets.h"
+#include "storage/teachers.h"
 
 static const char magic[4] = {'T', 'C', 'Q', 'R'};
 
@@ -104,8 +105,25 @@ struct standing {
     struct ledger_account account; /* of a job that has one, with its exposure */
     struct exposure exposure;
     json_t *proof;
-    struct dataset_row dataset; /* its id stays empty where the job has none */
+    struct dataset_row dataset; /* that the result comes from; its id stays empty without one */
 };
+
+/* Finds the dataset that the result comes from: its own or, where it learns from a teacher's
+ * answers, that of the teacher's policy. "": none. */
+static enum db_status find_source(struct db *db, const struct job_run *run, char out[ID_SIZE])
+{
+    struct teacher_row teacher;
+    struct policy_row policy;
+    memcpy(out, run->job.dataset, ID_SIZE);
+    if (run->plan.teacher[0] == '\0')
+        return DB_OK;
+    enum db_status status = db_owed(teachers_find(db, run->plan.teacher, &teacher));
+    if (status == DB_OK)
+        status = db_owed(policies_find(db, teacher.policy, &policy));
+    if (status == DB_OK)
+        memcpy(out, policy.dataset, ID_SIZE);
+    return status;
+}
 
 /* It is one view, so that a certificate says no less of the dataset than the log that it proves. */
 static enum db_status read_standing(struct db *db, void *context)
@@ -113,14 +131,17 @@ static enum db_status read_standing(struct db *db, void *context)
     struct standing *now = context;
     struct job_run *run = now->run;
     const char *id = run->job.account;
+    char source[ID_SIZE];
     const struct ledger_account *account = id[0] != '\0' ? &now->account : NULL;
     enum db_status status = account ? ledger_find(db, id, &now->account) : DB_OK;
     if (status == DB_OK && account)
         status = exposure_of(db, account, &now->exposure);
     if (status == DB_OK)
         status = certificate_proof(run->app, db, account, &now->proof);
-    if (status == DB_OK && run->job.dataset[0] != '\0')
-        (void)job_run_dataset(run, run->job.dataset, &now->dataset);
+    if (status == DB_OK)
+        status = find_source(db, run, source);
+    if (status == DB_OK && source[0] != '\0')
+        (void)job_run_dataset(run, source, &now->dataset);
     return run->storage_failed ? DB_FAILED : status;
 }
 

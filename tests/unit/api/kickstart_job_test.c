@@ -130,6 +130,7 @@ Test(kickstart_job, pays_for_every_answer_and_says_so)
     struct response *certificate =
         fixture_get(f, "steward", domain_path("/v1/policies/%s/certificate", policy));
     expect_status(certificate, 200);
+    cr_assert(json_is_null(response_at(certificate, "/dataset_covered")), "it was imported");
     cr_assert_str_eq(response_text(certificate, "/privacy/unit"), "observation");
     cr_assert_str_eq(response_text(certificate, "/teacher/id"), id);
     /* The limit of the account is the guarantee, not what was spent of it. */
@@ -139,6 +140,72 @@ Test(kickstart_job, pays_for_every_answer_and_says_so)
     cr_assert_not_null(strstr(response_text(certificate, "/privacy/accountant"), "limit"));
     expect_status(fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", policy)), 200);
     domain_expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+#define MEANS "the pilot, with all flights"
+
+static const char *described_dataset(struct fixture *f)
+{
+    return domain_sealed_of(
+        f,
+        "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":\"private\",\"budget\":"
+        "{\"epsilon\":10,\"delta\":1e-5},\"description\":{\"row\":\"a moment\",\"expert\":\"" MEANS
+        "\",\"features\":[{\"name\":\"x\",\"low\":-5,\"high\":5},{\"name\":\"v\",\"low\":-5,"
+        "\"high\":5},{\"name\":\"a\",\"low\":-5,\"high\":5},{\"name\":\"w\",\"low\":-5,\"high\":5}]"
+        ","
+        "\"actions\":[\"left\",\"right\"]}}",
+        8);
+}
+
+/* The certificate of a student of a new teacher over the policy that the job TRAINS makes. */
+static struct response *student_certificate(struct fixture *f, const char *trains, double epsilon,
+                                            const char *teacher)
+{
+    const char *policy = response_text(domain_run(f, trains), "/policy");
+    struct response *made = fixture_post(
+        f, "steward", "/v1/teachers",
+        domain_path(
+            "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":0.3},"
+            "\"budget\":{\"epsilon\":%g,\"delta\":1e-6},\"client_budget\":{\"epsilon\":%g,"
+            "\"delta\":1e-6},%s}",
+            policy, epsilon, epsilon, teacher));
+    expect_status(made, 201);
+    struct response *job = domain_run(f, kickstart_job(response_text(made, "/id"), "", ""));
+    struct response *certificate = fixture_get(
+        f, "steward", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+    expect_status(certificate, 200);
+    cr_expect_str_eq(response_text(certificate, "/expert_means"), MEANS);
+    cr_expect_str_eq(response_text(certificate, "/dataset_description/row"), "a moment");
+    domain_expect_whole_ledger(f);
+    return certificate;
+}
+
+static bool says_uncovered(const struct response *certificate)
+{
+    return strstr(certificate->body, "their budget does not cover");
+}
+
+/* The teacher answers from a dataset: its student's certificate says of it what the teacher's does.
+ */
+Test(kickstart_job, a_student_names_the_dataset_behind_its_teacher)
+{
+    struct fixture *f = fixture_open();
+    const char *dataset = described_dataset(f);
+    struct response *certificate = student_certificate(
+        f,
+        domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":4,\"parameters\":"
+                    "{\"hidden\":[4],\"batch_size\":2,\"steps\":5}}",
+                    dataset),
+        8, "\"adjacency\":{\"unit\":\"expert\"}");
+    cr_expect(json_is_true(response_at(certificate, "/dataset_covered")), "%s", certificate->body);
+    cr_expect_not(says_uncovered(certificate));
+
+    certificate = student_certificate(f, domain_unprotected_job(dataset, 5), 60,
+                                      "\"i_understand\":\"not_private\",\"adjacency\":{\"unit\":"
+                                      "\"observation\",\"radius\":0.001}");
+    cr_expect(json_is_false(response_at(certificate, "/dataset_covered")), "%s", certificate->body);
+    cr_expect(says_uncovered(certificate));
     fixture_close(f);
 }
 
