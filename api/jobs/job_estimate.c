@@ -68,7 +68,9 @@ static const char *why_not(const struct job_wish *wish, const json_t *plan, bool
 {
     if (!wish->feasible)
         return wish->why_not;
-    if (wish->plan.shards > 0 && json_array_size(json_object_get(plan, "teaching")) == 0) {
+    bool charged = wish->dataset.account[0] != '\0';
+    if (charged && wish->plan.shards > 0 &&
+        json_array_size(json_object_get(plan, "teaching")) == 0) {
         return "it can be trained, but the dataset's budget is spent: no answer of a teacher could "
                "be paid";
     }

@@ -131,8 +131,8 @@ static json_t *teacher_assumptions_json(const struct teacher_row *row, bool secr
         "1 - actions min_probability times that.",
         "Number of shards, network, algorithm, mechanism and all settings are public and were not "
         "derived from the data; but the scales of inputs may be released estimates from the same "
-        "data (the member features of the job that trained the policies), whose price stands in "
-        "the dataset's account beside this teacher's.",
+        "data (the member features of the job that trained the policies), whose price stands "
+        "beside this teacher's in the dataset's account, if it has one.",
         "One expert's data are uploaded under one name.",
         "The policies were trained without noise and are held by the service alone.");
 }
@@ -146,7 +146,7 @@ static json_t *teacher_warnings_json(const struct teacher_row *row, const struct
         unaccounted = "The policy was trained on private data without privacy: nothing here "
                       "protects those data.";
     }
-    if (is_expert(row)) {
+    if (row->dataset_account[0] != '\0') {
         dataset = "Every answer is charged to the dataset's account as well, whose epsilon covers "
                   "this teacher together with all else that is released of it, for one expert who "
                   "is added or removed.";

@@ -112,11 +112,16 @@ static const char public_assumption[] =
 static const char measured_assumption[] =
     "The scales of the inputs, and bounds of states, are released estimates from the same data: an "
     "earlier job's, whose "
-    "price stands in the dataset's account beside this one's. All other settings are public and "
+    "price stands beside this one's in the dataset's account, if it has one. All other settings "
+    "are public and "
     "were not derived from the data.";
 static const char warning_choices[] = "Every job on the dataset that has a mechanism is charged; a "
                                       "choice of settings made by looking "
                                       "at results that were not released is not accounted.";
+
+static const char warning_uncharged[] =
+    "No account was debited: several such releases tell more than one, and nobody here adds up "
+    "their figures.";
 
 #define FIGURES                                                                                    \
     "epsilon is an upper and epsilon_lower a lower bound of what these steps cost, "               \
@@ -168,8 +173,16 @@ static bool is_exact(const struct job_plan *plan)
     return exact;
 }
 
-/* The privacy statement about experts' data for the steps of a plan. */
-static void experts_statement(const struct job_plan *plan, struct statement *out)
+/* What a statement says of later releases. CHARGED: a dataset's account pays. */
+static const char *warning_further(bool charged)
+{
+    if (charged)
+        return warning_choices;
+    return warning_uncharged;
+}
+
+/* The privacy statement about experts' data for the steps of a plan. CHARGED: as above. */
+static void experts_statement(const struct job_plan *plan, bool charged, struct statement *out)
 {
     bool noisy = plan->plan.privacy.steps > 0;
     const char *noise = noise_float, *arithmetic = warning_float;
@@ -200,7 +213,7 @@ static void experts_statement(const struct job_plan *plan, struct statement *out
         statement_add(out->warnings, warning_logged);
     if (noisy)
         statement_add(out->warnings, arithmetic);
-    statement_add(out->warnings, warning_choices);
+    statement_add(out->warnings, warning_further(charged));
     statement_add(out->warnings, warning_common);
     statement_add(out->warnings, warning_groups);
     statement_add(out->warnings,
@@ -230,10 +243,6 @@ static const char warning_reward[] =
 static const char warning_account[] =
     "The dataset's account was debited, but what it says of experts does not cover this release: "
     "one expert more, fewer or with other data may change it by any amount.";
-
-static const char warning_uncharged[] =
-    "No account was debited: several such releases tell more than one, and nobody here adds up "
-    "their figures.";
 
 static const char warning_returns[] =
     "The evaluation's returns are sums of the world's own rewards without noise: whoever is shown "
@@ -327,11 +336,10 @@ static void shards_statement(const struct job_plan *plan, struct statement *out)
     statement_add(out->assumptions, one_name);
 }
 
-/* CHARGED: a dataset's account pays. */
 static void release_statement(const struct job_plan *plan, bool charged, struct statement *out)
 {
     const struct q_terms *terms = &plan->plan.release;
-    const char *account = warning_uncharged, *common = warning_common;
+    const char *common = warning_common;
     out->accountant = accountant_release;
     statement_add(out->assumptions, mechanism_of(terms));
     if (terms->noise_to_range > 1)
@@ -343,10 +351,8 @@ static void release_statement(const struct job_plan *plan, bool charged, struct 
     } else {
         shards_statement(plan, out);
     }
-    if (charged)
-        account = warning_choices;
     statement_add(out->warnings, warning_whole);
-    statement_add(out->warnings, account);
+    statement_add(out->warnings, warning_further(charged));
     statement_add(out->warnings, common);
 }
 
@@ -414,14 +420,15 @@ char *job_certificate(const struct app *app, struct db *db, const struct job_row
     const char *version = "", *injected = NULL;
     struct statement statement = {0};
     bool releases = plan->request.mechanism == MECHANISM_GAUSSIAN_PROCESS;
+    bool charged = job->account[0] != '\0';
     if (app->settings.version)
         version = app->settings.version;
     if (certificate->injected_noise)
         injected = warning_injected;
     if (releases)
-        release_statement(plan, job->account[0] != '\0', &statement);
+        release_statement(plan, charged, &statement);
     else if (!job_plan_statement(plan, &statement))
-        experts_statement(plan, &statement);
+        experts_statement(plan, charged, &statement);
     json_t *json = json_pack(
         "{s:s, s:s, s:s, s:o, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "id",
         certificate->id, certificate->subject, certificate->subject_id, "job", job->id, "dataset",

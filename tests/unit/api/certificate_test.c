@@ -92,16 +92,17 @@ Test(certificate, any_change_is_seen)
     fixture_close(f);
 }
 
-/* The warnings of a certificate of cql; a new reference. */
-static json_t *warnings(struct fixture *f, bool injected_noise)
+/* The warnings of a certificate of cql that ACCOUNT ("": none) paid for; a new reference. */
+static json_t *warnings_paid(struct fixture *f, bool injected_noise, const char *account)
 {
     const struct algorithm *cql = algorithm_find("cql");
     struct job_plan plan = {.algorithm = cql,
                             .request = {.mechanism = MECHANISM_DPSGD},
                             .plan = {.privacy = {.steps = 1, .noise_multiplier = 1.0}}};
     parameters_defaults(cql->parameters, cql->parameter_count, &plan.request.parameters);
-    const struct job_row job = {
+    struct job_row job = {
         .id = "job_1", .dataset = "dst_1", .algorithm = "cql", .mechanism = "dpsgd"};
+    snprintf(job.account, sizeof job.account, "%s", account);
     const struct job_certificate what = {.id = "crt_1",
                                          .subject = "policy",
                                          .subject_id = "pol_1",
@@ -114,6 +115,34 @@ static json_t *warnings(struct fixture *f, bool injected_noise)
     json_decref(certificate);
     free(text);
     return all;
+}
+
+static json_t *warnings(struct fixture *f, bool injected_noise)
+{
+    return warnings_paid(f, injected_noise, "acc_1");
+}
+
+static bool has_warning(const json_t *warnings, const char *words)
+{
+    size_t i;
+    const json_t *warning;
+    json_array_foreach(warnings, i,
+                       warning) if (strstr(json_string_value(warning), words)) return true;
+    return false;
+}
+
+/* Public data need no budget; then nothing is charged. */
+Test(certificate, says_that_jobs_are_charged_where_an_account_pays)
+{
+    struct fixture *f = fixture_open();
+    json_t *paid = warnings_paid(f, false, "acc_1"), *unpaid = warnings_paid(f, false, "");
+    cr_expect(has_warning(paid, "has a mechanism is charged"));
+    cr_expect_not(has_warning(paid, "No account was debited"));
+    cr_expect_not(has_warning(unpaid, "is charged"));
+    cr_expect(has_warning(unpaid, "No account was debited"));
+    json_decref(paid);
+    json_decref(unpaid);
+    fixture_close(f);
 }
 
 Test(certificate, tells_of_noise_that_can_be_repeated)

@@ -299,6 +299,9 @@ Test(expert_teacher, three_accounts_pay_for_an_answer)
     struct response *teacher =
         fixture_post(f, "steward", "/v1/teachers", teacher_body(policy, GAUSSIAN, EXPERT, BUDGETS));
     expect_status(teacher, 201);
+    struct response *certificate = fixture_get(
+        f, "steward", domain_path("/v1/teachers/%s/certificate", response_text(teacher, "/id")));
+    cr_expect_not_null(strstr(certificate->body, "Every answer is charged to the dataset's"));
     cr_expect_str_eq(response_text(teacher, "/adjacency/unit"), "expert");
     cr_expect_eq(response_number(teacher, "/adjacency/shards"), 50);
     cr_expect(json_is_null(response_at(teacher, "/lipschitz")));
@@ -362,6 +365,26 @@ Test(expert_teacher, an_estimate_says_when_no_answer_could_be_paid)
     cr_expect_eq(json_array_size(response_at(spent, "/plan/teaching")), 0u);
     cr_expect_not_null(strstr(response_text(spent, "/reason"), "no answer of a teacher"), "%s",
                        spent->body);
+}
+
+/* Public data without a budget have no account that could be spent or charged. */
+Test(expert_teacher, without_a_budget_no_account_is_spoken_of)
+{
+    const char *dataset = domain_sealed_of(
+        f, "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":\"public\"}", 12);
+    struct response *estimate =
+        fixture_post(f, "steward", "/v1/jobs:estimate", job_body(dataset, "cql", 50, ""));
+    expect_status(estimate, 200);
+    cr_expect(json_is_null(response_at(estimate, "/reason")), "%s", estimate->body);
+    struct response *teacher =
+        fixture_post(f, "steward", "/v1/teachers",
+                     teacher_body(ensemble_of(dataset, 50), GAUSSIAN, EXPERT, BUDGETS));
+    expect_status(teacher, 201);
+    struct response *certificate = fixture_get(
+        f, "steward", domain_path("/v1/teachers/%s/certificate", response_text(teacher, "/id")));
+    expect_status(certificate, 200);
+    cr_expect(json_is_null(response_at(certificate, "/ledger/dataset_account")));
+    cr_expect_null(strstr(certificate->body, "Every answer is charged to the dataset's account"));
 }
 
 /* The dataset's account is short: nobody pays. */
