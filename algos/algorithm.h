@@ -206,6 +206,10 @@ struct algorithm {
     const struct parameter_later *later; /* so that runs that were planned before they came go on */
     unsigned later_count;
 
+    /* Writes into the parameters of REQUEST, which has its world, what a run uses in their place,
+     * so that whoever is shown them sees that. NULL: it uses all as they are. */
+    void (*settle)(struct algorithm_request *request);
+
     /* Costs and shapes before anything runs; spends nothing, touches no data. On
      * ALGORITHM_BAD_INPUT *message is a static sentence. */
     enum algorithm_status (*plan)(const struct algorithm_request *request,

@@ -119,6 +119,11 @@ struct dqn_rounds dqn_rounds_of(const struct algorithm_request *request)
         .kept_users = kept};
 }
 
+static void dqn_settle(struct algorithm_request *request)
+{
+    online_settle_limit(request, DQN_P_STEP_LIMIT);
+}
+
 struct algorithm_request dqn_inner_request(const struct algorithm_request *request)
 {
     struct algorithm_request inner = *request;
@@ -249,6 +254,7 @@ const struct algorithm dqn_algorithm = {
     .override_count = sizeof overrides / sizeof overrides[0],
     .later = later,
     .later_count = sizeof later / sizeof later[0],
+    .settle = dqn_settle,
     .plan = dqn_plan,
     .describe = dqn_describe,
     .train = dqn_train,

@@ -152,6 +152,13 @@ uint32_t online_step_limit(double asked, const struct env *world)
     return (uint32_t)fmin(asked > 0.0 ? asked : usual, ONLINE_MAX_STEPS);
 }
 
+void online_settle_limit(struct algorithm_request *request, unsigned index)
+{
+    double *limit = request->parameters.value[index].number;
+    if (request->mechanism == MECHANISM_LDP_OBSERVATIONS)
+        *limit = online_step_limit(*limit, request->world);
+}
+
 const char *online_request_problem(const struct algorithm_request *request,
                                    const struct parameter_spec *specs, unsigned count)
 {

@@ -47,6 +47,11 @@ enum algorithm_status online_policy(const struct mlp_shape *shape, const float *
  * may be NULL. */
 uint32_t online_step_limit(double asked, const struct env *world);
 
+/* Writes the limit that a run has in its world into the parameter at INDEX, by which
+ * MECHANISM_LDP_OBSERVATIONS states what an episode costs: no name finds a program's world later.
+ */
+void online_settle_limit(struct algorithm_request *request, unsigned index);
+
 /* NULL when the request has a world and its parameters fit SPECS, else a sentence. */
 const char *online_request_problem(const struct algorithm_request *request,
                                    const struct parameter_spec *specs, unsigned count);

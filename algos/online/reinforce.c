@@ -124,6 +124,11 @@ static enum algorithm_status reinforce_privacy(const struct algorithm_request *r
     return status;
 }
 
+static void reinforce_settle(struct algorithm_request *request)
+{
+    online_settle_limit(request, P_STEP_LIMIT);
+}
+
 static enum algorithm_status reinforce_plan(const struct algorithm_request *request,
                                             struct algorithm_plan *out, const char **message)
 {
@@ -382,6 +387,7 @@ const struct algorithm reinforce_algorithm = {
     .parameter_count = P_COUNT,
     .later = later,
     .later_count = sizeof later / sizeof later[0],
+    .settle = reinforce_settle,
     .plan = reinforce_plan,
     .describe = reinforce_describe,
     .train = reinforce_train,

@@ -328,6 +328,8 @@ enum problem job_wish_read(struct call *call, struct job_wish *out)
     struct dp_sgd_work *work = arena_array(&call->arena, 1, sizeof *work);
     work->work.left = JOB_PLAN_STEPS;
     plan->request.work = work;
+    if (plan->algorithm->settle)
+        plan->algorithm->settle(&plan->request);
     if (sweep.axis_count > 0)
         status = job_sweep_plan(call, &sweep, plan, &message);
     else

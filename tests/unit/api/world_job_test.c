@@ -114,6 +114,39 @@ Test(world_job, a_program_is_a_world_like_any_other)
     close_all(f);
 }
 
+/* An episode costs as many observations as the program's own limit allows, not as any could. */
+Test(world_job, an_episode_of_a_program_is_as_long_as_it_says)
+{
+    static const struct {
+        const char *algorithm, *parameters;
+        double observations;
+    } cases[] = {
+        {"reinforce", "\"episodes\":4,\"episodes_per_update\":2", 500},
+        {"reinforce", "\"episodes\":4,\"episodes_per_update\":2,\"step_limit\":9", 9},
+        {"dqn", "\"play\":\"random\",\"buffer\":20,\"steps\":4,\"batch_size\":4", 501},
+    };
+    struct fixture *f = open_with("seven=" SHELL_SEVEN, 60);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *body = domain_path(
+            "{\"algorithm\":\"%s\",\"mechanism\":\"ldp_observations\",\"environment\":\"seven\","
+            "\"privacy\":{\"epsilon\":2,\"delta\":1e-5},\"parameters\":{\"hidden\":[4],"
+            "\"observation_bound\":3,%s}}",
+            cases[i].algorithm, cases[i].parameters);
+        struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
+        expect_status(estimate, 200);
+        cr_expect_eq(response_number(estimate, "/plan/observations_per_episode"),
+                     cases[i].observations);
+        struct response *job = domain_run(f, body);
+        struct response *certificate =
+            fixture_get(f, "steward",
+                        domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+        expect_status(certificate, 200);
+        cr_expect_eq(response_number(certificate, "/plan/observations_per_episode"),
+                     cases[i].observations);
+    }
+    close_all(f);
+}
+
 Test(world_job, a_world_of_other_dimensions_is_refused_when_it_is_asked_for)
 {
     struct fixture *f = open_with("two=read q; echo '{\"protocol\":1,\"state_dim\":2,"
