@@ -119,9 +119,19 @@ struct dqn_rounds dqn_rounds_of(const struct algorithm_request *request)
         .kept_users = kept};
 }
 
+/* Without noisy steps all transitions weigh alike. */
+static void weigh_alike(struct parameter_value *value)
+{
+    value[OFFLINE_WEIGHT_POWER].number[0] = 1.0;
+    value[OFFLINE_FULL_WEIGHT].number[0] = MAX_TRANSITIONS;
+    value[OFFLINE_RETURN_POWER].number[0] = 0.0;
+}
+
 static void dqn_settle(struct algorithm_request *request)
 {
     online_settle_limit(request, DQN_P_STEP_LIMIT);
+    if (dqn_plays_greedy(request) && request->mechanism != MECHANISM_DPSGD)
+        weigh_alike(request->parameters.value);
 }
 
 struct algorithm_request dqn_inner_request(const struct algorithm_request *request)
@@ -132,13 +142,10 @@ struct algorithm_request dqn_inner_request(const struct algorithm_request *reque
     inner.discount = algorithm_number(request, DQN_P_DISCOUNT);
     if (request->mechanism == MECHANISM_LDP_OBSERVATIONS)
         inner.mechanism = MECHANISM_NONE;
-    if (!dqn_plays_greedy(request)) { /* so that checkpoints from before "play" existed still fit */
+    if (!dqn_plays_greedy(request)) /* so that checkpoints from before "play" existed still fit */
         memset(value + DQN_P_PLAY, 0, (DQN_P_COUNT - DQN_P_PLAY) * sizeof *value);
-    } else if (inner.mechanism == MECHANISM_NONE) { /* all transitions weigh alike */
-        value[OFFLINE_WEIGHT_POWER].number[0] = 1.0;
-        value[OFFLINE_FULL_WEIGHT].number[0] = MAX_TRANSITIONS;
-        value[OFFLINE_RETURN_POWER].number[0] = 0.0;
-    }
+    else if (inner.mechanism == MECHANISM_NONE) /* of a plan from before it was settled, too */
+        weigh_alike(value);
     return inner;
 }
 

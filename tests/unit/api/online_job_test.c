@@ -97,6 +97,35 @@ Test(online_job, an_observation_is_protected_and_the_episodes_price_is_told)
     fixture_close(f);
 }
 
+/* Without noisy steps transitions weigh alike, whatever is sent: the job and its certificate say
+ * so.
+ */
+Test(online_job, shows_the_weights_that_a_run_uses)
+{
+#define DQN(mechanism, more)                                                                       \
+    "{\"algorithm\":\"dqn\",\"mechanism\":\"" mechanism "\"" WORLD more                            \
+    ",\"parameters\":{\"hidden\":[8],\"buffer\":20,\"steps\":20,\"batch_size\":4,\"play\":"        \
+    "\"epsilon_greedy\",\"unit\":\"user\",\"weight_power\":3,\"full_weight_transitions\":7,"       \
+    "\"return_high\":50,\"return_power\":2}}"
+    struct fixture *f = fixture_open();
+    struct response *local = domain_run(f, DQN("ldp_observations", PRICE));
+    struct response *const shown[] = {
+        local,
+        fixture_get(f, "steward",
+                    domain_path("/v1/policies/%s/certificate", response_text(local, "/policy"))),
+        fixture_post(f, "steward", "/v1/jobs:estimate", DQN("none", ""))};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        expect_status(shown[i], 200);
+        cr_expect_eq(response_number(shown[i], "/parameters/weight_power"), 1);
+        cr_expect_eq(response_number(shown[i], "/parameters/full_weight_transitions"), 1e8);
+        cr_expect_eq(response_number(shown[i], "/parameters/return_power"), 0);
+    }
+    struct response *noisy = fixture_post(f, "steward", "/v1/jobs:estimate", DQN("dpsgd", PRICE));
+    cr_expect_eq(response_number(noisy, "/parameters/weight_power"), 3);
+    cr_expect_eq(response_number(noisy, "/parameters/return_power"), 2);
+    fixture_close(f);
+}
+
 Test(online_job, without_a_mechanism_nothing_is_promised)
 {
     struct fixture *f = fixture_open();
