@@ -195,8 +195,6 @@ static enum algorithm_status plan_all(struct job_plan *plan, double epsilon, con
         enum algorithm_status status = plan->algorithm->plan(&one->request, &one->plan, message);
         if (status != ALGORITHM_OK)
             return status;
-        if (t == 0)
-            sum->privacy.sampling_rate = one->plan.privacy.sampling_rate;
         if (one->plan.privacy.before.times > 0) { /* price_together does not price it */
             *message = "a sweep cannot have a first stage";
             return ALGORITHM_BAD_INPUT;

@@ -141,16 +141,26 @@ static const char accountant_stable[] =
 static const char accountant_labels[] =
     "closed form of the composed Gaussian, of sensitivity sqrt(1 - 1/actions); " FIGURES;
 
+/* Whether steps, of any try where there are some, saw a sample of the experts. */
+static bool is_sampled(const struct job_plan *plan)
+{
+    bool sampled = plan->try_count == 0 && plan->plan.privacy.sampling_rate < 1;
+    for (uint32_t t = 0; t < plan->try_count; t++)
+        sampled = sampled || plan->tries[t].plan.privacy.sampling_rate < 1;
+    return sampled;
+}
+
 static const char *accountant_sentence(const struct job_plan *plan)
 {
+    bool sampled = is_sampled(plan);
     switch (plan->request.stage.kind) {
     case STAGE_STABLE: return accountant_stable;
     case STAGE_CONSENSUS: return accountant_labels;
     case STAGE_NONE: break;
     }
-    if (plan->plan.privacy.sampling_rate < 1 && plan->request.judge.held_out > 0.0)
+    if (sampled && plan->request.judge.held_out > 0.0)
         return accountant_judged;
-    if (plan->plan.privacy.sampling_rate < 1)
+    if (sampled)
         return accountant_sampled;
     return accountant_plain;
 }

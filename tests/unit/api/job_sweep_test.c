@@ -151,6 +151,30 @@ Test(job_sweep, gives_the_best_and_a_certificate_of_all)
     fixture_close(f);
 }
 
+/* A closed form prices the tries only where every step of all of them sees all experts. */
+Test(job_sweep, names_the_accountant_of_all_tries)
+{
+    static const char *const cases[][2] = {{"20", "closed form"},
+                                           {"20,4", "privacy-loss distribution"},
+                                           {"4,20", "privacy-loss distribution"}};
+    struct fixture *f = fixture_open();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *id = domain_sealed(f, "private", 20);
+        struct response *job =
+            domain_run(f, domain_path(JOB(PRIVACY EVALUATE
+                                          ",\"parameters\":{\"hidden\":[4],\"steps\":20},"
+                                          "\"sweep\":{\"alpha\":[0.5,1],\"batch_size\":[%s]}"),
+                                      id, cases[i][0]));
+        struct response *certificate =
+            fixture_get(f, "auditor",
+                        domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
+        const char *accountant = response_text(certificate, "/privacy/accountant");
+        cr_expect_eq(strncmp(accountant, cases[i][1], strlen(cases[i][1])), 0, "%s of %s",
+                     accountant, cases[i][0]);
+    }
+    fixture_close(f);
+}
+
 /* Exact tries cost at least what their Gaussians cost, and the certificate says that they are
  * exact; when one of them is float, it does not. */
 Test(job_sweep, may_be_exact)
