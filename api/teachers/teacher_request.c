@@ -327,14 +327,15 @@ static enum problem teacher_check_dataset(struct call *call, struct teacher_wish
     const struct filter_price left = teacher_account_left(account);
     if (!counted || row->first_units > left.units - price.units ||
         row->first_delta > left.delta_units - price.delta_units) {
+        const struct budget_sum has = budget_remaining_sum(account);
+        const struct budget_sum cost = budget_added_sum(account, row->first_units + price.units,
+                                                        row->first_delta + price.delta_units);
         return call_invalid(
             call, "/budget",
             "cannot be paid by the dataset's account, which has epsilon %.6g and delta %.3g left: "
             "the first answer would cost it epsilon %.6g and delta %.3g; more noise or shards, "
             "another budget, or basic accounting may help",
-            ledger_units_value(left.units), ledger_delta_value(left.delta_units),
-            ledger_units_value(row->first_units + price.units),
-            ledger_delta_value(row->first_delta + price.delta_units));
+            has.epsilon, has.delta, cost.epsilon, cost.delta);
     }
     return PROBLEM_NONE;
 }

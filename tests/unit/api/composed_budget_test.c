@@ -209,18 +209,23 @@ CHECKED_TEST(composed_budget, an_estimate_knows_what_it_can_pay)
 
 /* ---- teachers of shards */
 
-static struct response *teacher_of(const char *dataset)
+static struct response *try_teacher(const char *dataset)
 {
     struct response *job = domain_run(
         f, domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":50,\"parameters\":"
                        "{\"hidden\":[4],\"batch_size\":2,\"steps\":20}}",
                        dataset));
-    struct response *teacher = fixture_post(
+    return fixture_post(
         f, "steward", "/v1/teachers",
         domain_path("{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":"
                     "0.1},\"adjacency\":{\"unit\":\"expert\"},\"budget\":{\"epsilon\":6,\"delta\":"
                     "1e-6},\"client_budget\":{\"epsilon\":4,\"delta\":1e-6}}",
                     response_text(job, "/policy")));
+}
+
+static struct response *teacher_of(const char *dataset)
+{
+    struct response *teacher = try_teacher(dataset);
     expect_status(teacher, 201);
     return teacher;
 }
@@ -257,6 +262,21 @@ CHECKED_TEST(composed_budget, every_payer_counts_at_its_own_order)
                        4, "its first answer costs the dataset no more than the second");
     cr_expect_eq(account_of(dataset).spent_delta, 0);
     cr_expect_eq(response_number(teacher, "/dataset_cost/order"), data.renyi_order);
+}
+
+/* It is refused in epsilon, not in the divergences that the account counts. */
+CHECKED_TEST(composed_budget, a_refusal_of_a_teacher_speaks_of_epsilon)
+{
+    const char *dataset = dataset_with("\"epsilon\":0.01,\"delta\":1e-5" RENYI);
+    struct ledger_account data = account_of(dataset);
+    double price = answer_units(data.renyi_order);
+    double cost = filter_epsilon(data.renyi_order, (int64_t)price, 1e-5 - 5e-7);
+    struct response *refused = try_teacher(dataset);
+    expect_invalid(refused, "/budget");
+    const char *detail = response_text(refused, "/errors/0/detail");
+    cr_expect_not_null(strstr(detail, "which has epsilon 0.01 and delta 1e-05 left"), "%s", detail);
+    cr_expect_not_null(strstr(detail, domain_path("first answer would cost it epsilon %.4g", cost)),
+                       "%s", detail);
 }
 
 /* A dataset whose order has no finite price for an answer refuses one state and two alike. */
