@@ -166,24 +166,20 @@ static enum problem estimate_read_wish(struct query *query, struct estimate_wish
     return query_set_price(query);
 }
 
-/* Finds out whether the dataset's account can now pay for all the answers. CAP is the teacher's
- * account. */
-static enum db_status dataset_can_pay(const struct query *query, const struct ledger_account *cap,
-                                      bool *out)
+/* Finds out whether the dataset's account can now pay for all the answers. */
+static enum db_status dataset_can_pay(const struct query *query, bool *out)
 {
-    const struct teacher_row *row = &query->teacher->row;
     struct ledger_account account;
+    struct filter_price first = {0, 0};
     enum db_status status = ledger_find(query->call->db, query->dataset_account, &account);
+    if (status == DB_OK && account.renyi_order == 0)
+        status = teacher_first_price(query->call->db, &query->teacher->row, &first);
     if (status != DB_OK)
         return status;
-    struct filter_price left = teacher_account_left(&account);
-    if (cap->spent_units == 0 &&
-        account.renyi_order == 0) { /* the teacher's first answer costs more */
-        left.units -= row->first_units;
-        left.delta_units -= row->first_delta;
-    }
     const struct filter_price *cost = &query->cost.of[PAYER_DATASET];
-    *out = cost->units <= left.units && cost->delta_units <= left.delta_units;
+    const struct filter_price left = teacher_account_left(&account);
+    *out = cost->units <= left.units - first.units &&
+           cost->delta_units <= left.delta_units - first.delta_units;
     return DB_OK;
 }
 
@@ -210,7 +206,7 @@ enum problem api_queries_estimate(struct call *call)
     struct filter fresh, all = {.limit_units = cap.limit_units, .limit_delta = cap.limit_delta};
     bool dataset_pays = true;
     if (query->dataset_account[0] != '\0')
-        status = dataset_can_pay(query, &cap, &dataset_pays);
+        status = dataset_can_pay(query, &dataset_pays);
     if (status != DB_OK)
         return call_db(call, status);
     bool feasible = teacher_account(row, wish.epsilon, wish.delta, &fresh) &&

@@ -51,16 +51,17 @@ static struct ledger_price payer_price(const char *account, const struct filter_
  */
 static enum db_status dataset_price(const struct query *query, struct ledger_price *out)
 {
-    const struct teacher_row *row = &query->teacher->row;
-    struct ledger_account cap;
+    struct filter_price first;
     *out = payer_price(query->dataset_account, &query->cost.of[PAYER_DATASET]);
-    enum db_status status = ledger_find(query->call->db, row->account, &cap);
-    if (status == DB_OK && cap.spent_units == 0 && !query_has_new_payer(query)) {
+    if (query_has_new_payer(query))
+        return DB_OK;
+    enum db_status status = teacher_first_price(query->call->db, &query->teacher->row, &first);
+    if (status == DB_OK) {
         /* Each is at most LEDGER_UNITS_MAX, which no account can pay. */
-        out->units += row->first_units;
+        out->units += first.units;
         if (out->units > LEDGER_UNITS_MAX)
             out->units = LEDGER_UNITS_MAX;
-        out->delta_units += row->first_delta;
+        out->delta_units += first.delta_units;
         if (out->delta_units > LEDGER_UNITS_MAX)
             out->delta_units = LEDGER_UNITS_MAX;
     }

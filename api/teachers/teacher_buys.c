@@ -14,16 +14,15 @@ int64_t price_fits(const struct filter_price *left, const struct filter_price *e
     return count > 0 ? count : 0;
 }
 
-/* Takes off LEFT what the teacher's first answer costs a dataset beside its price, if it is still
- * to be given. */
+/* Takes off LEFT what the teacher's next answer costs a dataset beside its price. */
 static enum db_status take_first(struct db *db, const struct teacher_row *teacher,
                                  struct filter_price *left)
 {
-    struct ledger_account cap;
-    enum db_status status = db_owed(ledger_find(db, teacher->account, &cap));
-    if (status == DB_OK && cap.spent_units == 0) {
-        left->units -= teacher->first_units;
-        left->delta_units -= teacher->first_delta;
+    struct filter_price first;
+    enum db_status status = teacher_first_price(db, teacher, &first);
+    if (status == DB_OK) {
+        left->units -= first.units;
+        left->delta_units -= first.delta_units;
     }
     return status;
 }

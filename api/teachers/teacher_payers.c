@@ -1,7 +1,7 @@
 /* The payers' orders and prices. */
 #include "api/teachers/teacher_payers.h"
 
-#include "storage/ledger/ledger.h"
+#include "storage/ledger/ledger_restore.h"
 
 enum db_status teacher_orders_find(struct db *db, const struct teacher_row *row,
                                    double out[TEACHER_PAYERS])
@@ -18,6 +18,22 @@ enum db_status teacher_orders_find(struct db *db, const struct teacher_row *row,
     status = ledger_find(db, row->dataset_account, &account);
     if (status == DB_OK && account.renyi_order > 1)
         out[PAYER_DATASET] = account.renyi_order;
+    return status;
+}
+
+enum db_status teacher_first_price(struct db *db, const struct teacher_row *row,
+                                   struct filter_price *out)
+{
+    struct ledger_account cap;
+    int64_t burnt = 0, burnt_delta = 0;
+    *out = (struct filter_price){0, 0};
+    if (row->first_units == 0)
+        return DB_OK;
+    enum db_status status = db_owed(ledger_find(db, row->account, &cap));
+    if (status == DB_OK && cap.spent_units > 0)
+        status = ledger_burnt(db, row->account, &burnt, &burnt_delta);
+    if (status == DB_OK && cap.spent_units <= burnt)
+        *out = (struct filter_price){row->first_units, row->first_delta};
     return status;
 }
 

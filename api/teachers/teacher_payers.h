@@ -22,6 +22,12 @@ struct teacher_prices {
 enum db_status teacher_orders_find(struct db *db, const struct teacher_row *row,
                                    double out[TEACHER_PAYERS]);
 
+/* Sets *OUT to what the dataset of ROW pays with its next answer beside the price: the conversion
+ * of divergence to epsilon and its delta, where no answer is known to have paid them, otherwise 0.
+ * What a restore has burnt of the teacher's account shows no answer. */
+enum db_status teacher_first_price(struct db *db, const struct teacher_row *row,
+                                   struct filter_price *out);
+
 /* Computes the price of COUNT answers at CONCENTRATION for each payer. False: a client or the
  * teacher has no finite price. A dataset without one cannot pay: the price is LEDGER_UNITS_MAX. */
 bool teacher_prices_at(const struct teacher *teacher, const struct teacher_row *row,

@@ -153,3 +153,80 @@ Test(restored, an_account_shows_what_was_burnt_and_adds_up)
     expect_burnt_shown("basic");
     expect_burnt_shown("renyi");
 }
+
+/* ---- the conversion of a teacher of shards */
+
+#define DATASET_BURNT INT64_C(4000000000)
+
+/* A mark stands ahead of an account that has paid nothing yet. */
+static enum db_status burn_ahead(struct db *db, struct ledger_account *account, void *context)
+{
+    const struct mark mark = {.used = {account->limit_units / 100 + 1, account->spent_delta}},
+                      much = {.used = {DATASET_BURNT, account->spent_delta}};
+    (void)context;
+    return ledger_burn(db, account, account->kind == LEDGER_DATASET ? &much : &mark, "life_abc",
+                       "{\"type\":\"NoOpDpEvent\"}", account->created_ms + 1000);
+}
+
+static enum db_status burn_all_ahead(struct db *db, void *context)
+{
+    return ledger_each(db, NULL, burn_ahead, context);
+}
+
+static struct ledger_account account_of(struct fixture *f, const char *id)
+{
+    struct ledger_account account;
+    cr_assert_eq(ledger_find(fixture_db(f), id, &account), DB_OK);
+    return account;
+}
+
+/* Nobody asked the teacher before the loss: its dataset has still to pay the conversion. */
+Test(restored, a_teacher_that_was_never_asked_owes_its_conversion)
+{
+    struct fixture *f = fixture_open();
+    const char *dataset = domain_sealed(f, "private", 12);
+    struct response *job =
+        domain_run(f, domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":50,"
+                                  "\"parameters\":{\"hidden\":[4],\"batch_size\":2,\"steps\":20}}",
+                                  dataset));
+    struct response *teacher =
+        fixture_post(f, "steward", "/v1/teachers",
+                     domain_path("{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\","
+                                 "\"sigma\":0.1},\"adjacency\":{\"unit\":\"expert\"},"
+                                 "\"budget\":{\"epsilon\":9.5,\"delta\":1e-6},"
+                                 "\"client_budget\":{\"epsilon\":9.5,\"delta\":1e-6}}",
+                                 response_text(job, "/policy")));
+    expect_status(teacher, 201);
+    const char *queries = domain_path("/v1/teachers/%s/queries", response_text(teacher, "/id"));
+    int64_t price = (int64_t)response_number(teacher, "/renyi_units_per_query");
+    double first = 1e9 * response_number(teacher, "/dataset_cost/first/epsilon") - (double)price;
+    cr_assert_gt(first, 10.0 * (double)price);
+    cr_assert_eq(db_transact(fixture_db(f), burn_all_ahead, NULL), DB_OK);
+    cr_assert_gt(account_of(f, response_text(teacher, "/account")).spent_units, 0);
+    struct response *budget = domain_budget(f, dataset);
+    const char *id = response_text(budget, "/account");
+    struct ledger_account before = account_of(f, id);
+    double left = (double)(before.limit_units - before.spent_units);
+    cr_expect_float_eq(response_number(budget, "/buys/answers"), (left - first) / (double)price, 2);
+    const char *count =
+        domain_path("{\"count\":%lld}", (long long)(left - first / 2) / (long long)price);
+    struct response *estimate =
+        fixture_post(f, "steward", domain_path("%s:estimate", queries), count);
+    expect_status(estimate, 200);
+    cr_expect(json_is_false(response_at(estimate, "/feasible")), "%s", estimate->body);
+    static const char state[] = "{\"state\":[0.01,-0.02,0.03,0.04]}";
+    expect_status(fixture_post(f, "student", queries, state), 200);
+    struct ledger_account one = account_of(f, id);
+    cr_expect_float_eq((double)(one.spent_units - before.spent_units), first + (double)price, 3);
+    cr_expect_eq(one.spent_delta - before.spent_delta, INT64_C(1000000000000));
+    expect_status(fixture_post(f, "student", queries, state), 200);
+    struct ledger_account two = account_of(f, id);
+    cr_expect_eq(two.spent_units - one.spent_units, price);
+    cr_expect_eq(two.spent_delta, one.spent_delta);
+    estimate = fixture_post(
+        f, "steward", domain_path("%s:estimate", queries),
+        domain_path("{\"count\":%lld}", (long long)(two.limit_units - two.spent_units) / price));
+    cr_expect(json_is_true(response_at(estimate, "/feasible")), "%s", estimate->body);
+    domain_expect_whole_ledger(f);
+    fixture_close(f);
+}
