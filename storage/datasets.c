@@ -192,9 +192,26 @@ enum db_status datasets_seal(struct db *db, const char *id, int64_t now_ms,
     return db_transact(db, seal_dataset, &(struct state_work){id, now_ms, out_verdict});
 }
 
+struct mark datasets_mark(const char *id)
+{
+    struct mark mark = {.entries = 0};
+    marks_name("uncovered", id, "", mark.name);
+    return mark;
+}
+
 enum db_status datasets_uncover(struct db *db, const char *id)
 {
+    marks_note(db, datasets_mark(id).name, &(struct marks_change){.entries = 0});
     return db_change(db, "UPDATE datasets SET uncovered = 1 WHERE id = $1", DB_VALUES(db_text(id)));
+}
+
+enum db_status datasets_next_private(struct db *db, bool uncovered, const char *after,
+                                     char out[ID_SIZE])
+{
+    return db_one(db,
+                  "SELECT id FROM datasets WHERE is_public = 0 AND uncovered = $1 AND id > $2 "
+                  "ORDER BY id LIMIT 1",
+                  DB_VALUES(db_integer(uncovered), db_text(after)), listing_id, out);
 }
 
 static enum db_status mark_deleted(struct db *db, void *context)

@@ -5,6 +5,7 @@
 
 #include "storage/db/db.h"
 #include "storage/db/id.h"
+#include "storage/marks/marks.h"
 
 #define DATASET_ENVIRONMENT_SIZE 64
 #define DATASET_EXPERT_SIZE      65  /* bytes of an expert's name, NUL included */
@@ -73,9 +74,18 @@ enum db_status datasets_list(struct db *db, const char *owner, const char *clien
 enum db_status datasets_seal(struct db *db, const char *id, int64_t now_ms,
                              enum dataset_verdict *out_verdict);
 
-/* Notes that the budget of dataset ID does not cover everything any more; again is fine. In the
- * caller's transaction that accepts the job. DB_NONE: unknown. */
+/* Notes that the budget of dataset ID does not cover everything any more, in the marks
+ * (datasets_mark), too; again is fine. In the caller's transaction that accepts the job. DB_NONE:
+ * unknown. */
 enum db_status datasets_uncover(struct db *db, const char *id);
+
+/* Finds the first private dataset behind AFTER ("": all), deleted or not, that is UNCOVERED, or
+ * that is not. DB_NONE: there is none. */
+enum db_status datasets_next_private(struct db *db, bool uncovered, const char *after,
+                                     char out[ID_SIZE]);
+
+/* The mark of dataset ID that stands where it is uncovered, without amounts. */
+struct mark datasets_mark(const char *id);
 
 /* Sets the retention_days of dataset ID. DB_NONE: unknown. */
 enum db_status datasets_set_retention(struct db *db, const char *id, int64_t days);

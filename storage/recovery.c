@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/datasets.h"
 #include "storage/ledger/ledger_post.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/recovery_life.h"
@@ -39,6 +40,19 @@ static enum db_status compare_with_mark(struct db *db, struct ledger_account *ac
     mark.orphan = false;
     marks_set(comparison->marks, &mark);
     return DB_OK;
+}
+
+/* Sets the marks of the datasets that are uncovered. */
+static enum db_status mark_uncovered(struct db *db, struct marks *marks)
+{
+    char after[ID_SIZE] = "", id[ID_SIZE];
+    enum db_status status;
+    while ((status = datasets_next_private(db, true, after, id)) == DB_OK) {
+        const struct mark mark = datasets_mark(id);
+        marks_set(marks, &mark);
+        memcpy(after, id, ID_SIZE);
+    }
+    return db_optional(status);
 }
 
 static void count_mark(void *context, const struct mark *mark)
@@ -111,7 +125,8 @@ static bool compare_all(struct db *db, struct marks *marks, char *error, size_t 
     struct comparison comparison = {.marks = marks};
     int64_t marked = 0;
     marks_each(marks, count_mark, &marked);
-    if (ledger_each(db, NULL, compare_with_mark, &comparison) != DB_OK) {
+    if (ledger_each(db, NULL, compare_with_mark, &comparison) != DB_OK ||
+        mark_uncovered(db, marks) != DB_OK) {
         snprintf(error, error_size, "the ledger cannot be read: %s", db_last_error(db));
         return false;
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "storage/answers/answers.h"
+#include "storage/datasets.h"
 #include "storage/ledger/ledger_post.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/ledger/trail.h"
@@ -56,6 +57,32 @@ static enum db_status end_jobs(struct db *db, int64_t now_ms)
     return status;
 }
 
+/* Uncovers the private datasets that the lost life uncovered, or all where nobody knows. */
+static enum db_status uncover_again(struct db *db, const struct restore_work *work)
+{
+    char after[ID_SIZE] = "", id[ID_SIZE];
+    struct mark mark;
+    enum db_status status;
+    while ((status = datasets_next_private(db, false, after, id)) == DB_OK) {
+        struct trail_row row = {.time_ms = work->now_ms,
+                                .actor = "service",
+                                .action = TRAIL_UNCOVERED,
+                                .outcome = "ok",
+                                .count = 1};
+        memcpy(after, id, ID_SIZE);
+        if (work->marks && !marks_find(work->marks, datasets_mark(id).name, &mark))
+            continue;
+        memcpy(row.resource, id, ID_SIZE);
+        memcpy(row.subject, work->life.id, ID_SIZE);
+        status = datasets_uncover(db, id);
+        if (status == DB_OK)
+            status = trail_append(db, &row);
+        if (status != DB_OK)
+            return status;
+    }
+    return db_optional(status);
+}
+
 static enum db_status restore_all(struct db *db, void *context)
 {
     struct restore_work *work = context;
@@ -76,6 +103,8 @@ static enum db_status restore_all(struct db *db, void *context)
                             .count = 1};
     if (status == DB_OK)
         status = trail_append(db, &row);
+    if (status == DB_OK)
+        status = uncover_again(db, work);
     /* An agent's account opens with its first report, and may have been opened and paid since. */
     if (status == DB_OK && !work->marks)
         status = db_run(db, "UPDATE aggregations SET is_open = 0 WHERE is_open = 1", NULL, 0, NULL,

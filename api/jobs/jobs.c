@@ -243,9 +243,9 @@ enum problem api_jobs_create(struct call *call)
     snprintf(job.algorithm, sizeof job.algorithm, "%s", wish->plan.algorithm->name);
     snprintf(job.mechanism, sizeof job.mechanism, "%s",
              algorithm_mechanism_name(wish->plan.request.mechanism));
-    problem = note_uncovered(call, wish, job.id);
+    problem = hold_price(call, wish, &job, &held);
     if (problem == PROBLEM_NONE)
-        problem = hold_price(call, wish, &job, &held);
+        problem = note_uncovered(call, wish, job.id);
     if (problem == PROBLEM_NONE)
         problem = submit_job(call, wish, advised ? &advice : NULL, &job);
     if (problem == PROBLEM_NONE)

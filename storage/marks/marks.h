@@ -4,7 +4,8 @@
  *
  * A mark lies ahead of its account by a part of the limit, so that most commits write none, and one
  * write serves all accounts of a commit. A commit whose mark cannot be written is not made. The
- * same holds for the times that idempotency keys name. One process writes at a time; all calls but
+ * same holds for the times that idempotency keys name. A mark without amounts stands for a dataset
+ * that no budget covers any more. One process writes at a time; all calls but
  * marks_open and marks_close are inside of a writing transaction, or before the first one. */
 #ifndef TACET_STORAGE_MARKS_MARKS_H
 #define TACET_STORAGE_MARKS_MARKS_H

@@ -4,10 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "api/json/json_text.h"
+#include "storage/datasets.h"
 #include "storage/ledger/ledger_post.h"
+#include "storage/recovery.h"
 #include "tests/unit/api/domain.h"
+#include "tests/unit/api/export_scene.h"
 #include "tests/unit/api/keep_scene.h"
 
 #define LOST_MS (KEEP_BEGIN_MS + 500) /* keys up to here may have been answered */
@@ -228,5 +232,50 @@ Test(restored, a_teacher_that_was_never_asked_owes_its_conversion)
         domain_path("{\"count\":%lld}", (long long)(two.limit_units - two.spent_units) / price));
     cr_expect(json_is_true(response_at(estimate, "/feasible")), "%s", estimate->body);
     domain_expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+/* ---- what no budget covers */
+
+/* A job that reveals what no budget pays for is in the marks when it is accepted. */
+Test(restored, a_dataset_that_was_uncovered_after_the_backup_says_so)
+{
+    char directory[120], copy[120], text[400], error[DB_ERROR_SIZE] = "";
+    struct marks *marks = NULL;
+    struct fixture *f = fixture_open();
+    const char *covered = domain_sealed(f, "private", 6), *dataset = domain_sealed(f, "private", 6);
+    snprintf(directory, sizeof directory, "%s.marks", fixture_path(f));
+    snprintf(copy, sizeof copy, "%s.copy", fixture_path(f));
+    cr_assert_eq(mkdir(directory, 0700), 0);
+    cr_assert(recovery_begin(fixture_db(f), directory, &marks, error, sizeof error), "%s", error);
+    snprintf(text, sizeof text, "VACUUM INTO '%s'", copy);
+    cr_assert_eq(db_run(fixture_db(f), text, NULL, 0, NULL, NULL), DB_OK);
+    expect_status(fixture_post(f, "steward", "/v1/jobs", domain_unprotected_job(dataset, 20)), 202);
+    marks_close(marks);
+    db_set_guard(fixture_db(f), NULL);
+
+    struct db_settings settings = {.location = copy, .not_durable = true};
+    struct db_store *store = db_store_new(&db_driver_sqlite, &settings);
+    struct db *db = NULL;
+    struct ledger_restored restored;
+    struct dataset_row row;
+    cr_assert_eq(db_open(store, &db, error), DB_OK, "%s", error);
+    cr_assert(recovery_restore(db, directory, false, KEEP_BEGIN_MS, &restored, error, sizeof error),
+              "%s", error);
+    cr_assert_eq(datasets_find(db, dataset, &row), DB_OK);
+    cr_expect(row.uncovered);
+    cr_assert_eq(datasets_find(db, covered, &row), DB_OK);
+    cr_expect_not(row.uncovered);
+    struct verify_report report;
+    size_t size;
+    char *export = export_scene_take_of(f, db, &size);
+    export_scene_verify(export, size, NULL, &report);
+    cr_expect_eq(report.fault_count, 0);
+    cr_expect_eq(report.uncovered, 1);
+    free(export);
+    db_close(db);
+    db_store_free(store);
+    snprintf(text, sizeof text, "rm -r %s %s*", directory, copy);
+    cr_expect_eq(system(text), 0);
     fixture_close(f);
 }

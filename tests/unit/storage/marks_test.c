@@ -11,6 +11,7 @@
 
 #include "storage/aggregations.h"
 #include "storage/answers/answers.h"
+#include "storage/datasets.h"
 #include "storage/db/listing.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/recovery.h"
@@ -569,6 +570,107 @@ Test(marks, know_the_times_of_keys, .init = open_marked, .fini = close_marked)
     struct recovery_life life;
     cr_assert_eq(recovery_life(f.db, &life), DB_OK);
     cr_expect_eq(life.answered_ms, day + MARKS_KEYS_AHEAD);
+}
+
+/* ---- datasets that are not covered any more */
+
+static enum db_status uncover(struct db *db, void *id)
+{
+    return datasets_uncover(db, id);
+}
+
+static void add_dataset(const char *id, bool is_public)
+{
+    struct dataset_row row = {
+        .owner = "cli_a", .environment = "cartpole", .is_public = is_public, .created_ms = 1};
+    snprintf(row.id, sizeof row.id, "%s", id);
+    snprintf(row.name, sizeof row.name, "%s", id);
+    cr_assert_eq(datasets_insert(f.db, &row, NULL), DB_OK, "%s", db_last_error(f.db));
+}
+
+static void add_datasets(void)
+{
+    add_dataset("ds_a", false);
+    add_dataset("ds_b", false);
+    add_dataset("ds_p", true);
+}
+
+/* Those that are uncovered are WANTED, and as many rows of the trail say so as that is. */
+static void expect_uncovered(const char *wanted)
+{
+    char names[80] = "";
+    int64_t rows = -1, count = 0;
+    for (const char *const *id = (const char *const[]){"ds_a", "ds_b", "ds_p", NULL}; *id; id++) {
+        struct dataset_row row;
+        cr_assert_eq(datasets_find(f.db, *id, &row), DB_OK);
+        if (row.uncovered)
+            strcat(strcat(names, *id), " ");
+        count += row.uncovered;
+    }
+    cr_expect_str_eq(names, wanted);
+    cr_assert_eq(db_one(f.db,
+                        "SELECT count(*) FROM audit_trail WHERE action = 'uncovered' AND "
+                        "actor = 'service'",
+                        NULL, 0, listing_integer, &rows),
+                 DB_OK);
+    cr_expect_eq(rows, count);
+}
+
+Test(marks, keep_datasets_uncovered_that_the_lost_life_uncovered, .init = open_marked,
+     .fini = close_marked)
+{
+    add_datasets();
+    back_up();
+    char id[] = "ds_b";
+    cr_assert_eq(db_transact(f.db, uncover, id), DB_OK);
+    for (int life = 0; life < 2; life++) { /* the same backup twice */
+        lose_machine();
+        restore(false);
+        expect_uncovered("ds_b ");
+    }
+}
+
+/* The mark is on the disk before the job is accepted. */
+Test(marks, that_cannot_be_written_uncover_nothing, .init = open_marked, .fini = close_marked)
+{
+    char away[96], id[] = "ds_a";
+    add_datasets();
+    snprintf(away, sizeof away, "%s.away", directory);
+    cr_assert_eq(rename(directory, away), 0);
+    cr_expect_eq(db_transact(f.db, uncover, id), DB_FULL);
+    expect_uncovered("");
+    cr_assert_eq(rename(away, directory), 0);
+}
+
+/* A service may have uncovered datasets before it had marks. */
+Test(marks, know_the_datasets_that_were_uncovered_before_them, .init = open_marked,
+     .fini = close_marked)
+{
+    char error[DB_ERROR_SIZE], path[128], id[] = "ds_a";
+    add_datasets();
+    lose_process();
+    connect_store();
+    back_up();
+    cr_assert_eq(db_transact(f.db, uncover, id), DB_OK);
+    snprintf(path, sizeof path, "%s/marks", directory);
+    cr_assert_eq(unlink(path), 0);
+    cr_assert_eq(fixture_sql(f.db, "DELETE FROM meta WHERE name = 'life'"), DB_OK);
+    cr_assert(begin(error), "%s", error);
+    lose_machine();
+    restore(false);
+    expect_uncovered("ds_a ");
+}
+
+Test(marks, that_are_lost_uncover_all_private_datasets, .init = open_marked, .fini = close_marked)
+{
+    char path[128];
+    add_datasets();
+    back_up();
+    snprintf(path, sizeof path, "%s/marks", directory);
+    lose_machine();
+    unlink(path);
+    restore(true);
+    expect_uncovered("ds_a ds_b ");
 }
 
 /* ---- many disasters
