@@ -213,6 +213,8 @@ static bool set_up(struct http_out *out, const struct http_out_call *call,
     curl_easy_setopt(curl, CURLOPT_FRESH_CONNECT, call_is_repeatable(call) ? 0L : 1L);
     if (out->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, out->ca_file);
+    if (strncasecmp(out->base, "http:", 5) == 0 && !http_out_in_clear(out->base))
+        curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* it is this machine: no proxy should see it */
     set_body(curl, call);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call->method);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);

@@ -77,6 +77,25 @@ Test(http_out, repeats_under_the_same_key_until_it_is_done)
     fake_server_free(server);
 }
 
+Test(http_out, shows_no_proxy_what_goes_to_this_machine)
+{
+    struct fake_server *server = fake_server_start((const char *const[]){CREATED, NULL});
+    struct fake_server *proxy = fake_server_start((const char *const[]){CREATED, NULL});
+    struct waits waits = {0};
+    struct http_out *out = open_to(fake_server_base(server), 60, &waits);
+    struct http_out_answer answer;
+    unsetenv("no_proxy");
+    unsetenv("NO_PROXY");
+    setenv("http_proxy", fake_server_base(proxy), 1);
+    cr_expect_eq(http_out_do(out, &post, &answer), HTTP_OUT_OK, "%s", answer.problem.text);
+    unsetenv("http_proxy");
+    cr_expect_eq(fake_server_stop(server), 1);
+    cr_expect_eq(fake_server_stop(proxy), 0);
+    http_out_close(out);
+    fake_server_free(server);
+    fake_server_free(proxy);
+}
+
 Test(http_out, waits_as_long_as_the_server_asks)
 {
     static const char busy[] =
