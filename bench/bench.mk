@@ -113,9 +113,9 @@ advise-table: libraries
 	@mkdir -p $(BUILD)/experts docs/results
 	@$(ADVISE_TABLE) --cache $(BUILD)/experts $(ADVISE)
 	@$(ADVISE_JUDGED) --cache $(BUILD)/experts --population 2 --first-seed 11 --epsilons 1,3,8,0 $(ADVISE)
-	@$(ADVISE_TABLE) --table algos/advice/runs.c
+	@$(ADVISE_TABLE) --beside docs/results/advice-judged.tsv --table algos/advice/runs.c
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BENCH_OUT)/advise
-	@$(ADVISE_JUDGED) --report docs/results/advice-tables.md
+	@$(ADVISE_JUDGED) --beside docs/results/advice.tsv --report docs/results/advice-tables.md
 
 # The ward without a simulator: what its clinicians earn, what is learned without privacy, and the advisor's candidates.
 ADVISE_WARD = $(BENCH_OUT)/advise --results docs/results/ward.tsv

@@ -2,7 +2,8 @@
  * experts to many. Finished runs are lines of the results file and are not made again, so that a
  * run may be stopped at any time; small sizes come first. With --table the lines become the C table
  * that ships with the program. With --report the lines, of another population, become the page that
- * says how well that table predicts them. With --compare they become a table of private runs beside
+ * says how well that table predicts them. Both have one scale: runs without privacy of the lines
+ * --beside count for its upper end, too. With --compare they become a table of private runs beside
  * those without privacy on the same data and beside what the experts earned. */
 #include <getopt.h>
 #include <inttypes.h>
@@ -20,7 +21,7 @@ struct options {
     char *worlds, *experts, *epsilons; /* comma-separated */
     const char *only;                  /* methods, comma-separated; NULL: all */
     uint64_t first_seed, seeds, population, episodes, choose;
-    const char *results, *cache, *table, *report, *compare;
+    const char *results, *beside, *cache, *table, *report, *compare;
 };
 
 static const char usage[] =
@@ -28,7 +29,7 @@ static const char usage[] =
     "  [--seeds 2] [--first-seed 1] [--population 1] [--episodes 100] [--choose 20] [--only "
     "behaviour|none|dpsgd|linear|selective_dpsgd|consensus|grid|shards|q_release] [--results "
     "FILE] [--cache DIRECTORY]\n"
-    "advise --table FILE | --report FILE | --compare FILE [--results FILE]\n";
+    "advise --table FILE | --report FILE | --compare FILE [--results FILE] [--beside FILE]\n";
 
 /* Splits TEXT at commas, in place. */
 static unsigned split_words(char *text, char *out[WORDS])
@@ -51,6 +52,7 @@ static bool read_options(int argc, char **argv, struct options *o)
                                           {"choose", required_argument, NULL, 'h'},
                                           {"only", required_argument, NULL, 'm'},
                                           {"results", required_argument, NULL, 'r'},
+                                          {"beside", required_argument, NULL, 'i'},
                                           {"cache", required_argument, NULL, 'c'},
                                           {"table", required_argument, NULL, 't'},
                                           {"report", required_argument, NULL, 'o'},
@@ -69,6 +71,7 @@ static bool read_options(int argc, char **argv, struct options *o)
         case 'h': o->choose = strtoull(optarg, NULL, 10); break;
         case 'm': o->only = optarg; break;
         case 'r': o->results = optarg; break;
+        case 'i': o->beside = optarg; break;
         case 'c': o->cache = optarg; break;
         case 't': o->table = optarg; break;
         case 'o': o->report = optarg; break;
@@ -203,14 +206,16 @@ int main(int argc, char **argv)
         fputs(usage, stderr);
         return 2;
     }
-    struct outcomes outcomes;
+    struct outcomes outcomes, beside = {0};
     if (!o.table && !o.report && !o.compare)
         return run_all(&o) ? 0 : 1;
-    if (!outcomes_load(o.results, &outcomes))
+    if (!outcomes_load(o.results, &outcomes) || (o.beside && !outcomes_load(o.beside, &beside)))
         return 1;
+    outcomes.beside = &beside;
     bool good = (!o.table || table_write(&outcomes, o.table)) &&
                 (!o.report || held_out_write(&outcomes, o.report)) &&
                 (!o.compare || compare_write(&outcomes, o.compare));
     outcomes_free(&outcomes);
+    outcomes_free(&beside);
     return good ? 0 : 1;
 }

@@ -137,18 +137,6 @@ static double measure_return(const struct school *school, const struct policy *p
     return played.mean_return;
 }
 
-/* The mean return of random play, which a network of zeros is. */
-static double measure_random(const struct school *school)
-{
-    const struct env *env = school->population->env;
-    const struct mlp_shape shape = {
-        .input = env->state_dim, .layer_count = 1, .width = {env->action_count}};
-    struct policy *policy = policy_new(&shape, POLICY_SOFTMAX);
-    double mean = policy ? measure_return(school, policy, 0) : NAN;
-    policy_free(policy);
-    return mean;
-}
-
 void measure_behaviour(const struct school *school, struct outcome *out)
 {
     const struct population *p = school->population;
@@ -159,7 +147,7 @@ void measure_behaviour(const struct school *school, struct outcome *out)
     snprintf(out->world, sizeof out->world, "%s", p->env->name);
     out->experts = p->experts;
     out->mean_return = sum / ((double)p->experts * p->trajectories);
-    out->random_return = measure_random(school);
+    out->random_return = school->population->env->random_return;
 }
 
 /* NAN, with a message: it failed. */
@@ -201,7 +189,7 @@ bool measure_candidate(struct school *school, const struct advice_facts *facts,
         request.mechanism = MECHANISM_NONE;
     out->signal = 0;
     out->mean_return = NAN;
-    out->random_return = measure_random(school);
+    out->random_return = school->population->env->random_return;
     enum algorithm_status status = candidate->algorithm->plan(&request, &plan, &message);
     if (status == ALGORITHM_INFEASIBLE)
         return true;

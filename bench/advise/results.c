@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bench/plot/lines.h"
+#include "envs/env.h"
 
 #define HEAD                                                                                       \
     "# world experts epsilon method algorithm size seed signal mean_return random_return "         \
@@ -78,27 +79,45 @@ bool outcomes_append(const char *path, const struct outcome *r)
     return size > 0 && (size_t)size < sizeof line && lines_append(path, HEAD, line);
 }
 
-double outcomes_best(const struct outcomes *outcomes, const char *world)
+static void add_alike(const struct outcomes *outcomes, const struct outcome *run, double *sum,
+                      double *count)
+{
+    for (size_t k = 0; k < outcomes->count; k++) {
+        if (outcome_alike(&outcomes->all[k], run)) {
+            *sum += outcomes->all[k].mean_return;
+            ++*count;
+        }
+    }
+}
+
+static double best_among(const struct outcomes *some, const struct outcomes *others,
+                         const char *world)
 {
     double best = NAN;
-    for (size_t i = 0; i < outcomes->count; i++) {
-        const struct outcome *r = &outcomes->all[i];
+    for (size_t i = 0; i < some->count; i++) {
+        const struct outcome *r = &some->all[i];
         if (strcmp(r->world, world) != 0 || strcmp(r->method, "none") != 0)
             continue;
         double sum = 0, count = 0;
-        for (size_t k = 0; k < outcomes->count; k++) {
-            if (outcome_alike(&outcomes->all[k], r)) {
-                sum += outcomes->all[k].mean_return;
-                count++;
-            }
-        }
+        add_alike(some, r, &sum, &count);
+        if (others)
+            add_alike(others, r, &sum, &count);
         best = fmax(best, sum / count);
     }
     return best;
 }
 
+double outcomes_best(const struct outcomes *outcomes, const char *world)
+{
+    const struct outcomes *others = outcomes->beside;
+    double best = best_among(outcomes, others, world);
+    return others ? fmax(best, best_among(others, outcomes, world)) : best;
+}
+
 double outcomes_quality(const struct outcomes *outcomes, const struct outcome *run)
 {
+    const struct env *world = env_find(run->world);
     double best = outcomes_best(outcomes, run->world);
-    return (run->mean_return - run->random_return) / (best - run->random_return);
+    double random = world ? world->random_return : NAN;
+    return (run->mean_return - random) / (best - random);
 }

@@ -19,6 +19,7 @@ struct outcome {
 struct outcomes {
     struct outcome *all; /* owned */
     size_t count;
+    const struct outcomes *beside; /* whose runs without privacy count for the scale, too; or NULL */
 };
 
 /* What PATH holds so far; nothing when there is no such file. False after a line on standard error.
@@ -33,11 +34,12 @@ bool outcomes_have(const struct outcomes *outcomes, const struct outcome *run);
 /* Appends one line in one write. */
 bool outcomes_append(const char *path, const struct outcome *run);
 
-/* The best mean return without privacy in WORLD: the mean over seeds, the best over algorithms and
- * numbers of experts. NAN: there is none. */
+/* The best mean return without privacy in WORLD, here and beside: the mean over seeds, the best over
+ * algorithms and numbers of experts. NAN: there is none. */
 double outcomes_best(const struct outcomes *outcomes, const char *world);
 
-/* 0 for random play, 1 for the best run without privacy; NAN where either is unknown. */
+/* 0 for random play (what its world says of that), 1 for the best run without privacy; NAN where
+ * either is unknown. */
 double outcomes_quality(const struct outcomes *outcomes, const struct outcome *run);
 
 #endif
