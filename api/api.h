@@ -34,11 +34,14 @@ void api_close(struct app *app);
 bool api_private_begin(struct app *app, struct db *db, char *error, size_t error_size);
 
 /* Removes some of the answers, and folds some of the ledger's debits, that are older than settings
- * say, erases some of the experts who are older than their datasets say, and ends erasures that
- * others began; does nothing with what is kept for ever. *out_more: there is more to do at once. DB
- * is a connection outside of any transaction; one thread at a time. False: db_last_error says why
- * one of them was not done. */
+ * say, and erases some of the experts who are older than their datasets say; does nothing with what
+ * is kept for ever. *out_more: there is more to do at once. DB is a connection outside of any
+ * transaction; one thread at a time. False: db_last_error says why one of them was not done. */
 bool api_prune(struct app *app, struct db *db, bool *out_more);
+
+/* Ends erasures that others began, whatever the clock shows. DB, the thread and the reply are as
+ * for api_prune. */
+bool api_end_erasures(struct app *app, struct db *db);
 
 /* Appends the refusals of the last seconds to the audit trail. DB as for api_prune; any thread.
  * False: db_last_error says why not; they are kept. */

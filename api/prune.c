@@ -77,8 +77,12 @@ bool api_prune(struct app *app, struct db *db, bool *out_more)
     enum db_status answers = prune_answers(app, db, now_ms, out_more);
     enum db_status entries = prune_entries(app, db, now_ms, out_more);
     enum db_status experts = erasure_due(app, db, out_more);
-    if (experts == DB_OK && !*out_more)
-        experts = erasure_resume(app, db);
     return (answers == DB_OK || answers == DB_RETRY) && (entries == DB_OK || entries == DB_RETRY) &&
            (experts == DB_OK || experts == DB_RETRY);
+}
+
+bool api_end_erasures(struct app *app, struct db *db)
+{
+    enum db_status status = erasure_resume(app, db);
+    return status == DB_OK || status == DB_RETRY;
 }

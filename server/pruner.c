@@ -15,6 +15,7 @@
 #include "server/os/clock.h"
 #include "server/os/log.h"
 #include "storage/answers/answers.h"
+#include "storage/census.h"
 #include "storage/db/db.h"
 #include "storage/recovery.h"
 
@@ -61,7 +62,8 @@ bool pruner_tells(char told[PRUNER_TOLD], const char *why)
     return why[0] != '\0';
 }
 
-/* Removes some answers, folds some debits and erases some experts. True when there are more. */
+/* Removes some answers, folds some debits and erases some experts, if the clock is to be trusted,
+ * and ends the erasures of others. True when there are more. */
 static bool prune_once(struct pruner *pruner)
 {
     bool more = false, leapt = false;
@@ -70,11 +72,10 @@ static bool prune_once(struct pruner *pruner)
         log_event(LOG_LEVEL_WARN, "clock-leapt",
                   "note=\"the clock is far ahead of its last look, or of what was stored last: "
                   "nothing is removed for a day\"");
-    if (!trusts)
-        return false;
-    const char *why = "";
-    if (!api_prune(pruner->app, pruner->db, &more))
-        why = db_last_error(pruner->db);
+    bool good = !trusts || api_prune(pruner->app, pruner->db, &more);
+    if (good && !more)
+        good = api_end_erasures(pruner->app, pruner->db);
+    const char *why = good ? "" : db_last_error(pruner->db);
     if (pruner_tells(pruner->told, why))
         log_event(LOG_LEVEL_WARN, "prune-failed", "why=\"%s\"", why);
     else
@@ -168,7 +169,7 @@ struct pruner *pruner_start(struct app *app, struct db *db, const char *keys)
     struct pruner *pruner = memory_new(1, sizeof *pruner);
     pruner->app = app;
     pruner->db = db;
-    (void)answers_newest(db, &pruner->clocks.wall_ms);
+    (void)census_newest(db, &pruner->clocks.wall_ms);
     atomic_init(&pruner->answered_us, clock_now_us()); /* it was read at the start */
     pruner->keys = keys;
     atomic_init(&pruner->keys_stand, true); /* so were they */

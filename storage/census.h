@@ -27,4 +27,8 @@ struct census {
 /* Reads all jobs and accounts once. */
 enum db_status census_take(struct db *db, struct census *out);
 
+/* Reads when something was stored last: an answer, a row of the audit trail, an expert's data; 0:
+ * nothing was. Goes through all experts. */
+enum db_status census_newest(struct db *db, int64_t *out_ms);
+
 #endif

@@ -359,12 +359,11 @@ Test(erasure, stops_a_job_under_way_which_releases_nothing, .init = open_service
 static bool sweep_then(void *context)
 {
     struct meddling *meddling = context;
-    bool more = false;
     fixture_advance(1500);
     if (++meddling->calls == meddling->at) {
         cr_assert_eq(keyring_erase(fixture_app(f)->settings.keys, meddling->dataset, 1),
                      KEYRING_OK);
-        cr_assert(api_prune(fixture_app(f), fixture_db(f), &more));
+        cr_assert(api_end_erasures(fixture_app(f), fixture_db(f)));
     }
     return false;
 }

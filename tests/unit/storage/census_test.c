@@ -2,6 +2,8 @@
 #include <criterion/criterion.h>
 
 #include "storage/census.h"
+#include "storage/datasets.h"
+#include "storage/ledger/trail.h"
 #include "tests/unit/storage/fixture.h"
 
 Test(census, adds_up_what_the_ledger_says)
@@ -34,5 +36,35 @@ Test(census, adds_up_what_the_ledger_says)
     cr_expect_eq(census.accounts[LEDGER_TEACHER].count, 1);
     cr_expect_eq(census.accounts[LEDGER_TEACHER].low, 0);
     cr_expect_float_eq(census.accounts[LEDGER_TEACHER].limit, d.epsilon, 1e-12);
+    fixture_close(&fixture);
+}
+
+static enum db_status note_now(struct db *db, void *time_ms)
+{
+    struct trail_row row = {
+        .time_ms = *(int64_t *)time_ms, .actor = "operator", .action = "x", .outcome = "ok"};
+    return trail_append(db, &row);
+}
+
+Test(census, knows_when_something_was_stored_last)
+{
+    struct fixture fixture;
+    struct dataset_row row = {
+        .id = "ds_a", .owner = "cli_a", .name = "a", .environment = "cartpole"};
+    enum dataset_verdict verdict;
+    int64_t newest = -1, earlier = 1000;
+    uint32_t number;
+    fixture_open(&fixture, &db_driver_sqlite);
+    cr_assert_eq(census_newest(fixture.db, &newest), DB_OK, "%s", db_last_error(fixture.db));
+    cr_expect_eq(newest, 0);
+    cr_assert_eq(db_transact(fixture.db, note_now, &earlier), DB_OK);
+    cr_assert_eq(census_newest(fixture.db, &newest), DB_OK);
+    cr_expect_eq(newest, 1000);
+    cr_assert_eq(datasets_insert(fixture.db, &row, NULL), DB_OK);
+    cr_assert_eq(
+        datasets_register_expert(fixture.db, "ds_a", "e0", "cli_a", 9, 2000, &number, &verdict),
+        DB_OK);
+    cr_assert_eq(census_newest(fixture.db, &newest), DB_OK);
+    cr_expect_eq(newest, 2000);
     fixture_close(&fixture);
 }
