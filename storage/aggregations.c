@@ -90,16 +90,16 @@ enum db_status aggregations_parameters(struct db *db, const char *id, void **out
 TABLE_SHOW(show_aggregation, aggregation_row);
 
 enum db_status aggregations_list(struct db *db, const char *owner, const char *client,
-                                 const char *after, unsigned limit, aggregation_fn *each,
+                                 const struct listing_page *page, aggregation_fn *each,
                                  void *context)
 {
     struct show_aggregation list = {each, context};
-    return table_list(db, &aggregations_table,
-                      "WHERE ($1 = '' OR" OWNER_AMONG("$1") ") AND" PROJECTS_ADMIT(
-                          "$2") "AND" LISTING_PAGE("aggregations", "$3", "$4"),
-                      DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client),
-                                db_text_or_empty(after), db_integer(limit)),
-                      show_aggregation, &list);
+    return table_list(
+        db, &aggregations_table,
+        "WHERE ($1 = '' OR" OWNER_AMONG("$1") ") AND" PROJECTS_ADMIT("$2") "AND" LISTING_PAGE(
+            "$3", "$4", "$5"),
+        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client), LISTING_VALUES(page)),
+        show_aggregation, &list);
 }
 
 enum db_status aggregations_close(struct db *db, const char *id)

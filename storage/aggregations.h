@@ -46,11 +46,10 @@ enum db_status aggregations_parameters(struct db *db, const char *id, void **out
 
 typedef bool aggregation_fn(void *context, const struct aggregation_row *row);
 
-/* Shows at most LIMIT aggregations in order of creation, from after AFTER (NULL: the first), of
- * OWNER, or of several that are separated by spaces (NULL: of any), that CLIENT may find (NULL:
- * all). EACH may stop by false. */
+/* Shows a PAGE of the aggregations in order of creation, of OWNER, or of several that are separated
+ * by spaces (NULL: of any), that CLIENT may find (NULL: all). EACH may stop by false. */
 enum db_status aggregations_list(struct db *db, const char *owner, const char *client,
-                                 const char *after, unsigned limit, aggregation_fn *each,
+                                 const struct listing_page *page, aggregation_fn *each,
                                  void *context);
 
 /* Closes the aggregation: it takes no more reports. DB_NONE: unknown, or closed before. */

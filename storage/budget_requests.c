@@ -83,16 +83,17 @@ enum db_status budget_requests_count(struct db *db, const char *client, const ch
 
 TABLE_SHOW(show_request, budget_request_row);
 
-#define PAGE_OF_REQUESTS LISTING_PAGE("budget_requests", "$4", "$5")
+#define PAGE_OF_REQUESTS LISTING_PAGE("$4", "$5", "$6")
 
 enum db_status budget_requests_list(struct db *db, const char *client, const char *owner,
-                                    const enum budget_request_state *state, const char *after,
-                                    unsigned limit, budget_request_fn *each, void *context)
+                                    const enum budget_request_state *state,
+                                    const struct listing_page *page, budget_request_fn *each,
+                                    void *context)
 {
     struct show_request list = {each, context};
     const char *word = state ? state_names[*state] : NULL;
     struct db_value values[] = {db_text_or_empty(client), db_text_or_empty(owner),
-                                db_text_or_empty(word), db_text_or_empty(after), db_integer(limit)};
+                                db_text_or_empty(word), LISTING_VALUES(page)};
     /* Clients and stewards have an index each. */
     const char *tail = "WHERE ($1 = '' OR client = $1) AND ($2 = '' OR" OWNER_AMONG(
         "$2") ") "
@@ -104,7 +105,7 @@ enum db_status budget_requests_list(struct db *db, const char *client, const cha
     else if (owner && !strchr(owner, ' '))
         tail = "WHERE owner = $2 AND ($1 = '' OR client = $1) "
                "AND ($3 = '' OR state = $3) AND" PAGE_OF_REQUESTS;
-    return table_list(db, &requests_table, tail, values, 5, show_request, &list);
+    return table_list(db, &requests_table, tail, values, 6, show_request, &list);
 }
 
 enum db_status budget_requests_decide(struct db *db, const struct budget_request_row *decided)

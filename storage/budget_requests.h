@@ -41,12 +41,13 @@ enum db_status budget_requests_count(struct db *db, const char *client, const ch
 
 typedef bool budget_request_fn(void *context, const struct budget_request_row *request);
 
-/* Shows at most LIMIT requests in order of creation, from after the request AFTER (NULL: the
- * first): of CLIENT (NULL: of any), for OWNER to decide, or several that are separated by spaces
- * (NULL: anybody), in *STATE (NULL: in any). EACH may stop by false. */
+/* Shows a PAGE of the requests in order of creation: of CLIENT (NULL: of any), for OWNER to decide,
+ * or several that are separated by spaces (NULL: anybody), in *STATE (NULL: in any). EACH may stop
+ * by false. */
 enum db_status budget_requests_list(struct db *db, const char *client, const char *owner,
-                                    const enum budget_request_state *state, const char *after,
-                                    unsigned limit, budget_request_fn *each, void *context);
+                                    const enum budget_request_state *state,
+                                    const struct listing_page *page, budget_request_fn *each,
+                                    void *context);
 
 /* Stores the decision in DECIDED: its state, what is given, answer and decided_ms. DB_NONE: the
  * request is unknown or was decided before. */

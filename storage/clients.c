@@ -54,12 +54,12 @@ enum db_status clients_find(struct db *db, const char *id, struct client_row *ou
 
 TABLE_SHOW(show_client, client_row);
 
-enum db_status clients_list(struct db *db, const char *after, unsigned limit, client_fn *each,
+enum db_status clients_list(struct db *db, const struct listing_page *page, client_fn *each,
                             void *context)
 {
     struct show_client list = {each, context};
-    return table_list(db, &clients_table, "WHERE" LISTING_PAGE("clients", "$1", "$2"),
-                      DB_VALUES(db_text_or_empty(after), db_integer(limit)), show_client, &list);
+    return table_list(db, &clients_table, "WHERE" LISTING_PAGE("$1", "$2", "$3"),
+                      DB_VALUES(LISTING_VALUES(page)), show_client, &list);
 }
 
 enum db_status clients_revoke(struct db *db, const char *id, int64_t now_ms)

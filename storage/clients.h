@@ -25,9 +25,9 @@ enum db_status clients_find(struct db *db, const char *id, struct client_row *ou
 
 typedef bool client_fn(void *context, const struct client_row *client);
 
-/* Shows at most LIMIT clients in order of creation, revoked ones included, from after the client
- * AFTER (NULL: from the first). EACH may stop by false. */
-enum db_status clients_list(struct db *db, const char *after, unsigned limit, client_fn *each,
+/* Shows a PAGE of the clients in order of creation, revoked ones included. EACH may stop by false.
+ */
+enum db_status clients_list(struct db *db, const struct listing_page *page, client_fn *each,
                             void *context);
 
 /* Marks the client as revoked; doing it twice keeps the first time. DB_NONE: unknown. */

@@ -111,16 +111,15 @@ enum db_status datasets_find_open(struct db *db, const char *id, struct dataset_
 TABLE_SHOW(show_dataset, dataset_row);
 
 enum db_status datasets_list(struct db *db, const char *owner, const char *client,
-                             const char *after, unsigned limit, dataset_fn *each, void *context)
+                             const struct listing_page *page, dataset_fn *each, void *context)
 {
     struct show_dataset list = {each, context};
     return table_list(
         db, &datasets_table,
         "WHERE state <> 'deleted' AND ($1 = '' OR" OWNER_AMONG(
             "$1") ") "
-                  "AND" PROJECTS_ADMIT("$2") "AND" LISTING_PAGE("datasets", "$3", "$4"),
-        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client), db_text_or_empty(after),
-                  db_integer(limit)),
+                  "AND" PROJECTS_ADMIT("$2") "AND" LISTING_PAGE("$3", "$4", "$5"),
+        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client), LISTING_VALUES(page)),
         show_dataset, &list);
 }
 

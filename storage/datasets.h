@@ -64,11 +64,11 @@ enum db_status datasets_find_open(struct db *db, const char *id, struct dataset_
 
 typedef bool dataset_fn(void *context, const struct dataset_row *dataset);
 
-/* Shows at most LIMIT datasets that are not deleted, in order of creation, from after the dataset
- * AFTER (NULL: the first), of OWNER, or of several that are separated by spaces (NULL: of any),
- * that CLIENT may find (NULL: all). EACH may stop by false. */
+/* Shows a PAGE of the datasets that are not deleted, in order of creation, of OWNER, or of several
+ * that are separated by spaces (NULL: of any), that CLIENT may find (NULL: all). EACH may stop by
+ * false. */
 enum db_status datasets_list(struct db *db, const char *owner, const char *client,
-                             const char *after, unsigned limit, dataset_fn *each, void *context);
+                             const struct listing_page *page, dataset_fn *each, void *context);
 
 /* Seals an open dataset. Verdicts: OK, UNKNOWN, NOT_OPEN (sealed before). */
 enum db_status datasets_seal(struct db *db, const char *id, int64_t now_ms,

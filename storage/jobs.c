@@ -98,8 +98,8 @@ enum db_status jobs_find_newest(struct db *db, const char *account, struct job_r
 
 TABLE_SHOW(show_job, job_row);
 
-enum db_status jobs_list(struct db *db, const struct job_filter *filter, const char *after,
-                         unsigned limit, job_fn *each, void *context)
+enum db_status jobs_list(struct db *db, const struct job_filter *filter,
+                         const struct listing_page *page, job_fn *each, void *context)
 {
     struct show_job list = {each, context};
     return table_list(
@@ -107,13 +107,12 @@ enum db_status jobs_list(struct db *db, const struct job_filter *filter, const c
         "WHERE ($1 = '' OR" OWNER_AMONG(
             "$1") ") AND ($2 = '' OR algorithm = $2) "
                   "AND ($3 = '' OR dataset = $3) AND ($4 = '' OR state = $4) "
-                  "AND ($5 = '' OR (created_ms, id) < "
-                  "(SELECT created_ms, id FROM jobs WHERE id = $5)) "
-                  "ORDER BY created_ms DESC, id DESC LIMIT $6",
+                  "AND (created_ms, id) < ($5, $6) ORDER BY created_ms DESC, id DESC LIMIT $7",
         DB_VALUES(db_text_or_empty(filter->owner), db_text_or_empty(filter->algorithm),
                   db_text_or_empty(filter->dataset),
                   db_text_or_empty(!filter->state ? NULL : job_state_name(*filter->state)),
-                  db_text_or_empty(after), db_integer(limit)),
+                  db_integer(page->after ? page->number : INT64_MAX), db_text_or_empty(page->after),
+                  db_integer(page->limit)),
         show_job, &list);
 }
 

@@ -75,10 +75,10 @@ struct job_filter {
 };
 typedef bool job_fn(void *context, const struct job_row *job);
 
-/* Shows at most LIMIT jobs, newest first, from after the job AFTER (NULL: the newest). Request and
- * plan are borrowed here. EACH may stop by false. */
-enum db_status jobs_list(struct db *db, const struct job_filter *filter, const char *after,
-                         unsigned limit, job_fn *each, void *context);
+/* Shows a PAGE of the jobs, newest first. Request and plan are borrowed here. EACH may stop by
+ * false. */
+enum db_status jobs_list(struct db *db, const struct job_filter *filter,
+                         const struct listing_page *page, job_fn *each, void *context);
 
 /* Counts the jobs of OWNER (as in job_filter; NULL: of all) in each state. */
 enum db_status jobs_count(struct db *db, const char *owner, int64_t out[JOB_STATES]);

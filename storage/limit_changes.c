@@ -57,17 +57,18 @@ enum db_status limit_changes_find(struct db *db, const char *id, struct limit_ch
 TABLE_SHOW(show_change, limit_change_row);
 
 enum db_status limit_changes_list(struct db *db, const char *owner,
-                                  const enum limit_change_state *state, const char *after,
-                                  unsigned limit, limit_change_fn *each, void *context)
+                                  const enum limit_change_state *state,
+                                  const struct listing_page *page, limit_change_fn *each,
+                                  void *context)
 {
     struct show_change list = {each, context};
     return table_list(db, &changes_table,
                       "WHERE ($1 = '' OR account IN (SELECT id FROM ledger_accounts "
                       "WHERE" OWNER_AMONG("$1") ")) AND ($2 = '' OR state = $2) "
-                                                "AND" LISTING_PAGE("limit_changes", "$3", "$4"),
+                                                "AND" LISTING_PAGE("$3", "$4", "$5"),
                       DB_VALUES(db_text_or_empty(owner),
                                 db_text_or_empty(state ? state_names[*state] : NULL),
-                                db_text_or_empty(after), db_integer(limit)),
+                                LISTING_VALUES(page)),
                       show_change, &list);
 }
 

@@ -39,11 +39,12 @@ enum db_status limit_changes_find(struct db *db, const char *id, struct limit_ch
 
 typedef bool limit_change_fn(void *context, const struct limit_change_row *change);
 
-/* Shows at most LIMIT changes in order of creation, from after the change AFTER (NULL: the first):
- * of accounts of OWNER (NULL: of any), in *STATE (NULL: in any). EACH may stop by false. */
+/* Shows a PAGE of the changes in order of creation: of accounts of OWNER (NULL: of any), in *STATE
+ * (NULL: in any). EACH may stop by false. */
 enum db_status limit_changes_list(struct db *db, const char *owner,
-                                  const enum limit_change_state *state, const char *after,
-                                  unsigned limit, limit_change_fn *each, void *context);
+                                  const enum limit_change_state *state,
+                                  const struct listing_page *page, limit_change_fn *each,
+                                  void *context);
 
 /* Stores the decision in DECIDED: its state, decider, answer and decided_ms. DB_NONE: the change is
  * unknown or was decided before. */

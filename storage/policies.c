@@ -122,7 +122,7 @@ enum db_status policies_erase_secrets(struct db *db, const char *dataset)
 TABLE_SHOW(show_policy, policy_row);
 
 enum db_status policies_list(struct db *db, const char *owner, const char *reader,
-                             const char *after, unsigned limit, policy_fn *each, void *context)
+                             const struct listing_page *page, policy_fn *each, void *context)
 {
     struct show_policy list = {each, context};
     return table_list(
@@ -132,10 +132,9 @@ enum db_status policies_list(struct db *db, const char *owner, const char *reade
                   "WHERE client IN ($2, '" POLICY_PUBLIC
                   "'))) AND NOT EXISTS (SELECT 1 FROM endings e "
                   "WHERE e.resource = policies.id AND e.deleted_ms > 0) AND" LISTING_PAGE(
-                      "policies", "$3", "$4"),
-        DB_VALUES(db_text_or_empty(owner), db_text(reader), db_text_or_empty(after),
-                  db_integer(limit)),
-        show_policy, &list);
+                      "$3", "$4", "$5"),
+        DB_VALUES(db_text_or_empty(owner), db_text(reader), LISTING_VALUES(page)), show_policy,
+        &list);
 }
 
 enum db_status certificates_find(struct db *db, const char *certificate_or_policy,

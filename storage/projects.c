@@ -63,16 +63,15 @@ enum db_status projects_update(struct db *db, const struct project_row *project)
 
 TABLE_SHOW(show_project, project_row);
 
-enum db_status projects_list(struct db *db, const char *client, const char *after, unsigned limit,
+enum db_status projects_list(struct db *db, const char *client, const struct listing_page *page,
                              project_fn *each, void *context)
 {
     struct show_project list = {each, context};
     return table_list(
         db, &projects_table,
         "WHERE ($1 = '' OR id IN (SELECT project FROM project_members WHERE client = $1)) "
-        "AND" LISTING_PAGE("projects", "$2", "$3"),
-        DB_VALUES(db_text_or_empty(client), db_text_or_empty(after), db_integer(limit)),
-        show_project, &list);
+        "AND" LISTING_PAGE("$2", "$3", "$4"),
+        DB_VALUES(db_text_or_empty(client), LISTING_VALUES(page)), show_project, &list);
 }
 
 TABLE_SHOW(show_membership, project_membership_row);

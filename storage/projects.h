@@ -50,9 +50,9 @@ enum db_status projects_update(struct db *db, const struct project_row *project)
 
 typedef bool project_fn(void *context, const struct project_row *project);
 
-/* Shows at most LIMIT projects in order of creation, from after AFTER (NULL: the first), of the
- * member CLIENT (NULL: all). EACH may stop by false. */
-enum db_status projects_list(struct db *db, const char *client, const char *after, unsigned limit,
+/* Shows a PAGE of the projects in order of creation, of the member CLIENT (NULL: all). EACH may
+ * stop by false. */
+enum db_status projects_list(struct db *db, const char *client, const struct listing_page *page,
                              project_fn *each, void *context);
 
 typedef bool project_membership_fn(void *context, const struct project_membership_row *row);

@@ -66,16 +66,15 @@ enum db_status q_releases_sealed(struct db *db, const char *id, void **out, size
 TABLE_SHOW(show_release, q_release_row);
 
 enum db_status q_releases_list(struct db *db, const char *owner, const char *client,
-                               const char *after, unsigned limit, q_release_fn *each, void *context)
+                               const struct listing_page *page, q_release_fn *each, void *context)
 {
     struct show_release list = {each, context};
     return table_list(
         db, &q_releases_table,
         "WHERE ($1 = '' OR" OWNER_AMONG("$1") ") AND ($2 = '' OR ended_ms = 0) "
                                               "AND" PROJECTS_ADMIT("$2") "AND" LISTING_PAGE(
-                                                  "q_releases", "$3", "$4"),
-        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client), db_text_or_empty(after),
-                  db_integer(limit)),
+                                                  "$3", "$4", "$5"),
+        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client), LISTING_VALUES(page)),
         show_release, &list);
 }
 

@@ -38,12 +38,11 @@ enum db_status q_releases_sealed(struct db *db, const char *id, void **out, size
 
 typedef bool q_release_fn(void *context, const struct q_release_row *row);
 
-/* Shows at most LIMIT releases in order of creation, from after AFTER (NULL: the first), of OWNER,
- * or of several that are separated by spaces (NULL: of any), and of these for CLIENT (NULL: nobody)
- * only those that it may find and that answer. EACH may stop by false. */
+/* Shows a PAGE of the releases in order of creation, of OWNER, or of several that are separated by
+ * spaces (NULL: of any), and of these for CLIENT (NULL: nobody) only those that it may find and
+ * that answer. EACH may stop by false. */
 enum db_status q_releases_list(struct db *db, const char *owner, const char *client,
-                               const char *after, unsigned limit, q_release_fn *each,
-                               void *context);
+                               const struct listing_page *page, q_release_fn *each, void *context);
 
 /* Erases the sealed text for ever; what was answered stays answered. DB_NONE: unknown, or ended. */
 enum db_status q_releases_end(struct db *db, const char *id, int64_t now_ms);

@@ -85,7 +85,7 @@ enum db_status teachers_find_open(struct db *db, const char *policy, char out_id
 TABLE_SHOW(show_teacher, teacher_row);
 
 enum db_status teachers_list(struct db *db, const char *owner, const char *client,
-                             const char *after, unsigned limit, teacher_fn *each, void *context)
+                             const struct listing_page *page, teacher_fn *each, void *context)
 {
     struct show_teacher list = {each, context};
     return table_list(
@@ -96,10 +96,8 @@ enum db_status teachers_list(struct db *db, const char *owner, const char *clien
                       "$2") ") OR EXISTS (SELECT 1 FROM teacher_clients c "
                             "WHERE c.teacher = teachers.id AND c.client = $2)) "
                             "AND NOT EXISTS (SELECT 1 FROM endings e WHERE e.resource = "
-                            "teachers.id AND e.deleted_ms > 0) AND" LISTING_PAGE("teachers", "$3",
-                                                                                 "$4"),
-        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client), db_text_or_empty(after),
-                  db_integer(limit)),
+                            "teachers.id AND e.deleted_ms > 0) AND" LISTING_PAGE("$3", "$4", "$5"),
+        DB_VALUES(db_text_or_empty(owner), db_text_or_empty(client), LISTING_VALUES(page)),
         show_teacher, &list);
 }
 

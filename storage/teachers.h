@@ -52,12 +52,11 @@ enum db_status teachers_find_open(struct db *db, const char *policy, char out_id
 
 typedef bool teacher_fn(void *context, const struct teacher_row *teacher);
 
-/* Shows at most LIMIT teachers in order of creation, from after the teacher AFTER (NULL: the
- * first): those of OWNER, or of several that are separated by spaces (NULL: of any), that CLIENT
- * may ask (NULL: whether or not), by its own account or by the default budget; none that is
- * deleted. EACH may stop by false. */
+/* Shows a PAGE of the teachers in order of creation: those of OWNER, or of several that are
+ * separated by spaces (NULL: of any), that CLIENT may ask (NULL: whether or not), by its own
+ * account or by the default budget; none that is deleted. EACH may stop by false. */
 enum db_status teachers_list(struct db *db, const char *owner, const char *client,
-                             const char *after, unsigned limit, teacher_fn *each, void *context);
+                             const struct listing_page *page, teacher_fn *each, void *context);
 
 /* ---- a client's standing with a teacher */
 

@@ -94,7 +94,7 @@ json_t *account_json(struct call *call, const struct ledger_account *account)
 static bool add_account(void *context, const struct ledger_account *account)
 {
     struct page *page = context;
-    return page_add(page, account_json(page->call, account), account->id);
+    return page_add(page, account_json(page->call, account), account->created_ms, account->id);
 }
 
 enum problem api_accounts_list(struct call *call)
@@ -104,8 +104,8 @@ enum problem api_accounts_list(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     const char *client = call_is(call, ROLE_STUDENT | ROLE_AGENT) ? call->caller.id : NULL;
-    return page_end(&page, ledger_list(call->db, page_owner(&page), client, page.after, page.limit,
-                                       add_account, &page));
+    return page_end(
+        &page, ledger_list(call->db, page_owner(&page), client, &page.rows, add_account, &page));
 }
 
 enum problem account_of_call(struct call *call, const char *id, struct ledger_account *out)
@@ -220,9 +220,7 @@ static enum db_status add_entry_certificate(struct call *call, const struct ledg
 static bool add_entry(void *context, const struct ledger_entry *entry)
 {
     struct page *page = context;
-    char cursor[24];
     json_t *json = call_own(page->call, entry_json(entry));
-    snprintf(cursor, sizeof cursor, "%lld", (long long)entry->sequence);
     /* An account shows its entries to its client, its owner and auditors. */
     bool owner = !call_is(page->call, ROLE_STUDENT | ROLE_AGENT);
     bool shown = owner || strcmp(entry->client, page->call->caller.id) == 0;
@@ -230,24 +228,21 @@ static bool add_entry(void *context, const struct ledger_entry *entry)
     if (add_entry_certificate(page->call, entry, owner, json) != DB_OK ||
         names_show(page->call->db, json, "client_name", entry->client, shown) != DB_OK ||
         names_show(page->call->db, json, "approved_by_name", approver, shown) != DB_OK)
-        return page_add(page, NULL, cursor);
-    return page_add(page, json_incref(json), cursor);
+        return page_add(page, NULL, entry->sequence, "");
+    return page_add(page, json_incref(json), entry->sequence, "");
 }
 
 enum problem api_accounts_entries(struct call *call)
 {
     struct page page;
     struct ledger_account account;
-    int64_t after;
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    if (!page_after_number(&page, &after))
-        return PROBLEM_VALIDATION;
     if ((problem = account_of_call(call, call_parameter(call, "id"), &account)) != PROBLEM_NONE)
         return problem;
-    return page_end(&page,
-                    ledger_entries(call->db, account.id, after, page.limit, add_entry, &page));
+    return page_end(&page, ledger_entries(call->db, account.id, page.rows.number, page.rows.limit,
+                                          add_entry, &page));
 }
 
 static json_t *faults_json(const struct ledger_report *report)

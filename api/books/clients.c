@@ -69,7 +69,7 @@ enum problem api_clients_create(struct call *call)
 
 static bool add_client(void *page, const struct client_row *client)
 {
-    return page_add(page, client_json(client), client->id);
+    return page_add(page, client_json(client), client->created_ms, client->id);
 }
 
 enum problem api_clients_list(struct call *call)
@@ -78,7 +78,7 @@ enum problem api_clients_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, clients_list(call->db, page.after, page.limit, add_client, &page));
+    return page_end(&page, clients_list(call->db, &page.rows, add_client, &page));
 }
 
 /* What the caller has shown: one of its tokens, or something that is not stored. */

@@ -157,7 +157,7 @@ enum problem api_limit_changes_get(struct call *call)
 static bool list_change(void *context, const struct limit_change_row *row)
 {
     struct page *page = context;
-    return page_add(page, change_json(page->call, row), row->id);
+    return page_add(page, change_json(page->call, row), row->created_ms, row->id);
 }
 
 enum problem api_limit_changes_list(struct call *call)
@@ -171,7 +171,7 @@ enum problem api_limit_changes_list(struct call *call)
     if (named && !limit_change_state_find(named, &state))
         return call_invalid_query(call, "status", "must be open, approved or declined");
     return page_end(&page, limit_changes_list(call->db, page_owner(&page), named ? &state : NULL,
-                                              page.after, page.limit, list_change, &page));
+                                              &page.rows, list_change, &page));
 }
 
 /* ---- deciding */

@@ -175,7 +175,8 @@ static bool list_project(void *context, const struct project_row *project)
     page->fault = db_optional(page->fault);
     if (standing.member)
         standing.role = member.role;
-    return page->fault == DB_OK && page_add(page, project_standing_json(&standing), project->id);
+    return page->fault == DB_OK &&
+           page_add(page, project_standing_json(&standing), project->created_ms, project->id);
 }
 
 enum problem api_projects_list(struct call *call)
@@ -185,8 +186,7 @@ enum problem api_projects_list(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     const char *member = call_is(call, ROLE_ADMIN | ROLE_AUDITOR) ? NULL : call->caller.id;
-    return page_end(&page,
-                    projects_list(call->db, member, page.after, page.limit, list_project, &page));
+    return page_end(&page, projects_list(call->db, member, &page.rows, list_project, &page));
 }
 
 enum problem api_projects_get(struct call *call)

@@ -51,9 +51,8 @@ static enum problem read_after(struct call *call, const struct page *page, int64
 {
     const char *text = call_query(call, "after");
     char *end = NULL;
-    if (!page_after_number(page, out))
-        return PROBLEM_VALIDATION;
-    if (!text || page->after)
+    *out = page->rows.number;
+    if (!text || page->rows.after)
         return PROBLEM_NONE;
     *out = strtoll(text, &end, 10);
     if (*text >= '0' && *text <= '9' && *end == '\0' && *out < INT64_MAX)
@@ -63,10 +62,9 @@ static enum problem read_after(struct call *call, const struct page *page, int64
 
 static bool add_trail_row(void *context, const struct trail_row *row)
 {
-    char text[TRAIL_TEXT_SIZE], cursor[24];
+    char text[TRAIL_TEXT_SIZE];
     (void)trail_text(row, text);
-    snprintf(cursor, sizeof cursor, "%lld", (long long)row->number);
-    return page_add(context, json_text_stored(text), cursor);
+    return page_add(context, json_text_stored(text), row->number, "");
 }
 
 struct lines {
@@ -120,7 +118,7 @@ enum problem api_trail_list(struct call *call)
     if (lines == 0 && json == 0)
         return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
                             "This endpoint answers application/json and application/x-ndjson.");
-    filter.limit = page.limit;
+    filter.limit = page.rows.limit;
     if (lines > json)
         return reply_lines(call, &filter);
     return page_end(&page, trail_list(call->db, &filter, add_trail_row, &page));

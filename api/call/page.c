@@ -1,8 +1,8 @@
-/* Paging. A token is the base64url of the last item's cursor: opaque to callers, and worth nothing
- * to a forger, because what is listed is filtered by the caller's rights on every page. */
+/* Paging. A token is the base64url of "NUMBER NAME". */
 #include "api/call/page.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,25 +30,23 @@ static enum problem read_size(struct call *call, unsigned *out)
     return PROBLEM_NONE;
 }
 
-static enum problem bad_token(struct call *call)
-{
-    return call_invalid_query(call, "page_token", "is not a token of an earlier page");
-}
-
-static enum problem read_token(struct call *call, const char **out)
+static enum problem read_token(struct call *call, struct listing_page *out)
 {
     const char *token = call_query(call, "page_token");
-    *out = NULL;
     if (!token)
         return PROBLEM_NONE;
-    char cursor[PAGE_CURSOR_SIZE - 1];
+    char cursor[PAGE_CURSOR_SIZE] = "";
+    char *end = cursor;
     size_t length = 0;
-    bool good = sodium_base642bin((unsigned char *)cursor, sizeof cursor, token, strlen(token),
+    bool good = sodium_base642bin((unsigned char *)cursor, sizeof cursor - 1, token, strlen(token),
                                   NULL, &length, NULL, VARIANT) == 0 &&
-                length > 0 && !memchr(cursor, '\0', length) && utf8_is_valid(cursor, length);
-    if (!good)
-        return bad_token(call);
-    *out = arena_copy(&call->arena, cursor, length);
+                !memchr(cursor, '\0', length) && utf8_is_valid(cursor, length);
+    errno = 0;
+    if (good && *cursor >= '0' && *cursor <= '9')
+        out->number = strtoll(cursor, &end, 10);
+    if (end == cursor || *end != ' ' || errno != 0)
+        return call_invalid_query(call, "page_token", "is not a token of an earlier page");
+    out->after = arena_copy(&call->arena, end + 1, strlen(end + 1));
     return PROBLEM_NONE;
 }
 
@@ -57,31 +55,15 @@ enum problem page_read(struct call *call, struct page *out)
     memset(out, 0, sizeof *out);
     out->call = call;
     enum problem problem = read_size(call, &out->size);
-    enum problem token = read_token(call, &out->after);
+    enum problem token = read_token(call, &out->rows);
     if (problem == PROBLEM_NONE)
         problem = token;
     if (problem != PROBLEM_NONE)
         return problem;
-    out->limit = out->size + 1;
+    out->rows.limit = out->size + 1;
     out->items = call_own(call, json_array());
     out->more = call_own(call, json_object());
     return PROBLEM_NONE;
-}
-
-bool page_after_number(const struct page *page, int64_t *out)
-{
-    *out = 0;
-    if (!page->after)
-        return true;
-    char *end;
-    errno = 0;
-    long long value = strtoll(page->after, &end, 10);
-    if (*page->after < '0' || *page->after > '9' || *end != '\0' || errno != 0) {
-        bad_token(page->call);
-        return false;
-    }
-    *out = value;
-    return true;
 }
 
 /* Why an item could not be made. */
@@ -90,14 +72,14 @@ static enum db_status page_fault(const struct call *call)
     return call->db_failure == DB_OK ? DB_FAILED : (enum db_status)call->db_failure;
 }
 
-bool page_add(struct page *page, json_t *item, const char *cursor)
+bool page_add(struct page *page, json_t *item, int64_t number, const char *name)
 {
     page->count++;
     if (page->count > page->size) {
         json_decref(item);
         return false;
     }
-    snprintf(page->last, sizeof page->last, "%s", cursor);
+    snprintf(page->last, sizeof page->last, "%" PRId64 " %s", number, name);
     if (json_array_append_new(page->items, item) != 0) /* there is no ITEM */
         page->fault = page_fault(page->call);
     return page->fault == DB_OK;

@@ -4,10 +4,14 @@
  *     enum problem problem = page_read(call, &page);
  *     if (problem != PROBLEM_NONE)
  *         return problem;
- *     return page_end(&page, things_list(call->db, page.after, page.limit, add_thing, &page));
+ *     return page_end(&page, things_list(call->db, &page.rows, add_thing, &page));
  *
  * where add_thing(void *page, const struct thing *thing) is
- *     return page_add(page, thing_json(thing), thing->id); */
+ *     return page_add(page, thing_json(thing), thing->created_ms, thing->id);
+ *
+ * A token names the last item of its page by a number, which in a list by sequence is all, and a
+ * text. It is opaque to callers and worth nothing to a forger, because it is compared with what the
+ * caller may see, and nothing is looked up by it. */
 #ifndef TACET_API_CALL_PAGE_H
 #define TACET_API_CALL_PAGE_H
 
@@ -16,6 +20,7 @@
 #include <stdint.h>
 
 #include "api/call/call.h"
+#include "storage/db/db.h"
 
 #define PAGE_SIZE_DEFAULT 50
 #define PAGE_SIZE_MAX     1000
@@ -23,8 +28,7 @@
 
 struct page {
     struct call *call;
-    unsigned limit;    /* rows to ask storage for: one more than the page shows */
-    const char *after; /* cursor of the last item of the page before; NULL on the first page */
+    struct listing_page rows; /* to ask storage for: one more than the page shows */
 
     /* private */
     json_t *items, *more;
@@ -36,13 +40,9 @@ struct page {
 /* Reads both parameters (the route's query list must name them: "page_size page_token"). */
 enum problem page_read(struct call *call, struct page *out);
 
-/* Reads the cursor as a number, for lists by sequence: 0 on the first page. False: the token is
- * malformed. */
-bool page_after_number(const struct page *page, int64_t *out);
-
-/* Adds ITEM (a new reference, taken; NULL: it could not be made), which CURSOR names. False: the
- * page is full, or failed. */
-bool page_add(struct page *page, json_t *item, const char *cursor);
+/* Adds ITEM (a new reference, taken; NULL: it could not be made), which NUMBER and NAME name in
+ * this list. False: the page is full, or failed. */
+bool page_add(struct page *page, json_t *item, int64_t number, const char *name);
 
 /* Puts MEMBER beside the items, with JSON (a new reference, taken). */
 void page_member(struct page *page, const char *member, json_t *json);

@@ -208,7 +208,7 @@ static bool dataset_list_one(void *context, const struct dataset_row *row)
 {
     struct page *page = context;
     json_t *json = dataset_json(row, call_is(page->call, ROLE_STEWARD));
-    return page_add(page, project_add(page->call, json, row->owner), row->id);
+    return page_add(page, project_add(page->call, json, row->owner), row->created_ms, row->id);
 }
 
 enum problem api_datasets_list(struct call *call)
@@ -217,8 +217,8 @@ enum problem api_datasets_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, datasets_list(call->db, page_owner(&page), call_guest(call), page.after,
-                                         page.limit, dataset_list_one, &page));
+    return page_end(&page, datasets_list(call->db, page_owner(&page), call_guest(call), &page.rows,
+                                         dataset_list_one, &page));
 }
 
 static enum problem dataset_find_exposure(struct call *call, const struct dataset_row *row,

@@ -83,6 +83,7 @@ enum problem job_rehearsed_find(struct call *call, const struct advice_ranked *r
     const struct job_filter filter = {.owner = project_list(call, NULL), .state = &over};
     struct rehearsed_search search = {call, ranked, count, out};
     memset(out, 0, ADVICE_RANKED_MAX * sizeof *out);
-    enum db_status status = jobs_list(call->db, &filter, NULL, NEWEST, rehearsed_look, &search);
+    enum db_status status = jobs_list(call->db, &filter, &(struct listing_page){.limit = NEWEST},
+                                      rehearsed_look, &search);
     return call_db(call, db_optional(status));
 }

@@ -301,7 +301,7 @@ static bool list_one(void *context, const struct job_row *job)
     if (job->state == JOB_QUEUED)
         (void)jobs_wait(page->call->db, job->id, &wait); /* 0 when it cannot be told */
     json_t *json = job_json(page->call->db, job, &wait, page->call->now_ms);
-    return page_add(page, project_add(page->call, json, job->owner), job->id);
+    return page_add(page, project_add(page->call, json, job->owner), job->created_ms, job->id);
 }
 
 static enum problem read_state_counts(struct call *call, bool *out)
@@ -347,7 +347,7 @@ enum problem api_jobs_list(struct call *call)
     bool counted = false;
     if ((problem = read_state_counts(call, &counted)) != PROBLEM_NONE)
         return problem;
-    enum db_status status = jobs_list(call->db, &filter, page.after, page.limit, list_one, &page);
+    enum db_status status = jobs_list(call->db, &filter, &page.rows, list_one, &page);
     if (status == DB_OK && counted)
         status = count_states(&page);
     return page_end(&page, status);

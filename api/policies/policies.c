@@ -250,7 +250,8 @@ static bool policy_list_one(void *context, const struct policy_row *row)
     struct page *page = context;
     bool deleted = false;
     page->fault = endings_deleted(page->call->db, row->id, &deleted);
-    return page->fault == DB_OK && page_add(page, policy_whole_json(page->call, row), row->id);
+    return page->fault == DB_OK &&
+           page_add(page, policy_whole_json(page->call, row), row->created_ms, row->id);
 }
 
 enum problem api_policies_list(struct call *call)
@@ -260,8 +261,8 @@ enum problem api_policies_list(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     const char *owner = call_is(call, ROLE_STEWARD) ? page_owner(&page) : NULL;
-    return page_end(&page, policies_list(call->db, owner, call->caller.id, page.after, page.limit,
-                                         policy_list_one, &page));
+    return page_end(
+        &page, policies_list(call->db, owner, call->caller.id, &page.rows, policy_list_one, &page));
 }
 
 enum problem api_policies_get(struct call *call)

@@ -222,7 +222,7 @@ static bool name_list_one(void *context, const struct policy_name_row *row)
     struct page *page = context;
     char cursor[POLICY_NAME_SIZE + ID_SIZE];
     snprintf(cursor, sizeof cursor, "%s %s", row->name, row->owner);
-    return page_add(page, name_json(page->call, row), cursor);
+    return page_add(page, name_json(page->call, row), 0, cursor);
 }
 
 enum problem api_policy_names_list(struct call *call)
@@ -231,8 +231,8 @@ enum problem api_policy_names_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, policy_names_list(call->db, page_owner(&page), page.after, page.limit,
-                                             name_list_one, &page));
+    return page_end(&page, policy_names_list(call->db, page_owner(&page), page.rows.after,
+                                             page.rows.limit, name_list_one, &page));
 }
 
 struct own_names {

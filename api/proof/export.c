@@ -223,7 +223,8 @@ static enum db_status put_rows(struct db *db, void *context)
     if (status == DB_OK && !e->fault)
         status = certificate_any_list(db, put_certificate_line, e);
     if (status == DB_OK && !e->fault)
-        status = ledger_list(db, NULL, NULL, NULL, UINT_MAX, put_account_line, e);
+        status = ledger_list(db, NULL, NULL, &(struct listing_page){.limit = UINT_MAX},
+                             put_account_line, e);
     if (status == DB_OK && !e->fault)
         status = trail_list(db, &all, put_trail_line, e);
     if (status == DB_OK && !e->fault)

@@ -63,7 +63,7 @@ static json_t *release_json(struct call *call, const struct q_release_row *row)
 static bool release_list_one(void *context, const struct q_release_row *row)
 {
     struct page *page = context;
-    return page_add(page, release_json(page->call, row), row->id);
+    return page_add(page, release_json(page->call, row), row->created_ms, row->id);
 }
 
 enum problem api_q_releases_list(struct call *call)
@@ -73,7 +73,7 @@ enum problem api_q_releases_list(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     return page_end(&page, q_releases_list(call->db, page_owner(&page), call_guest(call),
-                                           page.after, page.limit, release_list_one, &page));
+                                           &page.rows, release_list_one, &page));
 }
 
 static void free_row(void *row)

@@ -311,7 +311,7 @@ static bool aggregation_list_one(void *context, const struct aggregation_row *ro
         page->fault = DB_FAILED;
     if (page->fault != DB_OK)
         return false;
-    return page_add(page, aggregation_json(page->call, &a), row->id);
+    return page_add(page, aggregation_json(page->call, &a), row->created_ms, row->id);
 }
 
 enum problem api_aggregations_list(struct call *call)
@@ -321,7 +321,7 @@ enum problem api_aggregations_list(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     return page_end(&page, aggregations_list(call->db, page_owner(&page), call_guest(call),
-                                             page.after, page.limit, aggregation_list_one, &page));
+                                             &page.rows, aggregation_list_one, &page));
 }
 
 enum problem api_aggregations_get(struct call *call)

@@ -199,7 +199,7 @@ enum problem api_budget_requests_get(struct call *call)
 static bool list_request(void *context, const struct budget_request_row *row)
 {
     struct page *page = context;
-    return page_add(page, request_json(page->call, row), row->id);
+    return page_add(page, request_json(page->call, row), row->created_ms, row->id);
 }
 
 enum problem api_budget_requests_list(struct call *call)
@@ -212,9 +212,9 @@ enum problem api_budget_requests_list(struct call *call)
     const char *named = call_query(call, "status");
     if (named && !budget_request_state_find(named, &state))
         return call_invalid_query(call, "status", "must be open, approved or declined");
-    return page_end(&page, budget_requests_list(call->db, call_guest(call), page_owner(&page),
-                                                named ? &state : NULL, page.after, page.limit,
-                                                list_request, &page));
+    return page_end(&page,
+                    budget_requests_list(call->db, call_guest(call), page_owner(&page),
+                                         named ? &state : NULL, &page.rows, list_request, &page));
 }
 
 /* ---- deciding */

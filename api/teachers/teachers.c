@@ -335,7 +335,7 @@ json_t *teacher_row_json(struct call *call, const struct teacher_row *row)
 static bool teacher_list_one(void *context, const struct teacher_row *row)
 {
     struct page *page = context;
-    return page_add(page, teacher_row_json(page->call, row), row->id);
+    return page_add(page, teacher_row_json(page->call, row), row->created_ms, row->id);
 }
 
 enum problem api_teachers_list(struct call *call)
@@ -344,8 +344,8 @@ enum problem api_teachers_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    return page_end(&page, teachers_list(call->db, page_owner(&page), call_guest(call), page.after,
-                                         page.limit, teacher_list_one, &page));
+    return page_end(&page, teachers_list(call->db, page_owner(&page), call_guest(call), &page.rows,
+                                         teacher_list_one, &page));
 }
 
 enum problem api_teachers_get(struct call *call)

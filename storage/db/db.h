@@ -271,6 +271,14 @@ void db_derive_key(const struct db *db, const char *purpose, unsigned char out[D
     (const struct db_value[]){__VA_ARGS__},                                                        \
         (unsigned)(sizeof((struct db_value[]){__VA_ARGS__}) / sizeof(struct db_value))
 
+/* A page of a list: at most LIMIT rows, from after the row that was made at the time NUMBER and has
+ * the id AFTER, whether or not there is such a row. 0 and NULL: from the first. */
+struct listing_page {
+    int64_t number;
+    const char *after;
+    unsigned limit;
+};
+
 /* Runs SQL with COUNT values; EACH (or NULL) sees every row. DB_OK whether or not there were rows.
  * SQL should be a literal: prepared statements are kept by its address.
  * Writing needs a transaction: see db_change and db_transact. */

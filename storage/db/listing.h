@@ -5,12 +5,12 @@
 
 #include "storage/db/db.h"
 
-/* The end of a query that shows a page of TABLE in order of creation: from after the row whose id
- * is in the parameter AFTER ('': from the first), at most as many as the parameter LIMIT says. Both
- * are names as "$2". Comes behind WHERE or AND. */
-#define LISTING_PAGE(table, after, limit)                                                          \
-    " (" after " = '' OR (created_ms, id) > (SELECT created_ms, id FROM " table                    \
-    " WHERE id = " after ")) ORDER BY created_ms, id LIMIT " limit
+/* The end of a query that shows a page in order of creation. Its parameters, named as "$2", are the
+ * values LISTING_VALUES. Comes behind WHERE or AND. */
+#define LISTING_PAGE(number, after, limit)                                                         \
+    " (created_ms, id) > (" number ", " after ") ORDER BY created_ms, id LIMIT " limit
+#define LISTING_VALUES(page)                                                                       \
+    db_integer((page)->number), db_text_or_empty((page)->after), db_integer((page)->limit)
 
 /* The condition that the column owner is among the ids in the parameter LIST ("$1"), which are
  * separated by spaces. */

@@ -77,11 +77,10 @@ enum db_status ledger_find_for(struct db *db, enum ledger_kind kind, const char 
 
 typedef bool ledger_account_fn(void *context, const struct ledger_account *account);
 
-/* Shows at most LIMIT accounts in order of opening, from after the account AFTER (NULL: the first),
- * of that OWNER, or of several that are separated by spaces, and of that CLIENT (NULL: of any).
- * EACH may stop by false. */
-enum db_status ledger_list(struct db *db, const char *owner, const char *client, const char *after,
-                           unsigned limit, ledger_account_fn *each, void *context);
+/* Shows a PAGE of the accounts in order of opening, of that OWNER, or of several that are separated
+ * by spaces, and of that CLIENT (NULL: of any). EACH may stop by false. */
+enum db_status ledger_list(struct db *db, const char *owner, const char *client,
+                           const struct listing_page *page, ledger_account_fn *each, void *context);
 
 typedef enum db_status ledger_each_fn(struct db *db, struct ledger_account *account, void *context);
 

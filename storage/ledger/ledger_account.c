@@ -69,14 +69,14 @@ enum db_status ledger_find_for(struct db *db, enum ledger_kind kind, const char 
 
 TABLE_SHOW(show_account, ledger_account);
 
-#define PAGE_OF_ACCOUNTS LISTING_PAGE("ledger_accounts", "$3", "$4")
+#define PAGE_OF_ACCOUNTS LISTING_PAGE("$3", "$4", "$5")
 
-enum db_status ledger_list(struct db *db, const char *owner, const char *client, const char *after,
-                           unsigned limit, ledger_account_fn *each, void *context)
+enum db_status ledger_list(struct db *db, const char *owner, const char *client,
+                           const struct listing_page *page, ledger_account_fn *each, void *context)
 {
     struct show_account list = {each, context};
     struct db_value values[] = {db_text_or_empty(owner), db_text_or_empty(client),
-                                db_text_or_empty(after), db_integer(limit)};
+                                LISTING_VALUES(page)};
     /* Each filter has an index of its own. */
     const char *tail = "WHERE ($1 = '' OR" OWNER_AMONG("$1") ") AND ($2 = '' OR client = $2) "
                                                              "AND" PAGE_OF_ACCOUNTS;
@@ -87,7 +87,7 @@ enum db_status ledger_list(struct db *db, const char *owner, const char *client,
     enum db_status status = ledger_batch_write(db);
     if (status != DB_OK)
         return status;
-    return table_list(db, &ledger_accounts_table, tail, values, 4, show_account, &list);
+    return table_list(db, &ledger_accounts_table, tail, values, 5, show_account, &list);
 }
 
 /* ---- opening */
@@ -176,11 +176,13 @@ enum db_status ledger_each(struct db *db, const char *owner, ledger_each_fn *eac
 {
     struct account_page *page = memory_new(1, sizeof *page);
     char after[ID_SIZE] = "";
+    struct listing_page rows = {.after = after, .limit = ACCOUNTS_AT_ONCE};
     enum db_status status;
     do {
         page->count = 0;
-        status = ledger_list(db, owner, NULL, after, ACCOUNTS_AT_ONCE, collect_account, page);
+        status = ledger_list(db, owner, NULL, &rows, collect_account, page);
         for (unsigned i = 0; status == DB_OK && i < page->count; i++) {
+            rows.number = page->accounts[i].created_ms;
             memcpy(after, page->accounts[i].id, ID_SIZE);
             status = each(db, &page->accounts[i], context);
         }

@@ -1,5 +1,6 @@
 /* Projects: members and roles, who finds what, and handing one over. */
 #include <criterion/criterion.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -353,4 +354,41 @@ CHECKED_TEST(projects, a_foreign_project_cannot_be_named)
     expect_invalid(foreign, "/project");
     expect_invalid(missing, "/project");
     expect_status_of(other, domain_path("/v1/projects/%s", id), 404);
+}
+
+/* The list of LISTED that the other steward gets behind the token of TEXT. */
+static struct response *behind(const char *listed, const char *text)
+{
+    char token[160];
+    sodium_bin2base64(token, sizeof token, (const unsigned char *)text, strlen(text),
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    return ask(other, "GET", domain_path("/v1/%s?page_token=%s", listed, token), NULL);
+}
+
+/* A token that names what the caller may not see is answered like one that names nothing. */
+Test(projects, a_page_token_tells_nothing_of_what_others_have)
+{
+    const char *dataset = dataset_in(project());
+    struct response *own = ask(other, "POST", "/v1/datasets",
+                               "{\"name\":\"d\",\"environment\":\"cartpole\","
+                               "\"sensitivity\":\"public\"}");
+    expect_status(own, 201);
+    struct response *made =
+        ask(other, "POST", "/v1/jobs", "{\"algorithm\":\"ppo\",\"environment\":\"cartpole\"}");
+    expect_status(made, 202);
+    struct response *foreign = fixture_post(f, "steward", "/v1/jobs",
+                                            "{\"algorithm\":\"ppo\",\"environment\":\"cartpole\"}");
+    expect_status(foreign, 202);
+    const char *const known[][2] = {{"datasets", dataset}, {"jobs", response_text(foreign, "/id")}};
+    const char *const forms[] = {"%s", "0 %s", "9000000000000 %s"};
+    for (size_t i = 0; i < 6; i++) {
+        const char *list = known[i % 2][0];
+        struct response *of_known = behind(list, domain_path(forms[i / 2], known[i % 2][1]));
+        struct response *of_none = behind(list, domain_path(forms[i / 2], "nothing"));
+        cr_expect_eq(of_known->status, i < 2 ? 422 : 200);
+        cr_expect_eq(of_none->status, of_known->status);
+        cr_expect(json_equal(response_at(of_known, "/items"), response_at(of_none, "/items")) ||
+                      i < 2,
+                  "%s\n%s", of_known->body, of_none->body);
+    }
 }

@@ -54,9 +54,10 @@ static const char *const collections[][2] = {{"clients", "cli_"},
                                              {"projects", "prj_"},
                                              {"environments", "env_"}};
 
+/* "MCB4" is "0 x". */
 static const char *const queries[][2] = {{"format", "json"},      {"format", "safetensors"},
                                          {"format", "onnx"},      {"page_size", "1000"},
-                                         {"page_token", "none"},  {"state", "succeeded"},
+                                         {"page_token", "MCB4"},  {"state", "succeeded"},
                                          {"algorithm", "cql"},    {"status", "open"},
                                          {"project", "none"},     {"old", "1"},
                                          {"resource", "none"},    {"client", "cli_none"},

@@ -54,7 +54,8 @@ static bool add_spent(void *context, const struct ledger_account *account)
 static int64_t listed(struct db *db)
 {
     int64_t sum = 0;
-    cr_assert_eq(ledger_list(db, NULL, NULL, NULL, 10, add_spent, &sum), DB_OK);
+    cr_assert_eq(ledger_list(db, NULL, NULL, &(struct listing_page){.limit = 10}, add_spent, &sum),
+                 DB_OK);
     return sum;
 }
 

@@ -315,11 +315,11 @@ static bool see_job(void *context, const struct job_row *job)
     return true;
 }
 
-static const char *listed(const struct job_filter *filter, const char *after, unsigned limit)
+static const char *listed(const struct job_filter *filter, struct listing_page page)
 {
     static char text[200];
     text[0] = '\0';
-    cr_assert_eq(jobs_list(f.db, filter, after, limit, see_job, text), DB_OK);
+    cr_assert_eq(jobs_list(f.db, filter, &page, see_job, text), DB_OK);
     return text;
 }
 
@@ -331,15 +331,22 @@ Test(jobs, are_listed_newest_first, .init = open_store, .fini = close_store)
     submit("job_c", 2);
     submit("job_d", 3);
     expect_claim("w", 5, "job_a");
-    cr_assert_str_eq(listed(&(struct job_filter){0}, NULL, 2), "d,c,");
-    cr_assert_str_eq(listed(&(struct job_filter){0}, "job_c", 9), "b,a,");
-    cr_assert_str_eq(listed(&(struct job_filter){.state = &queued}, NULL, 9), "d,c,b,");
-    cr_assert_str_eq(listed(&(struct job_filter){.owner = "cli_b"}, NULL, 9), "");
-    cr_assert_str_eq(listed(&(struct job_filter){.algorithm = "cql", .owner = "cli_a"}, NULL, 9),
+    cr_assert_str_eq(listed(&(struct job_filter){0}, (struct listing_page){.limit = 2}), "d,c,");
+    cr_assert_str_eq(listed(&(struct job_filter){0}, (struct listing_page){2, "job_c", 9}), "b,a,");
+    cr_assert_str_eq(
+        listed(&(struct job_filter){.state = &queued}, (struct listing_page){.limit = 9}),
+        "d,c,b,");
+    cr_assert_str_eq(
+        listed(&(struct job_filter){.owner = "cli_b"}, (struct listing_page){.limit = 9}), "");
+    cr_assert_str_eq(listed(&(struct job_filter){.algorithm = "cql", .owner = "cli_a"},
+                            (struct listing_page){.limit = 9}),
                      "d,c,b,a,");
-    cr_assert_str_eq(listed(&(struct job_filter){.algorithm = "bcq"}, NULL, 9), "");
-    cr_assert_str_eq(listed(&(struct job_filter){.dataset = "ds_x"}, NULL, 9), "");
-    cr_assert_str_eq(listed(&(struct job_filter){.state = &running}, NULL, 9), "a,");
+    cr_assert_str_eq(
+        listed(&(struct job_filter){.algorithm = "bcq"}, (struct listing_page){.limit = 9}), "");
+    cr_assert_str_eq(
+        listed(&(struct job_filter){.dataset = "ds_x"}, (struct listing_page){.limit = 9}), "");
+    cr_assert_str_eq(
+        listed(&(struct job_filter){.state = &running}, (struct listing_page){.limit = 9}), "a,");
 }
 
 /* ---- many workers, one queue */

@@ -259,7 +259,7 @@ Test(ledger, a_handover_is_one_entry_in_every_account_of_its_owner, .init = open
 
 struct seen {
     int count, stop_at;
-    int64_t spent, held, limit, last_sequence;
+    int64_t spent, held, limit, last_sequence, created_ms;
     char last[ID_SIZE];
     unsigned char hash[LEDGER_HASH_SIZE];
 };
@@ -310,6 +310,7 @@ static bool see_account(void *context, const struct ledger_account *account)
     struct seen *seen = context;
     cr_assert_str_neq(seen->last, account->id);
     memcpy(seen->last, account->id, ID_SIZE);
+    seen->created_ms = account->created_ms;
     return ++seen->count != seen->stop_at;
 }
 
@@ -323,18 +324,30 @@ Test(ledger, accounts_are_listed_in_pages, .init = open_store, .fini = close_sto
     }
     struct seen all = {0}, own = {0}, owned = {0}, none = {0};
     for (int page = 1; page <= 5; page++) {
-        cr_assert_eq(
-            ledger_list(f.db, NULL, NULL, page == 1 ? NULL : all.last, 3, see_account, &all),
-            DB_OK);
+        cr_assert_eq(ledger_list(f.db, NULL, NULL,
+                                 &(struct listing_page){all.created_ms, all.last, 3}, see_account,
+                                 &all),
+                     DB_OK);
     }
     cr_assert_eq(all.count, 14);
-    cr_assert_eq(ledger_list(f.db, NULL, "cli_a", NULL, 100, see_account, &own), DB_OK);
+    cr_assert_eq(
+        ledger_list(f.db, NULL, "cli_a", &(struct listing_page){.limit = 100}, see_account, &own),
+        DB_OK);
     cr_assert_eq(own.count, 7);
-    cr_assert_eq(ledger_list(f.db, "cli_owner", NULL, NULL, 5, see_account, &owned), DB_OK);
-    cr_assert_eq(ledger_list(f.db, "cli_owner", NULL, owned.last, 100, see_account, &owned), DB_OK);
+    cr_assert_eq(ledger_list(f.db, "cli_owner", NULL, &(struct listing_page){.limit = 5},
+                             see_account, &owned),
+                 DB_OK);
+    cr_assert_eq(ledger_list(f.db, "cli_owner", NULL,
+                             &(struct listing_page){owned.created_ms, owned.last, 100}, see_account,
+                             &owned),
+                 DB_OK);
     cr_assert_eq(owned.count, 14);
-    cr_assert_eq(ledger_list(f.db, "cli_other", NULL, NULL, 9, see_account, &none), DB_OK);
-    cr_assert_eq(ledger_list(f.db, "cli_owner", "cli_b", NULL, 9, see_account, &none), DB_OK);
+    cr_assert_eq(ledger_list(f.db, "cli_other", NULL, &(struct listing_page){.limit = 9},
+                             see_account, &none),
+                 DB_OK);
+    cr_assert_eq(ledger_list(f.db, "cli_owner", "cli_b", &(struct listing_page){.limit = 9},
+                             see_account, &none),
+                 DB_OK);
     cr_assert_eq(none.count, 0);
 }
 

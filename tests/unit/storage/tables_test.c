@@ -57,11 +57,13 @@ Test(clients, live_and_are_revoked, .init = open_store, .fini = close_store)
     cr_assert_eq(clients_revoke(f.db, "cli_a", 6), DB_OK);
     cr_assert_eq(clients_find(f.db, "cli_a", &client), DB_OK);
     cr_assert_eq(client.revoked_ms, 5);
-    cr_assert_eq(clients_list(f.db, NULL, 2, see_client, text), DB_OK);
+    cr_assert_eq(clients_list(f.db, &(struct listing_page){.limit = 2}, see_client, text), DB_OK);
     cr_assert_str_eq(text, "cli_c,cli_a,");
-    cr_assert_eq(clients_list(f.db, "cli_a", 2, see_client, text), DB_OK);
+    cr_assert_eq(clients_list(f.db, &(struct listing_page){1, "cli_a", 2}, see_client, text),
+                 DB_OK);
     cr_assert_str_eq(text, "cli_c,cli_a,cli_b,");
-    cr_assert_eq(clients_list(f.db, "cli_x", 2, see_client, text), DB_OK);
+    cr_assert_eq(clients_list(f.db, &(struct listing_page){1, "cli_x", 2}, see_client, text),
+                 DB_OK);
     cr_assert_str_eq(text, "cli_c,cli_a,cli_b,");
 }
 
@@ -192,9 +194,15 @@ Test(policies, are_kept_with_their_certificates, .init = open_store, .fini = clo
     struct policy_row imported = a_policy("pol_b", "");
     cr_assert_eq(policies_insert(f.db, &imported, "z", 1, NULL), DB_OK);
     cr_assert_eq(certificates_find(f.db, "pol_b", &certificate), DB_NONE);
-    cr_assert_eq(policies_list(f.db, "cli_s", "cli_y", NULL, 1, see_policy, text), DB_OK);
-    cr_assert_eq(policies_list(f.db, "cli_s", "cli_y", "pol_a", 9, see_policy, text), DB_OK);
-    cr_assert_eq(policies_list(f.db, "cli_x", "cli_x", NULL, 9, see_policy, text), DB_OK);
+    cr_assert_eq(
+        policies_list(f.db, "cli_s", "cli_y", &(struct listing_page){.limit = 1}, see_policy, text),
+        DB_OK);
+    cr_assert_eq(policies_list(f.db, "cli_s", "cli_y", &(struct listing_page){3, "pol_a", 9},
+                               see_policy, text),
+                 DB_OK);
+    cr_assert_eq(
+        policies_list(f.db, "cli_x", "cli_x", &(struct listing_page){.limit = 9}, see_policy, text),
+        DB_OK);
     cr_assert_str_eq(text, "pol_a,pol_b,");
 }
 
@@ -249,7 +257,9 @@ static const char *listed(const char *owner, const char *client)
 {
     static char text[100];
     text[0] = '\0';
-    cr_assert_eq(teachers_list(f.db, owner, client, NULL, 9, see_teacher, text), DB_OK);
+    cr_assert_eq(
+        teachers_list(f.db, owner, client, &(struct listing_page){.limit = 9}, see_teacher, text),
+        DB_OK);
     return text;
 }
 
@@ -267,7 +277,9 @@ Test(teachers, keep_every_number, .init = open_teachers, .fini = close_store)
     cr_assert_str_eq(t.adjacency, "observation");
     cr_assert_str_eq(t.policy, "pol_a");
     cr_assert_eq(teachers_find(f.db, "tch_x", &t), DB_NONE);
-    cr_assert_eq(teachers_list(f.db, NULL, NULL, "tch_a", 9, see_teacher, text), DB_OK);
+    cr_assert_eq(
+        teachers_list(f.db, NULL, NULL, &(struct listing_page){4, "tch_a", 9}, see_teacher, text),
+        DB_OK);
     cr_assert_str_eq(text, "tch_b,");
 }
 

@@ -125,7 +125,9 @@ Test(upgrade, the_old_programs_own_file_says_the_same_afterwards)
     cr_assert_eq(
         count_of(f.db, "SELECT count(*) FROM teachers WHERE when_spent <> 'refuse' OR name <> ''"),
         0);
-    cr_assert_eq(q_releases_list(f.db, NULL, NULL, NULL, 9, see_release, &releases), DB_OK);
+    cr_assert_eq(q_releases_list(f.db, NULL, NULL, &(struct listing_page){.limit = 9}, see_release,
+                                 &releases),
+                 DB_OK);
     cr_assert_eq(releases, 1);
     free(text);
     fixture_close(&f);

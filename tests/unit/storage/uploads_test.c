@@ -154,18 +154,26 @@ Test(datasets, are_listed_until_deleted, .init = open_store, .fini = close_store
     enum dataset_verdict verdict;
     insert_dataset("ds_b");
     insert_dataset("ds_c");
-    cr_assert_eq(datasets_list(f.db, NULL, NULL, NULL, 2, count_dataset, last), DB_OK);
+    cr_assert_eq(
+        datasets_list(f.db, NULL, NULL, &(struct listing_page){.limit = 2}, count_dataset, last),
+        DB_OK);
     cr_assert_str_eq(last, "ds_b");
-    cr_assert_eq(datasets_list(f.db, "cli_steward", NULL, "ds_b", 2, count_dataset, last), DB_OK);
+    cr_assert_eq(datasets_list(f.db, "cli_steward", NULL, &(struct listing_page){5, "ds_b", 2},
+                               count_dataset, last),
+                 DB_OK);
     cr_assert_str_eq(last, "ds_c");
     cr_assert_eq(datasets_delete(f.db, "ds_c", &verdict), DB_OK);
     cr_assert_eq(verdict, DATASET_OK);
     cr_assert_eq(datasets_delete(f.db, "ds_c", &verdict), DB_OK);
     cr_assert_eq(verdict, DATASET_UNKNOWN);
-    cr_assert_eq(datasets_list(f.db, NULL, NULL, NULL, 9, count_dataset, last), DB_OK);
+    cr_assert_eq(
+        datasets_list(f.db, NULL, NULL, &(struct listing_page){.limit = 9}, count_dataset, last),
+        DB_OK);
     cr_assert_str_eq(last, "ds_b");
     last[0] = '\0';
-    cr_assert_eq(datasets_list(f.db, "cli_other", NULL, NULL, 9, count_dataset, last), DB_OK);
+    cr_assert_eq(datasets_list(f.db, "cli_other", NULL, &(struct listing_page){.limit = 9},
+                               count_dataset, last),
+                 DB_OK);
     cr_assert_str_eq(last, "");
     cr_assert_eq(find("ds_c").state, DATASET_DELETED);
 }
