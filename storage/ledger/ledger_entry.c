@@ -4,6 +4,7 @@
  * one column over its entries. The hash covers every field with its length, and the hash of the
  * entry before; the first one's predecessor is the hash of what the account is. */
 #include <assert.h>
+#include <math.h>
 #include <sodium.h>
 #include <string.h>
 
@@ -203,8 +204,8 @@ void ledger_note_mark(struct db *db, const struct ledger_account *before,
         .fell = from.units > to.units || from.delta > to.delta,
         .limit = {marks_greater(before->limit_units, after->limit_units),
                   marks_greater(before->limit_delta, after->limit_delta)},
-        .epsilon = after->epsilon,
-        .delta = after->delta,
+        .epsilon = fmax(before->epsilon, after->epsilon),
+        .delta = fmax(before->delta, after->delta),
         .entries = before->entries};
     ledger_mark_name(after, name);
     marks_note(db, name, &change);

@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <search.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -166,8 +167,8 @@ static void plan_mark(struct kept *kept)
     const struct marks_amounts ahead = amounts_ahead(change);
     kept->next.used.units = marks_greater(kept->set.used.units, ahead.units);
     kept->next.used.delta = marks_greater(kept->set.used.delta, ahead.delta);
-    kept->next.epsilon = change->epsilon;
-    kept->next.delta = change->delta;
+    kept->next.epsilon = fmax(kept->set.epsilon, change->epsilon);
+    kept->next.delta = fmax(kept->set.delta, change->delta);
     kept->next.entries = change->entries;
     kept->next.orphan = kept->set.orphan && change->entries == 0;
     kept->planned = true;
@@ -364,8 +365,8 @@ void marks_note(struct db *db, const char *name, const struct marks_change *chan
     known->used.delta = marks_greater(known->used.delta, change->used.delta);
     known->limit.units = marks_greater(known->limit.units, change->limit.units);
     known->limit.delta = marks_greater(known->limit.delta, change->limit.delta);
-    known->epsilon = change->epsilon;
-    known->delta = change->delta;
+    known->epsilon = fmax(known->epsilon, change->epsilon);
+    known->delta = fmax(known->delta, change->delta);
     known->fell = known->fell || change->fell;
 }
 

@@ -22,7 +22,7 @@ struct marks;
 struct marks_change {
     struct marks_amounts used;  /* spent and held: the greater of before and after */
     struct marks_amounts limit; /* likewise */
-    double epsilon, delta;      /* the budget as declared */
+    double epsilon, delta;      /* the budget as declared, likewise */
     int64_t entries;            /* it had before */
     bool fell;                  /* less is used than before */
 };

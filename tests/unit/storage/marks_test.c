@@ -555,6 +555,63 @@ Test(marks, of_accounts_that_the_backup_has_not_hold, .init = open_marked, .fini
     fixture_audit(f.db);
 }
 
+static void set_limit(const char *account, int64_t units, double epsilon)
+{
+    enum ledger_verdict verdict;
+    const struct ledger_limit limit = {.account = account,
+                                       .epsilon = epsilon,
+                                       .delta = epsilon * 1e-6,
+                                       .limit_units = units,
+                                       .client = "cli_owner",
+                                       .event = "{}",
+                                       .now_ms = 3000};
+    cr_assert_eq(ledger_set_limit(f.db, &limit, &verdict, NULL), DB_OK);
+    cr_assert_eq(verdict, LEDGER_OK);
+}
+
+/* The limit was raised, spent up to and lowered to what is spent: a mark may be above the new
+ * limit, and says what was declared when it was written. STARTS: the server dies and starts;
+ * otherwise another account's mark is due meanwhile. */
+static void expect_declared(bool starts)
+{
+    char error[DB_ERROR_SIZE];
+    struct ledger_account a = fixture_account(f.db, LEDGER_TEACHER, "tch_a", NULL, LIMIT, 0);
+    struct ledger_account b = fixture_account(f.db, LEDGER_CLIENT, "tch_a", "cli_a", LIMIT, 0);
+    back_up();
+    set_limit(a.id, 10 * LIMIT, 10);
+    debit(a.id, 5 * LIMIT);
+    set_limit(a.id, 5 * LIMIT + 1, 5);
+    if (starts) {
+        lose_process();
+        connect_store();
+        cr_assert(begin(error), "%s", error);
+    } else {
+        cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
+        debit(a.id, 1);
+        debit(b.id, 2 * AHEAD);
+        cr_assert_eq(db_commit_batch(f.db), DB_OK);
+    }
+    int64_t mark = mark_of(&a);
+    cr_assert_geq(mark, 5 * LIMIT + 1);
+    lose_machine();
+    restore(false);
+    a = read_account(LEDGER_TEACHER, "tch_a", NULL);
+    cr_expect_eq(a.limit_units, mark);
+    cr_expect_eq(a.epsilon, 10);
+    cr_expect_eq(a.delta, 10 * 1e-6);
+}
+
+Test(marks, are_within_the_budget_that_they_declare, .init = open_marked, .fini = close_marked)
+{
+    expect_declared(true);
+}
+
+Test(marks, are_within_the_budget_that_they_declare_where_others_are_due, .init = open_marked,
+     .fini = close_marked)
+{
+    expect_declared(false);
+}
+
 /* The time of a key is written before its answer is given. */
 Test(marks, know_the_times_of_keys, .init = open_marked, .fini = close_marked)
 {
