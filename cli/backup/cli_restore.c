@@ -119,6 +119,18 @@ static bool fill_directory(const struct restore_options *options, char *error)
     return good;
 }
 
+/* Removes the number of entries that the lost life had, which the new one has not. */
+static bool forget_head(const char *directory, char *error)
+{
+    char path[4096];
+    if (data_dir_path(directory, "ledger.head", path, sizeof path) &&
+        (unlink(path) == 0 || errno == ENOENT))
+        return true;
+    snprintf(error, CLI_ERROR_SIZE, "the life has begun, but %.400s stays: %s; remove it", path,
+             strerror(errno));
+    return false;
+}
+
 /* *OUT_SEALED: what it has is encrypted under keys that are not in the backup. */
 static bool begin_life(const struct restore_options *options, struct ledger_restored *out,
                        bool *out_sealed, char *error)
@@ -135,7 +147,7 @@ static bool begin_life(const struct restore_options *options, struct ledger_rest
                                  CLI_ERROR_SIZE);
     *out_sealed = good && sealing_key_name(db, name) == DB_OK;
     database_close(database);
-    return good;
+    return good && forget_head(options->data, error);
 }
 
 /* Verifies the backup that fill_directory has put in the data directory. */

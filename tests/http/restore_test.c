@@ -81,6 +81,12 @@ Test(restore, that_fails_leaves_the_directory_as_it_was, .timeout = 200)
     /* What is there was not made by this one. */
     expect_failed("--identity id --marks marks --marks-lost", "repeat it without --from");
     cr_expect_eq(run_line("test -s new/tacet.db && test -s new/signing.key"), 0);
+    /* An older tacet.db is put back beside a newer ledger.head. */
+    cr_assert_eq(run_line("printf '%019d\\n' 9 >new/ledger.head"), 0);
+    cr_expect_eq(run_line("$T doctor --data new --marks marks"), 1, "%s", said);
+    cr_expect_not_null(strstr(said, "once had 9"), "%s", said);
+    cr_expect_eq(run_line("$T restore --data new --marks marks"), 0, "%s", said);
+    cr_expect_neq(run_line("$T doctor --data new --marks marks | grep 'once had'"), 0, "%s", said);
     server_remove(&server);
     snprintf(line, sizeof line, "rm -r %s", folder);
     cr_expect_eq(system(line), 0);
