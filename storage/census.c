@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "storage/db/listing.h"
+#include "storage/ledger/ledger_low.h"
 
 static enum db_status take_accounts(void *context, const struct db_row *row)
 {
@@ -26,15 +27,16 @@ static enum db_status take_accounts(void *context, const struct db_row *row)
     "WHEN renyi_order <= 1 THEN epsilon * (" x ") / limit_units "                                  \
     "WHEN epsilon < (limit_units - " x ") * 1e-9 THEN 0.0 "                                        \
     "ELSE epsilon - (limit_units - " x ") * 1e-9 END"
+#define SPENT EPSILON_OF("spent_units")
+#define USED  EPSILON_OF("(spent_units + held_units)")
 
 static enum db_status census_work(struct db *db, void *context)
 {
     static const char accounts[] =
         "SELECT kind, CAST(count(*) AS BIGINT), CAST(sum(low) AS BIGINT), sum(epsilon), "
         "sum(spent), sum(used - spent) FROM (SELECT kind, epsilon, "
-        "CASE WHEN limit_units - spent_units - held_units < limit_units / 10 THEN 1 ELSE 0 END "
-        "AS low, " EPSILON_OF("spent_units") " AS spent, " EPSILON_OF(
-            "(spent_units + held_units)") " AS used FROM ledger_accounts) AS a GROUP BY kind";
+        "CASE WHEN" LEDGER_LOW "THEN 1 ELSE 0 END AS low, " SPENT " AS spent, " USED " AS used "
+        "FROM ledger_accounts AS a) AS shown GROUP BY kind";
     static const char requests[] =
         "SELECT CAST(count(*) AS BIGINT) FROM budget_requests WHERE state = 'open'";
     struct census *census = context;

@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "storage/ledger/ledger_low.h"
+
 #define UNTOLD(ID)                                                                                 \
     " AND NOT EXISTS (SELECT 1 FROM webhooks_told AS t WHERE t.target = $1 AND t.event = " ID ")"
 
@@ -19,8 +21,8 @@ static const char accounts[] =
     " AND e.kind IN ('open', 'limit')) AS event,"
     " (SELECT e.time_ms FROM ledger_entries AS e WHERE e.account = a.id AND e.sequence = a.entries)"
     " AS time_ms FROM ledger_accounts AS a"
-    " WHERE a.limit_units - a.spent_units - a.held_units < a.limit_units / 10"
-    " AND a.kind IN ('dataset', 'teacher', 'client') AND substr(a.resource, 1, 4) <> 'agg_'"
+    " WHERE" LEDGER_LOW
+    "AND a.kind IN ('dataset', 'teacher', 'client') AND substr(a.resource, 1, 4) <> 'agg_'"
     " AND ($2 = '' OR a.owner = $2)) AS low WHERE time_ms > $3" UNTOLD(
         "low.event") " ORDER BY time_ms";
 

@@ -3,6 +3,7 @@
 
 #include "storage/census.h"
 #include "storage/datasets.h"
+#include "storage/endings.h"
 #include "storage/ledger/trail.h"
 #include "tests/unit/storage/fixture.h"
 
@@ -66,5 +67,53 @@ Test(census, knows_when_something_was_stored_last)
         DB_OK);
     cr_assert_eq(census_newest(fixture.db, &newest), DB_OK);
     cr_expect_eq(newest, 2000);
+    fixture_close(&fixture);
+}
+
+static enum db_status close_teacher(struct db *db, void *context)
+{
+    return endings_close(db, context);
+}
+
+/* By delta as by epsilon, where both add up; and nobody is to act where a teacher was closed, or
+ * where another account goes on with what was left. */
+Test(census, counts_as_low_what_somebody_can_raise)
+{
+    struct fixture fixture;
+    struct census census;
+    struct ending ending = {.resource = "tch_b", .client = "cli_owner", .closed_ms = 1};
+    fixture_open(&fixture, &db_driver_sqlite);
+    struct db *db = fixture.db;
+    struct ledger_account a = fixture_account(db, LEDGER_DATASET, "ds_a", NULL, 1000, 1000);
+    struct ledger_account b = fixture_account(db, LEDGER_TEACHER, "tch_b", NULL, 1000, 0);
+    struct ledger_account c = fixture_account(db, LEDGER_CLIENT, "tch_b", "cli_c", 1000, 0);
+    struct ledger_account d = fixture_account(db, LEDGER_DATASET, "ds_d", NULL, 1000, 1000);
+    struct ledger_opening renyi = {.kind = LEDGER_DATASET,
+                                   .resource = d.id,
+                                   .owner = "cli_owner",
+                                   .unit = "expert",
+                                   .renyi_order = 2,
+                                   .epsilon = 1,
+                                   .delta = 1e-6,
+                                   .limit_units = 1000,
+                                   .limit_delta = 1000,
+                                   .event = "{}"};
+    struct ledger_account e;
+    cr_assert_eq(ledger_open_account(db, &renyi, &e), DB_OK);
+    cr_assert_eq(fixture_debit(db, a.id, 500, 900, NULL), DB_OK);
+    cr_assert_eq(fixture_debit(db, b.id, 1000, 0, NULL), DB_OK);
+    cr_assert_eq(fixture_debit(db, c.id, 1000, 0, NULL), DB_OK);
+    cr_assert_eq(fixture_debit(db, e.id, 0, 1000, NULL), DB_OK);
+    cr_assert_eq(census_take(db, &census), DB_OK);
+    cr_expect_eq(census.accounts[LEDGER_DATASET].low, 0);
+    cr_expect_eq(census.accounts[LEDGER_TEACHER].low, 1);
+    cr_expect_eq(census.accounts[LEDGER_CLIENT].low, 1);
+    cr_assert_eq(fixture_debit(db, a.id, 0, 1, NULL), DB_OK);
+    cr_assert_eq(fixture_debit(db, d.id, 1000, 1000, NULL), DB_OK);
+    cr_assert_eq(db_transact(db, close_teacher, &ending), DB_OK, "%s", db_last_error(db));
+    cr_assert_eq(census_take(db, &census), DB_OK);
+    cr_expect_eq(census.accounts[LEDGER_DATASET].low, 1, "ds_a, by delta");
+    cr_expect_eq(census.accounts[LEDGER_TEACHER].low, 0);
+    cr_expect_eq(census.accounts[LEDGER_CLIENT].low, 0);
     fixture_close(&fixture);
 }

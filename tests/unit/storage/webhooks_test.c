@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "storage/budget_requests.h"
+#include "storage/endings.h"
 #include "storage/jobs.h"
 #include "storage/teachers.h"
 #include "storage/webhooks.h"
@@ -110,6 +111,30 @@ Test(webhooks, tell_once_for_each_limit_that_a_budget_is_low)
     cr_assert_eq(fixture_debit(f.db, a.id, 1, 0, NULL), DB_OK);
     cr_expect_str_eq(untold("t", NULL, -1), both);
     cr_expect_str_eq(untold("t", "prj_other", -1), "");
+}
+
+static enum db_status close_teacher(struct db *db, void *context)
+{
+    return endings_close(db, context);
+}
+
+/* A budget is low by its delta, too. It is not by being closed, or by what another one took over.
+ */
+Test(webhooks, tell_only_of_budgets_that_run_out)
+{
+    char told[WEBHOOK_EVENT_SIZE + 1];
+    struct ending ending = {.resource = "tch_b", .client = "cli_owner", .closed_ms = 1};
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, 1000, 1000);
+    struct ledger_account b = fixture_account(f.db, LEDGER_TEACHER, "tch_b", NULL, 1000, 0);
+    struct ledger_account c = fixture_account(f.db, LEDGER_DATASET, "ds_c", NULL, 1000, 1000);
+    (void)fixture_account(f.db, LEDGER_DATASET, c.id, NULL, 1000, 1000);
+    cr_assert_eq(fixture_debit(f.db, b.id, 1000, 0, NULL), DB_OK);
+    cr_assert_eq(fixture_debit(f.db, c.id, 1000, 1000, NULL), DB_OK);
+    cr_assert_eq(db_transact(f.db, close_teacher, &ending), DB_OK, "%s", db_last_error(f.db));
+    cr_expect_str_eq(untold("t", NULL, -1), "");
+    cr_assert_eq(fixture_debit(f.db, a.id, 500, 901, NULL), DB_OK);
+    snprintf(told, sizeof told, "%s-1,", a.id);
+    cr_expect_str_eq(untold("t", NULL, -1), told);
 }
 
 Test(webhooks, tell_requests_for_more_until_they_are_decided)
