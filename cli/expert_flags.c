@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "api/wire/deflate.h"
+#include "cli/expert_output.h"
 #include "memory/memory.h"
 #include "server/server.h"
 
@@ -104,12 +105,13 @@ static int check_encoding(struct expert_options *o)
 /* Refuses flags that name one file for two purposes. */
 static int check_files(const struct expert_options *o)
 {
-    const struct upload_given files[] = {
-        {"output", true}, {"policies", true}, {"state", true}, {"report", true}, {"plot", true}};
-    const char *const paths[] = {o->output, o->policies, o->state, o->report, o->plot};
+    const struct upload_given files[] = {{"output", true}, {"policies", true}, {"state", true},
+                                         {"report", true}, {"plot", true},     {"from", true}};
+    const char *const paths[] = {o->output, o->policies, o->state, o->report, o->plot, o->from};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
         for (size_t k = i + 1; k < sizeof paths / sizeof paths[0]; k++)
-            if (paths[i] && paths[k] && paths[i][0] != '\0' && strcmp(paths[i], paths[k]) == 0)
+            if (paths[i] && paths[k] && paths[i][0] != '\0' &&
+                expert_output_is_same(paths[i], paths[k]))
                 return cli_complain(&expert_flags, CLI_USAGE, "--%s and --%s are the same file",
                                     files[i].name, files[k].name);
     return 0;

@@ -25,6 +25,13 @@ bool expert_output_is_regular(const char *path)
     return stat(path, &facts) != 0 || S_ISREG(facts.st_mode);
 }
 
+bool expert_output_is_same(const char *a, const char *b)
+{
+    struct stat one, two;
+    return strcmp(a, b) == 0 || (stat(a, &one) == 0 && stat(b, &two) == 0 && S_ISREG(one.st_mode) &&
+                                 one.st_dev == two.st_dev && one.st_ino == two.st_ino);
+}
+
 /* Cuts a regular file to KEEP bytes and goes to its end. */
 static bool cut_output(struct expert_output *output, uint64_t keep)
 {

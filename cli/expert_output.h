@@ -1,4 +1,4 @@
-/* A file that `tacet experts` writes: plain or compressed, new or resumed. */
+/* A file that `tacet experts` or `tacet import` writes: plain or compressed, new or resumed. */
 #ifndef TACET_CLI_EXPERT_OUTPUT_H
 #define TACET_CLI_EXPERT_OUTPUT_H
 
@@ -18,6 +18,9 @@ struct expert_output {
 
 /* True when PATH is, or would become, a file on a disk. */
 bool expert_output_is_regular(const char *path);
+
+/* True when A and B name one file on a disk, or are the same text. */
+bool expert_output_is_same(const char *a, const char *b);
 
 /* Opens PATH; NULL: standard output. A regular file is cut to its first KEEP bytes, because an
  * earlier run may have left the rest half written. False when it has fewer bytes. */

@@ -8,6 +8,8 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "api/json/json_text.h"
 #include "api/wire/deflate.h"
@@ -107,6 +109,50 @@ static bool send_open_upload(struct import_send *send, const char *description)
     return true;
 }
 
+/* Writes beside TARGET, with its permissions, what takes its place at the end: a run that fails
+ * leaves an earlier output as it was. */
+static bool send_open_beside(struct import_send *send)
+{
+    const char *const inputs[] = {send->options->path, send->options->description};
+    struct stat facts;
+    char *fresh = memory_format("%s.new", send->target);
+    const char *const outputs[] = {send->target, fresh};
+    for (unsigned i = 0; i < 4; i++)
+        if (expert_output_is_same(inputs[i / 2], outputs[i % 2])) {
+            free(fresh);
+            return send_failed(send, "--output would be written over a file that is read");
+        }
+    send->fresh = fresh;
+    if (!expert_output_open(&send->file, fresh, 0))
+        return send_failed(send, send->file.error);
+    if (stat(send->target, &facts) != 0 || fchmod(send->file.handle, facts.st_mode & 0777) == 0)
+        return true;
+    return send_failed(send, "the permissions of --output cannot be kept");
+}
+
+static bool send_open_file(struct import_send *send)
+{
+    const char *output = send->options->output;
+    if (!output || !expert_output_is_regular(output))
+        return expert_output_open(&send->file, output, 0) || send_failed(send, send->file.error);
+    send->target = realpath(output, NULL); /* of a link, what it leads to */
+    if (!send->target)
+        send->target = memory_copy_text(output);
+    return send_open_beside(send);
+}
+
+/* Lets what was written take its place. */
+static bool send_close_file(struct import_send *send)
+{
+    if (!expert_output_close(&send->file))
+        return send_failed(send, send->file.error);
+    if (send->fresh && rename(send->fresh, send->target) != 0)
+        return send_failed(send, "the output cannot take its name");
+    free(send->fresh);
+    send->fresh = NULL;
+    return true;
+}
+
 bool import_send_open(struct import_send *send, const struct import_options *options,
                       const struct description *description, const char *text,
                       const unsigned char digest[IMPORT_DIGEST_SIZE])
@@ -116,8 +162,7 @@ bool import_send_open(struct import_send *send, const struct import_options *opt
     send->lines = memory_must(open_memstream(&send->part, &send->part_size));
     if (options->to.url)
         return send_open_upload(send, text) || send_failed(send, send->upload.error);
-    return expert_output_open(&send->file, options->output, 0) ||
-           send_failed(send, send->file.error);
+    return send_open_file(send);
 }
 
 /* ---- sending */
@@ -190,10 +235,8 @@ static void say_parts(const struct import_send *send)
 bool import_send_finish(struct import_send *send)
 {
     char key[DATASET_UPLOAD_KEY_SIZE];
-    if (!send_part(send))
+    if (!send_part(send) || !send_close_file(send))
         return false;
-    if (!expert_output_close(&send->file))
-        return send_failed(send, send->file.error);
     say_parts(send);
     if (!send->options->to.seal)
         return true;
@@ -210,5 +253,9 @@ void import_send_close(struct import_send *send)
         fclose(send->lines);
     free(send->part);
     (void)expert_output_close(&send->file);
+    if (send->fresh)
+        (void)unlink(send->fresh);
+    free(send->fresh);
+    free(send->target);
     dataset_upload_close(&send->upload);
 }

@@ -13,6 +13,7 @@ struct import_send {
     const struct description *description; /* borrowed */
     const unsigned char *digest;           /* borrowed: of all that will be sent */
     struct expert_output file;             /* handle -1: none */
+    char *target, *fresh; /* owned: a file on a disk, and what becomes it at the end; NULL: none */
     struct dataset_upload upload;
     FILE *lines; /* of the part in hand */
     char *part;

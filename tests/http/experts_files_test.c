@@ -120,5 +120,7 @@ Test(experts_files, a_report_of_a_run_is_that_of_its_file)
                     (const char *const[]){"--name", "x", NULL});
     experts_refused(&place, NULL, 2, "--output and --plot are the same file",
                     (const char *const[]){"--output", "x", "--plot", "x", NULL});
+    experts_refused(&place, NULL, 2, "--report and --from are the same file",
+                    (const char *const[]){"--from", "x.gz", "--report", "x.gz", NULL});
     server_remove(&place);
 }

@@ -241,6 +241,90 @@ Test(import, a_fault_stops_everything_before_it_is_written)
     import_place_close(&place);
 }
 
+/* Writes examples/ward.json as PATH, with NOW in place of WAS. The caller frees the text. */
+static char *write_other_ward(const char *path, const char *was, const char *now)
+{
+    json_error_t error;
+    json_t *ward = json_load_file("examples/ward.json", 0, &error);
+    char *text = json_dumps(ward, JSON_COMPACT), *at = text ? strstr(text, was) : NULL;
+    FILE *file = fopen(path, "w");
+    cr_assert(at && file, "%s", was);
+    fprintf(file, "%.*s%s%s", (int)(at - text), text, now, at + strlen(was));
+    cr_assert_eq(fclose(file), 0);
+    json_decref(ward);
+    return text;
+}
+
+/* The path of NAME beside PLACE's files has TEXT; NULL: it is not there. */
+static void expect_file(const struct import_place *place, const char *name, const char *text)
+{
+    size_t size = 0;
+    char *whole = read_whole(import_path(place, name), &size);
+    cr_expect_eq(whole != NULL, text != NULL, "%s", name);
+    if (whole && text)
+        cr_expect_str_eq(whole, text);
+    free(whole);
+}
+
+Test(import, an_output_does_not_destroy_what_is_read)
+{
+    static const char *const outputs[] = {"in.csv", "./in.csv", "link.csv", "in", "d.json"};
+    struct import_place place;
+    char output[160], command[400];
+    import_place_open(&place);
+    free(write_other_ward(import_path(&place, "d.json"), "one hour of", "an hour of"));
+    size_t size = 0;
+    char *description = read_whole(import_path(&place, "d.json"), &size);
+    import_place_write(&place, "in.csv", HEADER ROWS);
+    import_place_write(&place, "in.new", HEADER ROWS);
+    snprintf(command, sizeof command, "ln %s/in.csv %s/link.csv", place.folder, place.folder);
+    run_shell(command);
+    for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++) {
+        snprintf(output, sizeof output, "%s/%s", place.folder, outputs[i]);
+        import_expect(&place, 1, strcmp(outputs[i], "in") == 0 ? "in.new" : "in.csv",
+                      import_path(&place, "d.json"), (const char *[]){"--output", output, NULL},
+                      (const char *[]){"--output would be written over a file that is read", NULL});
+        expect_file(&place, "in.csv", HEADER ROWS);
+        expect_file(&place, "in.new", HEADER ROWS);
+        expect_file(&place, "d.json", description);
+    }
+    free(description);
+    import_place_close(&place);
+}
+
+/* A disk that is full, here as a limit of the shell, comes when half is written. */
+Test(import, an_output_that_cannot_be_written_leaves_the_earlier_one)
+{
+    struct import_place place;
+    char output[160], command[1000], text[60000] = HEADER;
+    struct stat facts;
+    size_t at = strlen(text);
+    import_place_open(&place);
+    for (int stay = 0; stay < 500; stay++)
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               "a,%d,0,50,99,60,5,95,no,fluids,-0.1,0\n"
+                               "a,%d,1,50,97,62,3,95,no,,,1\n",
+                               stay, stay);
+    import_place_write(&place, "good.csv", text);
+    import_place_write(&place, "out.ndjson", "an earlier one\n");
+    snprintf(output, sizeof output, "%s/out.ndjson", place.folder);
+    cr_assert_eq(chmod(output, 0600), 0);
+    snprintf(command, sizeof command,
+             "trap '' XFSZ; ulimit -f 4; ! %s import %s/good.csv --description examples/ward.json "
+             "--output %s 2> "
+             "%s/said && grep -q 'cannot write' %s/said",
+             server_program(), place.folder, output, place.folder, place.folder);
+    run_shell(command);
+    expect_file(&place, "out.ndjson", "an earlier one\n");
+    expect_file(&place, "out.ndjson.new", NULL);
+    import_expect(&place, 0, "good.csv", "examples/ward.json",
+                  (const char *[]){"--output", output, NULL}, (const char *[]){NULL});
+    cr_assert(stat(output, &facts) == 0 && facts.st_size > 4 * 1024);
+    cr_expect_eq(facts.st_mode & 0777, 0600, "it is not more open than the earlier one");
+    expect_file(&place, "out.ndjson.new", NULL);
+    import_place_close(&place);
+}
+
 Test(import, files_that_cannot_be_read_are_told_apart)
 {
     struct import_place place;
@@ -553,20 +637,6 @@ Test(import, after_a_restore_a_table_arrives_once)
     expect_trajectories(&desk, path, 1);
     desk_close(&desk);
     server_close(&server);
-}
-
-/* Writes examples/ward.json as PATH, with NOW in place of WAS. The caller frees the text. */
-static char *write_other_ward(const char *path, const char *was, const char *now)
-{
-    json_error_t error;
-    json_t *ward = json_load_file("examples/ward.json", 0, &error);
-    char *text = json_dumps(ward, JSON_COMPACT), *at = text ? strstr(text, was) : NULL;
-    FILE *file = fopen(path, "w");
-    cr_assert(at && file, "%s", was);
-    fprintf(file, "%.*s%s%s", (int)(at - text), text, now, at + strlen(was));
-    cr_assert_eq(fclose(file), 0);
-    json_decref(ward);
-    return text;
 }
 
 /* Actions in another order would be stored as other actions, silently. */
