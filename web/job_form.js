@@ -100,6 +100,7 @@ async function jobForm(box) {
     select.mechanism.value = it === shaped ? mechanism : mechanisms[0];
     shaped = it;
     const bare = select.mechanism.value === "none";
+    const secret = bare && it.needs_dataset && (chosen || {}).sensitivity === "private";
     const free = bare || select.mechanism.value === "teacher_answers"; // a teacher's budgets pay then
     const world = it.needs_dataset ? (chosen || {}).environment : select.environment.value;
     const typed = new Map([...parameters.querySelectorAll("[data-at]")].map((input) => [input.id, input.value]));
@@ -107,8 +108,8 @@ async function jobForm(box) {
     for (const input of parameters.querySelectorAll("[data-at]")) input.value = typed.get(input.id) || "";
     form.querySelector("#job-algorithm-hint").textContent = it.summary;
     const shown = { dataset: it.needs_dataset, environment: it.needs_environment, policy: it.needs_policy, mechanism: mechanisms.length > 1,
-      epsilon: !free, delta: !free && select.mechanism.value !== "local_reports", force: !free, played: it.name !== "audit",
-      bare: bare && it.needs_dataset && (chosen || {}).sensitivity === "private" };
+      epsilon: !free, delta: !free && select.mechanism.value !== "local_reports", force: !free, played: it.name !== "audit" && !secret,
+      bare: secret };
     for (const [name, is] of Object.entries(shown)) part[name].hidden = !is;
     folded.hidden = it.parameters.length === 0;
   }

@@ -167,11 +167,6 @@ static json_t *notes_json(const struct job_plan *plan)
                                           "stays inside the service, to be asked as a teacher. "
                                           "Its progress is not shown, and its end only when the "
                                           "seconds since its start are a power of two."));
-        if (plan->evaluate.name[0] != '\0') {
-            json_array_append_new(notes,
-                                  json_string("Its evaluation is withheld: a return is a number "
-                                              "that depends on the data."));
-        }
     }
     return notes;
 }

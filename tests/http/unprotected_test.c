@@ -264,13 +264,16 @@ Test(unprotected, a_job_shows_neither_its_speed_nor_its_end, .init = setup, .fin
     http_answer_clear(&job);
 }
 
-Test(unprotected, a_job_chooses_nothing_by_play, .init = setup, .fini = teardown)
+Test(unprotected, a_job_plays_nowhere, .init = setup, .fini = teardown)
 {
-    expect_refused("/v1/jobs", plain("\"choose\":{\"environment\":\"cartpole\"}," UNDERSTOOD, 20),
-                   "a", "/choose");
-    expect_refused("/v1/jobs:estimate",
-                   plain("\"choose\":{\"environment\":\"cartpole\"}," UNDERSTOOD, 20), NULL,
-                   "/choose");
+    static const char *const cases[][2] = {
+        {"\"choose\":{\"environment\":\"cartpole\"}," UNDERSTOOD, "/choose"},
+        {"\"evaluate\":{\"environment\":\"cartpole\"}," UNDERSTOOD, "/evaluate"},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        expect_refused("/v1/jobs", plain(cases[i][0], 20), i ? "b" : "a", cases[i][1]);
+        expect_refused("/v1/jobs:estimate", plain(cases[i][0], 20), NULL, cases[i][1]);
+    }
     cr_expect(dataset_covered());
 }
 

@@ -57,7 +57,7 @@ enum problem job_play_fit(struct call *call, const struct job_members *members,
  * data (job_plan_is_unprotected), and refused elsewhere */
 
 /* Checks the member's value UNDERSTOOD (NULL: not sent) for PLAN, whose dataset is known, and that
- * an unprotected job chooses nothing by play. PROBLEM_NONE, or a fault with its pointer. */
+ * an unprotected job plays nowhere. PROBLEM_NONE, or a fault with its pointer. */
 enum problem job_unprotected_fit(struct call *call, const char *understood,
                                  const struct job_plan *plan);
 

@@ -28,5 +28,11 @@ enum problem job_unprotected_fit(struct call *call, const char *understood,
             "is not possible with mechanism \"none\" on private data: the length of its episodes "
             "would reveal something about the data; use \"dpsgd\", whose choice costs nothing");
     }
+    if (unprotected && plan->evaluate.name[0] != '\0') {
+        return call_invalid(
+            call, "/evaluate",
+            "is not possible with mechanism \"none\" on private data: a return is a number that "
+            "depends on the data; use \"dpsgd\", whose evaluation costs nothing");
+    }
     return PROBLEM_NONE;
 }

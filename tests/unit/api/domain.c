@@ -117,22 +117,21 @@ const char *domain_private_job(const char *dataset, double epsilon, unsigned ste
         dataset, epsilon, steps);
 }
 
-static const char *plain_job(const char *dataset, unsigned steps, const char *understood)
+static const char *plain_job(const char *dataset, unsigned steps, const char *more)
 {
-    return domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"none\",\"dataset\":\"%s\",%s"
-                       "\"parameters\":{\"hidden\":[4],\"batch_size\":2,\"steps\":%u},"
-                       "\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":5}}",
-                       dataset, understood, steps);
+    return domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"none\",\"dataset\":\"%s\","
+                       "\"parameters\":{\"hidden\":[4],\"batch_size\":2,\"steps\":%u},%s}",
+                       dataset, steps, more);
 }
 
 const char *domain_plain_job(const char *dataset, unsigned steps)
 {
-    return plain_job(dataset, steps, "");
+    return plain_job(dataset, steps, "\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":5}");
 }
 
 const char *domain_unprotected_job(const char *dataset, unsigned steps)
 {
-    return plain_job(dataset, steps, "\"i_understand\":\"not_private\",");
+    return plain_job(dataset, steps, "\"i_understand\":\"not_private\"");
 }
 
 enum api_job_turn domain_turn(struct fixture *fixture, const char *worker,

@@ -189,7 +189,7 @@ Test(jobs, keep_inside_what_is_not_private)
     struct response *job = domain_run(f, domain_unprotected_job(id, 50));
     cr_assert(json_is_null(response_at(job, "/evaluation")));
     cr_assert(json_is_null(response_at(job, "/privacy")));
-    cr_assert_eq(json_array_size(response_at(job, "/notes")), 2);
+    cr_assert_eq(json_array_size(response_at(job, "/notes")), 1);
     cr_assert_eq(response_number(domain_budget(f, id), "/spent/epsilon"), 0);
     const char *policy = response_text(job, "/policy");
     expect_problem(fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", policy)),

@@ -235,7 +235,18 @@ Test(world_job, a_policy_that_is_not_released_is_seen_by_no_program)
              SHELL_WORLD(SHELL_RESET, "exit 1"));
     struct fixture *f = open_with(line, 60);
     const char *id = domain_sealed(f, "private", 30);
-    struct response *job = domain_run(f, job_body(id, "none", "bad"));
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs", job_body(id, "none", "bad")),
+                   "/evaluate");
+    /* Nor where an earlier build accepted it. */
+    const char *path = submit(f, domain_unprotected_job(id, 20));
+    const char *sql = domain_path("UPDATE jobs SET plan = json_set(plan, '$.evaluate', json('{"
+                                  "\"environment\":\"bad\",\"physics\":[],\"episodes\":5,"
+                                  "\"max_episode_steps\":20}')) WHERE id = '%s'",
+                                  path + strlen("/v1/jobs/"));
+    cr_assert_eq(db_run(fixture_db(f), sql, NULL, 0, NULL, NULL), DB_OK);
+    cr_expect_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
+    struct response *job = fixture_get(f, "steward", path);
+    cr_expect_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
     cr_expect(json_is_null(response_at(job, "/evaluation")));
     cr_expect(json_is_null(response_at(job, "/error")));
     cr_expect_eq(lseek(handle, 0, SEEK_END), 6); /* once: when the service was opened */
