@@ -369,6 +369,7 @@ static enum db_status hand_over(struct call *call, const char *project, const ch
 enum problem api_projects_transfer(struct call *call)
 {
     struct standing standing;
+    struct project_member_row member;
     struct client_row to;
     const char *id = NULL, *reason = NULL;
     bool keeps_members = false;
@@ -389,7 +390,8 @@ enum problem api_projects_transfer(struct call *call)
         return call_db(call, status);
     if (status == DB_NONE || to.revoked_ms != 0 || role_find(to.role) != ROLE_STEWARD)
         return call_invalid(call, "/to", "is not a steward of this server");
-    problem = check_room(call, to.id);
+    status = projects_member_find(call->db, standing.project.id, to.id, &member);
+    problem = status == DB_NONE ? check_room(call, to.id) : call_db(call, status);
     if (problem != PROBLEM_NONE)
         return problem;
     status = hand_over(call, standing.project.id, to.id, reason, keeps_members);

@@ -327,6 +327,22 @@ CHECKED_TEST(projects, who_was_handed_a_project_hands_it_back)
     cr_expect_str_eq(response_text(kept, "/items/2/client"), other_id());
 }
 
+/* Who has as many projects as one may is handed one of these, and no other. */
+CHECKED_TEST(projects, a_member_is_handed_a_project_without_more_room)
+{
+    const char *mine = project(), *shared = project();
+    const char *body = domain_path("{\"to\":\"%s\",\"reason\":\"r\"}", other_id());
+    expect_status(put_member(shared, other_id(), "viewer"), 201);
+    unsigned made = 0;
+    while (ask(other, "POST", "/v1/projects", "{\"name\":\"p\"}")->status == 201)
+        made++;
+    cr_assert_gt(made, 100u);
+    expect_problem(fixture_post(f, "steward", domain_path("/v1/projects/%s:transfer", mine), body),
+                   "conflict");
+    expect_status(fixture_post(f, "steward", domain_path("/v1/projects/%s:transfer", shared), body),
+                  200);
+}
+
 CHECKED_TEST(projects, members_may_be_kept_at_a_handover)
 {
     const char *id = project(), *me = fixture_client(f, "steward");
