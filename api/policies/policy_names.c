@@ -63,6 +63,9 @@ static enum problem find_named(struct call *call, const char *name, struct polic
     json_t *found = own ? search.own : search.granted;
     if (status == DB_OK)
         status = search.status;
+    bool one = status == DB_OK && json_array_size(found) == 1;
+    for (struct call_project *viewed = call->projects; one && viewed; viewed = viewed->next)
+        viewed->refused = false; /* it has the name, but it was not what the caller meant */
     if (status == DB_OK && json_array_size(found) == 0)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such policy.");
     if (status == DB_OK && json_array_size(found) > 1) {

@@ -175,6 +175,42 @@ Test(policy_names, a_name_of_two_own_projects_is_refused_with_the_ids)
     expect_problem(fixture_get(f, "steward", domain_path("%s?project=prj_x", path)), "not-found");
 }
 
+/* A project that the caller only views has the name, too: what is wrong with the request is told.
+ */
+Test(policy_names, a_viewed_project_with_the_name_hides_no_fault)
+{
+    const char *other = fixture_new_token(f, "steward");
+    const char *project, *viewed = policy_of_project(&project);
+    const char *member =
+        domain_path("/v1/projects/%s/members/%s", project, fixture_token_client(f, other));
+    expect_status(fixture_put(f, "steward", member, "{\"role\":\"viewer\"}"), 201);
+    expect_status(give(viewed, "treatment@current", NULL), 201);
+    struct ask teacher = {.path = "/v1/teachers",
+                          .token = other,
+                          .key = "of-the-viewed",
+                          .body = domain_teacher("treatment@current", 8, 2)};
+    expect_problem(fixture_ask(f, &teacher), "forbidden");
+    struct response *made =
+        fixture_ask(f, &(struct ask){.path = "/v1/policies",
+                                     .token = other,
+                                     .key = "own",
+                                     .body = "{\"name\":\"p\",\"environment\":\"acrobot\","
+                                             "\"network\":{\"activation\":\"relu\",\"layers\":[{"
+                                             "\"weight\":[[1,2,3,4,5,6],[0,0,0,0,0,1],"
+                                             "[1,0,0,0,0,0]],\"bias\":[0,1,0]}],"
+                                             "\"output\":\"softmax\"}}"});
+    expect_status(made, 201);
+    const char *own =
+        domain_path("/v1/policies/%s/names/treatment@current", response_text(made, "/id"));
+    expect_status(fixture_ask(f, &(struct ask){.method = "PUT", .path = own, .token = other}), 201);
+    struct ask job = {.path = "/v1/jobs",
+                      .token = other,
+                      .key = "of-the-own",
+                      .body = "{\"algorithm\":\"evaluate\",\"policy\":\"treatment@current\","
+                              "\"evaluate\":{\"environment\":\"cartpole\"}}"};
+    expect_invalid(fixture_ask(f, &job), "/evaluate/environment");
+}
+
 Test(policy_names, are_listed_in_pages_of_any_size)
 {
     const char *project, *third = policy_of_project(&project), *token = "";
