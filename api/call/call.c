@@ -218,6 +218,12 @@ void call_header(struct call *call, const char *name, const char *format, ...)
     va_end(arguments);
 }
 
+void call_cache_day(struct call *call)
+{
+    bool moves = strchr(call_parameter(call, "id"), '@') != NULL;
+    call_header(call, "Cache-Control", "%s", moves ? "no-cache" : "private, max-age=86400");
+}
+
 /* ---- problems */
 
 /* A formatted text in the arena. */

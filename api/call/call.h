@@ -137,6 +137,10 @@ enum problem call_reply_done(struct call *call, enum db_status result);
 /* A stream of server-sent events; EVENTS.free is called by whoever owns the reply. */
 enum problem call_reply_events(struct call *call, struct api_events events);
 
+/* Lets the client keep the answer for a day. Where {id} is a name, which may move, it asks each
+ * time whether the answer is still the same. */
+void call_cache_day(struct call *call);
+
 /* Adds a header to the answer, good or bad. NAME is static text; a value of API_HEADER_SIZE bytes
  * is our bug. At most four per call of a handler. */
 void call_header(struct call *call, const char *name, const char *format, ...)

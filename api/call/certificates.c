@@ -14,7 +14,7 @@ enum problem certificate_reply(struct call *call, const char *id, char *text)
     /* The text of a certificate never changes, so its id is its tag. */
     const char *known = call_request_header(call, "If-None-Match");
     call_header(call, "ETag", "\"%s\"", id);
-    call_header(call, "Cache-Control", "private, max-age=86400");
+    call_cache_day(call);
     if (known && (strcmp(known, "*") == 0 || strstr(known, id))) {
         free(text);
         return call_reply_empty(call, 304);

@@ -119,7 +119,7 @@ enum problem network_reply(struct call *call, const struct policy *policy, const
     /* With its quotes no other's beginning. */
     snprintf(tag, sizeof tag, "\"%s%s\"", name, certificate ? "+certificate" : "");
     call_header(call, "ETag", "%s", tag);
-    call_header(call, "Cache-Control", "private, max-age=86400");
+    call_cache_day(call);
     if (known && (strcmp(known, "*") == 0 || strstr(known, tag)))
         return call_reply_empty(call, 304);
     if (format != formats)

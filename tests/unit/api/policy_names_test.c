@@ -110,6 +110,28 @@ Test(policy_names, a_name_stands_where_an_id_may)
         expect_problem(give(first, malformed[i], NULL), "not-found");
 }
 
+/* What an id names stays; an alias may move within the day that a client keeps an answer. */
+Test(policy_names, what_a_name_stands_for_is_asked_for_each_time)
+{
+    static const char *const files[] = {"/weights?format=json", "/certificate"};
+    struct response *job = domain_run(f, domain_private_job(domain_sealed(f, "private", 10), 1, 4));
+    const char *policy = response_text(job, "/policy");
+    expect_status(give(policy, "treatment@current", NULL), 201);
+    for (size_t i = 0; i < 2; i++) {
+        struct response *by_id = fixture_get(f, "steward", of(policy, files[i]));
+        cr_expect_str_eq(response_header(by_id, "Cache-Control"), "private, max-age=86400");
+        struct response *by_name = fixture_get(f, "steward", of("treatment@current", files[i]));
+        expect_status(by_name, 200);
+        cr_expect_str_eq(response_header(by_name, "Cache-Control"), "no-cache");
+        struct ask again = {.path = of("treatment@current", files[i]),
+                            .token = fixture_token(f, "steward"),
+                            .headers = {{"If-None-Match", response_header(by_name, "ETag")}}};
+        struct response *same = fixture_ask(f, &again);
+        expect_status(same, 304);
+        cr_expect_str_eq(response_header(same, "Cache-Control"), "no-cache");
+    }
+}
+
 Test(policy_names, a_name_is_its_owners_alone)
 {
     const char *other = fixture_new_token(f, "steward");
