@@ -122,19 +122,20 @@ enum db_status policies_erase_secrets(struct db *db, const char *dataset)
 TABLE_SHOW(show_policy, policy_row);
 
 enum db_status policies_list(struct db *db, const char *owner, const char *reader,
-                             const struct listing_page *page, policy_fn *each, void *context)
+                             const char *project, const struct listing_page *page, policy_fn *each,
+                             void *context)
 {
     struct show_policy list = {each, context};
     return table_list(
         db, &policies_table,
-        "WHERE (($1 <> '' AND" OWNER_AMONG(
-            "$1") ") OR id IN (SELECT policy FROM policy_grants "
-                  "WHERE client IN ($2, '" POLICY_PUBLIC
-                  "'))) AND NOT EXISTS (SELECT 1 FROM endings e "
-                  "WHERE e.resource = policies.id AND e.deleted_ms > 0) AND" LISTING_PAGE(
-                      "$3", "$4", "$5"),
-        DB_VALUES(db_text_or_empty(owner), db_text(reader), LISTING_VALUES(page)), show_policy,
-        &list);
+        "WHERE (" OWNER_AMONG("$1") "OR id IN (SELECT policy FROM policy_grants "
+                                    "WHERE client IN ($2, '" POLICY_PUBLIC
+                                    "'))) AND ($3 = '' OR owner = $3) "
+                                    "AND NOT EXISTS (SELECT 1 FROM endings e "
+                                    "WHERE e.resource = policies.id AND e.deleted_ms > 0) "
+                                    "AND" LISTING_PAGE("$4", "$5", "$6"),
+        DB_VALUES(db_text(owner), db_text(reader), db_text_or_empty(project), LISTING_VALUES(page)),
+        show_policy, &list);
 }
 
 enum db_status certificates_find(struct db *db, const char *certificate_or_policy,

@@ -47,10 +47,11 @@ enum db_status policies_erase_secrets(struct db *db, const char *dataset);
 typedef bool policy_fn(void *context, const struct policy_row *policy);
 
 /* Shows a PAGE of the policies in order of creation, of OWNER, or of several that are separated by
- * spaces (NULL: of none), and those that the client READER may read; none that is deleted. EACH may
- * stop by false. */
+ * spaces, and those that the client READER may read; of these only those of PROJECT (NULL: of any),
+ * and none that is deleted. EACH may stop by false. */
 enum db_status policies_list(struct db *db, const char *owner, const char *reader,
-                             const struct listing_page *page, policy_fn *each, void *context);
+                             const char *project, const struct listing_page *page, policy_fn *each,
+                             void *context);
 
 struct certificate_row {
     char id[ID_SIZE]; /* crt_ */

@@ -260,9 +260,11 @@ enum problem api_policies_list(struct call *call)
     enum problem problem = page_read(call, &page);
     if (problem != PROBLEM_NONE)
         return problem;
-    const char *owner = call_is(call, ROLE_STEWARD) ? page_owner(&page) : NULL;
-    return page_end(
-        &page, policies_list(call->db, owner, call->caller.id, &page.rows, policy_list_one, &page));
+    const char *project = call_query(call, "project");
+    if (project) /* whose the policies of others are is not told */
+        project = project_list(call, project);
+    return page_end(&page, policies_list(call->db, project_list(call, NULL), call->caller.id,
+                                         project, &page.rows, policy_list_one, &page));
 }
 
 enum problem api_policies_get(struct call *call)

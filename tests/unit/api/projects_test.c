@@ -372,6 +372,43 @@ CHECKED_TEST(projects, a_foreign_project_cannot_be_named)
     expect_status_of(other, domain_path("/v1/projects/%s", id), 404);
 }
 
+/* Ids of the policies that TOKEN is shown of PROJECT. */
+static const char *policies_of(const char *token, const char *project)
+{
+    struct response *list =
+        ask(token, "GET", domain_path("/v1/policies?project=%s", project), NULL);
+    expect_status(list, 200);
+    const char *ids = "";
+    size_t i;
+    json_t *item;
+    json_array_foreach(response_at(list, "/items"), i, item) ids =
+        domain_path("%s%s ", ids, json_string_value(json_object_get(item, "id")));
+    return ids;
+}
+
+/* A policy that everybody reads is in the list of its own project, for those who act for it. */
+Test(projects, a_list_of_policies_of_one_has_those_of_no_other)
+{
+    static const char import[] =
+        "{\"name\":\"p\",\"environment\":\"cartpole\",\"network\":{\"activation\":\"relu\","
+        "\"layers\":[{\"weight\":[[1,2,3,4],[0,0,0,1]],\"bias\":[0,1]}],\"output\":\"softmax\"}}";
+    struct response *job = domain_run(f, domain_plain_job(domain_sealed(f, "public", 4), 4));
+    const char *open = response_text(job, "/policy"), *me = fixture_client(f, "steward");
+    expect_status(fixture_post(f, "steward", domain_path("/v1/policies/%s/grants", open),
+                               "{\"public\":true}"),
+                  201);
+    const char *theirs = response_text(ask(other, "POST", "/v1/policies", import), "/id");
+    struct response *all = ask(other, "GET", "/v1/policies", NULL);
+    cr_expect_eq(json_array_size(response_at(all, "/items")), 2);
+    cr_expect_str_eq(policies_of(other, other_id()), domain_path("%s ", theirs));
+    cr_expect_str_eq(policies_of(other, me), "");
+    cr_expect_str_eq(policies_of(fixture_token(f, "steward"), me), domain_path("%s ", open));
+    cr_expect_str_eq(policies_of(fixture_token(f, "steward"), project()), "");
+    all = fixture_get(f, "student", "/v1/policies");
+    cr_expect_eq(json_array_size(response_at(all, "/items")), 1);
+    cr_expect_str_eq(policies_of(fixture_token(f, "student"), me), "");
+}
+
 /* The list of LISTED that the other steward gets behind the token of TEXT. */
 static struct response *behind(const char *listed, const char *text)
 {

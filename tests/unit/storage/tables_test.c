@@ -194,15 +194,15 @@ Test(policies, are_kept_with_their_certificates, .init = open_store, .fini = clo
     struct policy_row imported = a_policy("pol_b", "");
     cr_assert_eq(policies_insert(f.db, &imported, "z", 1, NULL), DB_OK);
     cr_assert_eq(certificates_find(f.db, "pol_b", &certificate), DB_NONE);
-    cr_assert_eq(
-        policies_list(f.db, "cli_s", "cli_y", &(struct listing_page){.limit = 1}, see_policy, text),
-        DB_OK);
-    cr_assert_eq(policies_list(f.db, "cli_s", "cli_y", &(struct listing_page){3, "pol_a", 9},
+    cr_assert_eq(policies_list(f.db, "cli_s", "cli_y", NULL, &(struct listing_page){.limit = 1},
                                see_policy, text),
                  DB_OK);
-    cr_assert_eq(
-        policies_list(f.db, "cli_x", "cli_x", &(struct listing_page){.limit = 9}, see_policy, text),
-        DB_OK);
+    cr_assert_eq(policies_list(f.db, "cli_s", "cli_y", NULL, &(struct listing_page){3, "pol_a", 9},
+                               see_policy, text),
+                 DB_OK);
+    cr_assert_eq(policies_list(f.db, "cli_x", "cli_x", NULL, &(struct listing_page){.limit = 9},
+                               see_policy, text),
+                 DB_OK);
     cr_assert_str_eq(text, "pol_a,pol_b,");
 }
 
