@@ -55,8 +55,6 @@ static const struct jwks_algorithm *find_algorithm(const char *name)
 
 /* ---- reading */
 
-/* The text MEMBER of OBJECT; "" when there is none. */
-
 static bool jwk_bytes(const json_t *object, const char *member, unsigned char *out, size_t room,
                       size_t *out_size)
 {
