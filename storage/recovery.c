@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/answers/answers.h"
 #include "storage/datasets.h"
 #include "storage/ledger/ledger_post.h"
 #include "storage/ledger/ledger_verify.h"
@@ -141,14 +142,34 @@ static bool compare_all(struct db *db, struct marks *marks, char *error, size_t 
     return false;
 }
 
+/* Keys may have been answered before there were marks, and the answers removed. */
+static enum db_status mark_earlier_keys(struct db *db, struct marks *marks)
+{
+    int64_t newest_ms, removed_ms;
+    enum db_status status = answers_newest(db, &newest_ms);
+    if (status == DB_OK)
+        status = answers_kept_from(db, &removed_ms);
+    if (status != DB_OK)
+        return status;
+    if (newest_ms > 0)
+        marks_set_key(marks, newest_ms + ANSWERS_EARLY_MS);
+    marks_set_key(marks, removed_ms);
+    return DB_OK;
+}
+
 static bool begin_marks(struct db *db, struct marks *marks, const char *directory,
                         const struct recovery_life *known, char *error, size_t error_size)
 {
     struct recovery_life life = *known;
     if (!compare_all(db, marks, error, error_size))
         return false;
-    if (life.id[0] == '\0')
+    if (life.id[0] == '\0') {
         id_new("life_", life.id);
+        if (mark_earlier_keys(db, marks) != DB_OK) {
+            snprintf(error, error_size, "the answers cannot be read: %s", db_last_error(db));
+            return false;
+        }
+    }
     bool begun = marks_begin(marks, life.id);
     if (!begun)
         snprintf(error, error_size, "the marks in %.200s cannot be written: %s", directory,
