@@ -2,6 +2,7 @@
  * escape sequences or pages of text there: control characters become blanks, length has a lid. */
 #include "api/wire/problem_line.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -131,4 +132,15 @@ bool answer_text(const char *body, size_t body_size, const char *name, char *out
         memcpy(out, text, length + 1);
     json_decref(answer);
     return fits;
+}
+
+double answer_real(const char *body, size_t body_size, const char *name)
+{
+    struct json_fault fault;
+    json_t *answer = NULL;
+    if (json_text_parse(body, body_size, &answer, &fault) != JSON_TEXT_GOOD)
+        return NAN;
+    double number = json_member_number(answer, name);
+    json_decref(answer);
+    return number;
 }

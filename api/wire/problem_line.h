@@ -25,4 +25,7 @@ void problem_line_read(long status, const char *body, size_t size, struct proble
  * refused. False, with "" in OUT: it is not there, or no such text. */
 bool answer_text(const char *body, size_t body_size, const char *name, char *out, size_t size);
 
+/* The member NAME of the JSON object in BODY as a number; NAN when it is none. */
+double answer_real(const char *body, size_t body_size, const char *name);
+
 #endif

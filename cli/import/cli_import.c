@@ -238,7 +238,8 @@ static int send_file(struct import_run *run)
     int status = open_source(run, false);
     if (status != 0)
         return status;
-    if (import_send_open(&send, &run->options, run->description, run->text, run->digest))
+    if (import_send_open(&send, &run->options, run->description, run->text, run->digest,
+                         run->summary.longest))
         status = send_all(run, &send);
     else
         status = cli_complain(&import_flags, CLI_FAILED, "%s", send.error);

@@ -1,6 +1,6 @@
-/* Sends trajectories in parts of some MiB, each all or nothing under a key of its own, so that the
- * same command continues where a broken one ended: what the server has already is not added again.
- */
+/* Sends trajectories in parts of some MiB, each all or nothing under a key of its own number and
+ * bytes, so that the same command continues where a broken one ended: what the server has already
+ * is not added again. A file that was mended after a refusal has the same parts up to the mend. */
 #include "cli/import/import_send.h"
 
 #include <inttypes.h>
@@ -24,12 +24,13 @@ static bool send_failed(struct import_send *send, const char *why)
     return false;
 }
 
-/* The key for doing WHAT with these data. */
+/* The key for doing WHAT with the data of DIGEST. */
 static void send_key(const struct import_send *send, const char *what,
+                     const unsigned char digest[IMPORT_DIGEST_SIZE],
                      char out[DATASET_UPLOAD_KEY_SIZE])
 {
     char hex[2 * IMPORT_DIGEST_SIZE + 1];
-    sodium_bin2hex(hex, sizeof hex, send->digest, IMPORT_DIGEST_SIZE);
+    sodium_bin2hex(hex, sizeof hex, digest, IMPORT_DIGEST_SIZE);
     char *text = memory_format("%s\n%s\n%s", what, send->upload.dataset, hex);
     dataset_upload_key("import", text, out);
     free(text);
@@ -74,7 +75,7 @@ static bool send_make_dataset(struct import_send *send, const char *description)
     char *body = dataset_text(send->options, description);
     if (!body)
         return dataset_upload_failed(&send->upload, "the dataset's name is too long");
-    send_key(send, body, key);
+    send_key(send, body, send->digest, key);
     bool made = dataset_upload_make(&send->upload, body, key);
     free(body);
     return made;
@@ -104,6 +105,12 @@ static bool send_open_upload(struct import_send *send, const char *description)
         return dataset_upload_failed(&send->upload,
                                      "%s does not describe what dataset %s holds: %s",
                                      send->options->description, send->upload.dataset, differs);
+    double most = answer_real(answer.body, answer.size, "max_episode_steps");
+    if (send->longest > most)
+        return dataset_upload_failed(&send->upload,
+                                     "an episode has %" PRIu32
+                                     " actions, and max_episode_steps of dataset %s is %.0f",
+                                     send->longest, send->upload.dataset, most);
     fprintf(stderr, "tacet import: uploading to dataset %s%s\n", send->upload.dataset,
             send->upload.replayed ? ", which an earlier run of this command has made" : "");
     return true;
@@ -155,10 +162,13 @@ static bool send_close_file(struct import_send *send)
 
 bool import_send_open(struct import_send *send, const struct import_options *options,
                       const struct description *description, const char *text,
-                      const unsigned char digest[IMPORT_DIGEST_SIZE])
+                      const unsigned char digest[IMPORT_DIGEST_SIZE], uint32_t longest)
 {
-    *send = (struct import_send){
-        .options = options, .description = description, .digest = digest, .file = {.handle = -1}};
+    *send = (struct import_send){.options = options,
+                                 .description = description,
+                                 .digest = digest,
+                                 .longest = longest,
+                                 .file = {.handle = -1}};
     send->lines = memory_must(open_memstream(&send->part, &send->part_size));
     if (options->to.url)
         return send_open_upload(send, text) || send_failed(send, send->upload.error);
@@ -173,10 +183,12 @@ static bool send_upload(struct import_send *send, const char *bytes, size_t size
     char what[64], key[DATASET_UPLOAD_KEY_SIZE], again[DATASET_UPLOAD_KEY_SIZE];
     char *smaller = NULL;
     size_t smaller_size = 0;
+    unsigned char digest[IMPORT_DIGEST_SIZE];
+    crypto_generichash(digest, sizeof digest, (const unsigned char *)bytes, size, NULL, 0);
     snprintf(what, sizeof what, "part %" PRIu64, send->parts);
-    send_key(send, what, key);
+    send_key(send, what, digest, key);
     snprintf(what, sizeof what, "part %" PRIu64 " with the erased", send->parts);
-    send_key(send, what, again);
+    send_key(send, what, digest, again);
     if (!deflate_bytes(INFLATE_ZSTD, bytes, size, &smaller, &smaller_size))
         return dataset_upload_failed(&send->upload, "there is not enough memory");
     bool sent = dataset_upload_send(&send->upload, INFLATE_ZSTD, smaller, smaller_size, key,
@@ -240,7 +252,7 @@ bool import_send_finish(struct import_send *send)
     say_parts(send);
     if (!send->options->to.seal)
         return true;
-    send_key(send, "seal", key);
+    send_key(send, "seal", send->digest, key);
     if (!dataset_upload_seal(&send->upload, key))
         return send_failed(send, send->upload.error);
     fprintf(stderr, "tacet import: dataset %s is sealed\n", send->upload.dataset);

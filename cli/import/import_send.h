@@ -12,6 +12,7 @@ struct import_send {
     const struct import_options *options;  /* borrowed */
     const struct description *description; /* borrowed */
     const unsigned char *digest;           /* borrowed: of all that will be sent */
+    uint32_t longest;                      /* actions of an episode */
     struct expert_output file;             /* handle -1: none */
     char *target, *fresh; /* owned: a file on a disk, and what becomes it at the end; NULL: none */
     struct dataset_upload upload;
@@ -22,11 +23,12 @@ struct import_send {
     char error[IMPORT_ERROR_SIZE]; /* why the last function failed: one line */
 };
 
-/* Opens the output, or makes or finds the dataset; TEXT is the description's text. The caller
- * closes SEND with import_send_close, also after a failure. */
+/* Opens the output, or makes or finds the dataset; TEXT is the description's text, DIGEST of all
+ * trajectories, LONGEST the most actions of one. The caller closes SEND with import_send_close,
+ * also after a failure. */
 bool import_send_open(struct import_send *send, const struct import_options *options,
                       const struct description *description, const char *text,
-                      const unsigned char digest[IMPORT_DIGEST_SIZE]);
+                      const unsigned char digest[IMPORT_DIGEST_SIZE], uint32_t longest);
 
 /* Adds a trajectory. */
 bool import_send_add(struct import_send *send, const struct trajectory *trajectory,

@@ -769,3 +769,101 @@ Test(import, the_same_file_is_not_added_twice)
     desk_close(&desk);
     server_close(&server);
 }
+
+/* Writes the episode STAY of EXPERT with ACTIONS. */
+static void write_stay(FILE *file, const char *expert, int stay, int actions)
+{
+    for (int hour = 0; hour <= actions; hour++)
+        fprintf(file, "%s,%d,%d,50,9%d.%04d,6%d.%04d,5.%04d,95.125,no,%s,%s,0\n", expert, stay,
+                hour, stay % 10, stay, hour % 10, stay, stay, hour < actions ? "fluids" : "",
+                hour < actions ? "-0.125" : "");
+}
+
+#define STAYS_OF_TWO_PARTS 3200
+
+/* Writes a table that is sent in two parts, with EXPERT alone at the end of the second. */
+static void write_two_parts(const char *table, const char *expert)
+{
+    FILE *file = fopen(table, "w");
+    cr_assert(file && fputs(HEADER, file) >= 0);
+    for (int stay = 0; stay < STAYS_OF_TWO_PARTS; stay++)
+        write_stay(file, "many", stay, 48);
+    write_stay(file, expert, STAYS_OF_TWO_PARTS, 48);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* Of a file that is mended after the server refused a part, the parts before it are there. */
+Test(import, a_mended_file_adds_no_part_twice)
+{
+    struct server_process server;
+    struct desk desk;
+    char table[128], out[4000], path[100], expert[140];
+    server_open(&server, NULL);
+    desk_open(&desk, &server);
+    setenv("TACET_TOKEN", desk.steward, 1);
+    struct http_answer made = desk_post(
+        &desk, 201, "/v1/datasets",
+        "{\"name\":\"w\",\"environment\":\"ward\",\"budget\":{\"epsilon\":1,\"delta\":1e-5}}",
+        NULL);
+    snprintf(path, sizeof path, "/v1/datasets/%s", http_text(&made, "id"));
+    cr_assert_eq(json_integer_value(json_object_get(made.json, "max_episode_steps")), 48);
+    http_answer_clear(&made);
+    const char *id = strrchr(path, '/') + 1;
+    snprintf(table, sizeof table, "%s/ward.csv", server.folder);
+    FILE *file = fopen(table, "w");
+    cr_assert(file && fputs(HEADER, file) >= 0);
+    write_stay(file, "gone", 1, 2);
+    cr_assert_eq(fclose(file), 0);
+    cr_expect_eq(import_again(&desk, table, id, NULL, out), 0, "%s", out);
+    snprintf(expert, sizeof expert, "%s/experts/gone", path);
+    struct http_answer gone =
+        http_expect(desk.client, 200,
+                    &(struct http_call){.method = "DELETE", .path = expert, .token = desk.steward});
+    http_answer_clear(&gone);
+    expect_trajectories(&desk, path, 1); /* its size stays */
+
+    write_two_parts(table, "gone");
+    cr_expect_eq(import_again(&desk, table, id, NULL, out), 1, "%s", out);
+    struct http_answer seen = desk_get(&desk, path);
+    json_int_t first = json_integer_value(json_object_get(seen.json, "trajectories"));
+    cr_assert(first > 1 && first <= STAYS_OF_TWO_PARTS, "the first part: %s", seen.body);
+    http_answer_clear(&seen);
+    write_two_parts(table, "kept");
+    cr_expect_eq(import_again(&desk, table, id, NULL, out), 0, "%s", out);
+    cr_expect(strstr(out, "of 2 parts the server had 1 from an earlier run"), "%s", out);
+    expect_trajectories(&desk, path, 1 + STAYS_OF_TWO_PARTS + 1);
+    desk_close(&desk);
+    server_close(&server);
+}
+
+/* Without --max-steps, which is of a new dataset, a file may be longer than the dataset takes. */
+Test(import, an_episode_that_is_too_long_for_the_dataset_sends_nothing)
+{
+    struct server_process server;
+    struct desk desk;
+    char table[128], out[4000], path[100];
+    server_open(&server, NULL);
+    desk_open(&desk, &server);
+    setenv("TACET_TOKEN", desk.steward, 1);
+    struct http_answer made = desk_post(
+        &desk, 201, "/v1/datasets",
+        "{\"name\":\"w\",\"environment\":\"ward\",\"budget\":{\"epsilon\":1,\"delta\":1e-5}}",
+        NULL);
+    snprintf(path, sizeof path, "/v1/datasets/%s", http_text(&made, "id"));
+    http_answer_clear(&made);
+    snprintf(table, sizeof table, "%s/ward.csv", server.folder);
+    for (int actions = 49; actions >= 48; actions--) {
+        FILE *file = fopen(table, "w");
+        cr_assert(file && fputs(HEADER, file) >= 0);
+        write_stay(file, "a", 1, actions);
+        cr_assert_eq(fclose(file), 0);
+        cr_expect_eq(import_again(&desk, table, strrchr(path, '/') + 1, NULL, out), actions - 48,
+                     "%s", out);
+        cr_expect_eq(strstr(out, "an episode has 49 actions, and max_episode_steps of dataset ") !=
+                         NULL,
+                     actions == 49, "%s", out);
+        expect_trajectories(&desk, path, 49 - actions);
+    }
+    desk_close(&desk);
+    server_close(&server);
+}

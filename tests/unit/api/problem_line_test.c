@@ -1,5 +1,6 @@
 /* Refusals as one line, whatever a server sends. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,4 +87,8 @@ Test(problem_line, a_member_of_an_answer)
         cr_expect_str_eq(id, "");
     }
     cr_expect_not(answer_text("{", 1, "id", id, sizeof id));
+    cr_expect_eq(answer_real(body, strlen(body), "n"), 3);
+    cr_expect(isnan(answer_real(body, strlen(body), "id")));
+    cr_expect(isnan(answer_real(body, strlen(body), "absent")));
+    cr_expect(isnan(answer_real("{", 1, "n")));
 }
