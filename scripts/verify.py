@@ -20,7 +20,7 @@ import sys
 try:
     from ed25519 import ed_holds
     from verify_keys import Chain, read_keys, read_newer, unpadded
-    from verify_stated import MALFORMED, Stated
+    from verify_stated import MALFORMED, Stated, least_delta
 except ImportError as missing:
     sys.exit(f"verify.py: {missing.name}.py has to stand beside it")
 
@@ -309,6 +309,10 @@ class Export:
         self.when(not account.apply(entry), where, sequence, "breaks 0 <= spent + held <= limit")
         if kind in ("hold", "settle") and not account.move_hold(entry):
             self.fault(where, sequence, "it begins or ends a hold that it cannot")
+        answers = kind == "debit" and account.row["kind"] in ("dataset", "share")  # they may pay by divergence
+        if kind in ("debit", "settle") and not answers and account.row["renyi_order"] <= 1:
+            short = entry["spent_delta"] < least_delta(entry["event"])
+            self.when(short, where, sequence, "no epsilon is enough for its event at the delta that was paid")
         if kind == "settle":
             self.set_aside(entry["resource"], (entry["spent_units"], entry["spent_delta"]))
             self.paid |= {entry["resource"]} if entry["spent_units"] or entry["spent_delta"] else set()

@@ -4,6 +4,9 @@ A job states what its account has paid, and that account's limits; a teacher sta
 student states a limit of its payer's account. Each names the account that paid for it. Once a dataset is not covered,
 every later certificate says so.
 """
+import functools
+import json
+import math
 import re
 
 UNCOVERED = re.compile(rb'"actor":"service","client":"","role":"","token":0,"action":"uncovered","resource":"(\w+)"')
@@ -22,6 +25,19 @@ def paid(privacy, units):
     """Whether UNITS, of 1e-9 of epsilon and of 1e-18 of delta, are PRIVACY rounded up."""
     exact = (privacy["epsilon"] * 1e9, privacy["delta"] * 1e18)
     return all(abs(a - b) <= 1 + SLACK * b for a, b in zip(units, exact))
+
+
+@functools.lru_cache(1 << 16)
+def least_delta(text):
+    """Units of delta below which no epsilon is enough for the event TEXT: noise needs one, a pair its own, at least."""
+    def least(event):
+        if event["type"] in ("GaussianDpEvent", "DirichletDpEvent"):
+            return 1
+        if event["type"] == "EpsilonDeltaDpEvent":
+            return int(event["delta"] * 1e18 * (1 - SLACK))
+        inner = event["events"] if "events" in event else [event["event"]] if "event" in event else []
+        return max(map(least, inner), default=0)
+    return least(json.loads(text))
 
 
 class Certificate:
@@ -62,7 +78,7 @@ class Stated:
         elif entry["kind"] == "hold":
             self.holds[entry["resource"]] = entry["sequence"]
         elif entry["kind"] == "settle":
-            self.settled[entry["resource"]] = (entry["spent_units"], entry["spent_delta"])
+            self.settled[entry["resource"]] = (entry["spent_units"], entry["spent_delta"], least_delta(entry["event"]))
 
     def end_account(self, row):
         """Behind the last entry of the account ROW."""
@@ -104,8 +120,9 @@ class Stated:
         if certificate.about[:4] == "pol_" and job in self.policies:
             return "another policy is of its job"
         self.policies |= {job} if certificate.about[:4] == "pol_" else set()
-        units = self.settled[job]  # of a Renyi account: a divergence, and the deltas of parts alone
-        if not (privacy["delta"] * 1e18 > units[1] - 2 if row["renyi_order"] else paid(privacy, units)):
+        *units, least = self.settled[job]  # of a Renyi account: a divergence, and the deltas of parts alone
+        good = privacy["delta"] * 1e18 > units[1] - 2 and math.ceil(privacy["delta"] * 1e18) >= least
+        if not (good if row["renyi_order"] else paid(privacy, units)):
             known = "" if row["renyi_order"] else f", not {units[0] / 1e9:.9g} and {units[1] / 1e18:.9g}"
             stated = f"epsilon {privacy['epsilon']:.9g} and delta {privacy['delta']:.9g}"
             return f"it states other figures than its job has paid: {stated}{known}"

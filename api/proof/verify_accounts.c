@@ -69,17 +69,31 @@ static bool move_hold(struct verify *verify, const struct ledger_entry *entry)
     return true;
 }
 
+/* Whether ENTRY may be for a teacher's answers, which a dataset that adds epsilons, or a share of
+ * its account, pays by their divergence at the teacher's order, with one delta for all: such
+ * entries have none, and do not say the order. */
+static bool is_for_answers(const struct verify *verify, const struct ledger_entry *entry)
+{
+    enum ledger_kind kind = verify->claimed.kind;
+    return entry->kind == LEDGER_ENTRY_DEBIT && (kind == LEDGER_DATASET || kind == LEDGER_SHARE);
+}
+
 static void check_price(struct verify *verify, const struct ledger_entry *entry)
 {
     if (entry->kind != LEDGER_ENTRY_DEBIT && entry->kind != LEDGER_ENTRY_SETTLE)
         return;
     enum price_verdict verdict = verify_price(verify->prices, verify->claimed.renyi_order,
                                               entry->event, entry->spent_units, entry->spent_delta);
+    if (verdict == PRICE_NEVER && is_for_answers(verify, entry))
+        verdict = PRICE_UNKNOWN;
     verify->report->prices += verdict != PRICE_UNKNOWN;
     verify->report->unknown += verdict == PRICE_UNKNOWN;
     if (verdict == PRICE_LOW)
         verify_fault(verify, verify->claimed.id, entry->sequence,
                      "its event costs more than was paid");
+    if (verdict == PRICE_NEVER)
+        verify_fault(verify, verify->claimed.id, entry->sequence,
+                     "no epsilon is enough for its event at the delta that was paid");
     if (verdict == PRICE_NONE)
         verify_fault(verify, verify->claimed.id, entry->sequence, "its event has no price");
 }

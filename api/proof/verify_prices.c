@@ -43,27 +43,34 @@ static void price_by_renyi(double order, const struct composition *composition,
         out->verdict = PRICE_UNKNOWN;
 }
 
-/* Whether no epsilon is enough without a delta. */
-static bool needs_delta(const struct composition *composition)
+/* The delta below which no epsilon is enough. */
+static int64_t least_delta(const struct composition *composition)
 {
-    for (size_t i = 0; i < composition->count; i++)
-        if (composition->part[i].mechanism.kind == MECHANISM_SUBSAMPLED_GAUSSIAN ||
-            composition->part[i].mechanism.kind == MECHANISM_DIRICHLET)
-            return true;
-    return false;
+    double none = 0; /* logarithm of the probability that no part shows everything */
+    int64_t units = 0;
+    bool noise = false;
+    for (size_t i = 0; i < composition->count; i++) {
+        const struct mechanism *mechanism = &composition->part[i].mechanism;
+        if (mechanism->kind == MECHANISM_EPSILON_DELTA)
+            none += (double)composition->part[i].times * log1p(-mechanism->pair.delta);
+        noise = noise || mechanism->kind == MECHANISM_SUBSAMPLED_GAUSSIAN ||
+                mechanism->kind == MECHANISM_DIRICHLET;
+    }
+    (void)ledger_delta_down(-expm1(none) * (1 - SLACK), &units);
+    return units > 0 || !noise ? units : 1;
 }
 
-/* A dataset that adds epsilons pays a teacher's answers by their divergence at the teacher's order,
- * with one delta for all: their entries have none, and do not say the order. */
 static void price_by_epsilon(int64_t delta_units, const struct composition *composition,
                              struct known_price *out)
 {
     struct privacy_report report;
     double delta = ledger_delta_value(delta_units > 0 ? delta_units : 1);
     const struct privacy_question question = {.for_delta = false, .at = delta};
-    if (!(delta < 1) || (delta_units == 0 && needs_delta(composition)) ||
-        privacy_report_make(composition, &question, PRIVACY_QUICK, &report) != ACCOUNTANT_OK ||
-        !ledger_units_down(fmax(report.figure.lower, 0) * (1 - SLACK), &out->units))
+    if (delta_units < least_delta(composition))
+        out->verdict = PRICE_NEVER;
+    else if (!(delta < 1) ||
+             privacy_report_make(composition, &question, PRIVACY_QUICK, &report) != ACCOUNTANT_OK ||
+             !ledger_units_down(fmax(report.figure.lower, 0) * (1 - SLACK), &out->units))
         out->verdict = PRICE_UNKNOWN;
 }
 

@@ -152,9 +152,11 @@ static bool settles_stated(struct verify *verify, const struct ledger_entry *ent
     if (verify->claimed.renyi_order == 0)
         return is_rounded(privacy->epsilon, 1e9, entry->spent_units) &&
                is_rounded(privacy->delta, 1e18, entry->spent_delta);
-    return ledger_units_up(privacy->epsilon, &units) &&
-           ledger_delta_up(privacy->delta, &delta_units) && delta_units >= entry->spent_delta &&
-           verify_price(verify->prices, 0, entry->event, units, delta_units) != PRICE_LOW;
+    if (!ledger_units_up(privacy->epsilon, &units) ||
+        !ledger_delta_up(privacy->delta, &delta_units) || delta_units < entry->spent_delta)
+        return false;
+    enum price_verdict verdict = verify_price(verify->prices, 0, entry->event, units, delta_units);
+    return verdict != PRICE_LOW && verdict != PRICE_NEVER;
 }
 
 /* STATED has other figures than ENTRY, its job's settlement. */

@@ -1,0 +1,60 @@
+"""Lies of a service that has its own key: no export in which one stands is called whole, in either language."""
+import unittest
+
+from exports import Account, World, ask
+
+GAUSSIAN = ('{"type":"SelfComposedDpEvent","count":1000,"event":{"type":"PoissonSampledDpEvent","sampling_probability":0.01,'
+            '"event":{"type":"GaussianDpEvent","noise_multiplier":0.5}}}')
+
+
+def pair(epsilon, delta=0):
+    return '{"type":"EpsilonDeltaDpEvent","epsilon":%r,"delta":%r}' % (epsilon, delta)
+
+
+class Verify(unittest.TestCase):
+    def good(self, world, **beside):
+        for code, said in ask(world.text(), **beside):
+            self.assertIn("all of it holds", said)
+            self.assertEqual(code, 0, said)
+
+    def refused(self, world, *faults, **beside):
+        """Both find one fault in WORLD: FAULTS are its words in C and in Python, or the same in both."""
+        answers = ask(world.text(), **beside)
+        for (code, said), fault in zip(answers, faults * 2):
+            self.assertEqual(code, 1, said)
+            self.assertIn(fault, said)
+            self.assertEqual(said.count("\n  line "), 1, said)
+
+    # ---- prices without a delta
+
+    def job(self, units, delta_units, stated, order=0.0, event=GAUSSIAN):
+        """A job that pays so much for EVENT, with a certificate that has STATED epsilon and delta."""
+        world = World()
+        account = world.dataset(order=order, epsilon=10 if order == 0 else 1e5, delta=1e-3)
+        account.hold("job_1", units, delta_units)
+        world.certify("pol_1", account, "job_1", *stated)
+        account.settle("job_1", units, delta_units, event)
+        world.row("release", "job_1", "pol_1")
+        return world
+
+    NEVER = "no epsilon is enough for its event at the delta that was paid"
+
+    def test_a_job_that_adds_noise_pays_a_delta(self):
+        self.refused(self.job(1, 0, (1e-9, 0)), self.NEVER)
+        self.refused(self.job(10**9, 10**9, (1, 1e-9), event=pair(1, 1e-7)), self.NEVER)
+        self.good(self.job(10**9, 10**11, (1, 1e-7), event=pair(1, 1e-7)))
+        self.good(self.job(10**9, 0, (1, 0), event=pair(1)))
+
+    def test_a_client_pays_a_delta_for_answers_and_a_dataset_need_not(self):
+        for kind, resource, client in (("client", "tch_a", "cli_a"), ("teacher", "tch_a", "")):
+            world = World()
+            Account(world, "acc_c", kind, resource, client).open(10).add("debit", spent=1, resource="qry_1", event=GAUSSIAN)
+            self.refused(world, self.NEVER)
+        world = World()
+        world.dataset().add("debit", spent=1, resource="qry_1", event=GAUSSIAN)
+        self.good(world)
+
+    def test_a_job_that_adds_noise_states_a_delta(self):
+        stated = "it states other figures than its job has paid: epsilon 0 and delta 0"
+        self.refused(self.job(90000 * 10**9, 0, (0, 0), order=2.0), stated)
+        self.good(self.job(90000 * 10**9, 0, (90000, 2**-10), order=2.0))
