@@ -111,6 +111,8 @@ class Stated:
         if not self.limits:
             return "its account was never opened"
         privacy, ledger, job = certificate.text["privacy"], certificate.text["ledger"], certificate.job
+        if (certificate.about[:4] == "tch_") != (row["kind"] == "teacher"):
+            return "the account that it names is for something else"
         if row["kind"] == "teacher":
             known = (privacy["unit"], privacy.get("order") or 0) == (row["unit"], row["renyi_order"])
             good = known and fits(privacy, self.limits[0][1:])

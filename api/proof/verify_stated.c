@@ -219,6 +219,13 @@ void verify_stated_entry(struct verify *verify, const struct ledger_entry *entry
 
 /* ---- the account's end */
 
+static const char OTHER_ACCOUNT[] = "the account that it names is for something else";
+
+static bool is_of_teacher(const struct stated *stated)
+{
+    return strncmp(stated->subject, "tch_", 4) == 0;
+}
+
 /* Of a teacher: its certificate was issued when its account had its first entry. */
 static const char *teacher_fault(const struct ledger_account *row, const struct stated *stated)
 {
@@ -265,6 +272,8 @@ void verify_stated_end(struct verify *verify)
     for (size_t i = 0; i < verify->stated_count; i++) {
         struct stated *stated = &verify->stated_of[i];
         const char *why = (dataset ? job_fault : teacher_fault)(row, stated);
+        if (is_of_teacher(stated) == dataset)
+            why = OTHER_ACCOUNT;
         const char *unproven = proof_fault(verify, stated);
         if (why)
             verify_fault(verify, stated->id, 0, why);
@@ -285,17 +294,16 @@ static const char *named_fault(const struct verify *verify, const struct stated 
     for (size_t i = 0; i < verify->payers.count; i++, payer = before)
         if (!(before = verify_known(&verify->payers, payer->of)))
             break;
-    bool teacher = strncmp(stated->subject, "tch_", 4) == 0;
-    if (strcmp(payer->of, teacher ? stated->subject : stated->figures.dataset) == 0)
-        return NULL;
-    return "the account that it names is for something else";
+    bool same =
+        strcmp(payer->of, is_of_teacher(stated) ? stated->subject : stated->figures.dataset) == 0;
+    return same ? NULL : OTHER_ACCOUNT;
 }
 
 /* Why STATED, which names no account, cannot be without one. A student has its payer's. */
 static const char *unnamed_fault(const struct stated *stated)
 {
     const struct certificate_figures *figures = &stated->figures;
-    if (figures->job[0] == '\0' || strncmp(stated->subject, "tch_", 4) == 0)
+    if (figures->job[0] == '\0' || is_of_teacher(stated))
         return "it names no account";
     bool silent = figures->privacy.epsilon == 0 && figures->privacy.delta == 0;
     return figures->teacher[0] == '\0' || silent || stated->settled

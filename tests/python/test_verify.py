@@ -58,3 +58,18 @@ class Verify(unittest.TestCase):
         stated = "it states other figures than its job has paid: epsilon 0 and delta 0"
         self.refused(self.job(90000 * 10**9, 0, (0, 0), order=2.0), stated)
         self.good(self.job(90000 * 10**9, 0, (90000, 2**-10), order=2.0))
+
+    # ---- whose account a certificate names
+
+    def test_a_job_is_paid_by_a_dataset_and_a_teacher_has_an_account_of_its_own(self):
+        for kind, resource, about in (("teacher", "ds_a", "pol_1"), ("dataset", "tch_1", "tch_1")):
+            world = World()
+            world.dataset()
+            account = Account(world, "acc_t", kind, resource).open(1)
+            if kind == "dataset":
+                account.hold("job_1", 10**9)
+            world.certify(about, account, "job_1", 1)
+            if kind == "dataset":
+                account.settle("job_1", 10**9, event=pair(1))
+            world.row("release", "job_1", about)
+            self.refused(world, "the account that it names is for something else")
