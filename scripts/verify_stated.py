@@ -58,6 +58,7 @@ class Stated:
         self.settled, self.limits = {}, []  # of the account in hand: by job; (sequence, epsilon, delta)
         self.holds, self.first, self.policies = {}, None, set()  # sequences by job; its first leaf; jobs with a policy
         self.payers = {}  # accounts of datasets and teachers, and what each is for
+        self.paying = set()  # datasets that have an account
 
     def read(self, where, text, about, claims):
         """The certificate WHERE, which is about ABOUT; the last of CLAIMS may be its log."""
@@ -85,6 +86,7 @@ class Stated:
         client = row["kind"] == "client"
         if row["kind"] in ("dataset", "teacher"):
             self.payers[row["id"]] = row["resource"]
+        self.paying |= {row["resource"]} if row["kind"] == "dataset" else set()
         for certificate in self.certificates.get(row["resource" if client else "id"], []):
             try:
                 if client:
@@ -168,6 +170,8 @@ class Stated:
             return "it names no account"
         if certificate.job in jobs:
             return "it names no account, and one has paid for its job"
+        if not certificate.student and certificate.dataset in self.paying:
+            return "it names no account, and its dataset has one"
         silent = not certificate.student or certificate.settled or privacy["epsilon"] == privacy["delta"] == 0
         return None if silent else GUARANTEE
 

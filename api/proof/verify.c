@@ -262,6 +262,7 @@ static void free_lists(struct verify *verify)
     free(verify->certified.items);
     free(verify->paid.items);
     free(verify->payers.items);
+    free(verify->paying.items);
     free(verify->rotations.items);
     free(verify->stated.items);
     free(verify->marks.items);

@@ -121,6 +121,7 @@ struct verify {
     struct verify_list certified;    /* of struct known_id: what certificates are about, of a job */
     struct verify_list paid;         /* of struct known_id: jobs that have spent */
     struct verify_list payers;       /* of struct known_id: accounts, of a dataset or teacher */
+    struct verify_list paying;       /* of struct known_id: datasets that have an account */
 
     struct verify_list stated; /* of struct stated; sorted when the first account comes */
     struct stated *stated_of;  /* those of the account in hand, */

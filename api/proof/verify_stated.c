@@ -109,6 +109,9 @@ void verify_stated_account(struct verify *verify)
         memcpy(payer->id, row->id, ID_SIZE);
         memcpy(payer->of, row->resource, ID_SIZE);
     }
+    if (row->kind == LEDGER_DATASET)
+        memcpy(((struct known_id *)verify_list_add(&verify->paying, sizeof(struct known_id)))->id,
+               row->resource, ID_SIZE);
     size_t place = stated_place(verify, key, "");
     verify->stated_count = 0;
     verify->stated_of = stated_at(verify, place, key, NULL);
@@ -300,11 +303,15 @@ static const char *named_fault(const struct verify *verify, const struct stated 
 }
 
 /* Why STATED, which names no account, cannot be without one. A student has its payer's. */
-static const char *unnamed_fault(const struct stated *stated)
+static const char *unnamed_fault(const struct verify *verify, const struct stated *stated)
 {
     const struct certificate_figures *figures = &stated->figures;
     if (figures->job[0] == '\0' || is_of_teacher(stated))
         return "it names no account";
+    if (verify_known(&verify->paid, figures->job))
+        return "it names no account, and one has paid for its job";
+    if (figures->teacher[0] == '\0' && verify_known(&verify->paying, figures->dataset))
+        return "it names no account, and its dataset has one";
     bool silent = figures->privacy.epsilon == 0 && figures->privacy.delta == 0;
     return figures->teacher[0] == '\0' || silent || stated->settled
                ? NULL
@@ -316,11 +323,9 @@ void verify_stated_payers(struct verify *verify)
     const struct stated *stated = verify->stated.items;
     verify_known_sort(&verify->payers);
     verify_known_sort(&verify->paid);
+    verify_known_sort(&verify->paying);
     for (size_t i = 0; i < verify->stated.count; i++) {
-        const char *why =
-            stated[i].named ? named_fault(verify, &stated[i]) : unnamed_fault(&stated[i]);
-        if (!why && !stated[i].named && verify_known(&verify->paid, stated[i].figures.job))
-            why = "it names no account, and one has paid for its job";
+        const char *why = (stated[i].named ? named_fault : unnamed_fault)(verify, &stated[i]);
         if (why)
             verify_fault(verify, stated[i].id, 0, why);
     }

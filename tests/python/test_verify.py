@@ -73,3 +73,15 @@ class Verify(unittest.TestCase):
                 account.settle("job_1", 10**9, event=pair(1))
             world.row("release", "job_1", about)
             self.refused(world, "the account that it names is for something else")
+
+    def test_a_certificate_names_the_account_of_its_dataset(self):
+        world = World()
+        world.dataset()
+        world.certify("pol_1", None, "job_1", 1)
+        world.row("release", "job_1", "pol_1")
+        self.refused(world, "it names no account, and its dataset has one")
+        world = World()
+        world.dataset("ds_b")
+        world.certify("pol_1", None, "job_1", 1)
+        world.row("release", "job_1", "pol_1")
+        self.good(world)
