@@ -33,7 +33,7 @@ MUTANTS = [
     ("several states for the price of one", "api/teachers/query.c",
      "teacher_prices_times(&t->price, query->count, &query->cost)", "teacher_prices_times(&t->price, 1, &query->cost)"),
     ("the dataset's first answer costs no more", "api/teachers/query_pay.c",
-     "if (status == DB_OK && cap.spent_units == 0 &&", "if (status == DB_OK && cap.spent_units < 0 &&"),
+     "        out->units += first.units;", "        out->units += 0 * first.units;"),
     ("an answer although the budget is held", "api/teachers/query_pay.c",
      "    else if (outcome.verdict != LEDGER_OK)\n", "    else if (outcome.verdict == LEDGER_EXHAUSTED)\n"),
     ("a random answer although the budget is only held", "api/teachers/query_pay.c",
