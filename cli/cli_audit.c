@@ -11,15 +11,6 @@
 #include "cli/epsilon_lines.h"
 #include "memory/memory.h"
 
-#define FALSE_ALARM 1e-6
-
-static const char *const SABOTAGES[MEMBERSHIP_SABOTAGES + 1] = {
-    [MEMBERSHIP_SOUND] = "nothing",
-    [MEMBERSHIP_HALF_NOISE] = "noise",
-    [MEMBERSHIP_NO_CLIP] = "clip",
-    [MEMBERSHIP_DOUBLE_CLIP] = "wide_clip",
-};
-
 struct audit_options {
     const char *algorithm;
     int sabotage; /* enum membership_sabotage */
@@ -31,7 +22,7 @@ struct audit_options {
 
 static const struct flag TABLE[] = {
     {"algorithm", AS_ANY_TEXT(algorithm), "cql", "NAME", "cql, bcq or behaviour_cloning", 0},
-    {"break", AS_CHOICE(sabotage, SABOTAGES), "nothing", "NAME",
+    {"break", AS_CHOICE(sabotage, membership_sabotages), "nothing", "NAME",
      "nothing, noise (half of it), clip (none) or wide_clip (twice as wide): the bound must then "
      "exceed the certificate",
      0},
@@ -83,7 +74,7 @@ static int report_finding(const struct audit_options *options, const struct dp_s
 {
     struct epsilon_lines lines = {0};
     epsilon_lines_text(&lines, "algorithm", options->algorithm, "trained by its own trainer");
-    epsilon_lines_text(&lines, "broken", SABOTAGES[options->sabotage], "on purpose");
+    epsilon_lines_text(&lines, "broken", membership_sabotages[options->sabotage], "on purpose");
     epsilon_lines_number(&lines, EPSILON_UPPER, "epsilon_certified", claim->epsilon,
                          "what a certificate states");
     epsilon_lines_number(&lines, EPSILON_LOWER, "epsilon_shown", found->epsilon,
@@ -95,7 +86,7 @@ static int report_finding(const struct audit_options *options, const struct dp_s
                          "times it was seen in the other world");
     epsilon_lines_number(&lines, EPSILON_EXACT, "counted", found->counted,
                          "runs of each world that were counted");
-    epsilon_lines_number(&lines, EPSILON_EXACT, "false_alarm", FALSE_ALARM,
+    epsilon_lines_number(&lines, EPSILON_EXACT, "false_alarm", AUDIT_ALGORITHM_FALSE_ALARM,
                          "chance that a true claim is exceeded");
     if (!epsilon_lines_print(&lines, options->json))
         return cli_complain(&FLAGS, CLI_FAILED, "standard output cannot be written");
@@ -113,8 +104,8 @@ static int judge_attack(const struct audit_options *options, const struct member
     double *scores[2] = {memory_new(runs, sizeof(double)), memory_new(runs, sizeof(double))};
     int status = CLI_FAILED;
     if (collect_scores(attack, (enum membership_sabotage)options->sabotage, scores, runs)) {
-        struct membership_finding found =
-            membership_lower_bound(scores[1], scores[0], runs, claim->delta, FALSE_ALARM);
+        struct membership_finding found = membership_lower_bound(
+            scores[1], scores[0], runs, claim->delta, AUDIT_ALGORITHM_FALSE_ALARM);
         status = report_finding(options, claim, &found);
     } else {
         cli_complain(&FLAGS, CLI_FAILED, "the training failed");

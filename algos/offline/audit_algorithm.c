@@ -36,11 +36,6 @@ enum { METHOD_TWO_WORLDS, METHOD_ONE_RUN, MOST_TRAININGS = 64 };
 static const char *const audited[] = {"cql", "bcq", "behaviour_cloning", NULL};
 static const struct algorithm *const audited_algorithms[] = {&cql_algorithm, &bcq_algorithm,
                                                              &behaviour_cloning_algorithm};
-static const char *const broken[] = {[MEMBERSHIP_SOUND] = "nothing",
-                                     [MEMBERSHIP_HALF_NOISE] = "noise",
-                                     [MEMBERSHIP_NO_CLIP] = "clip",
-                                     [MEMBERSHIP_DOUBLE_CLIP] = "wide_clip",
-                                     [MEMBERSHIP_SABOTAGES] = NULL};
 
 static const char *const methods[] = {"two_worlds", "one_run", NULL};
 
@@ -48,7 +43,7 @@ static const struct parameter_spec specs[P_COUNT] = {
     [P_AUDITED] = {"audited", PARAMETER_CHOICE, PARAMETER_ONE(0), 0, 2, audited, "",
                    "The algorithm whose trainer is attacked."},
     [P_BROKEN] = {"broken", PARAMETER_CHOICE, PARAMETER_ONE(MEMBERSHIP_SOUND), 0,
-                  MEMBERSHIP_SABOTAGES - 1, broken, "",
+                  MEMBERSHIP_SABOTAGES - 1, membership_sabotages, "",
                   "What is broken on purpose (half the noise, no clip, or one twice as wide), to "
                   "see that the audit "
                   "finds it."},

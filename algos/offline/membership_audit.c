@@ -217,6 +217,12 @@ const struct mlp_shape *membership_attack_shape(const struct membership_attack *
     return &attack->plan.shape;
 }
 
+const char *const membership_sabotages[] = {[MEMBERSHIP_SOUND] = "nothing",
+                                            [MEMBERSHIP_HALF_NOISE] = "noise",
+                                            [MEMBERSHIP_NO_CLIP] = "clip",
+                                            [MEMBERSHIP_DOUBLE_CLIP] = "wide_clip",
+                                            [MEMBERSHIP_SABOTAGES] = NULL};
+
 void membership_sabotage_plan(enum membership_sabotage sabotage, struct dp_sgd_plan *plan)
 {
     const double wide = sabotage == MEMBERSHIP_NO_CLIP ? 1000.0 : 2.0;

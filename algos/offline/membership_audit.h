@@ -36,6 +36,9 @@ enum membership_sabotage {
     MEMBERSHIP_SABOTAGES
 };
 
+/* Their names in requests and flags, ended by NULL. */
+extern const char *const membership_sabotages[MEMBERSHIP_SABOTAGES + 1];
+
 /* Makes PLAN the one that this fault leaves. */
 void membership_sabotage_plan(enum membership_sabotage sabotage, struct dp_sgd_plan *plan);
 

@@ -47,9 +47,8 @@ static enum db_status spent_by(struct call *call, const struct ledger_account *a
     struct spenders spenders = {.db = call->db, .account = account, .list = json_array()};
     enum db_status status = DB_NONE;
     if (strcmp(account->client, call->caller.id) == 0) {
-        const struct ledger_spender own = {.spent_units = account->spent_units,
-                                           .spent_delta = account->spent_delta};
-        struct ledger_spender self = own;
+        struct ledger_spender self = {.spent_units = account->spent_units,
+                                      .spent_delta = account->spent_delta};
         memcpy(self.client, account->client, sizeof self.client);
         status = DB_OK;
         (void)add_spender(&spenders, &self);

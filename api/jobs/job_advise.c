@@ -16,7 +16,6 @@
 #define MOST_EXPERTS  1000000000
 #define MOST_SIZE     65535
 #define MOST_EPISODE  1000000000
-#define EPSILON_MAX   1000
 #define USUAL_EPISODE 200
 
 struct advise_wish {
@@ -66,7 +65,7 @@ static bool advise_read_members(struct call *call, struct advise_members *out)
 static void advise_read_privacy(struct call *call, const json_t *privacy, struct advice_facts *out)
 {
     const struct field fields[] = {
-        field_positive("epsilon", &out->epsilon, EPSILON_MAX),
+        field_positive("epsilon", &out->epsilon, JOB_EPSILON_MAX),
         field_positive("delta", &out->delta, 0.5),
     };
     if (privacy)

@@ -8,8 +8,6 @@
 #include "api/jobs/ask/job_advice.h"
 #include "api/json/json_text.h"
 
-#define EPSILON_MAX 1000
-
 static bool auto_named(const json_t *body, const char *member)
 {
     const char *text = json_string_value(json_object_get(body, member));
@@ -35,7 +33,7 @@ static bool auto_read(struct call *call, const char **out_dataset, double *out_e
     const json_t *dataset = json_object_get(call->body, "dataset");
     bool force = false;
     const struct field fields[] = {
-        field_positive("epsilon", out_epsilon, EPSILON_MAX),
+        field_positive("epsilon", out_epsilon, JOB_EPSILON_MAX),
         field_positive("delta", out_delta, 0.5),
         field_optional(field_bool("force", &force)),
     };

@@ -13,7 +13,8 @@
 #include "api/worlds/worlds.h"
 #include "storage/db/id.h"
 
-#define JOB_SWEEP_MAX 64 /* tries of a sweep */
+#define JOB_SWEEP_MAX   64 /* tries of a sweep */
+#define JOB_EPSILON_MAX 1000
 
 /* What planning one job may take (algos/privacy/math/work.h): up to some ten seconds, all
  * tries of a sweep together: tries that are priced alike are priced once. */

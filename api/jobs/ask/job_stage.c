@@ -10,7 +10,6 @@
 #include "api/call/fields.h"
 #include "api/worlds/world_program.h"
 
-#define JOB_EPSILON_MAX 1000
 #define STAGE_STEPS_MAX 10000
 #define STAGE_RUNS      25
 #define STAGE_LABELS    2000
