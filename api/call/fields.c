@@ -263,7 +263,7 @@ bool fields_read(struct call *call, const json_t *object, const char *pointer,
     for (size_t i = 0; i < count; i++) {
         json_t *value = json_object_get(object, fields[i].name);
         found += value != NULL;
-        if (!value || (json_is_null(value) && fields[i].type != FIELD_ANY)) {
+        if (!value || json_is_null(value)) {
             if (!fields[i].optional) {
                 call_invalid(call, fields_pointer(call, pointer, fields[i].name), "is required");
                 good = false;

@@ -60,7 +60,7 @@ struct field field_bool(const char *name, bool *out);
 struct field field_object(const char *name, json_t **out);
 /* An array of MIN to MAX elements of any type. */
 struct field field_array(const char *name, json_t **out, size_t min, size_t max);
-/* A value of any type, null included. */
+/* A value of any type; null is left out, as everywhere. */
 struct field field_any(const char *name, json_t **out);
 /* FIELD, but it may be missing. */
 struct field field_optional(struct field field);

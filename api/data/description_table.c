@@ -83,7 +83,7 @@ static void read_missing(struct call *call, struct description *out, const json_
         field_optional(field_object("fill", &fill)),
         field_optional(field_array("previous", &previous, 1, DESCRIPTION_DIM_MAX)),
     };
-    if (!missing || json_is_null(missing) || (text && strcmp(text, "refuse") == 0))
+    if (!missing || (text && strcmp(text, "refuse") == 0))
         return;
     if (!json_is_object(missing) || json_object_size(missing) == 0) {
         call_invalid(call, pointer,

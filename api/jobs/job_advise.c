@@ -86,7 +86,7 @@ static void advise_read_facts(struct call *call, struct advise_members *members,
     struct environment_choice choice = {.env = NULL};
     if (members->experts == 0 && !field_sent(call->body, "experts"))
         call_invalid(call, "/experts", "is required without a dataset");
-    if (members->environment && !json_is_null(members->environment)) {
+    if (members->environment) {
         if (!environment_choice_read(call, "/environment", members->environment, false, &choice))
             return;
         const struct env *env = choice.env;

@@ -53,7 +53,7 @@ static void kind_read_world(struct call *call, const struct job_members *members
 {
     struct environment_choice choice;
     struct algorithm_request *request = &out->request;
-    if (!members->environment || json_is_null(members->environment) ||
+    if (!members->environment ||
         !environment_choice_read(call, "/environment", members->environment, false, &choice))
         return;
     job_world_set(&out->learn, &choice);

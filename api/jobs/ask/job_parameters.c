@@ -119,7 +119,7 @@ static void take_slot(struct call *call, const char *place, const struct paramet
             read_list(call, place, spec, slot->list, out);
         break;
     case PARAMETER_REAL_EACH:
-        if (slot->list && !json_is_null(slot->list))
+        if (slot->list)
             read_each(call, place, spec, slot->list, out);
         break;
     case PARAMETER_Q_LEARNER: read_q_learner(call, place, spec, slot->name, out); break;

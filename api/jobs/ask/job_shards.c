@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "algos/release/ensemble.h"
+#include "api/call/fields.h"
 #include "api/json/json_text.h"
 #include "api/teachers/answer_estimate.h"
 
@@ -36,7 +37,7 @@ void job_shards_read(struct call *call, const json_t *body, int64_t shards, stru
                      "must be \"none\" with shards: the noise is added to a teacher's answers");
     }
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
-        if (json_object_get(body, refused[i].pointer + 1))
+        if (field_sent(body, refused[i].pointer + 1))
             call_invalid(call, refused[i].pointer, "%s", refused[i].why);
     out->shards = (uint32_t)shards;
 }

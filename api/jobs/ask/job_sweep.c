@@ -66,12 +66,14 @@ void job_sweep_read(struct call *call, const json_t *object, const json_t *param
     check_setting(call, plan);
     json_object_foreach((json_t *)object, name, list)
     {
+        if (json_is_null(list))
+            continue;
         int index = parameters_index(algorithm->parameters, algorithm->parameter_count, name);
         if (index < 0 || out->axis_count == PARAMETERS_MAX) {
             call_invalid(call, "/sweep", "names what is no parameter of %s", algorithm->name);
             continue;
         }
-        if (json_object_get(parameters, name))
+        if (field_sent(parameters, name))
             call_invalid(call, "/sweep", "%s stands among the parameters, too", name);
         struct job_sweep_axis *axis = &out->axes[out->axis_count++];
         axis->parameter = (unsigned)index;

@@ -344,6 +344,26 @@ Test(expert_teacher, three_accounts_pay_for_an_answer)
     domain_expect_whole_ledger(f);
 }
 
+/* Members that are null are left out, of a job and of a question. */
+Test(expert_teacher, null_is_left_out)
+{
+    const char *dataset = domain_sealed(f, "private", 12), *policy = ensemble_of(dataset, 50);
+    const char *job = job_body(dataset, "cql", 50,
+                               ",\"evaluate\":null,\"judge\":null,\"sweep\":null,\"choose\":null,"
+                               "\"environment\":null");
+    expect_status(fixture_post(f, "steward", "/v1/jobs:estimate", job), 200);
+    struct response *teacher =
+        fixture_post(f, "steward", "/v1/teachers", teacher_body(policy, GAUSSIAN, EXPERT, BUDGETS));
+    static const char *const bodies[] = {"{\"state\":[0,0,0,0],\"states\":null}",
+                                         "{\"state\":null,\"states\":[[0,0,0,0]]}"};
+    for (size_t i = 0; i < 2; i++)
+        expect_status(fixture_post(f, "student", queries(teacher), bodies[i]), 200);
+    expect_status(fixture_post(f, "student", domain_path("%s:estimate", queries(teacher)),
+                               "{\"count\":5,\"states\":null}"),
+                  200);
+    expect_invalid(fixture_post(f, "student", queries(teacher), "{\"state\":null}"), "");
+}
+
 /* An estimate says whether what is trained could ever be paid for. */
 Test(expert_teacher, an_estimate_says_when_no_answer_could_be_paid)
 {

@@ -57,6 +57,25 @@ Test(job_sweep, refuses_what_it_cannot_be)
     fixture_close(f);
 }
 
+/* A member that is null is left out. */
+Test(job_sweep, a_list_that_is_null_is_none)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 20);
+    struct response *r =
+        fixture_post(f, "steward", "/v1/jobs:estimate",
+                     domain_path(JOB(PRIVACY EVALUATE ",\"parameters\":{\"alpha\":null},\"sweep\":{"
+                                                      "\"alpha\":[1,2],\"clip_norm\":null}"),
+                                 id));
+    expect_status(r, 200);
+    cr_expect_eq(json_array_size(response_at(r, "/plan/tries")), 2);
+    expect_invalid(
+        fixture_post(f, "steward", "/v1/jobs",
+                     domain_path(JOB(PRIVACY EVALUATE ",\"sweep\":{\"alpha\":null}"), id)),
+        "/sweep");
+    fixture_close(f);
+}
+
 /* Six tries of one budget: each has more noise than one alone, less than a sixth would have. */
 Test(job_sweep, all_tries_are_priced_together)
 {
