@@ -32,10 +32,8 @@ static enum db_status compare_with_mark(struct db *db, struct ledger_account *ac
     if (marks_find(comparison->marks, mark.name, &mark))
         comparison->found += mark.entries > 0;
     comparison->stale = comparison->stale || account->entries < mark.entries;
-    if (comparison->exact) {
+    if (comparison->exact)
         mark.used = (struct marks_amounts){0, 0};
-        mark.epsilon = mark.delta = 0;
-    }
     mark.used.units = marks_greater(mark.used.units, account->spent_units + account->held_units);
     mark.used.delta = marks_greater(mark.used.delta, account->spent_delta + account->held_delta);
     mark.epsilon = fmax(mark.epsilon, account->epsilon);

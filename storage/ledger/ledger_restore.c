@@ -1,5 +1,6 @@
 #include "storage/ledger/ledger_restore.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "storage/ledger/ledger_post.h"
@@ -18,23 +19,33 @@ static int64_t missing_to(int64_t mark, int64_t balance)
     return mark > balance ? mark - balance : 0;
 }
 
-/* Raises the limit to MARK: it was greater when the mark was written. */
+/* Raises the limit to MARK: it was greater when the mark was written. Where it was greater and is
+ * not needed, two entries say so, and leave it as it is. */
 static enum db_status raise_to_mark(struct db *db, struct ledger_account *account,
                                     const struct mark *mark, const char *event, int64_t now_ms)
 {
-    struct ledger_entry entry = {
-        .time_ms = now_ms,
-        .kind = LEDGER_ENTRY_LIMIT,
-        .limit_units = missing_to(mark->used.units, account->limit_units),
-        .limit_delta = missing_to(mark->used.delta, account->limit_delta),
-        .epsilon = mark->epsilon > account->epsilon ? mark->epsilon : account->epsilon,
-        .delta = mark->delta > account->delta ? mark->delta : account->delta,
-        .client = "",
-        .resource = account->resource,
-        .event = event};
-    if (entry.limit_units == 0 && entry.limit_delta == 0)
+    const double epsilon = account->epsilon, delta = account->delta;
+    struct ledger_limits limits;
+    struct ledger_entry entry = {.time_ms = now_ms,
+                                 .kind = LEDGER_ENTRY_LIMIT,
+                                 .limit_units = missing_to(mark->used.units, account->limit_units),
+                                 .limit_delta = missing_to(mark->used.delta, account->limit_delta),
+                                 .epsilon = fmax(mark->epsilon, epsilon),
+                                 .delta = fmax(mark->delta, delta),
+                                 .client = "",
+                                 .resource = account->resource,
+                                 .event = event};
+    bool missing = entry.limit_units != 0 || entry.limit_delta != 0;
+    enum db_status status = ledger_limits(db, account->id, &limits);
+    if (status != DB_OK)
+        return db_owed(status);
+    if (!missing && mark->epsilon <= limits.greatest_epsilon &&
+        mark->delta <= limits.greatest_delta)
         return DB_OK;
-    return ledger_post(db, account, &entry);
+    status = ledger_post(db, account, &entry);
+    entry.epsilon = epsilon;
+    entry.delta = delta;
+    return missing || status != DB_OK ? status : ledger_post(db, account, &entry);
 }
 
 enum db_status ledger_burn(struct db *db, struct ledger_account *account, const struct mark *mark,

@@ -157,8 +157,11 @@ int64_t marks_greater(int64_t a, int64_t b)
 
 static bool is_due(const struct kept *kept)
 {
-    const struct marks_amounts *used = &kept->change.used, *set = &kept->set.used;
-    return !kept->written || used->units > set->units || used->delta > set->delta;
+    const struct marks_change *change = &kept->change;
+    const struct mark *set = &kept->set;
+    return !kept->written || change->used.units > set->used.units ||
+           change->used.delta > set->used.delta || change->epsilon > set->epsilon ||
+           change->delta > set->delta;
 }
 
 static void plan_mark(struct kept *kept)

@@ -30,7 +30,7 @@ struct marks_amounts {
 struct mark {
     char name[MARKS_NAME_SIZE];
     struct marks_amounts used; /* the account has spent and held at most this */
-    double epsilon, delta;     /* at least the budget that was declared when it used that much */
+    double epsilon, delta;     /* the greatest budget that was declared */
     int64_t entries;           /* of the account that were stored already */
     bool orphan; /* the account is not in the database that was restored, and may come back */
 };

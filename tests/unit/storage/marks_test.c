@@ -617,6 +617,43 @@ Test(marks, are_within_the_budget_that_they_declare_where_others_are_due, .init 
     expect_declared(false);
 }
 
+/* The guarantee of an account is the greatest limit that it ever had, used or not. */
+static void expect_greatest(bool stops)
+{
+    struct ledger_limits limits;
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    back_up();
+    set_limit(a.id, 10 * LIMIT, 10);
+    set_limit(a.id, 2 * LIMIT, 2);
+    if (stops)
+        recovery_end(f.db, marks);
+    lose_machine();
+    restore(false);
+    a = read_account(LEDGER_DATASET, "ds_a", NULL);
+    cr_expect_eq(a.limit_units, LIMIT);
+    cr_expect_eq(a.epsilon, 1);
+    cr_assert_eq(ledger_limits(f.db, a.id, &limits), DB_OK);
+    cr_expect_eq(limits.greatest_epsilon, 10);
+    cr_expect_eq(limits.greatest_delta, 10 * 1e-6);
+    back_up(); /* which knows it */
+    int64_t revision = limits.revision;
+    lose_machine();
+    restore(false);
+    cr_assert_eq(ledger_limits(f.db, a.id, &limits), DB_OK);
+    cr_expect_eq(limits.revision, revision);
+}
+
+Test(marks, know_the_greatest_limit_of_a_lost_life, .init = open_marked, .fini = close_marked)
+{
+    expect_greatest(false);
+}
+
+Test(marks, know_the_greatest_limit_of_a_life_that_ended_in_order, .init = open_marked,
+     .fini = close_marked)
+{
+    expect_greatest(true);
+}
+
 /* The time of a key is written before its answer is given. */
 Test(marks, know_the_times_of_keys, .init = open_marked, .fini = close_marked)
 {
