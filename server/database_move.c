@@ -4,7 +4,6 @@
  * So a move of which nobody knows how it ended is tried again with that target alone: what another
  * one has spent since would be forgotten. */
 #include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,10 +60,7 @@ static bool write_note(const struct move *move, char *error, size_t error_size)
 {
     if (!data_dir_write_whole(move->note, move->wanted, error, error_size))
         return false;
-    int directory = open(move->place->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool synced = directory >= 0 && fsync(directory) == 0;
-    if (directory >= 0)
-        close(directory);
+    bool synced = data_dir_sync(move->place->directory);
     if (!synced)
         snprintf(error, error_size, "%.200s: %s", move->place->directory, strerror(errno));
     return synced;

@@ -12,6 +12,7 @@
 #include "cli/cli.h"
 #include "cli/proof/key_files.h"
 #include "memory/memory.h"
+#include "server/os/data_dir.h"
 
 #define PATH_SIZE   1024
 
@@ -52,15 +53,6 @@ static bool write_log_bytes(int file, const char *bytes, size_t size)
     return true;
 }
 
-static bool sync_log_directory(const char *directory)
-{
-    int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool good = handle >= 0 && fsync(handle) == 0;
-    if (handle >= 0)
-        close(handle);
-    return good;
-}
-
 /* Replaces the file of the log that ends in SUFFIX; it is on disk afterwards. */
 static bool write_log_file(const struct witness *witness, const char *suffix, const char *bytes,
                            size_t size, char error[WITNESS_ERROR_SIZE])
@@ -72,7 +64,7 @@ static bool write_log_file(const struct witness *witness, const char *suffix, co
     bool good = file >= 0 && write_log_bytes(file, bytes, size) && fsync(file) == 0;
     if (file >= 0)
         good = close(file) == 0 && good;
-    good = good && rename(draft, path) == 0 && sync_log_directory(witness->directory);
+    good = good && rename(draft, path) == 0 && data_dir_sync(witness->directory);
     return good || witness_fail(error, path, "cannot be written, so nothing was cosigned");
 }
 

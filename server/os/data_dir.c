@@ -174,13 +174,13 @@ static bool write_all(int file, const void *bytes, size_t size)
     return true;
 }
 
-static void sync_directory(const char *directory)
+bool data_dir_sync(const char *directory)
 {
     int handle = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (handle < 0)
-        return;
-    fsync(handle);
-    close(handle);
+    bool synced = handle >= 0 && fsync(handle) == 0;
+    if (handle >= 0)
+        close(handle);
+    return synced;
 }
 
 /* Writes SEED to a temporary file and links it to its place. Only one caller's link succeeds. */
@@ -204,7 +204,7 @@ static bool put_seed(const char *directory, const char *path, const unsigned cha
     if (!linked)
         path_fault(error, error_size, path, "cannot be written");
     unlink(draft);
-    sync_directory(directory);
+    (void)data_dir_sync(directory);
     return linked;
 }
 
@@ -217,7 +217,7 @@ bool data_dir_make_database(const char *directory, char *error, size_t error_siz
     if (file < 0)
         return path_fault(error, error_size, path, "cannot be made");
     close(file);
-    sync_directory(directory);
+    (void)data_dir_sync(directory);
     return true;
 }
 

@@ -67,6 +67,9 @@ bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], ch
 /* Writes DIRECTORY/NAME into OUT; false when it does not fit. */
 bool data_dir_path(const char *directory, const char *name, char *out, size_t size);
 
+/* Makes the names in DIRECTORY durable. False: errno says why not. */
+bool data_dir_sync(const char *directory);
+
 /* Writes TEXT to PATH so that a reader sees all of it or nothing. */
 bool data_dir_write_whole(const char *path, const char *text, char *error, size_t error_size);
 

@@ -8,6 +8,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "storage/db/listing.h"
 #include "storage/ledger/ledger_fold.h"
 #include "storage/ledger/ledger_log.h"
 #include "storage/ledger/ledger_post.h"
@@ -307,23 +308,16 @@ enum db_status ledger_entries(struct db *db, const char *id, int64_t sequence, u
                       show_entry, &list);
 }
 
-static enum db_status see_debit(void *context, const struct db_row *row)
-{
-    (void)row;
-    *(bool *)context = true;
-    return DB_OK;
-}
-
 enum db_status ledger_has_debits(struct db *db, const char *account, bool *out)
 {
     struct db_value values[] = {db_text(account)};
-    *out = false;
     enum db_status status = ledger_batch_write(db);
-    if (status != DB_OK)
-        return status;
-    return db_optional(db_one(db,
-                              "SELECT 1 FROM ledger_entries WHERE account = $1 AND (kind IN ("
-                              "'debit', 'restored') "
-                              "OR (kind = 'hold' AND resource LIKE 'acc!_%' ESCAPE '!')) LIMIT 1",
-                              values, 1, see_debit, out));
+    if (status == DB_OK)
+        status = db_one(db,
+                        "SELECT 1 FROM ledger_entries WHERE account = $1 AND (kind IN ("
+                        "'debit', 'restored') "
+                        "OR (kind = 'hold' AND resource LIKE 'acc!_%' ESCAPE '!')) LIMIT 1",
+                        values, 1, listing_ignore, NULL);
+    *out = status == DB_OK;
+    return db_optional(status);
 }
