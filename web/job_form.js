@@ -151,10 +151,19 @@ async function jobForm(box) {
   // The request: with privacy even where nothing of it is filled in, so that all that is missing is said at once.
   const request = () => ({ ...(!part.epsilon.hidden && { privacy: {} }), ...bodyOf(form) });
   form.addEventListener("change", (event) => [select.algorithm, select.dataset, select.environment, select.mechanism].includes(event.target) && shape());
+  let changes = 0; // of what was typed: an estimate speaks of what it was asked for
+  form.addEventListener("input", () => {
+    changes++;
+    if (sentBefore("job") === null) said.replaceChildren();
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
   whenPressed(estimate, () => send(async () => {
+    const before = changes;
     said.replaceChildren("Asking…");
-    try { said.replaceChildren(estimateView(await ask("/v1/jobs:estimate", "POST", request()))); } catch (error) {
+    try {
+      const view = estimateView(await ask("/v1/jobs:estimate", "POST", request()));
+      if (changes === before) said.replaceChildren(view);
+    } catch (error) {
       said.replaceChildren();
       throw error;
     }

@@ -15,7 +15,7 @@ let changesSeen = [];
 async function newChanges() {
   for (let pages = 0, rows = null; pages < 5 && (!rows || rows.length === 500); pages++) {
     const last = changesSeen.at(-1);
-    rows = (await ask("/v1/audit?page_size=500&" + (last ? `after=${last.number}` : `since=${new Date().toISOString().slice(0, 10)}`))).items;
+    rows = (await ask("/v1/audit?page_size=500&" + (last ? `after=${last.number}` : `since=${new Date(new Date().setHours(0, 0, 0, 0)).toISOString().slice(0, 19)}Z`))).items;
     changesSeen = [...changesSeen, ...rows].slice(-CHANGES_KEPT);
   }
   return changesSeen;

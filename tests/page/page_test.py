@@ -765,6 +765,41 @@ class Page(unittest.TestCase):
         browser.wait("return document.querySelector('#estimate dl') && !document.querySelector('[data-delta]')")
         self.assertEqual(browser.run("return document.getElementById('job-privacy-delta').value"), filled)
 
+    def test_an_estimate_goes_when_what_it_was_asked_for_changes(self):
+        browser, dataset = self.browser, self.service.data.id
+        browser.enter(self.service.url + "/v1/jobs#new", self.service.steward_token)
+        browser.wait("return document.querySelector('#job-form')")
+        browser.run("""for (const [id, value] of [['algorithm', 'behaviour_cloning'], ['dataset', arguments[0]], ['privacy-epsilon', '1'], ['privacy-delta', '1e-5']]) {
+                const input = document.getElementById('job-' + id); input.value = value; input.dispatchEvent(new Event('change', {bubbles: true})); }
+            document.querySelector('#job-form [type=submit]').click()""", dataset)
+        browser.wait("return document.querySelector('#estimate dl')")
+        browser.run("document.getElementById('job-privacy-epsilon').focus()")
+        browser.press("8")
+        self.assertEqual(browser.run("return document.getElementById('estimate').textContent"), "")
+        # An answer that comes after the change is of what was there before.
+        browser.run("""const fetch_ = window.fetch; window.fetch = async (path, options) => {
+                const reply = await fetch_(path, options);
+                if (path === '/v1/jobs:estimate') await new Promise((go) => { window.go = go; });
+                return reply;
+            };
+            document.querySelector('#job-form [type=submit]').click()""")
+        browser.wait("return Boolean(window.go)")
+        browser.press("8")
+        browser.run("go()")
+        browser.wait("return !document.querySelector('#job-form [aria-disabled]')")
+        self.assertEqual(browser.run("return document.getElementById('estimate').textContent"), "")
+
+    def test_today_begins_at_midnight_where_the_reader_is(self):
+        browser = self.browser
+        self.addCleanup(lambda: browser.tell("Emulation.setTimezoneOverride", timezoneId=""))
+        for zone, hour in (("Asia/Kolkata", "18:30"), ("America/Caracas", "04:00")):
+            browser.tell("Emulation.setTimezoneOverride", timezoneId=zone)
+            browser.enter(self.service.url + "/", self.service.admin_token)
+            browser.wait("return document.querySelector('.tiles')")
+            said = browser.wait("return performance.getEntriesByType('resource').map((it) => it.name).find((name) => name.includes('/v1/audit'))")
+            self.assertRegex(said, rf"since=\d{{4}}-\d\d-\d\dT{hour}:00Z$")
+            browser.wait("return [...document.querySelectorAll('#view h2')].some((e) => e.textContent === 'Changes today')")
+
     def test_a_failed_job_says_why_in_the_list(self):
         browser = self.browser
         browser.enter(self.service.url + "/", self.service.steward_token)
