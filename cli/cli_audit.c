@@ -127,11 +127,28 @@ static int judge_everything(const struct audit_options *options)
     return cli_complain(&FLAGS, CLI_FAILED, "a training failed, or there was no randomness");
 }
 
+/* Refuses a GIVEN flag that would be ignored. */
+static int refuse_ignored(uint64_t given, bool all)
+{
+    for (size_t i = 0; i < FLAGS.count; i++) {
+        const char *name = TABLE[i].name;
+        bool of_both =
+            strcmp(name, "all") == 0 || strcmp(name, "break") == 0 || strcmp(name, "json") == 0;
+        bool of_all = strcmp(name, "effort") == 0;
+        if ((given >> i & 1) && !of_both && of_all != all)
+            return cli_complain(&FLAGS, CLI_USAGE, "--%s %s", name,
+                                all ? "does nothing with --all" : "goes with --all");
+    }
+    return CLI_GO_ON;
+}
+
 int cli_audit(int argc, char **argv)
 {
     struct audit_options options = {.json = false};
     struct flags_found found;
     int status = cli_read_flags(&FLAGS, argc, argv, &options, &found);
+    if (status == CLI_GO_ON)
+        status = refuse_ignored(found.given, options.all);
     if (status != CLI_GO_ON)
         return status;
     if (options.all)

@@ -97,6 +97,22 @@ Test(audit, refuses_what_it_does_not_know_in_one_line)
         cr_assert(end != NULL && end[1] == '\0' && strncmp(out, "tacet audit: ", 13) == 0, "%s",
                   out);
     }
+    static const char *const ignored[] = {"algorithm",        "experts", "steps",
+                                          "noise-multiplier", "delta",   "runs"};
+    char out[4096], flag[40], says[80];
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++) {
+        snprintf(flag, sizeof flag, "--%s", ignored[i]);
+        snprintf(says, sizeof says, "tacet audit: %s does nothing with --all\n", flag);
+        const char *value = i == 0 ? "bcq" : "0.1";
+        if (i == 1 || i == 2 || i == 5)
+            value = "3";
+        cr_assert_eq(
+            tacet_run(out, sizeof out, "audit", "--all", "--effort", "0.0001", flag, value, NULL),
+            2, "%s: %s", flag, out);
+        cr_expect_str_eq(out, says);
+    }
+    cr_assert_eq(tacet_run(out, sizeof out, "audit", "--runs", "2", "--effort", "0.5", NULL), 2);
+    cr_expect_str_eq(out, "tacet audit: --effort goes with --all\n");
     char help[4096];
     cr_assert_eq(tacet_run(help, sizeof help, "audit", "--help", NULL), 0);
     cr_assert_not_null(strstr(help, "--noise-multiplier"));
