@@ -11,7 +11,6 @@
 #include "cli/http_out.h"
 #include "cli/progress.h"
 
-#define TOKEN_SIZE   256
 #define MAKING_TRIES 5 /* lost answers in a row */
 
 struct crowd {
@@ -143,10 +142,10 @@ static bool next_agent(struct crowd *crowd, uint64_t *out)
 
 static void take_turns(struct crowd *crowd, struct agent_room *room, struct http_out *admin)
 {
-    char token[TOKEN_SIZE] = "", why[PROBLEM_LINE_SIZE] = "";
+    char token[AGENT_CROWD_TOKEN_SIZE] = "", why[PROBLEM_LINE_SIZE] = "";
     uint64_t number;
     while (next_agent(crowd, &number))
-        if (!admin)
+        if (number == 0)
             live_one_agent(crowd, room, crowd->plan->token, number);
         else if (agent_crowd_make(admin, number, token, sizeof token, why))
             live_one_agent(crowd, room, token, number);

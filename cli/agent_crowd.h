@@ -1,5 +1,5 @@
 /* Many agents in one process, for experiments. Each thread runs one agent after another: it makes
- * the agent if necessary, gives the agent a world of its own and lets it report. */
+ * the agent if it is not the first, gives the agent a world of its own and lets it report. */
 #ifndef TACET_CLI_AGENT_CROWD_H
 #define TACET_CLI_AGENT_CROWD_H
 
@@ -9,9 +9,10 @@
 #include "api/wire/problem_line.h"
 #include "cli/agent_life.h"
 
-#define AGENT_CROWD_THREADS 64
-#define AGENT_CROWD_VALUES  64
-#define AGENT_CROWD_RECENT  10 /* scores whose mean is told */
+#define AGENT_CROWD_THREADS    64
+#define AGENT_CROWD_VALUES     64
+#define AGENT_CROWD_RECENT     10 /* scores whose mean is told */
+#define AGENT_CROWD_TOKEN_SIZE 256
 
 /* A parameter of the world that each agent draws from these values. */
 struct agent_variation {
@@ -23,8 +24,8 @@ struct agent_variation {
 /* What the agents do. Texts are borrowed. */
 struct agent_crowd_plan {
     const char *server, *ca_file; /* the latter: NULL for the system's */
-    const char *token;            /* of the one agent; unused when ADMIN is given */
-    const char *admin;            /* makes an agent for each number; NULL: there is one agent */
+    const char *token;            /* of the first agent */
+    const char *admin;            /* makes the other agents; NULL: there is one agent */
     struct agent_task task;
     struct agent_variation variation[ENV_MAX_PARAMETERS];
     unsigned variations;

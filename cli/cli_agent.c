@@ -126,21 +126,21 @@ static int learn_terms(const struct agent_options *o, const char *token, struct 
     return status;
 }
 
-/* Asks for the terms with the token of the one agent, or of an agent made for this. */
-static int find_terms(const struct agent_options *o, struct agent_crowd_plan *plan)
+/* Asks for the terms with the token of the first agent, which TOKEN[size] gets if it is made. */
+static int find_terms(const struct agent_options *o, struct agent_crowd_plan *plan, char *token,
+                      size_t size)
 {
-    if (!plan->admin)
-        return learn_terms(o, plan->token, &plan->task.terms);
     struct http_out *admin = NULL;
-    char token[256] = "", why[PROBLEM_LINE_SIZE] = "";
-    int status = agent_open_door(o, plan->admin, &admin);
-    if (status == 0 && !agent_crowd_make(admin, 0, token, sizeof token, why))
-        status = cli_complain(&FLAGS, CLI_FAILED, "%s", why);
-    http_out_close(admin);
-    if (status == 0)
-        status = learn_terms(o, token, &plan->task.terms);
-    sodium_memzero(token, sizeof token);
-    return status;
+    char why[PROBLEM_LINE_SIZE] = "";
+    int status = 0;
+    if (plan->admin) {
+        plan->token = token;
+        status = agent_open_door(o, plan->admin, &admin);
+        if (status == 0 && !agent_crowd_make(admin, 0, token, size, why))
+            status = cli_complain(&FLAGS, CLI_FAILED, "%s", why);
+        http_out_close(admin);
+    }
+    return status == 0 ? learn_terms(o, plan->token, &plan->task.terms) : status;
 }
 
 static int choose_world(const struct agent_options *o, struct agent_crowd_plan *plan)
@@ -209,14 +209,17 @@ int cli_agent(int argc, char **argv)
         .seed = options.seed,
         .threads = (unsigned)options.concurrency,
         .success = options.success};
+    struct agent_crowd_report report;
+    char token[AGENT_CROWD_TOKEN_SIZE] = "";
     status = check_tokens(&options, &plan);
     if (status == 0)
-        status = find_terms(&options, &plan);
+        status = find_terms(&options, &plan, token, sizeof token);
     if (status == 0)
         status = choose_world(&options, &plan);
-    if (status != 0)
-        return status;
-    struct agent_crowd_report report;
-    agent_crowd_run(&plan, &report);
-    return agent_print_report(&report, options.json);
+    if (status == 0) {
+        agent_crowd_run(&plan, &report);
+        status = agent_print_report(&report, options.json);
+    }
+    sodium_memzero(token, sizeof token);
+    return status;
 }

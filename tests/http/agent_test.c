@@ -69,6 +69,20 @@ static void check_ledger(struct stage *stage, long reports)
     http_answer_clear(&answer);
 }
 
+/* How many clients are agents. */
+static size_t count_agents(struct stage *stage)
+{
+    size_t agents = 0, i;
+    const json_t *item;
+    const struct http_call call = {
+        .method = "GET", .path = "/v1/clients?page_size=1000", .token = stage->admin};
+    struct http_answer answer = http_expect(stage->client, 200, &call);
+    json_array_foreach(json_object_get(answer.json, "items"), i, item) agents +=
+        strcmp(json_string_value(json_object_get(item, "role")), "agent") == 0;
+    http_answer_clear(&answer);
+    return agents;
+}
+
 #define SETTINGS "{\"environment\":\"cartpole\",\"epsilon\":2,\"buffer\":7}"
 
 Test(agent, reports_once)
@@ -107,6 +121,7 @@ Test(agent, a_crowd_moves_the_parameters)
     cr_expect_eq(number(&stage, "version"), 1 + 60 / 7);
     cr_expect_eq(number(&stage, "waiting"), 60 % 7);
     check_ledger(&stage, 60);
+    cr_expect_eq(count_agents(&stage), 60, "none is made for the terms alone");
     close_stage(&stage);
 }
 
