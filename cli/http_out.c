@@ -1,4 +1,4 @@
-/* HTTP out, by libcurl. Nothing else in Tacet opens a connection.
+/* HTTP out, by libcurl, of the subcommands. What the service calls is in server/os/outgoing.c.
  *
  * DESIGN. attempt_call() makes one exchange, judge_answer() classifies its result, and
  * http_out_do() repeats as long as the class is AGAIN. The pause doubles from a quarter of a second
