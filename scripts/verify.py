@@ -196,6 +196,7 @@ class Export:
         self.counts = {c: 0 for c in "accounts entries folded unseen holds certificates leaves rows heads lost".split()}
         self.stated, self.chain = Stated(self.fault), Chain(self.fault)
         self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
+        self.opened, self.converted = {}, {}  # of converted accounts: what the next one began with; what they paid for it
         self.last_account, self.account, self.key = (-2**63, ""), None, None
         self.followed = ""  # since when another key has followed the one that signs it
         self.leaves, self.tiles, self.log, self.version, self.time_ms, self.digest = {}, {}, (), 0, 0, None
@@ -253,6 +254,8 @@ class Export:
         self.when(row["kind"] not in ("dataset", "teacher", "client", "share"), row["id"], 0, "it is of no kind")
         last, self.last_account = self.last_account, (row["created_ms"], row["id"])
         self.when(self.last_account <= last, row["id"], 0, "the accounts are not in the order of their opening")
+        bad = (row["client"] != "") != (row["kind"] in ("client", "share"))
+        self.when(bad, row["id"], 0, "accounts of its kind are of a client, or of none")
         purpose = (row["kind"], row["resource"], row["client"])
         self.when(purpose in self.purposes, row["id"], 0, "two accounts are for the same resource and client")
         self.purposes.add(purpose)
@@ -288,6 +291,15 @@ class Export:
             self.when(bad, name, 0, "two accounts pay for this share, or one that cannot")
             self.aside[name] = amounts
 
+    def read_conversion(self, entry):
+        """ENTRY may pay for the conversion of a dataset's account, or open the one that goes on from it."""
+        name, before = self.account.row["id"], self.account.row["resource"]
+        if entry["kind"] == "debit" and entry["resource"] == before:
+            self.when(name in self.converted, name, 0, "it was converted twice")
+            self.converted[name] = (entry["spent_units"], entry["spent_delta"])
+        if entry["kind"] == "open" and before.startswith("acc_"):  # it declares what was paid, as the nearest double
+            self.opened[before] = (entry["epsilon"] * 1e9 * (1 - 1e-12), entry["delta"] * 1e18 * (1 - 1e-12))
+
     def check_chain(self, entry, first, previous):
         account, where, sequence = self.account, self.account.row["id"], entry["sequence"]
         self.when(entry["account"] != where, where, sequence, "the entry is another account's")
@@ -316,6 +328,8 @@ class Export:
         if kind == "settle":
             self.set_aside(entry["resource"], (entry["spent_units"], entry["spent_delta"]))
             self.paid |= {entry["resource"]} if entry["spent_units"] or entry["spent_delta"] else set()
+        if account.row["kind"] == "dataset":
+            self.read_conversion(entry)
         if kind in ("open", "limit"):
             account.epsilon, account.delta = entry["epsilon"], entry["delta"]
         self.restored |= {entry["hash"]} if kind == "restored" else set()
@@ -440,6 +454,9 @@ class Export:
                 for share, spent in self.shares.items():
                     short = any(a > b for a, b in zip(spent, self.aside.get(share, (-1, -1))))
                     self.when(short, share, 0, "the share has spent more than its payer set aside or paid")
+                for name, began in self.opened.items():
+                    short = any(a > b for a, b in zip(began, self.converted.get(name, (-1, -1))))
+                    self.when(short, name, 0, "the account that goes on from it has more than it paid")
                 self.stated.end(self.paid)
                 for where in (*self.anchors, *self.demanded):
                     self.fault(where, 0, "it was there, in the earlier export or as a certificate says, and is missing")

@@ -40,6 +40,12 @@ def least_delta(text):
     return least(json.loads(text))
 
 
+def at_least(stated, known):
+    """Whether no number of STATED is below that of KNOWN."""
+    pairs = zip((stated.get("epsilon"), stated.get("delta")), known)
+    return all(a is None or a >= b * (1 - SLACK) for a, b in pairs)
+
+
 class Certificate:
     def __init__(self, where, text, about, leaves):
         self.where, self.text, self.about, self.leaves = where, text, about, leaves  # leaves of the log, at least; or 0
@@ -134,7 +140,9 @@ class Stated:
         count = sum(limit[0] <= certificate.entries for limit in self.limits)
         good = fits(exposure.get("limit", {}), self.limits[count - 1][1:])
         good = good and any(fits(exposure.get("greatest_limit", {}), known) for known in most[count - 1:])
-        return None if good or row["resource"].startswith("acc_") else "it states other limits than its account had"
+        if row["resource"].startswith("acc_"):  # it counts those of the account before it, too
+            good = all(at_least(exposure.get(name, {}), self.limits[count - 1][1:]) for name in ("limit", "greatest_limit"))
+        return None if good else "it states other limits than its account had"
 
     def compare_log(self, certificate):
         """A certificate is issued behind its job's hold. One without a proof is as old as the account's first leaf."""

@@ -168,6 +168,7 @@ void verify_next_entry(struct verify *verify, struct ledger_entry *entry)
         verify_fault(verify, sums->id, entry->sequence, "it begins or ends a hold that it cannot");
     if (entry->kind == LEDGER_ENTRY_SETTLE)
         verify_share_aside(verify, entry->resource, entry->spent_units, entry->spent_delta);
+    verify_converted(verify, entry);
     verify_job_paid(verify, entry);
     verify_restored(verify, entry);
     check_declared(verify, entry);
@@ -206,6 +207,9 @@ void verify_account(struct verify *verify, const struct ledger_account *row)
     if (row->created_ms < verify->last_created_ms ||
         (row->created_ms == verify->last_created_ms && strcmp(row->id, verify->last_id) <= 0))
         verify_fault(verify, row->id, 0, "the accounts are not in the order of their opening");
+    bool of_client = row->kind == LEDGER_CLIENT || row->kind == LEDGER_SHARE;
+    if ((row->client[0] != '\0') != of_client)
+        verify_fault(verify, row->id, 0, "accounts of its kind are of a client, or of none");
     verify->last_created_ms = row->created_ms;
     memcpy(verify->last_id, row->id, ID_SIZE);
     verify->in_account = verify->chained = true;

@@ -42,9 +42,11 @@ struct open_hold {
 };
 
 /* An amount in the name of a share: what the share has spent, or what its payer has set aside or
- * paid for it. */
+ * paid for it. Of an account that was converted: what the one that goes on from it was opened with,
+ * or what it paid for that. */
 struct share_amount {
-    char id[ID_SIZE]; /* the share's account */
+    char id[ID_SIZE]; /* the share's account, or the one that was converted */
+    bool converted;
     int64_t units, delta_units;
 };
 
@@ -286,6 +288,10 @@ void verify_account_end(struct verify *verify);
 void verify_share_aside(struct verify *verify, const char *name, int64_t units,
                         int64_t delta_units);
 
+/* Notes ENTRY where it pays for the conversion of the account in hand, or opens one that goes on
+ * from another. */
+void verify_converted(struct verify *verify, const struct ledger_entry *entry);
+
 /* Adds a leaf of the account in hand, which names the last entry that was read. */
 void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf);
 
@@ -302,7 +308,8 @@ void verify_claim(struct verify *verify, const char *from, const struct tlog_che
 /* After the last line but one: the log is that of its checkpoint and of all claims. */
 void verify_log_end(struct verify *verify);
 
-/* After the last account: no share has spent more than its payer set aside or paid for it. */
+/* After the last account: no share has spent more than its payer set aside or paid for it, and no
+ * account goes on from another one with more than that paid. */
 void verify_shares_end(struct verify *verify);
 
 /* After the last account: what no account has. */

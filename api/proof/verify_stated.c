@@ -31,6 +31,12 @@ static bool is_amount(const struct stated_amount *a, const struct stated_amount 
            (isnan(a->delta) || is_figure(a->delta, b->delta));
 }
 
+/* Whether A states less than B. */
+static bool is_less(const struct stated_amount *a, const struct stated_amount *b)
+{
+    return is_below(a->epsilon, b->epsilon) || is_below(a->delta, b->delta);
+}
+
 void verify_stated(struct verify *verify, const struct certificate_facts *facts)
 {
     const struct certificate_figures *figures = &facts->figures;
@@ -247,11 +253,12 @@ static const char *job_fault(const struct ledger_account *row, const struct stat
     const struct certificate_figures *figures = &stated->figures;
     if (!stated->settled)
         return "its account has no settlement of its job";
+    bool good = is_amount(&figures->limit, &stated->limit) && stated->bounded;
     /* An account that went on from another one counts the other's limits, too. */
-    if (strncmp(row->resource, "acc_", 4) != 0 &&
-        (!is_amount(&figures->limit, &stated->limit) || !stated->bounded))
-        return "it states other limits than its account had";
-    return NULL;
+    if (strncmp(row->resource, "acc_", 4) == 0)
+        good = !is_less(&figures->limit, &stated->limit) &&
+               !is_less(&figures->greatest, &stated->limit);
+    return good ? NULL : "it states other limits than its account had";
 }
 
 /* A certificate without a proof is as old as the account's first leaf, which says how large the log

@@ -138,11 +138,11 @@ class World:
         path = "".join(base64.b64encode(h).decode() + "\n" for h in self.path(number, self.leaves))
         return f"c2sp.org/tlog-proof@v1\nindex {number}\n{path}\n{self.note()}"
 
-    def certify(self, about, account, job, epsilon, delta=0.0, dataset="ds_a", **more):
+    def certify(self, about, account, job, epsilon, delta=0.0, dataset="ds_a", limit=None, **more):
         """A certificate about ABOUT, which names the last entry of ACCOUNT, or none."""
         ledger = dict(account=None, entries=None, head=None, hold=job, proof=None, exposure=None)
         if account:
-            limit = dict(epsilon=account.row["epsilon"], delta=account.row["delta"])
+            limit = limit or dict(epsilon=account.row["epsilon"], delta=account.row["delta"])
             ledger.update(account=account.row["id"], entries=account.row["entries"], head=account.row["head"],
                           proof=self.proof(account.lines[-1][1]["number"]),
                           exposure=dict(limit=limit, greatest_limit=limit))

@@ -85,3 +85,38 @@ class Verify(unittest.TestCase):
         world.certify("pol_1", None, "job_1", 1)
         world.row("release", "job_1", "pol_1")
         self.good(world)
+
+    # ---- a dataset has one budget
+
+    def test_the_account_of_a_dataset_is_of_no_client(self):
+        world = World()
+        Account(world, "acc_b", "dataset", "ds_a", "cli_1").open(10)
+        self.refused(world, "accounts of its kind are of a client, or of none")
+        world = World()
+        Account(world, "acc_b", "client", "tch_a").open(10)
+        self.refused(world, "accounts of its kind are of a client, or of none")
+
+    def conversion(self, epsilon, paid, limit=None):
+        """An account of 10 that pays so much to go on as another one with EPSILON left."""
+        world = World()
+        account = world.dataset().hold("job_1", 10**9).settle("job_1", 10**9, event=pair(1))
+        if paid:
+            account.add("debit", spent=paid * 10**9, spent_d=10**14, resource="ds_a", event=pair(paid, 1e-4))
+        after = Account(world, "acc_b", "dataset", "acc_ds_a", order=4.0)
+        after.add("open", limit=10**9, epsilon=epsilon, delta=1e-4)
+        after.hold("job_2", 10**9)
+        world.certify("pol_2", after, "job_2", 1, limit=limit)
+        after.settle("job_2", 10**9, event=pair(1))
+        world.row("release", "job_2", "pol_2")
+        return world
+
+    def test_an_account_goes_on_with_what_the_one_before_it_paid(self):
+        more = "the account that goes on from it has more than it paid"
+        self.good(self.conversion(9, 9))
+        self.refused(self.conversion(9, 8), more)
+        self.refused(self.conversion(9, 0), more)
+        self.good(self.conversion(9, 9, dict(epsilon=10, delta=1e-4)))
+        self.refused(self.conversion(9, 9, dict(epsilon=1, delta=1e-4)), "it states other limits than its account had")
+        world = World()
+        Account(world, "acc_b", "dataset", "acc_nowhere").open(10)
+        self.refused(world, more)
