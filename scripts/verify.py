@@ -19,7 +19,7 @@ import sys
 
 try:
     from ed25519 import ed_holds
-    from verify_keys import Chain, read_keys, read_newer, unpadded
+    from verify_keys import Chain, read_keys, read_newer, read_time, unpadded
     from verify_stated import MALFORMED, Stated, least_delta
 except ImportError as missing:
     sys.exit(f"verify.py: {missing.name}.py has to stand beside it")
@@ -31,13 +31,14 @@ ACCOUNT = {**dict.fromkeys("id kind resource client owner unit".split(), TEXT), 
 ENTRY = {"account": TEXT, "sequence": WHOLE, "time_ms": WHOLE, "kind": TEXT, **BALANCES, "epsilon": REAL,
          "delta": REAL, "client": TEXT, "resource": TEXT, "event": TEXT, "hash": HASH}
 LEAF = {"number": WHOLE, "account": TEXT, "sequence": WHOLE, "head": HASH}
+AUDIT = {"number": WHOLE, **dict.fromkeys("time actor client role".split(), TEXT), "token": WHOLE,
+         **dict.fromkeys("action resource subject".split(), TEXT), "status": WHOLE, "outcome": TEXT, "count": WHOLE,
+         "address": TEXT, "request": TEXT}
 KEY = dict.fromkeys("kid x follows from signature".split(), TEXT)
 HEAD = {"version": WHOLE, "time_ms": WHOLE, "software_version": TEXT, "kid": TEXT, "x": TEXT}
 FOLD = re.compile(r'\{"type":"FoldedEntries","first_sequence":([1-9][0-9]*),"count":([1-9][0-9]*),'
                   r'"first_time_ms":(?:0|-?[1-9][0-9]*),"previous_hash":"([0-9a-f]{64})","digest":"[0-9a-f]{32}"\}')
-ROW = re.compile(rb'\{"audit":(\{"number":([1-9]\d{0,17}),.*\})\}\n')
 TILE = re.compile(rb'\{"tile":\{"number":(0|[1-9]\d{0,14}),"hashes":"([0-9a-f]{16384})"\}\}\n')
-RELEASED = re.compile(rb'"(?:release|POST /v1/teachers)","resource":"(\w*)","subject":"(\w*)",.*"outcome":"ok"')
 RESTORED = "the account was restored from a backup: it does not go on from the earlier export, and has spent "
 SIGNATURE = re.compile(rb',"signature":(\{[^{}]*\})')
 
@@ -355,14 +356,18 @@ class Export:
             if not good or (entry["kind"] == "folded" and not debit):
                 self.account.parted.append((*anchor, "another entry, or another sum, was there"))
 
-    def read_row(self, number, text):
+    def read_row(self, row, text):
+        if json.dumps(row, separators=(",", ":"), ensure_ascii=False).encode() != text or read_time(row["time"]) is None:
+            raise ValueError("the row of the audit trail is not laid out as it was written")
+        number = row["number"]
         self.end_account()
         self.when((number - 1, True) != self.row[::2], "audit", number, "a row before it, or its leaf, is missing")
         self.account, self.row, self.counts["rows"] = None, (number, hash_of(text), False), number
-        self.stated.read_row(text)
-        self.chain.read_row(number, text)
-        if found := RELEASED.search(text):
-            job, released = (found[1] if found[2] else b"").decode(), (found[2] or found[1]).decode()
+        self.stated.read_row(row)
+        self.chain.read_row(row)
+        teacher = row["action"] == "POST /v1/teachers"
+        if (teacher or row["action"] == "release") and row["outcome"] == "ok":
+            job, released = ("", row["resource"]) if teacher else (row["resource"], row["subject"])
             missing = (job in self.paid or released[:4] != "pol_") and released not in self.certified
             self.when(missing, released, 0, "it was released, as the audit trail says, and has no certificate")
             if self.certified.get(released, job) != job:
@@ -424,8 +429,8 @@ class Export:
         elif line.startswith(b'{"checkpoint":') and self.version > 1:
             for key in self.chain.keys[-2:]:  # the newest has signed it, and the one before
                 self.log = read_checkpoint(json.loads(line)["checkpoint"], key)
-        elif self.version > 2 and (row := ROW.fullmatch(line)):
-            self.read_row(int(row[2]), row[1])
+        elif self.version > 2 and line.startswith(b'{"audit":'):
+            self.read_row(read_members(line, "audit", AUDIT), line[len(b'{"audit":'):-2])
         elif self.version > 2 and (row := TILE.fullmatch(line)):
             raw, number = bytes.fromhex(row[2].decode()), 256 * int(row[1])
             self.when(number <= next(reversed(self.tiles), -1), "", 0, "the tiles are not in order")

@@ -13,7 +13,6 @@ from ed25519 import ed_holds
 
 KEYS_MOST, DAY_MS = 256, 86400000
 UNSIGNED = "a key of the set is not signed by the one that it follows"
-ROTATED = re.compile(rb'"actor":"operator","client":"","role":"","token":0,"action":"tacet key rotate","resource":"([^"]*)"')
 
 
 def unpadded(text):
@@ -139,12 +138,12 @@ class Chain:
         """A certificate that the key NAME has signed, when the log had LEAVES, or 0."""
         self.signers += [(where, self.keys.index(self.signer(name)), leaves)] if self.signer(name) else []
 
-    def read_row(self, number, text):
+    def read_row(self, row):
         """A row of the audit trail, whose leaf comes next."""
-        found, after = ROTATED.search(text), self.keys[len(self.leaves) + 1:]
-        self.rotated = found is not None
-        if found and not (after and found[1].decode() == key_id(after[0])):
-            self.fault("audit", number, "it tells of another signing key than the export")
+        after = self.keys[len(self.leaves) + 1:]
+        self.rotated = (row["actor"], row["action"]) == ("operator", "tacet key rotate")
+        if self.rotated and not (after and row["resource"] == key_id(after[0])):
+            self.fault("audit", row["number"], "it tells of another signing key than the export")
 
     def read_leaf(self, number):
         self.leaves += [number] if self.rotated else []

@@ -7,9 +7,7 @@ every later certificate says so.
 import functools
 import json
 import math
-import re
 
-UNCOVERED = re.compile(rb'"actor":"service","client":"","role":"","token":0,"action":"uncovered","resource":"(\w+)"')
 MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
 SLACK = 1e-9
 GUARANTEE = "it states another guarantee than a limit of whom it was trained for"
@@ -153,10 +151,9 @@ class Stated:
             return "it has no proof that the log has its entry" if entries > sequence else None
         return None
 
-    def read_row(self, text):
+    def read_row(self, row):
         """A row of the audit trail, whose leaf comes next."""
-        found = UNCOVERED.search(text)
-        self.row = found and found[1].decode()
+        self.row = row["resource"] if (row["actor"], row["action"]) == ("service", "uncovered") else None
 
     def read_leaf(self, leaf):
         self.first = self.first or (leaf["sequence"], leaf["number"])

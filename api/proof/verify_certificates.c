@@ -107,29 +107,17 @@ const struct known_id *verify_known(const struct verify_list *list, const char *
     return bsearch(&wanted, list->items, list->count, sizeof wanted, compare_ids);
 }
 
-/* Copies the text behind MEMBER in the row TEXT; "" when there is none. */
-static void copy_row_text(const char *text, const char *member, char out[ID_SIZE])
+void verify_released(struct verify *verify, const struct trail_row *row)
 {
-    const char *at = strstr(text, member);
-    at = at ? at + strlen(member) : "";
-    snprintf(out, ID_SIZE, "%.*s", (int)strcspn(at, "\""), at);
-}
-
-void verify_released(struct verify *verify, const char *text)
-{
-    char resource[ID_SIZE], subject[ID_SIZE];
     if (verify->trail.number == 0) {
         verify_known_sort(&verify->certified);
         verify_known_sort(&verify->paid);
     }
-    if ((!strstr(text, "\"action\":\"POST /v1/teachers\",") &&
-         !strstr(text, "\"action\":\"release\",")) ||
-        !strstr(text, ",\"outcome\":\"ok\","))
+    bool teacher = strcmp(row->action, "POST /v1/teachers") == 0;
+    if ((!teacher && strcmp(row->action, "release") != 0) || strcmp(row->outcome, "ok") != 0)
         return;
-    copy_row_text(text, "\"resource\":\"", resource);
-    copy_row_text(text, "\"subject\":\"", subject);
-    const char *released = subject[0] != '\0' ? subject : resource; /* "": of a teacher's row */
-    const char *job = subject[0] != '\0' ? resource : "";
+    const char *released = teacher ? row->resource : row->subject;
+    const char *job = teacher ? "" : row->resource;
     const struct known_id *about = verify_known(&verify->certified, released);
     if (about && strcmp(about->of, job) != 0)
         verify_fault(verify, released, 0, "its certificate names another job than the audit trail");

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "api/proof/verify_state.h"
-#include "storage/ledger/trail.h"
 
 static void add_mark(struct verify *verify, const char *dataset, int64_t leaves)
 {
@@ -13,15 +12,11 @@ static void add_mark(struct verify *verify, const char *dataset, int64_t leaves)
     mark->leaves = leaves;
 }
 
-void verify_uncovered(struct verify *verify, const char *text)
+void verify_uncovered(struct verify *verify, const struct trail_row *row)
 {
-    static const char action[] = "\"actor\":\"service\",\"client\":\"\",\"role\":\"\",\"token\":0,"
-                                 "\"action\":\"" TRAIL_UNCOVERED "\",\"resource\":\"";
-    const char *at = strstr(text, action);
-    size_t size = at ? strcspn(at + strlen(action), "\"") : 0;
-    memset(verify->trail.uncovered, 0, ID_SIZE);
-    if (size < ID_SIZE && at)
-        memcpy(verify->trail.uncovered, at + strlen(action), size);
+    verify->trail.uncovered[0] = '\0';
+    if (strcmp(row->actor, "service") == 0 && strcmp(row->action, TRAIL_UNCOVERED) == 0)
+        memcpy(verify->trail.uncovered, row->resource, ID_SIZE);
 }
 
 void verify_uncovered_leaf(struct verify *verify, int64_t number)

@@ -76,19 +76,19 @@ void verify_keys_trusted(struct verify *verify, const struct proof_keys *trusted
     snprintf(report->followed, sizeof report->followed, "%s", from);
 }
 
-void verify_rotation(struct verify *verify, int64_t number, const char *text)
+void verify_rotation(struct verify *verify, const struct trail_row *row)
 {
-    static const char action[] = "\"actor\":\"operator\",\"client\":\"\",\"role\":\"\",\"token\":0,"
-                                 "\"action\":\"" SIGNING_ROTATED "\",\"resource\":\"";
-    const char *at = strstr(text, action);
     size_t next = verify->rotations.count + 1;
     char id[SIGNING_ID_SIZE] = "";
-    verify->trail.rotated = at != NULL;
-    if (at && next < verify->key.count)
+    verify->trail.rotated =
+        strcmp(row->actor, "operator") == 0 && strcmp(row->action, SIGNING_ROTATED) == 0;
+    if (!verify->trail.rotated)
+        return;
+    if (next < verify->key.count)
         signing_key_id(verify->key.key[next], id);
-    size_t named = at ? strcspn(at + strlen(action), "\"") : 0;
-    if (at && (named + 1 != sizeof id || strncmp(at + strlen(action), id, named) != 0))
-        verify_fault(verify, "audit", number, "it tells of another signing key than the export");
+    if (id[0] == '\0' || strcmp(row->resource, id) != 0)
+        verify_fault(verify, TRAIL_ACCOUNT, row->number,
+                     "it tells of another signing key than the export");
 }
 
 void verify_rotation_leaf(struct verify *verify, int64_t number)

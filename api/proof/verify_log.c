@@ -1,28 +1,59 @@
 /* The log of an export: its leaves come with their accounts, so they are put in order at the end,
  * and the tree is computed from them. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/proof/row_text.h"
 #include "api/proof/verify_state.h"
 #include "memory/memory.h"
-#include "storage/ledger/trail.h"
 
-bool verify_trail(struct verify *verify, char *text, size_t size)
+static bool read_trail_number(char **at, const char *name, int64_t *out)
 {
-    int64_t number = 0;
-    char *at = text;
-    if (!row_text_skip(&at, "{\"number\":") || !row_text_integer(&at, &number) || *at != ',')
+    return row_text_skip(at, name) && row_text_integer(at, out);
+}
+
+static bool read_trail_text(char **at, const char *name, char *out, size_t size)
+{
+    const char *text = row_text_skip(at, name) ? row_text_string(at) : NULL;
+    return text && snprintf(out, size, "%s", text) < (int)size;
+}
+
+#define READ_NUMBER(NAME) read_trail_number(&at, ",\"" #NAME "\":", &out->NAME)
+#define READ_TEXT(NAME)   read_trail_text(&at, ",\"" #NAME "\":", out->NAME, sizeof out->NAME)
+
+/* Reads the row whose TEXT has SIZE bytes. False: it is none, or is not as the service writes it.
+ */
+static bool read_trail_row(const char *text, size_t size, struct trail_row *out)
+{
+    char copy[TRAIL_TEXT_SIZE], again[TRAIL_TEXT_SIZE], time[SIGNING_TIME_SIZE], *at = copy;
+    if (size >= sizeof copy)
+        return false;
+    memcpy(copy, text, size);
+    copy[size] = '\0';
+    return read_trail_number(&at, "{\"number\":", &out->number) &&
+           read_trail_text(&at, ",\"time\":", time, sizeof time) &&
+           proof_time_read(time, &out->time_ms) && READ_TEXT(actor) && READ_TEXT(client) &&
+           READ_TEXT(role) && READ_NUMBER(token) && READ_TEXT(action) && READ_TEXT(resource) &&
+           READ_TEXT(subject) && READ_NUMBER(status) && READ_TEXT(outcome) && READ_NUMBER(count) &&
+           READ_TEXT(address) && READ_TEXT(request) && trail_text(out, again) == size &&
+           memcmp(again, text, size) == 0;
+}
+
+bool verify_trail(struct verify *verify, const char *text, size_t size)
+{
+    struct trail_row row;
+    if (!read_trail_row(text, size, &row))
         return false;
     if (verify->trail.number > 0 && !verify->trail.logged)
         verify_fault(verify, TRAIL_ACCOUNT, verify->trail.number, "the row is not in the log");
-    if (number != verify->trail.number + 1)
-        verify_fault(verify, TRAIL_ACCOUNT, number, "a row before this one is missing");
-    verify_released(verify, at);
-    verify_uncovered(verify, at);
-    verify_rotation(verify, number, at);
-    verify_receipt_row(verify, number, at);
-    verify->trail.number = number;
+    if (row.number != verify->trail.number + 1)
+        verify_fault(verify, TRAIL_ACCOUNT, row.number, "a row before this one is missing");
+    verify_released(verify, &row);
+    verify_uncovered(verify, &row);
+    verify_rotation(verify, &row);
+    verify_receipt_row(verify, &row);
+    verify->trail.number = row.number;
     verify->trail.logged = false;
     trail_hash(text, size, verify->trail.hash);
     verify->report->trail++;

@@ -8,69 +8,54 @@
 
 #include "api/proof/verify_state.h"
 
-#define SUBJECT  ",\"subject\":\""
 #define SLACK_MS 10000 /* a clock may be put right between the two */
 
-/* Notes the digest that the erasure's row TEXT has; rows of older versions have none. */
-static void note_erasure(struct verify *verify, const char *text)
+/* Notes the digest that the erasure's ROW has; rows of older versions have none. */
+static void note_erasure(struct verify *verify, const struct trail_row *row)
 {
     unsigned char hash[LEDGER_HASH_SIZE];
-    const char *at = strstr(text, SUBJECT);
     size_t size = 0;
-    if (!at ||
-        sodium_hex2bin(hash, sizeof hash, at + sizeof SUBJECT - 1, 2 * sizeof hash, NULL, &size,
-                       NULL) != 0 ||
+    if (sodium_hex2bin(hash, sizeof hash, row->subject, strlen(row->subject), NULL, &size, NULL) !=
+            0 ||
         size != sizeof hash)
         return;
     struct known_hash *known = verify_list_add(&verify->erasures, sizeof *known);
     memcpy(known->hash, hash, sizeof hash);
 }
 
-/* Copies the first member that begins with NAME, as "client":", of the row TEXT. */
-static void receipt_word(const char *text, const char *name, char *out, size_t size)
-{
-    const char *at = strstr(text, name);
-    at = at ? at + strlen(name) : "";
-    snprintf(out, size, "%.*s", (int)strcspn(at, "\""), at);
-}
-
-/* The receipt that is asked for is in the row NUMBER, TEXT. An erasure's row is as old as its
- * receipt, and a repeat's is younger. */
-static void meet_receipt(struct verify *verify, int64_t number, const char *text)
+/* The receipt that is asked for is in ROW. An erasure's row is as old as its receipt, and a
+ * repeat's is younger. */
+static void meet_receipt(struct verify *verify, const struct trail_row *row)
 {
     struct verify_report *report = verify->report;
-    int64_t row_ms, receipt_ms;
+    int64_t receipt_ms;
     char what[160];
     if (report->receipts++ > 0)
         return;
-    report->receipt = number;
-    receipt_word(text, "\"time\":\"", report->receipt_time, sizeof report->receipt_time);
-    receipt_word(text, "\"client\":\"", report->receipt_by, sizeof report->receipt_by);
-    if (proof_time_read(report->receipt_time, &row_ms) &&
-        proof_time_read(verify->receipt.erased_at, &receipt_ms) && row_ms >= receipt_ms - SLACK_MS)
+    report->receipt = row->number;
+    trail_time(row->time_ms, report->receipt_time, sizeof report->receipt_time);
+    snprintf(report->receipt_by, sizeof report->receipt_by, "%s", row->client);
+    if (proof_time_read(verify->receipt.erased_at, &receipt_ms) &&
+        row->time_ms >= receipt_ms - SLACK_MS)
         return;
     snprintf(what, sizeof what, "row %lld of the audit trail is of %s, before the receipt's %s",
-             (long long)number, report->receipt_time, verify->receipt.erased_at);
+             (long long)row->number, report->receipt_time, verify->receipt.erased_at);
     verify_fault(verify, verify->receipt.figures.dataset, 0, what);
 }
 
-void verify_receipt_row(struct verify *verify, int64_t number, const char *text)
+void verify_receipt_row(struct verify *verify, const struct trail_row *row)
 {
+    static const char erasure[] = "DELETE /v1/datasets/{id}"; /* of a dataset or of an expert */
     const struct certificate_facts *receipt = &verify->receipt;
-    char about[160];
-    if (!strstr(text, "\"action\":\"DELETE /v1/datasets/{id}") ||
-        !strstr(text, ",\"outcome\":\"ok\","))
+    if (strncmp(row->action, erasure, sizeof erasure - 1) != 0 || strcmp(row->outcome, "ok") != 0)
         return;
     verify->report->erased++;
-    note_erasure(verify, text);
-    if (receipt->digest[0] == '\0')
+    note_erasure(verify, row);
+    if (receipt->digest[0] == '\0' || strcmp(row->resource, receipt->figures.dataset) != 0)
         return;
-    snprintf(about, sizeof about, ",\"resource\":\"%s\"" SUBJECT "%s\",", receipt->figures.dataset,
-             receipt->digest);
-    if (strstr(text, about))
-        meet_receipt(verify, number, text);
-    snprintf(about, sizeof about, ",\"resource\":\"%s\"" SUBJECT "\",", receipt->figures.dataset);
-    verify->old_erasure = verify->old_erasure || strstr(text, about);
+    if (strcmp(row->subject, receipt->digest) == 0)
+        meet_receipt(verify, row);
+    verify->old_erasure = verify->old_erasure || row->subject[0] == '\0';
 }
 
 static int compare_erasures(const void *a, const void *b)

@@ -7,6 +7,7 @@
 #include "api/proof/verify.h"
 #include "api/proof/verify_prices.h"
 #include "memory/buffer.h"
+#include "storage/ledger/trail.h"
 
 #define VERIFY_BALANCES 6 /* of an account, those that are spent first */
 
@@ -185,8 +186,8 @@ void verify_keys_read(struct verify *verify);
 /* After the last line: one of the keys is TRUSTED, and none has another follower there. */
 void verify_keys_trusted(struct verify *verify, const struct proof_keys *trusted);
 
-/* The row NUMBER of the audit trail, TEXT, may tell of a new signing key. */
-void verify_rotation(struct verify *verify, int64_t number, const char *text);
+/* ROW of the audit trail may tell of a new signing key. */
+void verify_rotation(struct verify *verify, const struct trail_row *row);
 
 /* The row of the audit trail in hand is the leaf NUMBER of the log. */
 void verify_rotation_leaf(struct verify *verify, int64_t number);
@@ -200,12 +201,12 @@ void verify_certificate(struct verify *verify, char *text, size_t size);
 /* ENTRY may say that a job has spent. */
 void verify_job_paid(struct verify *verify, const struct ledger_entry *entry);
 
-/* The row TEXT of the audit trail may say that something was released, which has a certificate.
- * What was paid and certified is known before the first row. */
-void verify_released(struct verify *verify, const char *text);
+/* ROW of the audit trail may say that something was released, which has a certificate. What was
+ * paid and certified is known before the first row. */
+void verify_released(struct verify *verify, const struct trail_row *row);
 
-/* Notes which dataset the row TEXT of the audit trail says is not covered any more. */
-void verify_uncovered(struct verify *verify, const char *text);
+/* Notes which dataset ROW of the audit trail says is not covered any more. */
+void verify_uncovered(struct verify *verify, const struct trail_row *row);
 
 /* The row of the audit trail in hand is the leaf NUMBER of the log. */
 void verify_uncovered_leaf(struct verify *verify, int64_t number);
@@ -214,9 +215,8 @@ void verify_uncovered_leaf(struct verify *verify, int64_t number);
  * certificate, said that it is not. */
 void verify_covered_end(struct verify *verify);
 
-/* The row NUMBER of the audit trail, TEXT, may be of an erasure, and that of the receipt that is
- * asked for. */
-void verify_receipt_row(struct verify *verify, int64_t number, const char *text);
+/* ROW of the audit trail may be of an erasure, and that of the receipt that is asked for. */
+void verify_receipt_row(struct verify *verify, const struct trail_row *row);
 
 /* After the last row: counts repeats, and the one of the receipt that is asked for has come. */
 void verify_receipt_end(struct verify *verify);
@@ -296,7 +296,7 @@ void verify_converted(struct verify *verify, const struct ledger_entry *entry);
 void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf);
 
 /* Adds the row of the audit trail whose TEXT has SIZE bytes. False: it is none. */
-bool verify_trail(struct verify *verify, char *text, size_t size);
+bool verify_trail(struct verify *verify, const char *text, size_t size);
 
 /* Adds the hashes of the tile whose text is behind AT. False: it is none. */
 bool verify_tile(struct verify *verify, char *at);

@@ -120,3 +120,18 @@ class Verify(unittest.TestCase):
         world = World()
         Account(world, "acc_b", "dataset", "acc_nowhere").open(10)
         self.refused(world, more)
+
+    # ---- the audit trail
+
+    def test_a_row_of_the_audit_trail_is_as_it_was_written(self):
+        for change in (lambda text: text.replace('"action":', '"action": '), lambda text: '{"number":1,}',
+                       lambda text: text.replace("00.000Z", "00Z"), lambda text: text.replace("uncovered", "uncover\\u0065d"),
+                       lambda text: text.replace('"count":1', '"count":01'), lambda text: text[:-1] + ',"more":1}'):
+            world = World()
+            world.dataset()
+            world.row("uncovered", "ds_a", "job_9", change=change)
+            self.refused(world, "the line cannot be read", "nothing behind it was checked")
+        world = World()
+        world.dataset()
+        world.row("uncovered", "ds_a", "job_9")
+        self.good(world)
