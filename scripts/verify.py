@@ -191,10 +191,11 @@ class Export:
         self.trusted, self.key_before = keys, earlier and earlier.key
         self.demanded, self.anchors = (dict(earlier.certificates), dict(earlier.heads)) if earlier else ({}, {})
         self.claims = [(*log, "") for log in (earlier and earlier.log, kept) if log and log[1]]
+        self.row_before, self.log_before = (earlier.row[:2], earlier.log or ("", 0)) if earlier else ((0, ""), ("", 0))
         self.restored, self.restored_before = set(), earlier.restored if earlier else set()
         self.certificates, self.certified, self.paid = {}, {}, set()  # certified: what by which job
         self.line, self.fault_count, self.faults, self.heads, self.purposes = 0, 0, [], {}, set()
-        self.counts = {c: 0 for c in "accounts entries folded unseen holds certificates leaves rows heads lost".split()}
+        self.counts = {c: 0 for c in "accounts entries folded unseen holds certificates leaves unshown rows heads lost".split()}
         self.stated, self.chain = Stated(self.fault), Chain(self.fault)
         self.shares, self.aside = {}, {}  # of shares by account: spent; set aside or paid by their payers
         self.opened, self.converted = {}, {}  # of converted accounts: what the next one began with; what they paid for it
@@ -363,6 +364,7 @@ class Export:
         self.end_account()
         self.when((number - 1, True) != self.row[::2], "audit", number, "a row before it, or its leaf, is missing")
         self.account, self.row, self.counts["rows"] = None, (number, hash_of(text), False), number
+        self.row_before = (0, "") if self.row[:2] == self.row_before else self.row_before
         self.stated.read_row(row)
         self.chain.read_row(row)
         teacher = row["action"] == "POST /v1/teachers"
@@ -391,7 +393,10 @@ class Export:
     def check_log(self):
         whole = {**self.tiles, **self.leaves}
         row = [whole.get(number) for number in range(len(whole))]
-        bad = len(whole) - len(self.leaves) > self.counts["folded"] or self.tiles.items() - whole.items()
+        self.counts["unshown"] = sum(number >= self.log_before[1] for number in self.tiles.keys() - self.leaves.keys())
+        bad = self.counts["unshown"] > self.counts["unseen"] or self.tiles.items() - whole.items()
+        what = "as after a restore" if self.log_before[:1] != self.log[:1] else "or it is missing here"
+        self.when(self.row_before[0], "audit", self.row_before[0], f"the earlier export has another row, {what}")
         self.when(bad, "", 0, "a tile is not that of its leaves, or too many leaves are removed")
         self.when(not self.row[2], "audit", self.row[0], "the row is not in the log")
         if None in row:

@@ -281,9 +281,11 @@ static void begin_export(struct verify *verify, struct verify_report *report)
                            .demanded = verify->certificates,
                            .restored_before = verify->restored,
                            .earlier = verify->log,
+                           .trail_before = {.number = verify->trail.number},
                            .kept = verify->kept,
                            .receipt = verify->receipt};
     memcpy(clean.signer_before, verify->signer, sizeof clean.signer_before);
+    memcpy(clean.trail_before.hash, verify->trail.hash, sizeof clean.trail_before.hash);
     free_lists(verify);
     *verify = clean;
     *report = (struct verify_report){.lines = 0};

@@ -37,6 +37,7 @@ struct verify_report {
     int64_t heads, lost;       /* hashes of earlier that were compared, or are inside of folds */
     int64_t leaves;            /* of the log */
     int64_t removed;           /* of these, those of which the hash alone is there */
+    int64_t unshown;           /* of these, those that the earlier export's log does not have */
     int64_t trail;             /* rows of the audit trail */
     int64_t raised, uncovered; /* limits raised, datasets that no budget covers any more, */
     int64_t erased;            /* calls that erased: no faults, and an auditor asks */

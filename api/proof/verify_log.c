@@ -56,6 +56,9 @@ bool verify_trail(struct verify *verify, const char *text, size_t size)
     verify->trail.number = row.number;
     verify->trail.logged = false;
     trail_hash(text, size, verify->trail.hash);
+    if (row.number == verify->trail_before.number &&
+        memcmp(verify->trail.hash, verify->trail_before.hash, LEDGER_HASH_SIZE) == 0)
+        verify->trail_before.number = 0; /* it goes on from there */
     verify->report->trail++;
     return true;
 }
@@ -186,6 +189,7 @@ static bool sort_leaves(struct verify *verify, struct level *out)
         if (again)
             continue;
         verify->report->removed += leaves[i].of_tile;
+        verify->report->unshown += leaves[i].of_tile && leaves[i].number >= verify->earlier.size;
         memcpy(out->node[out->count++], leaves[i].hash, MERKLE_HASH_SIZE);
     }
     return true;
@@ -229,11 +233,16 @@ void verify_log_end(struct verify *verify)
         return;
     if (verify->trail.number > 0 && !verify->trail.logged)
         verify_fault(verify, TRAIL_ACCOUNT, verify->trail.number, "the row is not in the log");
+    bool renamed = strcmp(verify->earlier.origin, verify->log.origin) != 0;
+    if (verify->trail_before.number > 0)
+        verify_fault(verify, TRAIL_ACCOUNT, verify->trail_before.number,
+                     renamed ? "the earlier export has another row, as after a restore"
+                             : "the earlier export has another row, or it is missing here");
     if (!sort_leaves(verify, &levels[0])) {
         verify_fault(verify, "", 0, "a leaf of the log is missing, or is there twice");
     } else {
         grow_levels(levels);
-        if (verify->report->removed > verify->report->folded)
+        if (verify->report->unshown > verify->report->unproven)
             verify_fault(verify, "", 0, "more leaves of the log are removed than entries");
         if (!verify->has_checkpoint)
             verify_fault(verify, "", 0, "there is no checkpoint of the log");

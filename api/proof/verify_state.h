@@ -148,6 +148,10 @@ struct verify {
         bool rotated;            /* it tells of a new signing key */
         char uncovered[ID_SIZE]; /* the dataset that it says is not covered any more; "" */
     } trail;
+    struct {
+        int64_t number; /* of the last row of the export before; 0: none, or it has come */
+        unsigned char hash[LEDGER_HASH_SIZE];
+    } trail_before;
     struct verify_list marks; /* of struct cover_mark */
     int64_t next_tile;        /* the least number that the next tile may have */
     bool has_log;             /* exports of version 1 have none */

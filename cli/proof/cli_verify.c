@@ -108,9 +108,9 @@ static void print_report(const char *name, const struct verify_report *r,
     printf("  %" PRId64 " hashes of certificates and earlier exports compared, %" PRId64
            " inside of folds\n",
            r->heads, r->lost);
-    printf("  %" PRId64 " leaves of the log, %" PRId64 " of them as hashes alone, %" PRId64
-           " rows of the audit trail\n",
-           r->leaves + r->removed, r->removed, r->trail);
+    printf("  %" PRId64 " leaves of the log, %" PRId64 " of them as hashes alone (%" PRId64
+           " of these not in the earlier export), %" PRId64 " rows of the audit trail\n",
+           r->leaves + r->removed, r->removed, r->unshown, r->trail);
     printf("  %" PRId64 " limits raised, %" PRId64
            " datasets that no budget covers any more, %" PRId64 " calls that erased data (%" PRId64
            " more only repeat one)\n",

@@ -96,6 +96,16 @@ class Account:
         return self.add("settle", spent=units, spent_d=delta_units, held=-held[0], held_d=-held[1], resource=job, event=event)
 
 
+    def fold(self):
+        """Puts one fold where all entries but the first stand. The leaf of the last one stays."""
+        entries = [line for name, line in self.lines if name == "entry"]
+        last = entries[-1]
+        event = compact(dict(type="FoldedEntries", first_sequence=2, count=last["sequence"] - 1, first_time_ms=2,
+                             previous_hash=entries[0]["hash"], digest="0" * 32))
+        sums = {name: sum(entry[name] for entry in entries[1:]) for name in checks.BALANCES}
+        self.lines[2:] = [("entry", {**last, **sums, "kind": "folded", "client": "", "resource": "", "event": event}), self.lines[-1]]
+
+
 class World:
     """What an export says. Its log has whatever was added, in that order."""
 

@@ -135,3 +135,31 @@ class Verify(unittest.TestCase):
         world.dataset()
         world.row("uncovered", "ds_a", "job_9")
         self.good(world)
+
+    def hidden(self, before, after):
+        """A log in which leaves of folded entries are hashes alone, and with them all audit rows but the first: so many
+        BEFORE and AFTER an earlier export, which has all. Gives both."""
+        world = World()
+        client = Account(world, "acc_c", "client", "tch_a", "cli_a").open(10)
+        for _ in range(20):
+            client.add("debit", spent=1, resource="qry_1", event=pair(1e-9))
+        for _ in range(1 + before):
+            world.row("PATCH /v1/ledger/accounts/{id}", "acc_c")
+        earlier = world.text()
+        client.fold()
+        for _ in range(after):
+            world.row("uncovered", "ds_a", "job_9")
+        del world.trail[1:]
+        while len(world.leaves) < 256:
+            client.add("debit", spent=1, resource="qry_1", event=pair(1e-9))
+        world.tiles = [0]
+        return world, earlier
+
+    def test_what_was_logged_since_an_earlier_export_is_shown(self):
+        world, earlier = self.hidden(0, 0)
+        self.good(world, earlier=earlier)
+        for before, after, faults in ((1, 0, ["the earlier export has another row, or it is missing here"]),
+                                      (0, 1, ["more leaves of the log are removed than entries", "too many leaves are removed"])):
+            world, earlier = self.hidden(before, after)
+            self.refused(world, *faults, earlier=earlier)
+        self.good(world)  # alone it does not show that

@@ -487,8 +487,8 @@ Test(export, of_another_service_is_another_history)
     open_service();
     char *other = export_scene_take(f, &size);
     export_scene_verify(other, size, text, &report);
-    /* its accounts, its log, its certificates and its second key */
-    cr_expect_eq(report.fault_count, 3 + 1 + 2 + 1);
+    /* its accounts, its log, its audit trail, its certificates and its second key */
+    cr_expect_eq(report.fault_count, 3 + 1 + 1 + 2 + 1);
     cr_expect(says(&report, "the earlier export has this account, and it is missing here"));
     free(other);
     free(text);
