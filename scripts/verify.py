@@ -181,7 +181,8 @@ class Account:
         amounts, name = (entry["held_units"], entry["held_delta"]), entry["resource"]
         if entry["kind"] == "hold":
             return len(name.encode()) < 32 and self.holds.setdefault(name, amounts) is amounts
-        return name in self.holds and self.holds.pop(name) == (-amounts[0], -amounts[1])
+        held, self.holds[name] = self.holds.get(name), None  # it never begins again
+        return held == (-amounts[0], -amounts[1])
 
 
 class Export:
@@ -281,8 +282,9 @@ class Export:
                 what = RESTORED + ("less than it had there: budget was given back" if less else "at least what it had there")
             self.fault(source or name, sequence, what)
         self.stated.end_account(row)
-        self.counts["holds"] += len(account.holds)
-        for share, held in account.holds.items():
+        open_holds = {name: held for name, held in account.holds.items() if held is not None}
+        self.counts["holds"] += len(open_holds)
+        for share, held in open_holds.items():
             self.set_aside(share, held)
         if row["kind"] == "share":
             self.shares[name] = spent

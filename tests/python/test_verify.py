@@ -121,6 +121,18 @@ class Verify(unittest.TestCase):
         Account(world, "acc_b", "dataset", "acc_nowhere").open(10)
         self.refused(world, more)
 
+    def test_a_job_pays_once(self):
+        for first in (8, 1):
+            world = World()
+            account = world.dataset(epsilon=20).hold("job_1", first * 10**9).settle("job_1", first * 10**9, event=pair(first))
+            account.hold("job_1", 10**9)
+            world.certify("pol_1", account, "job_1", 1)
+            account.settle("job_1", 10**9, event=pair(1))
+            for code, said in ask(world.text()):
+                self.assertEqual(code, 1, said)
+        self.assertIn("it has paid twice: a hold ends once", ask(world.text())[0][1])
+        self.assertIn("it begins or ends a hold that it cannot", ask(world.text())[1][1])
+
     # ---- the audit trail
 
     def test_a_row_of_the_audit_trail_is_as_it_was_written(self):
