@@ -8,7 +8,7 @@ import functools
 import json
 import math
 
-MALFORMED = (ValueError, KeyError, TypeError, AttributeError)
+MALFORMED = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
 SLACK = 1e-9
 GUARANTEE = "it states another guarantee than a limit of whom it was trained for"
 

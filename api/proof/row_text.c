@@ -156,6 +156,13 @@ char *row_text_string(char **at)
     return begin;
 }
 
+void row_text_clean(char *text)
+{
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
+
 static bool read_row_real(char **at, double *out)
 {
     char *end;

@@ -37,6 +37,8 @@ void verify_fault(struct verify *verify, const char *where, long long sequence, 
     fault->sequence = sequence;
     snprintf(fault->where, sizeof fault->where, "%s", where);
     snprintf(fault->what, sizeof fault->what, "%s", what);
+    row_text_clean(fault->where);
+    row_text_clean(fault->what);
 }
 
 /* ---- the head and the end */

@@ -1,7 +1,7 @@
 """Lies of a service that has its own key: no export in which one stands is called whole, in either language."""
 import unittest
 
-from exports import Account, World, ask
+from exports import NOTHING, Account, World, ask
 
 GAUSSIAN = ('{"type":"SelfComposedDpEvent","count":1000,"event":{"type":"PoissonSampledDpEvent","sampling_probability":0.01,'
             '"event":{"type":"GaussianDpEvent","noise_multiplier":0.5}}}')
@@ -175,3 +175,25 @@ class Verify(unittest.TestCase):
             world, earlier = self.hidden(before, after)
             self.refused(world, *faults, earlier=earlier)
         self.good(world)  # alone it does not show that
+
+    # ---- what is printed
+
+    def test_no_control_character_reaches_the_terminal(self):
+        world = World()
+        Account(world, "acc_\x1b[2K\r  all of it holds\x1b[8m", "dataset", "ds_a", "cli_1").open(10)
+        world.certify("pol_\x1b\n1", None, "job_1", 1, dataset="ds_b", privacy=dict(unit="expert", epsilon=-1, delta=0))
+        for code, said in ask(world.text()):
+            self.assertEqual(code, 1)
+            self.assertFalse({*said} & {"\x1b", "\r", "\x7f"}, said)
+            self.assertNotIn("\n  all of it holds", said)
+
+    def test_numbers_and_depths_that_no_program_holds_are_faults(self):
+        for event, epsilon in (('{"events":' + "[" * 100000, 10), (NOTHING, 10**400)):
+            world = World()
+            world.dataset().hold("job_1", 1)
+            world.accounts[0].add("settle", held=-1, resource="job_1", event=event)
+            text = world.text().replace(b'"epsilon":10.0,', b'"epsilon":%d,' % epsilon)
+            for code, said in ask(text):
+                self.assertEqual(code, 1)
+                self.assertIn("IT DOES NOT HOLD", said)
+                self.assertNotIn("Traceback", said)
