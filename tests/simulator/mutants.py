@@ -65,7 +65,7 @@ MUTANTS = [
     ("a lost lease ends the job all the same", "api/jobs/run/job_finish.c",
      "    if (status == DB_OK && !ours) {", "    if (status == DB_OK && !ours && !run) {"),
     ("a job without a hold", "api/jobs/jobs.c",
-     "    if (problem == PROBLEM_NONE)\n        problem = hold_price(", "    if (problem != PROBLEM_NONE)\n        problem = hold_price("),
+     "    problem = hold_price(call, wish, &job, &held);\n", "    (void)hold_price;\n"),
     ("a reused key gets the old answer", "api/call/idempotency.c",
      "    if (sodium_memcmp(ours, answer.fingerprint, sizeof ours) != 0) {",
      "    if (sodium_memcmp(ours, answer.fingerprint, sizeof ours) > 0) {"),
