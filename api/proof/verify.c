@@ -259,6 +259,7 @@ static void free_lists(struct verify *verify)
     free(verify->anchors.items);
     free(verify->holds.items);
     free(verify->purposes.items);
+    free(verify->hold_names.items);
     free(verify->shares.items);
     free(verify->aside.items);
     free(verify->certified.items);

@@ -49,6 +49,15 @@ static struct open_hold *find_hold(struct verify *verify, const char *name)
     return NULL;
 }
 
+/* Notes that the account in hand had the hold NAME. */
+static void add_hold_name(struct verify *verify, const char *name)
+{
+    struct purpose *held = verify_list_add(&verify->hold_names, sizeof *held);
+    const char *account = verify->claimed.id;
+    crypto_generichash(held->hash, sizeof held->hash, (const unsigned char *)name, strlen(name),
+                       (const unsigned char *)account, strlen(account));
+}
+
 /* Begins or ends a hold. False: it is not one that could. */
 static bool move_hold(struct verify *verify, const struct ledger_entry *entry)
 {
@@ -65,6 +74,7 @@ static bool move_hold(struct verify *verify, const struct ledger_entry *entry)
     }
     if (!hold || hold->units != -entry->held_units || hold->delta_units != -entry->held_delta)
         return false;
+    add_hold_name(verify, hold->name);
     *hold = ((struct open_hold *)verify->holds.items)[--verify->holds.count];
     return true;
 }
@@ -248,8 +258,10 @@ void verify_account_end(struct verify *verify)
     verify_stated_end(verify);
     verify->report->open_holds += (int64_t)verify->holds.count;
     const struct open_hold *holds = verify->holds.items;
-    for (size_t i = 0; i < verify->holds.count; i++)
+    for (size_t i = 0; i < verify->holds.count; i++) {
         verify_share_aside(verify, holds[i].name, holds[i].units, holds[i].delta_units);
+        add_hold_name(verify, holds[i].name);
+    }
     if (account->kind == LEDGER_SHARE) {
         struct share_amount *share = verify_list_add(&verify->shares, sizeof *share);
         *share =
@@ -264,13 +276,20 @@ static int compare_purposes(const void *a, const void *b)
     return memcmp(a, b, sizeof(struct purpose));
 }
 
+/* WHAT is a fault for each that is twice in LIST. */
+static void check_repeats(struct verify *verify, const struct verify_list *list, const char *what)
+{
+    const struct purpose *items = list->items;
+    if (list->count > 0)
+        qsort(list->items, list->count, sizeof *items, compare_purposes);
+    for (size_t i = 1; i < list->count; i++)
+        if (compare_purposes(&items[i - 1], &items[i]) == 0)
+            verify_fault(verify, "", 0, what);
+}
+
 void verify_accounts_end(struct verify *verify)
 {
-    const struct purpose *purposes = verify->purposes.items;
     verify_anchors_end(verify);
-    if (verify->purposes.count > 0)
-        qsort(verify->purposes.items, verify->purposes.count, sizeof *purposes, compare_purposes);
-    for (size_t i = 1; i < verify->purposes.count; i++)
-        if (compare_purposes(&purposes[i - 1], &purposes[i]) == 0)
-            verify_fault(verify, "", 0, "two accounts are for the same resource and client");
+    check_repeats(verify, &verify->purposes, "two accounts are for the same resource and client");
+    check_repeats(verify, &verify->hold_names, "a hold of an account has begun twice");
 }

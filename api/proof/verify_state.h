@@ -67,7 +67,7 @@ struct log_claim {
 };
 
 struct purpose {
-    unsigned char hash[16]; /* of what an account is for */
+    unsigned char hash[16]; /* of what an account is for, or of a hold */
 };
 
 /* What a certificate states, beside what the accounts say. */
@@ -115,6 +115,7 @@ struct verify {
     struct verify_list restored_before; /* of the same: of the earlier one, sorted */
     struct verify_list holds;           /* of struct open_hold: of the account in hand */
     struct verify_list purposes;        /* of struct purpose */
+    struct verify_list hold_names;      /* of the same: of all accounts */
     struct verify_list shares;          /* of struct share_amount: spent */
     struct verify_list aside;           /* of struct share_amount: set aside or paid */
 

@@ -331,10 +331,6 @@ void verify_stated_payers(struct verify *verify)
     verify_known_sort(&verify->payers);
     verify_known_sort(&verify->paid);
     verify_known_sort(&verify->paying);
-    const struct known_id *paid = verify->paid.items;
-    for (size_t i = 1; i < verify->paid.count; i++)
-        if (strcmp(paid[i - 1].id, paid[i].id) == 0)
-            verify_fault(verify, paid[i].id, 0, "it has paid twice: a hold ends once");
     for (size_t i = 0; i < verify->stated.count; i++) {
         const char *why = (stated[i].named ? named_fault : unnamed_fault)(verify, &stated[i]);
         if (why)

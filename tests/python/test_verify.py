@@ -130,8 +130,13 @@ class Verify(unittest.TestCase):
             account.settle("job_1", 10**9, event=pair(1))
             for code, said in ask(world.text()):
                 self.assertEqual(code, 1, said)
-        self.assertIn("it has paid twice: a hold ends once", ask(world.text())[0][1])
+        self.assertIn("a hold of an account has begun twice", ask(world.text())[0][1])
         self.assertIn("it begins or ends a hold that it cannot", ask(world.text())[1][1])
+        world = World()
+        account = world.dataset()
+        for _ in range(2):
+            account.hold("job_1", 10**9).settle("job_1", 0, held=(10**9, 0))
+        self.assertEqual([code for code, said in ask(world.text())], [1, 1])
 
     # ---- the audit trail
 
