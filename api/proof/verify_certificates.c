@@ -98,13 +98,16 @@ void verify_known_sort(struct verify_list *list)
         qsort(list->items, list->count, sizeof(struct known_id), compare_ids);
 }
 
+static int compare_with_id(const void *id, const void *item)
+{
+    return strcmp(id, ((const struct known_id *)item)->id);
+}
+
 const struct known_id *verify_known(const struct verify_list *list, const char *id)
 {
-    struct known_id wanted = {.id = ""};
-    snprintf(wanted.id, sizeof wanted.id, "%s", id);
     if (list->count == 0)
         return NULL;
-    return bsearch(&wanted, list->items, list->count, sizeof wanted, compare_ids);
+    return bsearch(id, list->items, list->count, sizeof(struct known_id), compare_with_id);
 }
 
 void verify_released(struct verify *verify, const struct trail_row *row)
