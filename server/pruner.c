@@ -33,7 +33,7 @@ struct pruner {
     bool stopping;
     atomic_int_fast64_t answered_us; /* when the database did so last */
     const char *keys;                /* their directory, which may be another machine's */
-    atomic_bool keys_stand;
+    atomic_int_fast64_t keys_us;     /* when they stood last */
     struct app *app;
     struct db *db;
     struct pruner_clocks clocks;
@@ -73,8 +73,8 @@ static bool prune_once(struct pruner *pruner)
                   "note=\"the clock is far ahead of its last look, or of what was stored last: "
                   "nothing is removed for a day\"");
     bool good = !trusts || api_prune(pruner->app, pruner->db, &more);
-    if (good && !more)
-        good = api_end_erasures(pruner->app, pruner->db);
+    if (!more)
+        good = api_end_erasures(pruner->app, pruner->db) && good;
     const char *why = good ? "" : db_last_error(pruner->db);
     if (pruner_tells(pruner->told, why))
         log_event(LOG_LEVEL_WARN, "prune-failed", "why=\"%s\"", why);
@@ -109,12 +109,13 @@ static bool look_at_database(struct pruner *pruner)
 static void look_at_keys(struct pruner *pruner)
 {
     char ignored[512];
-    atomic_store(&pruner->keys_stand, keys_stand(pruner->keys, false, ignored, sizeof ignored));
+    bool stand = keys_stand(pruner->keys, false, ignored, sizeof ignored);
+    atomic_store(&pruner->keys_us, stand ? clock_now_us() : INT64_MIN / 2);
 }
 
 bool pruner_sees_keys(const struct pruner *pruner)
 {
-    return atomic_load(&pruner->keys_stand);
+    return clock_now_us() - atomic_load(&pruner->keys_us) < QUIET_US;
 }
 
 bool pruner_reaches(const struct pruner *pruner)
@@ -172,7 +173,7 @@ struct pruner *pruner_start(struct app *app, struct db *db, const char *keys)
     (void)census_newest(db, &pruner->clocks.wall_ms);
     atomic_init(&pruner->answered_us, clock_now_us()); /* it was read at the start */
     pruner->keys = keys;
-    atomic_init(&pruner->keys_stand, true); /* so were they */
+    atomic_init(&pruner->keys_us, clock_now_us()); /* so were they */
     pthread_mutex_init(&pruner->lock, NULL);
     clock_condition_init(&pruner->changed);
     if (pthread_create(&pruner->thread, NULL, pruner_run, pruner) == 0)

@@ -39,7 +39,7 @@ struct pruner *pruner_start(struct app *app, struct db *db, const char *keys);
  * and did so within the last half minute. Any thread. */
 bool pruner_reaches(const struct pruner *pruner);
 
-/* What keys_stand says of the directory of keys, at the thread's last look: it may hang, as other
+/* What keys_stand said of the directory of keys, within the last half minute: it may hang, as other
  * machines' directories do. Any thread. */
 bool pruner_sees_keys(const struct pruner *pruner);
 

@@ -59,7 +59,7 @@ enum db_status census_newest(struct db *db, int64_t *out_ms)
     static const char newest[] =
         "SELECT max(ms) FROM (SELECT ms FROM (SELECT created_ms AS ms FROM answers "
         "ORDER BY rowid DESC LIMIT 1) AS a UNION ALL SELECT ms FROM (SELECT time_ms AS ms "
-        "FROM audit_trail ORDER BY number DESC LIMIT 1) AS t UNION ALL "
+        "FROM audit_trail WHERE actor <> 'service' ORDER BY number DESC LIMIT 1) AS t UNION ALL "
         "SELECT max(uploaded_ms) AS ms FROM experts WHERE uploaded_ms > 0) AS stored";
     *out_ms = 0;
     return db_one(db, newest, NULL, 0, listing_integer, out_ms);
