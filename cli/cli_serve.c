@@ -306,6 +306,8 @@ static int run_service(const struct flags *flags, struct config *config,
     struct impatience drains = {.drains = true, .timeout_s = config->drain_timeout_s};
     impatience_begin(&drains);
     server_drain(server);
+    if (!drains.runs) /* there is no thread, so this one waits for the time to be up */
+        end_at_once(&drains);
     wait_until_quiet(server);
     server_stop(server);
     impatience_end(&drains);
