@@ -123,15 +123,20 @@ static bool send_open_beside(struct import_send *send)
     const char *const inputs[] = {send->options->path, send->options->description};
     struct stat facts;
     char *fresh = memory_format("%s.new", send->target);
-    const char *const outputs[] = {send->target, fresh};
-    for (unsigned i = 0; i < 4; i++)
-        if (expert_output_is_same(inputs[i / 2], outputs[i % 2])) {
-            free(fresh);
-            return send_failed(send, "--output would be written over a file that is read");
-        }
+    const char *wrong = NULL;
+    for (unsigned i = 0; i < 2; i++)
+        if (expert_output_is_same(inputs[i], send->target))
+            wrong = "--output would be written over a file that is read";
+    if (!wrong && lstat(fresh, &facts) == 0)
+        wrong = "the name of --output with .new behind it is written first, and taken: move that "
+                "file away";
+    if (!wrong && !expert_output_open(&send->file, fresh, 0))
+        wrong = send->file.error;
+    if (wrong) {
+        free(fresh);
+        return send_failed(send, wrong);
+    }
     send->fresh = fresh;
-    if (!expert_output_open(&send->file, fresh, 0))
-        return send_failed(send, send->file.error);
     if (stat(send->target, &facts) != 0 || fchmod(send->file.handle, facts.st_mode & 0777) == 0)
         return true;
     return send_failed(send, "the permissions of --output cannot be kept");
