@@ -40,7 +40,7 @@ FOLD = re.compile(r'\{"type":"FoldedEntries","first_sequence":([1-9][0-9]*),"cou
                   r'"first_time_ms":(?:0|-?[1-9][0-9]*),"previous_hash":"([0-9a-f]{64})","digest":"[0-9a-f]{32}"\}')
 TILE = re.compile(rb'\{"tile":\{"number":(0|[1-9]\d{0,14}),"hashes":"([0-9a-f]{16384})"\}\}\n')
 RESTORED = "the account was restored from a backup: it does not go on from the earlier export, and has spent "
-CONTROL = re.compile("[\0-\x1f\x7f\ud800-\udfff]")  # no terminal is shown these
+CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")  # no terminal is shown these
 SIGNATURE = re.compile(rb',"signature":(\{[^{}]*\})')
 
 

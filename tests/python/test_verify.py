@@ -185,11 +185,11 @@ class Verify(unittest.TestCase):
 
     def test_no_control_character_reaches_the_terminal(self):
         world = World()
-        Account(world, "acc_\x1b[2K\r  all of it holds\x1b[8m", "dataset", "ds_a", "cli_1").open(10)
+        Account(world, "acc_\x1b[2K\r  all of it holds\x1b[8m\x90\x9b", "dataset", "ds_a", "cli_1").open(10)
         world.certify("pol_\x1b\n1", None, "job_1", 1, dataset="ds_b", privacy=dict(unit="expert", epsilon=-1, delta=0))
         for code, said in ask(world.text()):
             self.assertEqual(code, 1)
-            self.assertFalse({*said} & {"\x1b", "\r", "\x7f"}, said)
+            self.assertFalse({*said} & {"\x1b", "\r", "\x7f", "\x90", "\x9b"}, said)
             self.assertNotIn("\n  all of it holds", said)
 
     def test_numbers_and_depths_that_no_program_holds_are_faults(self):
