@@ -11,7 +11,7 @@
     "steps=5000 return_low=-200 return_high=200 return_power=8 transitions_per_expert=16 "         \
     "hidden=24 learning_rate=0.003 clip_norm=0.1 average_decay=0.9997 "                            \
     "input_scale=4:2:4:4:6:4:0.5:0.5"
-#define LANDER_BCQ "reward_scale=0.05 huber_threshold=1 threshold=0.7 clip_norm=0.3"
+#define LANDER_BCQ "reward_scale=0.5 huber_threshold=10 threshold=0.3"
 #define ANY        1e9 /* more than any epsilon */
 
 /* NULL: all of them. Later rows are applied after earlier ones. */
@@ -70,11 +70,9 @@ static const struct {
     {0, ANY, "lunar_lander", NULL, "dpsgd", LANDER},
     {0, ANY, "lunar_lander", "cql", "dpsgd", "alpha=0.1"},
     {0, ANY, "lunar_lander", "bcq", "dpsgd", LANDER_BCQ},
-    {10, ANY, "lunar_lander", "bcq", "dpsgd", "threshold=0.3 clip_norm=0.1"},
     {0, ANY, "lunar_lander", NULL, "selective", LANDER " plain_share=0.02 " SELECTIVE},
     {0, ANY, "lunar_lander", "cql", "selective", "alpha=0.1"},
     {0, ANY, "lunar_lander", "bcq", "selective", LANDER_BCQ},
-    {10, ANY, "lunar_lander", "bcq", "selective", "threshold=0.3 clip_norm=0.1"},
     {0, ANY, "lunar_lander", NULL, "consensus",
      "labels=3000 label_length=1000 explore=0.3 skill_low=-200 skill_high=300 skill_power=8 "
      "skill_episodes=4"},
