@@ -24,6 +24,7 @@ bool recovery_seal(struct db *db)
 
 struct restore_work {
     const struct marks *marks;
+    bool lost;
     struct recovery_life life;
     int64_t now_ms;
     struct ledger_restored *out;
@@ -57,11 +58,19 @@ static enum db_status end_jobs(struct db *db, int64_t now_ms)
     return status;
 }
 
-/* Uncovers the private datasets that the lost life uncovered, or all where nobody knows. */
+/* Whether the lost life uncovered dataset ID, or nobody knows, because its account has no mark. */
+static bool may_be_uncovered(const struct marks *marks, const char *id)
+{
+    struct mark mark;
+    char name[MARKS_NAME_SIZE];
+    marks_name(ledger_kind_name(LEDGER_DATASET), id, "", name);
+    return !marks_find(marks, name, &mark) || marks_find(marks, datasets_mark(id).name, &mark);
+}
+
+/* Uncovers the private datasets that may be. */
 static enum db_status uncover_again(struct db *db, const struct restore_work *work)
 {
     char after[ID_SIZE] = "", id[ID_SIZE];
-    struct mark mark;
     enum db_status status;
     while ((status = datasets_next_private(db, false, after, id)) == DB_OK) {
         struct trail_row row = {.time_ms = work->now_ms,
@@ -70,7 +79,7 @@ static enum db_status uncover_again(struct db *db, const struct restore_work *wo
                                 .outcome = "ok",
                                 .count = 1};
         memcpy(after, id, ID_SIZE);
-        if (work->marks && !marks_find(work->marks, datasets_mark(id).name, &mark))
+        if (!may_be_uncovered(work->marks, id))
             continue;
         memcpy(row.resource, id, ID_SIZE);
         memcpy(row.subject, work->life.id, ID_SIZE);
@@ -81,6 +90,23 @@ static enum db_status uncover_again(struct db *db, const struct restore_work *wo
             return status;
     }
     return db_optional(status);
+}
+
+static struct mark lost_mark(int64_t lost_ms)
+{
+    struct mark mark = {.used = {.units = lost_ms}};
+    marks_name("lost", "-", "", mark.name);
+    return mark;
+}
+
+/* Closes the aggregations of which marks may be lost: an agent's account opens with its first
+ * report, and may have been opened and paid since. */
+static enum db_status close_aggregations(struct db *db, const struct restore_work *work)
+{
+    struct mark mark = lost_mark(0);
+    (void)marks_find(work->marks, mark.name, &mark);
+    return db_run(db, "UPDATE aggregations SET is_open = 0 WHERE is_open = 1 AND created_ms <= $1",
+                  DB_VALUES(db_integer(work->lost ? INT64_MAX : mark.used.units)), NULL, NULL);
 }
 
 static enum db_status restore_all(struct db *db, void *context)
@@ -105,10 +131,8 @@ static enum db_status restore_all(struct db *db, void *context)
         status = trail_append(db, &row);
     if (status == DB_OK)
         status = uncover_again(db, work);
-    /* An agent's account opens with its first report, and may have been opened and paid since. */
-    if (status == DB_OK && !work->marks)
-        status = db_run(db, "UPDATE aggregations SET is_open = 0 WHERE is_open = 1", NULL, 0, NULL,
-                        NULL);
+    if (status == DB_OK)
+        status = close_aggregations(db, work);
     return status == DB_OK ? recovery_note_life(db, &work->life) : status;
 }
 
@@ -144,7 +168,7 @@ static void mark_orphan(void *context, const struct mark *mark)
 bool recovery_restore(struct db *db, const char *directory, bool lost, int64_t now_ms,
                       struct ledger_restored *out, char *error, size_t error_size)
 {
-    struct restore_work work = {.now_ms = now_ms, .out = out};
+    struct restore_work work = {.lost = lost, .now_ms = now_ms, .out = out};
     enum marks_found found;
     bool done = false;
     if (!recovery_read_life(db, &work.life, error, error_size))
@@ -175,9 +199,13 @@ bool recovery_restore(struct db *db, const char *directory, bool lost, int64_t n
         goto cleanup;
     }
     int64_t answered_ms = marks_key_ms(marks);
-    if (lost)
-        answered_ms = marks_greater(answered_ms, now_ms + ANSWERS_EARLY_MS);
-    work.marks = lost ? NULL : marks;
+    if (lost) { /* as every later restore has to know, which finds the marks of this one */
+        const struct mark mark = lost_mark(now_ms + ANSWERS_EARLY_MS);
+        answered_ms = marks_greater(answered_ms, mark.used.units);
+        marks_forget(marks);
+        marks_set(marks, &mark);
+    }
+    work.marks = marks;
     work.life.answered_ms = marks_greater(work.life.answered_ms, answered_ms);
     marks_set_key(marks, work.life.answered_ms); /* the next restore of this backup has to know */
     work.life.number++;

@@ -126,8 +126,7 @@ static enum db_status restore_account(struct db *db, struct ledger_account *acco
         return DB_OK;
     ledger_mark_name(account, name);
     /* A mark below what the backup has spent is older than the backup: the newer one is lost. */
-    bool marked = r->marks && marks_find(r->marks, name, &mark) &&
-                  mark.used.units >= account->spent_units &&
+    bool marked = marks_find(r->marks, name, &mark) && mark.used.units >= account->spent_units &&
                   mark.used.delta >= account->spent_delta;
     if (!marked)
         mark.used = (struct marks_amounts){account->limit_units, account->limit_delta};

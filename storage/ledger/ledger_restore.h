@@ -17,7 +17,7 @@ struct ledger_restored {
     double most;    /* the greatest part of a limit that an account with a mark paid */
 };
 
-/* Burns every account of the ledger by MARKS (NULL: all are lost), in the caller's transaction.
+/* Burns every account of the ledger by MARKS, in the caller's transaction.
  * RESOURCE and EVENT stand in the entries. */
 enum db_status ledger_restore(struct db *db, const struct marks *marks, const char *resource,
                               const char *event, int64_t now_ms, struct ledger_restored *out);

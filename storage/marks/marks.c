@@ -241,7 +241,7 @@ static void read_mark(void *context, const struct mark *mark, int64_t key_ms)
         marks_set_key(marks, key_ms);
 }
 
-static void forget_all(struct marks *marks)
+void marks_forget(struct marks *marks)
 {
     tdestroy(marks->tree, free);
     marks->tree = NULL;
@@ -263,7 +263,7 @@ struct marks *marks_open(struct db *db, const char *directory, enum marks_found 
     }
     *out_found = marks_file_read(&marks->file, marks->life, read_mark, marks);
     if (*out_found == MARKS_DAMAGED)
-        forget_all(marks);
+        marks_forget(marks);
     if (*out_found != MARKS_UNREAD)
         return marks;
     snprintf(error, error_size, "%.200s: %s", marks->file.path, strerror(errno));
@@ -275,7 +275,7 @@ void marks_close(struct marks *marks)
 {
     if (!marks)
         return;
-    forget_all(marks);
+    marks_forget(marks);
     marks_file_close(&marks->file);
     free(marks);
 }

@@ -65,6 +65,9 @@ bool marks_find(const struct marks *marks, const char *name, struct mark *out);
 /* Makes MARK what it is, in memory alone: for marks_begin. */
 void marks_set(struct marks *marks, const struct mark *mark);
 
+/* Forgets all marks, the life and the time of keys, in memory alone: for marks_begin. */
+void marks_forget(struct marks *marks);
+
 /* The time up to which keys may have been answered; 0: none was that names one. */
 int64_t marks_key_ms(const struct marks *marks);
 

@@ -97,13 +97,20 @@ static void lose_machine(void)
     connect_store();
 }
 
-static struct ledger_restored restore(bool lost)
+static struct ledger_restored restore_only(bool lost)
 {
     char error[DB_ERROR_SIZE] = "";
     struct ledger_restored restored;
     cr_assert(recovery_restore(f.db, directory, lost, 5000, &restored, error, sizeof error), "%s",
               error);
     fixture_audit(f.db);
+    return restored;
+}
+
+static struct ledger_restored restore(bool lost)
+{
+    char error[DB_ERROR_SIZE];
+    struct ledger_restored restored = restore_only(lost);
     cr_assert(begin(error), "%s", error);
     return restored;
 }
@@ -303,6 +310,20 @@ Test(marks, that_are_lost_close_their_accounts, .init = open_marked, .fini = clo
     cr_expect_eq(a.spent_delta, 10);
 }
 
+/* Those that are there are stale. */
+Test(marks, that_are_lost_stay_lost_in_the_next_restore, .init = open_marked, .fini = close_marked)
+{
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    back_up();
+    debit(a.id, 1000);
+    lose_machine();
+    restore_only(true);
+    lose_machine(); /* before the first start */
+    cr_expect_eq(restore(false).closed, 1);
+    a = read_account(LEDGER_DATASET, "ds_a", NULL);
+    cr_expect_eq(a.spent_units, LIMIT);
+}
+
 /* Whoever restores the same backup again knows at least what the first restore knew. */
 Test(marks, that_are_lost_leave_the_time_of_keys_behind, .init = open_marked, .fini = close_marked)
 {
@@ -361,6 +382,9 @@ Test(marks, that_are_lost_close_aggregations, .init = open_marked, .fini = close
     lose_machine();
     unlink(path);
     restore(true);
+    cr_expect_eq(open_aggregations(), 0);
+    lose_machine(); /* the same backup again */
+    restore(false);
     cr_expect_eq(open_aggregations(), 0);
 }
 
@@ -701,6 +725,8 @@ static void add_dataset(const char *id, bool is_public)
     snprintf(row.id, sizeof row.id, "%s", id);
     snprintf(row.name, sizeof row.name, "%s", id);
     cr_assert_eq(datasets_insert(f.db, &row, NULL), DB_OK, "%s", db_last_error(f.db));
+    if (!is_public)
+        (void)fixture_account(f.db, LEDGER_DATASET, id, NULL, LIMIT, 0);
 }
 
 static void add_datasets(void)
@@ -779,8 +805,11 @@ Test(marks, that_are_lost_uncover_all_private_datasets, .init = open_marked, .fi
     snprintf(path, sizeof path, "%s/marks", directory);
     lose_machine();
     unlink(path);
-    restore(true);
-    expect_uncovered("ds_a ds_b ");
+    for (int life = 0; life < 2; life++) { /* the same backup twice, before its first start */
+        restore_only(life == 0);
+        expect_uncovered("ds_a ds_b ");
+        lose_machine();
+    }
 }
 
 /* ---- many disasters
