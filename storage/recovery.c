@@ -27,7 +27,10 @@ static enum db_status compare_with_mark(struct db *db, struct ledger_account *ac
 {
     struct comparison *comparison = context;
     struct mark mark = {.entries = 0};
-    (void)db;
+    struct ledger_limits limits;
+    enum db_status status = ledger_limits(db, account->id, &limits);
+    if (status != DB_OK)
+        return db_owed(status);
     ledger_mark_name(account, mark.name);
     if (marks_find(comparison->marks, mark.name, &mark))
         comparison->found += mark.entries > 0;
@@ -36,8 +39,8 @@ static enum db_status compare_with_mark(struct db *db, struct ledger_account *ac
         mark.used = (struct marks_amounts){0, 0};
     mark.used.units = marks_greater(mark.used.units, account->spent_units + account->held_units);
     mark.used.delta = marks_greater(mark.used.delta, account->spent_delta + account->held_delta);
-    mark.epsilon = fmax(mark.epsilon, account->epsilon);
-    mark.delta = fmax(mark.delta, account->delta);
+    mark.epsilon = fmax(mark.epsilon, limits.greatest_epsilon);
+    mark.delta = fmax(mark.delta, limits.greatest_delta);
     mark.entries = account->entries;
     mark.orphan = false;
     marks_set(comparison->marks, &mark);

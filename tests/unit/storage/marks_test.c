@@ -678,6 +678,23 @@ Test(marks, know_the_greatest_limit_of_a_life_that_ended_in_order, .init = open_
     expect_greatest(true);
 }
 
+/* And the older program wrote no such marks. */
+Test(marks, know_the_greatest_limit_of_before_them, .init = open_unmarked, .fini = close_marked)
+{
+    char error[DB_ERROR_SIZE];
+    struct ledger_limits limits;
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    back_up();
+    set_limit(a.id, 10 * LIMIT, 10);
+    set_limit(a.id, 2 * LIMIT, 2);
+    cr_assert(begin(error), "%s", error);
+    lose_machine();
+    restore(false);
+    cr_assert_eq(ledger_limits(f.db, a.id, &limits), DB_OK);
+    cr_expect_eq(limits.greatest_epsilon, 10);
+    cr_expect_eq(limits.greatest_delta, 10 * 1e-6);
+}
+
 /* The time of a key is written before its answer is given. */
 Test(marks, know_the_times_of_keys, .init = open_marked, .fini = close_marked)
 {
