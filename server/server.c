@@ -227,8 +227,8 @@ static bool open_app(struct server *server, struct server_trouble trouble)
             keys_open(config->data, server->keys_path, &source, db, trouble.text, trouble.size);
     if (!server->keys)
         return false;
-    if (!config->works &&
-        !recovery_begin(db, config->marks, &server->marks, trouble.text, trouble.size))
+    if (!config->works && !recovery_begin(db, config->marks, clock_now_ms(), &server->marks,
+                                          trouble.text, trouble.size))
         return false;
     struct recovery_life life;
     if (recovery_life(db, &life) != DB_OK) {

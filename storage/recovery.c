@@ -159,9 +159,11 @@ static enum db_status mark_earlier_keys(struct db *db, struct marks *marks)
 }
 
 static bool begin_marks(struct db *db, struct marks *marks, const char *directory,
-                        const struct recovery_life *known, char *error, size_t error_size)
+                        const struct recovery_life *known, int64_t now_ms, char *error,
+                        size_t error_size)
 {
     struct recovery_life life = *known;
+    struct recovery_uncovering uncovering = {marks, life.id, now_ms};
     if (!compare_all(db, marks, error, error_size))
         return false;
     if (life.id[0] == '\0') {
@@ -171,11 +173,13 @@ static bool begin_marks(struct db *db, struct marks *marks, const char *director
             return false;
         }
     }
-    bool begun = marks_begin(marks, life.id);
-    if (!begun)
+    bool uncovered = db_transact(db, recovery_uncover, &uncovering) == DB_OK;
+    bool begun = uncovered && marks_begin(marks, life.id);
+    if (uncovered && !begun)
         snprintf(error, error_size, "the marks in %.200s cannot be written: %s", directory,
                  strerror(errno));
-    else if (known->id[0] == '\0' && db_transact(db, recovery_note_life, &life) != DB_OK)
+    else if (!begun ||
+             (known->id[0] == '\0' && db_transact(db, recovery_note_life, &life) != DB_OK))
         snprintf(error, error_size, "the database cannot be written: %s", db_last_error(db));
     else
         return true;
@@ -214,13 +218,13 @@ static bool open_fitting(struct db *db, const char *directory, struct recovery_l
     return true;
 }
 
-bool recovery_begin(struct db *db, const char *directory, struct marks **out, char *error,
-                    size_t error_size)
+bool recovery_begin(struct db *db, const char *directory, int64_t now_ms, struct marks **out,
+                    char *error, size_t error_size)
 {
     struct recovery_life life;
     if (!open_fitting(db, directory, &life, out, error, error_size))
         return false;
-    if (*out && !begin_marks(db, *out, directory, &life, error, error_size)) {
+    if (*out && !begin_marks(db, *out, directory, &life, now_ms, error, error_size)) {
         marks_close(*out);
         *out = NULL;
         return false;

@@ -16,9 +16,10 @@ struct recovery_life {
 enum db_status recovery_life(struct db *db, struct recovery_life *out);
 
 /* Opens the marks in DIRECTORY ("": there are none) for a service that starts on DB, and guards
- * DB's store with them. False: ERROR says why it must not start. */
-bool recovery_begin(struct db *db, const char *directory, struct marks **out, char *error,
-                    size_t error_size);
+ * DB's store with them. Datasets are uncovered that a lost transaction or a newer copy of DB
+ * uncovered. False: ERROR says why it must not start. */
+bool recovery_begin(struct db *db, const char *directory, int64_t now_ms, struct marks **out,
+                    char *error, size_t error_size);
 
 /* Looks whether a service could start on DB with the marks in DIRECTORY ("": there are none), while
  * none runs, and changes nothing. False: ERROR says why not. */

@@ -1,4 +1,4 @@
-/* The note of a service's life. Within storage/recovery*. */
+/* The note of a service's life, and what its marks say of datasets. Within storage/recovery*. */
 #ifndef TACET_STORAGE_RECOVERY_LIFE_H
 #define TACET_STORAGE_RECOVERY_LIFE_H
 
@@ -14,5 +14,15 @@ bool recovery_read_life(struct db *db, struct recovery_life *out, char *error, s
 
 /* Notes CONTEXT, a struct recovery_life: work of a transaction. */
 enum db_status recovery_note_life(struct db *db, void *context);
+
+struct recovery_uncovering {
+    const struct marks *marks;
+    const char *life; /* of ID_SIZE bytes: the audit trail names it */
+    int64_t now_ms;
+};
+
+/* Uncovers the private datasets that by CONTEXT, a struct recovery_uncovering, were uncovered after
+ * the database was copied, or may have been: work of a transaction. */
+enum db_status recovery_uncover(struct db *db, void *context);
 
 #endif

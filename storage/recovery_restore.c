@@ -67,9 +67,9 @@ static bool may_be_uncovered(const struct marks *marks, const char *id)
     return !marks_find(marks, name, &mark) || marks_find(marks, datasets_mark(id).name, &mark);
 }
 
-/* Uncovers the private datasets that may be. */
-static enum db_status uncover_again(struct db *db, const struct restore_work *work)
+enum db_status recovery_uncover(struct db *db, void *context)
 {
+    const struct recovery_uncovering *work = context;
     char after[ID_SIZE] = "", id[ID_SIZE];
     enum db_status status;
     while ((status = datasets_next_private(db, false, after, id)) == DB_OK) {
@@ -82,7 +82,7 @@ static enum db_status uncover_again(struct db *db, const struct restore_work *wo
         if (!may_be_uncovered(work->marks, id))
             continue;
         memcpy(row.resource, id, ID_SIZE);
-        memcpy(row.subject, work->life.id, ID_SIZE);
+        memcpy(row.subject, work->life, ID_SIZE);
         status = datasets_uncover(db, id);
         if (status == DB_OK)
             status = trail_append(db, &row);
@@ -129,8 +129,9 @@ static enum db_status restore_all(struct db *db, void *context)
                             .count = 1};
     if (status == DB_OK)
         status = trail_append(db, &row);
+    struct recovery_uncovering uncovering = {work->marks, work->life.id, work->now_ms};
     if (status == DB_OK)
-        status = uncover_again(db, work);
+        status = recovery_uncover(db, &uncovering);
     if (status == DB_OK)
         status = close_aggregations(db, work);
     return status == DB_OK ? recovery_note_life(db, &work->life) : status;

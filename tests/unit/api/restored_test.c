@@ -247,7 +247,8 @@ Test(restored, a_dataset_that_was_uncovered_after_the_backup_says_so)
     snprintf(directory, sizeof directory, "%s.marks", fixture_path(f));
     snprintf(copy, sizeof copy, "%s.copy", fixture_path(f));
     cr_assert_eq(mkdir(directory, 0700), 0);
-    cr_assert(recovery_begin(fixture_db(f), directory, &marks, error, sizeof error), "%s", error);
+    cr_assert(recovery_begin(fixture_db(f), directory, KEEP_BEGIN_MS, &marks, error, sizeof error),
+              "%s", error);
     snprintf(text, sizeof text, "VACUUM INTO '%s'", copy);
     cr_assert_eq(db_run(fixture_db(f), text, NULL, 0, NULL, NULL), DB_OK);
     expect_status(fixture_post(f, "steward", "/v1/jobs", domain_unprotected_job(dataset, 20)), 202);

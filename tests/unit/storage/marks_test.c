@@ -37,7 +37,7 @@ static void connect_store(void)
 static bool begin(char error[DB_ERROR_SIZE])
 {
     error[0] = '\0';
-    return recovery_begin(f.db, directory, &marks, error, DB_ERROR_SIZE);
+    return recovery_begin(f.db, directory, 5000, &marks, error, DB_ERROR_SIZE);
 }
 
 static void open_unmarked(void)
@@ -420,7 +420,7 @@ Test(marks, are_missed_where_a_service_has_some, .init = open_marked, .fini = cl
 {
     char error[DB_ERROR_SIZE] = "";
     marks_close(marks);
-    cr_expect_not(recovery_begin(f.db, "", &marks, error, sizeof error));
+    cr_expect_not(recovery_begin(f.db, "", 5000, &marks, error, sizeof error));
     cr_expect(strstr(error, "give --marks"), "%s", error);
 }
 
@@ -784,6 +784,21 @@ Test(marks, keep_datasets_uncovered_that_the_lost_life_uncovered, .init = open_m
     for (int life = 0; life < 2; life++) { /* the same backup twice */
         lose_machine();
         restore(false);
+        expect_uncovered("ds_b ");
+    }
+}
+
+/* Or before power failed between the mark and the commit of the job. */
+Test(marks, uncover_what_a_newer_copy_of_the_directory_uncovered, .init = open_marked,
+     .fini = close_marked)
+{
+    char error[DB_ERROR_SIZE], id[] = "ds_b";
+    add_datasets();
+    back_up();
+    cr_assert_eq(db_transact(f.db, uncover, id), DB_OK);
+    for (int start = 0; start < 2; start++) { /* the same copy by hand twice */
+        lose_machine();
+        cr_assert(begin(error), "%s", error);
         expect_uncovered("ds_b ");
     }
 }
