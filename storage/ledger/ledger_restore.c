@@ -105,10 +105,12 @@ static double burnt_part(int64_t spent, int64_t limit)
 static void count_burnt(struct ledger_restored *out, const struct ledger_account *before,
                         const struct ledger_account *after, bool marked)
 {
-    double units = burnt_part(after->spent_units - before->spent_units, after->limit_units);
-    double delta = burnt_part(after->spent_delta - before->spent_delta, after->limit_delta);
+    const int64_t spent_units = after->spent_units - before->spent_units;
+    const int64_t spent_delta = after->spent_delta - before->spent_delta;
+    double units = burnt_part(spent_units, after->limit_units);
+    double delta = burnt_part(spent_delta, after->limit_delta);
     out->accounts++;
-    out->burnt += marked && after->entries > before->entries;
+    out->burnt += marked && (spent_units > 0 || spent_delta > 0);
     out->closed += !marked;
     if (marked && units > out->most)
         out->most = units;

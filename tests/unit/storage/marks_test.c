@@ -652,7 +652,7 @@ static void expect_greatest(bool stops)
     if (stops)
         recovery_end(f.db, marks);
     lose_machine();
-    restore(false);
+    cr_expect_eq(restore(false).burnt, !stops);
     a = read_account(LEDGER_DATASET, "ds_a", NULL);
     cr_expect_eq(a.limit_units, LIMIT);
     cr_expect_eq(a.epsilon, 1);
