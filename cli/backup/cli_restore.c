@@ -124,7 +124,7 @@ static bool forget_head(const char *directory, char *error)
 {
     char path[4096];
     if (data_dir_path(directory, "ledger.head", path, sizeof path) &&
-        (unlink(path) == 0 || errno == ENOENT))
+        (unlink(path) == 0 || errno == ENOENT) && data_dir_sync(directory))
         return true;
     snprintf(error, CLI_ERROR_SIZE, "the life has begun, but %.400s stays: %s; remove it", path,
              strerror(errno));
@@ -147,7 +147,8 @@ static bool begin_life(const struct restore_options *options, struct ledger_rest
                                  CLI_ERROR_SIZE);
     *out_sealed = good && sealing_key_name(db, name) == DB_OK;
     database_close(database);
-    return good && forget_head(options->data, error);
+    /* A new directory has none but its own, and is removed when this fails. */
+    return good && (options->from || forget_head(options->data, error));
 }
 
 /* Verifies the backup that fill_directory has put in the data directory. */
