@@ -143,10 +143,15 @@ static bool compare_all(struct db *db, struct marks *marks, char *error, size_t 
     return false;
 }
 
-/* Keys may have been answered before there were marks, and the answers removed. */
+/* Keys may have been answered before there were marks, and the answers removed. A mark without
+ * amounts says that this was done: each time it refuses up to an hour of keys in a next life. */
 static enum db_status mark_earlier_keys(struct db *db, struct marks *marks)
 {
     int64_t newest_ms, removed_ms;
+    struct mark done = {.entries = 0};
+    marks_name("keys", "-", "", done.name);
+    if (marks_find(marks, done.name, &done))
+        return DB_OK;
     enum db_status status = answers_newest(db, &newest_ms);
     if (status == DB_OK)
         status = answers_kept_from(db, &removed_ms);
@@ -155,6 +160,7 @@ static enum db_status mark_earlier_keys(struct db *db, struct marks *marks)
     if (newest_ms > 0)
         marks_set_key(marks, newest_ms + ANSWERS_EARLY_MS);
     marks_set_key(marks, removed_ms);
+    marks_set(marks, &done);
     return DB_OK;
 }
 
@@ -166,12 +172,11 @@ static bool begin_marks(struct db *db, struct marks *marks, const char *director
     struct recovery_uncovering uncovering = {marks, life.id, now_ms};
     if (!compare_all(db, marks, error, error_size))
         return false;
-    if (life.id[0] == '\0') {
+    if (life.id[0] == '\0')
         id_new("life_", life.id);
-        if (mark_earlier_keys(db, marks) != DB_OK) {
-            snprintf(error, error_size, "the answers cannot be read: %s", db_last_error(db));
-            return false;
-        }
+    if (mark_earlier_keys(db, marks) != DB_OK) {
+        snprintf(error, error_size, "the answers cannot be read: %s", db_last_error(db));
+        return false;
     }
     bool uncovered = db_transact(db, recovery_uncover, &uncovering) == DB_OK;
     bool begun = uncovered && marks_begin(marks, life.id);

@@ -3,7 +3,8 @@
  *   tacet-marks 1 LIFE                                     begins the file
  *   a KIND RESOURCE CLIENT UNITS DELTA EPSILON DELTA ENTRIES    a mark; "o" instead: an orphan's
  *   a uncovered DATASET - 0 0 0 0 0                        its budget does not cover it any more
- *   a lost - - MS 0 0 0 0                                  earlier marks are lost, up to this time
+ *   a lost - - MS 0 0 0 0                                  marks of before this time are lost
+ *   a keys - - 0 0 0 0 0                                   keys of before the marks count, too
  *   k MS                                                   keys up to this time may be answered
  *   = DIGEST                                               ends what was written at once
  *

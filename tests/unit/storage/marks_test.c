@@ -728,6 +728,39 @@ Test(marks, know_the_times_of_keys_that_were_answered_before_them, .init = open_
     cr_expect_eq(life.answered_ms, 1 + ANSWERS_EARLY_MS);
 }
 
+/* An older version began the marks, and did not ask. */
+Test(marks, know_the_times_of_earlier_keys_after_an_upgrade, .init = open_unmarked,
+     .fini = close_marked)
+{
+    char dated[] = "2026-11-24-a", error[DB_ERROR_SIZE], life[MARKS_LIFE_SIZE];
+    enum marks_found found;
+    cr_assert_eq(db_transact(f.db, store_answer, dated), DB_OK);
+    cr_assert(begin(error), "%s", error);
+    lose_process();
+    connect_store();
+    struct marks *older = marks_open(f.db, directory, &found, error, sizeof error);
+    snprintf(life, sizeof life, "%s", marks_life(older));
+    marks_forget(older);
+    cr_assert(marks_begin(older, life));
+    marks_close(older);
+    cr_assert(begin(error), "%s", error);
+    cr_expect_eq(marks_key_ms(marks), 1 + ANSWERS_EARLY_MS);
+}
+
+/* Or a life would refuse an hour of keys after each disaster. */
+Test(marks, ask_for_earlier_keys_once, .init = open_marked, .fini = close_marked)
+{
+    char undated[] = "abc", error[DB_ERROR_SIZE];
+    cr_assert_eq(db_transact(f.db, store_answer, undated), DB_OK);
+    back_up();
+    lose_machine();
+    cr_assert(begin(error), "%s", error);
+    cr_expect_eq(marks_key_ms(marks), 0);
+    lose_machine();
+    restore(false);
+    cr_expect_eq(marks_key_ms(marks), 0);
+}
+
 /* ---- datasets that are not covered any more */
 
 static enum db_status uncover(struct db *db, void *id)
