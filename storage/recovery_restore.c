@@ -24,7 +24,7 @@ bool recovery_seal(struct db *db)
 
 struct restore_work {
     const struct marks *marks;
-    bool lost;
+    int64_t lost_ms; /* marks of before are lost; 0: none are, INT64_MAX: all */
     struct recovery_life life;
     int64_t now_ms;
     struct ledger_restored *out;
@@ -92,23 +92,6 @@ enum db_status recovery_uncover(struct db *db, void *context)
     return db_optional(status);
 }
 
-static struct mark lost_mark(int64_t lost_ms)
-{
-    struct mark mark = {.used = {.units = lost_ms}};
-    marks_name("lost", "-", "", mark.name);
-    return mark;
-}
-
-/* Closes the aggregations of which marks may be lost: an agent's account opens with its first
- * report, and may have been opened and paid since. */
-static enum db_status close_aggregations(struct db *db, const struct restore_work *work)
-{
-    struct mark mark = lost_mark(0);
-    (void)marks_find(work->marks, mark.name, &mark);
-    return db_run(db, "UPDATE aggregations SET is_open = 0 WHERE is_open = 1 AND created_ms <= $1",
-                  DB_VALUES(db_integer(work->lost ? INT64_MAX : mark.used.units)), NULL, NULL);
-}
-
 static enum db_status restore_all(struct db *db, void *context)
 {
     struct restore_work *work = context;
@@ -119,7 +102,8 @@ static enum db_status restore_all(struct db *db, void *context)
         return db_fail(db, "the ledger", report.faults[0].what);
     write_restored_event(&report, event);
     if (status == DB_OK)
-        status = ledger_restore(db, work->marks, work->life.id, event, work->now_ms, work->out);
+        status = ledger_restore(db, work->marks, work->lost_ms, work->life.id, event, work->now_ms,
+                                work->out);
     if (status == DB_OK)
         status = end_jobs(db, work->now_ms);
     struct trail_row row = {.time_ms = work->now_ms,
@@ -132,8 +116,11 @@ static enum db_status restore_all(struct db *db, void *context)
     struct recovery_uncovering uncovering = {work->marks, work->life.id, work->now_ms};
     if (status == DB_OK)
         status = recovery_uncover(db, &uncovering);
+    /* An agent's account opens with its first report, and may have been opened and paid since. */
     if (status == DB_OK)
-        status = close_aggregations(db, work);
+        status =
+            db_run(db, "UPDATE aggregations SET is_open = 0 WHERE is_open = 1 AND created_ms <= $1",
+                   DB_VALUES(db_integer(work->lost_ms)), NULL, NULL);
     return status == DB_OK ? recovery_note_life(db, &work->life) : status;
 }
 
@@ -166,10 +153,26 @@ static void mark_orphan(void *context, const struct mark *mark)
     marks_set(context, &orphan);
 }
 
+/* Forgets the marks where they are LOST, and leaves a mark that says so: the next restore finds
+ * marks. Gives the time up to which they are lost. */
+static int64_t forget_lost(struct marks *marks, bool lost, int64_t now_ms)
+{
+    struct mark mark = {.used = {0, 0}};
+    marks_name("lost", "-", "", mark.name);
+    if (!lost) {
+        (void)marks_find(marks, mark.name, &mark);
+        return mark.used.units;
+    }
+    mark.used.units = now_ms;
+    marks_forget(marks);
+    marks_set(marks, &mark);
+    return INT64_MAX;
+}
+
 bool recovery_restore(struct db *db, const char *directory, bool lost, int64_t now_ms,
                       struct ledger_restored *out, char *error, size_t error_size)
 {
-    struct restore_work work = {.lost = lost, .now_ms = now_ms, .out = out};
+    struct restore_work work = {.now_ms = now_ms, .out = out};
     enum marks_found found;
     bool done = false;
     if (!recovery_read_life(db, &work.life, error, error_size))
@@ -200,12 +203,9 @@ bool recovery_restore(struct db *db, const char *directory, bool lost, int64_t n
         goto cleanup;
     }
     int64_t answered_ms = marks_key_ms(marks);
-    if (lost) { /* as every later restore has to know, which finds the marks of this one */
-        const struct mark mark = lost_mark(now_ms + ANSWERS_EARLY_MS);
-        answered_ms = marks_greater(answered_ms, mark.used.units);
-        marks_forget(marks);
-        marks_set(marks, &mark);
-    }
+    if (lost)
+        answered_ms = marks_greater(answered_ms, now_ms + ANSWERS_EARLY_MS);
+    work.lost_ms = forget_lost(marks, lost, now_ms);
     work.marks = marks;
     work.life.answered_ms = marks_greater(work.life.answered_ms, answered_ms);
     marks_set_key(marks, work.life.answered_ms); /* the next restore of this backup has to know */

@@ -91,6 +91,7 @@ enum db_status ledger_burnt(struct db *db, const char *account, int64_t *out_uni
 
 struct restoring {
     const struct marks *marks;
+    int64_t lost_ms;
     const char *resource, *event;
     int64_t now_ms;
     bool shares; /* they alone, or all others */
@@ -128,10 +129,13 @@ static enum db_status restore_account(struct db *db, struct ledger_account *acco
         return DB_OK;
     ledger_mark_name(account, name);
     /* A mark below what the backup has spent is older than the backup: the newer one is lost. */
-    bool marked = marks_find(r->marks, name, &mark) && mark.used.units >= account->spent_units &&
+    bool marked = marks_find(r->marks, name, &mark) && account->created_ms > r->lost_ms &&
+                  mark.used.units >= account->spent_units &&
                   mark.used.delta >= account->spent_delta;
-    if (!marked)
-        mark.used = (struct marks_amounts){account->limit_units, account->limit_delta};
+    if (!marked) {
+        mark.used.units = marks_greater(mark.used.units, account->limit_units);
+        mark.used.delta = marks_greater(mark.used.delta, account->limit_delta);
+    }
     enum db_status status = ledger_burn(db, account, &mark, r->resource, r->event, r->now_ms);
     count_burnt(r->out, &before, account, marked);
     return status;
@@ -183,10 +187,11 @@ static enum db_status end_holds(struct db *db, const struct restoring *r)
     return db_optional(status);
 }
 
-enum db_status ledger_restore(struct db *db, const struct marks *marks, const char *resource,
-                              const char *event, int64_t now_ms, struct ledger_restored *out)
+enum db_status ledger_restore(struct db *db, const struct marks *marks, int64_t lost_ms,
+                              const char *resource, const char *event, int64_t now_ms,
+                              struct ledger_restored *out)
 {
-    struct restoring restoring = {marks, resource, event, now_ms, true, out};
+    struct restoring restoring = {marks, lost_ms, resource, event, now_ms, true, out};
     *out = (struct ledger_restored){.accounts = 0};
     enum db_status status = ledger_each(db, NULL, restore_account, &restoring);
     if (status == DB_OK)

@@ -17,10 +17,12 @@ struct ledger_restored {
     double most;    /* the greatest part of a limit that an account with a mark paid */
 };
 
-/* Burns every account of the ledger by MARKS, in the caller's transaction.
- * RESOURCE and EVENT stand in the entries. */
-enum db_status ledger_restore(struct db *db, const struct marks *marks, const char *resource,
-                              const char *event, int64_t now_ms, struct ledger_restored *out);
+/* Burns every account of the ledger by MARKS, in the caller's transaction. Those that were opened
+ * up to LOST_MS count as without one: it may be lower than a mark that was lost. RESOURCE and EVENT
+ * stand in the entries. */
+enum db_status ledger_restore(struct db *db, const struct marks *marks, int64_t lost_ms,
+                              const char *resource, const char *event, int64_t now_ms,
+                              struct ledger_restored *out);
 
 /* What restores have burnt of ACCOUNT: it is among what is spent. */
 enum db_status ledger_burnt(struct db *db, const char *account, int64_t *out_units,

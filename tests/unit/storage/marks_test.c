@@ -641,6 +641,35 @@ Test(marks, are_within_the_budget_that_they_declare_where_others_are_due, .init 
     expect_declared(false);
 }
 
+/* A newer backup than the one that was restored without marks has a greater limit, and marks from
+ * before would be needed. Accounts that were opened since have theirs. */
+Test(marks, that_are_lost_close_what_a_better_backup_has, .init = open_marked, .fini = close_marked)
+{
+    char path[128], aside[128];
+    struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
+    snprintf(path, sizeof path, "%s/marks", directory);
+    snprintf(aside, sizeof aside, "%s.better", backup);
+    set_limit(a.id, 2 * LIMIT, 2);
+    back_up();
+    cr_assert_eq(rename(backup, aside), 0);
+    set_limit(a.id, LIMIT, 1);
+    back_up();
+    lose_machine();
+    unlink(path);
+    restore(true); /* and it starts */
+    cr_assert_eq(rename(aside, backup), 0);
+    lose_machine();
+    cr_expect_eq(restore(false).closed, 1);
+    a = read_account(LEDGER_DATASET, "ds_a", NULL);
+    cr_expect_eq(a.spent_units, 2 * LIMIT);
+    set_limit(a.id, 4 * LIMIT, 4); /* which the next life spends */
+    debit(a.id, 2 * LIMIT);
+    lose_machine();
+    restore(false);
+    a = read_account(LEDGER_DATASET, "ds_a", NULL);
+    cr_expect_eq(a.spent_units, 4 * LIMIT);
+}
+
 /* The guarantee of an account is the greatest limit that it ever had, used or not. */
 static void expect_greatest(bool stops)
 {
