@@ -60,6 +60,8 @@ static const struct mask masks[] = {
     {"GET /v1/jobs*", "owner", "*/finished_at", TIMED},
     {"* /v1/jobs*", "owner", "*/progress/eta_seconds", TIMED},
     {"GET /v1/policies*", "owner", "*/created_at", TIMED},
+    {"GET /v1/policies", "owner", "/next_page_token",
+     TIMED}, /* its last item's created_at and id */
     {"GET /v1/q-releases*", "*", "*/created_at", TIMED},
     {"GET /v1/audit*", "*", "/items/*/time", TIMED}, /* when a job gave its policy */
     {"GET */certificate*", "*", "/issued_at", TIMED},
