@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "server/database.h"
+#include "server/os/clock.h"
 #include "server/os/data_dir.h"
 #include "storage/copy.h"
 #include "storage/db/db.h"
@@ -72,8 +73,8 @@ static bool move_rows(struct move *move, struct storage_copied *out, char *error
     struct marks *marks = NULL;
     char why[DB_ERROR_SIZE] = "";
     bool left = write_note(move, error, error_size) &&
-                recovery_leave(move->source, move->marks_directory, move->resumed, &marks, error,
-                               error_size);
+                recovery_leave(move->source, move->marks_directory, move->resumed, clock_now_ms(),
+                               &marks, error, error_size);
     bool moved = left && storage_copy(move->source, move->target, out, why) == DB_OK;
     bool unknown = left && !moved && db_broken(move->target);
     if (unknown)

@@ -312,8 +312,8 @@ static bool may_leave(struct db *db, struct marks *marks, enum marks_found found
     return resumed;
 }
 
-bool recovery_leave(struct db *db, const char *directory, bool resumed, struct marks **out,
-                    char *error, size_t error_size)
+bool recovery_leave(struct db *db, const char *directory, bool resumed, int64_t now_ms,
+                    struct marks **out, char *error, size_t error_size)
 {
     struct recovery_life life;
     enum marks_found found;
@@ -331,6 +331,11 @@ bool recovery_leave(struct db *db, const char *directory, bool resumed, struct m
         return named == marked;
     struct marks *marks = marks_open(db, directory, &found, error, error_size);
     bool good = marks && may_leave(db, marks, found, &life, directory, resumed, error, error_size);
+    struct recovery_uncovering uncovering = {marks, life.id, now_ms};
+    if (good && db_transact(db, recovery_uncover, &uncovering) != DB_OK) {
+        snprintf(error, error_size, "the database cannot be written: %s", db_last_error(db));
+        good = false;
+    }
     if (good && !marks_begin(marks, RECOVERY_MOVED)) {
         snprintf(error, error_size, "the marks in %.200s cannot be written", directory);
         good = false;

@@ -34,9 +34,10 @@ void recovery_end(struct db *db, struct marks *marks);
 
 /* The service on DB is about to move to a database that has no marks: the marks in DIRECTORY ("":
  * DB must have none) say from now on that nothing may be restored beside them. RESUMED: an earlier
- * move may have written that already. False: ERROR, and the marks are as they were. */
-bool recovery_leave(struct db *db, const char *directory, bool resumed, struct marks **out,
-                    char *error, size_t error_size);
+ * move may have written that already. Datasets are uncovered as by recovery_begin. False: ERROR, and
+ * the marks are as they were. */
+bool recovery_leave(struct db *db, const char *directory, bool resumed, int64_t now_ms,
+                    struct marks **out, char *error, size_t error_size);
 
 /* It has not moved: its marks are its own again, and are closed. NULL is fine. */
 void recovery_stay(struct db *db, struct marks *marks);

@@ -8,6 +8,7 @@
 
 #include "storage/answers/answers.h"
 #include "storage/datasets.h"
+#include "storage/db/listing.h"
 #include "storage/ledger/ledger_post.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/ledger/trail.h"
@@ -154,19 +155,27 @@ static void mark_orphan(void *context, const struct mark *mark)
 }
 
 /* Forgets the marks where they are LOST, and leaves a mark that says so: the next restore finds
- * marks. Gives the time up to which they are lost. */
-static int64_t forget_lost(struct marks *marks, bool lost, int64_t now_ms)
+ * marks. Sets *OUT_MS to the time up to which they are lost. This machine's clock may be behind
+ * that of the lost one. */
+static enum db_status forget_lost(struct db *db, struct marks *marks, bool lost, int64_t now_ms,
+                                  int64_t *out_ms)
 {
+    static const char newest[] =
+        "SELECT max(ms) FROM (SELECT max(created_ms) AS ms FROM ledger_accounts UNION ALL "
+        "SELECT max(created_ms) AS ms FROM aggregations) AS opened";
     struct mark mark = {.used = {0, 0}};
+    int64_t opened_ms = 0;
     marks_name("lost", "-", "", mark.name);
-    if (!lost) {
-        (void)marks_find(marks, mark.name, &mark);
-        return mark.used.units;
-    }
-    mark.used.units = now_ms;
+    (void)marks_find(marks, mark.name, &mark);
+    *out_ms = mark.used.units;
+    if (!lost)
+        return DB_OK;
+    enum db_status status = db_one(db, newest, NULL, 0, listing_integer, &opened_ms);
+    mark.used.units = marks_greater(marks_greater(now_ms, opened_ms), mark.used.units);
     marks_forget(marks);
     marks_set(marks, &mark);
-    return INT64_MAX;
+    *out_ms = INT64_MAX;
+    return status;
 }
 
 bool recovery_restore(struct db *db, const char *directory, bool lost, int64_t now_ms,
@@ -205,7 +214,10 @@ bool recovery_restore(struct db *db, const char *directory, bool lost, int64_t n
     int64_t answered_ms = marks_key_ms(marks);
     if (lost)
         answered_ms = marks_greater(answered_ms, now_ms + ANSWERS_EARLY_MS);
-    work.lost_ms = forget_lost(marks, lost, now_ms);
+    if (forget_lost(db, marks, lost, now_ms, &work.lost_ms) != DB_OK) {
+        snprintf(error, error_size, "the ledger cannot be read: %s", db_last_error(db));
+        goto cleanup;
+    }
     work.marks = marks;
     work.life.answered_ms = marks_greater(work.life.answered_ms, answered_ms);
     marks_set_key(marks, work.life.answered_ms); /* the next restore of this backup has to know */

@@ -79,8 +79,8 @@ static void gather_line(const void *node, VISIT visit, void *context)
 {
     struct gathering *gathering = context;
     const struct kept *kept = *(struct kept *const *)node;
-    if (visit != postorder && visit != leaf)
-        return;
+    if ((visit != postorder && visit != leaf) || (!kept->written && !kept->planned))
+        return; /* of a transaction that was undone: it stands for nothing */
     if (gathering->each)
         gathering->each(gathering->context, &kept->set);
     else

@@ -18,8 +18,9 @@
 #include "storage/upgrade.h"
 #include "tests/unit/storage/fixture.h"
 
-#define LIMIT 6400 /* of which a mark is at most 65 ahead */
-#define AHEAD (LIMIT / MARKS_PARTS + 1)
+#define NOW_MS 5000
+#define LIMIT  6400 /* of which a mark is at most 65 ahead */
+#define AHEAD  (LIMIT / MARKS_PARTS + 1)
 
 static struct fixture f;
 static struct marks *marks;
@@ -37,7 +38,7 @@ static void connect_store(void)
 static bool begin(char error[DB_ERROR_SIZE])
 {
     error[0] = '\0';
-    return recovery_begin(f.db, directory, 5000, &marks, error, DB_ERROR_SIZE);
+    return recovery_begin(f.db, directory, NOW_MS, &marks, error, DB_ERROR_SIZE);
 }
 
 static void open_unmarked(void)
@@ -97,12 +98,14 @@ static void lose_machine(void)
     connect_store();
 }
 
+static int64_t clock_ms = NOW_MS; /* of the machine that restores */
+
 static struct ledger_restored restore_only(bool lost)
 {
     char error[DB_ERROR_SIZE] = "";
     struct ledger_restored restored;
-    cr_assert(recovery_restore(f.db, directory, lost, 5000, &restored, error, sizeof error), "%s",
-              error);
+    cr_assert(recovery_restore(f.db, directory, lost, clock_ms, &restored, error, sizeof error),
+              "%s", error);
     fixture_audit(f.db);
     return restored;
 }
@@ -397,18 +400,20 @@ Test(marks, of_a_service_that_moved_restore_nothing, .init = open_marked, .fini 
     back_up();
     marks_close(marks);
     marks = NULL;
-    cr_expect_not(recovery_leave(f.db, "", false, &left, error, sizeof error));
+    cr_expect_not(recovery_leave(f.db, "", false, NOW_MS, &left, error, sizeof error));
     cr_expect(strstr(error, "give --marks DIR"), "%s", error);
-    cr_assert(recovery_leave(f.db, directory, false, &left, error, sizeof error), "%s", error);
+    cr_assert(recovery_leave(f.db, directory, false, NOW_MS, &left, error, sizeof error), "%s",
+              error);
     recovery_stay(f.db, left); /* it was not moved */
     cr_assert(begin(error), "%s", error);
     marks_close(marks);
     marks = NULL;
     for (int i = 0; i < 2; i++) { /* the second time after a crash */
-        cr_assert(recovery_leave(f.db, directory, i, &left, error, sizeof error), "%s", error);
+        cr_assert(recovery_leave(f.db, directory, i, NOW_MS, &left, error, sizeof error), "%s",
+                  error);
         marks_close(left);
     }
-    cr_expect_not(recovery_leave(f.db, directory, false, &left, error, sizeof error));
+    cr_expect_not(recovery_leave(f.db, directory, false, NOW_MS, &left, error, sizeof error));
     cr_expect(strstr(error, "this data directory is an older copy"), "%s", error);
     lose_machine();
     cr_expect_not(recovery_restore(f.db, directory, false, 1, &restored, error, sizeof error));
@@ -480,10 +485,10 @@ Test(marks, of_an_older_directory_stop_a_move, .init = open_marked, .fini = clos
     debit(a.id, 1);
     recovery_end(f.db, marks);
     lose_machine();
-    cr_expect_not(recovery_leave(f.db, directory, false, &left, error, sizeof error));
+    cr_expect_not(recovery_leave(f.db, directory, false, NOW_MS, &left, error, sizeof error));
     cr_expect(strstr(error, "older than its marks"), "%s", error);
     cr_assert_eq(fixture_sql(f.db, "DELETE FROM meta WHERE name = 'life'"), DB_OK);
-    cr_expect_not(recovery_leave(f.db, directory, false, &left, error, sizeof error));
+    cr_expect_not(recovery_leave(f.db, directory, false, NOW_MS, &left, error, sizeof error));
     cr_expect(strstr(error, "this service has no marks"), "%s", error);
 }
 
@@ -643,7 +648,7 @@ Test(marks, are_within_the_budget_that_they_declare_where_others_are_due, .init 
 
 /* A newer backup than the one that was restored without marks has a greater limit, and marks from
  * before would be needed. Accounts that were opened since have theirs. */
-Test(marks, that_are_lost_close_what_a_better_backup_has, .init = open_marked, .fini = close_marked)
+static void close_better_backup(int64_t lost_ms)
 {
     char path[128], aside[128];
     struct ledger_account a = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, LIMIT, 0);
@@ -656,7 +661,9 @@ Test(marks, that_are_lost_close_what_a_better_backup_has, .init = open_marked, .
     back_up();
     lose_machine();
     unlink(path);
+    clock_ms = lost_ms;
     restore(true); /* and it starts */
+    clock_ms = NOW_MS;
     cr_assert_eq(rename(aside, backup), 0);
     lose_machine();
     cr_expect_eq(restore(false).closed, 1);
@@ -668,6 +675,17 @@ Test(marks, that_are_lost_close_what_a_better_backup_has, .init = open_marked, .
     restore(false);
     a = read_account(LEDGER_DATASET, "ds_a", NULL);
     cr_expect_eq(a.spent_units, 4 * LIMIT);
+}
+
+Test(marks, that_are_lost_close_what_a_better_backup_has, .init = open_marked, .fini = close_marked)
+{
+    close_better_backup(NOW_MS);
+}
+
+Test(marks, that_are_lost_close_it_by_a_clock_that_is_behind, .init = open_marked,
+     .fini = close_marked)
+{
+    close_better_backup(1);
 }
 
 /* The guarantee of an account is the greatest limit that it ever had, used or not. */
@@ -865,6 +883,32 @@ Test(marks, uncover_what_a_newer_copy_of_the_directory_uncovered, .init = open_m
     }
 }
 
+/* Another commit writes marks; then the process ends, and the next one begins with them. */
+static void write_and_start_again(void)
+{
+    char error[DB_ERROR_SIZE];
+    struct ledger_account other = fixture_account(f.db, LEDGER_DATASET, "ds_other", NULL, 1000, 0);
+    debit(other.id, 500);
+    lose_process();
+    connect_store();
+    cr_assert(begin(error), "%s", error);
+}
+
+/* And an older copy that moves to another database. */
+Test(marks, uncover_what_moves, .init = open_marked, .fini = close_marked)
+{
+    char error[DB_ERROR_SIZE], id[] = "ds_b";
+    struct marks *left = NULL;
+    add_datasets();
+    back_up();
+    cr_assert_eq(db_transact(f.db, uncover, id), DB_OK);
+    lose_machine();
+    cr_assert(recovery_leave(f.db, directory, false, NOW_MS, &left, error, sizeof error), "%s",
+              error);
+    expect_uncovered("ds_b ");
+    marks_close(left);
+}
+
 /* The mark is on the disk before the job is accepted. */
 Test(marks, that_cannot_be_written_uncover_nothing, .init = open_marked, .fini = close_marked)
 {
@@ -875,6 +919,25 @@ Test(marks, that_cannot_be_written_uncover_nothing, .init = open_marked, .fini =
     cr_expect_eq(db_transact(f.db, uncover, id), DB_FULL);
     expect_uncovered("");
     cr_assert_eq(rename(away, directory), 0);
+    write_and_start_again();
+    expect_uncovered("");
+}
+
+static enum db_status uncover_and_fail(struct db *db, void *id)
+{
+    (void)uncover(db, id);
+    return DB_FULL; /* the disk is full, say */
+}
+
+/* Nor does one whose work failed, when all marks are written later. */
+Test(marks, of_what_was_undone_uncover_nothing, .init = open_marked, .fini = close_marked)
+{
+    char id[] = "ds_a";
+    add_datasets();
+    cr_expect_eq(db_transact(f.db, uncover_and_fail, id), DB_FULL);
+    recovery_end(f.db, marks);
+    write_and_start_again();
+    expect_uncovered("");
 }
 
 /* A service may have uncovered datasets before it had marks. */
