@@ -126,8 +126,10 @@ static bool forget_head(const char *directory, char *error)
     if (data_dir_path(directory, "ledger.head", path, sizeof path) &&
         (unlink(path) == 0 || errno == ENOENT) && data_dir_sync(directory))
         return true;
-    snprintf(error, CLI_ERROR_SIZE, "the life has begun, but %.400s stays: %s; remove it", path,
-             strerror(errno));
+    snprintf(
+        error, CLI_ERROR_SIZE,
+        "the life has begun, but %.400s may be there still: %s; see that it is gone, and start",
+        path, strerror(errno));
     return false;
 }
 
@@ -220,8 +222,9 @@ static int run_restore(const struct restore_options *options)
                "%.3g %% of the units of a limit: entries of kind \"restored\" say how much\n",
                restored.burnt, 100 * restored.most);
     if (restored.closed > 0)
-        printf("closed: %" PRId64 " accounts have no mark, have spent their whole limits, and pay "
-               "nothing any more\n",
+        printf("closed: %" PRId64
+               " accounts have no mark, or are from before marks were lost. They have "
+               "spent their whole limits, and pay nothing any more\n",
                restored.closed);
     printf(
         "clients now need keys that name their time (UUID version 7; a date works from tomorrow, "
