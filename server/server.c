@@ -95,8 +95,9 @@ static bool server_ready(void *context, const char **why_not)
     else if (server->marks && !marks_stand(server->marks))
         *why_not = "The marks cannot be written: what would be charged cannot be made durable now.";
     else if (server->pruner && !pruner_sees_keys(server->pruner))
-        *why_not = "The directory of keys is missing, hangs, is open to others or another user's: tacet "
-                   "doctor says what to do.";
+        *why_not =
+            "The directory of keys is missing, open to others or another user's, or one of it and "
+            "the database does not answer: tacet doctor says which.";
     else if (server->pruner && !pruner_reaches(server->pruner))
         *why_not = "The database does not answer.";
     return !*why_not;
