@@ -47,7 +47,7 @@ ALSO_api := tests/http/jwt_kit.c tests/unit/noninterference/prices.c
 # What it borrows: a whole service without a socket.
 ALSO_noninterference := $(patsubst %,tests/unit/api/%.c,fixture fixture_forms domain export_scene)
 # And of this one: the requests that every endpoint takes, and every kind of job.
-ALSO_faults := $(ALSO_noninterference) tests/unit/api/failing_database.c \
+ALSO_faults := $(ALSO_noninterference) tests/simulator/quick.c tests/unit/api/failing_database.c \
   $(patsubst %,tests/unit/noninterference/%.c,ask chance kinds masks play prices spent transcript)
 unit_obj = $(patsubst %,$(OUT)/%.o,$(wildcard tests/unit/$(1)/*.c) $(ALSO_$(1)))
 unit_lib = $(foreach r,$(NEEDS_$(1)),$(if $(call room_src,$(r)),$(call room_lib,$(r))))
@@ -66,8 +66,10 @@ UNIT_LIBS_envs := -Wl,--wrap=malloc
 UNIT_LIBS_api := -lyaml -Wl,--wrap=stage_train -Wl,--wrap=accountant_pld_figure
 # Its chance is public, and a price is computed once.
 UNIT_LIBS_noninterference := -Wl,--wrap=getrandom -Wl,--wrap=accountant_pld_figure
+# What tests/simulator/quick.c replaces.
+QUICK_LIBS := $(patsubst %,-Wl$(comma)--wrap=%,gaussian_dp_epsilon_interval advice_look_at pages_tag_files sqlite_file_stands crypto_hash_sha256 crypto_hash_sha256_update crypto_hash_sha256_final)
 # And allocations fail, while the product is at work.
-UNIT_LIBS_faults := $(patsubst %,-Wl$(comma)--wrap=%,getrandom accountant_pld_figure malloc calloc realloc $(addprefix memory_,new resize bytes copy copy_text must) \
+UNIT_LIBS_faults := $(QUICK_LIBS) $(patsubst %,-Wl$(comma)--wrap=%,getrandom accountant_pld_figure malloc calloc realloc $(addprefix memory_,new resize bytes copy copy_text must) \
   api_serve api_serve_quick api_is_heavy api_job_turn)
 $(foreach t,$(UNIT_TESTS),$(eval $(call unit_rule,$(t))))
 
@@ -90,7 +92,7 @@ $(OUT)/test_statistical: $(STATISTICAL_OBJ) $(STATISTICAL_LIB) $(TEST_RUNNER)
 SIMULATOR_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/simulator/*.c) tests/unit/noninterference/chance.c)
 SIMULATOR_OBJ += $(patsubst %,$(OUT)/tests/unit/api/%.c.o,fixture fixture_forms domain export_scene)
 SIMULATOR_LIB := $(call unit_lib,server)
-SIMULATOR_LIBS := $(patsubst %,-Wl$(comma)--wrap=%,getrandom nanosleep log_event database_heed db_driver_sqlite db_transact gaussian_dp_epsilon_interval advice_look_at pages_tag_files sqlite_file_stands crypto_hash_sha256 crypto_hash_sha256_update crypto_hash_sha256_final)
+SIMULATOR_LIBS := $(patsubst %,-Wl$(comma)--wrap=%,getrandom nanosleep log_event database_heed db_driver_sqlite db_transact) $(QUICK_LIBS)
 
 $(OUT)/test_simulator: $(SIMULATOR_OBJ) $(SIMULATOR_LIB) $(TEST_RUNNER)
 	$(call say,LD ,$@)

@@ -100,6 +100,8 @@ static unsigned fail_everywhere(struct play *p, const struct things *things,
             tried++;
         }
     }
+    if (getenv("FAULTS_TESTED"))
+        fprintf(stderr, "%s %s: %u\n", route->method, route->pattern, tried);
     return tried;
 }
 

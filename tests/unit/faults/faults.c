@@ -32,6 +32,7 @@ struct play *faults_open(void)
                                           .unprotected_pulse_ms = 1100,
                                           .public_epsilon = 1e6};
     static unsigned answered[256];
+    prices_count(&memory_calls_left);
     return play_open(&someone, answered, fixture_open_failing);
 }
 
@@ -54,7 +55,6 @@ void faults_arm(const struct fault *fault, unsigned n)
     database_calls_left = fault->memory ? -1 : (int)n;
     memory_calls_left = fault->memory ? (int)n : -1;
     memory_armed = fault->memory;
-    prices_compute(fault->memory);
 }
 
 bool faults_end(void)
@@ -62,7 +62,6 @@ bool faults_end(void)
     if (memory_armed && __lsan_enable)
         __lsan_enable();
     memory_armed = false;
-    prices_compute(false);
     database_calls_left = memory_calls_left = -1;
     return database_failures + memory_failures > 0;
 }
@@ -73,7 +72,6 @@ void faults_watch(void)
 {
     database_failures = memory_failures = 0;
     database_calls_left = memory_calls_left = NEVER;
-    prices_compute(true);
 }
 
 void faults_watched(unsigned out[2])

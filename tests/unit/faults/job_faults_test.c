@@ -154,8 +154,10 @@ static void fail_kind(void *context, const struct algorithm *algorithm, int mech
             struct cost once = cost_since(p, before);
             fail_among(sums, body, false, counts[0], once);
             fail_among(sums, body, true, counts[1], once);
-            if (getenv("FAULTS_TESTED"))
+            if (getenv("FAULTS_TESTED")) {
+                fprintf(stderr, "%s: %u and %u\n", body, counts[0], counts[1]);
                 renew_play(sums);
+            }
         }
     }
     fixture_forget(sums->p->f);

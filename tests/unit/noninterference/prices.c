@@ -8,7 +8,7 @@
 
 #define PRICES_MOST 2048 /* the latest */
 #define PARTS_MOST  2
-#define TRIED_AGAIN 32 /* of so many that are taken, one is computed and must be the same */
+#define TRIED_AGAIN 1024 /* of so many that are taken, one is computed and must be the same */
 
 struct question {
     struct composition_part part[PARTS_MOST]; /* zeros behind the last */
@@ -21,15 +21,16 @@ static struct price {
     enum accountant_status status;
     double work_left;
     struct privacy_interval interval;
+    int allocations;
 } prices[PRICES_MOST];
 
 static unsigned priced, taken;
-static bool computed_always;
+static int *allocations_left; /* NULL: they do not count */
 static pthread_mutex_t prices_lock = PTHREAD_MUTEX_INITIALIZER;
 
-void prices_compute(bool every)
+void prices_count(int *left)
 {
-    computed_always = every;
+    allocations_left = left;
 }
 
 enum accountant_status __real_accountant_pld_figure(const struct composition *composition,
@@ -83,9 +84,39 @@ static void expect_same(const struct price *one, const struct price *two)
 {
     cr_assert(one->status == two->status && one->work_left == two->work_left &&
                   one->interval.lower == two->interval.lower &&
-                  one->interval.upper == two->interval.upper,
-              "the price of a plan was %.17g and is %.17g", one->interval.upper,
-              two->interval.upper);
+                  one->interval.upper == two->interval.upper &&
+                  one->allocations == two->allocations,
+              "the price of a plan was %.17g in %d allocations and is %.17g in %d",
+              one->interval.upper, one->allocations, two->interval.upper, two->allocations);
+}
+
+/* False: an allocation failed, or might have. Where none is to fail they are counted nevertheless,
+ * for a later time. */
+static bool compute_price(const struct composition *composition, enum pld_figure figure, double at,
+                          const struct pld_effort *effort, struct price *now)
+{
+    enum { MANY = 1 << 30 };
+    int none = -1, *left = allocations_left ? allocations_left : &none;
+    const int asked = *left, before = asked < 0 ? MANY : asked;
+    *left = before;
+    now->status = __real_accountant_pld_figure(composition, figure, at, effort, &now->interval);
+    now->work_left = effort->work ? effort->work->left : 0;
+    now->allocations = before - *left;
+    const bool whole = *left > 0;
+    if (asked < 0)
+        *left = asked;
+    return whole;
+}
+
+/* Counts the allocations of a price that is taken. False: one of them is to fail. */
+static bool count_price(const struct price *known)
+{
+    if (!allocations_left || *allocations_left < 0)
+        return true;
+    if (known->allocations >= *allocations_left)
+        return false;
+    *allocations_left -= known->allocations;
+    return true;
 }
 
 /* The linker gives other files' calls of accountant_pld_figure to this (tests.mk). */
@@ -94,19 +125,18 @@ enum accountant_status __wrap_accountant_pld_figure(const struct composition *co
                                                     const struct pld_effort *effort,
                                                     struct privacy_interval *out)
 {
-    if (computed_always || composition->count > PARTS_MOST)
+    if (composition->count > PARTS_MOST)
         return __real_accountant_pld_figure(composition, figure, at, effort, out);
     struct price now = {.question = question_of(composition, figure, at, effort)}, known;
     bool again, found = take_price(&now, &again);
     known = now;
-    if (!found || again) {
-        now.status = __real_accountant_pld_figure(composition, figure, at, effort, &now.interval);
-        now.work_left = effort->work ? effort->work->left : 0;
+    if (!found || again || !count_price(&now)) {
+        bool whole = compute_price(composition, figure, at, effort, &now);
+        if (whole && found)
+            expect_same(&known, &now);
+        else if (whole)
+            keep_price(&now);
     }
-    if (!found)
-        keep_price(&now);
-    if (again)
-        expect_same(&known, &now);
     if (effort->work)
         effort->work->left = now.work_left;
     if (now.status == ACCOUNTANT_OK)

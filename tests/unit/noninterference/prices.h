@@ -3,10 +3,8 @@
 #ifndef TACET_TESTS_UNIT_NONINTERFERENCE_PRICES_H
 #define TACET_TESTS_UNIT_NONINTERFERENCE_PRICES_H
 
-#include <stdbool.h>
-
-/* From now on every price is computed, or not: where allocations are counted, those of a price
- * count. */
-void prices_compute(bool every);
+/* Where allocations count, those of a price count whether it is computed or taken. LEFT: how many are
+ * left until one fails, as in memory_faults.h. A price in which one fails is computed. */
+void prices_count(int *left);
 
 #endif
