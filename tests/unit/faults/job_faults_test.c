@@ -1,7 +1,7 @@
 /* Every kind of job while a call of the database in a worker's turn fails, or an allocation of a
  * size that a user chooses: the job is tried again, succeeds, and is paid for once. Every job fails
  * at PLACES calls and allocations, spread over its turn and other ones for each kind; with
- * FAULTS_TESTED=all in the environment at every one. */
+ * FAULTS_TESTED=all in the environment at every one, in every way. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -118,12 +118,17 @@ static void fail_among(struct sums *sums, const char *body, bool memory, unsigne
                        struct cost once)
 {
     const struct fault *some[8];
-    unsigned sorts = 0, stride = getenv("FAULTS_TESTED") ? 1 : (count + PLACES - 1) / PLACES;
+    unsigned sorts = 0, stride = (count + PLACES - 1) / PLACES, each = 1;
     for (unsigned i = 0; i < fault_count; i++)
         if (faults[i].memory == memory)
             some[sorts++] = &faults[i];
+    if (getenv("FAULTS_TESTED")) {
+        stride = 1;
+        each = sorts;
+    }
     for (unsigned n = count > 0 ? sums->kinds % stride : 0; n < count; n += stride)
-        run_failing(sums->p, body, some[sums->failures++ % sorts], n, count, once);
+        for (unsigned i = 0; i < each; i++)
+            run_failing(sums->p, body, some[sums->failures++ % sorts], n, count, once);
 }
 
 /* As many jobs as all faults of a kind need a budget of their own. */
