@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -70,7 +71,6 @@ static bool system_fails(enum failing_call name)
     }
 
 STAND_IN(int, fsync, (int fd), (fd), FAILING_SYNC, -1)
-STAND_IN(int, fdatasync, (int fd), (fd), FAILING_SYNC, -1)
 STAND_IN(ssize_t, pwrite, (int fd, const void *b, size_t n, off_t at), (fd, b, n, at),
          FAILING_PWRITE, -1)
 STAND_IN(ssize_t, pwrite64, (int fd, const void *b, size_t n, off_t at), (fd, b, n, at),
@@ -101,6 +101,16 @@ STAND_IN(int, accept4, (int fd, struct sockaddr *from, socklen_t *size, int flag
 STAND_IN(int, poll, (struct pollfd * fds, nfds_t n, int ms), (fds, n, ms), FAILING_WAIT, -1)
 STAND_IN(int, epoll_wait, (int fd, struct epoll_event *events, int n, int ms), (fd, events, n, ms),
          FAILING_WAIT, -1)
+
+/* SQLite goes on where it cannot sync a folder, which the product has synced before. */
+int fdatasync(int fd)
+{
+    typedef int real_fn(int);
+    struct stat info;
+    real_fn *real = REAL(real_fn *, "fdatasync");
+    bool folder = fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
+    return !folder && system_fails(FAILING_SYNC) ? -1 : real(fd);
+}
 
 int pthread_create(pthread_t *out, const pthread_attr_t *how, void *(*run)(void *), void *with)
 {

@@ -58,8 +58,8 @@ $(OUT)/test_$(1): $(call unit_obj,$(1)) $(call unit_lib,$(1)) $(TEST_RUNNER)
 	$(Q)$(CC) $(COMMON) $(LINK_FOR_TESTS) $(LDFLAGS) -o $$@ $(call unit_obj,$(1)) $(TEST_RUNNER) \
 	  -Wl,--start-group $(call unit_lib,$(1)) -Wl,--end-group $(TEST_LIBS) $(UNIT_LIBS_$(1)) $(LDLIBS)
 endef
-# The note beside the database meets a power cut.
-UNIT_LIBS_storage := -Wl,--wrap=pwrite
+# The note beside the database meets a power cut, and a folder an error.
+UNIT_LIBS_storage := -Wl,--wrap=pwrite -Wl,--wrap=fsync
 # The lunar lander meets the end of memory.
 UNIT_LIBS_envs := -Wl,--wrap=malloc
 # openapi.yaml is read with libyaml. Trainings meet the end of memory.
@@ -67,7 +67,7 @@ UNIT_LIBS_api := -lyaml -Wl,--wrap=stage_train -Wl,--wrap=accountant_pld_figure
 # Its chance is public, and a price is computed once.
 UNIT_LIBS_noninterference := -Wl,--wrap=getrandom -Wl,--wrap=accountant_pld_figure
 # What tests/simulator/quick.c replaces.
-QUICK_LIBS := $(patsubst %,-Wl$(comma)--wrap=%,gaussian_dp_epsilon_interval advice_look_at pages_tag_files sqlite_file_stands crypto_hash_sha256 crypto_hash_sha256_update crypto_hash_sha256_final)
+QUICK_LIBS := $(patsubst %,-Wl$(comma)--wrap=%,gaussian_dp_epsilon_interval advice_look_at pages_tag_files sqlite_file_stands sqlite_file_sync_folder crypto_hash_sha256 crypto_hash_sha256_update crypto_hash_sha256_final)
 # And allocations fail, while the product is at work.
 UNIT_LIBS_faults := $(QUICK_LIBS) $(patsubst %,-Wl$(comma)--wrap=%,getrandom accountant_pld_figure malloc calloc realloc $(addprefix memory_,new resize bytes copy copy_text must) \
   api_serve api_serve_quick api_is_heavy api_job_turn)

@@ -155,11 +155,13 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
         status = sqlite_file_inspect(connection->handle, settings->location, fault);
     if (status == DB_OK && (code != SQLITE_OK || !connection_configure(connection, settings)))
         status = connection_explain(connection, "cannot open the database", fault);
+    connection->durable = !settings->not_durable && !settings->unchanged;
+    if (status == DB_OK && connection->durable && !sqlite_file_sync_folder(connection->handle))
+        status = sqlite_file_refuse(fault, settings->location, "its folder cannot be synced");
     if (status != DB_OK) {
         driver_close(connection);
         return status;
     }
-    connection->durable = !settings->not_durable && !settings->unchanged;
     /* A copy that is older than the file says must not lower it. */
     connection->head = sqlite_head_read(connection->handle);
     *out_connection = connection;

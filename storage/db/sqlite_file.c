@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,6 +123,20 @@ enum db_status sqlite_file_inspect(sqlite3 *handle, const char *path, struct db_
                                   "is a database of another program; it was left as it is");
     }
     return DB_OK;
+}
+
+bool sqlite_file_sync_folder(sqlite3 *handle)
+{
+    char path[PATH_BYTES];
+    long long version;
+    snprintf(path, sizeof path, "%s", sqlite3_db_filename(handle, "main"));
+    if (sqlite_ask(handle, "PRAGMA schema_version", &version) != SQLITE_OK)
+        return false;
+    int folder = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool synced = folder >= 0 && fsync(folder) == 0;
+    if (folder >= 0)
+        close(folder);
+    return synced;
 }
 
 bool sqlite_file_stands(sqlite3 *handle, struct sqlite_log_place *log)

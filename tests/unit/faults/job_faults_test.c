@@ -97,12 +97,28 @@ static void run_failing(struct play *p, const char *body, const struct fault *fa
     fixture_forget(p->f);
 }
 
+struct kind {
+    const struct algorithm *algorithm;
+    int mechanism;
+    const struct job_option *option;
+};
+
 struct sums {
     struct play *p;
     unsigned row, kinds, failures;
     const struct job_option *taken[OPTIONS_MOST]; /* options that some job has had */
     unsigned taken_count;
+    struct kind kind; /* what is tried now, and its request */
+    char *body;
 };
+
+static void sums_ask(struct sums *sums)
+{
+    free(sums->body);
+    sums->body =
+        strdup(kinds_job(sums->p, sums->kind.algorithm, sums->kind.mechanism, sums->kind.option));
+    cr_assert(sums->body != NULL);
+}
 
 /* Every mechanism of every algorithm is tried, and every option with the first that takes it. */
 static bool is_taken(const struct sums *sums, const struct job_option *option)
@@ -113,10 +129,22 @@ static bool is_taken(const struct sums *sums, const struct job_option *option)
     return false;
 }
 
-/* Fails BODY's job at places among the COUNT calls, or allocations. */
-static void fail_among(struct sums *sums, const char *body, bool memory, unsigned count,
-                       struct cost once)
+/* All faults of a kind are more jobs than a dataset's budget pays for. The first job of a new
+ * service does more than the next ones. */
+static void renew_play(struct sums *sums)
 {
+    unsigned counts[2];
+    domain_expect_whole_ledger(sums->p->f);
+    faults_close(sums->p);
+    sums->p = faults_open();
+    sums_ask(sums);
+    cr_expect(run_watched(sums->p, sums->body, counts), "%s", sums->body);
+}
+
+/* Fails the job at places among the COUNT calls, or allocations. */
+static void fail_among(struct sums *sums, bool memory, unsigned count, struct cost once)
+{
+    enum { JOBS_PAID = 400 };
     const struct fault *some[8];
     unsigned sorts = 0, stride = (count + PLACES - 1) / PLACES, each = 1;
     for (unsigned i = 0; i < fault_count; i++)
@@ -127,46 +155,37 @@ static void fail_among(struct sums *sums, const char *body, bool memory, unsigne
         each = sorts;
     }
     for (unsigned n = count > 0 ? sums->kinds % stride : 0; n < count; n += stride)
-        for (unsigned i = 0; i < each; i++)
-            run_failing(sums->p, body, some[sums->failures++ % sorts], n, count, once);
-}
-
-/* As many jobs as all faults of a kind need a budget of their own. */
-static void renew_play(struct sums *sums)
-{
-    domain_expect_whole_ledger(sums->p->f);
-    faults_close(sums->p);
-    sums->p = faults_open();
+        for (unsigned i = 0; i < each; i++) {
+            if (sums->failures % JOBS_PAID == JOBS_PAID - 1)
+                renew_play(sums);
+            run_failing(sums->p, sums->body, some[sums->failures++ % sorts], n, count, once);
+        }
 }
 
 static void fail_kind(void *context, const struct algorithm *algorithm, int mechanism,
                       const struct job_option *option)
 {
     struct sums *sums = context;
-    struct play *p = sums->p;
     unsigned counts[2];
     if (is_taken(sums, option) || strstr(option->members, "\"audit\"")) /* names another job */
         return;
-    char *body = strdup(kinds_job(p, algorithm, mechanism, option));
-    cr_assert(body != NULL);
-    if (run_watched(p, body, counts)) {
+    sums->kind = (struct kind){algorithm, mechanism, option};
+    sums_ask(sums);
+    if (run_watched(sums->p, sums->body, counts)) {
         cr_assert_lt(sums->taken_count, OPTIONS_MOST);
         sums->taken[sums->taken_count++] = option;
         if (sums->kinds++ % ROWS == sums->row) {
-            struct cost before = cost_since(p, (struct cost){0});
-            faults_restart(p);
-            cr_expect(run_watched(p, body, counts), "%s", body);
-            struct cost once = cost_since(p, before);
-            fail_among(sums, body, false, counts[0], once);
-            fail_among(sums, body, true, counts[1], once);
-            if (getenv("FAULTS_TESTED")) {
-                fprintf(stderr, "%s: %u and %u\n", body, counts[0], counts[1]);
-                renew_play(sums);
-            }
+            struct cost before = cost_since(sums->p, (struct cost){0});
+            faults_restart(sums->p);
+            cr_expect(run_watched(sums->p, sums->body, counts), "%s", sums->body);
+            struct cost once = cost_since(sums->p, before);
+            fail_among(sums, false, counts[0], once);
+            fail_among(sums, true, counts[1], once);
+            if (getenv("FAULTS_TESTED"))
+                fprintf(stderr, "%s: %u and %u\n", sums->body, counts[0], counts[1]);
         }
     }
     fixture_forget(sums->p->f);
-    free(body);
 }
 
 /* Every kind of job whose number leaves ROW. */
@@ -178,6 +197,7 @@ static void fail_row(unsigned row)
     fprintf(stderr, "%u failing calls and allocations in row %u of %u kinds of jobs\n",
             sums.failures, row, sums.kinds);
     cr_expect_gt(sums.kinds, 40);
+    free(sums.body);
     faults_close(sums.p);
 }
 

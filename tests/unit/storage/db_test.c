@@ -1,5 +1,6 @@
 /* The waist: values, statements, transactions, savepoints, batches, and what may be opened. */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -394,6 +395,39 @@ Test(db, folders_and_missing_folders_are_refused, .init = open_sqlite, .fini = c
     snprintf(path, sizeof path, "%s/no/such/file", f.folder);
     cr_assert_eq(try_open(path, error), DB_FAILED);
     cr_assert_neq(error[0], '\0');
+}
+
+/* The linker wraps fsync, which SQLite does not call through it. */
+static bool folder_fails;
+static char folder_log[128]; /* the log that was there when a folder was synced */
+
+int __real_fsync(int file);
+int __wrap_fsync(int file);
+
+int __wrap_fsync(int file)
+{
+    struct stat info;
+    if (!folder_log[0] || fstat(file, &info) != 0 || !S_ISDIR(info.st_mode))
+        return __real_fsync(file);
+    cr_expect_eq(access(folder_log, F_OK), 0, "the log is made later");
+    errno = EIO;
+    return folder_fails ? -1 : __real_fsync(file);
+}
+
+Test(db, is_not_used_where_its_folder_cannot_be_synced, .init = open_sqlite, .fini = close_all)
+{
+    char error[DB_ERROR_SIZE], path[100];
+    snprintf(path, sizeof path, "%s/other", f.folder);
+    snprintf(folder_log, sizeof folder_log, "%s-wal", path);
+    cr_assert_eq(try_open(path, error), DB_OK, "%s", error);
+    cr_assert_neq(access(folder_log, F_OK), 0);
+    folder_fails = true;
+    cr_assert_eq(try_open(path, error), DB_FAILED);
+    cr_assert_not_null(strstr(error, "cannot be synced"), "%s", error);
+    folder_fails = false;
+    cr_assert_eq(try_open(path, error), DB_OK, "%s", error);
+    folder_log[0] = '\0';
+    unlink(path);
 }
 
 Test(db, a_newer_schema_is_left_alone, .init = open_sqlite, .fini = close_all)
