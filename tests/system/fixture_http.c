@@ -149,12 +149,22 @@ struct db *fixture_db(struct fixture *f)
     return NULL;
 }
 
-/* Asks in no text of domain_path, because it asks often. */
+static void forget_response(struct response *response)
+{
+    json_decref(response->json);
+    free((char *)(uintptr_t)response->content_type);
+    free((char *)(uintptr_t)response->body);
+    free(response);
+}
+
+/* Asks in no text of domain_path, and keeps no answer, because it asks often. */
 static bool has_jobs(struct fixture *f, const char *path)
 {
     struct response *r = fixture_get(f, "steward", path);
     expect_status(r, 200);
-    return json_array_size(response_at(r, "/items")) > 0;
+    bool some = json_array_size(response_at(r, "/items")) > 0;
+    forget_response(f->responses[--f->response_count]);
+    return some;
 }
 
 /* The linker gives the calls of a worker's turn to this (tests.mk). */
@@ -226,14 +236,6 @@ const char *fixture_token_client(struct fixture *f, const char *token)
 }
 
 /* ---- requests */
-
-static void forget_response(struct response *response)
-{
-    json_decref(response->json);
-    free((char *)(uintptr_t)response->content_type);
-    free((char *)(uintptr_t)response->body);
-    free(response);
-}
 
 void fixture_forget(struct fixture *f)
 {
