@@ -322,8 +322,6 @@ static int run_worlds(const struct flags *flags, struct config *config, int argc
     const char *paths[SERVER_FILES];
     log_set_level((enum log_level)config->log_level);
     log_set_format((enum log_format)config->log_format);
-    if (config->stay_awake)
-        log_event(LOG_LEVEL_WARN, "setting-ignored", "setting=stay-awake why=\"it has no effect\"");
     struct serve_again again = {.argc = argc, .argv = argv};
     confine_from_start(config->confine); /* before a world's program runs */
     server_files(config, paths);

@@ -183,8 +183,8 @@ static const struct flag SETTINGS[] = {
      "name of the ledger's log in its checkpoints, such as tacet.example.com/ledger; by default it "
      "is made from the signing key; a witness takes another name for another log",
      ENV},
-    {"log-level", AS_CHOICE(log_level, log_level_names), "info", "LEVEL",
-     "error, warn, info or debug", ENV},
+    {"log-level", AS_CHOICE(log_level, log_level_names), "info", "LEVEL", "error, warn or info",
+     ENV},
     {"log-format", AS_CHOICE(log_format, log_format_names), "text", "FORMAT",
      "text (name=value) or json (an object a line)", ENV},
     {"access-log", AS_ON_OFF(access_log), "off", "[on|off]",
@@ -193,8 +193,6 @@ static const struct flag SETTINGS[] = {
      "give up, before clients are heard, all files but the data directory and all system calls but "
      "those of a service; off is for debuggers",
      ENV},
-    {"stay-awake", AS_ON_OFF(stay_awake), "off", "[on|off]",
-     "no effect; accepted because earlier versions had it", ENV},
 };
 
 const struct flags config_flags = {

@@ -39,7 +39,6 @@ struct config {
     int log_format;         /* enum log_format */
     bool access_log;
     bool confine;
-    bool stay_awake;  /* has no effect */
     bool works;       /* `tacet work`: runs jobs, and hears no clients */
     uint64_t workers; /* CONFIG_AUTO: one less than the cores, at least 1 */
     uint64_t pool_threads;

@@ -13,7 +13,7 @@
 #define LINE_BYTES   1024
 #define NAME_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789_"
 
-const char *const log_level_names[] = {"error", "warn", "info", "debug", NULL};
+const char *const log_level_names[] = {"error", "warn", "info", NULL};
 const char *const log_format_names[] = {"text", "json", NULL};
 static atomic_int log_level_now = LOG_LEVEL_INFO;
 static atomic_int log_format_now = LOG_FORMAT_TEXT;

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO };
 
 enum log_format { LOG_FORMAT_TEXT, LOG_FORMAT_JSON };
 
@@ -20,7 +20,7 @@ extern const char *const log_format_names[];
 /* The log level of the process. It is INFO until it is set. */
 void log_set_level(enum log_level level);
 
-/* "error", "warn", "info", "debug", NULL: the names of the levels in order. */
+/* "error", "warn", "info", NULL: the names of the levels in order. */
 extern const char *const log_level_names[];
 
 #define LOG_JSON_SIZE 2600 /* of any line as JSON, its NUL included */

@@ -381,14 +381,3 @@ Test(lifecycle, a_drain_answers_what_runs_and_refuses_what_comes)
     cr_expect_eq(server_end(&server, 0), 0);
     server_remove(&server);
 }
-
-/* A setting of earlier versions: the start says that it does nothing. */
-Test(lifecycle, stay_awake_is_accepted_and_ignored)
-{
-    struct server_process server;
-    server_prepare(&server);
-    server.flags[0] = "--stay-awake";
-    server_start(&server);
-    cr_expect(server_log_has(&server, "event=setting-ignored setting=stay-awake"));
-    server_close(&server);
-}
