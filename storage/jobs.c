@@ -30,8 +30,6 @@ static const struct column job_columns[] = {
     {"state", COLUMN_WORD, offsetof(struct job_row, state), 0, state_names},
     /* the other members begin with the schema's defaults */
     COLUMN(job_row, step, INTEGER),
-    COLUMN(job_row, lease_owner, TEXT),
-    COLUMN(job_row, lease_until_ms, INTEGER),
     COLUMN(job_row, cancel_requested, FLAG),
     COLUMN(job_row, policy, TEXT),
     COLUMN(job_row, q_release, TEXT),

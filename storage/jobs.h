@@ -35,8 +35,6 @@ struct job_row {
     int64_t step, total_steps; /* progress as of the last heartbeat */
     char account[ID_SIZE];     /* the account that holds the price; "" for none */
     int64_t hold_units, hold_delta;
-    char lease_owner[JOB_WORD_SIZE]; /* "" for none */
-    int64_t lease_until_ms;
     bool cancel_requested;
     char policy[ID_SIZE];    /* "" for none */
     char q_release[ID_SIZE]; /* likewise */

@@ -137,8 +137,6 @@ const char *advice_verdict_name(enum advice_verdict verdict);
 struct advice_outlook {
     double expected, low, high; /* quality: the mean, and what nine of ten such runs lie above and
                                    below; NAN where nothing was measured */
-    double noise_alone;         /* the mean where there is next to no signal: chance favours some
-                                   policies that no data made */
     double runs;                /* measured runs nearby, each as much as it is like this one */
     bool measured;              /* the signal lies within what was measured */
     enum advice_verdict verdict;

@@ -171,7 +171,7 @@ static enum advice_verdict look_verdict(const struct look_node *node, const stru
 }
 
 static const struct advice_outlook unknown = {
-    .expected = NAN, .low = NAN, .high = NAN, .noise_alone = NAN, .verdict = ADVICE_UNKNOWN};
+    .expected = NAN, .low = NAN, .high = NAN, .verdict = ADVICE_UNKNOWN};
 
 void advice_look(enum advice_method method, const char *algorithm, const char *world,
                  const char *without, double signal, struct advice_outlook *out)
@@ -191,7 +191,6 @@ void advice_look(enum advice_method method, const char *algorithm, const char *w
         *out = (struct advice_outlook){.expected = node.mean,
                                        .low = fmin(node.low, node.mean),
                                        .high = fmax(node.high, node.mean),
-                                       .noise_alone = alone.mean,
                                        .runs = node.runs,
                                        .measured = x >= first && x <= last,
                                        .verdict = look_verdict(&node, &alone)};

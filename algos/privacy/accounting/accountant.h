@@ -20,13 +20,6 @@ enum accountant_status {
     ACCOUNTANT_TOO_MUCH_WORK, /* the effort's work was done before any bound was found */
 };
 
-/* The meaning of an accountant's figures. */
-enum accountant_worth {
-    ACCOUNTANT_CERTIFIED, /* proved with every rounding paid for: may be charged */
-    ACCOUNTANT_NUMERICAL, /* exact but for floating point: a check, never charged */
-    ACCOUNTANT_PAPER,     /* a published figure without a guarantee: for comparison only */
-};
-
 /* A question: the delta at epsilon AT, or the epsilon at delta AT. */
 struct accountant_question {
     bool for_delta;
@@ -37,7 +30,6 @@ struct accountant_question {
 struct accountant {
     const char
         *name; /* "pld", "exact", "renyi", "gdp", "optimal_composition", "basic", "advanced" */
-    enum accountant_worth worth;
     /* Answers a QUESTION that accountant_answer has checked. */
     enum accountant_status (*figure)(const struct composition *composition,
                                      const struct accountant_question *question,
@@ -60,8 +52,10 @@ enum accountant_status accountant_delta(const struct accountant *accountant,
                                         const struct composition *composition, double epsilon,
                                         struct privacy_interval *out);
 
-/* The accountants. Each has a file accountant_<name>.c, but for the last two. */
-extern const struct accountant accountant_pld;   /* takes everything but Dirichlet; certified */
+/* The accountants. Each has a file accountant_<name>.c, but for the last two. Their figures are
+ * proved with every rounding paid for, but for those of accountant_exact: a check, never charged.
+ */
+extern const struct accountant accountant_pld;   /* takes everything but Dirichlet */
 extern const struct accountant accountant_renyi; /* takes everything, at the plan's best order */
 extern const struct accountant accountant_gdp;   /* plain Gaussians: closed form */
 extern const struct accountant accountant_exact; /* contour integral of the moment generating

@@ -122,4 +122,4 @@ static enum accountant_status exact_figure(const struct composition *composition
     return ACCOUNTANT_OK;
 }
 
-const struct accountant accountant_exact = {"exact", ACCOUNTANT_NUMERICAL, exact_figure};
+const struct accountant accountant_exact = {"exact", exact_figure};

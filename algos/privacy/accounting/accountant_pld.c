@@ -180,4 +180,4 @@ static enum accountant_status pld_answer(const struct composition *composition,
                                  question->at, &ACCOUNTANT_PLD_EFFORT, out);
 }
 
-const struct accountant accountant_pld = {"pld", ACCOUNTANT_CERTIFIED, pld_answer};
+const struct accountant accountant_pld = {"pld", pld_answer};

@@ -184,9 +184,6 @@ struct event_finding event_search(const struct event_case *asked, uint64_t draws
     if (asked->mu > 0.0 && shows > 0.0)
         shows = gaussian_dp_epsilon(shows, asked->delta);
     free(counts);
-    return (struct event_finding){.epsilon = fmax(shows, 0.0),
-                                  .likely = hits[0],
-                                  .unlikely = hits[1],
-                                  .counted = each,
-                                  .kind = event_kind(&event)};
+    return (struct event_finding){
+        .epsilon = fmax(shows, 0.0), .counted = each, .kind = event_kind(&event)};
 }

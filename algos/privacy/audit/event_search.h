@@ -41,9 +41,8 @@ struct event_case {
 double event_case_epsilon(const struct event_case *asked);
 
 struct event_finding {
-    double epsilon;            /* shown */
-    uint64_t likely, unlikely; /* how often the event was seen, of COUNTED draws of each input */
-    uint64_t counted;
+    double epsilon;   /* shown */
+    uint64_t counted; /* draws of each input */
     const char *kind; /* of event: "half line", "interval", "exact", "low bits" */
 };
 
