@@ -187,10 +187,11 @@ int main(int argc, char **argv)
     struct app *app = api_open(&api);
     need(app != NULL, "the app");
     struct headers steward = {.key = "policy"}, student = {0};
+    static const struct token_terms terms = {.scopes = SCOPE_ALL};
     char token[160];
-    need(!api_client_create(app, db, "steward", "steward", token), "the steward");
+    need(!api_client_create(app, db, "steward", "steward", &terms, token), "the steward");
     snprintf(steward.authorization, sizeof steward.authorization, "Bearer %s", token);
-    need(!api_client_create(app, db, "student", "student", token), "the student");
+    need(!api_client_create(app, db, "student", "student", &terms, token), "the student");
     snprintf(student.authorization, sizeof student.authorization, "Bearer %s", token);
     make_teacher(app, db, &steward, path);
     query(app, db, &student, path, days > 0 ? days * 100000 : batch, batch); /* then as many go */

@@ -117,7 +117,7 @@ static const char *client_token_make(const struct client_options *options, struc
     if (options->scopes && !read_scopes(options->scopes, &terms.scopes))
         return "--scopes takes read, write and spend, separated by commas";
     if (options->role)
-        return api_client_create_with(app, db, options->name, options->role, &terms, token);
+        return api_client_create(app, db, options->name, options->role, &terms, token);
     struct token_rotation rotation = {.client = options->client,
                                       .terms = terms,
                                       .replaced = SCOPE_ALL,

@@ -94,9 +94,8 @@ static enum db_status create_work(struct db *db, void *context)
     return note_command(db, "tacet client create", client.id, client.role, creation->now_ms);
 }
 
-const char *api_client_create_with(struct app *app, struct db *db, const char *name,
-                                   const char *role, const struct token_terms *terms,
-                                   char token[TOKEN_SIZE])
+const char *api_client_create(struct app *app, struct db *db, const char *name, const char *role,
+                              const struct token_terms *terms, char token[TOKEN_SIZE])
 {
     size_t length = strlen(name);
     if (length < 1 || length > CLIENT_NAME_MAX_BYTES)
@@ -105,13 +104,6 @@ const char *api_client_create_with(struct app *app, struct db *db, const char *n
         return "the role must be admin, steward, contributor, student, agent, auditor or monitor";
     struct creation creation = {name, role, terms, app->settings.now_ms(), token};
     return say_outcome(db_transact(db, create_work, &creation), token);
-}
-
-const char *api_client_create(struct app *app, struct db *db, const char *name, const char *role,
-                              char token[TOKEN_SIZE])
-{
-    static const struct token_terms all = {.scopes = SCOPE_ALL};
-    return api_client_create_with(app, db, name, role, &all, token);
 }
 
 struct replacement {

@@ -44,13 +44,8 @@ enum db_status client_rotate(struct db *db, const struct token_rotation *rotatio
 
 /* Makes a client and gives its token ("tct_<id>_<secret>", shown once). NULL on success, else a
  * sentence. */
-const char *api_client_create_with(struct app *app, struct db *db, const char *name,
-                                   const char *role, const struct token_terms *terms,
-                                   char token[TOKEN_SIZE]);
-
-/* The same with all scopes, for ever. */
 const char *api_client_create(struct app *app, struct db *db, const char *name, const char *role,
-                              char token[TOKEN_SIZE]);
+                              const struct token_terms *terms, char token[TOKEN_SIZE]);
 
 /* Gives the client of ROTATION a new token; with no scopes in its terms, those of the newest token.
  * Sets now_ms itself. NULL on success, else a sentence. */

@@ -194,11 +194,6 @@ void jwks_free(struct jwks *keys)
     free(keys);
 }
 
-unsigned jwks_count(const struct jwks *keys)
-{
-    return keys->count;
-}
-
 /* ---- signatures */
 
 /* ES256 signs with r and s, 32 bytes each; OpenSSL wants them in DER. Gives the length in OUT; 0:

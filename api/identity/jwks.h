@@ -19,9 +19,6 @@ struct jwks *jwks_read(const char *text, size_t size, const char **why);
 /* NULL is fine. */
 void jwks_free(struct jwks *keys);
 
-/* The number of keys that can verify something. */
-unsigned jwks_count(const struct jwks *keys);
-
 /* True when there is a key KID. */
 bool jwks_knows(const struct jwks *keys, const char *kid);
 

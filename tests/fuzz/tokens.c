@@ -24,8 +24,9 @@ int fuzz_token_role(const char *text, size_t size)
 
 void fuzz_tokens_make(struct app *app, struct db *db, char token[FUZZ_ROLES][FUZZ_TOKEN_SIZE])
 {
+    static const struct token_terms terms = {.scopes = SCOPE_ALL};
     for (int i = 0; i < FUZZ_ROLES; i++)
-        if (api_client_create(app, db, fuzz_roles[i], fuzz_roles[i], token[i]))
+        if (api_client_create(app, db, fuzz_roles[i], fuzz_roles[i], &terms, token[i]))
             abort();
 }
 

@@ -119,11 +119,12 @@ static void make_people(struct making *making)
 {
     static const char *const roles[SCENE_PEOPLE] = {"student", "student", "student",
                                                     "steward", "steward", "admin"};
+    static const struct token_terms terms = {.scopes = SCOPE_ALL};
     struct scene *scene = making->scene;
     for (int i = 0; i < SCENE_PEOPLE; i++) {
         char *token = scene->token[i];
         cr_assert_null(api_client_create(making->service.app, making->service.auditor, roles[i],
-                                         roles[i], token));
+                                         roles[i], &terms, token));
         size_t length = (size_t)(strrchr(token, '_') - token) - 4;
         cr_assert_lt(length + 4, ID_SIZE);
         memcpy(scene->client[i], "cli_", 4);

@@ -42,13 +42,14 @@ Test(clients, a_token_works_until_it_is_revoked)
 
 Test(clients, tokens_differ)
 {
+    static const struct token_terms terms = {.scopes = SCOPE_ALL};
     struct fixture *f = fixture_open();
     const char *a = fixture_new_token(f, "agent"), *b = fixture_new_token(f, "agent");
     cr_expect_str_neq(a, b);
     cr_expect_str_neq(strrchr(a, '_'), strrchr(b, '_'));
     char token[160];
-    cr_expect(api_client_create(fixture_app(f), fixture_db(f), "", "admin", token) != NULL);
-    cr_expect(api_client_create(fixture_app(f), fixture_db(f), "n", "root", token) != NULL);
+    cr_expect(api_client_create(fixture_app(f), fixture_db(f), "", "admin", &terms, token) != NULL);
+    cr_expect(api_client_create(fixture_app(f), fixture_db(f), "n", "root", &terms, token) != NULL);
     fixture_close(f);
 }
 

@@ -200,10 +200,11 @@ const char *fixture_path(const struct fixture *fixture)
 static unsigned make_client(struct fixture *fixture, const char *role)
 {
     unsigned i = fixture->token_count++;
+    static const struct token_terms terms = {.scopes = SCOPE_ALL};
     cr_assert(i < TOKENS_MAX);
     snprintf(fixture->roles[i], sizeof fixture->roles[i], "%s", role);
     char token[160];
-    const char *wrong = api_client_create(fixture->app, fixture->db, role, role, token);
+    const char *wrong = api_client_create(fixture->app, fixture->db, role, role, &terms, token);
     cr_assert(wrong == NULL, "no client of role %s: %s", role, wrong);
     strcpy(fixture->tokens[i], token);
     int length = (int)(strrchr(token, '_') - token) - 4;

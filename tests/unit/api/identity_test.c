@@ -262,7 +262,7 @@ Test(identity, unfit_keys_are_left_out)
         const char *why, *text = domain_path("{\"keys\":[%s]}", unfit[i]);
         struct jwks *keys = jwks_read(text, strlen(text), &why);
         cr_assert_not_null(keys, "%s", unfit[i]);
-        cr_expect_eq(jwks_count(keys), 0, "%s", unfit[i]);
+        cr_expect_not(jwks_knows(keys, "s") || jwks_knows(keys, ""), "%s", unfit[i]);
         jwks_free(keys);
     }
     static const char *const mores[] = {"\"use\":\"enc\",", "\"alg\":\"ES384\","};
