@@ -83,9 +83,6 @@ bool advice_grid_list(const struct advice_facts *facts, const uint32_t *width, d
 void advice_request(const struct advice_facts *facts, const struct advice_candidate *candidate,
                     struct algorithm_request *out);
 
-/* The public return scale by which experts' voices count in WORLD; false: none is known. */
-bool advice_skill(const struct env *world, struct skill_scale *out);
-
 /* ---- the signal of a plan, and the method that it is of (signal.c) */
 
 /* How large what a plan learns is beside its noise:

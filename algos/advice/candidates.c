@@ -127,7 +127,8 @@ bool advice_candidate(const struct advice_facts *facts, unsigned i, struct advic
 
 /* ---- the request */
 
-bool advice_skill(const struct env *world, struct skill_scale *out)
+/* The public return scale by which experts' voices count in WORLD; false: none is known. */
+static bool world_skill(const struct env *world, struct skill_scale *out)
 {
     static const struct {
         const char *world;
@@ -220,7 +221,7 @@ static void candidate_consensus(const struct advice_facts *facts,
     }
     out->labels = candidate->size > 0 ? candidate->size : LABELS;
     out->explore = EXPLORE;
-    (void)advice_skill(facts->world, &out->skill);
+    (void)world_skill(facts->world, &out->skill);
 }
 
 static void candidate_stable(struct stage_request *out)

@@ -3,14 +3,9 @@
 
 #include "memory/memory.h"
 
-size_t features_size(uint32_t count)
-{
-    return sizeof(struct features) + count * sizeof(struct feature_range);
-}
-
 struct features *features_new(uint32_t count)
 {
-    struct features *features = memory_new(1, features_size(count));
+    struct features *features = memory_new(1, sizeof *features + count * sizeof features->range[0]);
     features->count = count;
     return features;
 }

@@ -20,9 +20,6 @@ struct features {
     struct feature_range range[];
 };
 
-/* Bytes of a struct features of COUNT coordinates. */
-size_t features_size(uint32_t count);
-
 /* Ranges for COUNT coordinates, all zero. Running out of memory ends the process; the caller frees
  * them. */
 struct features *features_new(uint32_t count);

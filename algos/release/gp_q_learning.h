@@ -59,9 +59,6 @@ extern const struct algorithm *const gp_q_bases[];
 
 struct shards;
 
-/* The number of shards of REQUEST: what it asks for, or what its public number of experts gives. */
-uint32_t gp_q_shard_count(const struct algorithm_request *request);
-
 /* Fills OUT with the base algorithm, its request and the number of shards. TAKE and KEPT of OUT are
  * left NULL. */
 void gp_q_shards(const struct algorithm_request *request, struct shards *out);

@@ -28,7 +28,8 @@ double gp_q_number(const struct algorithm_request *request, enum gp_q_parameter 
     return request->parameters.value[which].number[0];
 }
 
-uint32_t gp_q_shard_count(const struct algorithm_request *request)
+/* The number of shards of REQUEST: what it asks for, or what its public number of experts gives. */
+static uint32_t shard_count(const struct algorithm_request *request)
 {
     uint32_t asked = (uint32_t)gp_q_number(request, GP_Q_SHARDS);
     uint32_t share = request->nominal_experts / EXPERTS_OF_SHARD;
@@ -43,7 +44,7 @@ void gp_q_shards(const struct algorithm_request *request, struct shards *out)
 {
     *out = (struct shards){.algorithm = gp_q_bases[(unsigned)gp_q_number(request, GP_Q_BASE)],
                            .request = *request,
-                           .count = gp_q_shard_count(request)};
+                           .count = shard_count(request)};
     const struct algorithm *base = out->algorithm;
     assert(base);
     algorithm_defaults(base, NULL, &out->request.parameters);
@@ -144,7 +145,7 @@ static const char *expert_terms(const struct algorithm_request *request, struct 
     *out = (struct q_terms){.form = form_of(request),
                             .updates = 1,
                             .advantages = gp_q_number(request, GP_Q_RELEASED) != 0,
-                            .shards = gp_q_shard_count(request),
+                            .shards = shard_count(request),
                             .value_limit = gp_q_number(request, GP_Q_VALUE_LIMIT)};
     const char *problem = gp_q_bounds(request, out);
     if (problem)

@@ -12,8 +12,8 @@ json_t *digest_json(const unsigned char digest[DIGEST_BYTES])
     return json_string(sodium_bin2hex(text, sizeof text, digest, DIGEST_BYTES));
 }
 
-void commitment_key(const struct app *app, const char *certificate, const char *what,
-                    unsigned char key[32])
+static void commitment_key(const struct app *app, const char *certificate, const char *what,
+                           unsigned char key[32])
 {
     const char *const parts[] = {"tacet: commitments of certificates, 1", certificate, what};
     crypto_generichash_state state;

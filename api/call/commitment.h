@@ -14,14 +14,10 @@ struct app;
 /* DIGEST as 64 hex digits. New reference. */
 json_t *digest_json(const unsigned char digest[DIGEST_BYTES]);
 
-/* The key of the commitment to WHAT ("dataset", "policy", "function") in CERTIFICATE (its id):
- * BLAKE2b-256, keyed by the signing seed, of "tacet: commitments of certificates, 1", CERTIFICATE
- * and WHAT, each with a NUL behind it. */
-void commitment_key(const struct app *app, const char *certificate, const char *what,
-                    unsigned char key[32]);
-
-/* The commitment to contents whose SHA-256 is DIGEST: HMAC-SHA-256 of it under that key, as
- * digest_json. New reference. */
+/* The commitment to WHAT ("dataset", "policy", "function") in CERTIFICATE (its id): HMAC-SHA-256 of
+ * DIGEST, the SHA-256 of the contents, as digest_json. The key is BLAKE2b-256, keyed by the signing
+ * seed, of "tacet: commitments of certificates, 1", CERTIFICATE and WHAT, each with a NUL behind
+ * it. New reference. */
 json_t *commitment_json(const struct app *app, const char *certificate, const char *what,
                         const unsigned char digest[DIGEST_BYTES]);
 

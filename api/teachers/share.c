@@ -151,21 +151,6 @@ static enum problem set_aside(struct call *call, const char *payer_id,
     return PROBLEM_NONE;
 }
 
-enum problem share_give(struct call *call, const struct teacher_row *teacher,
-                        struct teacher_client_row *standing, const struct share_size *size)
-{
-    enum problem problem = share_end(call, teacher, standing);
-    if (problem == PROBLEM_NONE)
-        problem = set_aside(call, teacher->account, standing, &size->aside.of[PAYER_TEACHER],
-                            size->answers, standing->share);
-    if (problem == PROBLEM_NONE && teacher->dataset_account[0] != '\0')
-        problem = set_aside(call, teacher->dataset_account, standing,
-                            &size->aside.of[PAYER_DATASET], size->answers, standing->dataset_share);
-    if (problem != PROBLEM_NONE)
-        return problem;
-    return call_db(call, teachers_client_set_shares(call->db, standing));
-}
-
 /* ---- ending */
 
 /* Leaves the share nothing to pay with. */
@@ -209,8 +194,9 @@ static enum problem end_share(struct call *call, const char *payer, const char *
     return refusal_make(call, &outcome, NULL);
 }
 
-enum problem share_end(struct call *call, const struct teacher_row *teacher,
-                       struct teacher_client_row *standing)
+/* Ends the shares of STANDING, if there are any, and stores that. */
+static enum problem share_end(struct call *call, const struct teacher_row *teacher,
+                              struct teacher_client_row *standing)
 {
     if (standing->share[0] == '\0')
         return PROBLEM_NONE;
@@ -220,6 +206,21 @@ enum problem share_end(struct call *call, const struct teacher_row *teacher,
     if (problem != PROBLEM_NONE)
         return problem;
     standing->share[0] = standing->dataset_share[0] = '\0';
+    return call_db(call, teachers_client_set_shares(call->db, standing));
+}
+
+enum problem share_give(struct call *call, const struct teacher_row *teacher,
+                        struct teacher_client_row *standing, const struct share_size *size)
+{
+    enum problem problem = share_end(call, teacher, standing);
+    if (problem == PROBLEM_NONE)
+        problem = set_aside(call, teacher->account, standing, &size->aside.of[PAYER_TEACHER],
+                            size->answers, standing->share);
+    if (problem == PROBLEM_NONE && teacher->dataset_account[0] != '\0')
+        problem = set_aside(call, teacher->dataset_account, standing,
+                            &size->aside.of[PAYER_DATASET], size->answers, standing->dataset_share);
+    if (problem != PROBLEM_NONE)
+        return problem;
     return call_db(call, teachers_client_set_shares(call->db, standing));
 }
 

@@ -42,10 +42,6 @@ bool share_measure(struct call *call, const struct teacher_row *teacher,
 enum problem share_give(struct call *call, const struct teacher_row *teacher,
                         struct teacher_client_row *standing, const struct share_size *size);
 
-/* Ends the shares of STANDING, if there are any, and stores that. In the call's transaction. */
-enum problem share_end(struct call *call, const struct teacher_row *teacher,
-                       struct teacher_client_row *standing);
-
 /* Ends all shares of CLIENT, who is revoked, or at TEACHER, which is closed (the other is NULL). In
  * the call's transaction. */
 enum problem share_end_all(struct call *call, const char *client, const char *teacher);

@@ -89,12 +89,6 @@ enum sparse_vector_status sparse_vector_run_epsilon(double epsilon, double delta
                                                     uint32_t trajectories, double run_delta,
                                                     double *out);
 
-/* Certified epsilon at DELTA of T runs of (run_epsilon, run_delta), optimal composition;
- * OUT_OF_REACH when the deltas alone exceed DELTA. */
-enum sparse_vector_status sparse_vector_composed_epsilon(double run_epsilon, double run_delta,
-                                                         uint32_t trajectories, double delta,
-                                                         double *out);
-
 /* P(X - Y > t), t >= 0, for independent Laplace X and Y of these scales > 0; and the least t at
  * which it is at most DELTA in (0, 1/2), rounded up. */
 double sparse_vector_tail(double scale_x, double scale_y, double t);

@@ -135,9 +135,10 @@ enum sparse_vector_status sparse_vector_run_epsilon(double epsilon, double delta
     return SPARSE_VECTOR_OK;
 }
 
-enum sparse_vector_status sparse_vector_composed_epsilon(double run_epsilon, double run_delta,
-                                                         uint32_t trajectories, double delta,
-                                                         double *out)
+/* Certified epsilon at DELTA of T runs of (run_epsilon, run_delta), optimal composition;
+ * OUT_OF_REACH when the deltas alone exceed DELTA. */
+static enum sparse_vector_status composed_epsilon(double run_epsilon, double run_delta,
+                                                  uint32_t trajectories, double delta, double *out)
 {
     struct composition runs;
     struct privacy_interval epsilon;
@@ -231,8 +232,8 @@ enum sparse_vector_status sparse_vector_plan_make(const struct sparse_vector_req
         return status;
     if (!fill_lattice(&plan))
         return SPARSE_VECTOR_OUT_OF_REACH;
-    status = sparse_vector_composed_epsilon(plan.run_epsilon, plan.run_delta, request->trajectories,
-                                            request->delta, &plan.composed_epsilon);
+    status = composed_epsilon(plan.run_epsilon, plan.run_delta, request->trajectories,
+                              request->delta, &plan.composed_epsilon);
     if (status != SPARSE_VECTOR_OK)
         return status;
     /* The run's epsilon was found by the certified delta at the epsilon asked for, which therefore
