@@ -27,7 +27,6 @@
 #include "algos/privacy/noise/noise.h"
 #include "algos/release/q_release.h"
 
-#define REWARD_Q_MAX_BATCH 65536
 /* Rewards and values come in units of 2^-24, so that sums of errors are exact. */
 #define REWARD_Q_UNIT 0x1p-24
 
@@ -39,7 +38,7 @@ struct reward_q_settings {
     double beta;        /* of the exponential kernel of one coordinate */
     uint32_t features;  /* number of features, for several coordinates; 0: the exponential kernel */
     uint64_t seed;      /* draws the features */
-    uint32_t batch;     /* transitions in an update, 1 .. REWARD_Q_MAX_BATCH */
+    uint32_t batch;     /* transitions in an update, 1 .. 65536 */
     double rate;        /* step size of an update */
     double error_limit; /* delta_t is clipped to this; 1e-3 .. 1e6 */
     double discount;

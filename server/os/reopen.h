@@ -7,12 +7,10 @@
 
 #include <stdio.h>
 
-#define REOPEN_MOST 8
-
 struct reopen;
 
-/* Begins the process, while there is one thread, for the files PATHS[count], at most REOPEN_MOST.
- * It wipes SECRET, which the caller still needs. NULL: no process. */
+/* Begins the process, while there is one thread, for the files PATHS[count]. It wipes SECRET, which
+ * the caller still needs. NULL: no process. */
 struct reopen *reopen_start(const char *const *paths, unsigned count, void *secret, size_t size);
 
 /* A new descriptor of the file INDEX for reading. -1: it cannot be opened, and errno says why. One

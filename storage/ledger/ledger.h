@@ -15,10 +15,9 @@
 #include "storage/db/id.h"
 #include "storage/ledger/amounts.h"
 
-#define LEDGER_HASH_SIZE   32
-#define LEDGER_UNIT_SIZE   24
-#define LEDGER_CHARGE_MAX  8    /* accounts in one charge */
-#define LEDGER_EVENT_BYTES 8192 /* of an entry's event text, which has no control characters */
+#define LEDGER_HASH_SIZE  32
+#define LEDGER_UNIT_SIZE  24
+#define LEDGER_CHARGE_MAX 8 /* accounts in one charge */
 
 /* ---- accounts */
 
@@ -112,7 +111,7 @@ struct ledger_charge {
     unsigned count;
     const char *client;   /* who caused it; NULL of a settlement: who caused the hold */
     const char *resource; /* what for: the query or job */
-    const char *event;    /* opaque text, at most LEDGER_EVENT_BYTES */
+    const char *event;    /* opaque text without control characters */
     int64_t now_ms;
 };
 

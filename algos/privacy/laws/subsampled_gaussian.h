@@ -19,10 +19,8 @@ struct subsampled_gaussian {
 bool subsampled_gaussian_outcomes(const void *parameters, double omit, const struct pld_grid *grid,
                                   struct pld_outcomes *out);
 
-/* In closed form: delta of epsilon and back. */
-
-/* Relative error of both; of an epsilon, as the delta it stands for. */
-#define SUBSAMPLED_GAUSSIAN_ONCE_ERROR 2e-12
+/* In closed form: delta of epsilon and back. The relative error of both is 2e-12; of an epsilon, as
+ * the delta it stands for. */
 
 /* delta(EPSILON >= 0) of a rate q in (0, 1] and a noise multiplier s > 0, a unit removed or ADDed.
  */

@@ -27,7 +27,7 @@ Test(ledger_hash, of_an_entry_is_what_it_was)
         {513, "df797f9848c4fff99f73bfdf86e11a1324abb25f5ced5bca5266846883434058"},
         {8192, "1cd1adfe7a47ad2b03bc5825b78946d14004871229668b04fec0ffb4ee281897"},
     };
-    static char event[LEDGER_EVENT_BYTES + 1];
+    static char event[8192 + 1];
     for (size_t i = 0; i < sizeof events / sizeof events[0]; i++) {
         memset(event, 'e', (size_t)events[i].size);
         event[events[i].size] = '\0';
