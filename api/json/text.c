@@ -25,3 +25,14 @@ size_t text_pointer_put(char *out, char c)
     out[1] = c == '~' ? '0' : '1';
     return 2;
 }
+
+void text_clean(char *text, char instead)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
+        if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+            text[0] = text[1] = instead;
+        else if (c < ' ' || c == 0x7f)
+            *text = instead;
+    }
+}

@@ -14,4 +14,8 @@ void text_list_add(char *list, size_t size, const char *separator, const char *w
 /* C as a JSON pointer has it (RFC 6901): writes one or two bytes to OUT and gives their number. */
 size_t text_pointer_put(char *out, char c);
 
+/* Puts INSTEAD for each control character of TEXT, which somebody else wrote and a terminal shows:
+ * also for both bytes of a C1 control (C2 80 .. C2 9F in UTF-8). */
+void text_clean(char *text, char instead);
+
 #endif

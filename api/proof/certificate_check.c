@@ -10,14 +10,14 @@
 
 #include "api/json/json_member.h"
 #include "api/json/json_text.h"
-#include "api/proof/row_text.h"
+#include "api/json/text.h"
 #include "api/wire/certified_file.h"
 #include "memory/memory.h"
 
 static void copy_member(const json_t *object, const char *name, char *out, size_t size)
 {
     snprintf(out, size, "%s", json_member_text(object, name));
-    row_text_clean(out);
+    text_clean(out, '?');
 }
 
 /* ---- the signature */
@@ -177,7 +177,7 @@ static void say_text(struct buffer *out, const char *before, const json_t *text,
     if (!json_is_string(text))
         return;
     char *said = memory_copy_text(json_string_value(text));
-    row_text_clean(said);
+    text_clean(said, '?');
     (void)buffer_add_format(out, "%s%s%s", before, said, after);
     free(said);
 }

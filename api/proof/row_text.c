@@ -156,17 +156,6 @@ char *row_text_string(char **at)
     return begin;
 }
 
-void row_text_clean(char *text)
-{
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)text[0], next = (unsigned char)text[1];
-        if (c == 0xc2 && next >= 0x80 && next < 0xa0) /* C1, two bytes in UTF-8 */
-            text[0] = text[1] = '?';
-        else if (c < ' ' || c == 0x7f)
-            *text = '?';
-    }
-}
-
 static bool read_row_real(char **at, double *out)
 {
     char *end;

@@ -28,8 +28,4 @@ bool row_text_integer(char **at, int64_t *out);
 /* Reads a JSON string at *AT and unescapes it in place. NULL: there is none. */
 char *row_text_string(char **at);
 
-/* Puts a question mark for each control character of TEXT, which somebody else wrote and a terminal
- * shows. */
-void row_text_clean(char *text);
-
 #endif

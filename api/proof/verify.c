@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json/text.h"
 #include "api/proof/export.h"
 #include "api/proof/line_reader.h"
 #include "api/proof/row_text.h"
@@ -37,8 +38,8 @@ void verify_fault(struct verify *verify, const char *where, long long sequence, 
     fault->sequence = sequence;
     snprintf(fault->where, sizeof fault->where, "%s", where);
     snprintf(fault->what, sizeof fault->what, "%s", what);
-    row_text_clean(fault->where);
-    row_text_clean(fault->what);
+    text_clean(fault->where, '?');
+    text_clean(fault->what, '?');
 }
 
 /* ---- the head and the end */

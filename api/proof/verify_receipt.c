@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/proof/row_text.h"
+#include "api/json/text.h"
 #include "api/proof/verify_state.h"
 
 #define SLACK_MS 10000 /* a clock may be put right between the two */
@@ -36,7 +36,7 @@ static void meet_receipt(struct verify *verify, const struct trail_row *row)
     report->receipt = row->number;
     trail_time(row->time_ms, report->receipt_time, sizeof report->receipt_time);
     snprintf(report->receipt_by, sizeof report->receipt_by, "%s", row->client);
-    row_text_clean(report->receipt_by);
+    text_clean(report->receipt_by, '?');
     if (proof_time_read(verify->receipt.erased_at, &receipt_ms) &&
         row->time_ms >= receipt_ms - SLACK_MS)
         return;

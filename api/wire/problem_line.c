@@ -9,6 +9,7 @@
 
 #include "api/json/json_member.h"
 #include "api/json/json_text.h"
+#include "api/json/text.h"
 
 #define ERRORS_SHOWN 3
 
@@ -30,14 +31,7 @@ __attribute__((format(printf, 2, 3))) static void line_add(struct line *line, co
         line->used += (size_t)length < left ? (size_t)length : left;
 }
 
-static bool is_control(char c)
-{
-    unsigned char byte = (unsigned char)c;
-    return byte < 0x20 || byte == 0x7f;
-}
-
-/* Takes control characters away and marks a cut, without leaving half a UTF-8 character. C1
- * controls, which are two bytes in UTF-8 (C2 80 .. C2 9F), count as control characters, too. */
+/* Takes control characters away and marks a cut, without leaving half a UTF-8 character. */
 static void line_finish(struct line *line)
 {
     bool cut = line->used + 1 == line->size;
@@ -47,14 +41,7 @@ static void line_finish(struct line *line)
             end--;
         memcpy(line->text + end, "...", sizeof "...");
     }
-    for (char *c = line->text; *c != '\0'; c++) {
-        bool c1 = (unsigned char)c[0] == 0xc2 && (unsigned char)c[1] >= 0x80 &&
-                  (unsigned char)c[1] < 0xa0;
-        if (c1)
-            c[0] = c[1] = ' ';
-        else if (is_control(*c))
-            *c = ' ';
-    }
+    text_clean(line->text, ' ');
 }
 
 /* "/problems/not-found", or the same as a whole address: the last part, if it is made as ours are.
@@ -127,7 +114,7 @@ bool answer_text(const char *body, size_t body_size, const char *name, char *out
     size_t length = strlen(text);
     bool fits = length > 0 && length < size;
     for (size_t i = 0; i < length; i++)
-        fits = fits && !is_control(text[i]);
+        fits = fits && (unsigned char)text[i] >= ' ' && text[i] != 0x7f;
     if (fits)
         memcpy(out, text, length + 1);
     json_decref(answer);
