@@ -16,7 +16,6 @@
 #include "api/data/erasure.h"
 #include "api/data/private_data.h"
 #include "api/data/private_form.h"
-#include "memory/memory.h"
 #include "storage/sealing.h"
 
 /* ---- uploads */

@@ -16,7 +16,6 @@
 #include "algos/privacy/functions/gaussian_grid.h"
 #include "algos/privacy/functions/gaussian_lattice.h"
 #include "algos/privacy/functions/gaussian_process_plan.h"
-#include "algos/release/knots.h"
 #include "algos/release/relu_features.h"
 #include "memory/memory.h"
 

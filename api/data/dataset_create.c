@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "algos/data/trajectory.h"
-#include "api/call/app.h"
 #include "api/call/fields.h"
 #include "api/call/project.h"
 #include "api/data/dataset_budget.h"

@@ -12,7 +12,6 @@
 
 #include "algos/online/gradient_collection.h"
 #include "algos/privacy/local/local_report.h"
-#include "api/call/accept.h"
 #include "api/call/budget.h"
 #include "api/call/charged.h"
 #include "api/call/fields.h"

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/call/app.h"
 #include "api/call/budget.h"
 #include "api/call/refusal.h"
 #include "api/json/json_text.h"

@@ -17,8 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/memory.h"
-
 #define TRANSACT_TRIES 4
 
 /* ---- transactions */

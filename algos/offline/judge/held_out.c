@@ -7,7 +7,6 @@
 
 #include "algos/offline/shards.h"
 #include "algos/privacy/noise/noise_lattice.h"
-#include "memory/memory.h"
 
 #define COIN_SEED  UINT64_C(20261124) /* of the public coin; the same in all jobs */
 #define COIN_SIDES UINT32_C(1000000)

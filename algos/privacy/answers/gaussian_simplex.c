@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "algos/privacy/laws/gaussian_dp.h"
 #include "algos/privacy/noise/noise_lattice.h"
 
 #define GRID  ((double)GAUSSIAN_SIMPLEX_GRID)

@@ -9,7 +9,6 @@
 #include "algos/catalogue/algorithms.h"
 #include "algos/offline/shards.h"
 #include "algos/release/ensemble.h"
-#include "api/call/app.h"
 #include "api/call/fields.h"
 #include "api/call/project.h"
 #include "api/data/datasets.h"
