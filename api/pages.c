@@ -65,7 +65,7 @@ enum problem api_page_file(struct call *call)
     struct embedded_file file = embedded_file(call->route->pattern);
     if (add_headers(call, file.is_home, call->app->page_tags[file.index]))
         return call_reply_empty(call, 304);
-    return call_reply_static(call, 200, file.content_type, file.bytes, file.size);
+    return call_reply_static(call, file.content_type, file.bytes, file.size);
 }
 
 /* Opens a page of OUT; our tables hold no markup, so their texts need no escapes but & and <. */

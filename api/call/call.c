@@ -172,10 +172,10 @@ enum problem call_reply_json(struct call *call, int status, json_t *json)
     return call_reply_bytes(call, status, "application/json", body, size);
 }
 
-enum problem call_reply_static(struct call *call, int status, const char *content_type,
-                               const char *body, size_t size)
+enum problem call_reply_static(struct call *call, const char *content_type, const char *body,
+                               size_t size)
 {
-    begin_answer(call, status, content_type);
+    begin_answer(call, 200, content_type);
     call->reply->static_body = body;
     call->reply->body_size = size;
     return PROBLEM_NONE;

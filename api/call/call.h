@@ -120,9 +120,9 @@ enum problem call_reply_json(struct call *call, int status, json_t *json);
 enum problem call_reply_bytes(struct call *call, int status, const char *content_type, char *body,
                               size_t size);
 
-/* BODY lives as long as the process. */
-enum problem call_reply_static(struct call *call, int status, const char *content_type,
-                               const char *body, size_t size);
+/* Answers 200; BODY lives as long as the process. */
+enum problem call_reply_static(struct call *call, const char *content_type, const char *body,
+                               size_t size);
 
 /* Sets the answer that repeats of the call get, for a call whose own answer holds a secret. JSON is
  * a new reference that the call takes. To be called before the reply is made. */

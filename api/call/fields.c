@@ -331,19 +331,19 @@ bool state_read(struct call *call, const json_t *array, const char *pointer, uin
     return good;
 }
 
-uint32_t states_read(struct call *call, const json_t *array, const char *pointer, uint32_t dim,
-                     uint32_t most, float **out)
+uint32_t states_read(struct call *call, const json_t *array, uint32_t dim, uint32_t most,
+                     float **out)
 {
     size_t count = json_array_size(array);
     if (!json_is_array(array) || count < 1 || count > most) {
-        call_invalid(call, pointer, "must be an array of 1 to %u states", most);
+        call_invalid(call, "/states", "must be an array of 1 to %u states", most);
         return 0;
     }
     float *states = arena_array(&call->arena, count * dim, sizeof *states);
     bool good = true;
     for (size_t i = 0; i < count; i++) {
         char at[64];
-        snprintf(at, sizeof at, "%s/%zu", pointer, i);
+        snprintf(at, sizeof at, "/states/%zu", i);
         good = state_read(call, json_array_get(array, i), at, dim, states + i * dim) && good;
     }
     *out = states;

@@ -91,9 +91,9 @@ long fields_numbers(struct call *call, const json_t *array, const char *pointer,
 bool state_read(struct call *call, const json_t *array, const char *pointer, uint32_t dim,
                 float *out);
 
-/* Reads an array of 1 to MOST states. *out is in the call's arena. Returns the number of states, or
- * 0 with the faults in the call. */
-uint32_t states_read(struct call *call, const json_t *array, const char *pointer, uint32_t dim,
-                     uint32_t most, float **out);
+/* Reads an array of 1 to MOST states, which stands at "/states". *out is in the call's arena.
+ * Returns the number of states, or 0 with the faults in the call. */
+uint32_t states_read(struct call *call, const json_t *array, uint32_t dim, uint32_t most,
+                     float **out);
 
 #endif

@@ -85,9 +85,9 @@ bool page_add(struct page *page, json_t *item, int64_t number, const char *name)
     return page->fault == DB_OK;
 }
 
-void page_member(struct page *page, const char *member, json_t *json)
+void page_counts(struct page *page, json_t *json)
 {
-    if (json_object_set_new(page->more, member, json) != 0)
+    if (json_object_set_new(page->more, "counts", json) != 0)
         page->fault = DB_FAILED;
 }
 

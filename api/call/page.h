@@ -44,8 +44,8 @@ enum problem page_read(struct call *call, struct page *out);
  * this list. False: the page is full, or failed. */
 bool page_add(struct page *page, json_t *item, int64_t number, const char *name);
 
-/* Puts MEMBER beside the items, with JSON (a new reference, taken). */
-void page_member(struct page *page, const char *member, json_t *json);
+/* Puts "counts" beside the items, with JSON (a new reference, taken). */
+void page_counts(struct page *page, json_t *json);
 
 /* Answers a listing that gave STATUS: {"items":[...],"next_page_token":...}, or the problem that
  * STATUS stands for. */

@@ -31,19 +31,18 @@ static void budget_invalid(struct call *call, const char *pointer, const char *m
     call_invalid(call, whole, "%s", detail);
 }
 
-static void limit_basic(struct call *call, const char *pointer, const struct accounting *how,
-                        struct dataset_budget *out)
+static void limit_basic(struct call *call, const struct accounting *how, struct dataset_budget *out)
 {
     const char *meaningless = "has a meaning only with accounting \"renyi\"";
     if (how->order > 0)
-        budget_invalid(call, pointer, "order", meaningless);
+        call_invalid(call, "/budget/order", "%s", meaningless);
     if (how->delta_share > 0)
-        budget_invalid(call, pointer, "delta_share", meaningless);
+        call_invalid(call, "/budget/delta_share", "%s", meaningless);
     if (!ledger_units_down(out->epsilon, &out->limit_units) || out->limit_units < 1)
-        budget_invalid(call, pointer, "epsilon", "is below 1e-9, the least that is counted");
+        call_invalid(call, "/budget/epsilon", "is below 1e-9, the least that is counted");
     if (out->delta >= 1 || !ledger_delta_down(out->delta, &out->limit_delta) ||
         out->limit_delta < 1)
-        budget_invalid(call, pointer, "delta", "must be below 1 and at least 1e-18");
+        call_invalid(call, "/budget/delta", "must be below 1 and at least 1e-18");
 }
 
 static void limit_renyi(struct call *call, const char *pointer, const struct accounting *how,
@@ -74,8 +73,7 @@ static void limit_renyi(struct call *call, const char *pointer, const struct acc
     }
 }
 
-void dataset_budget_read(struct call *call, const json_t *object, const char *pointer,
-                         struct dataset_budget *out)
+void dataset_budget_read(struct call *call, const json_t *object, struct dataset_budget *out)
 {
     struct accounting how = {0};
     const struct field fields[] = {
@@ -86,12 +84,12 @@ void dataset_budget_read(struct call *call, const json_t *object, const char *po
         field_optional(field_positive("delta_share", &how.delta_share, DELTA_SHARE_MAX)),
     };
     *out = (struct dataset_budget){0};
-    if (!fields_read(call, object, pointer, fields, sizeof fields / sizeof *fields))
+    if (!fields_read(call, object, "/budget", fields, sizeof fields / sizeof *fields))
         return;
     if (how.kind == 0)
-        limit_basic(call, pointer, &how, out);
+        limit_basic(call, &how, out);
     else
-        limit_renyi(call, pointer, &how, out);
+        limit_renyi(call, "/budget", &how, out);
 }
 
 void dataset_budget_read_renyi(struct call *call, const json_t *object, struct dataset_budget *out)

@@ -18,11 +18,10 @@ struct dataset_budget {
     int64_t limit_units, limit_delta;
 };
 
-/* Reads OBJECT, {"epsilon","delta"[,"accounting","order","delta_share"]} at POINTER. Chooses what
+/* Reads OBJECT, {"epsilon","delta"[,"accounting","order","delta_share"]} at "/budget". Chooses what
  * is left out: basic accounting; by renyi the order that pays for most jobs, and a twentieth of
  * delta for releases with a delta of their own. What is wrong goes into the call's errors. */
-void dataset_budget_read(struct call *call, const json_t *object, const char *pointer,
-                         struct dataset_budget *out);
+void dataset_budget_read(struct call *call, const json_t *object, struct dataset_budget *out);
 
 /* Reads OBJECT, {["order","delta_share"]}, for a budget of OUT->epsilon and OUT->delta by renyi,
  * and fills the rest of OUT in the same way. */

@@ -132,7 +132,7 @@ static bool dataset_read_wish(struct call *call, struct dataset_wish *wish)
         dataset_check_dimensions(call, wish);
         dataset_check_sizes(call, wish);
         if (wish->budget)
-            dataset_budget_read(call, wish->budget, "/budget", &wish->account);
+            dataset_budget_read(call, wish->budget, &wish->account);
         else if (wish->sensitivity == 0)
             call_invalid(call, "/budget", "is required unless sensitivity is \"public\"");
         if (wish->approvals > 0 && !wish->budget)

@@ -39,8 +39,8 @@ enum problem api_policies_actions(struct call *call)
     float *states = NULL;
     if (!fields_read(call, call->body, "", fields, 1))
         return PROBLEM_VALIDATION;
-    uint32_t count = states_read(call, array, "/states", row.state_dim,
-                                 call->app->settings.max_states_per_query, &states);
+    uint32_t count =
+        states_read(call, array, row.state_dim, call->app->settings.max_states_per_query, &states);
     if (count == 0)
         return PROBLEM_VALIDATION;
     json_t *actions = call_own(call, json_array()), *values = call_own(call, json_array());

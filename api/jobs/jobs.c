@@ -324,7 +324,7 @@ static enum db_status count_states(struct page *page)
     for (int state = 0; state < JOB_STATES; state++)
         json_object_set_new(json, job_state_name((enum job_state)state),
                             json_integer((json_int_t)counts[state]));
-    page_member(page, "counts", json);
+    page_counts(page, json);
     return DB_OK;
 }
 

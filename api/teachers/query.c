@@ -134,8 +134,7 @@ bool query_read_states(struct query *query, const json_t *states)
                      most, query->teacher->work);
         return false;
     }
-    query->count =
-        states_read(call, states, "/states", query->teacher->state_dim, most, &query->states);
+    query->count = states_read(call, states, query->teacher->state_dim, most, &query->states);
     return query->count > 0;
 }
 

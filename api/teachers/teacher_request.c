@@ -108,18 +108,14 @@ static void read_adjacency(struct call *call, const json_t *object, struct teach
     snprintf(out->adjacency, sizeof out->adjacency, "%s", units[unit]);
 }
 
-static void teacher_read_budget(struct call *call, const json_t *object, const char *pointer,
-                                double *out_epsilon, double *out_delta)
+static void teacher_read_budget(struct call *call, const json_t *object, struct teacher_wish *out)
 {
     const struct field fields[] = {
-        field_positive("epsilon", out_epsilon, EPSILON_MAX),
-        field_positive("delta", out_delta, 1),
+        field_positive("epsilon", &out->epsilon, EPSILON_MAX),
+        field_positive("delta", &out->delta, 1),
     };
-    if (fields_read(call, object, pointer, fields, 2) && *out_delta >= 1) {
-        char at[64];
-        snprintf(at, sizeof at, "%s/delta", pointer);
-        call_invalid(call, at, "must be below 1");
-    }
+    if (fields_read(call, object, "/budget", fields, 2) && out->delta >= 1)
+        call_invalid(call, "/budget/delta", "must be below 1");
 }
 
 /* Reads the budget of a client that has no grant. */
@@ -166,7 +162,7 @@ static bool teacher_read_members(struct call *call, struct members *members,
     if (members->adjacency)
         read_adjacency(call, members->adjacency, row);
     if (members->budget)
-        teacher_read_budget(call, members->budget, "/budget", &out->epsilon, &out->delta);
+        teacher_read_budget(call, members->budget, out);
     row->has_client_budget = members->client_budget != NULL;
     if (row->has_client_budget)
         read_client_budget(call, members->client_budget, out);

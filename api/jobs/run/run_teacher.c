@@ -133,13 +133,11 @@ static json_t *reply_json(const struct api_reply *reply)
     return json_loadb(reply->body, reply->body_size, 0, NULL);
 }
 
-static bool reply_has_slug(const struct api_reply *reply, const char *slug)
+static bool reply_is_reserved(const struct api_reply *reply)
 {
-    char type[80];
     json_t *json = reply_json(reply);
     const char *told = json_string_value(json_object_get(json, "type"));
-    snprintf(type, sizeof type, "/problems/%s", slug);
-    bool same = told && strcmp(told, type) == 0;
+    bool same = told && strcmp(told, "/problems/budget-reserved") == 0;
     json_decref(json);
     return same;
 }
@@ -165,7 +163,7 @@ static enum algorithm_status reply_refused(struct job_run *run, const struct api
     case 404: /* the teacher is not the payer's any more */
     case 410: /* it is closed */ out->silent = true; return ALGORITHM_OK;
     case 409: /* held by another job, or the same call is under way */
-        out->silent = reply_has_slug(reply, "budget-reserved");
+        out->silent = reply_is_reserved(reply);
         if (out->silent)
             return ALGORITHM_OK;
         return ask_later(run);
