@@ -237,7 +237,7 @@ static void choose_accounting(struct teacher_wish *wish, const struct teacher *t
     }
     const struct filter_release release = teacher->mechanism->release(teacher);
     if (wish->basic) {
-        row->delta_share = filter_best_share(&release, epsilon, delta, NULL);
+        row->delta_share = filter_best_share(&release, epsilon, delta);
         return;
     }
     row->renyi_order = filter_best_order(&release, epsilon, delta, NULL);

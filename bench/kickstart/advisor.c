@@ -279,13 +279,13 @@ static double certified(const struct advisor *a)
         return filter_epsilon(a->account.order, a->account.spent_units, ADVISOR_DELTA);
     if (a->stage_count == 0) {
         struct filter_release gaussian = a->teacher.mechanism->release(&a->teacher);
-        return filter_planned_epsilon(&gaussian, (double)a->answers, ADVISOR_DELTA, NULL);
+        return filter_planned_epsilon(&gaussian, (double)a->answers, ADVISOR_DELTA);
     }
     const struct filter_release all = {.mechanism = a,
                                        .renyi = renyi_of_stages,
                                        .order_limit =
                                            dirichlet_order_limit(&a->stages[0].dirichlet)};
-    return filter_planned_epsilon(&all, 1.0, ADVISOR_DELTA, NULL);
+    return filter_planned_epsilon(&all, 1.0, ADVISOR_DELTA);
 }
 
 struct advisor_account advisor_account_of(const struct advisor *a)

@@ -40,10 +40,9 @@ struct filter_release filter_dirichlet(const struct dirichlet *mechanism);
 /* One answer of the Gaussian mechanism on the simplex, as an account prices it. */
 struct filter_release filter_gaussian_simplex(const struct gaussian_simplex *mechanism);
 
-/* Epsilon at DELTA of COUNT uses that were fixed in advance, at the best order. *OUT_ORDER (may be
- * NULL) receives the order. INFINITY: no order is finite. */
-double filter_planned_epsilon(const struct filter_release *release, double count, double delta,
-                              double *out_order);
+/* Epsilon at DELTA of COUNT uses that were fixed in advance, at the best order. INFINITY: no order
+ * is finite. */
+double filter_planned_epsilon(const struct filter_release *release, double count, double delta);
 
 /* ---- the account */
 
@@ -97,9 +96,7 @@ double filter_best_order(const struct filter_release *release, double epsilon, d
 double filter_plan_order(double epsilon, double delta);
 
 /* The share of DELTA, in units of 1e-18, with which a fresh basic account of (EPSILON, DELTA) pays
- * for most uses of RELEASE (within a thousandth), and their number in *OUT_COUNT (may be NULL). A
- * function of public parameters alone. */
-int64_t filter_best_share(const struct filter_release *release, double epsilon, double delta,
-                          int64_t *out_count);
+ * for most uses of RELEASE (within a thousandth). A function of public parameters alone. */
+int64_t filter_best_share(const struct filter_release *release, double epsilon, double delta);
 
 #endif

@@ -95,8 +95,7 @@ double filter_best_order(const struct filter_release *release, double epsilon, d
     return order;
 }
 
-double filter_planned_epsilon(const struct filter_release *release, double count, double delta,
-                              double *out_order)
+double filter_planned_epsilon(const struct filter_release *release, double count, double delta)
 {
     assert(count >= 0.0 && delta > 0.0 && delta < 1.0);
     if (!(release->order_limit > 1.0))
@@ -105,9 +104,7 @@ double filter_planned_epsilon(const struct filter_release *release, double count
     double least, greatest, best;
     range_of(release, &least, &greatest);
     double start = fmin(greatest, fmax(least, log(1.0 - log(delta))));
-    double x = minimum_of(epsilon_of_order, &aim, start, least, greatest, 1e-5, &best);
-    if (out_order)
-        *out_order = 1.0 + exp(x);
+    minimum_of(epsilon_of_order, &aim, start, least, greatest, 1e-5, &best);
     return best;
 }
 
@@ -129,13 +126,10 @@ static int64_t uses_of_share(const struct sharing *sharing, int64_t n)
     return sharing->account.limit_units / price.units;
 }
 
-int64_t filter_best_share(const struct filter_release *release, double epsilon, double delta,
-                          int64_t *out_count)
+int64_t filter_best_share(const struct filter_release *release, double epsilon, double delta)
 {
     struct sharing sharing = {.release = release};
     int64_t low = 1, high = 0;
-    if (out_count)
-        *out_count = 0;
     if (!filter_open(&sharing.account, 0.0, epsilon, delta))
         return 1;
     high = uses_of_share(&sharing, 1);
@@ -155,13 +149,5 @@ int64_t filter_best_share(const struct filter_release *release, double epsilon, 
         high = high > low ? high : low;
     }
     assert(low >= 1);
-    int64_t share = sharing.account.limit_delta / low;
-    struct filter_price price;
-    if (out_count && filter_price(0.0, share, release, 1, &price)) {
-        int64_t count = sharing.account.limit_units / price.units;
-        int64_t by_delta =
-            price.delta_units > 0 ? sharing.account.limit_delta / price.delta_units : INT64_MAX;
-        *out_count = count < by_delta ? count : by_delta;
-    }
-    return share;
+    return sharing.account.limit_delta / low;
 }

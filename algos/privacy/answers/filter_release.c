@@ -15,7 +15,7 @@ static double dirichlet_renyi(const void *mechanism, double order)
 static double dirichlet_epsilon(const void *mechanism, double delta)
 {
     const struct filter_release release = filter_dirichlet(mechanism);
-    return filter_planned_epsilon(&release, 1.0, delta, NULL);
+    return filter_planned_epsilon(&release, 1.0, delta);
 }
 
 struct filter_release filter_dirichlet(const struct dirichlet *mechanism)
