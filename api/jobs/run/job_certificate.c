@@ -74,7 +74,8 @@ static const char *stage_assumption(const struct job_plan *plan)
     if (uses_logged(plan)) {
         return "Stable prefixes: every expert's trajectories were drawn from its uploaded policy "
                "mixed to the stated min_action_probability, in one world whose start states, "
-               "transitions and rewards are the same for all experts and public.";
+               "transitions and rewards are the same for all experts and public; each ends where "
+               "this world ends it, or at a length that is the same for all and public.";
     }
     return "Stable prefixes: trajectories were played here, in a public world, from the very "
            "policies that were counted; an expert's policy, uploaded or cloned, is a function of "

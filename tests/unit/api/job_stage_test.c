@@ -219,6 +219,9 @@ Test(job_stage, logged_prefixes_protect_policies_and_say_so, .timeout = 600)
     cr_assert_str_eq(response_text(certificate, "/privacy/unit"), "policy of an expert");
     cr_assert(strstr(response_text(certificate, "/warnings/0"), "PROTECTS POLICIES ONLY") != NULL);
     cr_assert(strstr(response_text(certificate, "/privacy/neighbours"), "policy") != NULL);
+    cr_assert(strstr(response_text(certificate, "/assumptions/1"),
+                     "each ends where this world ends it, or at a length that is the same") !=
+              NULL);
     cr_assert(json_is_false(response_at(certificate, "/dataset_covered")));
     fixture_close(f);
 }
