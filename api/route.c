@@ -40,7 +40,7 @@
 static const struct route routes[] = {
     /* clients.h, client_tokens.h, client_certificates.h */
     {"POST", "/v1/clients", BATCH, ROLE_ADMIN, 0, BODY_JSON, "", NULL, api_clients_create, "Makes a client and shows its token once."},
-    {"GET", "/v1/clients", BATCH, ROLE_ADMIN, 0, BODY_NONE, PAGED, NULL, api_clients_list, "Lists clients, never their tokens."},
+    {"GET", "/v1/clients", POOL, ROLE_ADMIN, 0, BODY_NONE, PAGED, NULL, api_clients_list, "Lists clients, never their tokens."},
     {"GET", "/v1/clients/{id}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_clients_get, "Shows the caller itself (me); an admin sees every client."},
     {"DELETE", "/v1/clients/{id}", BATCH, ROLE_ADMIN, 0, BODY_NONE, "", NULL, api_clients_revoke, "Revokes a client with all its tokens."},
     {"POST", "/v1/clients/{id}:rotate", BATCH, ROLE_ANY | ROLE_MONITOR, 0, BODY_JSON, "", NULL, api_client_tokens_rotate, "Gives a client a new token; the older ones end after a while."},
@@ -51,7 +51,7 @@ static const struct route routes[] = {
     {"DELETE", "/v1/clients/{id}/certificates/{sha256}", BATCH, ROLE_ADMIN, 0, BODY_NONE, "", NULL, api_client_certificates_end, "Ends the binding of a TLS client certificate."},
 
     /* projects.h */
-    {"GET", "/v1/projects", BATCH, ROLE_ANY, 0, BODY_NONE, PAGED, NULL, api_projects_list, "Lists the caller's projects, or all for an admin or auditor."},
+    {"GET", "/v1/projects", POOL, ROLE_ANY, 0, BODY_NONE, PAGED, NULL, api_projects_list, "Lists the caller's projects, or all for an admin or auditor."},
     {"GET", "/v1/projects/{id}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_projects_get, "Shows a project, and to its stewards its members."},
     {"PATCH", "/v1/projects/{id}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_projects_change, "Renames a project, opens it or closes it."},
     {"PUT", "/v1/projects/{id}/members/{client}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_projects_put_member, "Makes a client a member, or changes its role."},
@@ -84,7 +84,7 @@ static const struct route routes[] = {
     {"GET", "/v1/audit", POOL, ROLE_ADMIN | ROLE_AUDITOR, ROUTE_ANY_ACCEPT, BODY_NONE, "resource client since until after " PAGED, NULL, api_trail_list, "Lists who changed what, as JSON or as JSON lines."},
 
     /* limits.h */
-    {"GET", "/v1/limit-changes", BATCH, ROLE_STEWARD | ROLE_AUDITOR, 0, BODY_NONE, "status " PAGED, NULL, api_limit_changes_list, "Lists changes of limits that two stewards decide."},
+    {"GET", "/v1/limit-changes", POOL, ROLE_STEWARD | ROLE_AUDITOR, 0, BODY_NONE, "status " PAGED, NULL, api_limit_changes_list, "Lists changes of limits that two stewards decide."},
     {"GET", "/v1/limit-changes/{id}", BATCH, ROLE_STEWARD | ROLE_AUDITOR, 0, BODY_NONE, "", NULL, api_limit_changes_get, "Shows a change of a limit."},
     {"POST", "/v1/limit-changes/{id}:approve", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_limit_changes_approve, "Makes the change, as the second steward."},
     {"POST", "/v1/limit-changes/{id}:decline", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_limit_changes_decline, "Declines the change, or takes it back."},
@@ -97,7 +97,7 @@ static const struct route routes[] = {
 
     /* datasets.h, trajectories.h, experts.h */
     {"POST", "/v1/datasets", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_datasets_create, "Declares a dataset and its budget."},
-    {"GET", "/v1/datasets", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, OWNED, NULL, api_datasets_list, "Lists datasets."},
+    {"GET", "/v1/datasets", POOL, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, OWNED, NULL, api_datasets_list, "Lists datasets."},
     {"GET", "/v1/datasets/{id}", BATCH, ROLE_STEWARD | ROLE_CONTRIBUTOR, 0, BODY_NONE, "", NULL, api_datasets_get, "Shows a dataset; its counts to its steward only."},
     /* Not in a batch: that would be on disk only after the call's deferred functions have run. */
     {"PATCH", "/v1/datasets/{id}", BATCH, ROLE_STEWARD, ROUTE_UNTIMED, BODY_JSON, "", NULL, api_datasets_change, "Changes for how many days an expert's data are kept."},
@@ -113,14 +113,14 @@ static const struct route routes[] = {
     {"POST", "/v1/jobs", PLAN, ROLE_STEWARD, ROUTE_KEY_REQUIRED | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_create, "Reserves the price and queues a training job."},
     {"POST", "/v1/jobs:estimate", PLAN, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_estimate, "Says what a job would cost; spends nothing."},
     {"POST", "/v1/jobs:advise", PLAN, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_advise_prepare, api_jobs_advise, "Says which job to ask for and what it is likely to be worth; spends nothing."},
-    {"GET", "/v1/jobs", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "state algorithm counts " OWNED, NULL, api_jobs_list, "Lists jobs, newest first."},
+    {"GET", "/v1/jobs", POOL, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "state algorithm counts " OWNED, NULL, api_jobs_list, "Lists jobs, newest first."},
     {"GET", "/v1/jobs/{id}", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "", NULL, api_jobs_get, "Shows a job and its progress."},
     {"GET", "/v1/jobs/{id}/events", BATCH, ROLE_STEWARD, ROUTE_ANY_ACCEPT | ROUTE_UNTIMED, BODY_NONE, "", NULL, api_jobs_events, "Follows a job by server-sent events."},
     {"POST", "/v1/jobs/{id}:cancel", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_jobs_cancel, "Cancels a job."},
 
     /* policies.h */
     {"POST", "/v1/policies", POOL, ROLE_STEWARD, ROUTE_POLICY_BODY, BODY_JSON, "", NULL, api_policies_import, "Imports a network as a teacher's policy."},
-    {"GET", "/v1/policies", BATCH, ROLE_ANY, 0, BODY_NONE, OWNED, NULL, api_policies_list, "Lists policies."},
+    {"GET", "/v1/policies", POOL, ROLE_ANY, 0, BODY_NONE, OWNED, NULL, api_policies_list, "Lists policies."},
     {"GET", "/v1/policies/{id}", BATCH, ROLE_ANY, ROUTE_PAGE, BODY_NONE, "", NULL, api_policies_get, "Shows a policy."},
     {"DELETE", "/v1/policies/{id}", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_delete, "Erases the weights of a policy that nothing uses; its certificate stays."},
     {"GET", "/v1/policies/{id}/weights", POOL, ROLE_ANY, ROUTE_ANY_ACCEPT, BODY_NONE, "format certificate", NULL, api_policies_weights, "Downloads a released network."},
@@ -130,12 +130,12 @@ static const struct route routes[] = {
     {"GET", "/v1/policies/{id}/grants", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policy_grants_list, "Lists who may read a policy."},
     {"DELETE", "/v1/policies/{id}/grants/{client}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policy_grants_delete, "Takes back a grant of a policy."},
     {"PUT", "/v1/policies/{id}/names/{name}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_name, "Gives a policy a version's name for ever, or moves an alias to it."},
-    {"GET", "/v1/policy-names", BATCH, ROLE_STEWARD, 0, BODY_NONE, PAGED, NULL, api_policy_names_list, "Lists the names of policies."},
+    {"GET", "/v1/policy-names", POOL, ROLE_STEWARD, 0, BODY_NONE, PAGED, NULL, api_policy_names_list, "Lists the names of policies."},
     {"GET", "/v1/policy-names/{name}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "project", NULL, api_policy_names_get, "Shows what a name names, and every move of it."},
 
     /* teachers.h, queries.h */
     {"POST", "/v1/teachers", PLAN, ROLE_STEWARD, 0, BODY_JSON, "", api_teachers_prepare, api_teachers_create, "Puts a policy behind a noisy mechanism and a budget."},
-    {"GET", "/v1/teachers", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, OWNED, NULL, api_teachers_list, "Lists teachers."},
+    {"GET", "/v1/teachers", POOL, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, OWNED, NULL, api_teachers_list, "Lists teachers."},
     {"GET", "/v1/teachers/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_teachers_get, "Shows a teacher."},
     /* Not in a batch, as the deletion of a dataset. */
     {"POST", "/v1/teachers/{id}:close", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_teachers_close, "Closes a teacher for ever; what is left of its budgets is never spent."},
@@ -149,7 +149,7 @@ static const struct route routes[] = {
 
     /* budget_requests.h */
     {"POST", "/v1/budget-requests", BATCH, ROLE_STUDENT, 0, BODY_JSON, "", NULL, api_budget_requests_create, "Asks the steward of a teacher for a larger budget."},
-    {"GET", "/v1/budget-requests", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, "status " OWNED, NULL, api_budget_requests_list, "Lists requests for budgets: a student's own, or those that a steward decides."},
+    {"GET", "/v1/budget-requests", POOL, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, "status " OWNED, NULL, api_budget_requests_list, "Lists requests for budgets: a student's own, or those that a steward decides."},
     {"GET", "/v1/budget-requests/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, "", NULL, api_budget_requests_get, "Shows a request for a budget."},
     {"POST", "/v1/budget-requests/{id}:approve", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_budget_requests_approve, "Raises the client's limit, to what was asked for or less."},
     {"POST", "/v1/budget-requests/{id}:decline", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_budget_requests_decline, "Declines a request for a budget."},
@@ -163,7 +163,7 @@ static const struct route routes[] = {
     {"POST", "/v2/models/{id}/infer", BATCH, ROLE_STUDENT | ROLE_STEWARD, ROUTE_KEY_OR_ID | ROUTE_DATED_KEY | ROUTE_HEAVY | ROUTE_NO_TRAIL, BODY_JSON, "", api_inference_prepare, api_inference_infer, "Open Inference Protocol: asks a teacher and pays for it."},
 
     /* q_releases.h */
-    {"GET", "/v1/q-releases", BATCH, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, OWNED, NULL, api_q_releases_list, "Lists released Q-functions."},
+    {"GET", "/v1/q-releases", POOL, ROLE_STEWARD | ROLE_STUDENT, 0, BODY_NONE, OWNED, NULL, api_q_releases_list, "Lists released Q-functions."},
     {"GET", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD | ROLE_STUDENT, ROUTE_PAGE, BODY_NONE, "", NULL, api_q_releases_get, "Shows the terms of a released Q-function."},
     {"DELETE", "/v1/q-releases/{id}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_q_releases_end, "Erases the key of a release: it answers no more."},
     {"GET", "/v1/q-releases/{id}/certificate", BATCH, ROLE_STEWARD | ROLE_STUDENT | ROLE_AUDITOR, ROUTE_PAGE, BODY_NONE, "", NULL, api_q_releases_certificate, "Shows the signed certificate of a release."},
@@ -173,7 +173,7 @@ static const struct route routes[] = {
 
     /* aggregations.h */
     {"POST", "/v1/aggregations", PLAN, ROLE_STEWARD, 0, BODY_JSON, "", api_aggregations_prepare, api_aggregations_create, "Begins a collection of locally private reports."},
-    {"GET", "/v1/aggregations", BATCH, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, OWNED, NULL, api_aggregations_list, "Lists aggregations."},
+    {"GET", "/v1/aggregations", POOL, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, OWNED, NULL, api_aggregations_list, "Lists aggregations."},
     {"GET", "/v1/aggregations/{id}", BATCH, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, "", NULL, api_aggregations_get, "Shows an aggregation."},
     {"POST", "/v1/aggregations/{id}:close", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_aggregations_close, "Ends an aggregation; its parameters stay."},
     {"GET", "/v1/aggregations/{id}/parameters", BATCH, ROLE_STEWARD | ROLE_AGENT, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_aggregations_parameters, "Gives the present parameters, and an agent the seed of its next report."},

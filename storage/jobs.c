@@ -199,10 +199,34 @@ enum db_status jobs_wait(struct db *db, const char *id, struct job_wait *out)
                   "SELECT CASE WHEN j.state = 'queued' THEN 1 + (SELECT count(*) FROM jobs q "
                   "WHERE q.state = 'queued' AND (q.created_ms, q.id) < (j.created_ms, j.id)) "
                   "ELSE 0 END, CASE WHEN j.state = 'queued' THEN (SELECT count(*) FROM jobs q "
-                  "WHERE q.owner = j.owner AND (q.state = 'running' OR (q.state = 'queued' "
-                  "AND (q.created_ms, q.id) < (j.created_ms, j.id)))) ELSE 0 END "
+                  "WHERE q.owner = j.owner AND q.state IN ('queued', 'running') AND (q.state = "
+                  "'running' OR (q.created_ms, q.id) < (j.created_ms, j.id))) ELSE 0 END "
                   "FROM jobs j WHERE j.id = $1",
                   DB_VALUES(db_text(id)), see_wait, out);
+}
+
+struct show_wait {
+    job_wait_fn *each;
+    void *context;
+};
+
+static enum db_status show_job_wait(void *context, const struct db_row *row)
+{
+    const struct show_wait *show = context;
+    const struct job_wait wait = {db_row_integer(row, 1), db_row_integer(row, 2)};
+    show->each(show->context, db_row_text(row, 0), &wait);
+    return DB_OK;
+}
+
+enum db_status jobs_waits(struct db *db, job_wait_fn *each, void *context)
+{
+    return db_run(db,
+                  "SELECT id, place, own FROM (SELECT id, state, "
+                  "row_number() OVER (PARTITION BY state ORDER BY created_ms, id) AS place, "
+                  "row_number() OVER (PARTITION BY owner ORDER BY state = 'queued', created_ms, "
+                  "id) - 1 AS own FROM jobs WHERE state IN ('queued', 'running')) AS line "
+                  "WHERE state = 'queued'",
+                  NULL, 0, show_job_wait, &(struct show_wait){each, context});
 }
 
 /* ---- cancelling */

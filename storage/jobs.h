@@ -106,6 +106,12 @@ struct job_wait {
 /* What job ID waits for. DB_NONE: unknown. */
 enum db_status jobs_wait(struct db *db, const char *id, struct job_wait *out);
 
+typedef void job_wait_fn(void *context, const char *id, const struct job_wait *wait);
+
+/* Shows what each queued job waits for, in no order: for a list, where jobs_wait of every row would
+ * go through the queue as often as the list has rows. */
+enum db_status jobs_waits(struct db *db, job_wait_fn *each, void *context);
+
 /* ---- workers */
 
 /* Claims the oldest job that is queued, or that is running with a lease that ended by NOW and is of

@@ -26,6 +26,15 @@ static json_t *json_count_or_null(int64_t count)
     return json_integer(count);
 }
 
+void job_wait_show(json_t *progress, const struct job_wait *wait)
+{
+    json_t *own = json_null();
+    if (wait->place > 0)
+        own = json_integer(wait->own);
+    json_object_set_new(progress, "queue_place", json_count_or_null(wait->place));
+    json_object_set_new(progress, "queue_own", own);
+}
+
 static json_t *progress_json(const struct job_row *job, const struct job_wait *wait, int64_t now_ms)
 {
     double steps = (double)job->total_steps, step = (double)job->step;
@@ -37,13 +46,10 @@ static json_t *progress_json(const struct job_row *job, const struct job_wait *w
     double fraction = 0;
     if (steps > 0)
         fraction = step / steps;
-    json_t *own = json_null();
-    if (wait->place > 0)
-        own = json_integer(wait->own);
-    json_t *json =
-        json_pack("{s:I, s:I, s:o, s:o, s:o, s:o}", "step", (json_int_t)job->step, "steps",
-                  (json_int_t)job->total_steps, "fraction", json_number(fraction), "eta_seconds",
-                  eta, "queue_place", json_count_or_null(wait->place), "queue_own", own);
+    json_t *json = json_pack("{s:I, s:I, s:o, s:o}", "step", (json_int_t)job->step, "steps",
+                             (json_int_t)job->total_steps, "fraction", json_number(fraction),
+                             "eta_seconds", eta);
+    job_wait_show(json, wait);
     if (job->has_shown_return)
         json_member_add(&json, "mean_return", json_number(job->shown_return));
     return json;

@@ -294,14 +294,27 @@ enum problem api_jobs_get(struct call *call)
     return reply_job(call, job);
 }
 
+struct jobs_page {
+    struct page page;
+    json_t *queued; /* "progress" of the queued ones, by id */
+};
+
 static bool list_one(void *context, const struct job_row *job)
 {
-    struct page *page = context;
-    struct job_wait wait = {0};
+    struct jobs_page *jobs = context;
+    struct call *call = jobs->page.call;
+    const struct job_wait unknown = {0};
+    json_t *json = job_json(call->db, job, &unknown, call->now_ms);
     if (job->state == JOB_QUEUED)
-        (void)jobs_wait(page->call->db, job->id, &wait); /* 0 when it cannot be told */
-    json_t *json = job_json(page->call->db, job, &wait, page->call->now_ms);
-    return page_add(page, project_add(page->call, json, job->owner), job->created_ms, job->id);
+        json_object_set(jobs->queued, job->id, json_object_get(json, "progress"));
+    return page_add(&jobs->page, project_add(call, json, job->owner), job->created_ms, job->id);
+}
+
+static void show_wait_in_page(void *context, const char *id, const struct job_wait *wait)
+{
+    json_t *progress = json_object_get(context, id);
+    if (progress)
+        job_wait_show(progress, wait);
 }
 
 static enum problem read_state_counts(struct call *call, bool *out)
@@ -330,8 +343,9 @@ static enum db_status count_states(struct page *page)
 
 enum problem api_jobs_list(struct call *call)
 {
-    struct page page;
-    enum problem problem = page_read(call, &page);
+    struct jobs_page jobs;
+    struct page *page = &jobs.page;
+    enum problem problem = page_read(call, page);
     if (problem != PROBLEM_NONE)
         return problem;
     enum job_state state;
@@ -340,17 +354,20 @@ enum problem api_jobs_list(struct call *call)
         return call_invalid_query(call, "state",
                                   "must be queued, running, succeeded, failed or cancelled");
     }
-    struct job_filter filter = {.owner = page_owner(&page),
+    struct job_filter filter = {.owner = page_owner(page),
                                 .algorithm = call_query(call, "algorithm")};
     if (named)
         filter.state = &state;
     bool counted = false;
     if ((problem = read_state_counts(call, &counted)) != PROBLEM_NONE)
         return problem;
-    enum db_status status = jobs_list(call->db, &filter, &page.rows, list_one, &page);
+    jobs.queued = call_own(call, json_object());
+    enum db_status status = jobs_list(call->db, &filter, &page->rows, list_one, &jobs);
+    if (status == DB_OK && json_object_size(jobs.queued) > 0)
+        status = jobs_waits(call->db, show_wait_in_page, jobs.queued);
     if (status == DB_OK && counted)
-        status = count_states(&page);
-    return page_end(&page, status);
+        status = count_states(page);
+    return page_end(page, status);
 }
 
 /* ---- cancelling */

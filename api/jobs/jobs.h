@@ -54,6 +54,9 @@ enum problem job_of_call(struct call *call, struct job_row **out);
 json_t *job_json(struct db *db, const struct job_row *job, const struct job_wait *wait,
                  int64_t now_ms);
 
+/* Sets in PROGRESS, a member of a job's JSON, what the job waits for. */
+void job_wait_show(json_t *progress, const struct job_wait *wait);
+
 /* True when the job is over. */
 bool job_is_over(const struct job_row *job);
 

@@ -331,6 +331,8 @@ static const char create_told[] = "CREATE TABLE webhooks_told ("
                                   " PRIMARY KEY (target, event)) STRICT, WITHOUT ROWID";
 static const char jobs_by_end[] =
     "CREATE INDEX jobs_by_end ON jobs (finished_ms) WHERE finished_ms > 0";
+static const char jobs_by_owner[] =
+    "CREATE INDEX jobs_by_owner ON jobs (owner, state, created_ms, id)";
 
 /* Worlds that clients registered. */
 static const char create_environments[] = "CREATE TABLE environments ("
@@ -570,6 +572,7 @@ const char *const schema_sqlite_tables[] = {
     "CREATE INDEX jobs_to_run ON jobs (state, created_ms, id)",
     "CREATE INDEX jobs_by_dataset ON jobs (dataset, state)",
     jobs_by_end,
+    jobs_by_owner,
     create_told,
     create_environments,
     environments_by_client,
@@ -1010,15 +1013,41 @@ static const char *const to_covered_units[] = {
     NULL,
 };
 
+/* The jobs of a project that run or wait are counted. */
+static const char *const to_lines[] = {jobs_by_owner, NULL};
+
 const char *const *const schema_sqlite_steps[] = {
-    to_rows,           without_blocks, with_coverage,   with_descriptions,
-    with_random,       with_digests,   with_fixed_rows, with_removal,
-    with_notes,        with_folds,     with_sizes,      with_requests,
-    to_tokens,         to_names,       to_limits,       to_projects,
-    to_digested_names, to_fixed_names, to_log,          to_keys,
-    to_teacher_names,  to_trail,       to_webhooks,     to_tiles,
-    to_retention,      to_restored,    to_worlds,       to_signing_keys,
-    to_covered_units,  NULL,
+    to_rows,
+    without_blocks,
+    with_coverage,
+    with_descriptions,
+    with_random,
+    with_digests,
+    with_fixed_rows,
+    with_removal,
+    with_notes,
+    with_folds,
+    with_sizes,
+    with_requests,
+    to_tokens,
+    to_names,
+    to_limits,
+    to_projects,
+    to_digested_names,
+    to_fixed_names,
+    to_log,
+    to_keys,
+    to_teacher_names,
+    to_trail,
+    to_webhooks,
+    to_tiles,
+    to_retention,
+    to_restored,
+    to_worlds,
+    to_signing_keys,
+    to_covered_units,
+    to_lines,
+    NULL,
 };
 
 const struct db_schema schema_sqlite = {

@@ -1,6 +1,7 @@
 /* Jobs: what is refused, what is held, how they run, pause, end and are paid for. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,6 +319,65 @@ Test(jobs, are_followed_by_events)
     free(text);
     cr_assert_not(events.next(events.context, fixture_app(f), fixture_db(f), &text));
     cr_assert_null(text);
+    fixture_close(f);
+}
+
+/* ---- the work of a page */
+
+static unsigned steps; /* tens of steps of SQLite's machine */
+
+static int count_steps(void *context)
+{
+    (void)context;
+    steps++;
+    return 0;
+}
+
+/* Lets SQLite count on each connection that is opened from now on. */
+static int watch_connection(sqlite3 *handle, const char **error,
+                            const struct sqlite3_api_routines *routines)
+{
+    (void)error;
+    (void)routines;
+    sqlite3_progress_handler(handle, 10, count_steps, NULL);
+    return SQLITE_OK;
+}
+
+static void queue_jobs(struct fixture *f, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        struct job_row job = {.algorithm = "cql",
+                              .mechanism = "dpsgd",
+                              .request = (char[]){"{}"},
+                              .plan = (char[]){""},
+                              .created_ms = i + 1};
+        snprintf(job.id, sizeof job.id, "job_%05d", i);
+        snprintf(job.owner, sizeof job.owner, "%s", fixture_client(f, "steward"));
+        cr_assert_eq(jobs_submit(fixture_db(f), &job), DB_OK, "%s", db_last_error(fixture_db(f)));
+    }
+}
+
+Test(jobs, in_a_page_do_not_each_go_through_the_queue)
+{
+    enum { FEW = 200, MANY = 400 };
+    cr_assert_eq(sqlite3_auto_extension((void (*)(void))watch_connection), SQLITE_OK);
+    struct fixture *f = fixture_open();
+    queue_jobs(f, 0, FEW);
+    (void)fixture_get(f, "steward", "/v1/jobs"); /* signs in */
+    steps = 0;
+    expect_status(fixture_get(f, "steward", "/v1/jobs?page_size=1000"), 200);
+    unsigned few = steps;
+    cr_assert_gt(few, FEW / 10);
+    queue_jobs(f, FEW, MANY);
+    steps = 0;
+    struct response *page = fixture_get(f, "steward", "/v1/jobs?page_size=1000");
+    cr_expect_lt(steps, few * 5 / 2, "%u steps of twice as many jobs, %u before", steps, few);
+    for (int i = 0; i < MANY; i++) {
+        json_t *item = json_array_get(response_at(page, "/items"), (size_t)i);
+        json_t *progress = json_object_get(item, "progress");
+        cr_assert_eq(json_integer_value(json_object_get(progress, "queue_place")), MANY - i);
+        cr_assert_eq(json_integer_value(json_object_get(progress, "queue_own")), MANY - i - 1);
+    }
     fixture_close(f);
 }
 

@@ -120,6 +120,30 @@ Test(jobs, what_was_submitted_is_found, .init = open_store, .fini = close_store)
     cr_assert_not(job_state_named("lost", &state));
 }
 
+struct waits {
+    unsigned count;
+    bool same;
+};
+
+static void see_wait_of(void *context, const char *id, const struct job_wait *wait)
+{
+    struct waits *waits = context;
+    struct job_wait alone;
+    cr_assert_eq(jobs_wait(f.db, id, &alone), DB_OK);
+    waits->same =
+        waits->same && wait->place > 0 && wait->place == alone.place && wait->own == alone.own;
+    waits->count++;
+}
+
+/* All waits at once are those of each job. */
+static void expect_waits(unsigned count)
+{
+    struct waits waits = {.same = true};
+    cr_assert_eq(jobs_waits(f.db, see_wait_of, &waits), DB_OK, "%s", db_last_error(f.db));
+    cr_expect_eq(waits.count, count);
+    cr_expect(waits.same);
+}
+
 Test(jobs, of_other_projects_count_in_the_queue_alone, .init = open_store, .fini = close_store)
 {
     struct job_wait wait;
@@ -132,6 +156,7 @@ Test(jobs, of_other_projects_count_in_the_queue_alone, .init = open_store, .fini
     cr_assert(wait.place == 2 && wait.own == 0);
     cr_assert_eq(jobs_wait(f.db, "job_d", &wait), DB_OK);
     cr_assert(wait.place == 3 && wait.own == 1);
+    expect_waits(3);
 }
 
 Test(jobs, run_in_order_and_once, .init = open_store, .fini = close_store)
