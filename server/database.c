@@ -208,7 +208,7 @@ static bool database_note_elsewhere(const struct database_place *place, char *er
 {
     char note[PATH_BYTES];
     return data_dir_path(place->directory, DATABASE_ELSEWHERE, note, sizeof note) &&
-           data_dir_write_whole(note, "postgresql\n", error, error_size);
+           data_dir_write_whole(note, "postgresql\n", strlen("postgresql\n"), error, error_size);
 }
 
 /* Opens the database of PLACE as it is. NULL: ERROR holds a sentence. */

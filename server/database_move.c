@@ -59,7 +59,7 @@ static bool look_for_note(struct move *move, char *error, size_t error_size)
 /* Writes the note, for good. */
 static bool write_note(const struct move *move, char *error, size_t error_size)
 {
-    if (!data_dir_write_whole(move->note, move->wanted, error, error_size))
+    if (!data_dir_write_whole(move->note, move->wanted, strlen(move->wanted), error, error_size))
         return false;
     bool synced = data_dir_sync(move->place->directory);
     if (!synced)

@@ -300,7 +300,8 @@ static bool write_port_file(const struct server *server, struct server_trouble t
     char port[16];
     snprintf(port, sizeof port, "%u\n", server->listening.port);
     return server->config->port_file[0] == '\0' ||
-           data_dir_write_whole(server->config->port_file, port, trouble.text, trouble.size);
+           data_dir_write_whole(server->config->port_file, port, strlen(port), trouble.text,
+                                trouble.size);
 }
 
 static bool connect_many(struct server *server, struct db **out, unsigned count,

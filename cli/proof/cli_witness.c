@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
 #include "cli/http_out.h"
@@ -130,19 +129,6 @@ static bool open_witness(const struct witness_options *options, struct witness *
     return good;
 }
 
-/* Replaces the file NAME by TEXT, at once. */
-static bool save_cosigned(const char *name, const struct buffer *text)
-{
-    char draft[1024];
-    int size = snprintf(draft, sizeof draft, "%s.draft", name);
-    FILE *file = size < (int)sizeof draft ? fopen(draft, "wb") : NULL;
-    if (!file)
-        return false;
-    bool good = fwrite(text->bytes, 1, text->size, file) == text->size && fflush(file) == 0 &&
-                fsync(fileno(file)) == 0;
-    return fclose(file) == 0 && good && rename(draft, name) == 0;
-}
-
 static bool run_witness(const struct witness_options *options, const char *file,
                         char error[CLI_ERROR_SIZE])
 {
@@ -167,7 +153,7 @@ static bool run_witness(const struct witness_options *options, const char *file,
         fprintf(stderr, "tacet witness: cosigned; it goes on from %lld leaves; key %s\n",
                 (long long)known, key.failed ? "" : key.bytes);
         good = options->out
-                   ? save_cosigned(options->out, &out)
+                   ? data_dir_write_whole(options->out, out.bytes, out.size, error, CLI_ERROR_SIZE)
                    : fwrite(out.bytes, 1, out.size, stdout) == out.size && fflush(stdout) == 0;
     }
     http_out_close(server);

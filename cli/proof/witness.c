@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,30 +40,15 @@ static bool log_path(const struct witness *witness, const char *suffix, char out
     return witness_fail(error, witness->directory, "the name is too long");
 }
 
-static bool write_log_bytes(int file, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t wrote = write(file, bytes, size);
-        if (wrote <= 0 && errno != EINTR)
-            return false;
-        bytes += wrote > 0 ? wrote : 0;
-        size -= wrote > 0 ? (size_t)wrote : 0;
-    }
-    return true;
-}
-
 /* Replaces the file of the log that ends in SUFFIX; it is on disk afterwards. */
 static bool write_log_file(const struct witness *witness, const char *suffix, const char *bytes,
                            size_t size, char error[WITNESS_ERROR_SIZE])
 {
-    char path[PATH_SIZE], draft[PATH_SIZE];
-    if (!log_path(witness, suffix, path, error) || !log_path(witness, ".draft", draft, error))
+    char path[PATH_SIZE], why[CLI_ERROR_SIZE];
+    if (!log_path(witness, suffix, path, error))
         return false;
-    int file = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool good = file >= 0 && write_log_bytes(file, bytes, size) && fsync(file) == 0;
-    if (file >= 0)
-        good = close(file) == 0 && good;
-    good = good && rename(draft, path) == 0 && data_dir_sync(witness->directory);
+    bool good = data_dir_write_whole(path, bytes, size, why, sizeof why) &&
+                data_dir_sync(witness->directory);
     return good || witness_fail(error, path, "cannot be written, so nothing was cosigned");
 }
 

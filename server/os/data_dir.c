@@ -309,7 +309,8 @@ bool data_dir_stands(const char *directory, bool has_database, const char **why_
     return true;
 }
 
-bool data_dir_write_whole(const char *path, const char *text, char *error, size_t error_size)
+bool data_dir_write_whole(const char *path, const void *bytes, size_t size, char *error,
+                          size_t error_size)
 {
     char draft[PATH_BYTES];
     int n = snprintf(draft, sizeof draft, "%s.%ld", path, (long)getpid());
@@ -321,7 +322,7 @@ bool data_dir_write_whole(const char *path, const char *text, char *error, size_
     int file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (file < 0)
         return path_fault(error, error_size, draft, "cannot be made");
-    bool written = write_all(file, text, strlen(text)) && fsync(file) == 0;
+    bool written = write_all(file, bytes, size) && fsync(file) == 0;
     if (close(file) != 0)
         written = false;
     if (written && rename(draft, path) == 0)

@@ -70,8 +70,10 @@ bool data_dir_path(const char *directory, const char *name, char *out, size_t si
 /* Makes the names in DIRECTORY durable. False: errno says why not. */
 bool data_dir_sync(const char *directory);
 
-/* Writes TEXT to PATH so that a reader sees all of it or nothing. */
-bool data_dir_write_whole(const char *path, const char *text, char *error, size_t error_size);
+/* Writes SIZE BYTES to PATH so that a reader sees all of them or what was there before. The umask
+ * says who may read them. */
+bool data_dir_write_whole(const char *path, const void *bytes, size_t size, char *error,
+                          size_t error_size);
 
 /* The file that a backup in progress locks in a data directory. It holds when one was last made. */
 #define DATA_DIR_BACKUP_LOCK "tacet.copy.lock"

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -315,11 +316,45 @@ static int run_apart(int argc, char **argv)
     return WEXITSTATUS(status);
 }
 
+/* Writes the keys that the witness trusts to PATH. */
+static void write_keys(const char *path)
+{
+    char base64[60];
+    sodium_bin2base64(base64, sizeof base64, witness.keys.key[0], 32,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    FILE *set = fopen(path, "w");
+    cr_assert_not_null(set);
+    fprintf(set, "{\"keys\":[{\"crv\":\"Ed25519\",\"x\":\"%s\"}]}", base64);
+    fclose(set);
+}
+
+Test(witness, an_output_that_cannot_be_replaced_leaves_no_draft, .init = open_quietly)
+{
+    char data[80], keys[100], from[100], out[100], command[300];
+    struct buffer request = request_of(0, 0, 20, ORIGIN, log_secret);
+    snprintf(data, sizeof data, "%s/data", directory);
+    snprintf(keys, sizeof keys, "%s/keys", directory);
+    snprintf(from, sizeof from, "%s/request", directory);
+    snprintf(out, sizeof out, "%s/out", directory); /* a directory */
+    write_keys(keys);
+    FILE *file = fopen(from, "w");
+    cr_assert_not_null(file);
+    cr_assert_eq(fwrite(request.bytes, 1, request.size, file), request.size);
+    fclose(file);
+    cr_assert_eq(mkdir(out, 0700), 0);
+    char *argv[] = {"--data", data, "--keys", keys, "--origin", ORIGIN, "--out", out, from, NULL};
+    cr_expect_eq(run_apart(9, argv), CLI_FAILED);
+    snprintf(command, sizeof command, "test -z \"$(ls -d %s/out?* %s/*/*.[0-9]* 2>&-)\"", directory,
+             directory);
+    cr_expect_eq(system(command), 0);
+    buffer_clear(&request);
+}
+
 /* A log that is shorter than what was cosigned has no proof, but a checkpoint. What was cosigned
  * before stays where it is. */
 Test(witness, a_shorter_log_leaves_its_checkpoint_and_the_last_good_file, .init = open_quietly)
 {
-    char data[80], keys[100], file[100], command[300], base64[60];
+    char data[80], keys[100], file[100], command[300];
     struct buffer request = request_of(0, 0, 20, ORIGIN, log_secret);
     struct buffer rolled = request_of(0, 0, 12, ORIGIN, log_secret);
     const char *note = strstr(rolled.bytes, ORIGIN);
@@ -332,12 +367,7 @@ Test(witness, a_shorter_log_leaves_its_checkpoint_and_the_last_good_file, .init 
     snprintf(data, sizeof data, "%s/data", directory);
     snprintf(keys, sizeof keys, "%s/keys", directory);
     snprintf(file, sizeof file, "%s/cosigned", directory);
-    sodium_bin2base64(base64, sizeof base64, witness.keys.key[0], 32,
-                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-    FILE *set = fopen(keys, "w");
-    cr_assert_not_null(set);
-    fprintf(set, "{\"keys\":[{\"crv\":\"Ed25519\",\"x\":\"%s\"}]}", base64);
-    fclose(set);
+    write_keys(keys);
     char *argv[] = {"--data",   data,   "--keys",   keys,
                     "--origin", ORIGIN, "--server", (char *)(uintptr_t)fake_server_base(server),
                     "--out",    file,   NULL};
