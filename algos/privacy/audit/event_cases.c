@@ -85,8 +85,8 @@ static void whole_laplaces(const struct event_case *self, bool with, struct nois
 
 /* The estimate of one number from a local report, along the vector; vectors are opposite and as
  * long as the clip allows. */
-static void local_estimates(const struct local_mechanism *mechanism, const struct event_case *self,
-                            bool with, struct noise_source *noise, double *out, uint32_t count)
+static void local_estimates(const struct event_case *self, bool with, struct noise_source *noise,
+                            double *out, uint32_t count)
 {
     const struct local_parameters parameters = {
         .dimension = 3, .epsilon = self->epsilon, .clip = 1.0};
@@ -94,60 +94,36 @@ static void local_estimates(const struct local_mechanism *mechanism, const struc
     struct local_scheme scheme;
     double estimate[3] = {0};
     int64_t report[4];
-    if (local_scheme_make(mechanism, &parameters, &scheme))
+    if (local_scheme_make(self->local, &parameters, &scheme))
         return;
     for (uint32_t i = 0; i < count; i++) {
         unsigned char seed[LOCAL_SEED_SIZE];
         noise_bytes(noise, seed, sizeof seed);
-        (void)mechanism->randomise(&scheme, seed, vector, noise, report);
-        (void)mechanism->decode(&scheme, seed, report, estimate);
+        (void)self->local->randomise(&scheme, seed, vector, noise, report);
+        (void)self->local->decode(&scheme, seed, report, estimate);
         out[i] = estimate[0];
     }
 }
 
-static void local_laplaces(const struct event_case *self, bool with, struct noise_source *noise,
-                           double *out, uint32_t count)
-{
-    local_estimates(&local_laplace, self, with, noise, out, count);
-}
-
-static void local_signs(const struct event_case *self, bool with, struct noise_source *noise,
-                        double *out, uint32_t count)
-{
-    local_estimates(&local_projected_sign, self, with, noise, out, count);
-}
-
-static void local_privunits(const struct event_case *self, bool with, struct noise_source *noise,
-                            double *out, uint32_t count)
-{
-    local_estimates(&local_privunit, self, with, noise, out, count);
-}
-
-static void local_half_spheres(const struct event_case *self, bool with, struct noise_source *noise,
-                               double *out, uint32_t count)
-{
-    local_estimates(&local_half_sphere, self, with, noise, out, count);
-}
-
-/* noise, input, apart, grid, mu, epsilon, delta, work */
+/* noise, input, apart, grid, mu, epsilon, delta, work; draw, local */
 static const struct event_case cases[] = {
-    {"gaussian in float", 2, 0, 1, 0, 0.5, 0, 1e-5, 1, float_normals},
-    {"gaussian in float", 0.25, 1000, 0.25, 0, 1, 0, 1e-5, 1, float_normals},
-    {"gaussian in float, a step", 1, 0, 0, 0, 0.02, 0, 1e-5, 64, float_zeros},
-    {"gaussian on a grid", 0.5, 0, 0.5, 0x1p-14, 1, 0, 1e-5, 32, grid_normals},
-    {"gaussian on a grid", 3, 1000, 1, 0x1p-11, 1.0 / 3, 0, 1e-5, 32, grid_normals},
-    {"rounded gaussian", 2, 0, 2, 1, 1, 0, 1e-5, 2, rounded_normals},
-    {"rounded gaussian", 37.3, 1000, 20, 1, 20 / 37.3, 0, 1e-5, 2, rounded_normals},
-    {"rounded gaussian", 131072, 0, 65536, 1, 0.5, 0, 1e-5, 2, rounded_normals},
-    {"lattice gaussian", 1, 0, 1, 1, 1, 0, 1e-5, 64, lattice_normals},
-    {"lattice gaussian", 20.5, 1000, 10, 1, 10 / 20.5, 0, 1e-5, 64, lattice_normals},
-    {"discrete laplace", 2, 0, 1, 1, 0, 0.5, 0, 64, whole_laplaces},
-    {"discrete laplace", 0.5, 7, 1, 1, 0, 2, 0, 64, whole_laplaces},
-    {"discrete laplace", 4096, 0, 2048, 1, 0, 0.5, 0, 64, whole_laplaces},
-    {"local laplace", 2, -1, 2, 0, 0, 1, 0, 256, local_laplaces},
-    {"projected sign", 1, -1, 2, 0, 0, 1, 0, 256, local_signs},
-    {"privunit", 1, -1, 2, 0, 0, 2, 0, 256, local_privunits},
-    {"half sphere", 1, -1, 2, 0, 0, 1, 0, 256, local_half_spheres},
+    {"gaussian in float", 2, 0, 1, 0, 0.5, 0, 1e-5, 1, float_normals, NULL},
+    {"gaussian in float", 0.25, 1000, 0.25, 0, 1, 0, 1e-5, 1, float_normals, NULL},
+    {"gaussian in float, a step", 1, 0, 0, 0, 0.02, 0, 1e-5, 64, float_zeros, NULL},
+    {"gaussian on a grid", 0.5, 0, 0.5, 0x1p-14, 1, 0, 1e-5, 32, grid_normals, NULL},
+    {"gaussian on a grid", 3, 1000, 1, 0x1p-11, 1.0 / 3, 0, 1e-5, 32, grid_normals, NULL},
+    {"rounded gaussian", 2, 0, 2, 1, 1, 0, 1e-5, 2, rounded_normals, NULL},
+    {"rounded gaussian", 37.3, 1000, 20, 1, 20 / 37.3, 0, 1e-5, 2, rounded_normals, NULL},
+    {"rounded gaussian", 131072, 0, 65536, 1, 0.5, 0, 1e-5, 2, rounded_normals, NULL},
+    {"lattice gaussian", 1, 0, 1, 1, 1, 0, 1e-5, 64, lattice_normals, NULL},
+    {"lattice gaussian", 20.5, 1000, 10, 1, 10 / 20.5, 0, 1e-5, 64, lattice_normals, NULL},
+    {"discrete laplace", 2, 0, 1, 1, 0, 0.5, 0, 64, whole_laplaces, NULL},
+    {"discrete laplace", 0.5, 7, 1, 1, 0, 2, 0, 64, whole_laplaces, NULL},
+    {"discrete laplace", 4096, 0, 2048, 1, 0, 0.5, 0, 64, whole_laplaces, NULL},
+    {"local laplace", 2, -1, 2, 0, 0, 1, 0, 256, local_estimates, &local_laplace},
+    {"projected sign", 1, -1, 2, 0, 0, 1, 0, 256, local_estimates, &local_projected_sign},
+    {"privunit", 1, -1, 2, 0, 0, 2, 0, 256, local_estimates, &local_privunit},
+    {"half sphere", 1, -1, 2, 0, 0, 1, 0, 256, local_estimates, &local_half_sphere},
 };
 
 const struct event_case *event_case_at(unsigned i)

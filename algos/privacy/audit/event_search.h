@@ -21,6 +21,8 @@
  * cases together. */
 #define EVENT_DRAWS UINT64_C(100000000)
 
+struct local_mechanism;
+
 /* A noise, two neighbouring inputs, and what is claimed. */
 struct event_case {
     const char *name;
@@ -35,6 +37,7 @@ struct event_case {
     /* Fills OUT[count] with independent outputs for INPUT, or for INPUT + APART. */
     void (*draw)(const struct event_case *self, bool with, struct noise_source *noise, double *out,
                  uint32_t count);
+    const struct local_mechanism *local; /* of reports; NULL: the noise is none of these */
 };
 
 /* The claimed epsilon at DELTA. */
