@@ -28,7 +28,6 @@ struct guest {
     int handle;
     uint64_t address, client; /* 0: not known */
     int64_t deadline_us;      /* NEVER: none */
-    bool sends_head;          /* nothing was asked yet, or everything was answered */
     bool lingers;
     bool leaving; /* was shut down */
     struct guest_certificate certificate;
@@ -197,12 +196,12 @@ static void give_place(struct guests *guests, struct guest *guest)
     guests->count++;
 }
 
-/* Sends the oldest guest away who never sent a token and sends nothing whole now; of ADDRESS, or of
- * any when that is 0. */
+/* Sends the oldest guest away who never sent a token and whom no answer is being made for; of
+ * ADDRESS, or of any when that is 0. */
 static void make_room(struct guests *guests, uint64_t address)
 {
     for (struct guest *guest = guests->oldest; guest; guest = guest->newer) {
-        bool strange = guest->client == 0 && guest->sends_head && !guest->leaving;
+        bool strange = guest->client == 0 && guest->deadline_us != NEVER && !guest->leaving;
         if (!strange || guest->welcome != GUEST_WELCOME ||
             (address != 0 && guest->address != address))
             continue;
@@ -220,7 +219,6 @@ struct guest *guests_enter(struct guests *guests, int handle, const struct socka
     guest->handle = handle;
     guest->host = guests->settings.host;
     guest->address = guests->settings.addresses ? address_number(address) : 0;
-    guest->sends_head = true;
     guest->deadline_us = clock_now_us() + SECONDS(guests->settings.head_timeout_s);
     pthread_mutex_lock(&guests->lock);
     give_place(guests, guest);
@@ -257,7 +255,6 @@ enum guest_welcome guests_head_came(struct guests *guests, struct guest *guest)
 {
     pthread_mutex_lock(&guests->lock);
     guest->deadline_us = NEVER;
-    guest->sends_head = false;
     if (guest->welcome != GUEST_WELCOME && !guest->leaving)
         give_place(guests, guest);
     enum guest_welcome welcome = guest->welcome;
@@ -293,7 +290,6 @@ void guests_answered(struct guests *guests, struct guest *guest)
     int64_t allowed_s = (int64_t)guests->settings.idle_timeout_s + guests->settings.head_timeout_s;
     pthread_mutex_lock(&guests->lock);
     guest->deadline_us = clock_now_us() + SECONDS(allowed_s);
-    guest->sends_head = true;
     pthread_mutex_unlock(&guests->lock);
 }
 

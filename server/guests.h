@@ -5,9 +5,9 @@
  * receives an answer, and a thread shuts the socket down when it has passed; the library then
  * closes it. (A body's pace is looked at when a piece of it comes: exchange.h.)
  *
- * When all places are taken, the connection that has waited longest without ever having sent a
- * token makes room, first one of the same address if that has more than its share. Where none can
- * go, the new one is answered with 429 or 503.
+ * When all places are taken, the oldest connection that never sent a token makes room, whether it
+ * sends a head or takes an answer; first one of the same address if that has more than its share.
+ * Where none can go, the new one is answered with 429 or 503.
  *
  * A connection that was answered before its body was read lingers: what still comes is thrown away
  * for a moment, because closing a socket with unread bytes would take the answer back. */

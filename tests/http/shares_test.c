@@ -78,6 +78,40 @@ Test(shares, the_silent_make_room)
     server_close(&server);
 }
 
+/* A connection with little room that asks for more than the system holds for it; the first byte has
+ * come. */
+static int ask_and_read_nothing(void)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((unsigned short)server.port)};
+    int handle = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), room = 1024;
+    char first;
+    cr_assert_geq(handle, 0);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    cr_assert_eq(setsockopt(handle, SOL_SOCKET, SO_RCVBUF, &room, sizeof room), 0);
+    cr_assert_eq(connect(handle, (struct sockaddr *)&to, sizeof to), 0);
+    for (int i = 0; i < 30; i++)
+        cr_assert(raw_send(handle, "GET /openapi.yaml HTTP/1.1\r\nHost: t\r\n\r\n"));
+    cr_assert_eq(recv(handle, &first, 1, MSG_PEEK), 1);
+    return handle;
+}
+
+Test(shares, the_deaf_make_room)
+{
+    enum { DEAF = 24 };
+    int handles[DEAF];
+    start("--connections", "16", "--connections-per-ip", "8", "--queue", "64");
+    for (int i = 0; i < DEAF; i++) {
+        handles[i] = ask_and_read_nothing();
+        int handle = raw_connect(&server), elsewhere = connect_from_elsewhere();
+        cr_expect_eq(ask(handle, student), 200, "after %d", i);
+        cr_expect_eq(ask(elsewhere, other), 200, "after %d", i);
+        close(handle);
+        close(elsewhere);
+    }
+    close_all(handles, DEAF);
+    server_close(&server);
+}
+
 Test(shares, an_address_has_its_share_of_connections)
 {
     int handles[4];
