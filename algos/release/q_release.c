@@ -17,6 +17,8 @@
 #include "memory/memory.h"
 
 #define GRID_MAX_VALUES ((size_t)1 << 22)
+#define LEVEL_WORK      200 /* multiply-adds that take as long as the noise of a level of a path */
+#define CORNER_WORK     4   /* the same of a coordinate of a grid's corner */
 
 struct q_release {
     struct q_terms terms;
@@ -219,6 +221,16 @@ const struct policy *q_release_network(const struct q_release *release)
 }
 
 /* ---- asking */
+
+size_t q_release_work(const struct q_release *release)
+{
+    const struct q_terms *t = &release->terms;
+    if (t->form == Q_FORM_PATH)
+        return (size_t)t->action_count * t->bits * LEVEL_WORK;
+    if (t->form == Q_FORM_GRID)
+        return ((size_t)1 << t->state_dim) * (t->state_dim * CORNER_WORK + t->action_count);
+    return (size_t)t->features * (t->state_dim + t->action_count);
+}
 
 /* Scales STATE, which is within the bounds, to a point of the cube. */
 static enum q_answer scale_state(const struct q_terms *t, const double *state, double *point,

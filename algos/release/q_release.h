@@ -56,6 +56,9 @@ const struct q_terms *q_release_terms(const struct q_release *release);
 /* The network of a release by features, borrowed; NULL for the other forms. */
 const struct policy *q_release_network(const struct q_release *release);
 
+/* About how many multiply-adds take as long as one call of q_release_values: more than 0. */
+size_t q_release_work(const struct q_release *release);
+
 enum q_answer { Q_ANSWERED, Q_OUTSIDE, Q_NOT_A_NUMBER };
 /* Writes VALUES[actions] at the raw STATE[state_dim]. *OUT_AT (or NULL) receives the coordinate
  * that is outside of the bounds or not finite. -0.0 counts as 0. */

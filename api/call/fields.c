@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/call/app.h"
 #include "api/call/call.h"
 #include "api/json/json_member.h"
 #include "api/json/json_text.h"
@@ -18,6 +19,7 @@
 #define LARGEST_INTEGER  9007199254740992.0 /* 2^53: beyond it doubles skip integers */
 #define FIELDS_NEAR_MOST 64                 /* fields of an object that may be meant */
 #define NAME_SHOWN_MAX   64                 /* bytes of an unknown name that are echoed */
+#define STATES_WORK_MAX  20000000           /* multiply-adds of one question */
 
 struct field field_text(const char *name, const char **out, size_t min, size_t max)
 {
@@ -348,4 +350,15 @@ uint32_t states_read(struct call *call, const json_t *array, uint32_t dim, uint3
     }
     *out = states;
     return good ? (uint32_t)count : 0;
+}
+
+uint32_t states_limit(const struct app *app, size_t work)
+{
+    uint32_t limit = app->settings.max_states_per_query;
+    size_t most = STATES_WORK_MAX / work;
+    if (most == 0)
+        most = 1;
+    if (most < limit)
+        return (uint32_t)most;
+    return limit;
 }

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct app;
 struct call;
 
 enum field_type {
@@ -95,5 +96,10 @@ bool state_read(struct call *call, const json_t *array, const char *pointer, uin
  * Returns the number of states, or 0 with the faults in the call. */
 uint32_t states_read(struct call *call, const json_t *array, uint32_t dim, uint32_t most,
                      float **out);
+
+/* The most states of one question whose answer takes WORK multiply-adds (more than 0) for each: as
+ * the operator allows, and no more than what takes some milliseconds, during which every call of
+ * its commit may wait. At least 1. */
+uint32_t states_limit(const struct app *app, size_t work);
 
 #endif

@@ -83,7 +83,7 @@ static struct pass_place *place_of(struct passes *passes, const unsigned char ke
     return &passes->places[(key[0] | (unsigned)key[1] << 8) % PLACES];
 }
 
-void pass_put(struct call *call, const void *thing,
+void pass_put(struct call *call, const void *thing, size_t body_most,
               void (*give_back)(const struct app *app, const void *thing))
 {
     struct passes *passes = call->app->passes;
@@ -96,7 +96,7 @@ void pass_put(struct call *call, const void *thing,
     pthread_mutex_lock(&passes->lock);
     empty_place(call->app, place);
     memcpy(place->key, key, sizeof key);
-    place->pass = (struct pass){call->route, call->caller, thing, give_back};
+    place->pass = (struct pass){call->route, call->caller, thing, body_most, give_back};
     place->made_ms = call->now_ms;
     place->batch = passes->batch;
     pthread_mutex_unlock(&passes->lock);
@@ -111,7 +111,8 @@ const struct pass *pass_take(struct app *app, const struct api_request *request,
     struct pass_place *place = place_of(passes, key);
     pthread_mutex_lock(&passes->lock);
     int64_t age = now_ms - place->made_ms;
-    if (place->pass.thing && place->batch < passes->batch && age >= 0 && age < LIVES_MS &&
+    if (place->pass.thing && request->body_size <= place->pass.body_most &&
+        place->batch < passes->batch && age >= 0 && age < LIVES_MS &&
         now_ms < place->pass.caller.ends_ms && sodium_memcmp(place->key, key, sizeof key) == 0)
         return &place->pass;
     pthread_mutex_unlock(&passes->lock);

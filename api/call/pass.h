@@ -17,8 +17,13 @@ struct pass {
     const struct route *route;
     struct caller caller;
     const void *thing; /* on loan: what may be asked */
+    size_t body_most;  /* bytes of a question that is soon answered; others take their lane */
     void (*give_back)(const struct app *app, const void *thing);
 };
+
+/* The most multiply-adds of an answer by a pass: a millisecond, since the socket's thread serves
+ * nobody else meanwhile. */
+#define PASS_WORK_MAX 500000
 
 struct passes;
 
@@ -28,9 +33,10 @@ struct passes *passes_new(void);
 /* Gives back all loans of PASSES and frees PASSES. NULL is fine. */
 void passes_free(const struct app *app, struct passes *passes);
 
-/* Keeps THING, a loan, for repeats of CALL's request, so that a repeat need not be checked or
- * opened again. The pass owns the loan: GIVE_BACK ends it, at once where no pass can be made. */
-void pass_put(struct call *call, const void *thing,
+/* Keeps THING, a loan, for repeats of CALL's request with bodies of at most BODY_MOST bytes, so
+ * that a repeat need not be checked or opened again. The pass owns the loan: GIVE_BACK ends it, at
+ * once where no pass can be made. */
+void pass_put(struct call *call, const void *thing, size_t body_most,
               void (*give_back)(const struct app *app, const void *thing));
 
 /* The pass of REQUEST, or NULL. It is held for this thread alone until pass_return. */

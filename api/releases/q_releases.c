@@ -193,13 +193,24 @@ static void return_release(const struct app *app, const void *release)
     q_shelf_return(app, release);
 }
 
+/* The size of a question that has so few states, however short their numbers are, that its answer
+ * takes no more than a pass allows. */
+static size_t quick_bytes(const struct q_release *release)
+{
+    static const char least[] = "{\"states\":[]}";
+    size_t states = PASS_WORK_MAX / q_release_work(release);
+    if (states == 0)
+        return 0;
+    return sizeof least - 1 + states * (2 * (size_t)q_release_terms(release)->state_dim + 2);
+}
+
 /* Borrows the release once more and gives that loan to a pass, with which the caller may ask again.
  */
 static void lend_to_pass(struct call *call)
 {
     const struct q_release *release = NULL;
     if (q_shelf_borrow(call->app, call->db, call_parameter(call, "id"), &release) == DB_OK)
-        pass_put(call, release, return_release);
+        pass_put(call, release, quick_bytes(release), return_release);
 }
 
 static enum problem question_borrow(struct question *q)
@@ -234,11 +245,16 @@ static enum problem question_read_states(struct question *q)
 {
     struct call *call = q->call;
     json_t *list = NULL;
-    const struct field fields[] = {
-        field_array("states", &list, 1, call->app->settings.max_states_per_query)};
+    uint32_t limit = call->app->settings.max_states_per_query;
+    uint32_t most = states_limit(call->app, q_release_work(q->release));
+    const struct field fields[] = {field_array("states", &list, 1, limit)};
     if (!fields_read(call, call->body, "", fields, 1))
         return PROBLEM_VALIDATION;
     q->count = json_array_size(list);
+    if (q->count > most)
+        return call_invalid(call, "/states",
+                            "must be at most %u states: an answer of this release takes long",
+                            most);
     q->states = arena_array(&call->arena, q->count * q->terms->state_dim, sizeof *q->states);
     for (size_t i = 0; i < q->count; i++) {
         char at[64];

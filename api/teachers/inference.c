@@ -112,7 +112,7 @@ static bool inference_read_shape(struct query *query, const json_t *shape)
 {
     struct call *call = query->call;
     uint32_t dim = query->teacher->state_dim;
-    uint32_t most = query_states_limit(call->app, query->teacher);
+    uint32_t most = states_limit(call->app, query->teacher->work);
     double sides[RANK];
     if (fields_numbers(call, shape, "/inputs/0/shape", sides, RANK, true) < 0)
         return false;

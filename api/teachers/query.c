@@ -23,10 +23,6 @@
 #include "storage/datasets.h"
 #include "storage/policies.h"
 
-/* Most multiply-adds of one query: a few milliseconds, during which every call of its commit may
- * wait. */
-#define QUERY_WORK_MAX 20000000
-
 /* ---- the teacher */
 
 static void query_give_back(void *context)
@@ -113,22 +109,11 @@ enum problem query_start(struct call *call, struct query **out)
 
 /* ---- the request */
 
-uint32_t query_states_limit(const struct app *app, const struct shelved_teacher *teacher)
-{
-    uint32_t limit = app->settings.max_states_per_query;
-    size_t most = QUERY_WORK_MAX / teacher->work;
-    if (most == 0)
-        most = 1;
-    if (most < limit)
-        return (uint32_t)most;
-    return limit;
-}
-
 bool query_read_states(struct query *query, const json_t *states)
 {
     struct call *call = query->call;
     uint32_t limit = call->app->settings.max_states_per_query;
-    uint32_t most = query_states_limit(call->app, query->teacher);
+    uint32_t most = states_limit(call->app, query->teacher->work);
     if (most < limit && json_array_size(states) > most) {
         call_invalid(call, "/states", "must be at most %u states for a network of %zu parameters",
                      most, query->teacher->work);

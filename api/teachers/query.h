@@ -50,9 +50,6 @@ struct query_answer {
  */
 enum problem query_start(struct call *call, struct query **out);
 
-/* The most states that one query of this teacher may hold. */
-uint32_t query_states_limit(const struct app *app, const struct shelved_teacher *teacher);
-
 /* Reads a batch that stands at "/states". False: the faults are in the call. */
 bool query_read_states(struct query *query, const json_t *states);
 

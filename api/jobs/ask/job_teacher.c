@@ -6,6 +6,7 @@
 #include "algos/online/kickstart_algorithm.h"
 #include "api/call/app.h"
 #include "api/call/budget.h"
+#include "api/call/fields.h"
 #include "api/jobs/ask/job_parts.h"
 #include "api/jobs/ask/plan_members.h"
 #include "api/json/json_text.h"
@@ -77,7 +78,7 @@ static enum problem take_terms(struct call *call, const struct shelved_teacher *
         return call_db(call, status);
     plan->request.teacher = (struct teacher_terms){.concentration = t->row.concentration,
                                                    .least = rollout_least(&t->row),
-                                                   .states_max = query_states_limit(call->app, t),
+                                                   .states_max = states_limit(call->app, t->work),
                                                    .protects_experts = t->row.shards > 0,
                                                    .over_private_data = t->row.shards == 0 &&
                                                                         policy_is_secret(&policy)};

@@ -60,12 +60,9 @@ static enum db_status store(struct db *db, void *context)
                            "{\"kind\":\"test\"}");
 }
 
-/* Stores a release of the steward, as a job would; the local twin is the caller's. */
-static struct q_release *make(char id[ID_SIZE])
+/* Stores RELEASE as the steward's, as a job would. */
+static void keep(const struct q_release *release, char id[ID_SIZE])
 {
-    for (int i = 0; i < KNOTS * 2; i++)
-        mean[i] = 0.123456789 + 0.01 * i;
-    struct q_release *release = q_release_path(&terms, mean, key);
     cr_assert_not_null(release);
     struct storing storing = {.row = {.name = "one", .job = "job_x", .created_ms = 5},
                               .release = release};
@@ -75,6 +72,15 @@ static struct q_release *make(char id[ID_SIZE])
     memcpy(id, storing.row.id, ID_SIZE);
     cr_assert_eq(db_transact(fixture_db(f), store, &storing), DB_OK, "%s",
                  db_last_error(fixture_db(f)));
+}
+
+/* A release of the steward; the local twin is the caller's. */
+static struct q_release *make(char id[ID_SIZE])
+{
+    for (int i = 0; i < KNOTS * 2; i++)
+        mean[i] = 0.123456789 + 0.01 * i;
+    struct q_release *release = q_release_path(&terms, mean, key);
+    keep(release, id);
     return release;
 }
 
@@ -189,6 +195,55 @@ Test(q_releases, odd_questions_get_clear_answers, .init = open_service, .fini = 
     expect_problem(ask("agent", id, "queries", "{\"states\":[[0]]}"), "forbidden");
     expect_problem(ask(NULL, id, "queries", "{\"states\":[[0]]}"), "unauthorized");
     expect_problem(ask("student", "qre_none", "queries", "{\"states\":[[0]]}"), "not-found");
+}
+
+/* COUNT states of DIM zeros. */
+static struct response *ask_zeros(const char *id, uint32_t dim, uint32_t count)
+{
+    json_t *states = json_array();
+    for (uint32_t i = 0; i < count; i++) {
+        json_t *state = json_array();
+        for (uint32_t k = 0; k < dim; k++)
+            json_array_append_new(state, json_integer(0));
+        json_array_append_new(states, state);
+    }
+    json_t *question = json_pack("{s:o}", "states", states);
+    char *body = json_dumps(question, JSON_COMPACT);
+    struct response *answer = ask("student", id, "queries", body);
+    json_decref(question);
+    free(body);
+    return answer;
+}
+
+/* Each answer goes through 2^16 corners: few states make a question, and none is answered on the
+ * socket's thread. */
+Test(q_releases, that_compute_long_take_few_states, .init = open_service, .fini = close_service)
+{
+    enum { DIM = 16, NODES = 1 << DIM, MOST = 20000000 / (NODES * (4 * DIM + 1)) };
+    char id[ID_SIZE];
+    struct q_terms wide = terms;
+    wide.form = Q_FORM_GRID;
+    wide.state_dim = DIM;
+    wide.action_count = 1;
+    wide.knot_bits = 2;
+    double *values = calloc(NODES, sizeof *values);
+    cr_assert_not_null(values);
+    for (uint32_t i = 0; i < DIM; i++) {
+        wide.low[i] = -1.0;
+        wide.high[i] = 1.0;
+    }
+    struct q_release *release = q_release_grid(&wide, values);
+    free(values);
+    keep(release, id);
+    q_release_free(release);
+    expect_status(ask_zeros(id, DIM, MOST), 200);
+    expect_invalid(ask_zeros(id, DIM, MOST + 1), "/states");
+    expect_status(ask_zeros(id, DIM, 1), 200);
+    cr_expect_not(ask_zeros(id, DIM, 1)->quick);
+    q_release_free(make(id));
+    expect_status(ask_zeros(id, 1, 50), 200);
+    cr_expect(ask_zeros(id, 1, 50)->quick);
+    cr_expect_not(ask_zeros(id, 1, 100)->quick);
 }
 
 /* Who has asked a moment ago is answered without the database, alike to the byte, faults included;
