@@ -54,30 +54,18 @@ enum db_status budget_requests_find(struct db *db, const char *id, struct budget
     return table_find_id(db, &requests_table, id, out);
 }
 
-struct request_counts {
-    int64_t all, at_teacher;
-};
-
-static enum db_status read_counts(void *context, const struct db_row *row)
-{
-    struct request_counts *counts = context;
-    counts->all = db_row_integer(row, 0);
-    counts->at_teacher = db_row_integer(row, 1);
-    return DB_OK;
-}
-
 enum db_status budget_requests_count(struct db *db, const char *client, const char *teacher,
                                      int64_t *out_all, int64_t *out_at_teacher)
 {
-    struct request_counts counts = {0};
+    int64_t counts[2] = {0};
     enum db_status status =
         db_one(db,
                "SELECT count(*), coalesce(sum(CASE WHEN teacher = $2 THEN 1 ELSE 0 END), 0) FROM "
                "budget_requests "
                "WHERE client = $1 AND state = 'open'",
-               DB_VALUES(db_text(client), db_text(teacher)), read_counts, &counts);
-    *out_all = counts.all;
-    *out_at_teacher = counts.at_teacher;
+               DB_VALUES(db_text(client), db_text(teacher)), listing_integers, counts);
+    *out_all = counts[0];
+    *out_at_teacher = counts[1];
     return db_owed(status);
 }
 

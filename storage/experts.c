@@ -247,14 +247,6 @@ enum db_status datasets_put_policy(struct db *db, const struct expert_policy *po
     return db_transact(db, put_policy, (void *)(uintptr_t)policy);
 }
 
-static enum db_status see_sizes(void *context, const struct db_row *row)
-{
-    int64_t *sizes = context;
-    sizes[0] = db_row_integer(row, 0);
-    sizes[1] = db_row_integer(row, 1);
-    return DB_OK;
-}
-
 enum db_status datasets_policies_size(struct db *db, const char *dataset, int64_t *out_count,
                                       int64_t *out_bytes)
 {
@@ -262,7 +254,7 @@ enum db_status datasets_policies_size(struct db *db, const char *dataset, int64_
     enum db_status status = db_one(db,
                                    "SELECT count(*), coalesce(sum(length(bytes)), 0) "
                                    "FROM expert_policies WHERE dataset = $1",
-                                   DB_VALUES(db_text(dataset)), see_sizes, sizes);
+                                   DB_VALUES(db_text(dataset)), listing_integers, sizes);
     *out_count = sizes[0];
     *out_bytes = sizes[1];
     return status;

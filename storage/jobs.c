@@ -186,23 +186,20 @@ enum db_status jobs_find_using(struct db *db, const char *id, char out_job[ID_SI
                   DB_VALUES(db_text(id)), listing_id, out_job);
 }
 
-static enum db_status see_wait(void *context, const struct db_row *row)
-{
-    *(struct job_wait *)context = (struct job_wait){db_row_integer(row, 0), db_row_integer(row, 1)};
-    return DB_OK;
-}
-
 enum db_status jobs_wait(struct db *db, const char *id, struct job_wait *out)
 {
-    *out = (struct job_wait){0};
-    return db_one(db,
-                  "SELECT CASE WHEN j.state = 'queued' THEN 1 + (SELECT count(*) FROM jobs q "
-                  "WHERE q.state = 'queued' AND (q.created_ms, q.id) < (j.created_ms, j.id)) "
-                  "ELSE 0 END, CASE WHEN j.state = 'queued' THEN (SELECT count(*) FROM jobs q "
-                  "WHERE q.owner = j.owner AND q.state IN ('queued', 'running') AND (q.state = "
-                  "'running' OR (q.created_ms, q.id) < (j.created_ms, j.id))) ELSE 0 END "
-                  "FROM jobs j WHERE j.id = $1",
-                  DB_VALUES(db_text(id)), see_wait, out);
+    int64_t wait[2] = {0};
+    enum db_status status =
+        db_one(db,
+               "SELECT CASE WHEN j.state = 'queued' THEN 1 + (SELECT count(*) FROM jobs q "
+               "WHERE q.state = 'queued' AND (q.created_ms, q.id) < (j.created_ms, j.id)) "
+               "ELSE 0 END, CASE WHEN j.state = 'queued' THEN (SELECT count(*) FROM jobs q "
+               "WHERE q.owner = j.owner AND q.state IN ('queued', 'running') AND (q.state = "
+               "'running' OR (q.created_ms, q.id) < (j.created_ms, j.id))) ELSE 0 END "
+               "FROM jobs j WHERE j.id = $1",
+               DB_VALUES(db_text(id)), listing_integers, wait);
+    *out = (struct job_wait){.place = wait[0], .own = wait[1]};
+    return status;
 }
 
 struct show_wait {

@@ -14,6 +14,7 @@
 
 #include "memory/memory.h"
 #include "storage/db/db.h"
+#include "storage/db/listing.h"
 #include "storage/db/schema_sqlite.h"
 #include "storage/db/sqlite_file.h"
 #include "storage/db/sqlite_head.h"
@@ -279,18 +280,12 @@ static void driver_rollback(void *pointer)
         driver_run(pointer, "ROLLBACK", NULL, 0, NULL, NULL, &ignored);
 }
 
-static enum db_status see_count(void *context, const struct db_row *row)
-{
-    *(int64_t *)context = db_row_integer(row, 0);
-    return DB_OK;
-}
-
 /* Entries of the ledger as the open transaction sees them; 0: there is no ledger yet. */
 static int64_t count_entries(struct connection *connection)
 {
     int64_t count = 0;
     struct db_fault ignored = {0};
-    (void)driver_run(connection, SQLITE_HEAD_COUNT, NULL, 0, see_count, &count, &ignored);
+    (void)driver_run(connection, SQLITE_HEAD_COUNT, NULL, 0, listing_integer, &count, &ignored);
     return count;
 }
 

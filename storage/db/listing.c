@@ -21,6 +21,14 @@ enum db_status listing_integer(void *context, const struct db_row *row)
     return DB_OK;
 }
 
+enum db_status listing_integers(void *context, const struct db_row *row)
+{
+    int64_t *integers = context;
+    integers[0] = db_row_integer(row, 0);
+    integers[1] = db_row_integer(row, 1);
+    return DB_OK;
+}
+
 enum db_status listing_id(void *context, const struct db_row *row)
 {
     return db_row_copy(row, 0, context, ID_SIZE) ? DB_OK : DB_FAILED;

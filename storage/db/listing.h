@@ -22,6 +22,9 @@ enum db_status listing_ignore(void *context, const struct db_row *row);
 /* Reads column 0 as an integer into the int64_t at CONTEXT. */
 enum db_status listing_integer(void *context, const struct db_row *row);
 
+/* Reads columns 0 and 1 as integers into the int64_t[2] at CONTEXT. */
+enum db_status listing_integers(void *context, const struct db_row *row);
+
 /* Reads column 0 as an id into the char[ID_SIZE] at CONTEXT. */
 enum db_status listing_id(void *context, const struct db_row *row);
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "storage/db/listing.h"
 #include "storage/ledger/ledger_post.h"
 
 #define NOTHING_RAN "{\"type\":\"NoOpDpEvent\"}"
@@ -64,14 +65,6 @@ enum db_status ledger_burn(struct db *db, struct ledger_account *account, const 
     return ledger_post(db, account, &entry);
 }
 
-static enum db_status read_burnt(void *context, const struct db_row *row)
-{
-    int64_t *burnt = context;
-    burnt[0] = db_row_integer(row, 0);
-    burnt[1] = db_row_integer(row, 1);
-    return DB_OK;
-}
-
 enum db_status ledger_burnt(struct db *db, const char *account, int64_t *out_units,
                             int64_t *out_delta)
 {
@@ -81,7 +74,7 @@ enum db_status ledger_burnt(struct db *db, const char *account, int64_t *out_uni
                "SELECT CAST(coalesce(sum(spent_units), 0) AS BIGINT), "
                "CAST(coalesce(sum(spent_delta), 0) AS BIGINT) FROM ledger_entries "
                "WHERE account = $1 AND kind = 'restored'",
-               DB_VALUES(db_text(account)), read_burnt, burnt);
+               DB_VALUES(db_text(account)), listing_integers, burnt);
     *out_units = burnt[0];
     *out_delta = burnt[1];
     return db_owed(status);
