@@ -46,8 +46,7 @@ enum db_status aggregations_parameters(struct db *db, const char *id, void **out
 
 typedef bool aggregation_fn(void *context, const struct aggregation_row *row);
 
-/* Shows a PAGE of the aggregations in order of creation, of OWNER, or of several that are separated
- * by spaces (NULL: of any), that CLIENT may find (NULL: all). EACH may stop by false. */
+/* Lists a PAGE of the aggregations (listing.h). */
 enum db_status aggregations_list(struct db *db, const char *owner, const char *client,
                                  const struct listing_page *page, aggregation_fn *each,
                                  void *context);

@@ -64,9 +64,7 @@ enum db_status datasets_find_open(struct db *db, const char *id, struct dataset_
 
 typedef bool dataset_fn(void *context, const struct dataset_row *dataset);
 
-/* Shows a PAGE of the datasets that are not deleted, in order of creation, of OWNER, or of several
- * that are separated by spaces (NULL: of any), that CLIENT may find (NULL: all). EACH may stop by
- * false. */
+/* Lists a PAGE of the datasets that are not deleted (listing.h). */
 enum db_status datasets_list(struct db *db, const char *owner, const char *client,
                              const struct listing_page *page, dataset_fn *each, void *context);
 

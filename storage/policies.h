@@ -46,9 +46,8 @@ enum db_status policies_erase_secrets(struct db *db, const char *dataset);
 
 typedef bool policy_fn(void *context, const struct policy_row *policy);
 
-/* Shows a PAGE of the policies in order of creation, of OWNER, or of several that are separated by
- * spaces, and those that the client READER may read; of these only those of PROJECT (NULL: of any),
- * and none that is deleted. EACH may stop by false. */
+/* Lists a PAGE of the policies (listing.h) of OWNER (not NULL), and those that the client READER
+ * may read; of these only those of PROJECT (NULL: of any), and none that is deleted. */
 enum db_status policies_list(struct db *db, const char *owner, const char *reader,
                              const char *project, const struct listing_page *page, policy_fn *each,
                              void *context);

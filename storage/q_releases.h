@@ -38,9 +38,7 @@ enum db_status q_releases_sealed(struct db *db, const char *id, void **out, size
 
 typedef bool q_release_fn(void *context, const struct q_release_row *row);
 
-/* Shows a PAGE of the releases in order of creation, of OWNER, or of several that are separated by
- * spaces (NULL: of any), and of these for CLIENT (NULL: nobody) only those that it may find and
- * that answer. EACH may stop by false. */
+/* Lists a PAGE of the releases (listing.h); for a CLIENT only those that answer. */
 enum db_status q_releases_list(struct db *db, const char *owner, const char *client,
                                const struct listing_page *page, q_release_fn *each, void *context);
 

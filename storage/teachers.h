@@ -52,9 +52,8 @@ enum db_status teachers_find_open(struct db *db, const char *policy, char out_id
 
 typedef bool teacher_fn(void *context, const struct teacher_row *teacher);
 
-/* Shows a PAGE of the teachers in order of creation: those of OWNER, or of several that are
- * separated by spaces (NULL: of any), that CLIENT may ask (NULL: whether or not), by its own
- * account or by the default budget; none that is deleted. EACH may stop by false. */
+/* Lists a PAGE of the teachers (listing.h) that CLIENT may ask, by its own account or by the
+ * default budget; none that is deleted. */
 enum db_status teachers_list(struct db *db, const char *owner, const char *client,
                              const struct listing_page *page, teacher_fn *each, void *context);
 

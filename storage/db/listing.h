@@ -1,5 +1,8 @@
 /* What all lists of this room share: a row becomes a struct, and the caller may stop early.
- */
+ *
+ * A function that lists a PAGE goes in order of creation. It shows rows of OWNER, which is one id
+ * or several that are separated by spaces (NULL: of any), and of these those that CLIENT may find
+ * (NULL: all). EACH may stop by false. */
 #ifndef TACET_STORAGE_DB_LISTING_H
 #define TACET_STORAGE_DB_LISTING_H
 

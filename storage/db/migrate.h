@@ -5,8 +5,8 @@
 #include "storage/db/db.h"
 
 /* Work in C that belongs to VERSION and runs behind its statements, in their transaction. Work of
- * version 0 runs before the first of them that a database needs which has tables already. Not
- * DB_OK: ERROR may hold a sentence, and the version is not applied. */
+ * version 0 runs once, before the first step, and only on a database that has tables. Not DB_OK:
+ * ERROR may hold a sentence, and the version is not applied. */
 struct migrate_step {
     int version;
     enum db_status (*work)(struct db *db, char error[DB_ERROR_SIZE]);

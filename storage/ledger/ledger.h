@@ -76,8 +76,7 @@ enum db_status ledger_find_for(struct db *db, enum ledger_kind kind, const char 
 
 typedef bool ledger_account_fn(void *context, const struct ledger_account *account);
 
-/* Shows a PAGE of the accounts in order of opening, of that OWNER, or of several that are separated
- * by spaces, and of that CLIENT (NULL: of any). EACH may stop by false. */
+/* Lists a PAGE of the accounts (listing.h) that are CLIENT's (NULL: of any). */
 enum db_status ledger_list(struct db *db, const char *owner, const char *client,
                            const struct listing_page *page, ledger_account_fn *each, void *context);
 
