@@ -105,7 +105,7 @@ def read_newer(raw, keys):
             if not follows(before, key, *link[1:]):
                 raise ValueError(UNSIGNED)
             if (next_key(found, before) or (key,))[0] != key:
-                raise ValueError("a key of the set follows one that another key has followed already")
+                raise ValueError("the set names another successor of a key than is known")
             order += [key] if key not in found else []
             found[key] = found[key] if found.get(key, ("",))[0] else link[:2]
     if len(found) > KEYS_MOST:
@@ -152,7 +152,7 @@ class Chain:
         """None has another follower in TRUSTED. Says so where one has followed the last."""
         for key, after in zip(self.keys, self.keys[1:]):
             if (next_key(trusted, key) or (after,))[0] != after:
-                self.fault("", 0, "its keys part from those that are trusted: another one follows there")
+                self.fault("", 0, "it names another successor of a trusted key than the trusted set does")
         after = next_key(trusted, self.keys[-1]) if self.keys else None
         if after and time_ms > read_time(after[1]) + DAY_MS:
             self.fault("", 0, "another key had followed the one that signs it")
@@ -166,4 +166,4 @@ class Chain:
             self.fault("", 0, "the audit trail does not tell of each signing key")
         for where, place, leaves in self.signers:
             if place < len(self.leaves) and leaves > self.leaves[place]:
-                self.fault(where, 0, "it is signed with a key that another one had followed before")
+                self.fault(where, 0, "it is signed with a key that had already been replaced")

@@ -194,4 +194,4 @@ class Stated:
             if what:
                 self.fault(each.where, 0, what)
             if each.covered and each.leaves > self.marks.get(each.dataset, each.leaves):
-                self.fault(each.where, 0, "it does not say that nothing covers a job on its dataset before it")
+                self.fault(each.where, 0, "it does not say that an earlier job on its dataset is not covered")

@@ -60,7 +60,7 @@ static const char *check_signer(const json_t *certificate, const struct proof_ke
         time_ms = INT64_MAX;
     bool late = proof_key_is_late(keys, keys->key[out->signer], time_ms, &from);
     snprintf(out->followed, sizeof out->followed, "%s", from);
-    return late ? "another key had followed the one that signed it, at the time that it names"
+    return late ? "it was signed with a key that had been replaced before the time it states"
                 : NULL;
 }
 

@@ -202,7 +202,7 @@ static const char *add_follower(const json_t *set, unsigned at, struct proof_key
             return "two keys of the set follow the same one";
         unsigned next = proof_keys_next(keys, keys->key[at]);
         if (next < keys->count && memcmp(keys->key[next], key, sizeof key) != 0)
-            return "a key of the set follows one that another key has followed already";
+            return "the set names another successor of a key than is known";
         if (!know_key(keys, key, &link))
             return TOO_MANY;
     }

@@ -66,6 +66,6 @@ void verify_covered_end(struct verify *verify)
         const struct cover_mark *mark = first_mark(verify, stated[i].figures.dataset);
         if (mark && !stated[i].figures.uncovered && stated[i].leaves > mark->leaves)
             verify_fault(verify, stated[i].id, 0,
-                         "it does not say that nothing covers a job on its dataset before it");
+                         "it does not say that an earlier job on its dataset is not covered");
     }
 }

@@ -69,7 +69,7 @@ void verify_keys_trusted(struct verify *verify, const struct proof_keys *trusted
         unsigned next = proof_keys_next(trusted, keys->key[i]);
         if (next < trusted->count && memcmp(trusted->key[next], keys->key[i + 1], 32) != 0)
             verify_fault(verify, "", 0,
-                         "its keys part from those that are trusted: another one follows there");
+                         "it names another successor of a trusted key than the trusted set does");
     }
     if (proof_key_is_late(trusted, verify->signer, report->time_ms, &from))
         verify_fault(verify, "", 0, "another key had followed the one that signs it");
@@ -107,5 +107,5 @@ void verify_rotations_end(struct verify *verify)
         if (stated[i].signer < verify->rotations.count &&
             stated[i].leaves > leaves[stated[i].signer])
             verify_fault(verify, stated[i].id, 0,
-                         "it is signed with a key that another one had followed before");
+                         "it is signed with a key that had already been replaced");
 }

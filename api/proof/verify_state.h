@@ -43,8 +43,8 @@ struct open_hold {
 };
 
 /* An amount in the name of a share: what the share has spent, or what its payer has set aside or
- * paid for it. Of an account that was converted: what the one that goes on from it was opened with,
- * or what it paid for that. */
+ * paid for it. For a converted account: what its successor was opened with, or what it paid for the
+ * successor. */
 struct share_amount {
     char id[ID_SIZE]; /* the share's account, or the one that was converted */
     bool converted;

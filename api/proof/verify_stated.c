@@ -294,8 +294,8 @@ void verify_stated_end(struct verify *verify)
 
 /* ---- after the last account */
 
-/* Whether the account that STATED names is that of its teacher or dataset; one that went on from
- * another one is for what that one is for. */
+/* Whether the account that STATED names is that of its teacher or dataset. An account that
+ * continues another one is of the same teacher or dataset. */
 static const char *named_fault(const struct verify *verify, const struct stated *stated)
 {
     const struct known_id *payer = verify_known(&verify->payers, stated->key), *before;

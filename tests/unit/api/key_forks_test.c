@@ -168,7 +168,7 @@ static char *take_export(void)
 
 /* ---- another key that follows */
 
-#define PARTS "its keys part from those that are trusted"
+#define PARTS "it names another successor of a trusted key"
 
 /* Of the two keys that follow the first, the service's is the false one here. */
 Test(key_forks, an_export_does_not_go_on_to_another_key_than_the_trusted_set)
@@ -204,7 +204,7 @@ Test(key_forks, a_key_may_be_taken_out_of_the_trusted_set)
 }
 
 #define TWO     "two keys of the set follow the same one"
-#define ALREADY "follows one that another key has followed already"
+#define ALREADY "names another successor of a key than is known"
 #define NO_SIGN "is not signed by the one that it follows"
 
 Test(key_forks, a_set_does_not_go_on_to_another_key_than_the_trusted_set)

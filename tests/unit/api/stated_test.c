@@ -453,7 +453,7 @@ Test(stated, parameters_have_no_zero_where_the_plan_chose)
     cr_expect_gt(response_number(certificate, "/plan/noise_multiplier"), 0);
 }
 
-#define COVERED  "it does not say that nothing covers a job on its dataset before it"
+#define COVERED  "it does not say that an earlier job on its dataset is not covered"
 #define UNPROVEN "it has no proof that the log has its entry"
 
 /* A teacher over policies of shards of DATASET, which its certificate names. */
