@@ -48,7 +48,8 @@ static const struct flag CREATE_TABLE[] = {
     FLAG_EXPIRES,
     {"scopes", AS_TEXT(scopes), "read,write,spend", "LIST", "what the token may do", 0},
     {"marks", AS_ANY_TEXT(marks), "", "DIR",
-     "marks of the server: beside those of a lost service no new one is made", FLAG_ENVIRONMENT},
+     "directory of the server's marks; if they are of a lost service, no new one is made",
+     FLAG_ENVIRONMENT},
 };
 
 static const struct flag ROTATE_TABLE[] = {

@@ -96,8 +96,8 @@ static bool server_ready(void *context, const char **why_not)
         *why_not = "The marks cannot be written: what would be charged cannot be made durable now.";
     else if (server->pruner && !pruner_sees_keys(server->pruner))
         *why_not =
-            "The directory of keys is missing, open to others or another user's, or one of it and "
-            "the database does not answer: tacet doctor says which.";
+            "The directory of keys is missing, readable by others or owned by another user, or the "
+            "keys or the database do not answer: tacet doctor says which.";
     else if (server->pruner && !pruner_reaches(server->pruner))
         *why_not = "The database does not answer.";
     return !*why_not;

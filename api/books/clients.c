@@ -118,9 +118,10 @@ enum problem clients_named(struct call *call, struct client_row *out)
     if (strcmp(id, "me") == 0)
         id = call->caller.id;
     if (strcmp(id, call->caller.id) != 0 && !call_is(call, ROLE_ADMIN))
-        return call_problem(call, PROBLEM_FORBIDDEN,
-                            "The role %s may do that for itself alone, and an admin for all.",
-                            role_name(call->caller.role));
+        return call_problem(
+            call, PROBLEM_FORBIDDEN,
+            "A client of role %s may do this only for itself. An admin may do it for any client.",
+            role_name(call->caller.role));
     enum db_status status = clients_find(call->db, id, out);
     if (status == DB_NONE)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such client.");

@@ -51,7 +51,7 @@ static enum problem check_kind(struct call *call, const struct limit_set *set)
                             "The limit of an agent is that of its aggregation, and stays.");
     if (account->kind == LEDGER_CLIENT && set->approvals > 1)
         return call_invalid(call, "/approvals",
-                            "must be 1 for a client's account: a teacher's or dataset's may be 2");
+                            "must be 1: only accounts of teachers and datasets can need 2");
     enum db_status status = endings_find(call->db, account->resource, &ending);
     if (status == DB_OK)
         return call_problem(call, PROBLEM_CONFLICT,

@@ -75,9 +75,9 @@ static const char *why_not(const struct job_wish *wish, const json_t *plan, bool
                "be paid";
     }
     if (drowns) {
-        return "the noise exceeds the range of the values (see plan/release/noise_to_range): more "
-               "shards; with unit reward a greater value_limit (features: radius) and reward_scale "
-               "with it; or privacy/force";
+        return "the noise exceeds the range of the values (see plan/release/noise_to_range): use "
+               "more shards; or, with unit reward, raise value_limit (with features: radius) "
+               "together with reward_scale; or set privacy/force";
     }
     if (!pays)
         return "the dataset's budget cannot pay for it";

@@ -230,8 +230,7 @@ static json_t *job_bare_json(const struct job_row *job, const struct job_wait *w
         "privacy", "parameters", "sweep", "policy", json_text_or_null(job->policy), "q_release",
         json_text_or_null(job->q_release), "release", "evaluation", evaluation_json(job),
         "findings", findings_json(job), "error", error_json(job), "notes",
-        "What it was asked for with cannot be read by this version of the service; the ledger has "
-        "what it has cost.",
+        "This version of the service cannot read the job's request. Its cost is in the ledger.",
         "cancel_requested", (int)job->cancel_requested, "created_at", json_time(job->created_ms),
         "started_at", json_time(job->started_ms), "finished_at", json_time(job->finished_ms),
         "shards", "teacher", "choose");

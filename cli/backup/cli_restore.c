@@ -218,8 +218,9 @@ static int run_restore(const struct restore_options *options)
         return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
     printf("restored: %" PRId64 " accounts\n", restored.accounts);
     if (restored.burnt > 0)
-        printf("%" PRId64 " of them paid up to their marks for the life that was lost, at most "
-               "%.3g %% of the units of a limit: entries of kind \"restored\" say how much\n",
+        printf("%" PRId64 " of them were charged up to their marks for what the lost service may "
+               "have spent: at most %.3g %% of any limit; entries of kind \"restored\" say how "
+               "much\n",
                restored.burnt, 100 * restored.most);
     if (restored.closed > 0)
         printf("closed: %" PRId64

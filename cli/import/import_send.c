@@ -128,8 +128,7 @@ static bool send_open_beside(struct import_send *send)
         if (expert_output_is_same(inputs[i], send->target))
             wrong = "--output would be written over a file that is read";
     if (!wrong && lstat(fresh, &facts) == 0)
-        wrong = "the name of --output with .new behind it is written first, and taken: move that "
-                "file away";
+        wrong = "the import first writes OUTPUT.new, which already exists: move it away";
     if (!wrong && !expert_output_open(&send->file, fresh, 0))
         wrong = send->file.error;
     if (wrong) {

@@ -38,9 +38,9 @@ bool data_dir_stands(const char *directory, bool has_database, const char **why_
 enum data_dir_found { DATA_DIR_NEW, DATA_DIR_THERE, DATA_DIR_LOST };
 
 /* Whether DIRECTORY has a service in `tacet.db`, and makes nothing. NEW: it has none, and may get
- * one. LOST: it had one whose database is gone, or MARKS ("" or NULL: none) is the directory of
- * marks of one, or is not there, and ERROR says so: an empty database would forget what it spent,
- * and SQLite removes a log that has no database. THERE too when it cannot be told. */
+ * one. LOST: its database is gone, or MARKS has marks of a service, or MARKS is missing ("" or
+ * NULL: none was given). ERROR says which: an empty database would forget what was spent, and
+ * SQLite removes a log that has no database. THERE too when it cannot be told. */
 enum data_dir_found data_dir_find(const char *directory, const char *marks, char *error,
                                   size_t error_size);
 

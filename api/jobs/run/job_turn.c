@@ -141,7 +141,7 @@ static void refuse_plan(struct job_run *run, struct job_ending *ending)
         snprintf(run->detail, sizeof run->detail, "%s.", what);
     } else {
         snprintf(run->detail, sizeof run->detail,
-                 "%s: its parameter %s is missing there, or has a value that is none any more. "
+                 "%s: its parameter %s is missing, or has a value that is no longer allowed. "
                  "Submit the job again.",
                  what, run->plan.unfit);
     }
