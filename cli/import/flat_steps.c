@@ -1,5 +1,5 @@
-/* Flat arrays to trajectories. An episode ends where terminals or timeouts is true, and where the
- * arrays end. */
+/* Flat arrays to trajectories. An episode ends where any array that marks ends is true, and where
+ * the arrays end: to leave out one that is there could make episodes of two experts one. */
 #include "cli/import/flat_steps.h"
 
 #include <inttypes.h>
@@ -15,7 +15,9 @@ static const char *const flat_names[FLAT_ARRAY_COUNT][2] = {
     [FLAT_ACTIONS] = {"actions", NULL},
     [FLAT_REWARDS] = {"rewards", NULL},
     [FLAT_TERMINALS] = {"terminals", "terminations"},
-    [FLAT_TIMEOUTS] = {"timeouts", "truncations"},
+    [FLAT_TIMEOUTS] = {"timeouts", NULL},
+    [FLAT_TRUNCATIONS] = {"truncations", NULL},
+    [FLAT_EPISODE_ENDS] = {"episode_terminals", NULL},
     [FLAT_NEXT_OBSERVATIONS] = {"next_observations", NULL},
 };
 
@@ -35,9 +37,10 @@ const char *flat_name(const struct import_request *request, enum flat_array whic
 {
     if (which == FLAT_EXPERTS)
         return n == 0 ? request->experts_key : NULL;
-    if (which != FLAT_TIMEOUTS || !request->ends_by)
+    if (which != FLAT_ENDS_BY)
         return flat_names[which][n];
-    return n == 0 && strcmp(request->ends_by, "terminals") != 0 ? request->ends_by : NULL;
+    bool names_array = request->ends_by && strcmp(request->ends_by, "terminals") != 0;
+    return n == 0 && names_array ? request->ends_by : NULL;
 }
 
 static bool flat_check_width(struct import_source *source, const struct flat_arrays *arrays,
@@ -103,11 +106,14 @@ static bool flat_check_experts(struct import_source *source, const struct flat_a
 static bool flat_check_ends(struct import_source *source, const struct flat_arrays *arrays)
 {
     const struct import_request *request = &source->request;
-    if (arrays->of[FLAT_TIMEOUTS].there || !flat_name(request, FLAT_TIMEOUTS, 0))
-        return true;
-    if (request->ends_by)
+    bool known = request->ends_by;
+    for (unsigned a = FLAT_TIMEOUTS; a <= FLAT_ENDS_BY; a++)
+        known = known || arrays->of[a].there;
+    if (flat_name(request, FLAT_ENDS_BY, 0) && !arrays->of[FLAT_ENDS_BY].there)
         return import_failed(source, "%s: --ends-by: there is no array \"%s\"", request->path,
                              request->ends_by);
+    if (known)
+        return true;
     return import_failed(source,
                          "%s: there is no array \"timeouts\", so an episode that did not terminate "
                          "would become one with the next: say --ends-by terminals if every episode "
@@ -194,6 +200,19 @@ static bool next_mark(struct flat_steps *steps, enum flat_array which, bool *out
     return true;
 }
 
+/* Reads whether the next row is marked as the last of its episode other than by terminals. */
+static bool next_end(struct flat_steps *steps, bool *out)
+{
+    bool mark;
+    *out = false;
+    for (unsigned a = FLAT_TIMEOUTS; a <= FLAT_ENDS_BY; a++) {
+        if (!next_mark(steps, a, &mark))
+            return false;
+        *out = *out || mark;
+    }
+    return true;
+}
+
 /* Reads the expert of the next row, or makes one from the number of the episode. */
 static bool next_expert(struct flat_steps *steps, char out[EXPERT_NAME_MAX + 2])
 {
@@ -241,7 +260,7 @@ static bool next_row(struct flat_steps *steps, struct flat_row *row)
            next_number(steps, FLAT_ACTIONS, &row->act.action) &&
            next_number(steps, FLAT_REWARDS, &row->act.reward) &&
            next_mark(steps, FLAT_TERMINALS, &row->act.terminated) &&
-           next_mark(steps, FLAT_TIMEOUTS, &row->act.truncated) && next_expert(steps, row->expert);
+           next_end(steps, &row->act.truncated) && next_expert(steps, row->expert);
 }
 
 enum json_stream_status flat_steps_next(struct flat_steps *steps, struct trajectory *out,

@@ -11,14 +11,16 @@ enum flat_array {
     FLAT_ACTIONS,
     FLAT_REWARDS,
     FLAT_TERMINALS,
-    FLAT_TIMEOUTS,          /* or what request.ends_by names */
+    FLAT_TIMEOUTS, /* this and the next three mark ends, too; one must be there */
+    FLAT_TRUNCATIONS,
+    FLAT_EPISODE_ENDS,
+    FLAT_ENDS_BY,           /* what request.ends_by names, unless that is "terminals" */
     FLAT_NEXT_OBSERVATIONS, /* it and the next may be missing */
     FLAT_EXPERTS,           /* of the name that is asked for */
     FLAT_ARRAY_COUNT,
 };
 
-/* The name of WHICH in a file, N = 0, or its other name, N = 1. NULL: it has none, or REQUEST says
- * that the array is not read. */
+/* The name of WHICH in a file, N = 0, or its other name, N = 1. NULL: it has none. */
 const char *flat_name(const struct import_request *request, enum flat_array which, unsigned n);
 
 /* The arrays of a file that is open. */

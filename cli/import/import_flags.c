@@ -30,7 +30,7 @@ static const struct flag TABLE[] = {
     {"expert-per-episode", AS_SWITCH(expert_per_episode), NULL, "",
      "of arrays: each episode is an expert's only one", 0},
     {"ends-by", AS_TEXT(ends_by), NULL, "ARRAY",
-     "of arrays without timeouts: the array that is 1 at the last step of each episode, or "
+     "of arrays without timeouts: one more array that is 1 at the last step of each episode, or "
      "terminals where all have terminated",
      0},
     {"last-state", AS_CHOICE(last_state, LAST_STATES), NULL, "RULE",

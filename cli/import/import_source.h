@@ -26,7 +26,7 @@ struct import_request {
     enum import_experts experts;
     const char *experts_key;
     uint64_t episodes_per_expert;
-    const char *ends_by; /* of arrays: marks last steps, or "terminals"; NULL: "timeouts" does */
+    const char *ends_by; /* of arrays: one more that marks last steps, or "terminals"; NULL: none */
     int last_state;      /* an enum description_last_state for arrays; -1: not given */
     struct json_stream_faults faults;
     struct table_tally *tally; /* NULL: nothing is counted */

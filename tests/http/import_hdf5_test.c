@@ -36,6 +36,7 @@ Test(import_hdf5, flat_arrays_that_do_not_fit_are_refused)
     struct import_place place;
     open_place(&place);
     import_refuses_arrays(&place, "hdf5");
+    import_sees_all_ends(&place, "hdf5");
     const char *d = import_path(&place, "d.json");
     const struct {
         const char *file, *says;

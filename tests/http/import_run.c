@@ -109,6 +109,11 @@ void import_refuses_arrays(const struct import_place *place, const char *kind)
     import_expect(place, 1, name, path,
                   (const char *[]){"--expert-per-episode", "--ends-by", "dones", "--dry-run", NULL},
                   (const char *[]){"--ends-by: there is no array \"dones\"", NULL});
+    snprintf(name, sizeof name, "terminations.%s", kind);
+    import_expect(
+        place, 0, name, path,
+        (const char *[]){"--expert-per-episode", "--ends-by", "terminals", "--dry-run", NULL},
+        (const char *[]){"episodes  3, 2 of them", NULL});
     snprintf(name, sizeof name, "ended.%s", kind);
     import_expect(place, 0, name, path,
                   (const char *[]){"--expert-per-episode", "--ends-by", "ends", "--dry-run", NULL},
@@ -116,4 +121,21 @@ void import_refuses_arrays(const struct import_place *place, const char *kind)
     snprintf(name, sizeof name, "good.%s", kind);
     import_expect(place, 1, name, path, (const char *[]){"--experts-by", "whose", NULL},
                   (const char *[]){"there is no array \"whose\"", NULL});
+}
+
+void import_sees_all_ends(const struct import_place *place, const char *kind)
+{
+    static const char *const cases[][2] = {
+        {"good", "terminals"}, {"cut_off", "terminals"},   {"cut_off", "truncations"},
+        {"cut_off", "ends"},   {"of_d3rlpy", "terminals"},
+    };
+    char name[64], path[200];
+    snprintf(path, sizeof path, "%s/d.json", place->folder);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        snprintf(name, sizeof name, "%s.%s", cases[i][0], kind);
+        import_expect(place, 0, name, path,
+                      (const char *[]){"--episodes-per-expert", "2", "--ends-by", cases[i][1],
+                                       "--dry-run", NULL},
+                      (const char *[]){"experts   2", "episodes  4, 2 of them", NULL});
+    }
 }

@@ -34,4 +34,7 @@ extern const char *const import_arrays_lines[];
 /* The files of arrays.py that any kind of file refuses, KIND being their ending. */
 void import_refuses_arrays(const struct import_place *place, const char *kind);
 
+/* An episode ends where any of the arrays says so, whatever --ends-by names. */
+void import_sees_all_ends(const struct import_place *place, const char *kind);
+
 #endif

@@ -467,6 +467,7 @@ Test(import, arrays_that_do_not_fit_are_refused)
     import_place_write(&place, "d.json", import_arrays_description);
     import_place_arrays(&place, "npz");
     import_refuses_arrays(&place, "npz");
+    import_sees_all_ends(&place, "npz");
     const struct {
         const char *file, *says;
     } wrong[] = {

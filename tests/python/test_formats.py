@@ -96,6 +96,14 @@ class Formats(unittest.TestCase):
             tacet.read_hdf5(file, **who)
         self.assertEqual(len(tacet.read_hdf5(file, ends_by="terminals", **who)), 2)
 
+    def test_no_array_that_says_where_episodes_end_is_left_out(self):
+        cut = np.array([0, 1, 0, 0, 1])
+        for name in ("timeouts", "truncations", "episode_terminals"):
+            path = self.npz(**{"timeouts": None, name: cut, "who": None})
+            for ends_by in (None, "terminals", name):
+                read = tacet.read_npz(path, ends_by=ends_by, expert_per_episode=True, last_state="repeat_or_drop")
+                self.assertEqual([len(e) for e in read], [1, 1, 1])
+
     def test_an_array_in_a_group_names_experts(self):
         def fill(file):
             for name, array in flat(who=None).items():

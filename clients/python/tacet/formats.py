@@ -93,12 +93,12 @@ def _episode(which: Any, name: str, states: Any, actions: Any, rewards: Any, ter
 
 
 def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str], ends_by: Optional[str]) -> list[Episode]:
-    """Arrays of D4RL's form. An episode ends where terminals or timeouts is 1, and at the end of the arrays."""
+    """Arrays of D4RL's form. An episode ends where any array that marks ends is 1, and at the end of the arrays."""
     needed = ["observations", "actions", "rewards", "terminals", *([ends_by] if ends_by else [])]
     missing = [name for name in needed if name not in arrays]
     if missing:
         raise ValueError(f"The file has no array {', '.join(missing)}. It has {', '.join(sorted(arrays)) or 'none'}.")
-    limits = [name for name in ("timeouts", "episode_terminals", ends_by or "timeouts") if name in arrays]
+    limits = [name for name in ("timeouts", "truncations", "episode_terminals", ends_by or "timeouts") if name in arrays]
     if not limits:
         raise ValueError("The file has no array timeouts, so it does not say where an episode ends that did not terminate: "
                          "several would become one, of one expert. Say ends_by='terminals' if every episode but the last "
