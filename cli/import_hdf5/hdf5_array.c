@@ -205,22 +205,33 @@ static bool attribute_text(hid_t attribute, hid_t type, char *out, size_t size)
     return good;
 }
 
-const char *hdf5_attribute(hid_t group, const char *name, char *out, size_t size)
+/* Writes ATTRIBUTE, a number of TYPE, with all its digits. False: it is no whole number of up to 64
+ * bits. The library would take the nearest of those for any other. */
+static bool attribute_number(hid_t attribute, hid_t type, char *out, size_t size)
 {
     long long number = 0;
+    unsigned long long positive = 0;
+    if (H5Tget_class(type) != H5T_INTEGER || H5Tget_size(type) > sizeof number)
+        return false;
+    if (H5Tget_sign(type) == H5T_SGN_NONE)
+        return H5Aread(attribute, H5T_NATIVE_ULLONG, &positive) >= 0 &&
+               snprintf(out, size, "%llu", positive) > 0;
+    return H5Aread(attribute, H5T_NATIVE_LLONG, &number) >= 0 &&
+           snprintf(out, size, "%lld", number) > 0;
+}
+
+const char *hdf5_attribute(hid_t group, const char *name, char *out, size_t size)
+{
     const char *problem = NULL;
     if (H5Aexists(group, name) <= 0)
         return "is missing: the episode has no such attribute";
     hid_t attribute = H5Aopen(group, name, H5P_DEFAULT);
     hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
-    H5T_class_t class = H5Tget_class(type);
     if (H5Sget_simple_extent_npoints(space) != 1)
         problem = "must be one text or whole number";
-    else if (class == H5T_STRING)
+    else if (H5Tget_class(type) == H5T_STRING)
         problem = attribute_text(attribute, type, out, size) ? NULL : "cannot be read";
-    else if (class == H5T_INTEGER && H5Aread(attribute, H5T_NATIVE_LLONG, &number) >= 0)
-        snprintf(out, size, "%lld", number);
-    else
+    else if (!attribute_number(attribute, type, out, size))
         problem = "must be one text or whole number";
     H5Sclose(space);
     H5Tclose(type);

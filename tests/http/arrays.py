@@ -108,6 +108,13 @@ def in_second(change):
     return lambda number, group: change(group) if number == 1 else None
 
 
+def wide_who(group):
+    del group.attrs["who"]
+    wide = h5py.h5t.STD_I64LE.copy()
+    wide.set_size(16)
+    h5py.h5a.create(group.id, b"who", wide, h5py.h5s.create(h5py.h5s.SCALAR))
+
+
 def spoil_observations(group):
     del group["observations"]
     group.create_group("observations")["inner"] = STATES
@@ -150,6 +157,9 @@ def save_hdf5():
     minari(folder + "minari_mark.hdf5", in_second(lambda g: replace(g, "truncations", [255])))
     minari(folder + "nobody.hdf5", in_second(lambda g: g.attrs.__delitem__("who")))
     minari(folder + "array.hdf5", in_second(lambda g: g.attrs.__setitem__("who", [1, 2])))
+    minari(folder + "large.hdf5",
+           lambda number, group: group.attrs.__setitem__("who", np.uint64(2**63 + number)))
+    minari(folder + "wide.hdf5", in_second(wide_who))
     minari(folder + "groups.hdf5", in_second(spoil_observations))
     minari(folder + "link.hdf5", in_second(link_observations))
 

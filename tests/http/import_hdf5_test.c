@@ -28,6 +28,9 @@ Test(import_hdf5, both_forms_become_episodes)
     import_expect(&place, 0, "minari.hdf5", d,
                   (const char *[]){"--episodes-per-expert", "3", "--dry-run", NULL},
                   (const char *[]){"HDF5, 8 rows", "experts   2", "episodes  4, 2 of them", NULL});
+    import_expect(&place, 0, "large.hdf5", d, by_who,
+                  (const char *[]){"\"expert\":\"9223372036854775808\"",
+                                   "\"expert\":\"9223372036854775811\"", NULL});
     import_place_close(&place);
 }
 
@@ -70,6 +73,7 @@ Test(import_hdf5, groups_that_do_not_fit_are_refused)
         {"minari_mark.hdf5", "step 0, episode_1, truncations: must be 0 or 1"},
         {"nobody.hdf5", "episode_1, who: is missing: the episode has no such attribute"},
         {"array.hdf5", "episode_1, who: must be one text or whole number"},
+        {"wide.hdf5", "episode_1, who: must be one text or whole number"},
         {"groups.hdf5", "episode_1, observations: is a group of arrays"},
         {"link.hdf5", "episode_1, observations: is a link to somewhere else"},
     };
