@@ -242,20 +242,31 @@ static bool has_to_prepare(const struct call *call)
     return route->prepare && !((route->flags & ROUTE_HEAVY) && db_in_transaction(call->db));
 }
 
+/* A repeat must get its stored answer even if PREPARE would fail by now. */
+static enum problem replay_unprepared(struct call *call, const char *client, const char *key,
+                                      bool *out_replayed)
+{
+    bool streams = call->route->body == BODY_STREAM, stored = key != NULL;
+    enum problem problem = streams ? idempotency_begin_body(call, key, &stored) : PROBLEM_NONE;
+    if (problem == PROBLEM_NONE && stored && streams)
+        problem = check_caller(call, client); /* again: the body may have taken long */
+    if (problem != PROBLEM_NONE || !stored)
+        return problem;
+    problem = replay_durably(call, key, out_replayed);
+    if (problem == PROBLEM_NONE && !*out_replayed && streams)
+        return call_db(call, DB_RETRY); /* the answer is gone, and the body was read */
+    return problem;
+}
+
 static enum problem run_call(struct call *call, const char *client, const char *key)
 {
     const struct route *route = call->route;
-    bool replayed = false, prepares = has_to_prepare(call);
-    if (route->body == BODY_STREAM) {
-        idempotency_begin_body(call);
-    } else if (key && prepares) {
-        /* A repeat must get its stored answer even if PREPARE would fail by now. */
-        enum problem problem = replay_durably(call, key, &replayed);
+    bool replayed = false;
+    if (has_to_prepare(call)) {
+        enum problem problem = replay_unprepared(call, client, key, &replayed);
         if (problem != PROBLEM_NONE || replayed)
             return problem;
-    }
-    if (prepares) {
-        enum problem problem = route->prepare(call);
+        problem = route->prepare(call);
         assert(!call->answered);
         if (problem != PROBLEM_NONE)
             return problem;

@@ -77,9 +77,29 @@ enum problem idempotency_key(struct call *call, const char **out_key)
     return retention_check(call, key);
 }
 
-void idempotency_begin_body(struct call *call)
+enum problem idempotency_begin_body(struct call *call, const char *key, bool *out_stored)
 {
+    struct answer_row answer;
+    unsigned char bytes[4096];
+    long count;
     crypto_generichash_init(body_hash(call), NULL, 0, FINGERPRINT_BYTES);
+    *out_stored = false;
+    if (!key)
+        return PROBLEM_NONE;
+    enum db_status status = answers_find(call->db, call->caller.id, key, &answer);
+    if (status == DB_NONE)
+        return PROBLEM_NONE;
+    if (status != DB_OK)
+        return call_db(call, status);
+    answer_done(&answer);
+    while ((count = call_read(call, bytes, sizeof bytes)) > 0)
+        continue;
+    sodium_memzero(bytes, sizeof bytes);
+    *out_stored = count == 0;
+    if (count < 0)
+        return call_problem(call, PROBLEM_BAD_REQUEST,
+                            "The body ended before it was complete. Nothing more was stored.");
+    return PROBLEM_NONE;
 }
 
 long call_read(struct call *call, unsigned char *buffer, size_t size)

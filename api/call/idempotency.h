@@ -19,8 +19,10 @@ enum problem idempotency_key(struct call *call, const char **out_key);
  * at once (answers_expect). */
 void idempotency_expect(struct db *db, const struct api_request *request);
 
-/* Begins the running hash of a streamed body; call_read adds to it. */
-void idempotency_begin_body(struct call *call);
+/* Begins the running hash of a streamed body; call_read adds to it. *OUT_STORED: an answer is
+ * stored for KEY (NULL: none), and the body was read to its end, so that idempotency_replay may
+ * follow. */
+enum problem idempotency_begin_body(struct call *call, const char *key, bool *out_stored);
 
 /* Answers from the store when KEY was used before: *out_replayed. PROBLEM_IDEMPOTENCY_KEY_REUSED
  * when it stood for another call. Refuses a key whose time is over (retention.h). */

@@ -214,6 +214,36 @@ Test(datasets, repeat_an_upload_with_its_key_once)
     fixture_close(f);
 }
 
+/* The first answer may have been lost on its way. */
+Test(datasets, repeat_an_upload_with_its_key_after_the_seal)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_dataset(f, "private");
+    struct ask ask = {.path = domain_path("/v1/datasets/%s/trajectories", id),
+                      .token = fixture_token(f, "contributor"),
+                      .key = "once",
+                      .body = GOOD,
+                      .content_type = "application/x-ndjson",
+                      .read_at_once = 7};
+    struct response *first = fixture_ask(f, &ask);
+    expect_status(first, 201);
+    expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
+    struct response *again = fixture_ask(f, &ask);
+    expect_status(again, 201);
+    cr_assert_str_eq(response_header(again, "Idempotency-Replayed"), "true");
+    cr_assert_str_eq(again->body, first->body);
+    ask.hang_up = true;
+    expect_problem(fixture_ask(f, &ask), "bad-request");
+    ask.hang_up = false;
+    ask.body = GOOD GOOD;
+    expect_problem(fixture_ask(f, &ask), "idempotency-key-reused");
+    ask.key = "twice";
+    expect_problem(fixture_ask(f, &ask), "dataset-not-open");
+    struct response *seen = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
+    cr_assert_eq(response_number(seen, "/trajectories"), 1);
+    fixture_close(f);
+}
+
 Test(datasets, are_sealed_once_and_not_empty)
 {
     struct fixture *f = fixture_open();

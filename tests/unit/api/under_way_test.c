@@ -113,6 +113,22 @@ CHECKED_TEST(under_way, an_upload_of_who_was_revoked_stores_nothing)
     cr_expect_eq(response_number(shown, "/trajectories"), 4, "%s", shown->body);
 }
 
+CHECKED_TEST(under_way, a_repeated_upload_of_who_was_revoked_is_not_answered)
+{
+    char *lines = domain_lines(4, 3);
+    struct ask ask = {.path = domain_path("/v1/datasets/%s/trajectories", dataset()),
+                      .token = fixture_token(f, "contributor"),
+                      .key = "once",
+                      .body = lines,
+                      .content_type = "application/x-ndjson"};
+    gone = fixture_client(f, "contributor");
+    join(gone, "contributor");
+    expect_status(fixture_ask(f, &ask), 201);
+    ask.meanwhile = revoke;
+    expect_problem(fixture_ask(f, &ask), "unauthorized");
+    free(lines);
+}
+
 CHECKED_TEST(under_way, a_job_of_who_was_removed_spends_nothing)
 {
     const char *id = dataset();
