@@ -219,6 +219,29 @@ Test(import, the_documented_table_is_understood)
     import_place_close(&place);
 }
 
+/* The documented program marks the last row of each stay, also of two stays with one number. */
+Test(import, the_documented_ends_are_those_of_each_stay)
+{
+    struct import_place place;
+    size_t size = 0;
+    char command[300], *page = read_whole("docs/own-data.md", &size);
+    cr_assert(page);
+    char *program = find_block(page, "\n**The column of `terminated` is required**", "```sh\n");
+    import_place_open(&place);
+    import_place_write(&place, "ends.sh", program);
+    import_place_write(&place, "stays.csv",
+                       "clinician,stay,hour\nc1,1,0\nc1,1,1\nc2,1,0\nc2,1,1\nc2,2,0\n");
+    snprintf(command, sizeof command, "cd %s && sh ends.sh", place.folder);
+    run_shell(command);
+    char *rows = read_whole(import_path(&place, "patients.csv"), &size);
+    cr_expect_str_eq(rows, "clinician,stay,hour,discharged\r\nc1,1,0,0\r\nc1,1,1,1\r\n"
+                           "c2,1,0,0\r\nc2,1,1,1\r\nc2,2,0,1\r\n");
+    free(rows);
+    free(program);
+    free(page);
+    import_place_close(&place);
+}
+
 Test(import, a_fault_stops_everything_before_it_is_written)
 {
     struct import_place place;
