@@ -331,7 +331,7 @@ static void description_fault(const struct call *call, struct json_fault *out)
              json_string_value(json_object_get(first, "detail")));
 }
 
-struct description *description_parse(const char *text, struct json_fault *fault)
+static struct description *parse_text(const char *text, bool is_new, struct json_fault *fault)
 {
     json_t *object = NULL;
     if (json_text_parse(text, strlen(text), &object, fault) != JSON_TEXT_GOOD)
@@ -341,11 +341,26 @@ struct description *description_parse(const char *text, struct json_fault *fault
     memset(&call, 0, sizeof call);
     arena_init(&call.arena);
     struct description *description = description_read(&call, object, "");
-    if (!description)
+    if (description && is_new)
+        description_table_check(&call, description, "/table");
+    if (call_error_count(&call) > 0) {
         description_fault(&call, fault);
+        description_free(description);
+        description = NULL;
+    }
     call_end(&call);
     json_decref(object);
     return description;
+}
+
+struct description *description_parse(const char *text, struct json_fault *fault)
+{
+    return parse_text(text, false, fault);
+}
+
+struct description *description_parse_new(const char *text, struct json_fault *fault)
+{
+    return parse_text(text, true, fault);
 }
 
 void description_free(struct description *description)

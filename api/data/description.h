@@ -96,6 +96,9 @@ struct description *description_read(struct call *call, json_t *object, const ch
  * caller frees the result with description_free. */
 struct description *description_parse(const char *text, struct json_fault *fault);
 
+/* The same of a description for a new dataset, with description_table_check. */
+struct description *description_parse_new(const char *text, struct json_fault *fault);
+
 /* Frees a description; takes NULL. */
 void description_free(struct description *description);
 

@@ -55,7 +55,8 @@ static int import_description(struct import_run *run)
     run->text = cli_read_file(path, DESCRIPTION_BYTES_MAX, &size, error);
     if (!run->text)
         return cli_complain(&import_flags, CLI_FAILED, "%s", error);
-    run->description = description_parse(run->text, &fault);
+    run->description = run->options.to.dataset ? description_parse(run->text, &fault)
+                                               : description_parse_new(run->text, &fault);
     if (!run->description)
         return cli_complain(&import_flags, CLI_FAILED, "%s: %s %s", path, fault.pointer,
                             fault.detail);

@@ -727,6 +727,24 @@ Test(import, a_description_that_is_not_the_datasets_sends_nothing)
     server_close(&server);
 }
 
+/* No new dataset has such a description; one from before may, and is then filled further. */
+Test(import, a_policy_that_would_read_an_end_is_told_before_the_upload)
+{
+    struct import_place place;
+    import_place_open(&place);
+    const char *path = import_path(&place, "d.json");
+    import_place_write(&place, "good.csv", HEADER ROWS);
+    free(write_other_ward(path, "\"terminated\":\"ended\"", "\"terminated\":\"diabetes\""));
+    import_expect(
+        &place, 1, "good.csv", path, (const char *[]){"--dry-run", NULL},
+        (const char *[]){"d.json: /table/terminated is the column of a feature, too", NULL});
+    setenv("TACET_TOKEN", "tct_nobody", 1);
+    import_expect(&place, 1, "good.csv", path,
+                  (const char *[]){"--upload", "http://127.0.0.1:1", "--dataset", "ds_1", NULL},
+                  (const char *[]){"GET /v1/datasets/ds_1: ", NULL});
+    import_place_close(&place);
+}
+
 /* Another site may number its treatments in another order. */
 Test(import, says_which_action_a_number_was_read_as)
 {
