@@ -203,7 +203,8 @@ class Formats(unittest.TestCase):
                              ("a,0,1,0,1,0\na,0,2,,,died\n", "terminated in step 1 of episode 0 of expert a has 'died'"),
                              ("a,0,1,0,1,\na,0,2,,,0\n", "terminated in step 0 .* has ''"),
                              ("a,0,1,0,1,0\na,0,2\n", "Row 2 has more or fewer cells"), ("a,0,1,0,1,0,9\na,0,2,,,0\n", "Row 1 has more"),
-                             ("a,0,1,0,1,0\na,0,2,,5,0\n", "without action and reward")):
+                             ("a,0,1,0,1,0\na,0,2,,5,0\n", "without action and reward"),
+                             ("a,0,1,0,1,0\na,0,2,,,1\na,1,2,,,\n", "Episode 1: expert a has no step in it")):
             (self.folder / "t.csv").write_text(head + lines)
             with self.assertRaisesRegex(ValueError, words):
                 tacet.read_csv(self.folder / "t.csv")

@@ -79,6 +79,8 @@ def _episode(which: Any, name: str, states: Any, actions: Any, rewards: Any, ter
     """Episode WHICH of the source; errors name it. TERMINATED and TRUNCATED are of each step, or of the last."""
     states, actions, rewards = list(states), list(actions), list(rewards)
     try:
+        if not actions:
+            raise ValueError(f"expert {name} has no step in it.")
         marks = [_truths(terminated, "terminated")] + ([] if truncated is None else [_truths(truncated, "truncated")])
         if any(any(mark[:-1]) for mark in marks):
             raise ValueError("it goes on after a step that ends it.")
