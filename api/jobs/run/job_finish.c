@@ -61,21 +61,25 @@ static void set_price(struct finish *finish)
         finish->before = finish->whole = false;
         return;
     }
-    /* The job pays for the whole of a first stage that was begun. */
-    const struct dp_sgd_plan *privacy = &run->plan.plan.privacy;
+    /* The job pays for the whole of a first stage that was begun. Its judge comes last, and has
+     * drawn nothing. */
+    struct dp_sgd_plan privacy = run->plan.plan.privacy;
+    if (run->plan.request.judge.held_out > 0.0)
+        privacy.before.times = 0;
     const struct schedule schedule = {run->plan.request.seed, run->plan.request.plain_share};
     uint64_t noisy = schedule_noisy_steps(&schedule, run->step);
     double epsilon = 0;
     int64_t units = 0;
     bool exact = finish->ending->state == JOB_CANCELLED && run->plan.try_count == 0 &&
-                 dp_sgd_plan_epsilon_after(privacy, noisy, &epsilon) == DP_SGD_PLAN_OK &&
+                 dp_sgd_plan_epsilon_after(&privacy, noisy, &epsilon) == DP_SGD_PLAN_OK &&
                  ledger_units_up(epsilon, &units) && units < finish->units;
     finish->whole = !exact;
     if (exact) {
         finish->steps = noisy;
         finish->units = units;
+        finish->before = privacy.before.times > 0;
         /* Few steps may be (0, delta)-private with a delta that is not 0. */
-        if (noisy == 0 && privacy->before.times == 0)
+        if (noisy == 0 && !finish->before)
             finish->delta_units = 0;
     }
 }
@@ -85,7 +89,8 @@ static void explain_price(struct finish *finish)
 {
     const struct job_run *run = finish->run;
     const struct dp_sgd_plan *privacy = &run->plan.plan.privacy;
-    const char *stage = privacy->before.times > 0 ? ", with the whole first stage," : "";
+    bool staged = run->plan.request.stage.kind != STAGE_NONE;
+    const char *stage = staged ? ", with the whole first stage," : "";
     const char *why = "What it has done may have cost as much as its whole price, so it pays that.";
     if (run->job.account[0] == '\0' || finish->ending->state != JOB_CANCELLED)
         return;
@@ -100,7 +105,7 @@ static void explain_price(struct finish *finish)
     else if (run->plan.try_count > 0)
         why = "A sweep that is cancelled pays its whole price.";
     snprintf(finish->why, sizeof finish->why, "%s", why);
-    if (run->trained && finish->steps > 0 && finish->units < run->job.hold_units) {
+    if (!finish->whole && finish->units > 0) {
         snprintf(finish->why, sizeof finish->why,
                  "%llu of its %llu noisy steps had run. They%s cost epsilon %.6g at its delta of "
                  "%.3g. The rest of the epsilon %.6g that was reserved is free again.",

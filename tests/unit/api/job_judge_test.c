@@ -370,6 +370,34 @@ Test(job_judge, held_out_experts_say_what_they_may)
     fixture_close(f);
 }
 
+/* The judge comes last. Of 4 it would have cost 2. */
+Test(job_judge, what_is_cancelled_in_training_pays_for_no_judge)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 60);
+    struct response *made = fixture_post(
+        f, "steward", "/v1/jobs",
+        domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"mechanism\":\"dpsgd\","
+                    "\"privacy\":{\"epsilon\":4,\"delta\":1e-5},\"parameters\":{\"hidden\":[4],"
+                    "\"batch_size\":4,\"steps\":100000},"
+                    "\"judge\":{\"held_out\":0.4,\"share\":0.5," RANGE "}}",
+                    id));
+    expect_status(made, 202);
+    struct domain_meddler meddler = {
+        .f = f,
+        .advance_ms = 2000,
+        .act_at = 4,
+        .cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"))};
+    cr_assert_eq(domain_turn(f, "w", domain_meddle, &meddler), API_JOB_RAN);
+    struct response *job = domain_job(f, made);
+    cr_assert_str_eq(response_text(job, "/state"), "cancelled");
+    cr_assert_gt(response_number(job, "/progress/step"), 0);
+    double spent = domain_spent(f, id);
+    cr_expect(spent > 0 && spent < 1.5, "%g", spent);
+    cr_expect_not_null(strstr(response_text(job, "/why"), "had run. They cost"), "%s", job->body);
+    fixture_close(f);
+}
+
 struct damager {
     struct fixture *f;
     const char *dataset;

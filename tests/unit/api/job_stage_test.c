@@ -308,7 +308,8 @@ Test(job_stage, what_was_released_survives_stops, .timeout = 600)
     fixture_close(f);
 }
 
-Test(job_stage, a_cancelled_job_pays_for_its_first_stage, .timeout = 600)
+/* Cancels a job at pulse number AT; its steps. */
+static double cancel_selective(unsigned at)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, true);
@@ -318,7 +319,7 @@ Test(job_stage, a_cancelled_job_pays_for_its_first_stage, .timeout = 600)
     struct domain_meddler meddler = {
         .f = f,
         .advance_ms = 6000,
-        .act_at = 45,
+        .act_at = at,
         .cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"))};
     cr_assert_eq(domain_turn(f, "w", domain_meddle, &meddler), API_JOB_RAN);
     struct response *job = domain_job(f, made);
@@ -328,5 +329,16 @@ Test(job_stage, a_cancelled_job_pays_for_its_first_stage, .timeout = 600)
     /* 45 of 60 went into the first stage, a part of the rest into steps. */
     cr_assert(cost > 30 && cost <= reserved, "%g of %g", cost, reserved);
     cr_assert(response_number(job, "/privacy/spent/delta") > 0);
+    cr_assert(cost == reserved || strstr(response_text(job, "/why"), "the whole first stage"), "%s",
+              job->body);
+    double steps = response_number(job, "/progress/step");
+    cr_assert(steps > 0 || cost < 46, "%g", cost);
     fixture_close(f);
+    return steps;
+}
+
+Test(job_stage, a_cancelled_job_pays_for_its_first_stage, .timeout = 600)
+{
+    cr_expect_gt(cancel_selective(90), 0);
+    cr_expect_eq(cancel_selective(2), 0, "in the first stage");
 }
