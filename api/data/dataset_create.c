@@ -86,7 +86,7 @@ static void dataset_check_dimensions(struct call *call, struct dataset_wish *wis
         wish->discount = 0.99;
 }
 
-static void dataset_check_sizes(struct call *call, const struct dataset_wish *wish)
+static void dataset_check_sizes(struct call *call, struct dataset_wish *wish)
 {
     if (wish->state_dim == 0 || wish->max_episode_steps == 0 || wish->action_count == 0)
         return;
@@ -98,13 +98,17 @@ static void dataset_check_sizes(struct call *call, const struct dataset_wish *wi
                      "at most %u",
                      size, RECORD_SIZE_MAX);
     }
-    if (wish->min_action_probability * (double)wish->action_count > 1)
+    /* With more actions 0.02 would leave the experts nothing but chance. */
+    double actions = (double)wish->action_count;
+    if (wish->min_action_probability == 0)
+        wish->min_action_probability = 0.02 * actions > 1 ? 0.5 / actions : 0.02;
+    if (wish->min_action_probability * actions > 1)
         call_invalid(call, "/min_action_probability", "must be at most 1 / action_count");
 }
 
 static bool dataset_read_wish(struct call *call, struct dataset_wish *wish)
 {
-    *wish = (struct dataset_wish){.discount = -1, .min_action_probability = 0.02};
+    *wish = (struct dataset_wish){.discount = -1};
     const struct field fields[] = {
         field_text("name", &wish->name, 1, 200),
         field_optional(field_text("environment", &wish->environment, 1, 31)),

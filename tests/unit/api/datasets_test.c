@@ -47,6 +47,25 @@ Test(datasets, are_declared_with_an_environment_or_with_dimensions)
     fixture_close(f);
 }
 
+/* A member that is left out refuses nothing. */
+Test(datasets, may_have_many_actions)
+{
+    static const unsigned counts[] = {2, 50, 51, 1024};
+    struct fixture *f = fixture_open();
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        struct response *made =
+            fixture_post(f, "steward", "/v1/datasets",
+                         domain_path("{\"name\":\"a\",\"state_dim\":1,\"action_count\":%u,"
+                                     "\"max_episode_steps\":10,\"discount\":1,"
+                                     "\"sensitivity\":\"public\"}",
+                                     counts[i]));
+        expect_status(made, 201);
+        double least = response_number(made, "/min_action_probability");
+        cr_expect_eq(least, counts[i] > 50 ? 0.5 / counts[i] : 0.02, "%g", least);
+    }
+    fixture_close(f);
+}
+
 Test(datasets, refuse_what_they_cannot_be)
 {
     static const char *const cases[][2] = {
