@@ -301,6 +301,33 @@ Test(gp_job, rewards_are_protected_on_logged_transitions, .init = open_service,
                      dataset);
 }
 
+/* What a job pays that is cancelled at pulse number AT; its shards have many steps. */
+static double cancel_at(const char *body, unsigned at, const char *why)
+{
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", body);
+    expect_status(made, 202);
+    struct domain_meddler meddler = {
+        .f = f,
+        .advance_ms = 2000,
+        .act_at = at,
+        .cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"))};
+    cr_assert_eq(domain_turn(f, "w", domain_meddle, &meddler), API_JOB_RAN);
+    struct response *job = domain_job(f, made);
+    cr_expect_str_eq(response_text(job, "/state"), "cancelled");
+    cr_expect_not_null(strstr(response_text(job, "/why"), why), "%s", job->body);
+    return response_number(job, "/paid/epsilon");
+}
+
+/* The noise of shards comes last and cannot be divided; that of rewards comes with each update. */
+Test(gp_job, a_cancelled_one_pays_for_what_it_did, .init = open_service, .fini = close_service)
+{
+    const char *dataset = line_world(10);
+    cr_expect_eq(cancel_at(JOB(dataset, 200, 1, "}"), 1, "No noisy step had run"), 0);
+    cr_expect_gt(cancel_at(JOB(dataset, 200, 1, "}"), 9, "as much as its whole price"), 0.999);
+    double paid = cancel_at(REWARD(dataset, UNDERSTOOD), 9, " of its 20 noisy steps had run");
+    cr_expect(paid > 0 && paid < 0.9, "%g", paid);
+}
+
 Test(gp_job, rewards_are_protected_in_a_world, .init = open_service, .fini = close_service)
 {
     struct response *job = domain_run(
