@@ -4,11 +4,13 @@
 #include <math.h>
 
 #include "algos/privacy/accounting/accountant_pld.h"
-#include "algos/privacy/accounting/dirichlet_pair.h"
 #include "algos/privacy/laws/gaussian_dp.h"
 
 /* A PRIVACY_QUICK plan with more parts than this is not shown to the other accountants. */
 #define QUICK_PARTS 8
+
+/* Figures that are exact but for floating point are lowered by this part. */
+#define ROUNDING 1e-6
 
 static const struct pld_effort COARSE = {.relative_gap = 2e-4, .max_log2_size = 20};
 
@@ -66,6 +68,16 @@ static double upper_of(const struct accountant *accountant, const struct composi
     return good && isfinite(figure.upper) ? figure.upper : (double)NAN;
 }
 
+/* What COMPOSITION, with Dirichlet parts, costs at least: the exact price of some pairs of
+ * neighbours. 0 where none can be computed. */
+static double lower_of(const struct composition *composition,
+                       const struct privacy_question *question, enum privacy_effort effort)
+{
+    struct privacy_interval pairs = {0};
+    (void)ask_accountant(&accountant_exact, composition, question, effort, &pairs);
+    return pairs.lower * (1.0 - ROUNDING);
+}
+
 enum accountant_status privacy_report_make(const struct composition *composition,
                                            const struct privacy_question *question,
                                            enum privacy_effort effort, struct privacy_report *out)
@@ -82,10 +94,10 @@ enum accountant_status privacy_report_make(const struct composition *composition
     if (!isfinite(figure->upper))
         return ACCOUNTANT_OUT_OF_REACH;
     if (full || (composition->count <= QUICK_PARTS && is_sensible(question, figure->upper))) {
-        if (accountant == &accountant_renyi)
-            figure->lower = fmin(dirichlet_pair_figure(composition, question), figure->upper);
         report.renyi = upper_of(&accountant_renyi, composition, question, effort);
-        if (full || !question->for_delta)
+        if (accountant == &accountant_renyi)
+            figure->lower = fmin(lower_of(composition, question, effort), figure->upper);
+        else if (full || !question->for_delta)
             report.exact = upper_of(&accountant_exact, composition, question, effort);
     }
     *out = report;
