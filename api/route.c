@@ -176,7 +176,7 @@ static const struct route routes[] = {
     {"GET", "/v1/aggregations", POOL, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, OWNED, NULL, api_aggregations_list, "Lists aggregations."},
     {"GET", "/v1/aggregations/{id}", BATCH, ROLE_STEWARD | ROLE_AGENT, 0, BODY_NONE, "", NULL, api_aggregations_get, "Shows an aggregation."},
     {"POST", "/v1/aggregations/{id}:close", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_aggregations_close, "Ends an aggregation; its parameters stay."},
-    {"GET", "/v1/aggregations/{id}/parameters", BATCH, ROLE_STEWARD | ROLE_AGENT, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_aggregations_parameters, "Gives the present parameters, and an agent the seed of its next report."},
+    {"GET", "/v1/aggregations/{id}/parameters", POOL, ROLE_STEWARD | ROLE_AGENT, ROUTE_ANY_ACCEPT, BODY_NONE, "", NULL, api_aggregations_parameters, "Gives the present parameters, and an agent the seed of its next report."},
     {"POST", "/v1/aggregations/{id}/submissions", BATCH, ROLE_AGENT, ROUTE_KEY_REQUIRED | ROUTE_NO_TRAIL, BODY_JSON, "", NULL, api_aggregations_submit, "Takes an agent's randomised report."},
 
     /* health.h */

@@ -13,8 +13,7 @@
 #include "storage/ledger/ledger.h"
 
 #define BUFFER_MAX       100000
-#define DIMENSION_MAX    65536
-#define WORK_MAX         20000000 /* buffer times dimension: what one update decodes */
+#define WORK_MAX         20000000 /* what one update decodes: numbers, or those of projections */
 #define SUBMISSIONS_MAX  1000
 #define SETTING_MAX      1e6
 #define EXPLORATION_MANY 0.5
@@ -46,7 +45,8 @@ static bool aggregation_scheme_read(const struct aggregation_row *row,
         .unbiased = numbers[2] != 0,
     };
     memcpy(out->constant, numbers + 3, sizeof out->constant);
-    return out->mechanism && out->report_length > 0 && out->report_length <= DIMENSION_MAX + 1;
+    return out->mechanism && out->report_length > 0 &&
+           out->report_length <= (size_t)out->parameters.dimension + 1;
 }
 
 /* ---- as JSON */
@@ -198,12 +198,6 @@ static void aggregation_make_scheme(struct call *call, struct aggregation_wish *
 {
     struct aggregation *a = &wish->made;
     size_t dimension = actor_critic_count(&a->net);
-    if (dimension > DIMENSION_MAX || dimension * (size_t)wish->buffer > WORK_MAX) {
-        call_invalid(call, "/hidden",
-                     "makes a network of %zu parameters; at most %d, and %d times buffer",
-                     dimension, DIMENSION_MAX, WORK_MAX);
-        return;
-    }
     const struct local_mechanism *mechanism = local_mechanism_find(wish->mechanism);
     if (!mechanism) {
         call_invalid(call, "/mechanism",
@@ -224,7 +218,16 @@ static void aggregation_make_scheme(struct call *call, struct aggregation_wish *
     if (problem) {
         call_invalid(call, "", "%s (epsilon is that of one report: %g)", problem,
                      parameters.epsilon);
+        return;
     }
+    size_t of_one = dimension;
+    if (mechanism == &local_projected_sign) /* each bit has a row */
+        of_one *= a->scheme.report_length;
+    if (of_one > WORK_MAX / (size_t)wish->buffer)
+        call_invalid(call, "/hidden",
+                     "makes a network of %zu parameters and reports of %zu numbers, for which "
+                     "buffer must be at most %zu",
+                     dimension, a->scheme.report_length, WORK_MAX / of_one);
 }
 
 enum problem api_aggregations_prepare(struct call *call)

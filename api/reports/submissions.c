@@ -31,7 +31,6 @@ struct submission {
     int64_t version;
     json_t *report;
     int64_t *values;      /* scheme.report_length */
-    double *estimate;     /* dimension; room */
     unsigned char *bytes; /* packed */
     size_t size;
     int64_t sent; /* reports that the agent sent before this one */
@@ -69,12 +68,10 @@ static void report_read_bytes(struct submission *s, const char *text)
 
 /* True when the report's values are possible. A row of the projection comes with a sign bit, 0 or
  * 1, on which the packing relies. */
-static bool is_possible(struct submission *s)
+static bool is_possible(const struct submission *s)
 {
-    unsigned char seed[LOCAL_SEED_SIZE];
     const struct local_scheme *scheme = &s->a.scheme;
-    aggregation_report_seed(s->a.row.id, s->call->caller.id, s->sent + 1, seed);
-    return scheme->mechanism->decode(scheme, seed, s->values, s->estimate) == LOCAL_OK;
+    return scheme->mechanism->decode(scheme, NULL, s->values, NULL) == LOCAL_OK;
 }
 
 /* Reads the report. False: the faults are in the call. */
@@ -89,7 +86,6 @@ static bool report_read(struct submission *s)
         field_optional(field_text("bytes", &text, 1, sodium_base64_encoded_len(room, BASE64))),
     };
     s->values = arena_array(&call->arena, s->a.scheme.report_length, sizeof *s->values);
-    s->estimate = arena_array(&call->arena, s->a.scheme.parameters.dimension, sizeof(double));
     s->bytes = arena_alloc(&call->arena, room);
     if (!fields_read(call, s->report, "/report", fields, 2))
         return false;
@@ -234,8 +230,9 @@ static bool report_gather(void *context, const char *client, int64_t number, con
 static enum db_status aggregation_update(struct submission *s)
 {
     struct call *call = s->call;
-    struct gathering g = {.a = &s->a, .estimate = s->estimate, .values = s->values, .good = true};
+    struct gathering g = {.a = &s->a, .values = s->values, .good = true};
     g.sum = arena_array(&call->arena, s->a.scheme.parameters.dimension, sizeof *g.sum);
+    g.estimate = arena_array(&call->arena, s->a.scheme.parameters.dimension, sizeof *g.estimate);
     enum db_status status = aggregations_waiting(call->db, s->a.row.id, report_gather, &g);
     if (status == DB_OK && (!g.good || g.reports == 0))
         status = DB_FAILED;

@@ -109,7 +109,7 @@ static enum local_status cap_decode(const struct local_scheme *scheme, const uns
     if (!(norm > 0.0 && fabs(norm - GRID) <= slack))
         return LOCAL_BAD_REPORT;
     double scale = scheme->parameters.clip / (norm * scheme->constant[LOCAL_CAP_MEAN]);
-    for (uint32_t i = 0; i + 1 < n; i++)
+    for (uint32_t i = 0; estimate && i + 1 < n; i++)
         estimate[i] = (double)report[i] * scale;
     return LOCAL_OK;
 }

@@ -44,7 +44,7 @@ static enum local_status laplace_decode(const struct local_scheme *scheme,
     for (size_t i = 0; i < scheme->report_length; i++)
         if (fabs((double)report[i]) > most)
             return LOCAL_BAD_REPORT;
-    for (size_t i = 0; i < scheme->report_length; i++)
+    for (size_t i = 0; estimate && i < scheme->report_length; i++)
         estimate[i] = (double)report[i] * unit;
     return LOCAL_OK;
 }

@@ -61,7 +61,8 @@ struct local_mechanism {
                                    const double *vector, struct noise_source *noise,
                                    int64_t *report);
     /* The server's side, with the same seed: ESTIMATE[dimension] of the clipped vector, or
-     * LOCAL_BAD_REPORT. */
+     * LOCAL_BAD_REPORT. ESTIMATE NULL: only says whether the report is possible, for which no seed
+     * is needed. */
     enum local_status (*decode)(const struct local_scheme *scheme, const unsigned char *seed,
                                 const int64_t *report, double *estimate);
     /* E of the squared 2-norm of (estimate - vector), for a vector of that squared 2-norm within

@@ -122,6 +122,8 @@ static enum local_status projected_sign_decode(const struct local_scheme *scheme
     for (uint32_t bit = 0; bit < bits; bit++)
         if (report[bit] != 0 && report[bit] != 1)
             return LOCAL_BAD_REPORT;
+    if (!estimate)
+        return LOCAL_OK;
     int8_t *row = memory_new(d, sizeof *row);
     struct rng rows = rows_of(seed);
     double scale = SQRT_3 * scheme->constant[BOUND] / ((double)bits * scheme->constant[SHRINK]);

@@ -347,6 +347,9 @@ Test(aggregations, bad_wishes, .init = open_service, .fini = close_service)
         {"{\"environment\":\"cartpole\",\"epsilon\":1,\"hidden\":0}", "/hidden"},
         {"{\"environment\":\"cartpole\",\"epsilon\":1,\"hidden\":1024,\"buffer\":100000}",
          "/hidden"},
+        {"{\"environment\":\"cartpole\",\"epsilon\":40,\"hidden\":1024,\"buffer\":200,"
+         "\"mechanism\":\"projected_random_sign\"}",
+         "/hidden"},
         {"{\"environment\":\"cartpole\",\"epsilon\":1,\"stale\":\"maybe\"}", "/stale"},
         {"{\"environment\":\"cartpole\",\"epsilon\":1,\"colour\":1}", "/colour"},
     };
@@ -354,7 +357,7 @@ Test(aggregations, bad_wishes, .init = open_service, .fini = close_service)
         expect_invalid(fixture_post(f, "steward", "/v1/aggregations", bad[i][0]), bad[i][1]);
     struct response *r = fixture_get(f, "steward", "/v1/aggregations");
     cr_expect_eq(json_array_size(response_at(r, "/items")), 0);
-    make("");
+    make(",\"hidden\":1024,\"buffer\":200"); /* a report of one number for each parameter */
     make("");
     r = fixture_get(f, "steward", "/v1/aggregations?page_size=1");
     cr_expect_eq(json_array_size(response_at(r, "/items")), 1);

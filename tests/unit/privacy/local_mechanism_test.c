@@ -212,10 +212,12 @@ Test(local_mechanism, refuses_reports_that_nobody_honest_sends)
         static const int64_t odd[] = {INT64_MAX, INT64_MIN, (int64_t)1 << 62, 1000000000000000};
         for (size_t o = 0; o < sizeof odd / sizeof odd[0]; o++) {
             cr_assert_eq(mechanism->randomise(&scheme, seed, direction, noise, report), LOCAL_OK);
+            cr_expect_eq(mechanism->decode(&scheme, NULL, report, NULL), LOCAL_OK);
             report[o % scheme.report_length] = odd[o];
             cr_expect_eq(mechanism->decode(&scheme, seed, report, estimate), LOCAL_BAD_REPORT, "%s",
                          mechanism->name);
             cr_expect_eq(estimate[0], 42.0, "touched on failure");
+            cr_expect_eq(mechanism->decode(&scheme, NULL, report, NULL), LOCAL_BAD_REPORT);
         }
     }
     /* Points off the sphere. */
