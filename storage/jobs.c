@@ -1,4 +1,8 @@
-/* Jobs as their owners see them: submitted, listed, cancelled. */
+/* Jobs as their owners see them: submitted, listed, cancelled.
+ *
+ * DESIGN. Owners take turns, one job each. A job gets the number of its turn when it is submitted:
+ * one more than its owner's last that runs or waits, and at least that of the next to be claimed,
+ * so that nobody saves turns up or pays for what ran before. So the queue is an index. */
 #include "storage/jobs.h"
 
 #include <assert.h>
@@ -27,6 +31,7 @@ static const struct column job_columns[] = {
     COLUMN(job_row, hold_units, INTEGER),
     COLUMN(job_row, hold_delta, INTEGER),
     COLUMN(job_row, created_ms, INTEGER),
+    COLUMN(job_row, turn, INTEGER),
     {"state", COLUMN_WORD, offsetof(struct job_row, state), 0, state_names},
     /* the other members begin with the schema's defaults */
     COLUMN(job_row, step, INTEGER),
@@ -48,7 +53,7 @@ static const struct column job_columns[] = {
     {"shown_return IS NOT NULL", COLUMN_FLAG, offsetof(struct job_row, has_shown_return), 0, NULL},
 };
 
-static const struct table jobs_table = TABLE("jobs", job_row, job_columns, 14);
+static const struct table jobs_table = TABLE("jobs", job_row, job_columns, 15);
 
 const char *job_state_name(enum job_state state)
 {
@@ -78,6 +83,15 @@ enum db_status jobs_submit(struct db *db, const struct job_row *job)
 {
     struct job_row fresh = *job;
     fresh.state = JOB_QUEUED;
+    enum db_status status = db_one(
+        db,
+        "SELECT coalesce(max(turn), 0) FROM (SELECT max(turn) + 1 AS turn FROM jobs WHERE "
+        "owner = $1 AND state IN ('queued', 'running') UNION ALL SELECT coalesce((SELECT min(turn) "
+        "FROM jobs WHERE state = 'queued'), (SELECT max(turn) FROM jobs WHERE state = 'running'))) "
+        "AS turns",
+        DB_VALUES(db_text(job->owner)), listing_integer, &fresh.turn);
+    if (status != DB_OK)
+        return status;
     return table_insert(db, &jobs_table, &fresh, NULL, 0);
 }
 
@@ -192,10 +206,12 @@ enum db_status jobs_wait(struct db *db, const char *id, struct job_wait *out)
     enum db_status status =
         db_one(db,
                "SELECT CASE WHEN j.state = 'queued' THEN 1 + (SELECT count(*) FROM jobs q "
-               "WHERE q.state = 'queued' AND (q.created_ms, q.id) < (j.created_ms, j.id)) "
+               "WHERE q.state = 'queued' AND (q.turn, q.created_ms, q.id) < "
+               "(j.turn, j.created_ms, j.id)) "
                "ELSE 0 END, CASE WHEN j.state = 'queued' THEN (SELECT count(*) FROM jobs q "
                "WHERE q.owner = j.owner AND q.state IN ('queued', 'running') AND (q.state = "
-               "'running' OR (q.created_ms, q.id) < (j.created_ms, j.id))) ELSE 0 END "
+               "'running' OR (q.turn, q.created_ms, q.id) < (j.turn, j.created_ms, j.id))) "
+               "ELSE 0 END "
                "FROM jobs j WHERE j.id = $1",
                DB_VALUES(db_text(id)), listing_integers, wait);
     *out = (struct job_wait){.place = wait[0], .own = wait[1]};
@@ -217,13 +233,14 @@ static enum db_status show_job_wait(void *context, const struct db_row *row)
 
 enum db_status jobs_waits(struct db *db, job_wait_fn *each, void *context)
 {
-    return db_run(db,
-                  "SELECT id, place, own FROM (SELECT id, state, "
-                  "row_number() OVER (PARTITION BY state ORDER BY created_ms, id) AS place, "
-                  "row_number() OVER (PARTITION BY owner ORDER BY state = 'queued', created_ms, "
-                  "id) - 1 AS own FROM jobs WHERE state IN ('queued', 'running')) AS line "
-                  "WHERE state = 'queued'",
-                  NULL, 0, show_job_wait, &(struct show_wait){each, context});
+    return db_run(
+        db,
+        "SELECT id, place, own FROM (SELECT id, state, "
+        "row_number() OVER (PARTITION BY state ORDER BY turn, created_ms, id) AS place, "
+        "row_number() OVER (PARTITION BY owner ORDER BY state = 'queued', turn, "
+        "created_ms, id) - 1 AS own FROM jobs WHERE state IN ('queued', 'running')) AS line "
+        "WHERE state = 'queued'",
+        NULL, 0, show_job_wait, &(struct show_wait){each, context});
 }
 
 /* ---- cancelling */

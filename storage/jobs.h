@@ -46,6 +46,7 @@ struct job_row {
     char findings[JOB_FINDINGS_SIZE];            /* of its caller's form; "" for none */
     double epsilon_spent;                        /* once it is over */
     int64_t created_ms, started_ms, finished_ms; /* 0: not yet */
+    int64_t turn;                                /* its place in the queue, set by jobs_submit */
     bool has_shown_return; /* true for a public training: the mean return so far */
     double shown_return;
     bool fresh;       /* from jobs_claim: no worker had begun it */
@@ -57,7 +58,7 @@ void job_done(struct job_row *job);
 
 /* Stores a new job as queued, in the caller's transaction with its hold. Taken from JOB: id, owner,
  * algorithm, mechanism, dataset, environment, request, plan, total_steps, account, hold_units,
- * hold_delta, created_ms. DB_NONE: the id exists. */
+ * hold_delta, created_ms. DB_NONE: the id exists. The owners' jobs take turns, one each. */
 enum db_status jobs_submit(struct db *db, const struct job_row *job);
 
 /* Finds a job; free with job_done. DB_NONE: unknown. */
@@ -99,7 +100,8 @@ enum db_status jobs_find_using(struct db *db, const char *id, char out_job[ID_SI
 
 /* What a queued job waits for; all 0 for a job that is not queued. */
 struct job_wait {
-    int64_t place; /* among all jobs; 1 is the next to be claimed */
+    int64_t place; /* among all jobs; 1 is the next to be claimed. Later jobs of others may come
+                      before it. */
     int64_t own;   /* jobs of its owner that run or are queued before it */
 };
 
@@ -114,9 +116,9 @@ enum db_status jobs_waits(struct db *db, job_wait_fn *each, void *context);
 
 /* ---- workers */
 
-/* Claims the oldest job that is queued, or that is running with a lease that ended by NOW and is of
- * none of OTHERS, workers of the same process that live, with spaces between. DB_NONE: there is
- * none. Free with job_done. */
+/* Claims the oldest job that is running with a lease that ended by NOW and is of none of OTHERS,
+ * workers of the same process that live, with spaces between; or else the queued one whose turn it
+ * is. DB_NONE: there is none. Free with job_done. */
 enum db_status jobs_claim(struct db *db, const char *worker, const char *others, int64_t now_ms,
                           int64_t lease_ms, struct job_row *out);
 

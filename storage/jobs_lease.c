@@ -28,10 +28,10 @@ static enum db_status claim_job(struct db *db, void *context)
         db_one(db,
                "UPDATE jobs SET state = 'running', lease_owner = $1, lease_until_ms = $3, "
                "attempts = attempts + 1 "
-               "WHERE id = (SELECT id FROM jobs WHERE state = 'queued' OR "
-               "(state = 'running' AND lease_until_ms <= $2 "
-               "AND $4 NOT LIKE '%' || lease_owner || '%') "
-               "ORDER BY created_ms, id LIMIT 1) "
+               "WHERE id = coalesce((SELECT id FROM jobs WHERE state = 'running' "
+               "AND lease_until_ms <= $2 AND $4 NOT LIKE '%' || lease_owner || '%' "
+               "ORDER BY created_ms, id LIMIT 1), (SELECT id FROM jobs WHERE state = 'queued' "
+               "ORDER BY turn, created_ms, id LIMIT 1)) "
                "AND (state = 'queued' OR lease_until_ms <= $2) RETURNING id",
                DB_VALUES(db_text(work->worker), db_integer(work->now_ms),
                          db_integer(work->until_ms), db_text(work->others)),

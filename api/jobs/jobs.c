@@ -19,6 +19,8 @@
 #include "storage/endings.h"
 #include "storage/ledger/trail.h"
 
+#define JOBS_AT_ONCE 1000 /* of one project, running or queued */
+
 /* ---- asking */
 
 enum problem api_jobs_prepare(struct call *call)
@@ -138,6 +140,11 @@ static enum problem submit_job(struct call *call, const struct job_wish *wish,
     status = jobs_wait(call->db, job->id, &wait);
     if (status != DB_OK)
         return call_db(call, status);
+    if (wait.own >= JOBS_AT_ONCE)
+        return call_problem(call, PROBLEM_RATE_LIMITED,
+                            "%d jobs of this project run or are queued, and no project may have "
+                            "more: ask again when one has ended.",
+                            JOBS_AT_ONCE);
     call_header(call, "Location", "/v1/jobs/%s", job->id);
     call_header(call, "Retry-After", "1");
     json_t *json = job_json(call->db, job, &wait, call->now_ms);

@@ -331,8 +331,9 @@ static const char create_told[] = "CREATE TABLE webhooks_told ("
                                   " PRIMARY KEY (target, event)) STRICT, WITHOUT ROWID";
 static const char jobs_by_end[] =
     "CREATE INDEX jobs_by_end ON jobs (finished_ms) WHERE finished_ms > 0";
+static const char jobs_to_run[] = "CREATE INDEX jobs_to_run ON jobs (state, turn, created_ms, id)";
 static const char jobs_by_owner[] =
-    "CREATE INDEX jobs_by_owner ON jobs (owner, state, created_ms, id)";
+    "CREATE INDEX jobs_by_owner ON jobs (owner, state, turn, created_ms, id)";
 
 /* Worlds that clients registered. */
 static const char create_environments[] = "CREATE TABLE environments ("
@@ -567,9 +568,10 @@ const char *const schema_sqlite_tables[] = {
     " attempts INTEGER NOT NULL DEFAULT 0,"
     " shown_return REAL,"
     " findings TEXT NOT NULL DEFAULT '',"
-    " q_release TEXT NOT NULL DEFAULT '') STRICT",
+    " q_release TEXT NOT NULL DEFAULT '',"
+    " turn INTEGER NOT NULL DEFAULT 0) STRICT",
     "CREATE INDEX jobs_by_time ON jobs (created_ms, id)",
-    "CREATE INDEX jobs_to_run ON jobs (state, created_ms, id)",
+    jobs_to_run,
     "CREATE INDEX jobs_by_dataset ON jobs (dataset, state)",
     jobs_by_end,
     jobs_by_owner,
@@ -1013,8 +1015,14 @@ static const char *const to_covered_units[] = {
     NULL,
 };
 
-/* The jobs of a project that run or wait are counted. */
-static const char *const to_lines[] = {jobs_by_owner, NULL};
+/* Projects take turns with their jobs. Those that wait already keep their order. */
+static const char *const to_turns[] = {
+    "ALTER TABLE jobs ADD COLUMN turn INTEGER NOT NULL DEFAULT 0",
+    "DROP INDEX jobs_to_run",
+    jobs_to_run,
+    jobs_by_owner,
+    NULL,
+};
 
 const char *const *const schema_sqlite_steps[] = {
     to_rows,
@@ -1046,7 +1054,7 @@ const char *const *const schema_sqlite_steps[] = {
     to_worlds,
     to_signing_keys,
     to_covered_units,
-    to_lines,
+    to_turns,
     NULL,
 };
 

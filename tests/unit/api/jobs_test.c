@@ -381,6 +381,26 @@ Test(jobs, in_a_page_do_not_each_go_through_the_queue)
     fixture_close(f);
 }
 
+Test(jobs, of_a_project_are_a_thousand_at_once)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10), *body = domain_private_job(id, 1, 20);
+    queue_jobs(f, 0, 999);
+    struct response *last = fixture_post(f, "steward", "/v1/jobs", body);
+    expect_status(last, 202);
+    double reserved = response_number(domain_budget(f, id), "/reserved/epsilon");
+    struct response *more = fixture_post(f, "steward", "/v1/jobs", body);
+    expect_problem(more, "rate-limited");
+    cr_expect_not_null(response_header(more, "Retry-After"));
+    cr_expect_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), reserved);
+    struct response *counts = fixture_get(f, "steward", "/v1/jobs?counts=true&page_size=1");
+    cr_expect_eq(response_number(counts, "/counts/queued"), 1000);
+    const char *path = domain_path("/v1/jobs/%s:cancel", response_text(last, "/id"));
+    expect_status(fixture_post(f, "steward", path, NULL), 200);
+    expect_status(fixture_post(f, "steward", "/v1/jobs", body), 202);
+    fixture_close(f);
+}
+
 Test(jobs, that_wait_say_what_for)
 {
     struct fixture *f = fixture_open();

@@ -153,18 +153,74 @@ Test(jobs, of_other_projects_count_in_the_queue_alone, .init = open_store, .fini
     submit("job_d", 4);
     expect_claim("w", 10, "job_a");
     cr_assert_eq(jobs_wait(f.db, "job_c", &wait), DB_OK);
-    cr_assert(wait.place == 2 && wait.own == 0);
+    cr_assert(wait.place == 1 && wait.own == 0);
     cr_assert_eq(jobs_wait(f.db, "job_d", &wait), DB_OK);
     cr_assert(wait.place == 3 && wait.own == 1);
     expect_waits(3);
 }
 
+/* ---- turns */
+
+static void expect_wait(const char *id, int64_t place, int64_t own)
+{
+    struct job_wait wait;
+    cr_assert_eq(jobs_wait(f.db, id, &wait), DB_OK);
+    cr_expect_eq(wait.place, place, "%s: %d", id, (int)wait.place);
+    cr_expect_eq(wait.own, own, "%s: %d", id, (int)wait.own);
+}
+
+Test(jobs, of_several_owners_take_turns, .init = open_store, .fini = close_store)
+{
+    char id[ID_SIZE];
+    for (int i = 0; i < 9; i++) {
+        snprintf(id, sizeof id, "job_a%d", i);
+        submit_of("cli_a", id, i);
+    }
+    expect_claim("w", 10, "job_a0");
+    submit_of("cli_b", "job_b0", 11);
+    submit_of("cli_b", "job_b1", 12);
+    submit_of("cli_c", "job_c0", 13);
+    expect_wait("job_b0", 2, 0);
+    expect_wait("job_c0", 3, 0);
+    expect_wait("job_b1", 5, 1);
+    expect_wait("job_a8", 11, 8);
+    expect_waits(11);
+    static const struct {
+        const char *id;
+        int own;
+    } order[] = {{"job_a1", 1}, {"job_b0", 0}, {"job_c0", 0},
+                 {"job_a2", 2}, {"job_b1", 1}, {"job_a3", 3}};
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        expect_wait(order[i].id, 1, order[i].own);
+        expect_claim("w", 10, order[i].id);
+    }
+    /* Who has waited for nothing has saved no turns up, and pays for none. */
+    submit_of("cli_c", "job_c1", 14);
+    submit_of("cli_d", "job_d0", 15);
+    expect_claim("w", 10, "job_a4");
+    expect_claim("w", 10, "job_c1");
+    expect_claim("w", 10, "job_d0");
+    expect_claim("w", 10, "job_a5");
+}
+
+Test(jobs, that_were_left_go_on_before_others_begin, .init = open_store, .fini = close_store)
+{
+    submit_of("cli_a", "job_a0", 1);
+    submit_of("cli_a", "job_a1", 2);
+    expect_claim("w", 10, "job_a0");
+    expect_claim("w", 10, "job_a1");
+    submit_of("cli_b", "job_b0", 11);
+    expect_claim("v", 30, "job_a0");
+    expect_claim("v", 30, "job_a1");
+    expect_claim("v", 30, "job_b0");
+}
+
 Test(jobs, run_in_order_and_once, .init = open_store, .fini = close_store)
 {
     struct job_wait wait;
-    submit("job_b", 2);
-    submit("job_a", 2);
     submit("job_c", 1);
+    submit("job_a", 2);
+    submit("job_b", 2);
     cr_assert_eq(jobs_wait(f.db, "job_b", &wait), DB_OK);
     cr_assert(wait.place == 3 && wait.own == 2);
     expect_claim("w1", 10, "job_c");

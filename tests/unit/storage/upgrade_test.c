@@ -357,9 +357,14 @@ static void fill_answers(struct db *db)
 static void fill_rest(struct db *db)
 {
     for (unsigned i = 0; i < JOBS; i++) {
-        struct job_row job = {.request = (char[]){"{}"}, .plan = (char[]){""}, .created_ms = i};
-        snprintf(job.id, sizeof job.id, "job_%u", i);
-        cr_assert_eq(jobs_submit(db, &job), DB_OK);
+        char sql[256];
+        snprintf(
+            sql, sizeof sql,
+            "INSERT INTO jobs (id, owner, algorithm, mechanism, dataset, environment, request, "
+            "plan, total_steps, account, hold_units, hold_delta, created_ms, state) VALUES "
+            "('job_%u', '', '', '', '', '', '{}', '', 0, '', 0, 0, %u, 'queued')",
+            i, i);
+        cr_assert_eq(fixture_sql(db, sql), DB_OK, "%s", db_last_error(db));
     }
     for (unsigned i = 0; i < RELEASES; i++) {
         char sql[256];
