@@ -1,7 +1,7 @@
 /* The table of calls that a sealed program may make: files, memory, its own processes, time. What
  * is not here either reaches beyond the program (sockets, mounts, tracing, keys, rings), or tells
  * of the machine what others do (sysinfo, statfs), or holds memory that nobody counts (memfd, shm).
- * Three more are let through by their arguments, below. */
+ * Four more are let through by their arguments, below. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -66,7 +66,6 @@ static const int PERMITTED[] = {
     SYS_munmap,
     SYS_mprotect,
     SYS_mremap,
-    SYS_madvise,
     SYS_brk,
     SYS_membarrier,
     /* processes and threads of its namespace */
@@ -175,9 +174,10 @@ bool sealed_limit_calls(void)
 {
 #ifdef OUR_MACHINE
     /* No file is a terminal. A thread may be made by clone, whose flags are seen here. Memory that
-     * is shared without a file stays when no process shows it, so nobody could count it. Of the
-     * commands of fcntl that Linux alone has, one is usual; others tell what the machine runs
-     * (F_NOTIFY, F_SETLEASE) or hold memory (F_SETPIPE_SZ). */
+     * is shared without a file stays when no process shows it, so nobody could count it. Nor is
+     * memory counted that is in swap, so no advice moves it there. Of the commands of fcntl that
+     * Linux alone has, one is usual; others tell what the machine runs (F_NOTIFY, F_SETLEASE) or
+     * hold memory (F_SETPIPE_SZ). */
     static const struct sock_filter head[] = {
         LOAD(arch),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_MACHINE, 1, 0),
@@ -197,6 +197,11 @@ bool sealed_limit_calls(void)
         UNLESS(BPF_JSET, MAP_SHARED, 2),
         UNLESS(BPF_JSET, MAP_ANONYMOUS, 1),
         RETURN(SECCOMP_RET_ERRNO | ENOSYS),
+        RETURN(SECCOMP_RET_ALLOW),
+        UNLESS(BPF_JEQ, SYS_madvise, 4),
+        LOAD(args[2]),
+        UNLESS(BPF_JGE, MADV_COLD, 1),
+        RETURN(SECCOMP_RET_ERRNO | EINVAL),
         RETURN(SECCOMP_RET_ALLOW),
         UNLESS(BPF_JEQ, SYS_fcntl, 5),
         LOAD(args[1]),

@@ -246,6 +246,18 @@ Test(sealed, it_has_no_memory_that_is_shared_without_a_file)
     cr_expect_str_eq(answer, "OSError,4096,None,4096");
 }
 
+/* What is held is counted where it is in memory, so the program may not move it elsewhere:
+ * MADV_COLD and MADV_PAGEOUT are refused, and what allocators ask for is not. */
+Test(sealed, it_moves_nothing_to_swap)
+{
+    char answer[512];
+    cr_assert_eq(answer_of(EACH("*[lambda a=a: __import__('mmap').mmap(-1, 4096, "
+                                "flags=0x22).madvise(a) for a in (4, 8, 14, 20, 21)]"),
+                           answer),
+                 CHILD_OK);
+    cr_expect_str_eq(answer, "None,None,None,OSError,OSError");
+}
+
 /* F_SETLEASE and F_NOTIFY tell who opens what; F_SETPIPE_SZ takes memory from its user's others. */
 Test(sealed, fcntl_tells_it_nothing_of_others)
 {
