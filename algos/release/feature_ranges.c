@@ -22,6 +22,7 @@
 #define DEVIATIONS     1.6448536269514722 /* of a normal law: 5 % are below, 5 % above */
 #define LEAST_SPREAD   (1.0 / 64)         /* of u */
 #define CLEAR_NOISE    0.2 /* noise in the mean of u; above it the coarse range stays */
+#define EXPERTS_A_BEAT 16
 
 /* ---- one expert's share */
 
@@ -219,10 +220,21 @@ static enum algorithm_status ranges_plan(const struct algorithm_request *request
 
 /* ---- the run */
 
-static void sum_experts(const struct dataset *data, const struct features *coarse, int64_t *sum)
+/* Adds every expert to SUM, for the second release where COARSE is given. A run that is ended here
+ * has made the releases before, no more. */
+static enum algorithm_status sum_experts(const struct algorithm_run *run,
+                                         const struct features *coarse, int64_t *sum)
 {
-    for (uint32_t e = 0; e < data->expert_count; e++)
-        ranges_add_expert(data, e, coarse, sum);
+    const uint64_t releases = coarse ? 1 : 0;
+    for (uint32_t e = 0; e < run->data->expert_count; e++) {
+        enum algorithm_status status = ALGORITHM_OK;
+        if (e % EXPERTS_A_BEAT == 0)
+            status = hooks_pulse(&run->hooks, releases, NULL, NULL);
+        if (status != ALGORITHM_OK)
+            return status;
+        ranges_add_expert(run->data, e, coarse, sum);
+    }
+    return ALGORITHM_OK;
 }
 
 /* The two releases. *OUT_UNCLEAR counts coordinates without a range. */
@@ -230,15 +242,13 @@ static enum algorithm_status measure_ranges(const struct algorithm_run *run,
                                             struct noise_source *noise, struct features *out,
                                             uint32_t *out_unclear)
 {
-    const struct dataset *data = run->data;
     const double multiplier = run->plan->privacy.noise_multiplier;
-    const uint32_t dim = data->state_dim;
+    const uint32_t dim = run->data->state_dim;
     const size_t buckets = (size_t)dim * RANGES_BUCKETS, moments = 1 + 2 * (size_t)dim;
     int64_t *sum = memory_new(buckets > moments ? buckets : moments, sizeof *sum);
-    enum algorithm_status status = hooks_pulse(&run->hooks, 0, NULL, NULL);
+    enum algorithm_status status = sum_experts(run, NULL, sum);
     if (status != ALGORITHM_OK)
         goto cleanup;
-    sum_experts(data, NULL, sum);
     ranges_release(noise, multiplier, ranges_norm(dim, false), sum, buckets);
     double threshold = threshold_of(multiplier, dim);
     for (uint32_t d = 0; d < dim; d++) {
@@ -247,12 +257,11 @@ static enum algorithm_status measure_ranges(const struct algorithm_run *run,
         out->range[d] = (struct feature_range){NAN, NAN};
         ++*out_unclear;
     }
-    status = hooks_pulse(&run->hooks, 1, NULL, NULL);
-    if (status != ALGORITHM_OK)
-        goto cleanup;
     for (size_t i = 0; i < moments; i++)
         sum[i] = 0;
-    sum_experts(data, out, sum);
+    status = sum_experts(run, out, sum);
+    if (status != ALGORITHM_OK)
+        goto cleanup;
     ranges_release(noise, multiplier, ranges_norm(dim, true), sum, moments);
     double experts = (double)sum[0] / RANGES_UNIT, left = noise_in_experts(multiplier, dim, true);
     if (experts > 0.0 && left < CLEAR_NOISE * experts)

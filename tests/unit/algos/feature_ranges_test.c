@@ -93,13 +93,6 @@ Test(feature_ranges, no_expert_gives_more_than_the_norm)
 
 /* ---- whole runs */
 
-static void give(void *context, struct features *ranges)
-{
-    struct features **out = context;
-    cr_assert_null(*out);
-    *out = ranges;
-}
-
 static enum algorithm_status plan_of(struct algorithm_request *request, double epsilon,
                                      uint32_t experts, struct algorithm_plan *plan)
 {
@@ -115,7 +108,30 @@ static enum algorithm_status plan_of(struct algorithm_request *request, double e
     return status;
 }
 
-static struct features *measure(const struct dataset *data, double epsilon, uint8_t seed)
+/* What a run gives, and what its pulses were asked. */
+struct watch {
+    struct features *ranges;
+    unsigned pulses[2]; /* with no release made, and with one */
+    unsigned end_at;    /* the pulse that cancels, counted from 1; 0: none */
+};
+
+static void give(void *context, struct features *ranges)
+{
+    struct watch *watch = context;
+    cr_assert_null(watch->ranges);
+    watch->ranges = ranges;
+}
+
+static enum algorithm_pulse count_pulse(void *context, uint64_t steps_done)
+{
+    struct watch *watch = context;
+    cr_assert_lt(steps_done, 2);
+    watch->pulses[steps_done]++;
+    return watch->pulses[0] + watch->pulses[1] == watch->end_at ? PULSE_CANCEL : PULSE_CONTINUE;
+}
+
+static enum algorithm_status measure_watched(const struct dataset *data, double epsilon,
+                                             uint8_t seed, struct watch *watch)
 {
     struct algorithm_request request;
     struct algorithm_plan plan;
@@ -124,18 +140,26 @@ static struct features *measure(const struct dataset *data, double epsilon, uint
     cr_expect_eq(plan.privacy.steps, 2);
     const uint8_t key[32] = {seed, 9};
     struct noise_source *noise = noise_source_new_injected(key);
-    struct features *ranges = NULL;
-    const struct algorithm_run run = {.request = &request,
-                                      .plan = &plan,
-                                      .data = data,
-                                      .hooks = {.context = &ranges, .give_ranges = give},
-                                      .noise = noise};
+    const struct algorithm_run run = {
+        .request = &request,
+        .plan = &plan,
+        .data = data,
+        .hooks = {.context = watch, .pulse = count_pulse, .give_ranges = give},
+        .noise = noise};
     struct policy *policy = NULL;
     const char *message = NULL;
-    cr_assert_eq(feature_ranges_algorithm.train(&run, &policy, &message), ALGORITHM_OK);
-    cr_assert(!policy && ranges);
+    enum algorithm_status status = feature_ranges_algorithm.train(&run, &policy, &message);
+    cr_assert_null(policy);
+    cr_assert_eq(status == ALGORITHM_OK, watch->ranges != NULL);
     noise_source_free(noise);
-    return ranges;
+    return status;
+}
+
+static struct features *measure(const struct dataset *data, double epsilon, uint8_t seed)
+{
+    struct watch watch = {.end_at = 0};
+    cr_assert_eq(measure_watched(data, epsilon, seed, &watch), ALGORITHM_OK);
+    return watch.ranges;
 }
 
 /* 5 % and 95 % of a normal law are 1.645 deviations from its middle. Of 600 experts the noise of
@@ -190,6 +214,26 @@ Test(feature_ranges, an_empty_slot_is_no_failure)
     for (uint32_t d = 0; d < DIM; d++)
         cr_expect(isnan(ranges->range[d].low));
     free(ranges);
+    dataset_free(data);
+}
+
+/* A lease must be renewed while many experts are read, and a run that is cancelled meanwhile ends.
+ * 600 experts have 38 pulses in each pass. */
+Test(feature_ranges, ask_for_a_pulse_every_few_experts)
+{
+    struct dataset *data = make_data(600, 7);
+    struct watch watch = {.end_at = 0};
+    cr_assert_eq(measure_watched(data, 2, 1, &watch), ALGORITHM_OK);
+    cr_expect_eq(watch.pulses[0], 38);
+    cr_expect_eq(watch.pulses[1], 38);
+    free(watch.ranges);
+    const unsigned ends[][3] = {{1, 1, 0}, {2, 2, 0}, {38, 38, 0}, {39, 38, 1}, {76, 38, 38}};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        watch = (struct watch){.end_at = ends[i][0]};
+        cr_assert_eq(measure_watched(data, 2, 1, &watch), ALGORITHM_CANCELLED);
+        cr_expect_eq(watch.pulses[0], ends[i][1]);
+        cr_expect_eq(watch.pulses[1], ends[i][2]);
+    }
     dataset_free(data);
 }
 
