@@ -18,10 +18,15 @@ enum problem dataset_same_meaning(struct call *call, const char *pointer,
         return call_invalid(call, pointer, "is not described as the job's dataset is: %s", detail);
     if (ours && theirs)
         return PROBLEM_NONE;
-    bool one_world =
-        here->environment[0] != '\0' && strcmp(here->environment, there->environment) == 0;
-    if ((!ours && !theirs) || one_world)
+    bool named = here->environment[0] != '\0' && there->environment[0] != '\0';
+    bool same_name = strcmp(here->environment, there->environment) == 0;
+    if (named ? same_name : !ours && !theirs)
         return PROBLEM_NONE;
+    if (!ours && !theirs)
+        return call_invalid(call, pointer,
+                            "is of environment %s, and the job's dataset of %s: their numbers do "
+                            "not mean the same",
+                            there->environment, here->environment);
     return call_invalid(call, pointer,
                         "%s its features, and the job's dataset %s: nothing says that their "
                         "numbers mean the same. Make the dataset with the same \"description\"",

@@ -78,7 +78,8 @@ bool dataset_feature_warns(const struct description *description, unsigned featu
 /* Checks that what was learned from dataset HERE can be used on dataset THERE, which stands at
  * POINTER of the body: the numbers of a state and the actions mean the same in both, as far as they
  * are described. A dataset that is not described fits one that is only where both name the same
- * world. PROBLEM_NONE, or a fault at POINTER with the first difference (dataset_same.c). */
+ * world, and one that is not described either unless they name two worlds. PROBLEM_NONE, or a fault
+ * at POINTER with the first difference (dataset_same.c). */
 enum problem dataset_same_meaning(struct call *call, const char *pointer,
                                   const struct dataset_row *there, const struct dataset_row *here);
 

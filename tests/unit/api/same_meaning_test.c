@@ -35,6 +35,17 @@ static const char *described(struct fixture *f, const char *more, const char *fe
                                            domain_path(line, "b", state, state)));
 }
 
+/* A sealed dataset of one expert in ENVIRONMENT, whose states have 6 numbers; not described. */
+static const char *in_world(struct fixture *f, const char *more, const char *environment)
+{
+    const char *body = domain_path(
+        "{\"name\":\"world\",\"environment\":\"%s\",\"nominal_experts\":60,%s}", environment, more);
+    return domain_sealed_lines(f, body,
+                               "{\"expert\":\"a\",\"states\":[[1,0,1,0,0,0],[1,0,1,0,0,0]],"
+                               "\"actions\":[1],\"rewards\":[1],\"terminated\":true,"
+                               "\"truncated\":false}\n");
+}
+
 #define OPEN    "\"sensitivity\":\"public\""
 #define PRIVATE "\"budget\":{\"epsilon\":10,\"delta\":1e-3}"
 #define STATE   "[80,0,1,0]"
@@ -128,6 +139,25 @@ Test(same_meaning, a_description_on_one_side_alone_is_a_difference)
                       "does not describe its features, and the job's dataset does" UNKNOWN);
     expect_difference(f, bare, described(f, OPEN, FEATURES, NAMES, STATE),
                       "describes its features, and the job's dataset does not" UNKNOWN);
+    fixture_close(f);
+}
+
+/* Of acrobot and the fund the states have 6 numbers, and 3 actions are possible. */
+Test(same_meaning, another_world_of_the_same_sizes_is_a_difference)
+{
+    struct fixture *f = fixture_open();
+    static const char *const environments[] = {"acrobot", "fund"};
+    const char *private[2], *open[2];
+    for (int i = 0; i < 2; i++) {
+        private[i] = in_world(f, PRIVATE, environments[i]);
+        open[i] = in_world(f, OPEN, environments[i]);
+    }
+    expect_difference(f, private[0], open[1],
+                      "is of environment fund, and the job's dataset of acrobot: their numbers do "
+                      "not mean the same");
+    expect_difference(f, private[1], open[0], "is of environment acrobot");
+    for (int i = 0; i < 2; i++)
+        expect_status(fixture_post(f, "steward", "/v1/jobs", judged(private[i], open[i])), 202);
     fixture_close(f);
 }
 
