@@ -219,8 +219,8 @@ class Export:
     def read_head(self, line):
         head = read_members(line, "export", HEAD)
         self.version, self.time_ms, self.key = head["version"], head["time_ms"], unpadded(head["x"])
-        if self.version not in (1, 2, 3, 4):
-            raise ValueError("this program knows exports of versions 1 to 4 alone")
+        if self.version not in (3, 4):
+            raise ValueError("this program knows exports of versions 3 and 4 alone")
         self.when(hash_of(self.key, 16)[:16] != head["kid"], "", 0, "the key's id is not that of the key")
         self.chain.keys = [self.key] if self.version < 4 else []
 
@@ -273,7 +273,7 @@ class Export:
         account, row, sums = self.account, self.account.row, self.account.sums
         for name, value in {**vars(account), **sums}.items():
             self.when(row.get(name, value) != value, row["id"], 0, f"{name} is not what the entries say")
-        if self.version > 1 and account.leaf != account.entries:
+        if account.leaf != account.entries:
             self.fault(row["id"], account.entries, "the last entry is not in the log")
         spent, name = (sums["spent_units"], sums["spent_delta"]), row["id"]
         account.parted += [(*anchor, "an entry that was there is missing") for anchor in self.waiting]
@@ -432,14 +432,14 @@ class Export:
             raise ValueError("the line cannot be read")
         if line.startswith(b'{"key":') and self.version > 3 and self.line == 2 + len(self.chain.keys):
             self.chain.read(read_members(line, "key", KEY))
-        elif line.startswith(b'{"leaf":') and (self.account or self.row[0]) and self.version > 1:
+        elif line.startswith(b'{"leaf":') and (self.account or self.row[0]):
             self.read_leaf(read_members(line, "leaf", LEAF))
-        elif line.startswith(b'{"checkpoint":') and self.version > 1:
+        elif line.startswith(b'{"checkpoint":'):
             for key in self.chain.keys[-2:]:  # the newest has signed it, and the one before
                 self.log = read_checkpoint(json.loads(line)["checkpoint"], key)
-        elif self.version > 2 and line.startswith(b'{"audit":'):
+        elif line.startswith(b'{"audit":'):
             self.read_row(read_members(line, "audit", AUDIT), line[len(b'{"audit":'):-2])
-        elif self.version > 2 and (row := TILE.fullmatch(line)):
+        elif row := TILE.fullmatch(line):
             raw, number = bytes.fromhex(row[2].decode()), 256 * int(row[1])
             self.when(number <= next(reversed(self.tiles), -1), "", 0, "the tiles are not in order")
             self.tiles.update((number + i, raw[32 * i:32 * i + 32]) for i in range(256))
@@ -473,10 +473,7 @@ class Export:
                 self.stated.end(self.paid)
                 for where in (*self.anchors, *self.demanded):
                     self.fault(where, 0, "it was there, in the earlier export or as a certificate says, and is missing")
-                if self.version > 1:
-                    self.check_log()
-                elif self.claims:
-                    self.fault("", 0, "the export is of a version without a log, and there was one")
+                self.check_log()
                 self.check_keys()
                 self.read_end(line, digest.hexdigest())
                 ended = True

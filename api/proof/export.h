@@ -12,8 +12,9 @@
 struct app;
 struct db;
 
+/* Two forms: without lines of keys, and with them, where a key has followed another. */
 #define EXPORT_ONE_KEY 3
-#define EXPORT_VERSION 4 /* 1 had no log, 2 no audit trail; 3 has no key that follows another */
+#define EXPORT_VERSION 4
 /* What the last line's signature is over: the number of lines before it, and the hex BLAKE2b-256
  * of their bytes. */
 #define EXPORT_SIGNED      "tacet export 1 lines %lld digest %s\n"

@@ -49,19 +49,19 @@ static bool read_export_head(struct verify *verify, char *at)
     struct verify_report *report = verify->report;
     int64_t version = 0;
     const char *kid = NULL, *x = NULL;
-    bool good = row_text_skip(&at, "{\"export\":{\"version\":") &&
-                row_text_integer(&at, &version) && version >= 1 && version <= EXPORT_VERSION &&
-                row_text_skip(&at, ",\"time_ms\":") && row_text_integer(&at, &report->time_ms) &&
+    bool numbered =
+        row_text_skip(&at, "{\"export\":{\"version\":") && row_text_integer(&at, &version);
+    bool known = version == EXPORT_ONE_KEY || version == EXPORT_VERSION;
+    bool good = numbered && known && row_text_skip(&at, ",\"time_ms\":") &&
+                row_text_integer(&at, &report->time_ms) &&
                 row_text_skip(&at, ",\"software_version\":") && row_text_string(&at) &&
                 row_text_skip(&at, ",\"kid\":") && (kid = row_text_string(&at)) &&
                 row_text_skip(&at, ",\"x\":") && (x = row_text_string(&at)) &&
                 proof_bytes_read(x, verify->signer, sizeof verify->signer) &&
                 row_text_skip(&at, "}}") && *at == '\0';
-    verify->has_log = version > 1;
-    verify->has_trail = version > 2;
-    verify->reads_keys = version > EXPORT_ONE_KEY;
-    if (!good && (version < 0 || version > EXPORT_VERSION))
-        verify_fault(verify, "", 0, "this program knows exports of versions 1 to 4 alone");
+    verify->reads_keys = version == EXPORT_VERSION;
+    if (numbered && !known)
+        verify_fault(verify, "", 0, "this program knows exports of versions 3 and 4 alone");
     else if (!good)
         verify_fault(verify, "", 0, NO_EXPORT);
     if (!good)
@@ -138,22 +138,22 @@ static bool read_export_line(struct verify *verify, char *line, size_t size)
         verify_next_entry(verify, &entry);
         return row_text_skip(&at, "}") && *at == '\0';
     }
-    if (verify->has_trail && verify->next_tile == 0 && row_text_skip(&at, "{\"audit\":")) {
+    if (verify->next_tile == 0 && row_text_skip(&at, "{\"audit\":")) {
         verify_account_end(verify);
         verify->in_account = false;
         return line[size - 1] == '}' && verify_trail(verify, at, size - 1 - (size_t)(at - line));
     }
     if (verify->next_tile == 0 && row_text_skip(&at, "{\"leaf\":")) {
         struct ledger_leaf leaf = {.number = -1};
-        if (!verify->has_log || !(verify->in_account || verify->trail.number > 0) ||
+        if (!(verify->in_account || verify->trail.number > 0) ||
             !row_text_read(&ledger_leaves_table, &at, &leaf))
             return false;
         verify_leaf(verify, &leaf);
         return row_text_skip(&at, "}") && *at == '\0';
     }
-    if (verify->has_log && row_text_skip(&at, "{\"checkpoint\":"))
+    if (row_text_skip(&at, "{\"checkpoint\":"))
         return read_checkpoint_line(verify, at);
-    if (verify->has_trail && row_text_skip(&at, "{\"tile\":{\"number\":"))
+    if (row_text_skip(&at, "{\"tile\":{\"number\":"))
         return verify_tile(verify, at);
     if (verify->trail.number > 0 || verify->next_tile > 0)
         return false;

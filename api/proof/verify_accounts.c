@@ -252,7 +252,7 @@ void verify_account_end(struct verify *verify)
     if (account->entries != sums->entries ||
         memcmp(account->head, sums->head, LEDGER_HASH_SIZE) != 0)
         verify_fault(verify, account->id, 0, "the last entry is not the one that it should be");
-    if (verify->has_log && verify->last_leaf != sums->entries)
+    if (verify->last_leaf != sums->entries)
         verify_fault(verify, account->id, sums->entries, "the last entry is not in the log");
     verify_anchors_miss(verify);
     verify_stated_end(verify);

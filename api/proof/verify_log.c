@@ -227,10 +227,6 @@ void verify_log_end(struct verify *verify)
     struct level levels[MERKLE_LEVELS] = {{0, NULL}};
     verify_claim(verify, "", &verify->earlier);
     verify_claim(verify, "", &verify->kept);
-    if (!verify->has_log && verify->claims.count > 0)
-        verify_fault(verify, "", 0, "the export is of a version without a log, and there was one");
-    if (!verify->has_log)
-        return;
     if (verify->trail.number > 0 && !verify->trail.logged)
         verify_fault(verify, TRAIL_ACCOUNT, verify->trail.number, "the row is not in the log");
     bool renamed = strcmp(verify->earlier.origin, verify->log.origin) != 0;

@@ -155,8 +155,6 @@ struct verify {
     } trail_before;
     struct verify_list marks; /* of struct cover_mark */
     int64_t next_tile;        /* the least number that the next tile may have */
-    bool has_log;             /* exports of version 1 have none */
-    bool has_trail;           /* those of version 2 neither */
     bool reads_keys;          /* lines of keys may come, as in version 4 behind the head */
     bool has_checkpoint;
 

@@ -107,9 +107,10 @@ class Account:
 
 
 class World:
-    """What an export says. Its log has whatever was added, in that order."""
+    """What an export says that KEY signs. Its log has whatever was added, in that order."""
 
-    def __init__(self):
+    def __init__(self, key=KEY):
+        self.key = key
         self.accounts, self.leaves, self.trail, self.certificates, self.tiles = [], [], [], [], []
 
     def leaf(self, account, sequence, head):
@@ -131,9 +132,9 @@ class World:
         return checks.root_of(list(checks.subtrees_of(list(leaves))), len(leaves))
 
     def note(self):
-        origin = "tacet/" + KEY.kid
+        origin = "tacet/" + self.key.kid
         text = f"{origin}\n{len(self.leaves)}\n{base64.b64encode(self.root(self.leaves)).decode()}\n"
-        signature = checks.sha(f"{origin}\n\1".encode(), KEY.public)[:4] + KEY.sign(text.encode())
+        signature = checks.sha(f"{origin}\n\1".encode(), self.key.public)[:4] + self.key.sign(text.encode())
         return f"{text}\n\u2014 {origin} {base64.b64encode(signature).decode()}\n"
 
     def path(self, number, leaves):
@@ -160,12 +161,13 @@ class World:
         text = {"id": "crt_" + about, subject: about, "job": job, "dataset": dataset, "dataset_covered": True,
                 "issued_at": DAY, "software_version": "1", "privacy": dict(unit="expert", epsilon=epsilon, delta=delta),
                 "ledger": ledger, **more}
-        signature = dict(algorithm="Ed25519", key_id=KEY.kid, value=unpadded(KEY.sign(canonical(text).encode())))
+        signature = dict(algorithm="Ed25519", key_id=self.key.kid, value=unpadded(self.key.sign(canonical(text).encode())))
         self.certificates.append({**text, "signature": signature})
 
-    def text(self):
-        lines = [compact({"export": dict(version=3, time_ms=1764288000000, software_version="1", kid=KEY.kid,
-                                         x=unpadded(KEY.public))})]
+    def text(self, version=3, without=()):
+        """The export, of that version and WITHOUT the lines that begin so."""
+        lines = [compact({"export": dict(version=version, time_ms=1764288000000, software_version="1", kid=self.key.kid,
+                                         x=unpadded(self.key.public))})]
         lines += ['{"certificate":%s}' % canonical(c) for c in sorted(self.certificates, key=lambda c: c["id"])]
         for account in self.accounts:
             lines += [compact({name: line}) for name, line in [("account", account.row), *account.lines]]
@@ -173,17 +175,18 @@ class World:
             lines += ['{"audit":%s}' % text, compact({"leaf": leaf})]
         lines += [compact({"tile": dict(number=n, hashes=b"".join(self.leaves[256 * n:256 * n + 256]).hex())}) for n in self.tiles]
         lines.append(compact({"checkpoint": self.note()}))
+        lines = [line for line in lines if not line.startswith(without)]
         raw = "".join(line + "\n" for line in lines).encode()
         digest = checks.hash_of(raw)
-        signature = unpadded(KEY.sign(f"tacet export 1 lines {len(lines)} digest {digest}\n".encode()))
+        signature = unpadded(self.key.sign(f"tacet export 1 lines {len(lines)} digest {digest}\n".encode()))
         return raw + compact({"end": dict(lines=len(lines), digest=digest, signature=signature)}).encode() + b"\n"
 
 
-def ask(text, earlier=None, checkpoint=None):
-    """What `tacet verify` and scripts/verify.py print about the export TEXT, each with its exit code."""
+def ask(text, earlier=None, checkpoint=None, trusted=KEY):
+    """What `tacet verify` and scripts/verify.py print about the export TEXT, each with its exit code. TRUSTED may be None."""
     with tempfile.TemporaryDirectory(prefix="tacet-exports-") as folder:
         files = {"export": text, "earlier": earlier, "checkpoint": checkpoint and checkpoint.encode(),
-                 "keys": json.dumps({"keys": [dict(kty="OKP", crv="Ed25519", x=unpadded(KEY.public))]}).encode()}
+                 "keys": trusted and json.dumps({"keys": [dict(kty="OKP", crv="Ed25519", x=unpadded(trusted.public))]}).encode()}
         options = []
         for name, raw in files.items():
             if raw is not None:

@@ -1,7 +1,7 @@
 """Lies of a service that has its own key: no export in which one stands is called whole, in either language."""
 import unittest
 
-from exports import NOTHING, Account, World, ask
+from exports import NOTHING, Account, Key, World, ask, checks
 
 GAUSSIAN = ('{"type":"SelfComposedDpEvent","count":1000,"event":{"type":"PoissonSampledDpEvent","sampling_probability":0.01,'
             '"event":{"type":"GaussianDpEvent","noise_multiplier":0.5}}}')
@@ -180,6 +180,39 @@ class Verify(unittest.TestCase):
             world, earlier = self.hidden(before, after)
             self.refused(world, *faults, earlier=earlier)
         self.good(world)  # alone it does not show that
+
+    def test_an_account_that_was_of_another_kind_is_another_history(self):
+        """A fold has the hash of its last entry, so what stands before it could be another account's: here of a kind whose
+        debits are folded. The leaf of the entry that tells is removed."""
+        world = World()
+        account = world.dataset()
+        for _ in range(2):
+            account.add("debit", spent=1, resource="qry_1", event=pair(1e-9))
+        earlier = world.text()
+        account.row["kind"], opening = "teacher", account.lines[0][1]
+        opening["hash"] = checks.entry_hash(opening, checks.genesis(account.row))
+        account.fold()
+        del account.lines[1]
+        client = Account(world, "acc_c", "client", "tch_a", "cli_a").open(10)
+        while len(world.leaves) < 256:
+            client.add("debit", spent=1, resource="qry_1", event=pair(1e-9))
+        world.tiles = [0]
+        self.refused(world, "the earlier export has another entry: this is another history", "another entry, or another sum",
+                     earlier=earlier)
+
+    def test_without_trusted_keys_the_earlier_export_s_is_asked_for(self):
+        self.good(World(), earlier=World().text(), trusted=None)
+        self.refused(World(), "it is signed with the key of another service", "it has the key of another service",
+                     earlier=World(Key(b"another key")).text(), trusted=None)
+
+    def test_no_version_is_without_a_log_and_an_audit_trail(self):
+        world = World()
+        world.dataset()
+        for version, without in ((1, ('{"leaf":', '{"checkpoint":')), (2, ()), (5, ())):
+            for code, said in ask(world.text(version, without)):
+                self.assertEqual(code, 1, said)
+                self.assertIn("this program knows exports of versions 3 and 4 alone", said)
+        self.good(world)
 
     # ---- what is printed
 

@@ -289,102 +289,28 @@ static enum db_status open_accounts(struct db *db, void *context)
     return DB_OK;
 }
 
-/* Both accounts spend, or hold for CONTEXT. */
-static enum db_status charge_accounts(struct db *db, void *context)
+/* Both accounts hold for CONTEXT. */
+static enum db_status hold_accounts(struct db *db, void *context)
 {
     struct ledger_outcome outcome;
-    const char *hold = context;
     const struct ledger_charge charge = {.prices = {{opened[0].id, 5, 0}, {opened[1].id, 5, 0}},
                                          .count = 2,
                                          .client = "cli_other",
-                                         .resource = hold ? hold : "qry_other",
+                                         .resource = context,
                                          .event = NOTHING,
                                          .now_ms = dataset.created_ms};
-    enum db_status status = (hold ? ledger_hold : ledger_debit)(db, &charge, &outcome);
+    enum db_status status = ledger_hold(db, &charge, &outcome);
     cr_assert_eq(outcome.verdict, LEDGER_OK);
     return status;
-}
-
-static void drop_proof(json_t *certificate)
-{
-    json_object_set_new(json_object_get(certificate, "ledger"), "proof", json_null());
-}
-
-/* The export as one of version 1, which has no log that knows the entry. */
-static struct export_lines lines_without_log(void)
-{
-    struct export_lines lines = export_lines_cut(text);
-    unsigned kept = 0;
-    for (unsigned i = 0; i < lines.count; i++) {
-        if (strncmp(lines.line[i], "{\"certificate\"", 14) == 0)
-            export_lines_certify(f, &lines, i, drop_proof);
-        if (strncmp(lines.line[i], "{\"leaf\"", 7) == 0 ||
-            strncmp(lines.line[i], "{\"audit\"", 8) == 0 ||
-            strncmp(lines.line[i], "{\"checkpoint\"", 13) == 0)
-            free(lines.line[i]);
-        else
-            lines.line[kept++] = lines.line[i];
-    }
-    lines.count = kept;
-    *strchr(strstr(lines.line[0], "\"version\":"), '3') = '1';
-    return lines;
-}
-
-/* A fold has the hash of its last entry, so what stands before it could be another account's: here
- * of a kind whose debits are folded. */
-Test(export_folds, let_nobody_rewrite_what_stands_before_them)
-{
-    size_t size;
-    cr_assert_eq(db_transact(fixture_db(f), open_accounts, NULL), DB_OK);
-    cr_assert_eq(db_transact(fixture_db(f), charge_accounts, NULL), DB_OK);
-    cr_assert_eq(db_transact(fixture_db(f), charge_accounts, NULL), DB_OK);
-    take_export();
-    struct export_lines lines = lines_without_log();
-    char *before = export_lines_sign(f, &lines, &size);
-    export_lines_reopen(&lines, opened[0].id, LEDGER_TEACHER);
-    export_lines_fold(&lines, opened[0].id, 2, 3, 0, 0);
-    expect_refused(&lines, before, "the earlier export has another entry: this is another history");
-    free(before);
 }
 
 Test(export_folds, beside_a_share_that_two_accounts_pay_are_refused)
 {
     char name[] = "acc_share";
     cr_assert_eq(db_transact(fixture_db(f), open_accounts, NULL), DB_OK);
-    cr_assert_eq(db_transact(fixture_db(f), charge_accounts, name), DB_OK);
+    cr_assert_eq(db_transact(fixture_db(f), hold_accounts, name), DB_OK);
     take_export();
     expect_faults(text, NULL,
                   (const char *const[]){"it pays for a share, which it cannot",
                                         "two accounts pay for the same share", NULL});
-}
-
-static void other_key(struct api_settings *settings)
-{
-    settings->signing_seed[0] ^= 1;
-}
-
-/* The first line and the last alone, as of a service that has nothing. */
-static struct export_lines empty_lines(void)
-{
-    struct export_lines lines = lines_without_log();
-    while (lines.count > 2) {
-        free(lines.line[lines.count - 2]);
-        lines.line[lines.count - 2] = lines.line[lines.count - 1];
-        lines.count--;
-    }
-    return lines;
-}
-
-/* Without keys that the caller trusts, the earlier export's is asked for. */
-Test(export_folds, beside_an_earlier_export_of_another_key_are_refused)
-{
-    size_t size;
-    struct export_lines lines = empty_lines();
-    char *before = export_lines_sign(f, &lines, &size);
-    expect_good(&lines, before);
-    fixture_restart(f, other_key);
-    take_export();
-    lines = empty_lines();
-    expect_refused(&lines, before, "it is signed with the key of another service");
-    free(before);
 }

@@ -170,34 +170,6 @@ void export_lines_fold(struct export_lines *lines, const char *account, int64_t 
     lines->line[head] = write_line_row(ACCOUNT, &ledger_accounts_table, &row);
 }
 
-void export_lines_reopen(struct export_lines *lines, const char *account, enum ledger_kind kind)
-{
-    unsigned char genesis[LEDGER_HASH_SIZE] = {0};
-    for (unsigned i = 0; i < lines->count; i++) {
-        struct ledger_account row;
-        struct ledger_entry entry;
-        char *copy, *again, *line = NULL;
-        if (read_line_row(lines->line[i], ACCOUNT, &ledger_accounts_table, &row, &copy) &&
-            strcmp(row.id, account) == 0) {
-            row.kind = kind;
-            ledger_genesis(&row, genesis);
-            line = write_line_row(ACCOUNT, &ledger_accounts_table, &row);
-        }
-        if (read_line_row(lines->line[i], ENTRY, &ledger_entries_table, &entry, &again) &&
-            strcmp(entry.account, account) == 0 && entry.sequence == 1) {
-            memcpy(entry.previous_hash, genesis, sizeof genesis);
-            ledger_entry_hash(&entry, entry.hash);
-            line = write_line_row(ENTRY, &ledger_entries_table, &entry);
-        }
-        if (line) {
-            free(lines->line[i]);
-            lines->line[i] = line;
-        }
-        free(copy);
-        free(again);
-    }
-}
-
 /* ---- certificates */
 
 void export_lines_certify(struct fixture *fixture, struct export_lines *lines, unsigned number,

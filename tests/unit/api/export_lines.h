@@ -32,9 +32,6 @@ bool export_lines_account(const struct export_lines *lines, const char *named, u
 void export_lines_fold(struct export_lines *lines, const char *account, int64_t first, int64_t last,
                        int64_t more_units, int64_t more_delta);
 
-/* ACCOUNT was opened as one of KIND: its opening's hash changes, and nothing behind it. */
-void export_lines_reopen(struct export_lines *lines, const char *account, enum ledger_kind kind);
-
 /* Signs the certificate of line NUMBER again after CHANGE has changed it. */
 void export_lines_certify(struct fixture *fixture, struct export_lines *lines, unsigned number,
                           void (*change)(json_t *certificate));
