@@ -170,17 +170,11 @@ struct purse {
     unsigned count;
 };
 
-static struct filter_price left_of(const struct ledger_account *account)
-{
-    return (struct filter_price){account->limit_units - account->spent_units - account->held_units,
-                                 account->limit_delta - account->spent_delta - account->held_delta};
-}
-
 static void put_account(struct purse *purse, const struct ledger_account *account)
 {
     unsigned i = purse->count++;
     purse->account[i] = *account;
-    purse->left[i] = left_of(account);
+    purse->left[i] = teacher_account_left(account);
 }
 
 static uint64_t least_times(uint64_t a, uint64_t b)
@@ -261,7 +255,7 @@ static enum db_status share_left(struct call *call, const char *id, struct filte
         return DB_OK;
     enum db_status status = ledger_find(call->db, id, &share);
     if (status == DB_OK)
-        *out = left_of(&share);
+        *out = teacher_account_left(&share);
     return status;
 }
 
