@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "api/json/near_name.h"
+#include "api/json/text.h"
 
 enum member { EXPERT, STATES, ACTIONS, REWARDS, TERMINATED, TRUNCATED, MEMBER_COUNT };
 
@@ -72,24 +73,6 @@ trajectory_fault_value(struct json_trajectory *hand, const char *detail, const c
         return false;
     trajectory_fault(hand, detail, "%s", pointer);
     return true;
-}
-
-/* Escapes TEXT as a member of a JSON pointer (RFC 6901). */
-static void pointer_escape(const char *text, char *out, size_t size)
-{
-    size_t used = 0;
-    for (; *text != '\0' && used + 3 < size; text++) {
-        if (*text == '~') {
-            out[used++] = '~';
-            out[used++] = '0';
-        } else if (*text == '/') {
-            out[used++] = '~';
-            out[used++] = '1';
-        } else {
-            out[used++] = *text;
-        }
-    }
-    out[used] = '\0';
 }
 
 /* ---- values */
@@ -321,8 +304,9 @@ static bool trajectory_member(struct json_trajectory *hand)
         hand->seen |= 1U << i;
         return trajectory_value(hand, (enum member)i);
     }
-    char escaped[2 * EXPERT_NAME_MAX + 4], detail[80];
-    pointer_escape(name, escaped, sizeof escaped);
+    char escaped[2 * EXPERT_NAME_MAX + 1] = "", detail[80];
+    for (size_t i = 0, used = 0; name[i] != '\0'; i++)
+        used += text_pointer_put(escaped + used, name[i]);
     const char *near = near_name(name, member_names, MEMBER_COUNT);
     snprintf(detail, sizeof detail, "is no member of a trajectory");
     if (near)
