@@ -253,6 +253,12 @@ bool job_judge(struct job_run *run, const struct policy *policy);
  * flag of RUN says another reason. */
 bool job_judge_unread(struct job_run *run);
 
+/* The pulse of a judge who works for RUN. It is valid as long as RUN. */
+struct judge_pulse job_judge_pulse(struct job_run *run);
+
+/* {"value","low","high"}. New reference. */
+json_t *job_judge_interval_json(const struct judge_interval *interval);
+
 /* Adds the figures that job_judge noted in RUN to OBJECT. */
 void job_judge_show(const struct job_run *run, json_t *object);
 

@@ -2,7 +2,6 @@
 #include "api/jobs/run/job_run.h"
 
 #include "algos/privacy/noise/noise_source.h"
-#include "api/json/json_text.h"
 
 struct dataset *job_judge_training(struct job_run *run, struct dataset *data)
 {
@@ -13,11 +12,6 @@ struct dataset *job_judge_training(struct job_run *run, struct dataset *data)
     dataset_free(data);
     run->waiting = run->waiting || !part;
     return part;
-}
-
-static bool held_out_may_go_on(void *context)
-{
-    return job_run_goes_on(context);
 }
 
 /* Loads the experts who judge. NULL: the data are gone, unless a flag of RUN says another reason.
@@ -36,7 +30,7 @@ static struct dataset *held_out_load(struct job_run *run)
 bool job_judge_held_out(struct job_run *run, const struct policy *policy)
 {
     const struct judge_terms *terms = &run->plan.request.judge;
-    const struct judge_pulse pulse = {.goes_on = held_out_may_go_on, .context = run};
+    const struct judge_pulse pulse = job_judge_pulse(run);
     const double noise_multiplier = run->plan.plan.judge_noise;
     int64_t sums[HELD_OUT_SUMS];
     struct dataset *part = held_out_load(run);
@@ -55,12 +49,6 @@ bool job_judge_held_out(struct job_run *run, const struct policy *policy)
     return job_run_held_up(run) == ALGORITHM_OK;
 }
 
-static json_t *witness_interval_json(const struct judge_interval *interval)
-{
-    return json_pack("{s:o, s:o, s:o}", "value", json_number(interval->value), "low",
-                     json_number(interval->low), "high", json_number(interval->high));
-}
-
 json_t *job_judge_held_out_json(const struct job_run *run)
 {
     const struct held_out_figures *found = &run->witness;
@@ -70,8 +58,8 @@ json_t *job_judge_held_out_json(const struct job_run *run)
     return json_pack("{s:s, s:o, s:f, s:{s:o, s:o, s:o, s:o}}", "verdict",
                      judge_verdict_name(found->verdict), "reasons", reasons, "confidence",
                      JUDGE_CONFIDENCE, "held_out", "experts",
-                     witness_interval_json(&found->experts), "behaviour",
-                     witness_interval_json(&found->behaviour), "agreement",
-                     witness_interval_json(&found->agreement), "agreeing",
-                     witness_interval_json(&found->agreeing));
+                     job_judge_interval_json(&found->experts), "behaviour",
+                     job_judge_interval_json(&found->behaviour), "agreement",
+                     job_judge_interval_json(&found->agreement), "agreeing",
+                     job_judge_interval_json(&found->agreeing));
 }

@@ -10,6 +10,11 @@ static bool judge_may_go_on(void *context)
     return job_run_goes_on(context);
 }
 
+struct judge_pulse job_judge_pulse(struct job_run *run)
+{
+    return (struct judge_pulse){.goes_on = judge_may_go_on, .context = run};
+}
+
 bool job_judge_unread(struct job_run *run)
 {
     if (job_run_held_up(run) != ALGORITHM_OK)
@@ -24,7 +29,7 @@ bool job_judge(struct job_run *run, const struct policy *policy)
     if (run->plan.request.judge.held_out > 0.0)
         return job_judge_held_out(run, policy);
     const struct fitted_q_settings settings = fitted_q_defaults();
-    const struct judge_pulse pulse = {.goes_on = judge_may_go_on, .context = run};
+    const struct judge_pulse pulse = job_judge_pulse(run);
     struct dataset *data = job_run_load_other(run, run->plan.judge);
     if (!data)
         return job_judge_unread(run);
@@ -39,7 +44,7 @@ bool job_judge(struct job_run *run, const struct policy *policy)
     return job_run_held_up(run) == ALGORITHM_OK;
 }
 
-static json_t *judge_interval_json(const struct judge_interval *interval)
+json_t *job_judge_interval_json(const struct judge_interval *interval)
 {
     return json_pack("{s:o, s:o, s:o}", "value", json_number(interval->value), "low",
                      json_number(interval->low), "high", json_number(interval->high));
@@ -63,10 +68,10 @@ static void judge_show_data(const struct judge_figures *f, json_t *object)
 static void judge_show_estimates(const struct judge_figures *f, json_t *object)
 {
     json_object_set_new(object, "confidence", json_real(JUDGE_CONFIDENCE));
-    json_object_set_new(object, "behaviour", judge_interval_json(&f->behaviour));
-    json_object_set_new(object, "fitted_q", judge_interval_json(&f->fitted));
-    json_object_set_new(object, "importance_sampling", judge_interval_json(&f->sampling));
-    json_object_set_new(object, "doubly_robust", judge_interval_json(&f->robust));
+    json_object_set_new(object, "behaviour", job_judge_interval_json(&f->behaviour));
+    json_object_set_new(object, "fitted_q", job_judge_interval_json(&f->fitted));
+    json_object_set_new(object, "importance_sampling", job_judge_interval_json(&f->sampling));
+    json_object_set_new(object, "doubly_robust", job_judge_interval_json(&f->robust));
     json_object_set_new(object, "bounds",
                         json_pack("{s:o, s:o}", "low", json_number(f->bound_low), "high",
                                   json_number(f->bound_high)));
