@@ -172,7 +172,7 @@ Test(kickstart_failure, fails_with_a_plan_that_is_not_of_this_version)
     cr_assert_not_null(strstr(response_text(shown, "/error/detail"), "parameter hidden is missing"),
                        "%s", shown->body);
     cr_assert(json_is_null(response_at(shown, "/parameters")));
-    cr_assert_not_null(strstr(response_text(shown, "/notes/0"), "this version"));
+    cr_assert_not_null(strstr(response_text(shown, "/notes/0"), "This version"));
     struct response *list = fixture_get(f, "steward", "/v1/jobs");
     cr_assert_eq(list->status, 200, "%s", list->body);
     cr_assert_str_eq(response_text(list, "/items/0/state"), "failed");

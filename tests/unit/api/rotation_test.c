@@ -275,7 +275,7 @@ static const char *const WHATS[] = {"has not signed that this one follows",
                                     "do not lead to",
                                     "does not tell of each",
                                     "another signing key",
-                                    "had followed",
+                                    "had already been replaced",
                                     "signature of the checkpoint does not hold"};
 
 /* One of the report's faults says WHAT. */
