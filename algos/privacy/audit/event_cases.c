@@ -45,14 +45,6 @@ static void float_zeros(const struct event_case *self, bool with, struct noise_s
     }
 }
 
-static void grid_normals(const struct event_case *self, bool with, struct noise_source *noise,
-                         double *out, uint32_t count)
-{
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = noise_round_to_grid(input_of(self, with) + self->noise * noise_normal(noise),
-                                     self->grid);
-}
-
 static void rounded_normals(const struct event_case *self, bool with, struct noise_source *noise,
                             double *out, uint32_t count)
 {
@@ -110,8 +102,6 @@ static const struct event_case cases[] = {
     {"gaussian in float", 2, 0, 1, 0, 0.5, 0, 1e-5, 1, float_normals, NULL},
     {"gaussian in float", 0.25, 1000, 0.25, 0, 1, 0, 1e-5, 1, float_normals, NULL},
     {"gaussian in float, a step", 1, 0, 0, 0, 0.02, 0, 1e-5, 64, float_zeros, NULL},
-    {"gaussian on a grid", 0.5, 0, 0.5, 0x1p-14, 1, 0, 1e-5, 32, grid_normals, NULL},
-    {"gaussian on a grid", 3, 1000, 1, 0x1p-11, 1.0 / 3, 0, 1e-5, 32, grid_normals, NULL},
     {"rounded gaussian", 2, 0, 2, 1, 1, 0, 1e-5, 2, rounded_normals, NULL},
     {"rounded gaussian", 37.3, 1000, 20, 1, 20 / 37.3, 0, 1e-5, 2, rounded_normals, NULL},
     {"rounded gaussian", 131072, 0, 65536, 1, 0.5, 0, 1e-5, 2, rounded_normals, NULL},
