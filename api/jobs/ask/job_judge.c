@@ -72,9 +72,6 @@ static enum problem judge_fit_held_out(struct call *call, struct job_plan *plan)
 {
     struct algorithm_request *request = &plan->request;
     double judges = floor(request->judge.held_out * request->nominal_experts);
-    if (plan->algorithm->kind != ALGORITHM_LEARNS_FROM_DATA)
-        return call_invalid(call, "/judge/held_out",
-                            "needs an algorithm that learns from a dataset's experts");
     if (plan->dataset_public)
         return call_invalid(call, "/judge/held_out",
                             "has no meaning with public data: name a public dataset instead");
@@ -112,8 +109,7 @@ enum problem job_judge_fit(struct call *call, const char *id, const struct datas
     }
     if (row.state != DATASET_SEALED || row.transitions == 0)
         return call_invalid(call, "/judge/dataset", "must be sealed and hold trajectories");
-    if (dataset->id[0] != '\0')
-        problem = dataset_same_meaning(call, "/judge/dataset", &row, dataset);
+    problem = dataset_same_meaning(call, "/judge/dataset", &row, dataset);
     if (problem != PROBLEM_NONE)
         return problem;
     if (row.state_dim != plan->request.state_dim ||

@@ -45,6 +45,10 @@ Test(job_judge, refuses_what_may_not_judge)
              domain_path("{\"dataset\":\"%s\"}", good)),
          "/judge"},
         {domain_path("{\"algorithm\":\"audit\",\"judge\":{\"dataset\":\"%s\"}}", good), "/judge"},
+        {domain_path("{\"algorithm\":\"ppo\",\"environment\":\"cartpole\",\"judge\":{\"dataset\":"
+                     "\"%s\"}}",
+                     good),
+         "/judge"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
@@ -261,7 +265,7 @@ Test(job_judge, held_out_experts_are_refused_without_public_terms)
          "/judge/held_out"},
         {"{\"algorithm\":\"dqn\",\"environment\":\"cartpole\",\"mechanism\":\"dpsgd\","
          "\"privacy\":{\"epsilon\":4,\"delta\":1e-5},\"judge\":{\"held_out\":0.4," RANGE "}}",
-         "/judge/held_out"},
+         "/judge"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
