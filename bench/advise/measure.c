@@ -26,6 +26,8 @@ static const struct {
     {"ward", {60, 40, -0.2, 85, 0, 0}, {140, 110, 1, 100, 1, 1}},
     {"fund", {-3, 0, 0, 0, 0, 0}, {3, 0.7, 20, 1, 1, 1}},
     {"factory", {20, 0, 0}, {100, 80, 20}},
+    {"hiv", {3, 0, -1, -1, -1, 0}, {6.5, 4, 6, 4, 7, 6}}, /* decimal logarithms */
+    {"lunar_lander", {-1, -0.2, -1.5, -2, -1, -2, 0, 0}, {1, 1.5, 1.5, 1, 1, 2, 1, 1}},
 };
 
 bool school_open(const char *world, uint64_t population, uint32_t experts, const char *cache,
