@@ -308,7 +308,7 @@ Test(import, an_output_does_not_destroy_what_is_read)
         import_expect(&place, 1, "in.csv", import_path(&place, "d.json"),
                       (const char *[]){"--output", output, NULL},
                       (const char *[]){beside
-                                           ? "is written first, and taken"
+                                           ? "which already exists"
                                            : "--output would be written over a file that is read",
                                        NULL});
         expect_file(&place, "in.csv", HEADER ROWS);
