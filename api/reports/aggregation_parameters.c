@@ -64,12 +64,38 @@ static json_t *aggregation_parameters_json(struct call *call, const struct aggre
     return json;
 }
 
+struct parameters_work {
+    struct call *call;
+    struct aggregation a;
+    int64_t sent; /* by the agent that asks */
+    float *parameters;
+    enum problem problem;
+};
+
+/* All in one view: an update between two reads would give a version the parameters of the next. */
+static enum db_status read_present(struct db *db, void *context)
+{
+    struct parameters_work *work = context;
+    struct call *call = work->call;
+    enum db_status status = DB_OK;
+    work->problem = aggregation_of_call(call, &work->a);
+    if (work->problem != PROBLEM_NONE)
+        return DB_OK;
+    if (call_is(call, ROLE_AGENT))
+        status = aggregations_agent(db, work->a.row.id, call->caller.id, &work->sent);
+    if (status == DB_OK)
+        work->parameters = aggregation_load_parameters(call, &work->a, &status);
+    return status;
+}
+
 enum problem api_aggregations_parameters(struct call *call)
 {
-    struct aggregation a;
-    enum problem problem = aggregation_of_call(call, &a);
-    if (problem != PROBLEM_NONE)
-        return problem;
+    struct parameters_work work = {.call = call, .problem = PROBLEM_NONE};
+    enum db_status status = db_view(call->db, read_present, &work);
+    if (work.problem != PROBLEM_NONE)
+        return work.problem;
+    if (status != DB_OK)
+        return call_db(call, status);
     const char *accept = call_request_header(call, "Accept");
     bool bytes = accept && accept_quality(accept, "application", "octet-stream") >
                                accept_quality(accept, "application", "json");
@@ -77,20 +103,13 @@ enum problem api_aggregations_parameters(struct call *call)
         return call_problem(call, PROBLEM_NOT_ACCEPTABLE,
                             "Parameters come as application/json or application/octet-stream.");
     }
-    enum db_status status = DB_OK;
-    int64_t sent = 0;
-    if (call_is(call, ROLE_AGENT))
-        status = aggregations_agent(call->db, a.row.id, call->caller.id, &sent);
-    float *parameters = NULL;
-    if (status == DB_OK)
-        parameters = aggregation_load_parameters(call, &a, &status);
-    if (status != DB_OK)
-        return call_db(call, status);
-    call_header(call, "ETag", "\"%lld\"", (long long)a.row.version);
-    if (!bytes)
-        return call_reply_json(call, 200, aggregation_parameters_json(call, &a, parameters, sent));
+    call_header(call, "ETag", "\"%lld\"", (long long)work.a.row.version);
+    if (!bytes) {
+        return call_reply_json(
+            call, 200, aggregation_parameters_json(call, &work.a, work.parameters, work.sent));
+    }
     /* float32, little-endian: as they lie in memory, which is all that is built for. */
-    size_t size = actor_critic_count(&a.net) * sizeof *parameters;
-    char *copy = memory_copy(parameters, size);
+    size_t size = actor_critic_count(&work.a.net) * sizeof *work.parameters;
+    char *copy = memory_copy(work.parameters, size);
     return call_reply_bytes(call, 200, "application/octet-stream", copy, size);
 }

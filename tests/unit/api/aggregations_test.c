@@ -10,6 +10,7 @@
 #include "algos/online/gradient_collection.h"
 #include "algos/privacy/local/local_report.h"
 #include "algos/privacy/noise/noise_source.h"
+#include "api/reports/aggregations.h"
 #include "tests/unit/api/domain.h"
 
 static struct fixture *f;
@@ -99,7 +100,8 @@ static struct response *submit(const char *id, const char *token, const char *ke
     return r;
 }
 
-static void read_parameters(const char *id, float *out)
+/* Gives the version that is told with them. */
+static double read_parameters(const char *id, float *out)
 {
     struct response *r =
         fixture_get(f, "steward", domain_path("/v1/aggregations/%s/parameters", id));
@@ -107,6 +109,7 @@ static void read_parameters(const char *id, float *out)
     cr_assert_eq(json_array_size(response_at(r, "/parameters")), DIMENSION);
     for (size_t i = 0; i < DIMENSION; i++)
         out[i] = (float)json_number_value(json_array_get(response_at(r, "/parameters"), i));
+    return response_number(r, "/version");
 }
 
 static const double gradient[DIMENSION] = {0.5, -0.25, 0.125};
@@ -361,4 +364,49 @@ Test(aggregations, bad_wishes, .init = open_service, .fini = close_service)
     make("");
     r = fixture_get(f, "steward", "/v1/aggregations?page_size=1");
     cr_expect_eq(json_array_size(response_at(r, "/items")), 1);
+}
+
+/* SQLite's driver, with an update of an aggregation just before its parameters are read. */
+static struct db_driver updating;
+static const char *updated; /* the aggregation; NULL: none */
+
+static void update_meanwhile(void)
+{
+    float halves[DIMENSION];
+    double numbers[AGGREGATION_SCHEME_NUMBERS];
+    char error[DB_ERROR_SIZE];
+    struct aggregation_row row;
+    struct db *other;
+    for (int i = 0; i < DIMENSION; i++)
+        halves[i] = 0.5F;
+    cr_assert_eq(db_open(fixture_store(f), &other, error), DB_OK, "%s", error);
+    cr_assert_eq(aggregations_find(other, updated, &row, numbers, sizeof numbers), DB_OK);
+    updated = NULL; /* once, and not within itself */
+    cr_assert_eq(aggregations_update(other, &row, halves, sizeof halves), DB_OK);
+    db_close(other);
+}
+
+static enum db_status run_updating(void *connection, const char *sql, const struct db_value *values,
+                                   unsigned count, db_row_fn *each, void *context,
+                                   struct db_fault *fault)
+{
+    if (updated && strstr(sql, "FROM aggregation_parameters"))
+        update_meanwhile();
+    return db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
+}
+
+Test(aggregations, parameters_are_those_of_the_version_that_is_told, .fini = close_service)
+{
+    float before[DIMENSION], then[DIMENSION], after[DIMENSION];
+    updating = db_driver_sqlite;
+    updating.run = run_updating;
+    f = fixture_open_on(&updating);
+    const char *id = make("");
+    read_parameters(id, before);
+    updated = id;
+    cr_expect_eq(read_parameters(id, then), 1);
+    cr_assert_null(updated);
+    cr_expect_arr_eq(then, before, sizeof before, "version 1 with what version 2 has");
+    cr_expect_eq(read_parameters(id, after), 2);
+    cr_expect_eq(after[0], 0.5F);
 }
