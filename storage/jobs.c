@@ -146,6 +146,15 @@ enum db_status jobs_count(struct db *db, const char *owner, int64_t out[JOB_STAT
                   DB_VALUES(db_text_or_empty(owner)), see_state_count, out);
 }
 
+enum db_status jobs_under_way(struct db *db, const char *client, int64_t *out)
+{
+    return db_one(db,
+                  "SELECT count(*) FROM jobs WHERE state IN ('queued', 'running') AND owner IN "
+                  "(SELECT project FROM project_members WHERE client = $1 "
+                  "AND role IN ('owner', 'steward'))",
+                  DB_VALUES(db_text(client)), listing_integer, out);
+}
+
 enum db_status jobs_certificate(struct db *db, const char *job, char out[ID_SIZE])
 {
     return db_one(db,

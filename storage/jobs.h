@@ -82,6 +82,9 @@ enum db_status jobs_list(struct db *db, const struct job_filter *filter,
 /* Counts the jobs of OWNER (as in job_filter; NULL: of all) in each state. */
 enum db_status jobs_count(struct db *db, const char *owner, int64_t out[JOB_STATES]);
 
+/* Counts the jobs that run or are queued of all projects in which CLIENT may ask for jobs. */
+enum db_status jobs_under_way(struct db *db, const char *client, int64_t *out);
+
 /* Finds the certificate of what JOB has released. DB_NONE: there is none. */
 enum db_status jobs_certificate(struct db *db, const char *job, char out[ID_SIZE]);
 

@@ -19,7 +19,7 @@
 #include "storage/endings.h"
 #include "storage/ledger/trail.h"
 
-#define JOBS_AT_ONCE 1000 /* of one project, running or queued */
+#define JOBS_AT_ONCE 1000 /* of all projects of one steward, running or queued */
 
 /* ---- asking */
 
@@ -31,6 +31,19 @@ enum problem api_jobs_prepare(struct call *call)
     if (problem == PROBLEM_NONE && !wish->feasible)
         wish->least_epsilon = job_least_epsilon(wish);
     return problem;
+}
+
+/* Refuses one more job where the caller's projects have as many as they may. */
+static enum problem check_queue(struct call *call)
+{
+    int64_t count = 0;
+    enum db_status status = jobs_under_way(call->db, call->caller.id, &count);
+    if (status == DB_OK && count >= JOBS_AT_ONCE)
+        return call_problem(call, PROBLEM_RATE_LIMITED,
+                            "%d jobs of your projects run or are queued, and there may be no more: "
+                            "ask again when one has ended, or cancel one.",
+                            JOBS_AT_ONCE);
+    return call_db(call, status);
 }
 
 /* Checks the dataset again within this transaction, because PREPARE read it before. */
@@ -140,11 +153,6 @@ static enum problem submit_job(struct call *call, const struct job_wish *wish,
     status = jobs_wait(call->db, job->id, &wait);
     if (status != DB_OK)
         return call_db(call, status);
-    if (wait.own >= JOBS_AT_ONCE)
-        return call_problem(call, PROBLEM_RATE_LIMITED,
-                            "%d jobs of this project run or are queued, and no project may have "
-                            "more: ask again when one has ended.",
-                            JOBS_AT_ONCE);
     call_header(call, "Location", "/v1/jobs/%s", job->id);
     call_header(call, "Retry-After", "1");
     json_t *json = job_json(call->db, job, &wait, call->now_ms);
@@ -222,7 +230,9 @@ enum problem api_jobs_create(struct call *call)
     const struct job_wish *wish = call->plan;
     if (!call_owns(call, wish->plan.project)) /* any more */
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such project of yours.");
-    enum problem problem = check_dataset_now(call, wish);
+    enum problem problem = check_queue(call);
+    if (problem == PROBLEM_NONE)
+        problem = check_dataset_now(call, wish);
     if (problem == PROBLEM_NONE)
         problem = check_policy_now(call, wish);
     if (problem == PROBLEM_NONE)
