@@ -111,7 +111,7 @@ static const struct route routes[] = {
 
     /* jobs.h */
     {"POST", "/v1/jobs", PLAN, ROLE_STEWARD, ROUTE_KEY_REQUIRED | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_create, "Reserves the price and queues a training job."},
-    {"POST", "/v1/jobs:estimate", PLAN, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_prepare, api_jobs_estimate, "Says what a job would cost; spends nothing."},
+    {"POST", "/v1/jobs:estimate", PLAN, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_estimate_prepare, api_jobs_estimate, "Says what a job would cost; spends nothing."},
     {"POST", "/v1/jobs:advise", PLAN, ROLE_STEWARD, ROUTE_READS | ROUTE_UNTIMED, BODY_JSON, "", api_jobs_advise_prepare, api_jobs_advise, "Says which job to ask for and what it is likely to be worth; spends nothing."},
     {"GET", "/v1/jobs", POOL, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "state algorithm counts " OWNED, NULL, api_jobs_list, "Lists jobs, newest first."},
     {"GET", "/v1/jobs/{id}", BATCH, ROLE_STEWARD, ROUTE_PAGE, BODY_NONE, "", NULL, api_jobs_get, "Shows a job and its progress."},

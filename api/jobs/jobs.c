@@ -23,7 +23,20 @@
 
 /* ---- asking */
 
-enum problem api_jobs_prepare(struct call *call)
+/* Refuses one more job where the caller's projects have as many as they may. */
+static enum problem check_queue(struct call *call)
+{
+    int64_t count = 0;
+    enum db_status status = jobs_under_way(call->db, call->caller.id, &count);
+    if (status == DB_OK && count >= JOBS_AT_ONCE)
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "%d jobs of your projects run or are queued, and there may be no more: "
+                            "cancel one, or ask again when one has ended.",
+                            JOBS_AT_ONCE);
+    return call_db(call, status);
+}
+
+enum problem api_jobs_estimate_prepare(struct call *call)
 {
     struct job_wish *wish = arena_array(&call->arena, 1, sizeof *wish);
     call->plan = wish;
@@ -33,17 +46,10 @@ enum problem api_jobs_prepare(struct call *call)
     return problem;
 }
 
-/* Refuses one more job where the caller's projects have as many as they may. */
-static enum problem check_queue(struct call *call)
+enum problem api_jobs_prepare(struct call *call)
 {
-    int64_t count = 0;
-    enum db_status status = jobs_under_way(call->db, call->caller.id, &count);
-    if (status == DB_OK && count >= JOBS_AT_ONCE)
-        return call_problem(call, PROBLEM_RATE_LIMITED,
-                            "%d jobs of your projects run or are queued, and there may be no more: "
-                            "ask again when one has ended, or cancel one.",
-                            JOBS_AT_ONCE);
-    return call_db(call, status);
+    enum problem problem = check_queue(call); /* before the work of planning */
+    return problem == PROBLEM_NONE ? api_jobs_estimate_prepare(call) : problem;
 }
 
 /* Checks the dataset again within this transaction, because PREPARE read it before. */
@@ -230,7 +236,7 @@ enum problem api_jobs_create(struct call *call)
     const struct job_wish *wish = call->plan;
     if (!call_owns(call, wish->plan.project)) /* any more */
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such project of yours.");
-    enum problem problem = check_queue(call);
+    enum problem problem = check_queue(call); /* others were asked for meanwhile */
     if (problem == PROBLEM_NONE)
         problem = check_dataset_now(call, wish);
     if (problem == PROBLEM_NONE)

@@ -11,11 +11,14 @@
 
 struct job_plan;
 
-/* Plans a POST /v1/jobs or :estimate. */
+/* Plans a POST /v1/jobs, where the caller's projects have room for one more job. */
 enum problem api_jobs_prepare(struct call *call);
 
 /* POST /v1/jobs. */
 enum problem api_jobs_create(struct call *call);
+
+/* Plans a POST /v1/jobs:estimate. */
+enum problem api_jobs_estimate_prepare(struct call *call);
 
 /* POST /v1/jobs:estimate. */
 enum problem api_jobs_estimate(struct call *call);
