@@ -52,7 +52,7 @@ static const struct route routes[] = {
 
     /* projects.h */
     {"GET", "/v1/projects", POOL, ROLE_ANY, 0, BODY_NONE, PAGED, NULL, api_projects_list, "Lists the caller's projects, or all for an admin or auditor."},
-    {"GET", "/v1/projects/{id}", BATCH, ROLE_ANY, 0, BODY_NONE, "", NULL, api_projects_get, "Shows a project, and to its stewards its members."},
+    {"GET", "/v1/projects/{id}", POOL, ROLE_ANY, 0, BODY_NONE, "", NULL, api_projects_get, "Shows a project, and to its stewards its members."},
     {"PATCH", "/v1/projects/{id}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_projects_change, "Renames a project, opens it or closes it."},
     {"PUT", "/v1/projects/{id}/members/{client}", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_projects_put_member, "Makes a client a member, or changes its role."},
     {"DELETE", "/v1/projects/{id}/members/{client}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_projects_remove_member, "Removes a member."},
@@ -127,11 +127,11 @@ static const struct route routes[] = {
     {"POST", "/v1/policies/{id}/actions", POOL, ROLE_ANY, ROUTE_READS, BODY_JSON, "", NULL, api_policies_actions, "Asks a released policy for actions; free."},
     {"GET", "/v1/policies/{id}/certificate", BATCH, ROLE_ANY, ROUTE_PAGE, BODY_NONE, "", NULL, api_policies_certificate, "Shows the signed certificate of a policy."},
     {"POST", "/v1/policies/{id}/grants", BATCH, ROLE_STEWARD, 0, BODY_JSON, "", NULL, api_policy_grants_create, "Lets a client, or every client, read a released policy."},
-    {"GET", "/v1/policies/{id}/grants", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policy_grants_list, "Lists who may read a policy."},
+    {"GET", "/v1/policies/{id}/grants", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policy_grants_list, "Lists who may read a policy."},
     {"DELETE", "/v1/policies/{id}/grants/{client}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policy_grants_delete, "Takes back a grant of a policy."},
     {"PUT", "/v1/policies/{id}/names/{name}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_name, "Gives a policy a version's name for ever, or moves an alias to it."},
     {"GET", "/v1/policy-names", POOL, ROLE_STEWARD, 0, BODY_NONE, PAGED, NULL, api_policy_names_list, "Lists the names of policies."},
-    {"GET", "/v1/policy-names/{name}", BATCH, ROLE_STEWARD, 0, BODY_NONE, "project", NULL, api_policy_names_get, "Shows what a name names, and every move of it."},
+    {"GET", "/v1/policy-names/{name}", POOL, ROLE_STEWARD, 0, BODY_NONE, "project", NULL, api_policy_names_get, "Shows what a name names, and every move of it."},
 
     /* teachers.h, queries.h */
     {"POST", "/v1/teachers", PLAN, ROLE_STEWARD, 0, BODY_JSON, "", api_teachers_prepare, api_teachers_create, "Puts a policy behind a noisy mechanism and a budget."},

@@ -39,10 +39,11 @@ bool policy_name_valid(const char *name)
     return second > 0 && name[first + 1 + second] == '\0';
 }
 
-bool policy_name_is_version(const char *name)
+bool policy_name_stays(const struct policy_name_row *row)
 {
-    char first = strchr(name, '@')[1];
-    return first >= '0' && first <= '9';
+    char first = strchr(row->name, '@')[1];
+    bool version = first >= '0' && first <= '9';
+    return version || row->revision >= POLICY_NAME_REVISIONS;
 }
 
 enum db_status policy_names_find(struct db *db, const char *owner, const char *name,

@@ -8,7 +8,8 @@
 #include "storage/db/db.h"
 #include "storage/db/id.h"
 
-#define POLICY_NAME_SIZE 112 /* bytes, with the NUL */
+#define POLICY_NAME_SIZE      112  /* bytes, with the NUL */
+#define POLICY_NAME_REVISIONS 1000 /* of one alias; with the last it stays, as a version does */
 
 struct policy_name_row {
     char owner[ID_SIZE];
@@ -23,8 +24,8 @@ struct policy_name_row {
  * @, beginning with a letter or digit. */
 bool policy_name_valid(const char *name);
 
-/* True when the valid NAME is a version's. */
-bool policy_name_is_version(const char *name);
+/* True when what ROW says is never changed: of a version, and of an alias's last revision. */
+bool policy_name_stays(const struct policy_name_row *row);
 
 /* What OWNER's NAME names now. DB_NONE: nothing. */
 enum db_status policy_names_find(struct db *db, const char *owner, const char *name,

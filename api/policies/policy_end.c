@@ -10,13 +10,13 @@
 static bool see_alias(void *context, const struct policy_name_row *row)
 {
     char *out = context;
-    if (policy_name_is_version(row->name))
+    if (policy_name_stays(row))
         return true;
     memcpy(out, row->name, POLICY_NAME_SIZE);
     return false;
 }
 
-/* Sets OUT to an alias that names POLICY now; a version names it for ever. DB_NONE: none does. */
+/* Sets OUT to an alias that names POLICY now and can be moved. DB_NONE: none does. */
 static enum db_status find_alias(struct db *db, const char *policy, char out[POLICY_NAME_SIZE])
 {
     out[0] = '\0';

@@ -170,13 +170,15 @@ static enum problem refuse_form(struct call *call)
                         "digits and \"._-\".");
 }
 
-/* Refuses to change what NOW says, but for an alias whose revision the caller has read. */
+/* Refuses to change what NOW says, but for an alias whose revision the caller has read, and which
+ * has room for one more: every reader of a name goes through its revisions. */
 static enum problem check_move(struct call *call, const struct policy_name_row *now)
 {
-    if (policy_name_is_version(now->name))
+    if (policy_name_stays(now))
         return call_problem(call, PROBLEM_CONFLICT,
-                            "%s names the policy %s for ever: a version is never moved.", now->name,
-                            now->policy);
+                            "%s names the policy %s for ever: a version is never moved, and an "
+                            "alias has at most %d revisions.",
+                            now->name, now->policy, POLICY_NAME_REVISIONS);
     return revision_check(call, "alias", now->revision);
 }
 
@@ -238,46 +240,54 @@ enum problem api_policy_names_list(struct call *call)
                                              page.rows.limit, name_list_one, &page));
 }
 
-struct own_names {
+struct name_work {
+    const char *projects, *name;
     struct policy_name_row row;
-    json_t *projects; /* ids */
+    json_t *owners; /* ids of projects that have it */
+    struct moves moves;
 };
 
 static bool keep_name(void *context, const struct policy_name_row *row)
 {
-    struct own_names *names = context;
-    names->row = *row;
-    json_array_append_new(names->projects, json_string(row->owner));
+    struct name_work *work = context;
+    work->row = *row;
+    json_array_append_new(work->owners, json_string(row->owner));
     return true;
+}
+
+/* In one view, so that the last move is what the name names. */
+static enum db_status read_own_name(struct db *db, void *context)
+{
+    struct name_work *work = context;
+    enum db_status status = policy_names_owned(db, work->projects, work->name, keep_name, work);
+    if (status != DB_OK || json_array_size(work->owners) != 1)
+        return status;
+    status = policy_names_moves(db, work->row.owner, work->name, add_move, &work->moves);
+    return status == DB_OK ? work->moves.status : status;
 }
 
 enum problem api_policy_names_get(struct call *call)
 {
-    const char *name = call_parameter(call, "name");
-    const char *projects = project_list(call, call_query(call, "project"));
-    struct own_names names = {.projects = call_own(call, json_array())};
-    struct moves moves = {.db = call->db, .list = call_own(call, json_array())};
-    if (!policy_name_valid(name))
+    struct name_work work = {.projects = project_list(call, call_query(call, "project")),
+                             .name = call_parameter(call, "name"),
+                             .owners = call_own(call, json_array()),
+                             .moves = {.db = call->db, .list = call_own(call, json_array())}};
+    if (!policy_name_valid(work.name))
         return refuse_form(call);
-    enum db_status status = policy_names_owned(call->db, projects, name, keep_name, &names);
-    if (status == DB_OK && json_array_size(names.projects) == 0)
+    enum db_status status = db_view(call->db, read_own_name, &work);
+    if (status != DB_OK)
+        return call_db(call, status);
+    if (json_array_size(work.owners) == 0)
         return call_problem(call, PROBLEM_NOT_FOUND, "There is no such name.");
-    if (status == DB_OK && json_array_size(names.projects) > 1) {
-        call_problem_member(call, "projects", json_incref(names.projects));
+    if (json_array_size(work.owners) > 1) {
+        call_problem_member(call, "projects", json_incref(work.owners));
         return call_problem(call, PROBLEM_CONFLICT,
                             "Several of your projects have this name: give ?project=.");
     }
-    const struct policy_name_row *row = &names.row;
-    if (status == DB_OK)
-        status = policy_names_moves(call->db, row->owner, row->name, add_move, &moves);
-    if (status == DB_OK)
-        status = moves.status;
-    if (status != DB_OK)
-        return call_db(call, status);
-    json_t *json = name_json(call, row);
+    json_t *json = name_json(call, &work.row);
     if (!json)
         return call_db(call, DB_FAILED);
-    json_object_set(json, "moves", moves.list);
-    revision_show(call, row->revision);
+    json_object_set(json, "moves", work.moves.list);
+    revision_show(call, work.row.revision);
     return call_reply_json(call, 200, json);
 }

@@ -11,6 +11,17 @@
 
 TestSuite(match);
 
+/* A GET that answers with a list which has no pages. */
+static bool is_whole_list(const struct route *r)
+{
+    static const char *const all[] = {"/v1/policy-names/{name}", "/v1/policies/{id}/grants",
+                                      "/v1/projects/{id}"};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(r->method, "GET") == 0 && strcmp(r->pattern, all[i]) == 0)
+            return true;
+    return false;
+}
+
 Test(match, every_row_is_sound)
 {
     unsigned count;
@@ -28,7 +39,8 @@ Test(match, every_row_is_sound)
         cr_expect((r->body == BODY_STREAM) == (r->lane == API_LANE_STREAM), "%s", r->pattern);
         cr_expect(strcmp(r->method, "GET") != 0 || r->body == BODY_NONE, "%s", r->pattern);
         cr_expect(!(r->flags & ROUTE_KEY_REQUIRED) || route_writes(r), "%s", r->pattern);
-        bool long_answer = strstr(r->query, "page_size") || strstr(r->pattern, "}/parameters");
+        bool long_answer =
+            strstr(r->query, "page_size") || strstr(r->pattern, "}/parameters") || is_whole_list(r);
         cr_expect(!long_answer || r->lane == API_LANE_POOL, "%s: a commit waits for it",
                   r->pattern);
         cr_expect(!(r->flags & ROUTE_PAGE) || !strcmp(r->method, "GET"), "%s", r->pattern);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/policy_names.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/api/failing_database.h"
 
@@ -154,6 +155,70 @@ Test(policy_names, an_alias_keeps_its_policy_from_being_deleted_and_a_version_do
     expect_status(fixture_delete(f, "steward", of(second, "")), 204);
     expect_problem(fixture_get(f, "steward", of("treatment@1", "")), "not-found");
     expect_problem(give(first, "treatment@1", NULL), "conflict"); /* it meant another */
+}
+
+/* Moves the alias NAME, which has revision 1, until it has REVISIONS. */
+static void move_often(struct db *db, const char *name, int64_t revisions)
+{
+    struct policy_name_row row = {.moved_ms = 1};
+    snprintf(row.owner, sizeof row.owner, "%s", fixture_client(f, "steward"));
+    snprintf(row.client, sizeof row.client, "%s", row.owner);
+    snprintf(row.name, sizeof row.name, "%s", name);
+    for (row.revision = 2; row.revision <= revisions; row.revision++) {
+        memcpy(row.policy, row.revision % 2 == 0 ? second : first, ID_SIZE);
+        cr_assert_eq(policy_names_move(db, &row), DB_OK);
+    }
+}
+
+Test(policy_names, an_alias_that_was_moved_a_thousand_times_stays)
+{
+    expect_status(give(first, "treatment@current", NULL), 201);
+    move_often(fixture_db(f), "treatment@current", POLICY_NAME_REVISIONS - 1);
+    expect_problem(fixture_delete(f, "steward", of(first, "")), "conflict");
+    expect_status(give(second, "treatment@current", "\"999\""), 200);
+    struct response *more = give(first, "treatment@current", "\"1000\"");
+    expect_problem(more, "conflict");
+    cr_expect_not_null(strstr(response_text(more, "/detail"), "at most 1000 revisions"));
+    struct response *shown = fixture_get(f, "steward", "/v1/policy-names/treatment@current");
+    cr_expect_str_eq(response_text(shown, "/policy"), second);
+    cr_expect_eq(json_array_size(response_at(shown, "/moves")), 1000);
+    expect_status(give(second, "treatment@current", NULL), 200); /* nothing moves */
+    expect_status(fixture_delete(f, "steward", of(second, "")), 204);
+}
+
+/* SQLite's driver, with a move of treatment@current just before its moves are read. */
+static struct db_driver moving;
+static bool moves_meanwhile;
+
+static enum db_status run_moving(void *connection, const char *sql, const struct db_value *values,
+                                 unsigned count, db_row_fn *each, void *context,
+                                 struct db_fault *fault)
+{
+    char error[DB_ERROR_SIZE];
+    struct db *other;
+    if (moves_meanwhile && strstr(sql, "FROM policy_names") && strstr(sql, "ORDER BY revision")) {
+        moves_meanwhile = false;
+        cr_assert_eq(db_open(fixture_store(f), &other, error), DB_OK, "%s", error);
+        move_often(other, "treatment@current", 2);
+        db_close(other);
+    }
+    return db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
+}
+
+Test(policy_names, the_last_move_is_what_the_name_names)
+{
+    close_policies();
+    moving = db_driver_sqlite;
+    moving.run = run_moving;
+    f = fixture_open_on(&moving);
+    strcpy(first, domain_policy(f));
+    strcpy(second, domain_policy(f));
+    expect_status(give(first, "treatment@current", NULL), 201);
+    moves_meanwhile = true;
+    struct response *shown = fixture_get(f, "steward", "/v1/policy-names/treatment@current");
+    cr_assert(!moves_meanwhile);
+    cr_expect_eq(response_number(shown, "/revision"), 1);
+    cr_expect_eq(json_array_size(response_at(shown, "/moves")), 1);
 }
 
 /* A policy of a new project of the steward. */
