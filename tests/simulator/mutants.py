@@ -104,7 +104,7 @@ MUTANTS = [
     ("a dataset is deleted under its jobs", "api/data/datasets.c",
      "    if (status == DB_OK && used) {", "    if (status != DB_OK && used) {"),
     ("a job on data that were deleted while it was planned", "api/jobs/jobs.c",
-     "    enum problem problem = check_dataset_now(call, wish);\n", "    enum problem problem = PROBLEM_NONE;\n"),
+     "        problem = check_dataset_now(call, wish);\n", "        problem = PROBLEM_NONE;\n"),
     ("a teacher answers from data that were deleted", "api/teachers/query.c",
      "    if (t->dataset[0] == '\\0')\n        return PROBLEM_NONE;\n", "    if (t->dataset[0] != 'x')\n        return PROBLEM_NONE;\n"),
     ("an entry that could not be written is forgotten", "storage/ledger/ledger_entry.c",
