@@ -16,7 +16,7 @@
 #include "api/pages.h"
 #include "api/teachers/teacher_shelf.h"
 
-#define QUICK_BODY_BYTES 512 /* a question that takes microseconds */
+#define QUICK_BODY_BYTES 512 /* of a question for a pass, which limits its work, too */
 
 struct api_route_info api_route(const struct app *app, const char *method, const char *path)
 {

@@ -1,8 +1,8 @@
 /* One table by the hash of token and path, one lock: two threads meet here, seldom.
  *
- * DESIGN. The lock is held while a pass is used, some microseconds, so that a thing cannot go away
- * under an answer. Two callers whose hashes share a place take turns: the place keeps the last one,
- * and the other asks the database. */
+ * DESIGN. The lock is held while a pass is used, a millisecond at most (PASS_WORK_MAX), so that a
+ * thing cannot go away under an answer. Two callers whose hashes share a place take turns: the
+ * place keeps the last one, and the other asks the database. */
 #include "api/call/pass.h"
 
 #include <pthread.h>
