@@ -64,14 +64,16 @@ static void price_by_epsilon(int64_t delta_units, const struct composition *comp
                              struct known_price *out)
 {
     struct privacy_report report;
+    int64_t most = 0;
     double delta = ledger_delta_value(delta_units > 0 ? delta_units : 1);
     const struct privacy_question question = {.for_delta = false, .at = delta};
     if (delta_units < least_delta(composition))
         out->verdict = PRICE_NEVER;
     else if (!(delta < 1) ||
              privacy_report_make(composition, &question, PRIVACY_QUICK, &report) != ACCOUNTANT_OK ||
-             !ledger_units_down(fmax(report.figure.lower, 0) * (1 - SLACK), &out->units))
-        out->verdict = PRICE_UNKNOWN;
+             !ledger_units_down(fmax(report.figure.lower, 0) * (1 - SLACK), &out->units) ||
+             !ledger_units_down(report.figure.upper, &most) || (out->units == 0 && most > 0))
+        out->verdict = PRICE_UNKNOWN; /* a least price of nothing says nothing */
 }
 
 static void compute_price(double order, const char *event, int64_t delta_units,

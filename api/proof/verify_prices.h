@@ -13,7 +13,7 @@ enum price_verdict {
     PRICE_FITS,    /* it was paid, as far as the accountants can tell */
     PRICE_LOW,     /* it costs more than was paid */
     PRICE_NEVER,   /* no epsilon is enough for it at the delta that was paid */
-    PRICE_UNKNOWN, /* the accountants reach no figure in about a second */
+    PRICE_UNKNOWN, /* the accountants reach no figure, or only 0, in about a second */
     PRICE_NONE,    /* it is no event that has a price */
 };
 

@@ -45,6 +45,27 @@ class Verify(unittest.TestCase):
         self.good(self.job(10**9, 10**11, (1, 1e-7), event=pair(1, 1e-7)))
         self.good(self.job(10**9, 0, (1, 0), event=pair(1)))
 
+    def test_dirichlet_answers_are_paid_whatever_stands_beside_them(self):
+        def answers(count, sensitivity):
+            return ('{"type":"SelfComposedDpEvent","count":%d,"event":{"type":"DirichletDpEvent","actions":4,"concentration":20,'
+                    '"min_probability":0.05,"sensitivity":%r}}' % (count, sensitivity))
+
+        worthless = ('{"type":"PoissonSampledDpEvent","sampling_probability":1e-12,'
+                     '"event":{"type":"GaussianDpEvent","noise_multiplier":0.1}}')
+        beside = {(5, 0.01): [worthless], (5, 0.010001): [pair(i * 1e-9) for i in range(1, 9)], (100, 0.05): []}
+        for first, others in beside.items():
+            event = '{"type":"ComposedDpEvent","events":[%s]}' % ",".join([answers(*first), *others])
+            code, said = ask(self.job(1, 10**13, (1e-9, 1e-5), event=event).text())[0]
+            self.assertEqual(code, 1, said)
+            self.assertIn("its event costs more than was paid", said)
+
+    def test_a_least_price_of_nothing_is_none(self):
+        """Whatever the accountants find no least price for counts as out of their reach."""
+        few = ('{"type":"DirichletDpEvent","actions":64,"concentration":%r,"min_probability":0.005,"sensitivity":0.0001}')
+        event = '{"type":"ComposedDpEvent","events":[%s]}' % ",".join(few % (200 + i / 100) for i in range(1000))
+        said = ask(self.job(1, 10**13, (1e-9, 1e-5), event=event).text())[0][1]
+        self.assertIn("0 prices computed again, 1 out of the accountants' reach", said)
+
     def test_a_client_pays_a_delta_for_answers_and_a_dataset_need_not(self):
         for kind, resource, client in (("client", "tch_a", "cli_a"), ("teacher", "tch_a", "")):
             world = World()

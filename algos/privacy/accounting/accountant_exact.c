@@ -12,6 +12,11 @@
 #include "algos/privacy/laws/points.h"
 #include "algos/privacy/laws/subsampled_gaussian.h"
 
+/* To find where the line of an integral stands takes so many steps: for a coordinate of a Dirichlet
+ * law, and for a subsampled Gaussian. The line itself has a limit of its own (contour.c). */
+#define COORDINATE_STEPS 5e3
+#define SAMPLED_STEPS    3e5
+
 static enum accountant_status of_points(const struct accountant_laws *laws,
                                         const struct accountant_question *question, double *out)
 {
@@ -78,7 +83,8 @@ static double bound_of(const struct accountant_laws *laws,
                                : contour_epsilon_bound(laws->law, laws->count, question->at);
 }
 
-/* The worse of removing and adding a unit. LAWS are turned for the second, if the two differ. */
+/* The worse of removing and adding a unit. LAWS are turned for the second, if the two differ. Where
+ * the status is not OK, *out is what one of the two costs at least: 0 if neither has a figure. */
 static enum accountant_status of_directions(struct accountant_laws *laws,
                                             const struct accountant_question *question, double *out)
 {
@@ -94,6 +100,18 @@ static enum accountant_status of_directions(struct accountant_laws *laws,
     return status;
 }
 
+static double pose_steps(const struct accountant_laws *laws)
+{
+    double steps = 0;
+    for (size_t i = 0; i < laws->count; i++) {
+        if (laws->law[i].kind == CONTOUR_DIRICHLET_PAIR)
+            steps += COORDINATE_STEPS * laws->law[i].dirichlet.count;
+        if (laws->law[i].kind == CONTOUR_SUBSAMPLED_GAUSSIAN)
+            steps += SAMPLED_STEPS;
+    }
+    return steps;
+}
+
 static enum accountant_status exact_figure(const struct composition *composition,
                                            const struct accountant_question *question,
                                            struct privacy_interval *out)
@@ -105,12 +123,14 @@ static enum accountant_status exact_figure(const struct composition *composition
     enum accountant_status status = ACCOUNTANT_OK;
     double worst = 0, here = 0;
     unsigned poses = laws.vectors ? ACCOUNTANT_LAWS_POSES : 1, found = 0;
+    if (!work_take(question->work, poses * pose_steps(&laws))) {
+        accountant_laws_clear(&laws);
+        return ACCOUNTANT_TOO_MUCH_WORK;
+    }
     for (unsigned pose = 0; pose < poses; pose++) {
         accountant_laws_pose(&laws, composition, pose);
         status = of_directions(&laws, question, &here);
-        if (status != ACCOUNTANT_OK)
-            continue;
-        found++;
+        found += status == ACCOUNTANT_OK || (poses > 1 && here > 0.0);
         worst = fmax(worst, here);
     }
     accountant_laws_clear(&laws);

@@ -68,14 +68,30 @@ static double upper_of(const struct accountant *accountant, const struct composi
     return good && isfinite(figure.upper) ? figure.upper : (double)NAN;
 }
 
-/* What COMPOSITION, with Dirichlet parts, costs at least: the exact price of some pairs of
- * neighbours. 0 where none can be computed. */
-static double lower_of(const struct composition *composition,
-                       const struct privacy_question *question, enum privacy_effort effort)
+static double exact_lower(const struct composition *composition,
+                          const struct privacy_question *question, enum privacy_effort effort)
 {
     struct privacy_interval pairs = {0};
     (void)ask_accountant(&accountant_exact, composition, question, effort, &pairs);
     return pairs.lower * (1.0 - ROUNDING);
+}
+
+/* What COMPOSITION, with Dirichlet parts, costs at least: the exact price of some pairs of
+ * neighbours. 0 where none can be computed. Other parts may put the integral out of reach, and who
+ * sees the Dirichlet answers alone learns no more. */
+static double lower_of(const struct composition *composition,
+                       const struct privacy_question *question, enum privacy_effort effort)
+{
+    struct composition alone = {0};
+    for (size_t i = 0; i < composition->count; i++)
+        if (composition->part[i].mechanism.kind == MECHANISM_DIRICHLET)
+            (void)composition_add(&alone, &composition->part[i].mechanism,
+                                  composition->part[i].times);
+    double lower = exact_lower(&alone, question, effort);
+    if (alone.count < composition->count)
+        lower = fmax(lower, exact_lower(composition, question, effort));
+    composition_clear(&alone);
+    return lower;
 }
 
 enum accountant_status privacy_report_make(const struct composition *composition,
@@ -93,11 +109,11 @@ enum accountant_status privacy_report_make(const struct composition *composition
         return status;
     if (!isfinite(figure->upper))
         return ACCOUNTANT_OUT_OF_REACH;
+    if (accountant == &accountant_renyi)
+        figure->lower = fmin(lower_of(composition, question, effort), figure->upper);
     if (full || (composition->count <= QUICK_PARTS && is_sensible(question, figure->upper))) {
         report.renyi = upper_of(&accountant_renyi, composition, question, effort);
-        if (accountant == &accountant_renyi)
-            figure->lower = fmin(lower_of(composition, question, effort), figure->upper);
-        else if (full || !question->for_delta)
+        if (accountant != &accountant_renyi && (full || !question->for_delta))
             report.exact = upper_of(&accountant_exact, composition, question, effort);
     }
     *out = report;

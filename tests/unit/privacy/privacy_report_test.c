@@ -54,6 +54,31 @@ Test(privacy_report, names_its_accountant)
     }
 }
 
+/* Dirichlet answers cost at least as much beside other parts as alone, in haste, too: beside one
+ * that puts the integral out of reach, beside many, and where they cost more than anybody would
+ * pay. */
+Test(privacy_report, dirichlet_answers_keep_their_least_price)
+{
+    struct mechanism answer = dirichlet(4, 20, 0.05, 0.01), loud = dirichlet(4, 20, 0.05, 0.05);
+    struct mechanism worthless = sampled(1e-12, 0.1);
+    struct composition plan = plan_of(&answer, 5), many = plan_of(&answer, 5);
+    struct composition dear = plan_of(&loud, 100);
+    double alone = report_of(&plan, false, 1e-5, PRIVACY_QUICK).figure.lower;
+    cr_assert_gt(alone, 2.8);
+    cr_assert_eq(composition_add(&plan, &worthless, 1), COMPOSITION_OK);
+    cr_expect_geq(report_of(&plan, false, 1e-5, PRIVACY_QUICK).figure.lower, alone);
+    cr_expect_geq(report_of(&plan, false, 1e-5, PRIVACY_FULL).figure.lower, alone);
+    for (int i = 1; i <= 8; i++) {
+        struct mechanism pair = {.kind = MECHANISM_EPSILON_DELTA, .pair = {1e-9 * i, 0}};
+        cr_assert_eq(composition_add(&many, &pair, 1), COMPOSITION_OK);
+        cr_expect_geq(report_of(&many, false, 1e-5, PRIVACY_QUICK).figure.lower, alone);
+    }
+    cr_expect_gt(report_of(&dear, false, 1e-5, PRIVACY_QUICK).figure.lower, 112);
+    composition_clear(&plan);
+    composition_clear(&many);
+    composition_clear(&dear);
+}
+
 /* Delta at the epsilon that was found is the delta that was asked with. */
 Test(privacy_report, answers_both_questions_alike)
 {
