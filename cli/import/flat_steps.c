@@ -10,15 +10,16 @@
 
 #include "memory/memory.h"
 
-static const char *const flat_names[FLAT_ARRAY_COUNT][2] = {
-    [FLAT_OBSERVATIONS] = {"observations", NULL},
-    [FLAT_ACTIONS] = {"actions", NULL},
-    [FLAT_REWARDS] = {"rewards", NULL},
-    [FLAT_TERMINALS] = {"terminals", "terminations"},
-    [FLAT_TIMEOUTS] = {"timeouts", NULL},
-    [FLAT_TRUNCATIONS] = {"truncations", NULL},
-    [FLAT_EPISODE_ENDS] = {"episode_terminals", NULL},
-    [FLAT_NEXT_OBSERVATIONS] = {"next_observations", NULL},
+static const char *const flat_names[FLAT_ARRAY_COUNT] = {
+    [FLAT_OBSERVATIONS] = "observations",
+    [FLAT_ACTIONS] = "actions",
+    [FLAT_REWARDS] = "rewards",
+    [FLAT_TERMINALS] = "terminals",
+    [FLAT_TERMINATIONS] = "terminations",
+    [FLAT_TIMEOUTS] = "timeouts",
+    [FLAT_TRUNCATIONS] = "truncations",
+    [FLAT_EPISODE_ENDS] = "episode_terminals",
+    [FLAT_NEXT_OBSERVATIONS] = "next_observations",
 };
 
 struct flat_steps {
@@ -33,14 +34,14 @@ struct flat_steps {
 
 /* ---- shapes */
 
-const char *flat_name(const struct import_request *request, enum flat_array which, unsigned n)
+const char *flat_name(const struct import_request *request, enum flat_array which)
 {
     if (which == FLAT_EXPERTS)
-        return n == 0 ? request->experts_key : NULL;
+        return request->experts_key;
     if (which != FLAT_ENDS_BY)
-        return flat_names[which][n];
+        return flat_names[which];
     bool names_array = request->ends_by && strcmp(request->ends_by, "terminals") != 0;
-    return n == 0 && names_array ? request->ends_by : NULL;
+    return names_array ? request->ends_by : NULL;
 }
 
 static bool flat_check_width(struct import_source *source, const struct flat_arrays *arrays,
@@ -48,7 +49,7 @@ static bool flat_check_width(struct import_source *source, const struct flat_arr
 {
     uint32_t width = arrays->of[which].width;
     unsigned features = source->request.description->feature_count;
-    const char *path = source->request.path, *name = flat_name(&source->request, which, 0);
+    const char *path = source->request.path, *name = flat_name(&source->request, which);
     if (which == FLAT_OBSERVATIONS || which == FLAT_NEXT_OBSERVATIONS)
         return width == features ||
                import_failed(source,
@@ -71,8 +72,10 @@ static bool flat_check_shapes(struct import_source *source, const struct flat_ar
 {
     uint64_t rows = arrays->of[FLAT_OBSERVATIONS].rows;
     for (unsigned a = 0; a < FLAT_ARRAY_COUNT; a++) {
-        const char *name = flat_name(&source->request, a, 0);
-        if (!arrays->of[a].there && a <= FLAT_TERMINALS)
+        const char *name = flat_name(&source->request, a);
+        bool needed =
+            a < FLAT_TERMINALS || (a == FLAT_TERMINALS && !arrays->of[FLAT_TERMINATIONS].there);
+        if (!arrays->of[a].there && needed)
             return import_failed(source, "%s: there is no array \"%s\"", source->request.path,
                                  name);
         if (!arrays->of[a].there)
@@ -109,7 +112,7 @@ static bool flat_check_ends(struct import_source *source, const struct flat_arra
     bool known = request->ends_by;
     for (unsigned a = FLAT_TIMEOUTS; a <= FLAT_ENDS_BY; a++)
         known = known || arrays->of[a].there;
-    if (flat_name(request, FLAT_ENDS_BY, 0) && !arrays->of[FLAT_ENDS_BY].there)
+    if (flat_name(request, FLAT_ENDS_BY) && !arrays->of[FLAT_ENDS_BY].there)
         return import_failed(source, "%s: --ends-by: there is no array \"%s\"", request->path,
                              request->ends_by);
     if (known)
@@ -195,17 +198,18 @@ static bool next_mark(struct flat_steps *steps, enum flat_array which, bool *out
         return false;
     *out = mark == 1;
     if (mark != 0 && mark != 1)
-        step_episode_fault(&steps->steps, steps->row, flat_name(&steps->source->request, which, 0),
+        step_episode_fault(&steps->steps, steps->row, flat_name(&steps->source->request, which),
                            "must be 0 or 1");
     return true;
 }
 
-/* Reads whether the next row is marked as the last of its episode other than by terminals. */
-static bool next_end(struct flat_steps *steps, bool *out)
+/* Reads whether an array from FIRST to LAST marks the next row. */
+static bool next_end(struct flat_steps *steps, enum flat_array first, enum flat_array last,
+                     bool *out)
 {
     bool mark;
     *out = false;
-    for (unsigned a = FLAT_TIMEOUTS; a <= FLAT_ENDS_BY; a++) {
+    for (unsigned a = first; a <= last; a++) {
         if (!next_mark(steps, a, &mark))
             return false;
         *out = *out || mark;
@@ -259,8 +263,9 @@ static bool next_row(struct flat_steps *steps, struct flat_row *row)
             arrays->next(arrays->context, FLAT_NEXT_OBSERVATIONS, steps->last)) &&
            next_number(steps, FLAT_ACTIONS, &row->act.action) &&
            next_number(steps, FLAT_REWARDS, &row->act.reward) &&
-           next_mark(steps, FLAT_TERMINALS, &row->act.terminated) &&
-           next_end(steps, &row->act.truncated) && next_expert(steps, row->expert);
+           next_end(steps, FLAT_TERMINALS, FLAT_TERMINATIONS, &row->act.terminated) &&
+           next_end(steps, FLAT_TIMEOUTS, FLAT_ENDS_BY, &row->act.truncated) &&
+           next_expert(steps, row->expert);
 }
 
 enum json_stream_status flat_steps_next(struct flat_steps *steps, struct trajectory *out,

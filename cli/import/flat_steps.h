@@ -10,7 +10,8 @@ enum flat_array {
     FLAT_OBSERVATIONS,
     FLAT_ACTIONS,
     FLAT_REWARDS,
-    FLAT_TERMINALS,
+    FLAT_TERMINALS, /* one of it and the next must be there */
+    FLAT_TERMINATIONS,
     FLAT_TIMEOUTS, /* this and the next three mark ends, too; one must be there */
     FLAT_TRUNCATIONS,
     FLAT_EPISODE_ENDS,
@@ -20,8 +21,8 @@ enum flat_array {
     FLAT_ARRAY_COUNT,
 };
 
-/* The name of WHICH in a file, N = 0, or its other name, N = 1. NULL: it has none. */
-const char *flat_name(const struct import_request *request, enum flat_array which, unsigned n);
+/* The name of WHICH in a file. NULL: it has none. */
+const char *flat_name(const struct import_request *request, enum flat_array which);
 
 /* The arrays of a file that is open. */
 struct flat_arrays {

@@ -136,7 +136,7 @@ static const unsigned char *npz_row(struct npz_array *array)
 
 static const char *npz_name(const struct npz_hand *hand, enum flat_array which)
 {
-    return flat_name(&hand->source->request, which, 0);
+    return flat_name(&hand->source->request, which);
 }
 
 static bool npz_next(void *context, enum flat_array which, double *out)
@@ -191,18 +191,13 @@ static bool npz_describe(struct npz_hand *hand, enum flat_array which, struct fl
 static bool npz_open_role(struct npz_hand *hand, enum flat_array which)
 {
     struct npz_array *array = &hand->arrays[which];
-    for (unsigned n = 0; n < 2 && !array->zip; n++) {
-        const char *name = flat_name(&hand->source->request, which, n);
-        if (name && !npz_open_array(hand, array, name))
-            return false;
-    }
-    return true;
+    const char *name = npz_name(hand, which);
+    return !name || npz_open_array(hand, array, name);
 }
 
-static bool npz_is_named(const struct npz_hand *hand, enum flat_array which, unsigned n,
-                         const char *member)
+static bool npz_is_named(const struct npz_hand *hand, enum flat_array which, const char *member)
 {
-    const char *name = flat_name(&hand->source->request, which, n);
+    const char *name = npz_name(hand, which);
     return name && strcmp(name, member) == 0;
 }
 
@@ -221,8 +216,7 @@ static void npz_note_ignored(struct npz_hand *hand)
         member[strcspn(member, ".")] = '\0';
         bool read = false;
         for (unsigned a = 0; a < FLAT_ARRAY_COUNT; a++)
-            for (unsigned n = 0; n < 2; n++)
-                read |= npz_is_named(hand, a, n, member);
+            read |= npz_is_named(hand, a, member);
         if (!read)
             used += (size_t)snprintf(hand->ignored + used, IGNORED_SIZE - used, "%s%s",
                                      used > 0 ? ", " : "", member);

@@ -21,7 +21,7 @@ struct hdf5_hand {
 
 static const char *hdf5_name(const struct hdf5_hand *hand, enum flat_array which)
 {
-    return flat_name(&hand->source->request, which, 0);
+    return flat_name(&hand->source->request, which);
 }
 
 static bool hdf5_fault(struct hdf5_hand *hand, const char *name, const char *problem)
@@ -44,19 +44,14 @@ static bool hdf5_next_name(void *context, char out[EXPERT_NAME_MAX + 2])
            hdf5_fault(hand, hdf5_name(hand, FLAT_EXPERTS), "is damaged");
 }
 
-/* Opens the array that is WHICH, by either of its names. */
 static bool hdf5_open_role(struct hdf5_hand *hand, enum flat_array which)
 {
     struct hdf5_array *array = &hand->arrays[which];
-    for (unsigned n = 0; n < 2 && !array->there; n++) {
-        const char *name = flat_name(&hand->source->request, which, n);
-        const char *problem = name ? hdf5_array_open(hand->file, name, array) : NULL;
-        if (!problem && array->is_text && which != FLAT_EXPERTS)
-            problem = "holds texts, not numbers";
-        if (problem)
-            return hdf5_fault(hand, name, problem);
-    }
-    return true;
+    const char *name = hdf5_name(hand, which);
+    const char *problem = name ? hdf5_array_open(hand->file, name, array) : NULL;
+    if (!problem && array->is_text && which != FLAT_EXPERTS)
+        problem = "holds texts, not numbers";
+    return !problem || hdf5_fault(hand, name, problem);
 }
 
 static bool hdf5_open_flat(struct hdf5_hand *hand)

@@ -21,10 +21,10 @@ static const char text[] =
 
 static const char *member_name(uint8_t which)
 {
-    static const char *const others[] = {"who", "terminations", "truncations", "x"};
+    static const char *const others[] = {"who", "ends", "next", "x"};
     unsigned at = which % (FLAT_EXPERTS + 4U);
     static const struct import_request any = {.path = ""};
-    return at < FLAT_EXPERTS ? flat_name(&any, at, 0) : others[at - FLAT_EXPERTS];
+    return at < FLAT_EXPERTS ? flat_name(&any, at) : others[at - FLAT_EXPERTS];
 }
 
 static const char *write_zip(const uint8_t *data, size_t size)

@@ -43,6 +43,7 @@ FILES = {
     "endless": changed(timeouts=None),
     "ended": changed(timeouts=None, ends=GOOD["terminals"] | GOOD["timeouts"]),
     "terminations": changed(timeouts=None, terminals=None, terminations=GOOD["terminals"]),
+    "both": changed(terminations=GOOD["timeouts"], timeouts=None),
     "cut_off": changed(timeouts=None, truncations=GOOD["timeouts"], ends=GOOD["terminals"]),
     "of_d3rlpy": changed(timeouts=None, episode_terminals=GOOD["terminals"] | GOOD["timeouts"]),
     "one_expert": changed(who=np.array([0.0] * 4 + [-0.0] * 4)),

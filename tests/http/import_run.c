@@ -114,6 +114,11 @@ void import_refuses_arrays(const struct import_place *place, const char *kind)
         place, 0, name, path,
         (const char *[]){"--expert-per-episode", "--ends-by", "terminals", "--dry-run", NULL},
         (const char *[]){"episodes  3, 2 of them", NULL});
+    snprintf(name, sizeof name, "both.%s", kind);
+    import_expect(
+        place, 0, name, path,
+        (const char *[]){"--expert-per-episode", "--ends-by", "terminals", "--dry-run", NULL},
+        (const char *[]){"episodes  4, 4 of them", NULL});
     snprintf(name, sizeof name, "ended.%s", kind);
     import_expect(place, 0, name, path,
                   (const char *[]){"--expert-per-episode", "--ends-by", "ends", "--dry-run", NULL},

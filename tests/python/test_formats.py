@@ -104,6 +104,12 @@ class Formats(unittest.TestCase):
                 read = tacet.read_npz(path, ends_by=ends_by, expert_per_episode=True, last_state="repeat_or_drop")
                 self.assertEqual([len(e) for e in read], [1, 1, 1])
 
+    def test_terminations_end_episodes_beside_terminals_and_without_them(self):
+        either, ends = np.array([0, 1, 0, 0, 0]), dict(expert_per_episode=True, ends_by="terminals", last_state="repeat_or_drop")
+        for wrong, lengths in ((dict(terminations=either), [2, 1, 1]), (dict(terminals=None, terminations=either), [2, 2])):
+            read = tacet.read_npz(self.npz(timeouts=None, who=None, **wrong), **ends)
+            self.assertEqual([len(e) for e in read], lengths)
+
     def test_an_array_in_a_group_names_experts(self):
         def fill(file):
             for name, array in flat(who=None).items():

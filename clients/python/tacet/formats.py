@@ -96,12 +96,13 @@ def _episode(which: Any, name: str, states: Any, actions: Any, rewards: Any, ter
 
 def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str], ends_by: Optional[str]) -> list[Episode]:
     """Arrays of D4RL's form. An episode ends where any array that marks ends is 1, and at the end of the arrays."""
-    needed = ["observations", "actions", "rewards", "terminals", *([ends_by] if ends_by else [])]
+    terminals = [name for name in ("terminals", "terminations") if name in arrays] or ["terminals"]
+    needed = ["observations", "actions", "rewards", *terminals, *([ends_by] if ends_by not in (None, "terminals") else [])]
     missing = [name for name in needed if name not in arrays]
     if missing:
         raise ValueError(f"The file has no array {', '.join(missing)}. It has {', '.join(sorted(arrays)) or 'none'}.")
     limits = [name for name in ("timeouts", "truncations", "episode_terminals", ends_by or "timeouts") if name in arrays]
-    if not limits:
+    if not limits and not ends_by:
         raise ValueError("The file has no array timeouts, so it does not say where an episode ends that did not terminate: "
                          "several would become one, of one expert. Say ends_by='terminals' if every episode but the last "
                          "terminated, or name an array that is 1 at the last step of each episode.")
@@ -114,21 +115,22 @@ def _flat(arrays: Mapping[str, Any], naming: _Naming, last_state: Optional[str],
     states, actions, rewards = (arrays[n] for n in ("observations", "actions", "rewards"))
     steps = len(actions)
     following = arrays.get("next_observations")
-    for name in ("observations", "rewards", "terminals", "next_observations", *limits):
+    for name in ("observations", "rewards", *terminals, "next_observations", *limits):
         if name in arrays and len(arrays[name]) != steps:
             raise ValueError(f"The array {name} has {len(arrays[name])} rows, and actions has {steps}.")
-    ends, *others = (_truths(arrays[name], f"The array {name}") for name in ("terminals", *limits))
+    ends, others = ([_truths(arrays[name], f"The array {name}") for name in names] for names in (terminals, limits))
     found: list[Episode] = []
     first = 0
     for at in range(steps):
-        if not (ends[at] or any(o[at] for o in others) or at == steps - 1):
+        terminated = any(e[at] for e in ends)
+        if not (terminated or any(o[at] for o in others) or at == steps - 1):
             continue
         part = slice(first, at + 1)
         if keys is not None and any(key != keys[first] for key in keys[part]):
             raise ValueError(f"The array {naming.by} names two experts in one episode, which begins at step {first}.")
         rows = list(states[part]) + ([following[at]] if following is not None else [])
         name = naming.name(len(found), None if keys is None else keys[first])
-        found.append(_episode(len(found), name, rows, actions[part], rewards[part], ends[at], last_state))
+        found.append(_episode(len(found), name, rows, actions[part], rewards[part], terminated, last_state))
         first = at + 1
     return found
 
