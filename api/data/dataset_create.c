@@ -1,4 +1,5 @@
 /* Reads the request for a new dataset, and makes it. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,10 +99,10 @@ static void dataset_check_sizes(struct call *call, struct dataset_wish *wish)
                      "at most %u",
                      size, RECORD_SIZE_MAX);
     }
-    /* With more actions 0.02 would leave the experts nothing but chance. */
+    /* Half of every expert's policy, or more, is the expert's own. */
     double actions = (double)wish->action_count;
     if (wish->min_action_probability == 0)
-        wish->min_action_probability = 0.02 * actions > 1 ? 0.5 / actions : 0.02;
+        wish->min_action_probability = fmin(0.02, 0.5 / actions);
     if (wish->min_action_probability * actions > 1)
         call_invalid(call, "/min_action_probability", "must be at most 1 / action_count");
 }
