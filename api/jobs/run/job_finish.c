@@ -105,7 +105,7 @@ static void explain_price(struct finish *finish)
     else if (run->plan.try_count > 0)
         why = "A sweep that is cancelled pays its whole price.";
     snprintf(finish->why, sizeof finish->why, "%s", why);
-    if (!finish->whole && finish->units > 0) {
+    if (!finish->whole && (finish->units > 0 || finish->delta_units > 0)) {
         snprintf(finish->why, sizeof finish->why,
                  "%llu of its %llu noisy steps had run. They%s cost epsilon %.6g at its delta of "
                  "%.3g. The rest of the epsilon %.6g that was reserved is free again.",

@@ -328,6 +328,21 @@ Test(gp_job, a_cancelled_one_pays_for_what_it_did, .init = open_service, .fini =
     cr_expect(paid > 0 && paid < 0.9, "%g", paid);
 }
 
+/* Few steps of much noise are (0, delta)-private. They pay their delta, and the rest is free again.
+ */
+Test(gp_job, a_cancelled_one_may_pay_a_delta_alone, .init = open_service, .fini = close_service)
+{
+    const char *job = domain_path(
+        "{\"algorithm\":\"gp_q_learning\",\"dataset\":\"%s\",\"privacy\":{\"unit\":\"reward\","
+        "\"epsilon\":0.001,\"delta\":1e-4,\"force\":true" UNDERSTOOD
+        "},\"parameters\":{\"updates\":1000,"
+        "\"knot_bits\":5,\"value_limit\":200,\"reward_scale\":10}}",
+        line_world(10));
+    const char *why =
+        " of its 1000 noisy steps had run. They cost epsilon 0 at its delta of 0.0001.";
+    cr_expect_eq(cancel_at(job, 9, why), 0);
+}
+
 Test(gp_job, rewards_are_protected_in_a_world, .init = open_service, .fini = close_service)
 {
     struct response *job = domain_run(
