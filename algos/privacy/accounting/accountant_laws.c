@@ -70,7 +70,7 @@ static void pose_pair(const struct mechanism *mechanism, unsigned pose, double *
     high[m - 1] = k * (1.0 - eta - up - (m - 2.0) * eta);
 }
 
-bool accountant_laws_pose(struct accountant_laws *laws, const struct composition *composition,
+void accountant_laws_pose(struct accountant_laws *laws, const struct composition *composition,
                           unsigned pose)
 {
     double *vector = laws->vectors;
@@ -87,7 +87,6 @@ bool accountant_laws_pose(struct accountant_laws *laws, const struct composition
         laws->law[next++].dirichlet.b = vector + m;
         vector += 2 * (size_t)m;
     }
-    return vector != NULL;
 }
 
 /* Fills laws->law, which has room for all. */
@@ -122,7 +121,6 @@ void accountant_laws_of(const struct composition *composition, struct accountant
     if (coordinates)
         laws.vectors = memory_new(2 * coordinates, sizeof *laws.vectors);
     laws_fill(composition, &laws);
-    accountant_laws_pose(&laws, composition, 0);
     *out = laws;
 }
 

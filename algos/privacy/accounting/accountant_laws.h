@@ -20,7 +20,7 @@ struct accountant_laws {
 struct contour_law accountant_law_of(const struct mechanism *mechanism, double times);
 
 /* Converts COMPOSITION to laws for the removal of a unit. All Gaussian parts without sampling
- * become one law, the last. Dirichlet laws start in pose 0 (accountant_laws_pose). Every part is
+ * become one law, the last. Dirichlet laws lack their pair (accountant_laws_pose). Every part is
  * valid. The caller calls accountant_laws_clear. */
 void accountant_laws_of(const struct composition *composition, struct accountant_laws *out);
 
@@ -35,8 +35,8 @@ bool accountant_laws_turn(struct accountant_laws *laws);
  * laws to one of ACCOUNTANT_LAWS_POSES pairs that come close to it. In these, one least coordinate
  * goes up as far as it may. The coordinates that go down are all others equally, or all others but
  * the greatest, or only the greatest. Each pair is taken in both directions. COMPOSITION is that of
- * which LAWS were made. False when there is none. */
-bool accountant_laws_pose(struct accountant_laws *laws, const struct composition *composition,
+ * which LAWS were made. */
+void accountant_laws_pose(struct accountant_laws *laws, const struct composition *composition,
                           unsigned pose);
 
 /* True when all losses of LAWS lie on points, so that points.h applies. */
