@@ -3,8 +3,8 @@
 #ifndef TACET_TESTS_UNIT_NONINTERFERENCE_PRICES_H
 #define TACET_TESTS_UNIT_NONINTERFERENCE_PRICES_H
 
-/* Where allocations count, those of a price count whether it is computed or taken. LEFT: how many are
- * left until one fails, as in memory_faults.h. A price in which one fails is computed. */
+/* Where allocations count, those of a price count whether it is computed or taken. LEFT: how many
+ * are left until one fails, as in memory_faults.h. A price in which one fails is computed. */
 void prices_count(int *left);
 
 #endif
