@@ -77,10 +77,11 @@ static double exact_lower(const struct composition *composition,
 }
 
 /* What COMPOSITION, with Dirichlet parts, costs at least: the exact price of some pairs of
- * neighbours. 0 where none can be computed. Other parts may put the integral out of reach, and who
- * sees the Dirichlet answers alone learns no more. */
+ * neighbours. 0 where none can be computed. Other parts may put the integral out of reach, or take
+ * long (with ALL they are tried); who sees the Dirichlet answers alone learns no more. */
 static double lower_of(const struct composition *composition,
-                       const struct privacy_question *question, enum privacy_effort effort)
+                       const struct privacy_question *question, enum privacy_effort effort,
+                       bool all)
 {
     struct composition alone = {0};
     for (size_t i = 0; i < composition->count; i++)
@@ -88,7 +89,7 @@ static double lower_of(const struct composition *composition,
             (void)composition_add(&alone, &composition->part[i].mechanism,
                                   composition->part[i].times);
     double lower = exact_lower(&alone, question, effort);
-    if (alone.count < composition->count)
+    if (all && alone.count < composition->count)
         lower = fmax(lower, exact_lower(composition, question, effort));
     composition_clear(&alone);
     return lower;
@@ -109,9 +110,10 @@ enum accountant_status privacy_report_make(const struct composition *composition
         return status;
     if (!isfinite(figure->upper))
         return ACCOUNTANT_OUT_OF_REACH;
+    bool all = full || (composition->count <= QUICK_PARTS && is_sensible(question, figure->upper));
     if (accountant == &accountant_renyi)
-        figure->lower = fmin(lower_of(composition, question, effort), figure->upper);
-    if (full || (composition->count <= QUICK_PARTS && is_sensible(question, figure->upper))) {
+        figure->lower = fmin(lower_of(composition, question, effort, all), figure->upper);
+    if (all) {
         report.renyi = upper_of(&accountant_renyi, composition, question, effort);
         if (accountant != &accountant_renyi && (full || !question->for_delta))
             report.exact = upper_of(&accountant_exact, composition, question, effort);

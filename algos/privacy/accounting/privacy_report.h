@@ -38,7 +38,7 @@ struct privacy_report {
 const struct accountant *privacy_report_accountant(const struct composition *composition);
 
 /* Answers QUESTION by that accountant; with Dirichlet parts the lower figure is accountant_exact's,
- * of all parts or of these alone, whichever is greater.
+ * of these alone or, where the other accountants are asked, too, of all parts if that is greater.
  * OUT_OF_REACH also when no finite epsilon holds at that delta. *out is touched on success only. */
 enum accountant_status privacy_report_make(const struct composition *composition,
                                            const struct privacy_question *question,
