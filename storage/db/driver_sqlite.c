@@ -137,6 +137,18 @@ static void driver_close(void *pointer)
     free(connection);
 }
 
+/* The first read makes the log, whose name must be on disk before the log is used. */
+static enum db_status keep_log_name(struct connection *connection, const char *path,
+                                    struct db_fault *fault)
+{
+    long long version;
+    if (sqlite_ask(connection->handle, "PRAGMA schema_version", &version) != SQLITE_OK)
+        return connection_explain(connection, "cannot open the database", fault);
+    if (!sqlite_file_sync_folder(connection->handle))
+        return sqlite_file_refuse(fault, path, "its folder cannot be synced");
+    return DB_OK;
+}
+
 static enum db_status driver_open(const struct db_settings *settings, void **out_connection,
                                   struct db_fault *fault)
 {
@@ -157,8 +169,8 @@ static enum db_status driver_open(const struct db_settings *settings, void **out
     if (status == DB_OK && (code != SQLITE_OK || !connection_configure(connection, settings)))
         status = connection_explain(connection, "cannot open the database", fault);
     connection->durable = !settings->not_durable && !settings->unchanged;
-    if (status == DB_OK && connection->durable && !sqlite_file_sync_folder(connection->handle))
-        status = sqlite_file_refuse(fault, settings->location, "its folder cannot be synced");
+    if (status == DB_OK && connection->durable)
+        status = keep_log_name(connection, settings->location, fault);
     if (status != DB_OK) {
         driver_close(connection);
         return status;

@@ -128,10 +128,7 @@ enum db_status sqlite_file_inspect(sqlite3 *handle, const char *path, struct db_
 bool sqlite_file_sync_folder(sqlite3 *handle)
 {
     char path[PATH_BYTES];
-    long long version;
     snprintf(path, sizeof path, "%s", sqlite3_db_filename(handle, "main"));
-    if (sqlite_ask(handle, "PRAGMA schema_version", &version) != SQLITE_OK)
-        return false;
     int folder = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool synced = folder >= 0 && fsync(folder) == 0;
     if (folder >= 0)

@@ -33,8 +33,8 @@ struct sqlite_log_place {
  * replaced. What is written to them would otherwise be lost when the process ends. */
 bool sqlite_file_stands(sqlite3 *handle, struct sqlite_log_place *log);
 
-/* Makes the log of HANDLE's file, by reading, and syncs its folder. SQLite does so with the log's
- * first sync, but goes on where that fails: without its name, a log is lost with the power. */
+/* Syncs the folder of HANDLE's file and its log. SQLite does so with the log's first sync, but goes
+ * on where that fails: without its name, a log is lost with the power. */
 bool sqlite_file_sync_folder(sqlite3 *handle);
 
 /* The number that SQL gives (0: none), and SQLite's code. */
