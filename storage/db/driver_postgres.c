@@ -13,15 +13,16 @@
  * A statement that fails ends a transaction that has no savepoint. A connection that is lost is
  * opened again by the next transaction; until then callers get DB_FULL.
  *
- * When the reply to COMMIT is lost, the batch may or may not be stored. Its number was taken at its
- * begin, so a new connection can ask what became of it, if it is the same server or one that
- * follows it without a change of history (timeline). An answer "committed" counts only after a
- * further commit was made durable: the lost one may have stood before a standby that was not yet in
- * step, and history is written in order. For the same reason a new connection makes a commit before
- * anything is read on it: after a restart the database shows what no standby may have yet. If there
- * is no answer for RESOLVE_SECONDS, nobody knows, and the connection is db_broken: the process
- * stops without a reply, and whoever asks again with the same key gets the stored answer or a new
- * one.
+ * When the reply to COMMIT is lost, the batch may or may not be stored. Each transaction that
+ * writes leaves its number in this connection's row of `commits`, so a new connection can look
+ * whether it is there, if it is the same server or one that follows it without a change of history
+ * (timeline). PostgreSQL's own number of a transaction would not do: a number that reached no disk
+ * before a crash is given again. A number that is there counts only after a further commit was made
+ * durable: the lost one may have stood before a standby that was not yet in step, and history is
+ * written in order. For the same reason a new connection makes a commit before anything is read on
+ * it: after a restart the database shows what no standby may have yet. If there is no row, or no
+ * answer for RESOLVE_SECONDS, nobody knows, and the connection is db_broken: the process stops
+ * without a reply, and whoever asks again with the same key gets the stored answer or a new one.
  *
  * An operator can also end the wait of another's commit, which is then shown. So what was read
  * leaves the process only after a commit of its own (settle). A connection in a hurry makes none
@@ -136,10 +137,13 @@ static enum db_status postgres_driver_open(const struct db_settings *settings,
                                            void **out_connection, struct db_fault *fault)
 {
     struct postgres_connection *connection = memory_new(1, sizeof *connection);
+    unsigned char random[POSTGRES_NAME_SIZE / 2];
     connection->settings = *settings;
     connection->location = memory_copy_text(settings->location);
     connection->settings.location = connection->location;
     connection->settings.digest_key = NULL;
+    randombytes_buf(random, sizeof random);
+    sodium_bin2hex(connection->name, sizeof connection->name, random, sizeof random);
     enum db_status status = postgres_ready(connection, fault);
     if (status != DB_OK) {
         postgres_driver_close(connection);
@@ -187,6 +191,27 @@ static bool postgres_driver_in_transaction(void *pointer)
     return ((struct postgres_connection *)pointer)->open;
 }
 
+#define COMMITS                                                                                    \
+    "CREATE TABLE IF NOT EXISTS commits (connection TEXT PRIMARY KEY, number BIGINT NOT NULL,"     \
+    " begun TIMESTAMPTZ NOT NULL);"                                                                \
+    "DELETE FROM commits WHERE begun < now() - interval '1 day';"
+
+/* Takes the writers' lock and notes the transaction's number. The connection's first one makes the
+ * table, and removes rows of connections that are long gone. */
+static PGresult *begin_writing(struct postgres_connection *connection)
+{
+    char sql[768];
+    connection->number++;
+    snprintf(sql, sizeof sql,
+             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
+             "SET LOCAL idle_in_transaction_session_timeout = " WRITER_IDLE_MS ";"
+             "SELECT pg_advisory_xact_lock(" POSTGRES_LOCKS ", " POSTGRES_WRITE_LOCK ");%s"
+             "INSERT INTO commits VALUES ('%s', %llu, now()) ON CONFLICT (connection)"
+             " DO UPDATE SET number = excluded.number, begun = excluded.begun",
+             connection->noted ? "" : COMMITS, connection->name, connection->number);
+    return postgres_exec(connection, sql);
+}
+
 static enum db_status begin_once(struct postgres_connection *connection, bool will_write,
                                  struct db_fault *fault)
 {
@@ -194,19 +219,11 @@ static enum db_status begin_once(struct postgres_connection *connection, bool wi
     if (status != DB_OK)
         return status;
     PGresult *result =
-        postgres_exec(connection, will_write ? "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
-                                               "SET LOCAL idle_in_transaction_session_timeout"
-                                               " = " WRITER_IDLE_MS ";"
-                                               "SELECT pg_advisory_xact_lock(" POSTGRES_LOCKS
-                                               ", " POSTGRES_WRITE_LOCK ");"
-                                               "SELECT pg_current_xact_id()::text"
-                                             : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+        will_write ? begin_writing(connection)
+                   : postgres_exec(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
     connection->open = true;
     connection->savepoints = 0;
     connection->writes = will_write;
-    connection->changes_before = connection->changes;
-    if (PQresultStatus(result) == PGRES_TUPLES_OK)
-        snprintf(connection->number, sizeof connection->number, "%s", PQgetvalue(result, 0, 0));
     return postgres_take(connection, result, fault);
 }
 
@@ -249,28 +266,33 @@ static void postgres_driver_rollback(void *pointer)
     postgres_roll_back(connection);
 }
 
-/* What became of the transaction whose reply to COMMIT was lost: see the top. */
+/* What became of the transaction whose reply to COMMIT was lost: see the top. It holds the writers'
+ * lock until it is over. */
 static enum db_status resolve_commit(struct postgres_connection *connection, struct db_fault *fault)
 {
-    char sql[128], answer[POSTGRES_MARK_SIZE], history[POSTGRES_MARK_SIZE];
+    char sql[256], answer[POSTGRES_MARK_SIZE], history[POSTGRES_MARK_SIZE];
     struct db_fault ignored = {0};
     memcpy(history, connection->history, sizeof history);
-    snprintf(sql, sizeof sql, "SELECT coalesce(pg_xact_status('%s'::xid8), 'forgotten')",
-             connection->number);
+    snprintf(sql, sizeof sql,
+             "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(" POSTGRES_LOCKS
+             ", " POSTGRES_WRITE_LOCK "); SELECT coalesce(max(number), 0) FROM commits"
+             " WHERE connection = '%s'",
+             connection->name);
     for (int tenths = 0; tenths < 10 * RESOLVE_SECONDS; tenths++) {
         if (postgres_ready(connection, &ignored) == DB_OK) {
             if (strcmp(connection->history, history) != 0)
                 break;
             bool known = postgres_ask(connection->handle, sql, answer, sizeof answer);
-            snprintf(fault->text, sizeof fault->text,
-                     "the reply to a commit was lost: the transaction was %s", answer);
-            if (known && strcmp(answer, "aborted") == 0)
-                return DB_RETRY;
-            if (known && strcmp(answer, "committed") == 0 &&
-                commit_durably(connection, "SELECT " MARK_LOG))
-                return DB_OK;
-            if (known && strcmp(answer, "forgotten") == 0)
-                break;
+            if (commit_durably(connection, "COMMIT; SELECT " MARK_LOG) && known) {
+                unsigned long long stored = strtoull(answer, NULL, 10);
+                bool kept = stored == connection->number;
+                if (stored == 0)
+                    break;
+                snprintf(fault->text, sizeof fault->text,
+                         "the reply to a commit was lost: the transaction was %s",
+                         kept ? "stored" : "not stored");
+                return kept ? DB_OK : DB_RETRY;
+            }
         }
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
     }
@@ -282,15 +304,11 @@ static enum db_status resolve_commit(struct postgres_connection *connection, str
 
 /* PostgreSQL waits for no standby when a transaction has written nothing. But it may have read, and
  * be about to repeat to a client, what another connection committed without one: an operator, or a
- * shutdown, can end such a wait. A message in the log makes it wait for all before it. One that
- * only reads writes nothing where no standby is named: what can be read is on that server's disk.
- */
+ * shutdown, can end such a wait. A message in the log makes it wait for all before it. Where no
+ * standby is named nothing is written: what can be read is on that server's disk. */
 static const char *commit_statement(const struct postgres_connection *connection)
 {
-    bool wrote = connection->changes != connection->changes_before;
-    if (wrote || connection->settings.not_durable)
-        return "COMMIT";
-    return connection->writes ? "SELECT " MARK_LOG "; COMMIT" : SETTLE "; COMMIT";
+    return connection->writes || connection->settings.not_durable ? "COMMIT" : SETTLE "; COMMIT";
 }
 
 static enum db_status refuse_unsettled(struct db_fault *fault)
@@ -321,6 +339,7 @@ static enum db_status postgres_driver_commit(void *pointer, struct db_fault *fau
     }
     PQclear(result);
     connection->open = false;
+    connection->noted |= kept && connection->writes;
     if (lost)
         postgres_drop(connection);
     if ((lost || connection->warned) && status == DB_OK)

@@ -8,6 +8,7 @@
 #include "storage/db/postgres_hurry.h"
 
 #define POSTGRES_MARK_SIZE  64
+#define POSTGRES_NAME_SIZE  33  /* hexadecimal, with the NUL */
 #define POSTGRES_STATEMENTS 512 /* a power of two */
 
 struct postgres_statement {
@@ -29,14 +30,16 @@ struct postgres_connection {
     PGconn *handle; /* NULL: lost */
     struct db_settings settings;
     char *location, *password;
-    int64_t changes, changes_before; /* now, and at the transaction's begin */
-    bool open;                       /* a transaction of begin */
+    int64_t changes;
+    bool open; /* a transaction of begin */
     bool writes;
     bool warned;                    /* the server said something besides its answer */
     struct postgres_opening *hurry; /* NULL: it has time */
     bool torn;                      /* what was read since it was settled may be of two histories */
     unsigned savepoints;
-    char number[POSTGRES_MARK_SIZE];  /* of the transaction */
+    char name[POSTGRES_NAME_SIZE];    /* random: of its row in `commits` */
+    unsigned long long number;        /* of the newest transaction that writes: 1, 2, ... */
+    bool noted;                       /* it has such a row */
     char history[POSTGRES_MARK_SIZE]; /* the server's own name, and its timeline */
     unsigned long long rows;          /* that were shown */
     struct postgres_stream *live;     /* whose rows come next from the server */
