@@ -121,7 +121,7 @@ static const struct route routes[] = {
     /* policies.h */
     {"POST", "/v1/policies", POOL, ROLE_STEWARD, ROUTE_POLICY_BODY, BODY_JSON, "", NULL, api_policies_import, "Imports a network as a teacher's policy."},
     {"GET", "/v1/policies", POOL, ROLE_ANY, 0, BODY_NONE, OWNED, NULL, api_policies_list, "Lists policies."},
-    {"GET", "/v1/policies/{id}", BATCH, ROLE_ANY, ROUTE_PAGE, BODY_NONE, "", NULL, api_policies_get, "Shows a policy."},
+    {"GET", "/v1/policies/{id}", POOL, ROLE_ANY, ROUTE_PAGE, BODY_NONE, "", NULL, api_policies_get, "Shows a policy."},
     {"DELETE", "/v1/policies/{id}", POOL, ROLE_STEWARD, 0, BODY_NONE, "", NULL, api_policies_delete, "Erases the weights of a policy that nothing uses; its certificate stays."},
     {"GET", "/v1/policies/{id}/weights", POOL, ROLE_ANY, ROUTE_ANY_ACCEPT, BODY_NONE, "format certificate", NULL, api_policies_weights, "Downloads a released network."},
     {"POST", "/v1/policies/{id}/actions", POOL, ROLE_ANY, ROUTE_READS, BODY_JSON, "", NULL, api_policies_actions, "Asks a released policy for actions; free."},
