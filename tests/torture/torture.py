@@ -185,6 +185,17 @@ def restart_primary(lane):
     lane.world.primary.start()
 
 
+def kill_backends(lane):
+    """A process of PostgreSQL that writes for a server is killed. PostgreSQL then ends all others and recovers, within a second or so, and
+    what had not reached the disk never was: its number of a transaction, too, which it gives again."""
+    for _ in range(lane.pick([4, 8, 12])):
+        pid = lane.world.primary.sql("SELECT pid FROM pg_stat_activity WHERE usename = 'tacet' AND backend_xid IS NOT NULL ORDER BY"
+                                     " wait_event_type IS NOT DISTINCT FROM 'IO' DESC, random() LIMIT 1", check=False)
+        if pid.isdigit():
+            os.kill(int(pid), signal.SIGKILL)
+        lane.hold(0, 3)
+
+
 def pause_primary(lane):
     pause_node(lane, [lane.world.primary], 5, 25)
 
@@ -315,7 +326,7 @@ def database(fault):
 SERVERS = [kill_server, kill_worker, pause_server, pause_worker, cut_server_from_database, cut_server_one_way, cut_worker_from_database,
            unplug_server, slow_server, leap_clock_of_node, fill_disk_of_server, restart_all_in_turn]
 DATABASES = [database(fault) for fault in (
-    kill_primary, kill_standby, restart_primary, pause_primary, pause_standby, cut_replication, end_connections,
+    kill_primary, kill_standby, kill_backends, restart_primary, pause_primary, pause_standby, cut_replication, end_connections,
     end_connections_without_standby, slow_replication, leap_clock_of_primary, fill_log_of_primary, fill_log_of_standby, leap_schema,
     fail_over)]
 
