@@ -141,18 +141,21 @@ Test(offline_bad_input, an_expert_with_no_trajectory, .timeout = 600)
     expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
     struct response *shown = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
     cr_expect_eq(response_number(shown, "/experts"), 6, "%s", shown->body);
-    static const char *const mechanisms[] = {
-        "\"dpsgd\",\"privacy\":{\"epsilon\":5,\"delta\":1e-6}",
-        "\"consensus\",\"privacy\":{\"epsilon\":5,\"delta\":1e-6,\"consensus\":{\"labels\":40}}",
-        ("\"selective_dpsgd\",\"privacy\":"
-         "{\"epsilon\":100,\"delta\":1e-3,\"stable\":{\"count\":1}}")};
+    static const char consensus[] =
+        "\"consensus\",\"privacy\":{\"epsilon\":5,\"delta\":1e-6,\"consensus\":{\"labels\":40}}";
+    static const char *const jobs[][2] = {
+        {"behaviour_cloning", "\"dpsgd\",\"privacy\":{\"epsilon\":5,\"delta\":1e-6}"},
+        {"behaviour_cloning", consensus},
+        {"cql", consensus},
+        {"behaviour_cloning", "\"selective_dpsgd\",\"privacy\":"
+                              "{\"epsilon\":100,\"delta\":1e-3,\"stable\":{\"count\":1}}"}};
     double before = 0;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct response *job =
-            domain_run(f, domain_path("{\"algorithm\":\"behaviour_cloning\",\"dataset\":\"%s\","
+            domain_run(f, domain_path("{\"algorithm\":\"%s\",\"dataset\":\"%s\","
                                       "\"parameters\":{\"hidden\":[4],\"batch_size\":4,"
                                       "\"steps\":20,\"arithmetic\":\"float\"},\"mechanism\":%s}",
-                                      id, mechanisms[i]));
+                                      jobs[i][0], id, jobs[i][1]));
         double paid = response_number(job, "/privacy/spent/epsilon");
         cr_expect_gt(paid, 4.9);
         cr_expect_float_eq(spent(f, id, "epsilon"), before + paid, 1e-8);
@@ -251,6 +254,7 @@ Test(offline_bad_input, losses_that_are_not_finite, .timeout = 600)
                     id));
     expect_status(made, 202);
     double reserved = response_number(made, "/privacy/reserved/epsilon");
+    cr_expect_float_eq(reserved, 5, 1e-6);
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     struct response *job =
         fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
