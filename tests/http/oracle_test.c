@@ -25,14 +25,16 @@ static void teardown(void)
 
 TestSuite(oracle, .init = setup, .fini = teardown);
 
-/* Asks the teacher at QUERIES once, as the first student. */
-static void ask(const char *queries, const char *key)
+/* Asks the teacher at QUERIES once, as the first student, with MORE members. */
+static void ask(const char *queries, const char *key, const char *more)
 {
+    char body[96];
+    snprintf(body, sizeof body, "{\"states\":[[0,0,0.02,0],[0,0,0,0]]%s}", more);
     const struct http_call call = {.method = "POST",
                                    .path = queries,
                                    .token = scene.students[0].token,
                                    .key = key,
-                                   .body = "{\"states\":[[0,0,0.02,0],[0,0,0,0]]}"};
+                                   .body = body};
     struct http_answer answer = http_expect(scene.client, 200, &call);
     http_answer_clear(&answer);
 }
@@ -69,13 +71,14 @@ Test(oracle, prices_what_an_auditor_exports)
                                                 "\"client_budget\":{\"epsilon\":2,\"delta\":1e-5}"};
     struct shards_teacher teacher;
     char queries[128], arguments[160], line[300];
-    ask(scene.queries, "observation");
+    ask(scene.queries, "observation", "");
+    ask(scene.queries, "more-noise", ",\"concentration\":12");
     shards_teach(&scene, &wish, &teacher);
     snprintf(queries, sizeof queries, "/v1/teachers/%s/queries", teacher.id);
-    ask(queries, "expert");
+    ask(queries, "expert", "");
     snprintf(arguments, sizeof arguments, "--save $F/export %s", server.base);
     cr_expect_eq(price(arguments), 0);
-    expect_said("2 distinct events");
+    expect_said("3 distinct events");
     cr_expect_eq(price("$F/export"), 0);
     snprintf(line, sizeof line,
              "sed 's/\"concentration\": 20/\"concentration\": 20.1/' %s/export >%s/changed",

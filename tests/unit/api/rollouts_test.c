@@ -78,7 +78,6 @@ static const char *landing_teacher(struct fixture *f, const char *at_floor)
 
 Test(rollouts, charge_at_the_least_concentration_and_nothing_after_it)
 {
-    static const char state[] = "{\"state\":[0,0,0,0],\"concentration\":10}";
     struct fixture *f = fixture_open();
     const char *id = landing_teacher(f, "uniform");
     const char *next = domain_path("/v1/teachers/%s/rollouts", id);
@@ -86,8 +85,9 @@ Test(rollouts, charge_at_the_least_concentration_and_nothing_after_it)
     struct response *r = fixture_post(f, "student", next, NULL);
     cr_expect_eq(response_number(r, "/concentration"), 10);
     cr_expect(json_is_null(response_at(r, "/at_floor")));
-    r = fixture_post(f, "student", ask, state);
+    r = fixture_post(f, "student", ask, "{\"state\":[0,0,0,0],\"concentration\":10}");
     expect_status(r, 200);
+    cr_expect_eq(response_number(r, "/concentration"), 10);
     double spent = response_number(r, "/spent/epsilon");
     cr_expect_gt(response_number(r, "/cost/epsilon"), 0);
     r = fixture_post(f, "student", next, NULL);

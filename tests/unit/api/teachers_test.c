@@ -173,7 +173,31 @@ Test(teachers, answer_with_probabilities_and_their_cost)
         f, "student", domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, "student")));
     expect_status(mine, 200);
     cr_assert_eq(response_number(mine, "/spent/epsilon"), response_number(batch, "/spent/epsilon"));
+    struct response *noisy =
+        fixture_post(f, "student", queries(id), "{\"state\":[0,0,0,0],\"concentration\":12}");
+    expect_status(noisy, 200);
+    cr_expect_eq(response_number(noisy, "/concentration"), 12);
+    cr_expect_lt(response_number(noisy, "/cost/epsilon"), response_number(second, "/cost/epsilon"));
+    cr_expect_gt(response_number(noisy, "/error_radius"), response_number(r, "/error_radius"));
     domain_expect_whole_ledger(f);
+    fixture_close(f);
+}
+
+/* The guarantee does not depend on where a state lies. */
+Test(teachers, answer_and_charge_at_states_far_outside)
+{
+    static const char *const states[] = {"1e6,-1e6,1e6,-1e6", "3e38,3e38,-3e38,3e38",
+                                         "1e-40,0,-0.0,1e-44"};
+    struct fixture *f = fixture_open();
+    const char *id = new_teacher(f, 8, 2);
+    double spent = 0;
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
+        struct response *r =
+            fixture_post(f, "student", queries(id), domain_path("{\"state\":[%s]}", states[i]));
+        expect_status(r, 200);
+        cr_expect_gt(response_number(r, "/spent/epsilon"), spent);
+        spent = response_number(r, "/spent/epsilon");
+    }
     fixture_close(f);
 }
 
@@ -270,13 +294,19 @@ Test(teachers, weigh_the_wished_maximum_before_paying)
     double step = response_number(fixture_post(f, "student", queries(id), STATE), "/cost/epsilon");
     struct response *before = fixture_get(f, "steward", "/v1/ledger/accounts");
     static const char capped[] = "{\"state\":[0.01,-0.02,0.03,0.04],\"max_epsilon\":%.17g}";
-    expect_problem(fixture_post(f, "student", queries(id), domain_path(capped, step * 0.999)),
-                   "cost-above-maximum");
+    struct ask ask = {.path = queries(id),
+                      .token = fixture_token(f, "student"),
+                      .key = "dear",
+                      .body = domain_path(capped, step * 0.999)};
+    expect_problem(fixture_ask(f, &ask), "cost-above-maximum");
     struct response *after = fixture_get(f, "steward", "/v1/ledger/accounts");
     cr_assert_str_eq(before->body, after->body, "a refusal changes nothing");
     /* The first answer costs more than the later ones; their price is what is judged. */
     cr_assert(step * 1.001 < response_number(first, "/cost/epsilon"));
-    expect_status(fixture_post(f, "student", queries(id), domain_path(capped, step * 1.001)), 200);
+    ask.body = domain_path(capped, step * 1.001); /* the key of what was refused is free */
+    struct response *paid = fixture_ask(f, &ask);
+    expect_status(paid, 200);
+    cr_assert_float_eq(response_number(paid, "/cost/epsilon"), step, 1e-9);
     domain_expect_whole_ledger(f);
     fixture_close(f);
 }
@@ -290,7 +320,8 @@ Test(teachers, fall_silent_when_the_client_cannot_pay)
     const char *id = response_text(made, "/id");
     double promised = response_number(made, "/queries_in_client_budget");
     cr_assert(promised > 2 && promised < 5000, "%g", promised);
-    struct response *r = NULL;
+    struct response *r = ask_many(f, id, (int)promised + 1);
+    expect_problem(r, "budget-exhausted"); /* whole: what the client can pay is still there */
     double answered = 0;
     while (answered < promised) {
         r = fixture_post(f, "student", queries(id), STATE);
@@ -468,20 +499,31 @@ Test(teachers, follow_the_vanishing_schedule_down_to_its_floor)
     struct fixture *f = fixture_open();
     const char *id = vanishing_teacher(f, "");
     const char *next = domain_path("/v1/teachers/%s/rollouts", id);
-    struct response *r = fixture_post(f, "student", next, NULL);
-    expect_status(r, 200);
-    cr_assert_eq(response_number(r, "/rollout"), 1);
-    cr_assert_float_eq(response_number(r, "/concentration"), 16, 1e-9);
-    cr_assert(json_is_null(response_at(r, "/at_floor")));
-    struct response *answer = fixture_post(f, "student", queries(id), STATE);
-    cr_assert_float_eq(response_number(answer, "/concentration"), 16, 1e-9);
-    cr_assert(response_at(answer, "/at_floor") == NULL);
-    expect_invalid(
-        fixture_post(f, "student", queries(id), "{\"state\":[0,0,0,0],\"concentration\":17}"),
-        "/concentration");
-    double spent = response_number(answer, "/spent/epsilon");
-    for (int i = 0; i < 3; i++)
+    static const double schedule[] = {20, 16, 12.8, 10.24};
+    double cost = INFINITY, spent = 0;
+    struct response *r = NULL, *answer = fixture_post(f, "student", queries(id), STATE);
+    expect_status(answer, 200); /* the first costs more, whatever its concentration */
+    for (int i = 0; i < 4; i++) {
+        answer = fixture_post(f, "student", queries(id), STATE);
+        expect_status(answer, 200);
+        cr_assert_float_eq(response_number(answer, "/concentration"), schedule[i], 1e-9);
+        cr_assert(response_at(answer, "/at_floor") == NULL);
+        cr_assert_lt(response_number(answer, "/cost/epsilon"), cost);
+        cost = response_number(answer, "/cost/epsilon");
+        spent = response_number(answer, "/spent/epsilon");
+        expect_invalid(fixture_post(f, "student", queries(id),
+                                    domain_path("{\"state\":[0,0,0,0],\"concentration\":%.17g}",
+                                                1.001 * schedule[i])),
+                       "/concentration");
         r = fixture_post(f, "student", next, NULL);
+        expect_status(r, 200);
+        cr_assert_eq(response_number(r, "/rollout"), i + 1);
+        if (i == 3)
+            break;
+        cr_assert_float_eq(response_number(r, "/concentration"), schedule[i + 1], 1e-9);
+        cr_assert(json_is_null(response_at(r, "/at_floor")));
+    }
+    cr_assert(response_at(r, "/concentration") == NULL);
     cr_assert_str_eq(response_text(r, "/at_floor"), "uniform");
     for (int i = 0; i < 3; i++) {
         answer = fixture_post(f, "student", queries(id), "{\"states\":[[0,0,0,0],[1,2,3,4]]}");
@@ -507,6 +549,10 @@ Test(teachers, fall_silent_at_the_floor_where_that_was_declared)
     struct fixture *f = fixture_open();
     const char *id = vanishing_teacher(f, ",\"at_floor\":\"refuse\"");
     const char *next = domain_path("/v1/teachers/%s/rollouts", id);
+    struct ask ask = {
+        .path = queries(id), .token = fixture_token(f, "student"), .key = "old", .body = STATE};
+    struct response *old = fixture_ask(f, &ask);
+    expect_status(old, 200);
     for (int i = 0; i < 3; i++)
         fixture_post(f, "student", next, NULL);
     struct response *last = fixture_post(f, "student", queries(id), STATE);
@@ -514,6 +560,7 @@ Test(teachers, fall_silent_at_the_floor_where_that_was_declared)
     struct response *r = fixture_post(f, "student", next, NULL);
     cr_assert_str_eq(response_text(r, "/at_floor"), "refuse");
     expect_problem(fixture_post(f, "student", queries(id), STATE), "teacher-silent");
+    cr_assert_str_eq(fixture_ask(f, &ask)->body, old->body, "the stored answer is the student's");
     const char *me = domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, "student"));
     cr_assert_eq(response_number(fixture_get(f, "student", me), "/spent/epsilon"),
                  response_number(last, "/spent/epsilon"));
