@@ -47,7 +47,16 @@ Test(teachers, refuse_what_they_cannot_be)
         {MECHANISM, ADJACENCY, BUDGET ",\"accounting\":\"paper\"", "/accounting"},
         {MECHANISM, ADJACENCY, BUDGET ",\"accounting\":2", "/accounting"},
         {MECHANISM, ADJACENCY, BUDGET ",\"colour\":1", "/colour"},
+        {MECHANISM, ADJACENCY, BUDGET ",\"order\":1e999", "/order"},
+        /* Every finite order is used up: those of the mechanism end at 1 + least / change. */
+        {"\"concentration\":20000,\"min_probability\":0.001",
+         "\"unit\":\"observation\",\"radius\":100", BUDGET, "/budget/epsilon"},
+        {"\"concentration\":20000,\"min_probability\":0.001",
+         "\"unit\":\"observation\",\"radius\":1e9", BUDGET, "/budget/epsilon"},
         {MECHANISM, "\"unit\":\"expert\"", BUDGET, "/adjacency/unit"},
+        {MECHANISM, "\"unit\":\"expert\",\"radius\":0.1", BUDGET, "/adjacency/radius"},
+        {MECHANISM, "\"unit\":\"nobody\",\"radius\":0.1", BUDGET, "/adjacency/unit"},
+        {MECHANISM, ADJACENCY ",\"shards\":5", BUDGET, "/adjacency/shards"},
         {MECHANISM, "\"unit\":\"observation\"", BUDGET, "/adjacency/radius"},
         {MECHANISM, "\"unit\":\"observation\",\"radius\":-1", BUDGET, "/adjacency/radius"},
         {"\"name\":\"laplace\",\"sigma\":1", ADJACENCY, BUDGET, "/mechanism/name"},
@@ -76,6 +85,36 @@ Test(teachers, refuse_what_they_cannot_be)
     cr_assert_eq(
         json_array_size(response_at(fixture_get(f, "steward", "/v1/ledger/accounts"), "/items")),
         0);
+    fixture_close(f);
+}
+
+/* Weights too large, and an output that jumps: the reason is told. */
+Test(teachers, need_a_network_with_a_lipschitz_bound)
+{
+    static const char *const networks[][3] = {
+        {"softmax", "3e38", "no finite Lipschitz bound"},
+        {"argmax", "0.5", "no Lipschitz bound"},
+    };
+    struct fixture *f = fixture_open();
+    for (size_t i = 0; i < 2; i++) {
+        const char *w = networks[i][1], *row = domain_path("[%s,%s]", w, w),
+                   *wide = domain_path("[%s,%s,%s,%s]", w, w, w, w),
+                   *layer = domain_path(",{\"weight\":[%s,%s],\"bias\":[0,0]}", row, row);
+        struct response *policy = fixture_post(
+            f, "steward", "/v1/policies",
+            domain_path("{\"name\":\"steep\",\"environment\":\"cartpole\",\"network\":{"
+                        "\"activation\":\"relu\",\"output\":\"%s\",\"layers\":[{\"weight\":[%s,%s],"
+                        "\"bias\":[0,0]}%s%s%s%s%s%s%s]}}",
+                        networks[i][0], wide, wide, layer, layer, layer, layer, layer, layer,
+                        layer));
+        expect_status(policy, 201);
+        struct response *refused = fixture_post(
+            f, "steward", "/v1/teachers",
+            teacher_with(response_text(policy, "/id"),
+                         "\"name\":\"gaussian_simplex\",\"sigma\":0.1", ADJACENCY, BUDGET));
+        expect_invalid(refused, "/mechanism");
+        cr_expect_not_null(strstr(refused->body, networks[i][2]), "%s", refused->body);
+    }
     fixture_close(f);
 }
 
@@ -207,14 +246,27 @@ Test(teachers, refuse_questions_that_are_none)
         {"{}", ""},
         {"{\"state\":[0,0,0,0],\"states\":[[0,0,0,0]]}", ""},
         {"{\"state\":[0,0,0]}", "/state"},
+        {"{\"state\":[0,0,0,0,0]}", "/state"},
+        {"{\"state\":[]}", "/state"},
+        {"{\"state\":[[0,0,0,0]]}", "/state"},
         {"{\"state\":[0,0,0,\"0\"]}", "/state/3"},
-        {"{\"state\":[0,0,0,1e300]}", "/state/3"},
+        {"{\"state\":[0,null,0,0]}", "/state/1"},
+        {"{\"state\":[0,true,0,0]}", "/state/1"},
+        {"{\"state\":[0,0,1e999,0]}", "/state/2"},
+        {"{\"state\":[0,0,-1e999,0]}", "/state/2"},
+        /* numbers, and none of the 32-bit floats that the network reads */
+        {"{\"state\":[0,0,0,1e39]}", "/state/3"},
+        {"{\"states\":[[0,0,0,0],[0,-1e39,0,0]]}", "/states/1/1"},
         {"{\"state\":{}}", "/state"},
         {"{\"states\":[]}", "/states"},
         {"{\"states\":[[0,0,0,0],[0]]}", "/states/1"},
-        {"{\"state\":[0,0,0,0],\"concentration\":21}", "/concentration"},
-        {"{\"state\":[0,0,0,0],\"concentration\":5}", "/concentration"},
+        {"{\"state\":[0,0,0,0],\"concentration\":20.001}", "/concentration"},
+        {"{\"state\":[0,0,0,0],\"concentration\":9.999}", "/concentration"},
+        {"{\"state\":[0,0,0,0],\"concentration\":0}", "/concentration"},
+        {"{\"state\":[0,0,0,0],\"concentration\":-1}", "/concentration"},
+        {"{\"state\":[0,0,0,0],\"concentration\":1e999}", "/concentration"},
         {"{\"state\":[0,0,0,0],\"max_epsilon\":0}", "/max_epsilon"},
+        {"{\"state\":[0,0,0,0],\"max_epsilon\":-1}", "/max_epsilon"},
         {"{\"state\":[0,0,0,0],\"reuse\":\"always\"}", "/reuse"},
         {"{\"state\":[0,0,0,0],\"temperature\":1}", "/temperature"},
     };
@@ -222,6 +274,9 @@ Test(teachers, refuse_questions_that_are_none)
     const char *id = new_teacher(f, 8, 2);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "student", queries(id), cases[i][0]), cases[i][1]);
+    static const char *const words[] = {"{\"state\":[0,NaN,0,0]}", "{\"state\":[0,0,Infinity,0]}"};
+    for (size_t i = 0; i < 2; i++)
+        expect_problem(fixture_post(f, "student", queries(id), words[i]), "not-json");
     struct response *r =
         fixture_post(f, "student", queries(id), "{\"state\":[0,0,0,0],\"max_epsilon\":1e-9}");
     expect_problem(r, "cost-above-maximum");
@@ -282,6 +337,7 @@ Test(teachers, bound_the_work_of_one_query)
     expect_invalid(r, "/states");
     cr_assert_not_null(strstr(response_text(r, "/errors/0/detail"), "714 states"));
     expect_status(ask_many(f, id, 20000000 / 28002), 200);
+    expect_invalid(ask_many(f, new_teacher(f, 8, 2), 1025), "/states");
     expect_status(fixture_post(f, "student", queries(id), STATE), 200);
     fixture_close(f);
 }
