@@ -1,5 +1,5 @@
-/* What every call has in common, over a real socket: who may call, what a refusal looks like, which
- * headers come back. */
+/* What every call has in common, over a real socket: what a refusal looks like, which headers come
+ * back, what metrics and the log hold. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,12 +48,6 @@ static struct http_answer refused(long status, const char *slug, const struct ht
     return answer;
 }
 
-#define REFUSED(status, slug, ...)                                                                 \
-    do {                                                                                           \
-        struct http_answer answer_ = refused(status, slug, &(struct http_call){__VA_ARGS__});      \
-        http_answer_clear(&answer_);                                                               \
-    } while (0)
-
 Test(conventions, health_needs_no_token)
 {
     struct http_answer live =
@@ -64,98 +58,6 @@ Test(conventions, health_needs_no_token)
     cr_expect_str_eq(http_header(&ready, "Cache-Control"), "no-store");
     http_answer_clear(&live);
     http_answer_clear(&ready);
-}
-
-Test(conventions, a_token_is_asked_for_and_checked)
-{
-    struct http_call call = {.method = "GET", .path = "/v1/clients"};
-    struct http_answer answer = refused(401, "unauthorized", &call);
-    cr_expect_not_null(http_header(&answer, "WWW-Authenticate"));
-    http_answer_clear(&answer);
-    char wrong[160];
-    snprintf(wrong, sizeof wrong, "%s", admin);
-    wrong[strlen(wrong) - 1] ^= 1;
-    REFUSED(401, "unauthorized", .method = "GET", .path = "/v1/clients", .token = wrong);
-    REFUSED(401, "unauthorized", .method = "GET", .path = "/v1/clients", .token = "nonsense");
-    REFUSED(403, "forbidden", .method = "GET", .path = "/v1/clients", .token = steward);
-    call.token = admin;
-    answer = http_expect(client, 200, &call);
-    cr_expect_eq(json_array_size(json_object_get(answer.json, "items")), 2);
-    cr_expect_null(strstr(answer.body, "tct_"), "a list shows no token");
-    http_answer_clear(&answer);
-}
-
-Test(conventions, a_client_is_made_used_and_revoked)
-{
-    struct http_call create = {.method = "POST",
-                               .path = "/v1/clients",
-                               .token = admin,
-                               .body = "{\"name\":\"s\",\"role\":\"student\"}"};
-    struct http_answer made = http_expect(client, 201, &create);
-    struct http_call use = {
-        .method = "GET", .path = "/v1/environments", .token = http_text(&made, "token")};
-    struct http_answer used = http_expect(client, 200, &use);
-    char path[128];
-    snprintf(path, sizeof path, "/v1/clients/%s", http_text(&made, "id"));
-    struct http_call revoke = {.method = "DELETE", .path = path, .token = admin};
-    struct http_answer revoked = http_expect(client, 204, &revoke);
-    cr_expect_eq(revoked.size, 0);
-    struct http_answer refusal = refused(401, "unauthorized", &use);
-    http_answer_clear(&refusal);
-    http_answer_clear(&revoked);
-    http_answer_clear(&used);
-    http_answer_clear(&made);
-}
-
-Test(conventions, what_is_not_there_and_not_allowed)
-{
-    REFUSED(404, "not-found", .method = "GET", .path = "/v1/nothing", .token = admin);
-    REFUSED(404, "not-found", .method = "GET", .path = "/%2e%2e/%2e%2e/etc/passwd");
-    REFUSED(404, "not-found", .method = "GET", .path = "/v1/jobs/job_unknown", .token = steward);
-    struct http_call call = {.method = "PATCH", .path = "/v1/clients", .token = admin};
-    struct http_answer answer = refused(405, "method-not-allowed", &call);
-    cr_expect_not_null(http_header(&answer, "Allow"));
-    http_answer_clear(&answer);
-    REFUSED(406, "not-acceptable", .method = "GET", .path = "/v1/clients", .token = admin,
-            .header = "Accept: image/png");
-}
-
-Test(conventions, bodies_that_are_wrong)
-{
-    const char *path = "/v1/clients";
-    REFUSED(400, "not-json", .method = "POST", .path = path, .token = admin, .body = "{\"name\":");
-    REFUSED(400, "not-json", .method = "POST", .path = path, .token = admin, .body = "nonsense");
-    REFUSED(415, "unsupported-media-type", .method = "POST", .path = path, .token = admin,
-            .body = "{}", .content_type = "text/plain");
-    struct http_call typo = {.method = "POST",
-                             .path = path,
-                             .token = admin,
-                             .body = "{\"name\":\"a\",\"role\":\"admin\",\"rôle\":1}"};
-    struct http_answer answer = refused(422, "validation", &typo);
-    json_t *errors = json_object_get(answer.json, "errors");
-    cr_assert_eq(json_array_size(errors), 1, "%s", answer.body);
-    const char *pointer = json_string_value(json_object_get(json_array_get(errors, 0), "pointer"));
-    cr_expect_str_eq(pointer, "/rôle");
-    http_answer_clear(&answer);
-    /* Nothing of it was stored. */
-    answer = http_expect(client, 200,
-                         &(struct http_call){.method = "GET", .path = path, .token = admin});
-    cr_expect_eq(json_array_size(json_object_get(answer.json, "items")), 2);
-    http_answer_clear(&answer);
-}
-
-Test(conventions, nesting_is_bounded)
-{
-    static char deep[200001];
-    memset(deep, '[', 200000);
-    REFUSED(400, "not-json", .method = "POST", .path = "/v1/clients", .token = admin, .body = deep,
-            .no_expect = true);
-}
-
-Test(conventions, a_call_that_can_spend_needs_a_key)
-{
-    REFUSED(400, "idempotency-key-required", .method = "POST", .path = "/v1/jobs", .token = steward,
-            .body = "{}");
 }
 
 Test(conventions, head_is_get_without_a_body)

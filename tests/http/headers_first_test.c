@@ -63,6 +63,7 @@ Test(headers_first, strangers_and_wrong_roles_are_answered_before_their_body)
             expect_at_once(requests[r], student, bodies[b], 403);
         }
         expect_at_once("POST /nothing", NULL, bodies[b], 404);
+        expect_at_once("GET /%2e%2e/%2e%2e/etc/passwd", NULL, bodies[b], 404);
         expect_at_once("PATCH /v1/jobs", NULL, bodies[b], 405);
         expect_at_once("GET /healthz/live", NULL, bodies[b], 200);
         expect_at_once("GET /.well-known/jwks.json", NULL, bodies[b], 413); /* it needs a lane */

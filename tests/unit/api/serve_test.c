@@ -148,6 +148,7 @@ Test(serve, unknown_paths_and_methods)
     expect_problem(fixture_get(f, "admin", "/v1/clients/"), "not-found");
     expect_problem(fixture_get(f, "admin", ""), "not-found");
     expect_problem(fixture_get(f, "admin", "v1/clients"), "not-found");
+    expect_problem(fixture_get(f, "steward", "/v1/jobs/job_unknown"), "not-found");
     expect_problem(fixture_delete(f, "admin", "/v1/clients/%zz"), "bad-request");
     struct response *r = fixture_put(f, "admin", "/v1/clients", "{}");
     expect_problem(r, "method-not-allowed");
@@ -239,9 +240,8 @@ Test(serve, a_body_must_be_json_and_say_so)
                             "{\"name\":\"\xff\"}"};
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++)
         expect_problem(fixture_post(f, "admin", "/v1/clients", broken[i]), "not-json");
-    char deep[4001];
-    memset(deep, '[', 4000);
-    deep[4000] = '\0';
+    static char deep[200001];
+    memset(deep, '[', 200000);
     expect_problem(fixture_post(f, "admin", "/v1/clients", deep), "not-json");
     expect_invalid(fixture_post(f, "admin", "/v1/clients", "{\"name\":1e999}"), "/name");
     fixture_close(f);
@@ -271,9 +271,12 @@ Test(serve, members_are_checked_one_by_one)
     expect_status(fixture_post(f, "admin", "/v1/clients", body), 201);
     expect_invalid(fixture_post(f, "admin", "/v1/clients", "{\"name\":\"n\",\"role\":\"king\"}"),
                    "/role");
-    r = fixture_post(f, "admin", "/v1/clients",
-                     "{\"name\":\"n\",\"rol\":\"agent\",\"a/b~c\":1,\"role\":\"agent\"}");
+    r = fixture_post(
+        f, "admin", "/v1/clients",
+        "{\"name\":\"n\",\"rol\":\"agent\",\"a/b~c\":1,\"r\xc3\xb4le\":1,\"role\":\"agent\"}");
+    cr_expect_eq(json_array_size(response_at(r, "/errors")), 3, "%s", r->body);
     expect_invalid(r, "/rol");
+    expect_invalid(r, "/r\xc3\xb4le");
     expect_invalid(r, "/a~1b~0c");
     cr_expect(strstr(r->body, "did you mean \\\"role\\\"") != NULL, "%s", r->body);
     fixture_close(f);
