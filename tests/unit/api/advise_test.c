@@ -472,11 +472,13 @@ Test(hopeless, plan_is_accepted_with_force)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 8);
-    const char *body = few_experts(id, ",\"force\":true");
+    const char *body =
+        few_experts(id, ",\"force\":true},\"parameters\":{\"hidden\":[4],\"steps\":50");
     struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
+    cr_assert_str_eq(response_text(estimate, "/advice/verdict"), "hopeless");
     cr_assert(json_is_false(response_at(estimate, "/advice/refused")), "%s", estimate->body);
-    expect_status(fixture_post(f, "steward", "/v1/jobs", body), 202);
-    cr_assert_gt(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
+    (void)domain_run(f, body);
+    cr_assert_gt(domain_spent(f, id), 0);
     fixture_close(f);
 }
 
@@ -555,6 +557,16 @@ Test(auto, takes_what_the_advisor_ranks_first)
                                    NULL),
                       200);
     }
+    /* The certificate names what was taken. */
+    struct response *done =
+        domain_run(f, auto_job(id, "behaviour_cloning", ",\"parameters\":{\"steps\":20}"));
+    const char *taken = member_text(first_of(advice, "behaviour_cloning"), "mechanism");
+    cr_assert_str_eq(response_text(done, "/mechanism"), taken);
+    struct response *certificate = fixture_get(
+        f, "steward", domain_path("/v1/policies/%s/certificate", response_text(done, "/policy")));
+    cr_assert_not_null(strstr(certificate->body, domain_path("\"%s\"", taken)), "%s",
+                       certificate->body);
+    cr_assert_null(strstr(certificate->body, "\"auto\""), "%s", certificate->body);
     fixture_close(f);
 }
 

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/call/app.h"
@@ -77,9 +78,10 @@ static void expect_judgement(const struct response *done)
     double value = response_number(done, "/findings/fitted_q_value");
     cr_assert_leq(lowest, response_number(done, "/findings/judge/value/low"));
     cr_assert_geq(highest, response_number(done, "/findings/judge/value/high"));
-    cr_assert(json_is_true(response_at(done, "/findings/judge/outside_logged_range")) ||
+    cr_assert((json_is_true(response_at(done, "/findings/judge/outside_logged_range")) &&
+               strcmp(verdict, "not_supported") == 0) ||
                   (lowest <= value && value <= highest),
-              "a value outside of the range has the flag");
+              "a value outside of the range has the flag, and supports nothing");
     double tried = response_number(done, "/findings/judge/overlap/actions_tried");
     cr_assert(tried >= 0 && tried <= 1 + 1e-6);
     cr_assert_leq(response_number(done, "/findings/judge/overlap/effective_sample_size"), 20.001);
@@ -89,17 +91,35 @@ static void expect_judgement(const struct response *done)
     cr_assert_eq(response_number(done, "/findings/judge/units"), 20);
 }
 
+/* A sealed public dataset of 20 experts, of whom half are there for 6 steps and half for 12. */
+static const char *various(struct fixture *f)
+{
+    char *half = domain_lines(10, 6), *all = domain_lines(20, 12), *lines = NULL, *rest = all;
+    for (int i = 0; i < 10; i++)
+        rest = strchr(rest, '\n') + 1;
+    cr_assert_gt(asprintf(&lines, "%s%s", half, rest), 0);
+    const char *id = domain_sealed_lines(
+        f, "{\"name\":\"v\",\"environment\":\"cartpole\",\"sensitivity\":\"public\"}", lines);
+    free(half);
+    free(all);
+    free(lines);
+    return id;
+}
+
 /* The budget pays for the training alone. */
 Test(job_judge, estimates_the_value_and_says_what_it_is)
 {
     struct fixture *f = fixture_open();
-    const char *id = domain_sealed(f, "private", 20), *by = domain_sealed(f, "public", 20);
+    const char *id = domain_sealed(f, "private", 20), *by = various(f);
     struct response *done = domain_run(f, private_job(id, by));
     double value = response_number(done, "/findings/fitted_q_value");
     cr_assert(isfinite(value), "%s", done->body);
     cr_assert_eq(response_number(done, "/findings/fitted_q_starts"), 20, "each is held out once");
     cr_assert_geq(response_number(done, "/findings/fitted_q_residual"), 0);
     expect_judgement(done);
+    double behaviour = response_number(done, "/findings/judge/behaviour/value");
+    cr_assert_lt(response_number(done, "/findings/judge/logged/lowest"), behaviour);
+    cr_assert_gt(response_number(done, "/findings/judge/logged/highest"), behaviour);
     cr_expect_str_eq(response_text(done, "/judge/dataset"), by);
     cr_assert_neq(strstr(response_text(done, "/notes/0"), by), NULL);
     cr_assert_neq(strstr(response_text(done, "/notes/0"), "estimate"), NULL);

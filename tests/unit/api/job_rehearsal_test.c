@@ -21,13 +21,13 @@ static const char *rehearsal(const char *dataset, double epsilon, const char *mo
 }
 
 /* It clones the made-up experts and plays them in the made-up world. */
-static const char *consensus(const char *dataset)
+static const char *consensus(const char *algorithm, const char *dataset)
 {
     return domain_path(
-        "{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
+        "{\"algorithm\":\"%s\",\"mechanism\":\"consensus\",\"dataset\":\"%s\","
         "\"privacy\":{\"epsilon\":4,\"delta\":1e-6,\"consensus\":{\"labels\":20,\"skill\":{\"low\":"
         "0,\"high\":200,\"power\":2,\"episodes\":1}}},\"rehearse\":true," SMALL "}",
-        dataset);
+        algorithm, dataset);
 }
 
 /* The findings of DONE are those of three runs on made-up cartpole experts. */
@@ -100,7 +100,7 @@ Test(job_rehearsal, plays_consensus_in_the_made_up_world)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
-    expect_findings(domain_run(f, consensus(id)));
+    expect_findings(domain_run(f, consensus("cql", id)));
     cr_assert_eq(domain_spent(f, id), 0);
     fixture_close(f);
 }
@@ -138,12 +138,13 @@ Test(job_rehearsal, is_cancelled_and_begins_again_after_a_stop)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
-    struct response *made = fixture_post(f, "steward", "/v1/jobs", consensus(id));
+    struct response *made =
+        fixture_post(f, "steward", "/v1/jobs", consensus("behaviour_cloning", id));
     struct domain_meddler stop = {.f = f, .advance_ms = 6000, .act_at = 1, .stop = true};
     cr_assert_eq(domain_turn(f, "w", domain_meddle, &stop), API_JOB_PAUSED);
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     expect_findings(domain_job(f, made));
-    made = fixture_post(f, "steward", "/v1/jobs", consensus(id));
+    made = fixture_post(f, "steward", "/v1/jobs", consensus("behaviour_cloning", id));
     struct domain_meddler cancel = {
         .f = f,
         .advance_ms = 6000,
@@ -226,6 +227,7 @@ Test(job_rehearsal, refuses_more_experts_than_can_be_made_up)
     const char *estimate = "/v1/jobs:estimate";
     expect_status(fixture_post(f, "steward", estimate, rehearsal(id[0], 0.5, "")), 200);
     expect_invalid(fixture_post(f, "steward", estimate, rehearsal(id[1], 0.5, "")), "/rehearse");
-    expect_invalid(fixture_post(f, "steward", estimate, consensus(id[0])), "/rehearse");
+    expect_invalid(fixture_post(f, "steward", estimate, consensus("behaviour_cloning", id[0])),
+                   "/rehearse");
     fixture_close(f);
 }
