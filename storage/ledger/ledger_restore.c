@@ -15,6 +15,11 @@ void ledger_mark_name(const struct ledger_account *account, char out[MARKS_NAME_
     marks_name(ledger_kind_name(account->kind), account->resource, account->client, out);
 }
 
+static int64_t lesser_of(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static int64_t missing_to(int64_t mark, int64_t balance)
 {
     return mark > balance ? mark - balance : 0;
@@ -128,6 +133,10 @@ static enum db_status restore_account(struct db *db, struct ledger_account *acco
     if (!marked) {
         mark.used.units = marks_greater(mark.used.units, account->limit_units);
         mark.used.delta = marks_greater(mark.used.delta, account->limit_delta);
+    }
+    if (r->shares) { /* the mark of one that has ended is above what its payer has settled for */
+        mark.used.units = lesser_of(mark.used.units, account->limit_units);
+        mark.used.delta = lesser_of(mark.used.delta, account->limit_delta);
     }
     enum db_status status = ledger_burn(db, account, &mark, r->resource, r->event, r->now_ms);
     count_burnt(r->out, &before, account, marked);

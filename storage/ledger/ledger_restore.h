@@ -2,7 +2,7 @@
  *
  * The marks (storage/marks) say what each account has spent and held at most. All holds end: shares
  * are paid for, and of jobs nothing. Then every account spends what is missing up to its mark, or
- * all that it has, where there is no mark. */
+ * all that it has, where there is no mark. A share spends no more than was set aside for it. */
 #ifndef TACET_STORAGE_LEDGER_LEDGER_RESTORE_H
 #define TACET_STORAGE_LEDGER_LEDGER_RESTORE_H
 

@@ -8,6 +8,7 @@
 
 #include "api/json/json_text.h"
 #include "storage/datasets.h"
+#include "storage/db/listing.h"
 #include "storage/ledger/ledger_post.h"
 #include "storage/recovery.h"
 #include "tests/unit/api/domain.h"
@@ -235,48 +236,153 @@ Test(restored, a_teacher_that_was_never_asked_owes_its_conversion)
     fixture_close(f);
 }
 
+/* ---- a database that is lost beside its marks, and a copy of it that is restored */
+
+struct loss {
+    struct fixture *f;
+    char directory[120], copy[120];
+    struct marks *marks;
+    struct db_store *store;
+    struct db *db; /* the copy */
+};
+
+static void begin_marks(struct loss *loss)
+{
+    char error[DB_ERROR_SIZE] = "";
+    cr_assert(recovery_begin(fixture_db(loss->f), loss->directory, KEEP_BEGIN_MS, &loss->marks,
+                             error, sizeof error),
+              "%s", error);
+}
+
+/* A kill -9: nothing is written. */
+static void lose_process(struct loss *loss)
+{
+    marks_close(loss->marks);
+    db_set_guard(fixture_db(loss->f), NULL);
+}
+
+static void open_marked(struct loss *loss)
+{
+    *loss = (struct loss){.f = fixture_open()};
+    snprintf(loss->directory, sizeof loss->directory, "%s.marks", fixture_path(loss->f));
+    snprintf(loss->copy, sizeof loss->copy, "%s.copy", fixture_path(loss->f));
+    cr_assert_eq(mkdir(loss->directory, 0700), 0);
+    begin_marks(loss);
+}
+
+static void back_up(const struct loss *loss)
+{
+    char sql[200];
+    snprintf(sql, sizeof sql, "VACUUM INTO '%s'", loss->copy);
+    cr_assert_eq(db_run(fixture_db(loss->f), sql, NULL, 0, NULL, NULL), DB_OK);
+}
+
+static void restore_copy(struct loss *loss)
+{
+    char error[DB_ERROR_SIZE] = "";
+    struct db_settings settings = {.location = loss->copy, .not_durable = true};
+    struct ledger_restored restored;
+    lose_process(loss);
+    loss->store = db_store_new(&db_driver_sqlite, &settings);
+    cr_assert_eq(db_open(loss->store, &loss->db, error), DB_OK, "%s", error);
+    cr_assert(recovery_restore(loss->db, loss->directory, false, KEEP_BEGIN_MS, &restored, error,
+                               sizeof error),
+              "%s", error);
+}
+
+/* Both programs read the export of the copy, and find no fault. */
+static void expect_copy_verifies(const struct loss *loss, struct verify_report *out)
+{
+    char command[300];
+    size_t size;
+    char *export = export_scene_take_of(loss->f, loss->db, &size);
+    export_scene_verify(export, size, NULL, out);
+    cr_expect_eq(out->fault_count, 0, "%s", out->faults[0].what);
+    snprintf(command, sizeof command, "%s.export", loss->copy);
+    FILE *file = fopen(command, "w");
+    cr_assert(file && fwrite(export, 1, size, file) == size && fclose(file) == 0);
+    snprintf(command, sizeof command, "python3 scripts/verify.py %s.export >/dev/null", loss->copy);
+    cr_expect_eq(system(command), 0);
+    free(export);
+}
+
+static void close_loss(struct loss *loss)
+{
+    char command[300];
+    db_close(loss->db);
+    db_store_free(loss->store);
+    snprintf(command, sizeof command, "rm -r %s %s*", loss->directory, loss->copy);
+    cr_expect_eq(system(command), 0);
+    fixture_close(loss->f);
+}
+
 /* ---- what no budget covers */
 
 /* A job that reveals what no budget pays for is in the marks when it is accepted. */
 Test(restored, a_dataset_that_was_uncovered_after_the_backup_says_so)
 {
-    char directory[120], copy[120], text[400], error[DB_ERROR_SIZE] = "";
-    struct marks *marks = NULL;
-    struct fixture *f = fixture_open();
-    const char *covered = domain_sealed(f, "private", 6), *dataset = domain_sealed(f, "private", 6);
-    snprintf(directory, sizeof directory, "%s.marks", fixture_path(f));
-    snprintf(copy, sizeof copy, "%s.copy", fixture_path(f));
-    cr_assert_eq(mkdir(directory, 0700), 0);
-    cr_assert(recovery_begin(fixture_db(f), directory, KEEP_BEGIN_MS, &marks, error, sizeof error),
-              "%s", error);
-    snprintf(text, sizeof text, "VACUUM INTO '%s'", copy);
-    cr_assert_eq(db_run(fixture_db(f), text, NULL, 0, NULL, NULL), DB_OK);
-    expect_status(fixture_post(f, "steward", "/v1/jobs", domain_unprotected_job(dataset, 20)), 202);
-    marks_close(marks);
-    db_set_guard(fixture_db(f), NULL);
-
-    struct db_settings settings = {.location = copy, .not_durable = true};
-    struct db_store *store = db_store_new(&db_driver_sqlite, &settings);
-    struct db *db = NULL;
-    struct ledger_restored restored;
-    struct dataset_row row;
-    cr_assert_eq(db_open(store, &db, error), DB_OK, "%s", error);
-    cr_assert(recovery_restore(db, directory, false, KEEP_BEGIN_MS, &restored, error, sizeof error),
-              "%s", error);
-    cr_assert_eq(datasets_find(db, dataset, &row), DB_OK);
-    cr_expect(row.uncovered);
-    cr_assert_eq(datasets_find(db, covered, &row), DB_OK);
-    cr_expect_not(row.uncovered);
+    struct loss loss;
     struct verify_report report;
-    size_t size;
-    char *export = export_scene_take_of(f, db, &size);
-    export_scene_verify(export, size, NULL, &report);
-    cr_expect_eq(report.fault_count, 0);
+    struct dataset_row row;
+    open_marked(&loss);
+    const char *covered = domain_sealed(loss.f, "private", 6),
+               *dataset = domain_sealed(loss.f, "private", 6);
+    back_up(&loss);
+    expect_status(fixture_post(loss.f, "steward", "/v1/jobs", domain_unprotected_job(dataset, 20)),
+                  202);
+    restore_copy(&loss);
+    cr_assert_eq(datasets_find(loss.db, dataset, &row), DB_OK);
+    cr_expect(row.uncovered);
+    cr_assert_eq(datasets_find(loss.db, covered, &row), DB_OK);
+    cr_expect_not(row.uncovered);
+    expect_copy_verifies(&loss, &report);
     cr_expect_eq(report.uncovered, 1);
-    free(export);
-    db_close(db);
-    db_store_free(store);
-    snprintf(text, sizeof text, "rm -r %s %s*", directory, copy);
-    cr_expect_eq(system(text), 0);
-    fixture_close(f);
+    close_loss(&loss);
+}
+
+/* ---- shares */
+
+/* The account of the only share in DB. */
+static struct ledger_account share_in(struct db *db)
+{
+    struct ledger_account share;
+    char id[ID_SIZE];
+    cr_assert_eq(
+        db_one(db, "SELECT id FROM ledger_accounts WHERE kind = 'share'", NULL, 0, listing_id, id),
+        DB_OK);
+    cr_assert_eq(ledger_find(db, id, &share), DB_OK);
+    return share;
+}
+
+/* Its payer has settled for what it spent. Its mark stays ahead, also after a kill and a start. */
+Test(restored, a_share_that_ended_before_the_backup_spends_nothing_more)
+{
+    struct loss loss;
+    struct verify_report report;
+    struct mark mark;
+    char name[MARKS_NAME_SIZE], teacher[80];
+    open_marked(&loss);
+    struct response *made = fixture_post(loss.f, "steward", "/v1/teachers",
+                                         domain_teacher(domain_policy(loss.f), 1000, 900));
+    expect_status(made, 201);
+    snprintf(teacher, sizeof teacher, "/v1/teachers/%s", response_text(made, "/id"));
+    expect_status(
+        fixture_put(loss.f, "steward",
+                    domain_path("%s/budgets/%s", teacher, fixture_client(loss.f, "student")),
+                    "{\"epsilon\":900,\"delta\":1e-5,\"guaranteed\":{\"answers\":100}}"),
+        201);
+    int64_t limit = share_in(fixture_db(loss.f)).limit_units;
+    expect_status(fixture_post(loss.f, "steward", domain_path("%s:close", teacher), ""), 200);
+    lose_process(&loss);
+    begin_marks(&loss);
+    struct ledger_account share = share_in(fixture_db(loss.f));
+    cr_expect_eq(share.limit_units, 0);
+    ledger_mark_name(&share, name);
+    cr_assert(marks_find(loss.marks, name, &mark));
+    cr_expect_eq(mark.used.units, limit / MARKS_PARTS + 1);
+    back_up(&loss);
+    restore_copy(&loss);
+    cr_expect_eq(share_in(loss.db).spent_units, 0);
+    expect_copy_verifies(&loss, &report);
+    close_loss(&loss);
 }
