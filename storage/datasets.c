@@ -213,6 +213,13 @@ enum db_status datasets_next_private(struct db *db, bool uncovered, const char *
                   DB_VALUES(db_integer(uncovered), db_text(after)), listing_id, out);
 }
 
+enum db_status datasets_next_deleted(struct db *db, const char *after, char out[ID_SIZE])
+{
+    return db_one(db,
+                  "SELECT id FROM datasets WHERE state = 'deleted' AND id > $1 ORDER BY id LIMIT 1",
+                  DB_VALUES(db_text(after)), listing_id, out);
+}
+
 static enum db_status mark_deleted(struct db *db, void *context)
 {
     const struct state_work *work = context;

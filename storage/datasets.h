@@ -82,6 +82,9 @@ enum db_status datasets_uncover(struct db *db, const char *id);
 enum db_status datasets_next_private(struct db *db, bool uncovered, const char *after,
                                      char out[ID_SIZE]);
 
+/* Finds the first deleted dataset behind AFTER, likewise. */
+enum db_status datasets_next_deleted(struct db *db, const char *after, char out[ID_SIZE]);
+
 /* The mark of dataset ID that stands where it is uncovered, without amounts. */
 struct mark datasets_mark(const char *id);
 

@@ -168,16 +168,18 @@ enum db_status erasure_resume(const struct app *app, struct db *db)
 
 struct returned {
     const struct app *app;
-    struct sealing_expert expert;
+    struct sealing_expert expert; /* number KEYRING_DATASET: the whole dataset */
 };
 
 /* DB_FULL: it cannot be told. */
 static enum db_status find_returned(const struct returned *returned, bool *out_there)
 {
     unsigned char key[KEYRING_KEY];
+    struct keyring *keys = returned->app->settings.keys;
     const struct sealing_expert *expert = &returned->expert;
-    enum keyring_status found =
-        keyring_find(returned->app->settings.keys, expert->dataset, expert->number, key);
+    enum keyring_status found = expert->number == KEYRING_DATASET
+                                    ? keyring_find_any(keys, expert->dataset)
+                                    : keyring_find(keys, expert->dataset, expert->number, key);
     sodium_memzero(key, sizeof key);
     *out_there = found == KEYRING_OK;
     return found == KEYRING_FULL ? DB_FULL : DB_OK;
@@ -189,8 +191,11 @@ static enum db_status erase_returned(struct db *db, void *context)
     const struct returned *returned = context;
     const struct app *app = returned->app;
     const struct sealing_expert *expert = &returned->expert;
-    enum db_status status =
-        private_status(keyring_erase(app->settings.keys, expert->dataset, expert->number));
+    enum keyring_status erased =
+        expert->number == KEYRING_DATASET
+            ? keyring_erase_all(app->settings.keys, expert->dataset)
+            : keyring_erase(app->settings.keys, expert->dataset, expert->number);
+    enum db_status status = private_status(erased);
     if (status == DB_OK)
         status = erase_derived(db, expert->dataset);
     if (status == DB_OK)
@@ -198,17 +203,30 @@ static enum db_status erase_returned(struct db *db, void *context)
     return status;
 }
 
+static enum db_status repeat_one(struct db *db, struct returned *returned)
+{
+    bool there = false;
+    enum db_status status = find_returned(returned, &there);
+    if (!there)
+        return status;
+    status = db_transact(db, erase_returned, returned);
+    shelf_drop(returned->app->teachers, returned->expert.dataset);
+    return status;
+}
+
 enum db_status erasure_repeat(const struct app *app, struct db *db)
 {
     struct returned returned = {.app = app};
+    char after[ID_SIZE] = "";
     enum db_status status = DB_OK;
-    while (status == DB_OK && (status = sealing_next_erased(db, &returned.expert)) == DB_OK) {
-        bool there = false;
-        status = find_returned(&returned, &there);
-        if (!there)
-            continue;
-        status = db_transact(db, erase_returned, &returned);
-        shelf_drop(app->teachers, returned.expert.dataset);
+    while (status == DB_OK && (status = sealing_next_erased(db, &returned.expert)) == DB_OK)
+        status = repeat_one(db, &returned);
+    status = db_optional(status);
+    returned.expert.number = KEYRING_DATASET;
+    while (status == DB_OK &&
+           (status = datasets_next_deleted(db, after, returned.expert.dataset)) == DB_OK) {
+        status = repeat_one(db, &returned);
+        memcpy(after, returned.expert.dataset, sizeof after);
     }
     return db_optional(status);
 }

@@ -32,8 +32,8 @@ enum db_status erasure_dataset(const struct app *app, struct db *db, const char 
  * later calls what was erased since: another server may have died. */
 enum db_status erasure_resume(const struct app *app, struct db *db);
 
-/* Erases again, at a start, the experts that the database knows as erased and whose keys came back
- * with an older copy of the directory of keys. */
+/* Erases again, at a start, the experts and datasets that the database knows as erased and whose
+ * keys came back with an older copy of the directory of keys. */
 enum db_status erasure_repeat(const struct app *app, struct db *db);
 
 /* Erases the experts whose data are older than their datasets' retention_days, of each dataset one;

@@ -184,6 +184,21 @@ void keyring_find_all(struct keyring *keyring, const char *dataset, uint32_t cou
         close(file);
 }
 
+enum keyring_status keyring_find_any(struct keyring *keyring, const char *dataset)
+{
+    struct slot slot = {.state = SLOT_EMPTY};
+    ssize_t n = sizeof slot;
+    int file = slots_open(keyring, dataset, O_RDONLY);
+    if (file < 0)
+        return errno == ENOENT ? KEYRING_NONE : KEYRING_FULL;
+    for (off_t at = 0; n == sizeof slot && slot.state != SLOT_KEY; at += n)
+        n = pread(file, &slot, sizeof slot, at);
+    close(file);
+    if (n < 0)
+        return KEYRING_FULL;
+    return slot.state == SLOT_KEY ? KEYRING_OK : KEYRING_NONE;
+}
+
 bool keyring_has_erased(struct keyring *keyring, const char *dataset)
 {
     struct slot own = {.state = SLOT_EMPTY};

@@ -54,6 +54,10 @@ void keyring_service_key(const struct keyring *keyring, unsigned char out[KEYRIN
 enum keyring_status keyring_find(struct keyring *keyring, const char *dataset, uint32_t number,
                                  unsigned char out[KEYRING_KEY]);
 
+/* Whether DATASET has a key, its own or one of an expert, even one that was to be erased with all
+ * others. KEYRING_NONE: it has none. */
+enum keyring_status keyring_find_any(struct keyring *keyring, const char *dataset);
+
 /* Whether DATASET or one of its experts was erased: another key than the dataset's present one may
  * have been its own. False also when its keys cannot be read. */
 bool keyring_has_erased(struct keyring *keyring, const char *dataset);

@@ -466,37 +466,78 @@ Test(erasure, that_was_interrupted_is_ended_at_the_next_start, .init = open_serv
     domain_expect_whole_ledger(f);
 }
 
+/* Runs a command in the directory of keys. */
+static void in_keys(const char *format, const char *dataset)
+{
+    char command[300], *end = command;
+    end += snprintf(command, sizeof command, "cd $(dirname %s)/keys && ", fixture_path(f));
+    snprintf(end, sizeof command - (size_t)(end - command), format, dataset, dataset);
+    cr_assert_eq(system(command), 0);
+}
+
+/* Starts twice: the trail then has ROWS rows of erasures of DATASET that were repeated. */
+static void expect_repeated(const char *dataset, int64_t rows)
+{
+    char error[DB_ERROR_SIZE] = "";
+    int64_t found = -1;
+    for (int i = 0; i < 2; i++)
+        cr_assert(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error), "%s",
+                  error);
+    cr_assert_eq(db_one(fixture_db(f),
+                        "SELECT count(*) FROM audit_trail WHERE action = 'erasure repeated' "
+                        "AND actor = 'service' AND resource = $1",
+                        DB_VALUES(db_text(dataset)), listing_integer, &found),
+                 DB_OK);
+    cr_expect_eq(found, rows);
+    domain_expect_whole_ledger(f);
+    export_scene_expect_good(f);
+}
+
 /* The backup is newer than the erasure, and the copy of the keys is older. */
 Test(erasure, is_repeated_when_an_older_copy_of_the_keys_is_put_back, .init = open_service,
      .fini = close_service)
 {
-    char error[DB_ERROR_SIZE] = "", command[300];
     const char *dataset = domain_sealed(f, "private", 4);
     struct keyring *keys = fixture_app(f)->settings.keys;
     size_t before = domain_readable(f, dataset);
-    int64_t rows = 0;
     unsigned char key[KEYRING_KEY];
-    snprintf(command, sizeof command, "cd $(dirname %s)/keys && cp %s old", fixture_path(f),
-             dataset);
-    cr_assert_eq(system(command), 0);
+    in_keys("cp %s %s.old", dataset);
     expect_status(erase("steward", dataset, "e1"), 200);
     expect_status(erase("steward", dataset, "e2"), 200);
-    snprintf(command, sizeof command, "cd $(dirname %s)/keys && mv old %s", fixture_path(f),
-             dataset);
-    cr_assert_eq(system(command), 0);
+    in_keys("mv %s.old %s", dataset);
     cr_assert_eq(domain_readable(f, dataset), before);
-    for (int i = 0; i < 2; i++)
-        cr_assert(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error), "%s",
-                  error);
+    expect_repeated(dataset, 2);
     cr_expect_eq(domain_readable(f, dataset), before / 2);
     cr_expect_eq(keyring_find(keys, dataset, 1, key), KEYRING_ERASED);
     cr_expect_eq(keyring_find(keys, dataset, 2, key), KEYRING_ERASED);
-    cr_assert_eq(db_one(fixture_db(f),
-                        "SELECT count(*) FROM audit_trail WHERE action = 'erasure repeated'", NULL,
-                        0, listing_integer, &rows),
-                 DB_OK);
-    cr_expect_eq(rows, 2);
-    domain_expect_whole_ledger(f);
+}
+
+/* In the first copy an expert was erased already. The second is one that a start began to erase
+ * again when it was killed. In the third there is nothing of the dataset, which is younger. */
+Test(erasure, of_a_whole_dataset_is_repeated_likewise, .init = open_service, .fini = close_service)
+{
+    const char *datasets[3];
+    struct keyring *keys = fixture_app(f)->settings.keys;
+    unsigned char key[KEYRING_KEY];
+    for (int i = 0; i < 3; i++) {
+        datasets[i] = domain_sealed(f, "private", 4);
+        if (i == 0)
+            expect_status(erase("steward", datasets[i], "e1"), 200);
+        in_keys("cp %s %s.old", datasets[i]);
+        expect_status(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", datasets[i])),
+                      204);
+        in_keys(i < 2 ? "mv %s.old %s" : "rm %s.old %s", datasets[i]);
+    }
+    in_keys("printf '\\2' | dd of=%s conv=notrunc status=none", datasets[1]);
+    cr_assert_eq(keyring_find(keys, datasets[1], KEYRING_DATASET, key), KEYRING_ERASED);
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(keyring_find(keys, datasets[i], 2, key), KEYRING_OK);
+    for (int i = 0; i < 3; i++) {
+        expect_repeated(datasets[i], i < 2);
+        cr_expect_eq(keyring_find(keys, datasets[i], KEYRING_DATASET, key),
+                     i < 2 ? KEYRING_ERASED : KEYRING_NONE);
+        cr_expect_eq(keyring_find(keys, datasets[i], 2, key), KEYRING_NONE);
+    }
 }
 
 Test(erasure, of_a_whole_dataset_has_a_receipt_on_demand, .init = open_service,

@@ -162,10 +162,14 @@ Test(datasets, are_listed_until_deleted, .init = open_store, .fini = close_store
                                count_dataset, last),
                  DB_OK);
     cr_assert_str_eq(last, "ds_c");
+    cr_assert_eq(datasets_next_deleted(f.db, "", last), DB_NONE);
     cr_assert_eq(datasets_delete(f.db, "ds_c", &verdict), DB_OK);
     cr_assert_eq(verdict, DATASET_OK);
     cr_assert_eq(datasets_delete(f.db, "ds_c", &verdict), DB_OK);
     cr_assert_eq(verdict, DATASET_UNKNOWN);
+    cr_assert_eq(datasets_next_deleted(f.db, "", last), DB_OK);
+    cr_assert_str_eq(last, "ds_c");
+    cr_assert_eq(datasets_next_deleted(f.db, "ds_c", last), DB_NONE);
     cr_assert_eq(
         datasets_list(f.db, NULL, NULL, &(struct listing_page){.limit = 9}, count_dataset, last),
         DB_OK);
