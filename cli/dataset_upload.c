@@ -115,6 +115,19 @@ bool dataset_upload_name(struct dataset_upload *upload, const char *id)
     return true;
 }
 
+bool dataset_upload_salt(struct dataset_upload *upload, char out[DATASET_UPLOAD_SALT_SIZE])
+{
+    struct http_out_answer answer;
+    const struct http_out_call get = {.method = "GET", .path = "/v1/clients/me"};
+    if (!dataset_upload_call(upload, &get, &answer))
+        return false;
+    if (answer_text(answer.body, answer.size, "key_salt", out, DATASET_UPLOAD_SALT_SIZE) &&
+        strlen(out) == DATASET_UPLOAD_SALT_SIZE - 1)
+        return true;
+    return dataset_upload_failed(upload, "GET /v1/clients/me: the answer has no key_salt: is this "
+                                         "a Tacet server of this version?");
+}
+
 bool dataset_upload_make(struct dataset_upload *upload, const char *body, const char *key)
 {
     struct http_out_answer answer;

@@ -16,7 +16,8 @@
 #include "api/wire/inflate.h"
 #include "cli/http_out.h"
 
-#define DATASET_UPLOAD_KEY_SIZE 64
+#define DATASET_UPLOAD_KEY_SIZE  64
+#define DATASET_UPLOAD_SALT_SIZE 33
 
 struct dataset_upload {
     struct http_out *out;
@@ -37,7 +38,11 @@ bool dataset_upload_open(struct dataset_upload *upload, const struct http_out_se
 /* Closes the connection; NULL parts are fine. */
 void dataset_upload_close(struct dataset_upload *upload);
 
-/* Writes the key "PREFIX-HASH" of TEXT. */
+/* Asks for the salt that the server gives this client alone, always the same. */
+bool dataset_upload_salt(struct dataset_upload *upload, char out[DATASET_UPLOAD_SALT_SIZE]);
+
+/* Writes the key "PREFIX-HASH" of TEXT. A server stores keys in clear, so a TEXT that tells of
+ * private data has the salt, too. */
 void dataset_upload_key(const char *prefix, const char *text, char out[DATASET_UPLOAD_KEY_SIZE]);
 
 /* Makes one call; false: upload->error says why. */

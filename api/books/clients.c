@@ -11,11 +11,14 @@
 #include "api/call/app.h"
 #include "api/call/auth.h"
 #include "api/call/fields.h"
+#include "api/call/keyed_hash.h"
 #include "api/call/page.h"
 #include "api/call/pass.h"
 #include "api/json/json_member.h"
 #include "api/json/json_text.h"
 #include "api/teachers/share.h"
+
+#define KEY_SALT_BYTES 16
 
 static json_t *client_json(const struct client_row *client)
 {
@@ -95,10 +98,21 @@ static enum db_status caller_credential(struct call *call, json_t **out)
     return status;
 }
 
+/* What the caller may put into a hash that it takes for a key, so that nobody who reads the key can
+ * check a guess of what else was hashed. It is the same for each of its tokens. */
+static json_t *key_salt_json(const struct call *call)
+{
+    unsigned char salt[KEY_SALT_BYTES];
+    char text[2 * KEY_SALT_BYTES + 1];
+    const char *id = call->caller.id;
+    keyed_hash(call->app, "tacet: salts of clients' keys, 1", id, strlen(id), salt, sizeof salt);
+    return json_string(sodium_bin2hex(text, sizeof text, salt, sizeof salt));
+}
+
 enum problem api_clients_get(struct call *call)
 {
     struct client_row client;
-    json_t *credential = NULL;
+    json_t *credential = NULL, *salt = NULL;
     enum problem problem = clients_named(call, &client);
     if (problem != PROBLEM_NONE)
         return problem;
@@ -106,9 +120,11 @@ enum problem api_clients_get(struct call *call)
         enum db_status status = caller_credential(call, &credential);
         if (status != DB_OK)
             return call_db(call, status);
+        salt = key_salt_json(call);
     }
     json_t *json = client_json(&client);
     json_object_set_new(json, "credential", json_or_null(credential));
+    json_object_set_new(json, "key_salt", json_or_null(salt));
     return call_reply_json(call, 200, json);
 }
 

@@ -10,6 +10,7 @@
 
 #include "api/call/auth.h"
 #include "api/call/charged.h"
+#include "api/call/keyed_hash.h"
 #include "api/call/reply.h"
 #include "api/call/retention.h"
 #include "storage/answers/answers.h"
@@ -113,7 +114,8 @@ long call_read(struct call *call, unsigned char *buffer, size_t size)
     return count;
 }
 
-/* The hash of method, path, query and body, each closed by a NUL that none of the texts holds. */
+/* The plain hash of method, path, query and body, each closed by a NUL that none of the texts
+ * holds. It is not stored, because who guesses the body could check the guess. */
 static void hash_call(struct call *call, unsigned char out[FINGERPRINT_BYTES])
 {
     const struct api_request *request = call->request;
@@ -132,6 +134,25 @@ static void hash_call(struct call *call, unsigned char out[FINGERPRINT_BYTES])
         crypto_generichash_update(&state, request->body, request->body_size);
     }
     crypto_generichash_final(&state, out, FINGERPRINT_BYTES);
+}
+
+/* The fingerprint that is stored with the answer to a call of hash PLAIN. */
+static void print_call(const struct call *call, const unsigned char plain[FINGERPRINT_BYTES],
+                       unsigned char out[FINGERPRINT_BYTES])
+{
+    keyed_hash(call->app, "tacet: fingerprints of calls, 1", plain, FINGERPRINT_BYTES, out,
+               FINGERPRINT_BYTES);
+}
+
+/* Whether ANSWER was stored for this very call. */
+static bool is_answer_to(struct call *call, const struct answer_row *answer)
+{
+    unsigned char plain[FINGERPRINT_BYTES], print[FINGERPRINT_BYTES];
+    hash_call(call, plain);
+    print_call(call, plain, print);
+    /* Earlier builds stored the plain hash. */
+    return sodium_memcmp(print, answer->fingerprint, sizeof print) == 0 ||
+           sodium_memcmp(plain, answer->fingerprint, sizeof plain) == 0;
 }
 
 /* The stored text of a content type, as static text. */
@@ -223,7 +244,6 @@ static enum problem check_given(struct call *call)
 enum problem idempotency_replay(struct call *call, const char *key, bool *out_replayed)
 {
     struct answer_row answer;
-    unsigned char ours[FINGERPRINT_BYTES];
     /* Again, because answers may have been removed since the request's form was looked at. */
     enum problem problem = retention_check(call, key);
     if (problem != PROBLEM_NONE)
@@ -233,8 +253,7 @@ enum problem idempotency_replay(struct call *call, const char *key, bool *out_re
         return retention_check_new(call, key);
     if (status != DB_OK)
         return call_db(call, status);
-    hash_call(call, ours);
-    if (sodium_memcmp(ours, answer.fingerprint, sizeof ours) != 0) {
+    if (!is_answer_to(call, &answer)) {
         answer_done(&answer);
         return call_problem(
             call, PROBLEM_IDEMPOTENCY_KEY_REUSED,
@@ -258,12 +277,14 @@ enum problem idempotency_store(struct call *call, const char *key)
         body = call->stored_body;
         size = call->stored_size;
     }
+    unsigned char plain[FINGERPRINT_BYTES];
     struct answer_row answer = {
         .status = reply->status, .body_size = size, .created_ms = call->now_ms};
     assert(!reply->events.next);
     memcpy(&answer.body, &body,
            sizeof body); /* borrowed by the store, which does not write to it */
-    hash_call(call, answer.fingerprint);
+    hash_call(call, plain);
+    print_call(call, plain, answer.fingerprint);
     if (reply->content_type)
         snprintf(answer.content_type, sizeof answer.content_type, "%s", reply->content_type);
     take_headers(call, answer.headers);

@@ -31,7 +31,7 @@ static void send_key(const struct import_send *send, const char *what,
 {
     char hex[2 * IMPORT_DIGEST_SIZE + 1];
     sodium_bin2hex(hex, sizeof hex, digest, IMPORT_DIGEST_SIZE);
-    char *text = memory_format("%s\n%s\n%s", what, send->upload.dataset, hex);
+    char *text = memory_format("%s\n%s\n%s\n%s", send->salt, what, send->upload.dataset, hex);
     dataset_upload_key("import", text, out);
     free(text);
 }
@@ -97,6 +97,8 @@ static bool send_open_upload(struct import_send *send, const char *description)
                         "way can read the data and the token\n");
     struct http_out_answer answer;
     char differs[DESCRIPTION_FAULT_SIZE];
+    if (!dataset_upload_salt(&send->upload, send->salt))
+        return false;
     bool found = to->dataset ? dataset_upload_name(&send->upload, to->dataset)
                              : send_make_dataset(send, description);
     if (!found || !dataset_upload_check(&send->upload, NULL, false, &answer))

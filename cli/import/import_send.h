@@ -16,7 +16,8 @@ struct import_send {
     struct expert_output file;             /* handle -1: none */
     char *target, *fresh; /* owned: a file on a disk, and what becomes it at the end; NULL: none */
     struct dataset_upload upload;
-    FILE *lines; /* of the part in hand */
+    char salt[DATASET_UPLOAD_SALT_SIZE]; /* of all keys, because they are hashes of private data */
+    FILE *lines;                         /* of the part in hand */
     char *part;
     size_t part_size;
     uint64_t parts;

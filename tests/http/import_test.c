@@ -741,7 +741,7 @@ Test(import, a_policy_that_would_read_an_end_is_told_before_the_upload)
     setenv("TACET_TOKEN", "tct_nobody", 1);
     import_expect(&place, 1, "good.csv", path,
                   (const char *[]){"--upload", "http://127.0.0.1:1", "--dataset", "ds_1", NULL},
-                  (const char *[]){"GET /v1/datasets/ds_1: ", NULL});
+                  (const char *[]){"GET /v1/clients/me: ", NULL});
     import_place_close(&place);
 }
 
@@ -878,6 +878,76 @@ Test(import, a_mended_file_adds_no_part_twice)
     cr_expect_eq(import_again(&desk, table, id, NULL, out), 0, "%s", out);
     cr_expect(strstr(out, "of 2 parts the server had 1 from an earlier run"), "%s", out);
     expect_trajectories(&desk, path, 1 + STAYS_OF_TWO_PARTS + 1);
+    desk_close(&desk);
+    server_close(&server);
+}
+
+/* Makes an open dataset, and a table with its lines beside it; its path. */
+static void make_ward(const struct desk *desk, char path[100])
+{
+    char command[1000];
+    const char *folder = desk->server->folder;
+    struct http_answer made = desk_post(
+        desk, 201, "/v1/datasets",
+        "{\"name\":\"w\",\"environment\":\"ward\",\"budget\":{\"epsilon\":1,\"delta\":1e-5}}",
+        NULL);
+    snprintf(path, 100, "/v1/datasets/%s", http_text(&made, "id"));
+    http_answer_clear(&made);
+    snprintf(command, sizeof command,
+             "printf '%%s' '" HEADER ROWS "' > %s/ward.csv && %s import %s/ward.csv "
+             "--description examples/ward.json --output %s/ward.ndjson",
+             folder, server_program(), folder, folder);
+    run_shell(command);
+}
+
+/* Sends the lines by hand, not compressed, under the key of part 0 that is made with SALT, which
+ * may be "". */
+static void send_by_hand(const struct desk *desk, const char *path, const char *salt)
+{
+    char command[1000], key_file[128], lines_file[128], trajectories[140];
+    const char *folder = desk->server->folder;
+    size_t size = 0;
+    snprintf(key_file, sizeof key_file, "%s/key", folder);
+    snprintf(lines_file, sizeof lines_file, "%s/ward.ndjson", folder);
+    snprintf(command, sizeof command,
+             "/usr/bin/python3 -c 'import hashlib, sys\n"
+             "def digest(data, size): return hashlib.blake2b(data, digest_size=size).hexdigest()\n"
+             "lines, salt, dataset = open(sys.argv[1], \"rb\").read(), *sys.argv[2:]\n"
+             "text = [salt] * (salt != \"\") + [\"part 0\", dataset, digest(lines, 32)]\n"
+             "print(\"import-\" + digest(\"\\n\".join(text).encode(), 20), end=\"\")' "
+             "%s '%s' %s > %s",
+             lines_file, salt, strrchr(path, '/') + 1, key_file);
+    run_shell(command);
+    char *key = read_whole(key_file, &size), *lines = read_whole(lines_file, &size);
+    snprintf(trajectories, sizeof trajectories, "%s/trajectories", path);
+    struct http_answer sent =
+        http_expect(desk->client, 201,
+                    &(struct http_call){.method = "POST",
+                                        .path = trajectories,
+                                        .token = desk->steward,
+                                        .content_type = "application/x-ndjson",
+                                        .key = key,
+                                        .body = lines});
+    http_answer_clear(&sent);
+    free(key);
+    free(lines);
+}
+
+/* The server stores keys in clear: who guesses the data must not find the key that they have. */
+Test(import, its_keys_tell_nothing_of_the_data)
+{
+    struct server_process server;
+    struct desk desk;
+    char table[128], out[4000], path[100];
+    server_open(&server, NULL);
+    desk_open(&desk, &server);
+    setenv("TACET_TOKEN", desk.steward, 1);
+    make_ward(&desk, path);
+    snprintf(table, sizeof table, "%s/ward.csv", server.folder);
+    cr_expect_eq(import_again(&desk, table, strrchr(path, '/') + 1, NULL, out), 0, "%s", out);
+    expect_trajectories(&desk, path, 1);
+    send_by_hand(&desk, path, ""); /* a key that is new to the server */
+    expect_trajectories(&desk, path, 2);
     desk_close(&desk);
     server_close(&server);
 }

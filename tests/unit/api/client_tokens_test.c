@@ -85,6 +85,24 @@ Test(client_tokens, expire_to_the_millisecond)
     fixture_close(f);
 }
 
+/* What a client's keys are hashed with is its own, and outlives its tokens. */
+Test(client_tokens, show_their_client_its_salt_of_keys)
+{
+    struct fixture *f = fixture_open();
+    struct response *made = make(f, "steward", ""), *other = make(f, "steward", "");
+    const char *token = response_text(made, "/token");
+    const char *salt = response_text(who_is(f, token), "/key_salt");
+    cr_expect_eq(strlen(salt), 32);
+    cr_expect_str_neq(response_text(who_is(f, response_text(other, "/token")), "/key_salt"), salt);
+    struct response *turned = rotate(f, token, "{}");
+    cr_expect_str_eq(response_text(who_is(f, response_text(turned, "/token")), "/key_salt"), salt);
+    struct response *seen =
+        fixture_get(f, "admin", domain_path("/v1/clients/%s", response_text(made, "/id")));
+    cr_expect(json_is_null(response_at(seen, "/key_salt")));
+    cr_expect_null(strstr(fixture_get(f, "admin", "/v1/clients")->body, "key_salt"));
+    fixture_close(f);
+}
+
 Test(client_tokens, a_rotated_token_works_until_the_overlap_is_over)
 {
     struct fixture *f = fixture_open();

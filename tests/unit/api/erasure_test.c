@@ -12,6 +12,7 @@
 #include "api/data/private_data.h"
 #include "api/json/json_text.h"
 #include "memory/memory.h"
+#include "storage/answers/answers.h"
 #include "storage/db/listing.h"
 #include "storage/jobs.h"
 #include "storage/keys/keyring.h"
@@ -238,6 +239,69 @@ Test(erasure, an_erased_expert_comes_back_only_knowingly, .init = open_service,
     expect_status(send_lines(other, dataset, lines, NULL, ""), 201);
     expect_status(send_lines(mine, dataset, lines, NULL, "?erased=accept"), 201);
     free(lines);
+}
+
+/* The hash that whoever guesses LINES can compute: of their upload to DATASET under a key. */
+static void plain_hash(const char *dataset, const char *lines, unsigned char out[32])
+{
+    unsigned char body[32];
+    char head[200];
+    int size = snprintf(head, sizeof head, "POST%c/v1/datasets/%s/trajectories%c", 0, dataset, 0);
+    crypto_generichash_state state;
+    crypto_generichash(body, sizeof body, (const unsigned char *)lines, strlen(lines), NULL, 0);
+    crypto_generichash_init(&state, NULL, 0, 32);
+    crypto_generichash_update(&state, (const unsigned char *)head, (size_t)size + 1); /* no query */
+    crypto_generichash_update(&state, body, sizeof body);
+    crypto_generichash_final(&state, out, 32);
+}
+
+static int64_t answers_with(const unsigned char hash[32])
+{
+    int64_t count = -1;
+    cr_assert_eq(db_one(fixture_db(f), "SELECT count(*) FROM answers WHERE fingerprint = $1",
+                        DB_VALUES(db_bytes(hash, 32)), listing_integer, &count),
+                 DB_OK);
+    return count;
+}
+
+/* A key keeps a fingerprint of its call, which an erasure does not reach. */
+Test(erasure, leaves_no_hash_by_which_a_guess_is_checked, .init = open_service,
+     .fini = close_service)
+{
+    unsigned char hash[32];
+    const char *dataset = domain_dataset(f, "private");
+    char *lines = domain_lines(1, 3);
+    expect_status(send_lines(fixture_token(f, "steward"), dataset, lines, "once", ""), 201);
+    expect_status(erase("steward", dataset, "e0"), 200);
+    plain_hash(dataset, lines, hash);
+    cr_expect_eq(answers_with(hash), 0);
+    free(lines);
+}
+
+static enum db_status store_before(struct db *db, void *answer)
+{
+    return answers_store(db, fixture_client(f, "steward"), "before", answer);
+}
+
+/* Earlier builds stored the plain hash. */
+Test(erasure, an_upload_to_an_earlier_build_is_answered_once, .init = open_service,
+     .fini = close_service)
+{
+    struct answer_row answer;
+    const char *dataset = domain_dataset(f, "private"), *token = fixture_token(f, "steward");
+    char *lines = domain_lines(1, 3), *others = domain_lines(1, 4);
+    expect_status(send_lines(token, dataset, lines, "once", ""), 201);
+    cr_assert_eq(answers_find(fixture_db(f), fixture_client(f, "steward"), "once", &answer), DB_OK);
+    plain_hash(dataset, lines, answer.fingerprint);
+    cr_assert_eq(db_transact(fixture_db(f), store_before, &answer), DB_OK);
+    answer_done(&answer);
+    cr_expect_eq(answers_with(answer.fingerprint), 1); /* so the test above would find one */
+    struct response *again = send_lines(token, dataset, lines, "before", "");
+    expect_status(again, 201);
+    cr_expect_str_eq(response_header(again, "Idempotency-Replayed"), "true");
+    expect_problem(send_lines(token, dataset, others, "before", ""), "idempotency-key-reused");
+    free(lines);
+    free(others);
 }
 
 Test(erasure, is_for_the_contributor_and_the_steward, .init = open_service, .fini = close_service)
