@@ -8,6 +8,7 @@
 
 #include "api/call/app.h"
 #include "api/call/fields.h"
+#include "api/call/keyed_hash.h"
 #include "api/call/retention.h"
 #include "api/teachers/query_prepare.h"
 #include "api/teachers/teachers.h"
@@ -86,26 +87,46 @@ static enum problem queries_answer(struct query *query)
 
 #define REUSE_NAME_SIZE 80
 
-/* A name that no caller can send as a key, because of its space: it stands for the request's very
- * bytes. */
-static void reuse_name(const struct call *call, char name[REUSE_NAME_SIZE], unsigned char hash[32])
+/* What stands for the request's very bytes. */
+struct reuse {
+    unsigned char hash[32];
+    char name[REUSE_NAME_SIZE], before[REUSE_NAME_SIZE]; /* the name now, and of earlier builds */
+};
+
+/* A name that no caller can send as a key, because of its space. */
+static void reuse_name(const unsigned char hash[32], char out[REUSE_NAME_SIZE])
 {
+    char hex[65];
+    sodium_bin2hex(hex, sizeof hex, hash, 32);
+    snprintf(out, REUSE_NAME_SIZE, "reuse %s", hex);
+}
+
+static void reuse_of(const struct call *call, struct reuse *out)
+{
+    unsigned char plain[32];
     crypto_generichash_state state;
     const struct api_request *request = call->request;
-    crypto_generichash_init(&state, NULL, 0, 32);
+    crypto_generichash_init(&state, NULL, 0, sizeof plain);
     crypto_generichash_update(&state, (const unsigned char *)request->path,
                               strlen(request->path) + 1);
     crypto_generichash_update(&state, request->body, request->body_size);
-    crypto_generichash_final(&state, hash, 32);
-    char hex[65];
-    sodium_bin2hex(hex, sizeof hex, hash, 32);
-    snprintf(name, REUSE_NAME_SIZE, "reuse %s", hex);
+    crypto_generichash_final(&state, plain, sizeof plain);
+    keyed_hash(call->app, "tacet: questions asked again, 1", plain, sizeof plain, out->hash,
+               sizeof out->hash);
+    reuse_name(out->hash, out->name);
+    reuse_name(plain, out->before);
 }
 
 /* Finds what these bytes were answered. An answer is given again as long as answers are kept. */
-static enum db_status find_asked(const struct call *call, const char *name, struct answer_row *out)
+static enum db_status find_asked(const struct call *call, const struct reuse *reuse,
+                                 struct answer_row *out)
 {
-    return answers_find_since(call->db, call->caller.id, name, retention_from(call), out);
+    const int64_t from_ms = retention_from(call);
+    enum db_status status =
+        answers_find_since(call->db, call->caller.id, reuse->name, from_ms, out);
+    if (status == DB_NONE)
+        status = answers_find_since(call->db, call->caller.id, reuse->before, from_ms, out);
+    return status;
 }
 
 /* Stores the call's answer under NAME, with its date where answers are not kept for ever. */
@@ -127,11 +148,10 @@ static enum db_status store_asked(const struct call *call, const char *name,
 static enum problem reuse_or_answer(struct query *query)
 {
     struct call *call = query->call;
-    char name[REUSE_NAME_SIZE];
     struct answer_row stored = {0};
-    unsigned char hash[32];
-    reuse_name(call, name, hash);
-    enum db_status status = find_asked(call, name, &stored);
+    struct reuse reuse;
+    reuse_of(call, &reuse);
+    enum db_status status = find_asked(call, &reuse, &stored);
     if (status == DB_OK)
         return call_reply_bytes(call, 200, "application/json", stored.body, stored.body_size);
     if (status != DB_NONE)
@@ -139,18 +159,17 @@ static enum problem reuse_or_answer(struct query *query)
     enum problem problem = queries_answer(query);
     if (problem != PROBLEM_NONE || query->random) /* what is given again is a paid answer */
         return problem;
-    memcpy(stored.fingerprint, hash, sizeof stored.fingerprint);
-    return call_db(call, store_asked(call, name, &stored));
+    memcpy(stored.fingerprint, reuse.hash, sizeof stored.fingerprint);
+    return call_db(call, store_asked(call, reuse.name, &stored));
 }
 
 /* Whether reuse_or_answer will find an answer. */
 static bool is_stored(const struct call *call)
 {
-    char name[REUSE_NAME_SIZE];
     struct answer_row stored = {0};
-    unsigned char hash[32];
-    reuse_name(call, name, hash);
-    bool found = find_asked(call, name, &stored) == DB_OK;
+    struct reuse reuse;
+    reuse_of(call, &reuse);
+    bool found = find_asked(call, &reuse, &stored) == DB_OK;
     answer_done(&stored);
     return found;
 }
