@@ -112,17 +112,27 @@ struct expert_row {
     bool has_policy;
 };
 
-/* Sets *OUT_MOST to a MAX_EXPERTS for datasets_register_expert with which MORE names of CLIENT are
- * registered until the dataset has MAX_OWN experts of CLIENT. Other clients' experts do not count:
- * a refusal would tell how many they have. Holds in the transaction in which it was asked. */
-enum db_status datasets_experts_most(struct db *db, const char *dataset, const char *client,
-                                     int64_t max_own, int64_t more, int64_t *out_most);
+/* What one client calls its experts; NAMES are distinct. */
+struct expert_names {
+    const char *dataset, *client;
+    const char *const *names;
+    uint32_t count;
+    int64_t max_own; /* of CLIENT in the dataset. Others' experts do not count: a refusal would tell
+                      * how many they have */
+    int64_t now_ms;  /* of the upload */
+};
 
-/* Finds CLIENT's expert NAME, or registers it with the next number, for an upload of NOW_MS.
- * Verdicts: OK (*OUT_NUMBER), EXPERTS_LIMIT (MAX_EXPERTS reached), UNKNOWN, NOT_OPEN. */
-enum db_status datasets_register_expert(struct db *db, const char *dataset, const char *name,
-                                        const char *client, int64_t max_experts, int64_t now_ms,
-                                        uint32_t *out_number, enum dataset_verdict *out_verdict);
+struct experts_outcome {
+    enum dataset_verdict verdict;
+    uint32_t expert;     /* EXPERTS_LIMIT: which of the names */
+    int64_t new_experts; /* OK: how many were not yet in the dataset */
+    int64_t first_new;   /* OK: the lowest number of a new one */
+};
+
+/* Finds CLIENT's experts NAMES, or registers them with the next numbers. Verdicts: OK (OUT_NUMBERS
+ * are COUNT numbers), EXPERTS_LIMIT, UNKNOWN, NOT_OPEN; with any but OK nothing has changed. */
+enum db_status datasets_register_experts(struct db *db, const struct expert_names *names,
+                                         uint32_t *out_numbers, struct experts_outcome *out);
 
 typedef bool expert_fn(void *context, const struct expert_row *expert);
 

@@ -12,87 +12,131 @@
 
 /* ---- registering */
 
+#define NAMES_AT_ONCE 256 /* in one statement, where statements take lists */
+
 struct register_work {
-    const char *dataset, *name, *client;
-    int64_t max_experts, now_ms;
-    uint32_t *number;
-    enum dataset_verdict *verdict;
+    const struct expert_names *names;
+    uint32_t *numbers; /* UINT32_MAX: not known */
+    uint32_t found;    /* names that were looked for */
+    struct experts_outcome *out;
 };
 
-/* Adds an expert. Its number is the dataset's count of experts so far. */
-static enum db_status add_expert(struct db *db, const struct register_work *work,
-                                 const struct dataset_row *dataset)
+/* Runs ONE for each name, or MANY for lists of them. $1 is the dataset, $2 the client, $3 the name,
+ * then the number and the time, of which a statement takes the first COUNT. */
+static enum db_status run_for_names(struct db *db, const struct register_work *work,
+                                    const char *one, const char *many, unsigned count,
+                                    db_row_fn *each, void *context)
 {
-    if (dataset->experts >= work->max_experts || dataset->experts >= UINT32_MAX) {
-        *work->verdict = DATASET_EXPERTS_LIMIT;
-        return DB_OK;
+    const struct expert_names *all = work->names;
+    struct db_value names[NAMES_AT_ONCE], numbers[NAMES_AT_ONCE];
+    bool lists = db_driver_of(db)->lists;
+    enum db_status status = DB_OK;
+    for (uint32_t from = 0, next; from < all->count && status == DB_OK; from = next) {
+        for (next = from; next < all->count && next - from < (lists ? NAMES_AT_ONCE : 1); next++) {
+            names[next - from] = db_text(all->names[next]);
+            numbers[next - from] = db_integer(work->numbers[next]);
+        }
+        const struct db_value values[] = {db_text(all->dataset), db_text(all->client),
+                                          lists ? db_list(names, next - from) : *names,
+                                          lists ? db_list(numbers, next - from) : *numbers,
+                                          db_integer(all->now_ms)};
+        status = db_run(db, lists ? many : one, values, count, each, context);
     }
-    struct db_value values[] = {db_text(work->dataset), db_integer(dataset->experts),
-                                db_text(work->name), db_text(work->client),
-                                db_integer(work->now_ms)};
-    enum db_status status = db_run(db,
-                                   "INSERT INTO experts (dataset, number, name, owner, uploaded_ms)"
-                                   " VALUES ($1, $2, $3, $4, $5)",
-                                   values, 5, NULL, NULL);
-    if (status != DB_OK)
+    return status;
+}
+
+static enum db_status see_expert_number(void *context, const struct db_row *row)
+{
+    struct register_work *work = context;
+    int64_t number = db_row_integer(row, 0);
+    work->numbers[work->found++] = number < 0 ? UINT32_MAX : (uint32_t)number;
+    return DB_OK;
+}
+
+/* Each name is looked for by itself, whatever the database believes of the table's size. */
+#define EXPERT_NUMBER(name)                                                                        \
+    "SELECT coalesce((SELECT number FROM experts WHERE dataset = $1 AND owner = $2 AND name "      \
+    "= " name "), -1)"
+
+static enum db_status find_numbers(struct db *db, struct register_work *work)
+{
+    return run_for_names(db, work, EXPERT_NUMBER("$3"),
+                         EXPERT_NUMBER("n.name") " FROM unnest($3) WITH ORDINALITY "
+                                                 "AS n (name, place) ORDER BY n.place",
+                         3, see_expert_number, work);
+}
+
+/* Adds the experts, or notes another upload of those that are known. */
+#define ADD_EXPERTS "INSERT INTO experts (dataset, owner, name, number, uploaded_ms) "
+#define RENEW_EXPERTS                                                                              \
+    " ON CONFLICT (dataset, number) DO UPDATE SET uploaded_ms = excluded.uploaded_ms "             \
+    "WHERE experts.uploaded_ms < excluded.uploaded_ms"
+
+static enum db_status add_experts(struct db *db, const struct register_work *work)
+{
+    return run_for_names(db, work, ADD_EXPERTS "VALUES ($1, $2, $3, $4, $5)" RENEW_EXPERTS,
+                         ADD_EXPERTS "SELECT $1, $2, n.name, n.number, $5 FROM unnest($3, $4) "
+                                     "AS n (name, number)" RENEW_EXPERTS,
+                         5, NULL, NULL);
+}
+
+/* Gives new experts the next numbers. Others' experts are counted only where the limit may be
+ * reached: counting reads every expert. */
+static enum db_status number_experts(struct db *db, struct register_work *work, int64_t experts)
+{
+    const struct expert_names *names = work->names;
+    int64_t others = 0;
+    enum db_status status = DB_OK;
+    if (experts + names->count > names->max_own)
+        status = db_one(db, "SELECT count(*) FROM experts WHERE dataset = $1 AND owner <> $2",
+                        DB_VALUES(db_text(names->dataset), db_text(names->client)), listing_integer,
+                        &others);
+    work->out->first_new = experts;
+    for (uint32_t i = 0; i < names->count && status == DB_OK; i++) {
+        if (work->numbers[i] != UINT32_MAX)
+            continue;
+        if (experts >= names->max_own + others || experts >= UINT32_MAX) {
+            work->out->verdict = DATASET_EXPERTS_LIMIT;
+            work->out->expert = i;
+            break;
+        }
+        work->numbers[i] = (uint32_t)experts++;
+    }
+    work->out->new_experts = experts - work->out->first_new;
+    return status;
+}
+
+/* Writes nothing before it is known that there is room for all. */
+static enum db_status register_experts(struct db *db, void *context)
+{
+    struct register_work *work = context;
+    struct experts_outcome *out = work->out;
+    struct dataset_row dataset;
+    work->found = 0;
+    *out = (struct experts_outcome){.verdict = DATASET_UNKNOWN};
+    enum db_status status = datasets_find_open(db, work->names->dataset, &dataset, &out->verdict);
+    if (status != DB_OK || out->verdict != DATASET_OK)
+        return status;
+    if ((status = find_numbers(db, work)) != DB_OK ||
+        (status = number_experts(db, work, dataset.experts)) != DB_OK ||
+        out->verdict != DATASET_OK || (status = add_experts(db, work)) != DB_OK ||
+        out->new_experts == 0)
         return status;
     status = db_change(
-        db, "UPDATE datasets SET experts = experts + 1 WHERE id = $1 AND experts = $2", values, 2);
-    *work->number = (uint32_t)dataset->experts;
+        db, "UPDATE datasets SET experts = experts + $3 WHERE id = $1 AND experts = $2",
+        DB_VALUES(db_text(dataset.id), db_integer(out->first_new), db_integer(out->new_experts)));
     return status == DB_NONE ? DB_RETRY : status;
 }
 
-/* Notes another upload of an expert. */
-static enum db_status renew_expert(struct db *db, const struct register_work *work)
+enum db_status datasets_register_experts(struct db *db, const struct expert_names *names,
+                                         uint32_t *out_numbers, struct experts_outcome *out)
 {
-    return db_run(
-        db,
-        "UPDATE experts SET uploaded_ms = $3 WHERE dataset = $1 AND number = $2 AND "
-        "uploaded_ms < $3",
-        DB_VALUES(db_text(work->dataset), db_integer(*work->number), db_integer(work->now_ms)),
-        NULL, NULL);
-}
-
-static enum db_status register_expert(struct db *db, void *context)
-{
-    const struct register_work *work = context;
-    struct dataset_row dataset;
-    int64_t number = 0;
-    enum db_status status = datasets_find_open(db, work->dataset, &dataset, work->verdict);
-    if (status != DB_OK || *work->verdict != DATASET_OK)
-        return status;
-    status =
-        db_one(db, "SELECT number FROM experts WHERE dataset = $1 AND owner = $2 AND name = $3",
-               DB_VALUES(db_text(work->dataset), db_text(work->client), db_text(work->name)),
-               listing_integer, &number);
-    *work->number = (uint32_t)number;
-    if (status == DB_OK)
-        return renew_expert(db, work);
-    return status == DB_NONE ? add_expert(db, work, &dataset) : status;
-}
-
-enum db_status datasets_register_expert(struct db *db, const char *dataset, const char *name,
-                                        const char *client, int64_t max_experts, int64_t now_ms,
-                                        uint32_t *out_number, enum dataset_verdict *out_verdict)
-{
-    assert(strlen(name) < DATASET_EXPERT_SIZE && strlen(client) < ID_SIZE);
-    struct register_work work = {dataset, name,       client,     max_experts,
-                                 now_ms,  out_number, out_verdict};
-    return db_transact(db, register_expert, &work);
-}
-
-/* Counts only where the limit may be reached: counting reads every expert. */
-enum db_status datasets_experts_most(struct db *db, const char *dataset, const char *client,
-                                     int64_t max_own, int64_t more, int64_t *out_most)
-{
-    *out_most = max_own;
-    enum db_status status =
-        db_one(db,
-               "SELECT CASE WHEN experts + $4 <= $3 THEN $3 ELSE $3 + (SELECT count(*) "
-               "FROM experts WHERE dataset = $1 AND owner <> $2) END FROM datasets WHERE id = $1",
-               DB_VALUES(db_text(dataset), db_text(client), db_integer(max_own), db_integer(more)),
-               listing_integer, out_most);
-    return db_optional(status);
+    struct register_work work = {.names = names, .numbers = out_numbers, .out = out};
+    for (uint32_t i = 0; i < names->count; i++) {
+        assert(strlen(names->names[i]) < DATASET_EXPERT_SIZE);
+        out_numbers[i] = UINT32_MAX;
+    }
+    return db_transact(db, register_experts, &work);
 }
 
 /* ---- lists */

@@ -102,33 +102,26 @@ struct commit_work {
     const char *upload;
     const struct upload_summary *summary;
     unsigned char *map; /* expert_count numbers, 32 bits, little endian */
-    struct upload_outcome *out;
+    struct experts_outcome *out;
 };
 
+/* Registers the experts and writes their numbers into the map. DB_NONE: the verdict is not OK. */
 static enum db_status map_experts(struct db *db, struct commit_work *work,
                                   const struct staged *staged)
 {
     const struct upload_summary *summary = work->summary;
-    int64_t most = 0;
-    enum db_status status = datasets_experts_most(
-        db, staged->dataset, staged->client, summary->max_experts, summary->expert_count, &most);
-    if (status != DB_OK)
-        return status;
-    for (uint32_t i = 0; i < summary->expert_count; i++) {
-        uint32_t number = 0;
-        status = datasets_register_expert(db, staged->dataset, summary->experts[i], staged->client,
-                                          most, staged->created_ms, &number, &work->out->verdict);
-        if (status != DB_OK)
-            return status;
-        if (work->out->verdict != DATASET_OK) {
-            work->out->expert = i;
-            return DB_NONE;
-        }
-        if (summary->numbers)
-            summary->numbers[i] = number;
+    const struct expert_names names = {.dataset = staged->dataset,
+                                       .client = staged->client,
+                                       .names = summary->experts,
+                                       .count = summary->expert_count,
+                                       .max_own = summary->max_experts,
+                                       .now_ms = staged->created_ms};
+    enum db_status status = datasets_register_experts(db, &names, summary->numbers, work->out);
+    if (status != DB_OK || work->out->verdict != DATASET_OK)
+        return status == DB_OK ? DB_NONE : status;
+    for (uint32_t i = 0; i < summary->expert_count; i++)
         for (unsigned byte = 0; byte < 4; byte++)
-            work->map[4 * (size_t)i + byte] = (unsigned char)(number >> (8 * byte));
-    }
+            work->map[4 * (size_t)i + byte] = (unsigned char)(summary->numbers[i] >> (8 * byte));
     return DB_OK;
 }
 
@@ -165,29 +158,17 @@ static enum db_status commit_upload(struct db *db, void *context)
 {
     struct commit_work *work = context;
     struct staged staged;
-    struct dataset_row before, after;
-    *work->out = (struct upload_outcome){.verdict = DATASET_UNKNOWN};
+    *work->out = (struct experts_outcome){.verdict = DATASET_UNKNOWN};
     enum db_status status = table_find(db, &staged_table, "WHERE id = $1 AND place = 0",
                                        DB_VALUES(db_text(work->upload)), &staged);
-    if (status == DB_OK)
-        status = datasets_find(db, staged.dataset, &before);
-    if (status != DB_OK || before.state == DATASET_DELETED)
-        return status == DB_OK ? DB_NONE : status;
-    work->out->verdict = before.state == DATASET_OPEN ? DATASET_OK : DATASET_NOT_OPEN;
-    if (work->out->verdict != DATASET_OK)
-        return DB_NONE;
-    if ((status = map_experts(db, work, &staged)) != DB_OK ||
-        (status = take_place(db, work, &staged)) != DB_OK ||
-        (status = add_counts(db, work->summary, &staged)) != DB_OK ||
-        (status = datasets_find(db, staged.dataset, &after)) != DB_OK)
+    if (status != DB_OK || (status = map_experts(db, work, &staged)) != DB_OK ||
+        (status = take_place(db, work, &staged)) != DB_OK)
         return status;
-    work->out->new_experts = after.experts - before.experts;
-    work->out->first_new = before.experts;
-    return DB_OK;
+    return add_counts(db, work->summary, &staged);
 }
 
 enum db_status uploads_commit(struct db *db, const char *upload,
-                              const struct upload_summary *summary, struct upload_outcome *out)
+                              const struct upload_summary *summary, struct experts_outcome *out)
 {
     struct commit_work work = {.upload = upload, .summary = summary, .out = out};
     work.map = malloc(4 * (size_t)summary->expert_count + 1);

@@ -32,22 +32,14 @@ struct upload_summary {
     const char *const *experts;
     uint32_t expert_count;
     int64_t max_experts; /* of one client in the dataset */
-    uint32_t *numbers; /* EXPERT_COUNT of them: the commit sets the experts' numbers in the dataset.
-                        * NULL: nobody asks */
-};
-
-struct upload_outcome {
-    enum dataset_verdict verdict;
-    uint32_t expert;     /* EXPERTS_LIMIT: which of the names */
-    int64_t new_experts; /* OK: how many experts were not yet in the dataset */
-    int64_t first_new;   /* OK: the lowest number of a new expert */
+    uint32_t *numbers;   /* EXPERT_COUNT: the commit sets the experts' numbers in the dataset */
 };
 
 /* Makes the upload part of its dataset in one transaction: checks that it is still open and that
  * all chunks are there, registers the experts, adds the counts. With any verdict but OK nothing has
  * changed and the upload is still staged: abort it. */
 enum db_status uploads_commit(struct db *db, const char *upload,
-                              const struct upload_summary *summary, struct upload_outcome *out);
+                              const struct upload_summary *summary, struct experts_outcome *out);
 
 /* Stores the KEYS of an upload, opaque bytes that go with its chunks; may be called within the
  * transaction of its commit. DB_NONE: unknown. */

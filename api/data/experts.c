@@ -16,18 +16,21 @@ static enum db_status put_network(struct call *call, const struct dataset_row *d
                                   enum dataset_verdict *out_verdict)
 {
     struct expert_policy put = {.dataset = dataset->id, .now_ms = call->now_ms};
-    const char *name = call_parameter(call, "expert"), *client = call->caller.id;
-    int64_t most = call->app->settings.max_experts_per_dataset;
+    const char *name = call_parameter(call, "expert");
+    const struct expert_names names = {.dataset = dataset->id,
+                                       .client = call->caller.id,
+                                       .names = &name,
+                                       .count = 1,
+                                       .max_own = call->app->settings.max_experts_per_dataset,
+                                       .now_ms = call->now_ms};
+    struct experts_outcome outcome;
     unsigned char *box = NULL;
-    enum db_status status = datasets_experts_most(call->db, put.dataset, client, most, 1, &most);
-    if (status == DB_OK)
-        status = datasets_register_expert(call->db, put.dataset, name, client, most, put.now_ms,
-                                          &put.number, out_verdict);
-    if (status != DB_OK || *out_verdict != DATASET_OK)
+    enum db_status status = datasets_register_experts(call->db, &names, &put.number, &outcome);
+    *out_verdict = outcome.verdict;
+    if (status != DB_OK || outcome.verdict != DATASET_OK)
         return status;
-    bool is_new = put.number >= dataset->experts;
-    status = private_policy_close(call->app, put.dataset, put.number, is_new, bytes, size, &box,
-                                  &put.size);
+    status = private_policy_close(call->app, put.dataset, put.number, outcome.new_experts > 0,
+                                  bytes, size, &box, &put.size);
     put.bytes = box;
     if (status == DB_OK)
         status = datasets_put_policy(call->db, &put);

@@ -293,7 +293,7 @@ enum problem api_trajectories_prepare(struct call *call)
 /* ---- making it part of the dataset */
 
 /* Makes the upload part of its dataset, and stores its keys. */
-static enum db_status upload_commit(struct upload *upload, struct upload_outcome *out)
+static enum db_status upload_commit(struct upload *upload, struct experts_outcome *out)
 {
     struct call *call = upload->call;
     uint32_t count = expert_names_count(upload->names);
@@ -329,7 +329,7 @@ enum problem api_trajectories_upload(struct call *call)
                                    expert_names_count(upload->names));
     if (problem != PROBLEM_NONE)
         return problem;
-    struct upload_outcome outcome = {.verdict = DATASET_UNKNOWN};
+    struct experts_outcome outcome = {.verdict = DATASET_UNKNOWN};
     enum db_status status = upload_commit(upload, &outcome);
     if (status != DB_OK)
         return call_db(call, status);

@@ -204,17 +204,17 @@ Test(pruner, erases_nothing_by_a_clock_that_is_far_ahead, .init = open_database,
                               .environment = "cartpole",
                               .retention_days = 30,
                               .created_ms = BEGIN_MS};
-    enum dataset_verdict verdict;
-    uint32_t number;
+    const char *const names[] = {"e0", "e1"};
+    const struct expert_names experts = {"ds_a", "cli_a", names, 2, 9, BEGIN_MS};
+    struct experts_outcome outcome;
+    uint32_t registered[2];
     int64_t now = clock_now_ms();
     snprintf(path, sizeof path, "%s/keys", folder);
     struct keyring *keys = keyring_open(path, master, error, sizeof error);
     cr_assert_not_null(keys, "%s", error);
     cr_assert_eq(datasets_insert(db, &row, NULL), DB_OK, "%s", db_last_error(db));
-    for (int i = 0; i < 2; i++)
-        cr_assert_eq(datasets_register_expert(db, "ds_a", i ? "e1" : "e0", "cli_a", 9, BEGIN_MS,
-                                              &number, &verdict),
-                     DB_OK, "%s", db_last_error(db));
+    cr_assert_eq(datasets_register_experts(db, &experts, registered, &outcome), DB_OK, "%s",
+                 db_last_error(db));
     cr_assert_eq(keyring_need(keys, "ds_a", numbers, 2, 0, made), KEYRING_OK);
     cr_assert_eq(keyring_erase(keys, "ds_a", 1), KEYRING_OK);
     look_once(keys);

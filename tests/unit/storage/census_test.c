@@ -52,7 +52,9 @@ Test(census, knows_when_something_was_stored_last)
     struct fixture fixture;
     struct dataset_row row = {
         .id = "ds_a", .owner = "cli_a", .name = "a", .environment = "cartpole"};
-    enum dataset_verdict verdict;
+    const char *name = "e0";
+    const struct expert_names names = {"ds_a", "cli_a", &name, 1, 9, 2000};
+    struct experts_outcome outcome;
     int64_t newest = -1, earlier = 1000;
     uint32_t number;
     fixture_open(&fixture, &db_driver_sqlite);
@@ -62,9 +64,7 @@ Test(census, knows_when_something_was_stored_last)
     cr_assert_eq(census_newest(fixture.db, &newest), DB_OK);
     cr_expect_eq(newest, 1000);
     cr_assert_eq(datasets_insert(fixture.db, &row, NULL), DB_OK);
-    cr_assert_eq(
-        datasets_register_expert(fixture.db, "ds_a", "e0", "cli_a", 9, 2000, &number, &verdict),
-        DB_OK);
+    cr_assert_eq(datasets_register_experts(fixture.db, &names, &number, &outcome), DB_OK);
     cr_assert_eq(census_newest(fixture.db, &newest), DB_OK);
     cr_expect_eq(newest, 2000);
     fixture_close(&fixture);

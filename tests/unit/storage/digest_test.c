@@ -76,14 +76,14 @@ static void store_teacher(void)
 
 static void store_clone(void)
 {
-    enum dataset_verdict verdict;
+    const char *name = "e";
+    const struct expert_names names = {"ds_a", "cli_s", &name, 1, 9, 1};
+    struct experts_outcome outcome;
     struct dataset_row dataset = {.id = "ds_a", .owner = "cli_s", .account = "acc_a"};
     struct expert_policy policy = {.dataset = "ds_a", .bytes = "weights", .size = 7};
     cr_assert_eq(datasets_insert(f.db, &dataset, NULL), DB_OK);
-    cr_assert_eq(
-        datasets_register_expert(f.db, "ds_a", "e", "cli_s", 9, 1, &policy.number, &verdict),
-        DB_OK);
-    cr_assert_eq(verdict, DATASET_OK);
+    cr_assert_eq(datasets_register_experts(f.db, &names, &policy.number, &outcome), DB_OK);
+    cr_assert_eq(outcome.verdict, DATASET_OK);
     cr_assert_eq(datasets_put_policy(f.db, &policy), DB_OK);
 }
 

@@ -13,6 +13,7 @@ static struct {
     unsigned left; /* calls until the failure; 0: not armed */
     enum db_status status;
     bool ends_transaction, kills, fired;
+    unsigned calls;
 } plan;
 
 void failing_arm(unsigned n, enum db_status status, bool ends_transaction)
@@ -29,6 +30,11 @@ void failing_kill(unsigned n)
     plan.kills = true;
 }
 
+unsigned failing_calls(void)
+{
+    return plan.calls;
+}
+
 bool failing_fired(void)
 {
     return plan.fired;
@@ -41,6 +47,7 @@ static const struct db_driver *driver_beneath(void)
 
 static bool fails_now(struct db_fault *fault)
 {
+    plan.calls++;
     if (plan.left == 0 || --plan.left != 0)
         return false;
     plan.fired = true;

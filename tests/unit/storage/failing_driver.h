@@ -15,6 +15,9 @@ void failing_arm(unsigned n, enum db_status status, bool ends_transaction);
  * ended by then. */
 void failing_kill(unsigned n);
 
+/* The calls of begin, run and commit so far. */
+unsigned failing_calls(void);
+
 /* Whether the armed failure has happened. */
 bool failing_fired(void);
 

@@ -74,16 +74,19 @@ static void stage(const char *client, uint32_t chunks, char upload[ID_SIZE])
     }
 }
 
-static struct upload_outcome commit(const char *upload, uint32_t chunks, const char *const *names,
-                                    uint32_t name_count, int64_t max_experts)
+static struct experts_outcome commit(const char *upload, uint32_t chunks, const char *const *names,
+                                     uint32_t name_count, int64_t max_experts)
 {
+    static uint32_t numbers[8];
     struct upload_summary summary = {.chunks = chunks,
                                      .trajectories = 10,
                                      .transitions = 100,
                                      .experts = names,
                                      .expert_count = name_count,
-                                     .max_experts = max_experts};
-    struct upload_outcome outcome;
+                                     .max_experts = max_experts,
+                                     .numbers = numbers};
+    cr_assert_leq(name_count, 8);
+    struct experts_outcome outcome;
     cr_assert_eq(uploads_commit(f.db, upload, &summary, &outcome), DB_OK, "%s",
                  db_last_error(f.db));
     return outcome;
@@ -193,7 +196,7 @@ Test(uploads, become_part_of_the_dataset_at_once, .init = open_store, .fini = cl
     stage("cli_a", 1, b);
     cr_assert_eq(uploads_read(f.db, "ds_a", see_chunk, &back), DB_OK);
     cr_assert_str_eq(back.text, "", "staged chunks were seen");
-    struct upload_outcome outcome = commit(b, 1, first, 2, 100);
+    struct experts_outcome outcome = commit(b, 1, first, 2, 100);
     cr_assert(outcome.verdict == DATASET_OK && outcome.new_experts == 2);
     outcome = commit(a, 2, second, 2, 100);
     cr_assert(outcome.verdict == DATASET_OK && outcome.new_experts == 1);
@@ -219,7 +222,7 @@ Test(uploads, names_of_experts_are_each_clients_own, .init = open_store, .fini =
     stage("cli_b", 1, b);
     stage("cli_a", 1, c);
     cr_assert_eq(commit(a, 1, mine, 1, 100).verdict, DATASET_OK);
-    struct upload_outcome outcome = commit(b, 1, mixed, 2, 100);
+    struct experts_outcome outcome = commit(b, 1, mixed, 2, 100);
     cr_assert(outcome.verdict == DATASET_OK && outcome.new_experts == 2);
     outcome = commit(c, 1, mixed, 2, 100);
     cr_assert(outcome.verdict == DATASET_OK && outcome.new_experts == 1);
@@ -235,7 +238,7 @@ Test(uploads, a_refused_one_leaves_no_expert, .init = open_store, .fini = close_
     stage("cli_a", 1, a);
     stage("cli_b", 1, b);
     cr_assert_eq(commit(a, 1, mine, 1, 1).verdict, DATASET_OK);
-    struct upload_outcome outcome = commit(b, 1, mixed, 2, 1);
+    struct experts_outcome outcome = commit(b, 1, mixed, 2, 1);
     cr_assert_eq(outcome.verdict, DATASET_EXPERTS_LIMIT);
     cr_assert_eq(outcome.expert, 1);
     cr_assert_eq(find("ds_a").experts, 1, "e7 must not have stayed");
@@ -253,11 +256,11 @@ Test(uploads, have_a_limit_that_tells_nothing_of_others, .init = open_store, .fi
     const char *theirs[] = {"e1", "e2"}, *mine[] = {"e1", "m2", "m3"};
     char a[ID_SIZE], b[ID_SIZE], c[ID_SIZE];
     stage("cli_b", 1, a);
-    struct upload_outcome alone = commit(a, 1, mine, 3, 2);
+    struct experts_outcome alone = commit(a, 1, mine, 3, 2);
     cr_assert(alone.verdict == DATASET_EXPERTS_LIMIT && alone.expert == 2);
     stage("cli_a", 1, b);
     cr_assert_eq(commit(b, 1, theirs, 2, 2).verdict, DATASET_OK);
-    struct upload_outcome beside = commit(a, 1, mine, 3, 2);
+    struct experts_outcome beside = commit(a, 1, mine, 3, 2);
     cr_assert(beside.verdict == alone.verdict && beside.expert == alone.expert);
     cr_assert_eq(commit(a, 1, mine, 2, 2).verdict, DATASET_OK);
     stage("cli_b", 1, c);
@@ -270,7 +273,7 @@ Test(uploads, have_limits_and_need_all_chunks, .init = open_store, .fini = close
     const char *names[] = {"e1", "e2", "e3"};
     char a[ID_SIZE];
     stage("cli_a", 2, a);
-    struct upload_outcome outcome = commit(a, 2, names, 3, 2);
+    struct experts_outcome outcome = commit(a, 2, names, 3, 2);
     cr_assert(outcome.verdict == DATASET_EXPERTS_LIMIT && outcome.expert == 2);
     cr_assert_eq(commit(a, 3, names, 3, 3).verdict, DATASET_INCOMPLETE);
     cr_assert_eq(find("ds_a").experts, 0);
@@ -353,8 +356,9 @@ Test(uploads, every_failing_call_leaves_all_or_nothing)
     const char *names[] = {"e1", "e2"};
     for (unsigned n = 1; n < 200; n++) {
         char upload[ID_SIZE];
-        struct upload_summary summary = {2, 10, 100, names, 2, 9, NULL};
-        struct upload_outcome outcome;
+        uint32_t numbers[2];
+        struct upload_summary summary = {2, 10, 100, names, 2, 9, numbers};
+        struct experts_outcome outcome;
         failing_arm(0, DB_OK, false);
         fixture_open(&f, &failing_driver);
         insert_dataset("ds_a");
@@ -382,6 +386,65 @@ Test(uploads, every_failing_call_leaves_all_or_nothing)
     cr_assert_fail("the failure always fired");
 }
 
+/* Every message to a database elsewhere takes time in which nobody else may write, and PostgreSQL
+ * keeps each version of a row that one transaction changes. */
+Test(uploads, take_few_statements_for_many_experts, .init = open_store, .fini = close_store)
+{
+    enum { COUNT = 600 };
+    static char texts[COUNT][8];
+    static uint32_t first[COUNT], again[COUNT];
+    const char *names[COUNT];
+    struct db_settings settings = {.location = f.path, .not_durable = true};
+    struct db_store *store = db_store_new(&failing_driver, &settings);
+    struct db *counted;
+    char error[DB_ERROR_SIZE], upload[ID_SIZE];
+    cr_assert_eq(db_open(store, &counted, error), DB_OK, "%s", error);
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(texts[i], sizeof texts[i], "e%d", i);
+        names[i] = texts[i];
+    }
+    struct upload_summary summary = {1, 10, 100, names, COUNT, COUNT, first};
+    const unsigned most = 20 + 2 * (db_driver_of(counted)->lists ? COUNT / 200 : COUNT);
+    struct experts_outcome outcome;
+    for (int i = 0; i < 2; i++) {
+        stage("cli_a", 1, upload);
+        unsigned before = failing_calls();
+        cr_assert_eq(uploads_commit(counted, upload, &summary, &outcome), DB_OK);
+        cr_expect_leq(failing_calls() - before, most, "%u calls", failing_calls() - before);
+        cr_expect(outcome.verdict == DATASET_OK && outcome.new_experts == (i ? 0 : COUNT));
+        summary.numbers = again;
+    }
+    for (uint32_t i = 0; i < COUNT; i++)
+        cr_expect(first[i] == i && again[i] == i);
+    cr_expect_eq(find("ds_a").experts, COUNT);
+    db_close(counted);
+    db_store_free(store);
+}
+
+/* A list of names in which known ones stand between new ones, and those of another client. */
+Test(uploads, know_experts_between_new_ones, .init = open_store, .fini = close_store)
+{
+    const char *theirs[] = {"e1", "e2"}, *first[] = {"e2", "e1"},
+               *second[] = {"e3", "e1", "e4", "e2"};
+    uint32_t numbers[4] = {9, 9, 9, 9};
+    struct expert_names names = {"ds_a", "cli_b", theirs, 2, 9, 5};
+    struct experts_outcome outcome;
+    cr_assert_eq(datasets_register_experts(f.db, &names, numbers, &outcome), DB_OK);
+    names = (struct expert_names){"ds_a", "cli_a", first, 2, 9, 7};
+    cr_assert_eq(datasets_register_experts(f.db, &names, numbers, &outcome), DB_OK);
+    names = (struct expert_names){"ds_a", "cli_a", second, 4, 9, 6};
+    cr_assert_eq(datasets_register_experts(f.db, &names, numbers, &outcome), DB_OK);
+    cr_expect(numbers[0] == 4 && numbers[1] == 3 && numbers[2] == 5 && numbers[3] == 2);
+    cr_expect(outcome.first_new == 4 && outcome.new_experts == 2);
+    names.now_ms = 8;
+    names.count = 2;
+    cr_assert_eq(datasets_register_experts(f.db, &names, numbers, &outcome), DB_OK);
+    cr_expect_eq(outcome.new_experts, 0);
+    cr_expect_eq(count_of("SELECT CAST(sum(uploaded_ms * (number + 1)) AS BIGINT) FROM experts"),
+                 5 * (1 + 2) + 7 * 3 + 8 * 4 + 8 * 5 + 6 * 6, "the newest upload of each");
+    cr_expect_eq(find("ds_a").experts, 6);
+}
+
 /* ---- experts' policies */
 
 static bool see_policy(void *context, uint32_t number, const void *bytes, size_t size)
@@ -400,15 +463,19 @@ static bool see_expert(void *context, const struct expert_row *expert)
     return true;
 }
 
+static enum dataset_verdict register_one(const char *expert, const char *client, int64_t max_own,
+                                         uint32_t *number)
+{
+    const struct expert_names names = {"ds_a", client, &expert, 1, max_own, 1};
+    struct experts_outcome outcome;
+    cr_assert_eq(datasets_register_experts(f.db, &names, number, &outcome), DB_OK);
+    return outcome.verdict;
+}
+
 static enum dataset_verdict put(const char *expert, const char *client, const char *bytes)
 {
-    enum dataset_verdict verdict;
     struct expert_policy policy = {"ds_a", 0, bytes, strlen(bytes), 1};
-    int64_t most = 0;
-    cr_assert_eq(datasets_experts_most(f.db, "ds_a", client, 3, 1, &most), DB_OK);
-    cr_assert_eq(
-        datasets_register_expert(f.db, "ds_a", expert, client, most, 1, &policy.number, &verdict),
-        DB_OK);
+    enum dataset_verdict verdict = register_one(expert, client, 3, &policy.number);
     if (verdict == DATASET_OK)
         cr_assert_eq(datasets_put_policy(f.db, &policy), DB_OK);
     return verdict;
@@ -435,12 +502,8 @@ Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_s
     cr_assert_eq(put("e1", "cli_a", "one"), DATASET_OK);
     cr_assert_eq(put("e2", "cli_b", "two"), DATASET_OK);
     cr_assert_eq(put("e1", "cli_a", "uno"), DATASET_OK);
-    cr_assert_eq(datasets_register_expert(f.db, "ds_a", "e3", "cli_a", 3, 1, &number, &verdict),
-                 DB_OK);
-    cr_assert(verdict == DATASET_OK && number == 2);
-    cr_assert_eq(datasets_register_expert(f.db, "ds_a", "e4", "cli_a", 9, 1, &number, &verdict),
-                 DB_OK);
-    cr_assert(verdict == DATASET_OK && number == 3);
+    cr_assert(register_one("e3", "cli_a", 3, &number) == DATASET_OK && number == 2);
+    cr_assert(register_one("e4", "cli_a", 9, &number) == DATASET_OK && number == 3);
     /* Three of its own are enough; cli_b has one. */
     cr_assert_eq(put("e5", "cli_a", "five"), DATASET_EXPERTS_LIMIT);
     cr_assert_eq(datasets_policies(f.db, "ds_a", see_policy, text), DB_OK);
