@@ -75,7 +75,7 @@ enum keyring_status keyring_need(struct keyring *keyring, const char *dataset,
                                  unsigned char *out);
 
 /* Overwrites the key of expert NUMBER, and gives the dataset another key for what was derived from
- * its data; durable when it returns. Again is fine. */
+ * its data; durable when it returns. Again is fine, and changes no key. */
 enum keyring_status keyring_erase(struct keyring *keyring, const char *dataset, uint32_t number);
 
 /* Overwrites all keys of DATASET; durable when it returns. Again is fine. */

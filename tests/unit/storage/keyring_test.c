@@ -111,7 +111,9 @@ Test(keyring, an_erased_key_is_in_no_file_and_never_comes_back, .init = open_key
     ssize_t size = read(file, before, sizeof before);
     cr_assert_eq(size, 5 * 128);
     cr_assert_eq(keyring_erase(keys, "ds_a", 3), KEYRING_OK);
+    cr_assert_eq(keyring_find(keys, "ds_a", KEYRING_DATASET, key), KEYRING_OK);
     cr_assert_eq(keyring_erase(keys, "ds_a", 3), KEYRING_OK);
+    expect_find(KEYRING_DATASET, KEYRING_OK, key); /* a late repetition leaves it */
     cr_assert_eq(pread(file, after, sizeof after, 0), size);
     close(file);
     cr_assert_null(memmem(after, (size_t)size, before + 4 * 128 + 8, 16), "the box is there");
@@ -258,4 +260,22 @@ Test(keyring, that_was_not_synced_is_written_again, .init = open_keys, .fini = c
     need(again);
     cr_expect_eq(syncs, 2, "the file and its folder");
     cr_expect_arr_eq(key, again, sizeof key);
+}
+
+/* The dataset's other key may not have reached the disk: one that has is drawn. */
+Test(keyring, an_erasure_that_was_not_synced_is_done_again, .init = open_keys, .fini = close_keys)
+{
+    unsigned char first[4][KEYRING_KEY], lost[KEYRING_KEY], key[KEYRING_KEY];
+    need(first);
+    sync_fails = true;
+    cr_assert_eq(keyring_erase(keys, "ds_a", 3), KEYRING_FULL);
+    cr_assert_eq(keyring_find(keys, "ds_a", KEYRING_DATASET, lost), KEYRING_OK);
+    cr_assert_eq(keyring_erase(keys, "ds_a", 3), KEYRING_OK);
+    cr_assert_eq(keyring_find(keys, "ds_a", KEYRING_DATASET, key), KEYRING_OK);
+    cr_expect_arr_neq(key, lost, KEYRING_KEY);
+    cr_expect_arr_neq(key, first[3], KEYRING_KEY);
+    syncs = 0;
+    cr_assert_eq(keyring_erase(keys, "ds_a", 3), KEYRING_OK);
+    cr_expect_eq(syncs, 2, "the file and its folder");
+    expect_find(KEYRING_DATASET, KEYRING_OK, key);
 }
