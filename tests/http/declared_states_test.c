@@ -1,5 +1,5 @@
 /* Consensus labels at states that a steward lists, over HTTP: through a kill and a drain to a
- * certificate that names them, and what is refused. */
+ * certificate that names them. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
@@ -51,38 +51,4 @@ Test(declared_states, a_list_is_asked_once_and_named_in_the_certificate)
     http_answer_clear(&certificate);
     http_answer_clear(&done);
     desk_expect_whole_ledger(&desk);
-}
-
-static void expect_refused(const char *body, const char *pointer)
-{
-    struct http_answer answer = desk_post(&desk, 422, "/v1/jobs", body, "bad");
-    char text[96];
-    snprintf(text, sizeof text, "\"pointer\":\"%s\"", pointer);
-    cr_expect_str_eq(http_text(&answer, "type"), "/problems/validation");
-    cr_expect_not_null(strstr(answer.body, text), "%s: no %s in %s", body, pointer, answer.body);
-    http_answer_clear(&answer);
-}
-
-#define AT "/privacy/consensus/grid"
-
-Test(declared_states, bad_lists_are_refused_and_cost_nothing)
-{
-    static const char *const cases[][2] = {
-        {"{\"states\":[]}", AT "/states"},
-        {"{\"states\":[[0,0,0]]}", AT},
-        {"{\"states\":[[0,0,0,0],[0,0,0]]}", AT "/states/1"},
-        {"{\"states\":[[0,0,0,0],[0,0,0,1e999]]}", AT "/states/1/3"},
-        {"{\"states\":[[0,0,0,0],[0,\"0\",0,0]]}", AT "/states/1/1"},
-        {"{\"states\":[[0,0,0,0]],\"points\":[1,1,1,1]}", AT "/points"},
-        {"{\"low\":[0,0,0,0],\"high\":[1,1,1,1]}", AT "/points"},
-        {"{\"low\":[0,0,0,0],\"high\":[1,1,1,-1],\"points\":[2,2,2,2]}", AT "/high/3"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        expect_refused(job("behaviour_cloning", cases[i][0], 10), cases[i][1]);
-    expect_refused(job("cql", LIST, 10), AT);
-    cr_expect_eq(desk_epsilon(&desk, desk_data, "spent"), 0);
-    cr_expect_eq(desk_epsilon(&desk, desk_data, "reserved"), 0);
-    struct http_answer list = desk_get(&desk, "/v1/jobs");
-    cr_expect_eq(json_array_size(json_object_get(list.json, "items")), 0);
-    http_answer_clear(&list);
 }

@@ -138,28 +138,3 @@ Test(described, a_ward_is_learned_from_numbers_as_they_are)
     http_answer_clear(&job);
     desk_expect_whole_ledger(&desk);
 }
-
-/* A number that is not plausible is found by line and name, and nothing of its upload stays. */
-Test(described, an_implausible_number_is_found_by_line_and_name)
-{
-    char id[64], path[128];
-    declare(id);
-    snprintf(path, sizeof path, "/v1/datasets/%s/trajectories", id);
-    const struct http_call upload = {
-        .method = "POST",
-        .path = path,
-        .token = desk.steward,
-        .content_type = "application/x-ndjson",
-        .body = "{\"expert\":\"a\",\"states\":[[1180,75,0.3,97,1,0],[80,75,0.3,97,1,0]],"
-                "\"actions\":[0],\"rewards\":[0],\"terminated\":false,\"truncated\":true}\n"};
-    struct http_answer refused = http_expect(desk.client, 422, &upload);
-    cr_expect_not_null(strstr(refused.body, "\"line\":1,\"pointer\":\"/states/0/0\""), "%s",
-                       refused.body);
-    cr_expect_not_null(strstr(refused.body, "heart_rate is 1180, above its highest value 220"),
-                       "%s", refused.body);
-    http_answer_clear(&refused);
-    snprintf(path, sizeof path, "/v1/datasets/%s", id);
-    struct http_answer shown = desk_get(&desk, path);
-    cr_expect_eq(json_integer_value(json_object_get(shown.json, "trajectories")), 0);
-    http_answer_clear(&shown);
-}

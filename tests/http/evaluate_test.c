@@ -1,15 +1,10 @@
-/* Jobs that evaluate what is there already, with a real server: every built-in world, and a stop
- * and a kill in the middle of a program's answer. */
+/* Jobs that evaluate what is there already, with a real server, in every built-in world. */
 #include <criterion/criterion.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/http/desk.h"
-
-#define FACTS "{\"protocol\":1,\"state_dim\":4,\"action_count\":2,\"max_episode_steps\":10}"
 
 static struct server_process server;
 static struct desk desk;
@@ -87,35 +82,4 @@ Test(evaluate, plays_in_every_world_that_is_built_in)
     submit(policy, "lunar_lander", path);
     mean = wait_for(path);
     cr_expect(mean > -100 && mean < 100 && mean != 0, "%g", mean);
-}
-
-/* The world hangs at its first step ever, until the server has been ended by SIGNAL_NUMBER. */
-static void check_ended(int signal_number, int code)
-{
-    char mark[64], world[1024], policy[64], path[96];
-    snprintf(mark, sizeof mark, "/tmp/tacet-evaluate-%ld", (long)getpid());
-    snprintf(world, sizeof world,
-             "slow=m=%s; while read -r q; do case $q in *describe*) echo '" FACTS "';; *reset*) "
-             "echo '{\"observation\":[0,0,0,0]}';; *) if [ ! -e $m ]; then touch $m; sleep 20; fi; "
-             "echo '{\"observation\":[0,0,0,0],\"reward\":1,\"terminated\":false}';; esac; done",
-             mark);
-    server_open(&server, "--workers", "1", "--world-timeout", "3600", "--world", world, NULL);
-    desk_open(&desk, &server);
-    import("cartpole", 4, 2, policy);
-    submit(policy, "slow", path);
-    while (access(mark, F_OK) != 0)
-        usleep(20000);
-    desk_restart(&desk, signal_number, code);
-    cr_expect_eq(wait_for(path), 10);
-    unlink(mark);
-}
-
-Test(evaluate, begins_again_after_the_server_was_stopped)
-{
-    check_ended(SIGTERM, 0);
-}
-
-Test(evaluate, begins_again_after_the_server_was_killed)
-{
-    check_ended(SIGKILL, 1000 + SIGKILL);
 }

@@ -37,25 +37,20 @@ static void teardown(void)
 
 TestSuite(spent_teacher, .init = setup, .fini = teardown);
 
-/* Asks for a teacher like the scene's, with other members and a client budget of EPSILON. */
-static struct http_answer make_teacher(double epsilon, const char *more)
+/* The scene's teacher is from now on a new one like it that answers at random when it is spent,
+ * with a client budget of EPSILON. */
+static void take_teacher(double epsilon)
 {
     char body[512];
     snprintf(body, sizeof body,
              "{\"policy\":\"%s\",\"mechanism\":{\"concentration\":20,\"min_probability\":0.1},"
              "\"adjacency\":{\"unit\":\"observation\",\"radius\":0.01},\"budget\":{\"epsilon\":50,"
-             "\"delta\":1e-5},\"client_budget\":{\"epsilon\":%g,\"delta\":1e-5}%s}",
-             scene.policy, epsilon, more);
+             "\"delta\":1e-5},\"client_budget\":{\"epsilon\":%g,\"delta\":1e-5},"
+             "\"when_spent\":\"random\"}",
+             scene.policy, epsilon);
     struct http_call create = {
         .method = "POST", .path = "/v1/teachers", .token = scene.steward, .body = body};
-    return http_do(scene.client, &create);
-}
-
-/* The scene's teacher is from now on this new one. */
-static void take_teacher(double epsilon, const char *more)
-{
-    struct http_answer made = make_teacher(epsilon, more);
-    cr_assert_eq(made.status, 201, "%s", made.body);
+    struct http_answer made = http_expect(scene.client, 201, &create);
     snprintf(scene.teacher, sizeof scene.teacher, "%s", http_text(&made, "id"));
     snprintf(scene.queries, sizeof scene.queries, "/v1/teachers/%s/queries", scene.teacher);
     http_answer_clear(&made);
@@ -108,43 +103,6 @@ static char *read_books(void)
     return text;
 }
 
-CHECKED_TEST(spent_teacher, refuses_by_default_and_knows_two_words)
-{
-    struct http_answer unknown = make_teacher(0.5, ",\"when_spent\":\"uniform\"");
-    cr_expect_eq(unknown.status, 422, "%s", unknown.body);
-    cr_expect_not_null(strstr(unknown.body, "\"pointer\":\"/when_spent\""), "%s", unknown.body);
-    cr_expect_not_null(strstr(unknown.body, "refuse"), "%s", unknown.body);
-    cr_expect_not_null(strstr(unknown.body, "random"), "%s", unknown.body);
-    http_answer_clear(&unknown);
-    take_teacher(0.5, "");
-    struct http_answer no = spend_all();
-    cr_expect_eq(no.status, 403);
-    cr_expect_str_eq(http_text(&no, "type"), "/problems/budget-exhausted");
-    http_answer_clear(&no);
-}
-
-CHECKED_TEST(spent_teacher, answers_at_random_for_nothing)
-{
-    take_teacher(0.5, ",\"when_spent\":\"random\"");
-    struct http_answer first = spend_all();
-    cr_assert(first.status == 200 && is_random(&first), "%s", first.body);
-    char *before = read_books();
-    struct http_answer one = ask(scene.client, "one"), again = ask(scene.client, "one");
-    cr_expect(is_random(&one));
-    cr_expect_eq(amount(&one, "cost"), 0);
-    cr_expect_eq(amount(&one, "spent"), amount(&first, "spent"));
-    cr_expect_leq(amount(&one, "spent"), 0.5);
-    cr_expect_str_eq(again.body, one.body);
-    cr_expect_str_eq(http_header(&again, "Idempotency-Replayed"), "true");
-    char *after = read_books();
-    cr_expect_str_eq(after, before);
-    free(before);
-    free(after);
-    http_answer_clear(&first);
-    http_answer_clear(&one);
-    http_answer_clear(&again);
-}
-
 /* ---- through kill -9 */
 
 enum { ANSWERS = 20000 };
@@ -177,7 +135,7 @@ static void *ask_on(void *context)
 /* An answer that was received is on disk: it is the answer to its key for ever. */
 CHECKED_TEST(spent_teacher, draws_nothing_twice_when_it_is_killed)
 {
-    take_teacher(0.5, ",\"when_spent\":\"random\"");
+    take_teacher(0.5);
     struct http_answer first = spend_all();
     cr_assert(is_random(&first), "%s", first.body);
     http_answer_clear(&first);
@@ -217,7 +175,7 @@ CHECKED_TEST(spent_teacher, draws_nothing_twice_when_it_is_killed)
 CHECKED_TEST(spent_teacher, leaves_its_students_alone)
 {
     static char out[100000];
-    take_teacher(3, ",\"when_spent\":\"random\"");
+    take_teacher(3);
     setenv("TACET_TOKEN", scene.students[0].token, 1);
     int code = tacet_run(out, sizeof out, "student", "--server", server.base, "--teacher",
                          scene.teacher, "--environment", "cartpole", "--transitions", "30720",

@@ -290,6 +290,16 @@ Test(evaluate_job, plays_a_released_q_function_until_it_has_ended)
 
 /* ---- stops */
 
+/* A worker takes the job, and is never heard of again. */
+static void claim_and_die(void)
+{
+    struct job_row job;
+    cr_assert_eq(jobs_claim(fixture_db(f), "dead", "", fixture_app(f)->settings.now_ms(), 1, &job),
+                 DB_OK);
+    job_done(&job);
+    fixture_advance(1000000);
+}
+
 static bool now(void *context)
 {
     (void)context;
@@ -304,6 +314,12 @@ Test(evaluate_job, begins_again_after_a_stop_and_can_be_cancelled)
     cr_expect_eq(domain_turn(f, "first", now, NULL), API_JOB_PAUSED);
     cr_expect_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
     struct response *job = fixture_get(f, "steward", path);
+    cr_expect(json_equal(response_at(job, "/evaluation"), response_at(whole, "/evaluation")));
+    /* A worker dies with it. */
+    path = submit(PLAY(policy, IN_CARTPOLE));
+    claim_and_die();
+    cr_expect_eq(domain_turn(f, "third", NULL, NULL), API_JOB_RAN);
+    job = fixture_get(f, "steward", path);
     cr_expect(json_equal(response_at(job, "/evaluation"), response_at(whole, "/evaluation")));
     path = submit(PLAY(policy, IN_CARTPOLE));
     expect_status(fixture_post(f, "steward", domain_path("%s:cancel", path), NULL), 200);
@@ -379,15 +395,8 @@ Test(evaluate_job, that_is_stopped_between_its_blocks_ends_in_the_same_numbers)
 Test(evaluate_job, that_ends_its_worker_again_and_again_fails)
 {
     const char *path = submit(PLAY(domain_policy(f), IN_CARTPOLE));
-    for (int i = 0; i < 6; i++) {
-        struct job_row job;
-        fixture_advance(1000000);
-        cr_assert_eq(
-            jobs_claim(fixture_db(f), "dead", "", fixture_app(f)->settings.now_ms(), 1, &job),
-            DB_OK);
-        job_done(&job);
-    }
-    fixture_advance(1000000);
+    for (int i = 0; i < 6; i++)
+        claim_and_die();
     cr_expect_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     struct response *job = fixture_get(f, "steward", path);
     cr_expect_str_eq(response_text(job, "/state"), "failed", "%s", job->body);

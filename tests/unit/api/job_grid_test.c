@@ -170,6 +170,7 @@ Test(job_grid, bad_grids_name_what_is_bad)
     static const char *const cases[][2] = {
         {"{\"grid\":{}}", "/privacy/consensus/grid/low"},
         {"{\"grid\":{\"low\":[],\"high\":[],\"points\":[]}}", "/privacy/consensus/grid/low"},
+        {"{\"grid\":{\"low\":[0,0,0,0],\"high\":[1,1,1,1]}}", "/privacy/consensus/grid/points"},
         {"{\"grid\":{\"low\":[0,0,0,0],\"high\":[1,1,1],\"points\":[2,2,2,2]}}",
          "/privacy/consensus/grid/high"},
         {"{\"grid\":{\"low\":[0,0,0,0],\"high\":[1,1,1,1],\"points\":[2,2,2]}}",
@@ -205,6 +206,8 @@ Test(job_grid, bad_grids_name_what_is_bad)
         {"{\"grid\":{\"states\":[[0,0,0,0],[1,1,1]]}}", "/privacy/consensus/grid/states/1"},
         {"{\"grid\":{\"states\":[[0,0,0,0],{}]}}", "/privacy/consensus/grid/states/1"},
         {"{\"grid\":{\"states\":[[0,0,0,0],[1,1,1,null]]}}", "/privacy/consensus/grid/states/1/3"},
+        {"{\"grid\":{\"states\":[[0,0,0,0],[1,1,1,1e999]]}}", "/privacy/consensus/grid/states/1/3"},
+        {"{\"grid\":{\"states\":[[0,0,0,0],[1,\"1\",1,1]]}}", "/privacy/consensus/grid/states/1/1"},
         {"{\"grid\":{\"states\":[[0,0,0,-1e10],[1,1,1,1]]}}", "/privacy/consensus/grid/states/0/3"},
         {"{\"grid\":{\"states\":[[0,0,0],[1,1,1]]}}", "/privacy/consensus/grid"},
         {"{\"grid\":{\"states\":[[0,0,0,0]],\"low\":[0,0,0,0]}}", "/privacy/consensus/grid/low"},
@@ -224,6 +227,11 @@ Test(job_grid, bad_grids_name_what_is_bad)
                    "/privacy/consensus/grid");
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", job("bcq", id, "{\"grid\":" GRID "}")),
                    "/privacy/consensus/grid");
+    expect_invalid(fixture_post(f, "steward", "/v1/jobs",
+                                job("cql", domain_sealed(f, "private", 6),
+                                    "{\"grid\":{\"states\":[[0,0,0,0]]}}")),
+                   "/privacy/consensus/grid"); /* in a world that could be played, too */
+    cr_expect_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 0);
     struct response *budget = fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", id));
     cr_expect_eq(response_number(budget, "/reserved/epsilon"), 0);
     cr_expect_eq(response_number(budget, "/spent/epsilon"), 0);

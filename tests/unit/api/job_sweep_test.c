@@ -133,6 +133,26 @@ Test(job_sweep, names_the_least_that_pays_for_all_tries)
     fixture_close(f);
 }
 
+/* A budget that no try could have a step of. */
+Test(job_sweep, without_a_step_is_infeasible)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 20);
+    const char *body = domain_path(
+        JOB(",\"privacy\":{\"epsilon\":1e-6,\"delta\":1e-5},\"parameters\":{\"steps\":60}" EVALUATE
+            ",\"sweep\":{\"batch_size\":[4,8]}"),
+        id);
+    struct response *said = fixture_post(f, "steward", "/v1/jobs:estimate", body);
+    expect_status(said, 200);
+    cr_expect(json_is_false(response_at(said, "/feasible")), "%s", said->body);
+    cr_expect_gt(strlen(response_text(said, "/reason")), 10, "%s", said->body);
+    cr_expect(json_is_null(response_at(said, "/running_time")), "%s", said->body);
+    cr_expect_not_null(strstr(response_text(said, "/running_time_unknown"), "no plan"));
+    expect_problem(fixture_post(f, "steward", "/v1/jobs", body), "infeasible");
+    cr_assert_eq(domain_spent(f, id), 0);
+    fixture_close(f);
+}
+
 static void expect_best(const struct response *job)
 {
     const json_t *scores = response_at(job, "/findings/mean_returns");

@@ -103,12 +103,15 @@ static void expect_paid(const struct response *r)
 CHECKED_TEST(spent_teacher, refuses_unless_it_was_made_to_answer)
 {
     const char *policy = domain_policy(f);
-    static const char *const wrong[] = {"\"silence\"", "\"RANDOM\"", "true", "1"};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        expect_invalid(fixture_post(f, "steward", "/v1/teachers",
-                                    body_of(policy, DIRICHLET, 0.5,
-                                            domain_path(",\"when_spent\":%s", wrong[i]))),
-                       "/when_spent");
+    static const char *const wrong[] = {"\"uniform\"", "\"RANDOM\"", "true", "1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        const char *body =
+            body_of(policy, DIRICHLET, 0.5, domain_path(",\"when_spent\":%s", wrong[i]));
+        struct response *unknown = fixture_post(f, "steward", "/v1/teachers", body);
+        expect_invalid(unknown, "/when_spent");
+        cr_expect(i > 1 || (strstr(unknown->body, "refuse") && strstr(unknown->body, "random")),
+                  "%s", unknown->body);
+    }
     static const char *const silent[] = {"", ",\"when_spent\":\"refuse\""};
     for (size_t i = 0; i < 2; i++) {
         struct response *teacher = teacher_of(DIRICHLET, 0.5, silent[i]);
@@ -142,6 +145,8 @@ CHECKED_TEST(spent_teacher, answers_are_marked_free_and_given_again)
         cr_expect_str_eq(response_header(again, "Idempotency-Replayed"), "true");
         struct response *other = fixture_post(f, "student", queries(teacher), STATE);
         expect_random(other);
+        cr_expect_eq(response_number(other, "/spent/epsilon"),
+                     response_number(first, "/spent/epsilon"));
         cr_expect_neq(response_number(other, "/probabilities/0"),
                       response_number(first, "/probabilities/0"), "drawn anew under another key");
         cr_expect_str_eq(books(), before, "no account has moved");
