@@ -6,10 +6,12 @@
 
 #define KEPT_NUMBERS "50"
 
-/* A token NUMBER ($2) or an older one ends at $3, never later than it was to end. */
+/* A token NUMBER ($2) or an older one ends at $3, never later than it was to end; for good where $3
+ * is below 0. */
 #define END_AT_3                                                                                   \
-    "UPDATE client_tokens SET revoked_ms = CASE WHEN revoked_ms = 0 OR revoked_ms > $3 THEN $3 "   \
-    "ELSE revoked_ms END WHERE client = $1 AND number "
+    "UPDATE client_tokens SET revoked_ms = CASE WHEN revoked_ms < 0 THEN revoked_ms "              \
+    "WHEN revoked_ms = 0 OR revoked_ms > abs($3) THEN $3 "                                         \
+    "WHEN $3 < 0 THEN -revoked_ms ELSE revoked_ms END WHERE client = $1 AND number "
 
 static const struct column token_columns[] = {
     COLUMN(client_token, client, TEXT),        COLUMN(client_token, number, INTEGER),

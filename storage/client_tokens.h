@@ -14,7 +14,8 @@ struct client_token {
     uint32_t scopes; /* of enum scope */
     int64_t created_ms;
     int64_t expires_ms; /* as declared when it was made; 0: never */
-    int64_t revoked_ms; /* 0: not revoked; a time ahead: replaced, and valid until then */
+    int64_t revoked_ms; /* 0: not revoked; above 0: replaced, and valid until then; below 0: it has
+                           ended at -revoked_ms, whatever a clock says */
 };
 
 /* A token with what must be known of its client. */
@@ -52,7 +53,8 @@ enum db_status client_tokens_list(struct db *db, const char *client, client_toke
 enum db_status client_tokens_count(struct db *db, const char *client, int64_t now_ms,
                                    int64_t *out_count);
 
-/* Ends token NUMBER of CLIENT at UNTIL, or leaves it if it was to end before. DB_NONE: unknown. */
+/* Ends token NUMBER of CLIENT at UNTIL, or leaves it if it was to end before. An UNTIL below 0 ends
+ * it now, at -UNTIL, also for servers whose clocks are behind. DB_NONE: unknown. */
 enum db_status client_tokens_end(struct db *db, const char *client, int64_t number,
                                  int64_t until_ms);
 

@@ -46,8 +46,9 @@ enum db_status client_rotate(struct db *db, const struct token_rotation *rotatio
         status = make_token(db, rotation->client, &rotation->terms, now_ms, out_token, token);
     if (status != DB_OK)
         return status;
+    int64_t until_ms = rotation->overlap_s != 0 ? now_ms + rotation->overlap_s * 1000 : -now_ms;
     return client_tokens_end_older(db, rotation->client, out_token->number, rotation->replaced,
-                                   now_ms + rotation->overlap_s * 1000);
+                                   until_ms);
 }
 
 /* ---- from the command line */

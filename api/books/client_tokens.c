@@ -32,7 +32,7 @@ static json_t *scopes_json(uint32_t scopes)
 
 json_t *client_token_json(const struct client_token *token)
 {
-    int64_t ends_ms = client_token_end(token->expires_ms, token->revoked_ms);
+    int64_t ends_ms = client_token_end(token->expires_ms, llabs(token->revoked_ms));
     json_t *number = token->number != 0 ? json_integer(token->number) : json_null();
     return json_pack("{s:o, s:o, s:o, s:o}", "number", number, "scopes", scopes_json(token->scopes),
                      "created_at", json_time(token->created_ms), "expires_at", json_time(ends_ms));
@@ -187,6 +187,6 @@ enum problem api_client_tokens_end(struct call *call)
         return call_problem(call, PROBLEM_INSUFFICIENT_SCOPE,
                             "A token cannot end one that has further scopes.");
     pass_end_all(call->app);
-    status = client_tokens_end(call->db, client.id, number, call->now_ms);
+    status = client_tokens_end(call->db, client.id, number, -call->now_ms);
     return call_reply_done(call, status);
 }

@@ -129,6 +129,39 @@ Test(client_tokens, a_rotated_token_works_until_the_overlap_is_over)
     fixture_close(f);
 }
 
+/* The clock is put back behind all that was done; another server's may be behind as far. One token
+ * is deleted, one rotated without an overlap, and one is past its overlap when that happens. */
+Test(client_tokens, that_were_ended_work_by_no_clock)
+{
+    struct fixture *f = fixture_open();
+    const int64_t begin_ms = 1800000000000;
+    fixture_set_clock(begin_ms);
+    const char *admin = fixture_token(f, "admin");
+    const char *first = response_text(make(f, "student", ""), "/token");
+    struct response *turned = rotate(f, first, "{\"overlap_seconds\":1}");
+    const char *second = response_text(turned, "/token");
+    fixture_advance(60000);
+    turned = rotate(f, second, "{\"overlap_seconds\":0}");
+    expect_status(turned, 201);
+    const char *third = response_text(turned, "/token");
+    expect_status(rotate(f, third, "{\"overlap_seconds\":3600}"), 201);
+    const char *tokens = domain_path("/v1/clients/%s/tokens", response_text(turned, "/id"));
+    expect_status(who_is(f, third), 200);
+    expect_status(fixture_delete(f, "admin", domain_path("%s/3", tokens)), 204);
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(who_is(f, first)->status, 401);
+        cr_expect_eq(who_is(f, second)->status, 401);
+        cr_expect_eq(who_is(f, third)->status, 401);
+        fixture_set_clock(begin_ms - 3600000);
+    }
+    struct response *list = ask_as(f, admin, "GET", tokens, NULL);
+    cr_expect_str_eq(response_text(list, "/items/0/expires_at"), "2027-01-15T08:00:01.000Z");
+    cr_expect_str_eq(response_text(list, "/items/1/expires_at"), "2027-01-15T08:01:00.000Z");
+    cr_expect_str_eq(response_text(list, "/items/2/expires_at"), "2027-01-15T08:01:00.000Z");
+    cr_expect(json_is_null(response_at(list, "/items/3/expires_at")));
+    fixture_close(f);
+}
+
 Test(client_tokens, an_administrator_rotates_those_of_others)
 {
     struct fixture *f = fixture_open();

@@ -116,6 +116,14 @@ Test(clients, have_tokens_that_end, .init = open_store, .fini = close_store)
     cr_expect_eq(count, 1);
     cr_expect_eq(client_tokens_end(f.db, "cli_a", 4, 60), DB_NONE);
     cr_expect_eq(client_tokens_end(f.db, "cli_a", 3, 60), DB_OK);
+    cr_expect_eq(client_tokens_end(f.db, "cli_a", 3, -40), DB_OK); /* for good, and stays so */
+    cr_expect_eq(client_tokens_end(f.db, "cli_a", 3, 30), DB_OK);
+    cr_expect_eq(client_tokens_end_older(f.db, "cli_a", 4, 7, -60), DB_OK);
+    text[0] = '\0';
+    cr_assert_eq(client_tokens_list(f.db, "cli_a", see_token, text), DB_OK);
+    cr_expect_str_eq(text, "1:-50 2:-50 3:-40 ");
+    cr_assert_eq(client_tokens_count(f.db, "cli_a", 1, &count), DB_OK);
+    cr_expect_eq(count, 0);
     cr_expect_eq(fixture_sql(f.db, "UPDATE client_tokens SET revoked_ms = 0"), DB_FAILED);
     cr_expect_eq(fixture_sql(f.db, "UPDATE client_tokens SET revoked_ms = 90"), DB_FAILED);
     cr_expect_eq(fixture_sql(f.db, "UPDATE client_tokens SET scopes = 3"), DB_FAILED);
