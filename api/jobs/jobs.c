@@ -67,7 +67,7 @@ static enum problem check_dataset_now(struct call *call, const struct job_wish *
         return call_problem(call, PROBLEM_DATASET_NOT_SEALED,
                             "Seal the dataset first: POST /v1/datasets/%s:seal.", now.id);
     }
-    if (now.experts != wish->dataset.experts) {
+    if (now.experts != wish->dataset.experts || strcmp(now.account, wish->dataset.account) != 0) {
         return call_problem(call, PROBLEM_CONFLICT,
                             "The dataset was changed while the job was planned: ask again.");
     }

@@ -248,6 +248,9 @@ enum problem api_teachers_create(struct call *call)
         return call_invalid(call, "/policy", "is not known");
     if (status != DB_OK)
         return call_db(call, status);
+    if (row.dataset_account[0] != '\0' && strcmp(row.dataset_account, wish->dataset.account) != 0)
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "The dataset was changed while the teacher was planned: ask again.");
     id_new("tch_", row.id);
     row.created_ms = call->now_ms;
     if (row.name[0] == '\0') /* one that everybody sees */

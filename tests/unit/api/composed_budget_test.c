@@ -209,18 +209,26 @@ CHECKED_TEST(composed_budget, an_estimate_knows_what_it_can_pay)
 
 /* ---- teachers of shards */
 
-static struct response *try_teacher(const char *dataset)
+static struct response *shards_job(const char *dataset)
 {
-    struct response *job = domain_run(
+    return domain_run(
         f, domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":50,\"parameters\":"
                        "{\"hidden\":[4],\"batch_size\":2,\"steps\":20}}",
                        dataset));
-    return fixture_post(
-        f, "steward", "/v1/teachers",
-        domain_path("{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":"
-                    "0.1},\"adjacency\":{\"unit\":\"expert\"},\"budget\":{\"epsilon\":6,\"delta\":"
-                    "1e-6},\"client_budget\":{\"epsilon\":4,\"delta\":1e-6}}",
-                    response_text(job, "/policy")));
+}
+
+static const char *shards_teacher(const struct response *job)
+{
+    return domain_path(
+        "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":"
+        "0.1},\"adjacency\":{\"unit\":\"expert\"},\"budget\":{\"epsilon\":6,\"delta\":"
+        "1e-6},\"client_budget\":{\"epsilon\":4,\"delta\":1e-6}}",
+        response_text(job, "/policy"));
+}
+
+static struct response *try_teacher(const char *dataset)
+{
+    return fixture_post(f, "steward", "/v1/teachers", shards_teacher(shards_job(dataset)));
 }
 
 static struct response *teacher_of(const char *dataset)
@@ -358,6 +366,64 @@ CHECKED_TEST(composed_budget, teachers_go_on_and_the_new_account_pays)
     cr_assert_eq(ledger_find(fixture_db(f), before.id, &old), DB_OK);
     cr_expect_eq(old.entries, before.entries + 1, "only the conversion");
     cr_expect_float_eq((double)account_of(dataset).spent_units, answer_units(new.renyi_order), 2);
+}
+
+/* ---- a conversion while something is planned */
+
+/* SQLite's driver, with a conversion of the dataset right after a plan has run LAST_READ. */
+static struct db_driver composing;
+static const char *last_read; /* NULL: no conversion any more */
+static const char *planned;
+
+static enum db_status run_composing(void *connection, const char *sql,
+                                    const struct db_value *values, unsigned count, db_row_fn *each,
+                                    void *context, struct db_fault *fault)
+{
+    enum db_status status =
+        db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
+    if (last_read && strstr(sql, last_read) && !db_in_transaction(fixture_db(f))) {
+        last_read = NULL;
+        expect_status(compose(planned, "{}"), 200);
+    }
+    return status;
+}
+
+static void open_composing(void)
+{
+    fixture_close(f);
+    composing = db_driver_sqlite;
+    composing.run = run_composing;
+    f = fixture_open_on(&composing);
+}
+
+static void expect_asks_again(const struct response *refused)
+{
+    cr_assert_null(last_read);
+    expect_problem(refused, "conflict");
+    cr_expect_not_null(strstr(response_text(refused, "/detail"), "ask again"), "%s", refused->body);
+}
+
+CHECKED_TEST(composed_budget, a_job_that_was_planned_before_is_asked_for_again)
+{
+    open_composing();
+    planned = dataset_with("\"epsilon\":10,\"delta\":1e-5");
+    const char *body = domain_private_job(planned, 2, 20);
+    last_read = "FROM datasets WHERE id";
+    expect_asks_again(fixture_post(f, "steward", "/v1/jobs", body));
+    expect_status(fixture_post(f, "steward", "/v1/jobs", body), 202);
+    cr_expect_gt(account_of(planned).held_units, 0);
+}
+
+CHECKED_TEST(composed_budget, a_teacher_that_was_planned_before_is_asked_for_again)
+{
+    open_composing();
+    planned = dataset_with("\"epsilon\":20,\"delta\":1e-5");
+    const char *body = shards_teacher(shards_job(planned));
+    last_read = "FROM ledger_accounts";
+    expect_asks_again(fixture_post(f, "steward", "/v1/teachers", body));
+    struct response *teacher = fixture_post(f, "steward", "/v1/teachers", body);
+    expect_status(teacher, 201);
+    cr_expect_str_eq(response_text(teacher, "/dataset_account"), account_of(planned).id);
 }
 
 /* ---- what is said of it */
