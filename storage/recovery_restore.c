@@ -40,11 +40,12 @@ static void write_restored_event(const struct ledger_report *report, char out[25
              report->leaves, root);
 }
 
+/* The accounts that spend up to their marks pay for the steps of jobs, and the jobs pay nothing. */
 static enum db_status end_jobs(struct db *db, int64_t now_ms)
 {
     enum db_status status = db_run(
         db,
-        "UPDATE jobs SET state = 'cancelled', cancel_requested = 1, finished_ms = $1, "
+        "UPDATE jobs SET state = 'cancelled', cancel_requested = 1, finished_ms = $1, step = 0, "
         "lease_owner = '', lease_until_ms = 0, problem_detail = 'The service was restored from a "
         "backup. What the job may have paid since is in the account''s entry \"restored\".' "
         "WHERE state IN ('queued', 'running')",

@@ -98,12 +98,13 @@ static json_t *paid_json(const struct job_row *job, const struct job_plan *plan)
     return budget_amount(job->epsilon_spent, delta);
 }
 
-/* Why a cancelled job has paid that; null for other jobs, and of earlier versions. */
+/* Why a cancelled job has paid that; null for other jobs, and of earlier versions. One that a
+ * restore has ended may have run after the backup, in whose queue it was. */
 static json_t *why_json(const struct job_row *job)
 {
     if (job->state != JOB_CANCELLED || job->account[0] == '\0')
         return json_null();
-    if (job->started_ms == 0)
+    if (job->started_ms == 0 && job->problem_detail[0] == '\0')
         return json_string("It was cancelled in the queue: no step had run, so it pays nothing.");
     return json_text_or_null(job->problem_detail);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/jobs/jobs.h"
 #include "api/json/json_text.h"
 #include "storage/datasets.h"
 #include "storage/db/listing.h"
@@ -383,6 +384,74 @@ Test(restored, a_share_that_ended_before_the_backup_spends_nothing_more)
     back_up(&loss);
     restore_copy(&loss);
     cr_expect_eq(share_in(loss.db).spent_units, 0);
+    expect_copy_verifies(&loss, &report);
+    close_loss(&loss);
+}
+
+/* ---- jobs */
+
+struct backing {
+    const struct loss *loss;
+    const char *job;
+    bool done;
+};
+
+/* Makes the backup once the job has stored some steps. */
+static bool back_up_then(void *context)
+{
+    struct backing *backing = context;
+    struct job_row job;
+    fixture_advance(2000);
+    cr_assert_eq(jobs_find(fixture_db(backing->loss->f), backing->job, &job), DB_OK);
+    if (!backing->done && job.step > 0) {
+        back_up(backing->loss);
+        backing->done = true;
+    }
+    job_done(&job);
+    return backing->done;
+}
+
+/* What it may have paid in the lost life is in another entry. */
+static void expect_paid_nothing(const struct loss *loss, const char *id)
+{
+    const struct job_wait unknown = {0};
+    struct job_row job;
+    cr_assert_eq(jobs_find(loss->db, id, &job), DB_OK);
+    json_t *json = job_json(loss->db, &job, &unknown, KEEP_BEGIN_MS);
+    const char *why = json_string_value(json_object_get(json, "why"));
+    cr_expect_str_eq(json_string_value(json_object_get(json, "state")), "cancelled");
+    cr_expect(why && strstr(why, "The service was restored from a backup. What the job may have"),
+              "%s", why);
+    const json_t *amounts[] = {json_object_get(json, "paid"),
+                               json_object_get(json_object_get(json, "privacy"), "spent")};
+    for (int i = 0; i < 2; i++) {
+        cr_expect_eq(json_number_value(json_object_get(amounts[i], "epsilon")), 0);
+        cr_expect_eq(json_number_value(json_object_get(amounts[i], "delta")), 0);
+        cr_expect_eq(json_object_size(amounts[i]), 2);
+    }
+    json_decref(json);
+    job_done(&job);
+}
+
+Test(restored, jobs_that_had_not_ended_say_what_they_paid)
+{
+    struct loss loss;
+    struct verify_report report;
+    open_marked(&loss);
+    char ids[2][ID_SIZE];
+    for (int i = 0; i < 2; i++) {
+        struct response *made =
+            fixture_post(loss.f, "steward", "/v1/jobs",
+                         domain_private_job(domain_sealed(loss.f, "private", 6), 1, 2000));
+        expect_status(made, 202);
+        snprintf(ids[i], ID_SIZE, "%s", response_text(made, "/id"));
+    }
+    struct backing backing = {.loss = &loss, .job = ids[0]};
+    (void)domain_turn(loss.f, "w", back_up_then, &backing);
+    cr_assert(backing.done);
+    restore_copy(&loss);
+    for (int i = 0; i < 2; i++)
+        expect_paid_nothing(&loss, ids[i]);
     expect_copy_verifies(&loss, &report);
     close_loss(&loss);
 }
