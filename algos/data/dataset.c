@@ -47,7 +47,10 @@ struct dataset_builder *dataset_builder_beside(const struct dataset *data)
 {
     struct dataset_builder *builder =
         dataset_builder_new(data->state_dim, data->action_count, data->expert_count);
-    dataset_builder_use_files(builder, data->columns[DATASET_STATES].directory);
+    const char *directory = data->columns[DATASET_STATES].directory;
+    dataset_builder_use_files(builder, directory);
+    if (directory)
+        (void)dataset_builder_reserve(builder, data->transition_count, data->trajectory_count);
     return builder;
 }
 

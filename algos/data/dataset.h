@@ -43,7 +43,8 @@ struct dataset_builder;
  */
 struct dataset_builder *dataset_builder_new(uint32_t state_dim, uint32_t action_count,
                                             uint32_t expert_count);
-/* The same for a dataset like DATA, and in files where DATA is. */
+/* The same for a dataset like DATA, with at most its trajectories. In files where DATA is, and then
+ * all the room for them is taken: a growing file would take half as much more. */
 struct dataset_builder *dataset_builder_beside(const struct dataset *data);
 
 /* Lets the columns be files without a name in DIRECTORY, which is borrowed for the life of the

@@ -100,6 +100,17 @@ static bool load_keys(struct job_run *run, struct dataset *data)
     return !run->storage_failed && loading.seen == loading.count;
 }
 
+/* How often the data of ROW are in files at once: some of a job's own data are copied while all of
+ * them are there. */
+static unsigned copies_of(const struct job_run *run, const struct dataset_row *row)
+{
+    const struct algorithm_request *request = &run->plan.request;
+    const struct stage_request *stage = &request->stage;
+    bool logged = stage->kind == STAGE_STABLE && stage->source == STABLE_LOGGED;
+    bool own = strcmp(row->id, run->job.dataset) == 0;
+    return own && (logged || request->judge.held_out > 0) ? 2 : 1;
+}
+
 /* Decides where the columns of ROW's data lie, and takes the room for them. */
 static bool take_room(struct job_run *run, const struct dataset_row *row,
                       struct dataset_builder *builder)
@@ -110,7 +121,9 @@ static bool take_room(struct job_run *run, const struct dataset_row *row,
     const uint64_t bytes = dataset_bytes(run->plan.request.state_dim, transitions, trajectories);
     bool room = true;
     if (most > 0 && bytes > most) {
-        room = data_columns_have_room(settings->columns_dir, bytes);
+        const unsigned copies = copies_of(run, row);
+        room = bytes <= UINT64_MAX / copies &&
+               data_columns_have_room(settings->columns_dir, copies * bytes);
         run->slow_data = true;
         dataset_builder_use_files(builder, settings->columns_dir);
     }

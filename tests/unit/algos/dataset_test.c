@@ -209,6 +209,24 @@ Test(dataset, a_disk_without_room_is_noticed_while_room_is_taken)
     cr_expect_null(dataset_builder_finish(builder));
 }
 
+/* Also of a copy, however little of the data goes into it. */
+Test(dataset, a_copy_takes_the_room_of_all_data_at_once)
+{
+    struct dataset_builder *builder = dataset_builder_new(DIM, 3, 7);
+    dataset_builder_use_files(builder, "/tmp");
+    for (uint32_t i = 0; i < 1000; i++)
+        cr_assert(add(builder, 0, MOST, 0.0F, true));
+    struct dataset *data = dataset_builder_finish(builder);
+    cr_assert_not_null(data);
+    const rlim_t half = data->columns[DATASET_STATES].size / 2;
+    signal(SIGXFSZ, SIG_IGN);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){half, half}), 0);
+    builder = dataset_builder_beside(data);
+    cr_expect_not(add(builder, 0, 1, 0.0F, true));
+    cr_expect_null(dataset_builder_finish(builder));
+    dataset_free(data);
+}
+
 Test(dataset, room_that_was_taken_is_enough_and_what_is_left_goes_back)
 {
     struct dataset_builder *builder = dataset_builder_new(DIM, 3, 7);

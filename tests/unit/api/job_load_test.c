@@ -1,9 +1,12 @@
 /* The networks of experts on their way from the database into a job. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 
 #include "api/call/app.h"
 #include "api/jobs/ask/job_parts.h"
@@ -172,6 +175,61 @@ static struct dataset *load_within(struct job_run *run, uint64_t memory)
     struct dataset *data = job_run_load(run);
     cr_assert_not_null(data);
     return data;
+}
+
+static volatile sig_atomic_t files_begun;
+
+static void see_file(int number)
+{
+    (void)number;
+    files_begun++;
+}
+
+/* Whether RUN begins to write files. No file may have more than 4 KiB, so none is whole. */
+static bool begins_files(struct job_run *run)
+{
+    struct rlimit before;
+    cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, before.rlim_max}), 0);
+    files_begun = 0;
+    run->waiting = false;
+    cr_expect_null(job_run_load(run));
+    cr_expect(run->waiting);
+    cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+    return files_begun > 0;
+}
+
+/* Whoever makes a copy while all data are there needs room for both. */
+Test(job_load, data_that_are_copied_need_room_twice)
+{
+    struct fixture *f = fixture_open();
+    const struct api_job_control control = {.worker = "w"};
+    struct job_run run = run_of(f, &control, sealed(f));
+    struct algorithm_request *request = &run.plan.request;
+    struct api_settings *settings = &((struct app *)run.app)->settings;
+    struct statvfs disk;
+    cr_assert_eq(statvfs("/tmp", &disk), 0);
+    request->state_dim = 4;
+    request->action_count = ACTIONS;
+    settings->data_memory_bytes = 1;
+    settings->columns_dir = "/tmp";
+    /* so many that they take three quarters of the disk's room */
+    uint64_t rows = (disk.f_bavail * disk.f_frsize - DATA_COLUMNS_SPARE) / 4 * 3;
+    rows /= dataset_bytes(4, 1, 0);
+    cr_assert_eq(db_run(run.db, "UPDATE datasets SET transitions = $1",
+                        DB_VALUES(db_integer((int64_t)rows)), NULL, NULL),
+                 DB_OK);
+    signal(SIGXFSZ, see_file);
+    cr_expect(begins_files(&run));
+    request->judge.held_out = 0.2;
+    cr_expect_not(begins_files(&run));
+    request->judge.held_out = 0;
+    request->stage.kind = STAGE_STABLE;
+    request->stage.source = STABLE_LOGGED;
+    cr_expect_not(begins_files(&run));
+    request->stage.source = STABLE_ROLLOUTS;
+    cr_expect(begins_files(&run));
+    fixture_close(f);
 }
 
 Test(job_load, data_of_more_than_their_memory_are_in_files_and_the_same)
