@@ -60,7 +60,9 @@ static enum problem refuse_token(struct call *call, bool had_token)
     return auth_refuse(call, had_token ? "The token is not valid." : NULL);
 }
 
-/* Splits "Bearer tct_<id>_<secret>" into ID ("cli_...") and the secret; NULL when it is not one. */
+/* Splits "Bearer tct_<id>_<secret>" into ID ("cli_...") and the secret; NULL when it is not one.
+ * The database is asked for the id, so it has no bytes but those of ids: PostgreSQL fails at a text
+ * that is not UTF-8. */
 static const char *read_bearer(const char *header, char *id, size_t id_size)
 {
     if (!is_bearer(header))
@@ -75,7 +77,8 @@ static const char *read_bearer(const char *header, char *id, size_t id_size)
     memcpy(id, "cli_", 4);
     memcpy(id + 4, token + 4, size - 4);
     id[size] = '\0';
-    return secret + 1;
+    bool plain = id[4 + strspn(id + 4, "abcdefghijklmnopqrstuvwxyz0123456789")] == '\0';
+    return plain ? secret + 1 : NULL;
 }
 
 bool auth_claims(const char *header, char id[ID_SIZE])

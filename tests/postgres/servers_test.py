@@ -206,6 +206,8 @@ def one_key_at_both_gets_one_answer():
     steward, student = (service.person(a, role) for role in ("steward", "student"))
     ready = b.wire.ask("GET", "/v2/health/ready")
     expect(ready.status == 200, f"ready: {ready}")
+    strange = b.wire.ask("GET", "/v1/teachers", "tct_\udcff_" + 64 * "0")  # the byte 0xFF: no UTF-8
+    expect(strange.status == 401, f"a token of strange bytes: {strange}")
     teacher = service.teacher(a, steward["token"], 5, 5)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for n in range(10):

@@ -60,6 +60,8 @@ Test(serve, a_missing_or_wrong_token_is_401)
                          "x",
                          "tct_a_b",
                          "tct_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa_"
+                         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+                         "tct_\xff_"
                          "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct response *r = fixture_ask(f, &(struct ask){.path = "/v1/clients", .token = bad[i]});
