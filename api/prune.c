@@ -16,22 +16,29 @@ static enum db_status sweep_alone(struct db *db, db_work_fn *work, void *sweep)
     return db_is_shared(db) ? db_transact(db, work, sweep) : work(db, sweep);
 }
 
-static enum db_status sweep_answers(struct db *db, void *sweep)
+struct answers_work {
+    struct answers_sweep sweep;
+    int64_t seen; /* from here, also when the transaction is tried again */
+};
+
+static enum db_status sweep_answers(struct db *db, void *context)
 {
-    return answers_prune(db, sweep);
+    struct answers_work *work = context;
+    work->sweep.seen = work->seen;
+    return answers_prune(db, &work->sweep);
 }
 
 static enum db_status prune_answers(struct app *app, struct db *db, int64_t now_ms, bool *out_more)
 {
-    struct answers_sweep sweep = {
-        .from_ms = retention_at(app, now_ms), .now_ms = now_ms, .seen = app->answers_seen};
+    struct answers_work work = {.sweep = {.from_ms = retention_at(app, now_ms), .now_ms = now_ms},
+                                .seen = app->answers_seen};
     if (app->settings.keep_answers_days == 0)
         return DB_OK;
-    atomic_store(&app->answers_from_ms, sweep.from_ms); /* before the removal begins: retention.c */
-    enum db_status status = sweep_alone(db, sweep_answers, &sweep);
+    atomic_store(&app->answers_from_ms, work.sweep.from_ms); /* before the removal: retention.c */
+    enum db_status status = sweep_alone(db, sweep_answers, &work);
     if (status == DB_OK)
-        app->answers_seen = sweep.seen;
-    *out_more = *out_more || sweep.more;
+        app->answers_seen = work.sweep.seen;
+    *out_more = *out_more || work.sweep.more;
     return status;
 }
 

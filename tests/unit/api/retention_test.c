@@ -224,3 +224,40 @@ Test(retention, reuse_gives_an_answer_again_for_the_days)
     cr_expect_eq(keep_number(KEEP_SPENT), spent);
     cr_expect_eq(keep_number(KEEP_ANSWERS " WHERE key GLOB 'reuse *'"), 2);
 }
+
+/* SQLite's driver in the place of one that several servers share, with a commit that is to be tried
+ * again. */
+static struct db_driver retrying;
+static bool commit_fails;
+
+static enum db_status commit_retrying(void *connection, struct db_fault *fault)
+{
+    if (!commit_fails)
+        return db_driver_sqlite.commit(connection, fault);
+    commit_fails = false;
+    db_driver_sqlite.rollback(connection);
+    return DB_RETRY;
+}
+
+Test(retention, a_sweep_that_is_tried_again_passes_nothing)
+{
+    char key[KEEP_KEY_BYTES];
+    fixture_close(keep_fixture);
+    retrying = db_driver_sqlite;
+    retrying.shared = true;
+    retrying.commit = commit_retrying;
+    keep_fixture = fixture_open_on(&retrying);
+    fixture_restart(keep_fixture, keep_days);
+    const char *queries = keep_teacher(50, "");
+    int64_t answers = keep_number(KEEP_ANSWERS);
+    keep_uuid(KEEP_BEGIN_MS, 1, key);
+    expect_status(keep_ask(queries, key, KEEP_STATE), 200);
+    atomic_fetch_add(&keep_clock_ms, 400 * KEEP_DAY_MS);
+    keep_uuid(KEEP_BEGIN_MS + 400 * KEEP_DAY_MS, 2, key);
+    expect_status(keep_ask(queries, key, KEEP_STATE), 200);
+    cr_assert_eq(keep_number(KEEP_ANSWERS), answers + 2);
+    commit_fails = true;
+    keep_prune();
+    cr_expect_not(commit_fails);
+    cr_expect_eq(keep_number(KEEP_ANSWERS), answers + 1, "the newer one alone is kept");
+}
