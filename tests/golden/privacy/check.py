@@ -1,7 +1,8 @@
-"""What the programs beside the golden files share: reading a file, and comparing numbers with what it holds."""
+"""What the programs beside the golden files share: reading and writing a file, and comparing numbers with what it holds."""
 import json
 import os
 import sys
+import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -36,3 +37,23 @@ class Check:
             print(f"{self.name} {group}: {count} numbers, worst relative distance {self.worst.get(group, 0.0):.1e}")
         if self.bad:
             sys.exit(1)
+
+
+def layout(value, indent=0, before=0):
+    """VALUE as JSON in lines of 120 columns: whole where it fits, else a member a line, and numbers side by side."""
+    whole, space = json.dumps(value), "\n" + " " * (indent + 1)
+    if not isinstance(value, (dict, list)) or indent + before + len(whole) < 120:
+        return whole
+    if isinstance(value, dict):
+        parts = [f"{json.dumps(name)}: {layout(member, indent + 1, len(name) + 4)}" for name, member in value.items()]
+    elif all(isinstance(member, (int, float)) for member in value):
+        parts = [space.join(textwrap.wrap(whole[1:-1], 118 - indent))]
+    else:
+        parts = [layout(member, indent + 1) for member in value]
+    return whole[0] + space + f",{space}".join(parts) + space[:-1] + whole[-1]
+
+
+def dump(name, value):
+    """Writes VALUE as the golden file of that name."""
+    with open(os.path.join(HERE, name), "w", encoding="utf-8") as file:
+        file.write(layout(value) + "\n")

@@ -4,13 +4,13 @@
 HChaCha20 and ChaCha20 from RFC 8439 (the nonce and counter of the original form, 64 bits each), normals by root finding
 with mpmath at 50 digits, bisection by its recursion rather than by coefficients.
 """
-import json
-import os
 import random
 import struct
 from itertools import product
 
 from mpmath import cosh, erfc, exp, expm1, findroot, log, mp, mpf, sqrt, tanh
+
+from check import dump
 
 mp.dps = 50
 
@@ -106,10 +106,7 @@ def main():
             case["values"].append({"number": i % 3, "point": point, "value": float(v), "rest": float(v - mpf(float(v)))})
         cases.append(case)
     note = "gaussian_path.py beside this file; value + rest is the path's value before it is rounded to the grid"
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gaussian_path.json")
-    with open(path, "w", encoding="utf-8") as out:
-        json.dump({"source": note, "cases": cases}, out, indent=1)
-        out.write("\n")
+    dump("gaussian_path.json", {"source": note, "cases": cases})
 
 
 if __name__ == "__main__":

@@ -5,12 +5,11 @@ Words: HChaCha20 of (number, 0) turns the release's key into the path's; word k 
 of ChaCha20 under the nonce i + 2^32 (k div 8). From these, Karney's Algorithm N of 2016 with fractions: the integer
 nearest to scale (k + x) / 2^20.
 """
-import json
-import os
 import random
 import struct
 from fractions import Fraction
 
+from check import dump
 from gaussian_path import block, hand_down
 
 
@@ -109,9 +108,7 @@ def main():
             words = Words(key, number, point)
             noises.append({"number": number, "point": point, "noise": gaussian(words, scale), "words": words.taken})
         cases.append({"key": list(key), "scale": scale, "noises": noises})
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "gaussian_tree.json"), "w") as out:
-        json.dump({"source": "gaussian_tree.py beside this file", "cases": cases}, out, indent=1)
-        out.write("\n")
+    dump("gaussian_tree.json", {"source": "gaussian_tree.py beside this file", "cases": cases})
 
 
 if __name__ == "__main__":
