@@ -10,7 +10,7 @@
 #include "storage/answers/key_date.h"
 #include "storage/db/listing.h"
 #include "tests/unit/storage/failing_driver.h"
-#include "tests/unit/storage/fixture.h"
+#include "tests/unit/storage/store.h"
 
 #define DAY_MS  INT64_C(86400000)
 #define HOUR_MS INT64_C(3600000)
@@ -83,24 +83,6 @@ Test(key_date, a_name_with_a_date_sorts_by_it)
 
 /* ---- removal */
 
-static struct fixture f;
-
-static void open_store(void)
-{
-    fixture_open(&f, &db_driver_sqlite);
-}
-
-static void open_failing(void)
-{
-    failing_arm(0, DB_OK, false);
-    fixture_open(&f, &failing_driver);
-}
-
-static void close_store(void)
-{
-    fixture_close(&f);
-}
-
 struct stored {
     const char *key;
     int64_t created_ms;
@@ -157,7 +139,7 @@ static void prune_all(struct answers_sweep *sweep)
     while (sweep->more);
 }
 
-Test(removal, takes_what_is_over_and_leaves_the_rest, .init = open_store, .fini = close_store)
+Test(removal, takes_what_is_over_and_leaves_the_rest, .init = store_open, .fini = store_close)
 {
     char reused[ANSWER_KEY_SIZE];
     key_date_name("reuse ab", TODAY - DAY_MS, reused);
@@ -185,8 +167,8 @@ Test(removal, takes_what_is_over_and_leaves_the_rest, .init = open_store, .fini 
 }
 
 /* Rows from a clock that was ahead stop nothing. Places that are used again are seen again. */
-Test(removal, goes_on_behind_odd_rows_and_on_an_empty_table, .init = open_store,
-     .fini = close_store)
+Test(removal, goes_on_behind_odd_rows_and_on_an_empty_table, .init = store_open,
+     .fini = store_close)
 {
     put("2030-01-01-x", TODAY + 1200 * DAY_MS);
     for (int i = 0; i < 2500; i++) {
@@ -210,7 +192,7 @@ Test(removal, goes_on_behind_odd_rows_and_on_an_empty_table, .init = open_store,
     cr_expect(is_there("2030-01-01-x"));
 }
 
-Test(removal, the_database_itself_refuses_another_way, .init = open_store, .fini = close_store)
+Test(removal, the_database_itself_refuses_another_way, .init = store_open, .fini = store_close)
 {
     put("2026-11-20-a", TODAY - 4 * DAY_MS);
     cr_expect_neq(fixture_sql(f.db, "DELETE FROM answers"), DB_OK);
@@ -229,7 +211,7 @@ Test(removal, the_database_itself_refuses_another_way, .init = open_store, .fini
     cr_expect_eq(kept_from(), TODAY - 3 * DAY_MS);
 }
 
-Test(removal, a_damaged_row_stops_it, .init = open_store, .fini = close_store)
+Test(removal, a_damaged_row_stops_it, .init = store_open, .fini = store_close)
 {
     put("2026-11-20-a", TODAY - 4 * DAY_MS);
     put("2026-11-26-b", TODAY - 4 * DAY_MS);
@@ -244,8 +226,8 @@ Test(removal, a_damaged_row_stops_it, .init = open_store, .fini = close_store)
 }
 
 /* A time that fell back would let keys of removed answers be answered again. */
-Test(removal, a_damaged_note_of_the_time_is_an_error_and_is_never_replaced, .init = open_store,
-     .fini = close_store)
+Test(removal, a_damaged_note_of_the_time_is_an_error_and_is_never_replaced, .init = store_open,
+     .fini = store_close)
 {
     static const char *const damages[] = {
         "UPDATE meta SET value = '1795478400001' WHERE name = 'answers-from'",
@@ -302,8 +284,8 @@ static bool expect_sound(void)
     return count == 1;
 }
 
-Test(removal, is_whole_or_not_at_all_through_every_failing_call, .init = open_failing,
-     .fini = close_store)
+Test(removal, is_whole_or_not_at_all_through_every_failing_call, .init = store_open_failing,
+     .fini = store_close)
 {
     put_mixed();
     bool fired = true;
@@ -343,7 +325,7 @@ static bool prune_until_killed(unsigned n)
     return !WIFSIGNALED(status);
 }
 
-Test(removal, a_kill_between_any_two_calls_loses_nothing, .init = open_store, .fini = close_store)
+Test(removal, a_kill_between_any_two_calls_loses_nothing, .init = store_open, .fini = store_close)
 {
     int64_t verified = 0;
     char error[DB_ERROR_SIZE];

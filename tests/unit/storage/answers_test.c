@@ -7,25 +7,7 @@
 #include <string.h>
 
 #include "tests/unit/storage/failing_driver.h"
-#include "tests/unit/storage/fixture.h"
-
-static struct fixture f;
-
-static void open_store(void)
-{
-    fixture_open(&f, &db_driver_sqlite);
-}
-
-static void open_failing(void)
-{
-    failing_arm(0, DB_OK, false);
-    fixture_open(&f, &failing_driver);
-}
-
-static void close_store(void)
-{
-    fixture_close(&f);
-}
+#include "tests/unit/storage/store.h"
 
 /* ---- the answer of number N, the same wherever it is asked for */
 
@@ -112,7 +94,7 @@ static int64_t number(struct db *db, const char *sql)
 
 /* ---- where an answer may lie */
 
-Test(answers, a_batch_finds_its_own, .init = open_store, .fini = close_store)
+Test(answers, a_batch_finds_its_own, .init = store_open, .fini = store_close)
 {
     cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
     for (int64_t n = 0; n < 20; n++) {
@@ -132,7 +114,7 @@ Test(answers, a_batch_finds_its_own, .init = open_store, .fini = close_store)
 /* A row that is put off cannot say so at once, but its batch is not stored, and the next one says
  * it.
  */
-Test(answers, a_key_is_stored_once, .init = open_store, .fini = close_store)
+Test(answers, a_key_is_stored_once, .init = store_open, .fini = store_close)
 {
     int64_t old = 1, new = 2;
     put(f.db, old);
@@ -150,7 +132,7 @@ Test(answers, a_key_is_stored_once, .init = open_store, .fini = close_store)
 }
 
 /* Keys that were foretold are looked for at once, and each has the answer that it has by then. */
-Test(answers, foretold_keys, .init = open_store, .fini = close_store)
+Test(answers, foretold_keys, .init = store_open, .fini = store_close)
 {
     put(f.db, 3);
     for (int round = 0; round < 2; round++) {
@@ -173,7 +155,7 @@ Test(answers, foretold_keys, .init = open_store, .fini = close_store)
     answers_expect(f.db, "cli_1", "outside of a batch");
 }
 
-Test(answers, what_is_rolled_back_is_not_there, .init = open_store, .fini = close_store)
+Test(answers, what_is_rolled_back_is_not_there, .init = store_open, .fini = store_close)
 {
     struct db *other = fixture_connect(&f);
     put_batch(f.db, 0, 3);
@@ -193,7 +175,7 @@ Test(answers, what_is_rolled_back_is_not_there, .init = open_store, .fini = clos
     db_close(other);
 }
 
-Test(answers, a_request_that_fails_late_leaves_no_answer, .init = open_store, .fini = close_store)
+Test(answers, a_request_that_fails_late_leaves_no_answer, .init = store_open, .fini = store_close)
 {
     int64_t n = 1;
     cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
@@ -215,7 +197,7 @@ Test(answers, a_request_that_fails_late_leaves_no_answer, .init = open_store, .f
     check(f.db, 2, true);
 }
 
-Test(answers, singles_and_batches_of_several_connections, .init = open_store, .fini = close_store)
+Test(answers, singles_and_batches_of_several_connections, .init = store_open, .fini = store_close)
 {
     struct db *dbs[3] = {f.db, fixture_connect(&f), fixture_connect(&f)};
     int64_t n = 0;
@@ -239,7 +221,7 @@ Test(answers, singles_and_batches_of_several_connections, .init = open_store, .f
         check(f.db, i, true);
 }
 
-Test(answers, large_ones_and_many_in_a_batch, .init = open_store, .fini = close_store)
+Test(answers, large_ones_and_many_in_a_batch, .init = store_open, .fini = store_close)
 {
     size_t size = 300000;
     char *body = malloc(size);
@@ -268,7 +250,7 @@ Test(answers, large_ones_and_many_in_a_batch, .init = open_store, .fini = close_
     free(body);
 }
 
-Test(answers, what_is_stored_cannot_be_changed, .init = open_store, .fini = close_store)
+Test(answers, what_is_stored_cannot_be_changed, .init = store_open, .fini = store_close)
 {
     put_batch(f.db, 0, 1);
     put(f.db, 1);
@@ -307,8 +289,8 @@ static enum db_status charge_and_store(struct db *db, void *context)
     return status == DB_OK ? store(db, &charged->n) : status;
 }
 
-Test(answers, debits_and_answers_agree_through_every_failing_call, .init = open_failing,
-     .fini = close_store)
+Test(answers, debits_and_answers_agree_through_every_failing_call, .init = store_open_failing,
+     .fini = store_close)
 {
     struct ledger_account account = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, 100000, 0);
     int64_t n = 0;

@@ -13,25 +13,7 @@
 #include "storage/db/id.h"
 #include "storage/db/migrate.h"
 #include "tests/unit/storage/failing_driver.h"
-#include "tests/unit/storage/fixture.h"
-
-static struct fixture f;
-
-static void open_sqlite(void)
-{
-    fixture_open(&f, &db_driver_sqlite);
-}
-
-static void open_failing(void)
-{
-    failing_arm(0, DB_OK, false);
-    fixture_open(&f, &failing_driver);
-}
-
-static void close_all(void)
-{
-    fixture_close(&f);
-}
+#include "tests/unit/storage/store.h"
 
 /* ---- small named values, in a table of their own */
 
@@ -91,7 +73,7 @@ static enum db_status see_values(void *context, const struct db_row *row)
     return DB_OK;
 }
 
-Test(db, values_go_in_and_come_out_by_number, .init = open_sqlite, .fini = close_all)
+Test(db, values_go_in_and_come_out_by_number, .init = store_open, .fini = store_close)
 {
     int rows = 0;
     /* $5 stands first: parameters go by their number, not by where they stand. */
@@ -102,7 +84,7 @@ Test(db, values_go_in_and_come_out_by_number, .init = open_sqlite, .fini = close
     cr_assert_eq(rows, 1);
 }
 
-Test(db, statements_are_known_by_their_text, .init = open_sqlite, .fini = close_all)
+Test(db, statements_are_known_by_their_text, .init = store_open, .fini = store_close)
 {
     char sql[80];
     for (int i = 0; i < 2000; i++) { /* more than the cache holds, all at one address */
@@ -115,7 +97,7 @@ Test(db, statements_are_known_by_their_text, .init = open_sqlite, .fini = close_
     }
 }
 
-Test(db, errors_are_described_without_values, .init = open_sqlite, .fini = close_all)
+Test(db, errors_are_described_without_values, .init = store_open, .fini = store_close)
 {
     struct db_value values[] = {db_text("secret-value"), db_text("x")};
     const char *sql = "INSERT INTO meta (name, value) VALUES ($1, $2)";
@@ -151,7 +133,7 @@ static enum db_status outer_step(struct db *db, void *context)
     return steps->outer;
 }
 
-Test(db, a_savepoint_is_undone_alone, .init = open_sqlite, .fini = close_all)
+Test(db, a_savepoint_is_undone_alone, .init = store_open, .fini = store_close)
 {
     struct steps steps = {.inner = DB_NONE, .outer = DB_OK};
     cr_assert_eq(db_transact(f.db, outer_step, &steps), DB_OK);
@@ -159,7 +141,7 @@ Test(db, a_savepoint_is_undone_alone, .init = open_sqlite, .fini = close_all)
     cr_assert_not(has(f.db, "inner"));
 }
 
-Test(db, an_outer_failure_undoes_all, .init = open_sqlite, .fini = close_all)
+Test(db, an_outer_failure_undoes_all, .init = store_open, .fini = store_close)
 {
     struct steps steps = {.inner = DB_OK, .outer = DB_FAILED};
     cr_assert_eq(db_transact(f.db, outer_step, &steps), DB_FAILED);
@@ -168,7 +150,7 @@ Test(db, an_outer_failure_undoes_all, .init = open_sqlite, .fini = close_all)
     cr_assert_not(db_in_transaction(f.db));
 }
 
-Test(db, retries_are_bounded, .init = open_sqlite, .fini = close_all)
+Test(db, retries_are_bounded, .init = store_open, .fini = store_close)
 {
     struct steps steps = {.inner = DB_OK, .outer = DB_RETRY};
     cr_assert_eq(db_transact(f.db, outer_step, &steps), DB_RETRY);
@@ -181,7 +163,7 @@ static enum db_status set_name(struct db *db, void *context)
     return meta_set(db, context, "1");
 }
 
-Test(db, one_retry_is_enough_when_the_second_works, .init = open_failing, .fini = close_all)
+Test(db, one_retry_is_enough_when_the_second_works, .init = store_open_failing, .fini = store_close)
 {
     for (unsigned n = 1; n < 100; n++) {
         failing_arm(n, DB_RETRY, false);
@@ -211,7 +193,7 @@ static enum db_status run_three(struct db *db, enum db_status out[3])
     return db_commit_batch(db);
 }
 
-Test(db, a_batch_keeps_the_others_when_one_fails, .init = open_sqlite, .fini = close_all)
+Test(db, a_batch_keeps_the_others_when_one_fails, .init = store_open, .fini = store_close)
 {
     enum db_status each[3];
     cr_assert_eq(run_three(f.db, each), DB_RETRY);
@@ -226,7 +208,7 @@ Test(db, a_batch_keeps_the_others_when_one_fails, .init = open_sqlite, .fini = c
     db_rollback_batch(f.db); /* does nothing */
 }
 
-Test(db, a_batch_is_seen_when_it_is_committed, .init = open_sqlite, .fini = close_all)
+Test(db, a_batch_is_seen_when_it_is_committed, .init = store_open, .fini = store_close)
 {
     struct db *other = fixture_connect(&f);
     cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
@@ -243,7 +225,7 @@ static enum db_status only_look(struct db *db, void *context)
     return DB_NONE;
 }
 
-Test(db, a_refusal_that_changed_nothing_costs_nothing, .init = open_sqlite, .fini = close_all)
+Test(db, a_refusal_that_changed_nothing_costs_nothing, .init = store_open, .fini = store_close)
 {
     cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
     cr_assert_eq(db_transact(f.db, set_name, (char[]){"one"}), DB_OK);
@@ -253,7 +235,7 @@ Test(db, a_refusal_that_changed_nothing_costs_nothing, .init = open_sqlite, .fin
     cr_assert(has(f.db, "one") && has(f.db, "three"));
 }
 
-Test(db, a_batch_can_be_dropped, .init = open_sqlite, .fini = close_all)
+Test(db, a_batch_can_be_dropped, .init = store_open, .fini = store_close)
 {
     cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
     cr_assert_eq(db_transact(f.db, set_name, (char[]){"one"}), DB_OK);
@@ -261,7 +243,7 @@ Test(db, a_batch_can_be_dropped, .init = open_sqlite, .fini = close_all)
     cr_assert_not(has(f.db, "one"));
 }
 
-Test(db, a_reading_batch_changes_nothing, .init = open_sqlite, .fini = close_all)
+Test(db, a_reading_batch_changes_nothing, .init = store_open, .fini = store_close)
 {
     cr_assert_eq(db_begin_batch(f.db, false), DB_OK);
     cr_assert_eq(db_transact(f.db, set_name, (char[]){"one"}), DB_FAILED);
@@ -270,7 +252,8 @@ Test(db, a_reading_batch_changes_nothing, .init = open_sqlite, .fini = close_all
     cr_assert_not(has(f.db, "one") || has(f.db, "two"));
 }
 
-Test(db, a_batch_that_lost_its_transaction_stores_nothing, .init = open_failing, .fini = close_all)
+Test(db, a_batch_that_lost_its_transaction_stores_nothing, .init = store_open_failing,
+     .fini = store_close)
 {
     cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
     cr_assert_eq(db_transact(f.db, set_name, (char[]){"one"}), DB_OK);
@@ -293,7 +276,7 @@ static enum db_status fill(struct db *db, void *context)
     return db_run(db, "INSERT INTO meta (name, value) VALUES ($1, $2)", values, 2, NULL, NULL);
 }
 
-Test(db, a_full_disk_loses_nothing, .init = open_sqlite, .fini = close_all)
+Test(db, a_full_disk_loses_nothing, .init = store_open, .fini = store_close)
 {
     struct db_settings settings = {.location = f.path, .max_pages = 1000};
     struct db_store *store = db_store_new(&db_driver_sqlite, &settings);
@@ -353,7 +336,7 @@ static enum db_status try_open(const char *path, char error[DB_ERROR_SIZE])
     return status;
 }
 
-Test(db, a_file_that_is_no_database_is_left_alone, .init = open_sqlite, .fini = close_all)
+Test(db, a_file_that_is_no_database_is_left_alone, .init = store_open, .fini = store_close)
 {
     static const char *const texts[] = {"hello", "SQLite format 3",
                                         ("\x7f"
@@ -374,7 +357,7 @@ Test(db, a_file_that_is_no_database_is_left_alone, .init = open_sqlite, .fini = 
     }
 }
 
-Test(db, another_programs_database_is_left_alone, .init = open_sqlite, .fini = close_all)
+Test(db, another_programs_database_is_left_alone, .init = store_open, .fini = store_close)
 {
     char header[100] = "SQLite format 3", after[101], path[128], error[DB_ERROR_SIZE];
     memcpy(header + 68, "GPKG", 4);
@@ -387,7 +370,7 @@ Test(db, another_programs_database_is_left_alone, .init = open_sqlite, .fini = c
     unlink(path);
 }
 
-Test(db, folders_and_missing_folders_are_refused, .init = open_sqlite, .fini = close_all)
+Test(db, folders_and_missing_folders_are_refused, .init = store_open, .fini = store_close)
 {
     char error[DB_ERROR_SIZE], path[128];
     cr_assert_eq(try_open(f.folder, error), DB_FAILED);
@@ -414,7 +397,7 @@ int __wrap_fsync(int file)
     return folder_fails ? -1 : __real_fsync(file);
 }
 
-Test(db, is_not_used_where_its_folder_cannot_be_synced, .init = open_sqlite, .fini = close_all)
+Test(db, is_not_used_where_its_folder_cannot_be_synced, .init = store_open, .fini = store_close)
 {
     char error[DB_ERROR_SIZE], path[100];
     snprintf(path, sizeof path, "%s/other", f.folder);
@@ -430,7 +413,7 @@ Test(db, is_not_used_where_its_folder_cannot_be_synced, .init = open_sqlite, .fi
     unlink(path);
 }
 
-Test(db, a_newer_schema_is_left_alone, .init = open_sqlite, .fini = close_all)
+Test(db, a_newer_schema_is_left_alone, .init = store_open, .fini = store_close)
 {
     char error[DB_ERROR_SIZE];
     cr_assert_eq(fixture_sql(f.db, "INSERT INTO schema_versions (version) VALUES (999)"), DB_OK);
@@ -464,7 +447,7 @@ Test(db, migrating_twice_is_harmless_and_survives_any_failure)
     cr_assert_gt(n, 3);
 }
 
-Test(db, the_file_is_for_its_owner_alone, .init = open_sqlite, .fini = close_all)
+Test(db, the_file_is_for_its_owner_alone, .init = store_open, .fini = store_close)
 {
     struct stat info;
     char path[128];
@@ -475,7 +458,7 @@ Test(db, the_file_is_for_its_owner_alone, .init = open_sqlite, .fini = close_all
     cr_assert_eq(info.st_mode & 0777, 0600);
 }
 
-Test(db, values_survive_a_reopening, .init = open_sqlite, .fini = close_all)
+Test(db, values_survive_a_reopening, .init = store_open, .fini = store_close)
 {
     char value[8];
     cr_assert_eq(meta_set(f.db, "a", "1"), DB_OK);

@@ -20,9 +20,8 @@
 #include "storage/signing_keys.h"
 #include "storage/teachers.h"
 #include "storage/upgrade.h"
-#include "tests/unit/storage/fixture.h"
+#include "tests/unit/storage/store.h"
 
-static struct fixture f;
 static const unsigned char root_seed[32] = {7};
 
 /* ---- one row of every kind */
@@ -159,11 +158,6 @@ static void open_full(void)
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER policy_names_fixed"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER signing_keys_fixed"), DB_OK);
     cr_assert_eq(db_run(f.db, "PRAGMA foreign_keys=OFF", NULL, 0, NULL, NULL), DB_OK);
-}
-
-static void close_full(void)
-{
-    fixture_close(&f);
 }
 
 /* ---- reading them as the service does */
@@ -327,7 +321,7 @@ static unsigned flip_column(const struct table *table, const char *column, bool 
 }
 
 Test(digest, a_flipped_bit_in_any_column_is_an_error_that_names_the_row, .init = open_full,
-     .fini = close_full, .timeout = 600)
+     .fini = store_close, .timeout = 600)
 {
     unsigned flips = 0;
     for (const struct table *const *table = digests_tables; *table; table++) {
@@ -338,7 +332,7 @@ Test(digest, a_flipped_bit_in_any_column_is_an_error_that_names_the_row, .init =
     cr_expect_gt(flips, 600, "%u", flips);
 }
 
-Test(digest, a_missing_digest_is_an_error, .init = open_full, .fini = close_full)
+Test(digest, a_missing_digest_is_an_error, .init = open_full, .fini = store_close)
 {
     for (const struct table *const *table = digests_tables; *table; table++) {
         struct db_value none = db_bytes("", 0);
@@ -348,7 +342,7 @@ Test(digest, a_missing_digest_is_an_error, .init = open_full, .fini = close_full
     }
 }
 
-Test(digest, a_row_in_anothers_place_is_an_error, .init = open_full, .fini = close_full)
+Test(digest, a_row_in_anothers_place_is_an_error, .init = open_full, .fini = store_close)
 {
     void *bytes;
     size_t size;
@@ -379,7 +373,7 @@ static bool count_name(void *context, const struct policy_name_row *row)
 }
 
 /* A missing row is read like another one. It may be damaged, which is nobody's matter here. */
-Test(digest, a_missing_row_tells_nothing_of_another, .init = open_full, .fini = close_full)
+Test(digest, a_missing_row_tells_nothing_of_another, .init = open_full, .fini = store_close)
 {
     struct policy_row row = {.id = "old", .owner = "old"};
     static const struct policy_row nothing;
@@ -393,7 +387,7 @@ Test(digest, a_missing_row_tells_nothing_of_another, .init = open_full, .fini = 
 }
 
 /* A name has one digest for each of its revisions. */
-Test(digest, names_of_a_version_without_digests_get_them, .init = open_full, .fini = close_full)
+Test(digest, names_of_a_version_without_digests_get_them, .init = open_full, .fini = store_close)
 {
     const struct policy_name_row moved = {
         .owner = "cli_s", .name = "best@current", .revision = 2, .policy = "pol_a", .client = "c"};
@@ -414,7 +408,7 @@ Test(digest, names_of_a_version_without_digests_get_them, .init = open_full, .fi
 
 /* A deletion keeps who closed it and when. */
 Test(digest, what_was_closed_and_is_deleted_gets_a_new_digest, .init = open_full,
-     .fini = close_full)
+     .fini = store_close)
 {
     const struct ending deletion = {.resource = "pol_a", .client = "cli_t", .deleted_ms = 90};
     struct ending ending;
@@ -432,7 +426,7 @@ static enum db_status give_new_payer(struct db *db, void *context)
 }
 
 Test(digest, a_teacher_whose_dataset_has_a_new_account_gets_a_new_digest, .init = open_full,
-     .fini = close_full)
+     .fini = store_close)
 {
     struct teacher_row teacher;
     cr_assert_eq(teachers_find(f.db, "tch_a", &teacher), DB_OK);
@@ -455,7 +449,7 @@ Test(digest, a_teacher_whose_dataset_has_a_new_account_gets_a_new_digest, .init 
     cr_expect_str_eq(teacher.dataset_account, "");
 }
 
-Test(digest, what_is_erased_is_erased_and_not_damaged, .init = open_full, .fini = close_full)
+Test(digest, what_is_erased_is_erased_and_not_damaged, .init = open_full, .fini = store_close)
 {
     void *bytes;
     size_t size;
@@ -482,7 +476,7 @@ Test(digest, what_is_erased_is_erased_and_not_damaged, .init = open_full, .fini 
 
 /* ---- names in errors */
 
-Test(digest, a_clients_text_stays_out_of_errors, .init = open_full, .fini = close_full)
+Test(digest, a_clients_text_stays_out_of_errors, .init = open_full, .fini = store_close)
 {
     struct answer_row answer;
     cr_assert_eq(db_transact(f.db, store_answer, (char[]){"a \"b\"=c"}), DB_OK);
@@ -508,7 +502,7 @@ static enum db_status open_with_key(unsigned char byte, char error[DB_ERROR_SIZE
     return storage_upgrade(f.db, error);
 }
 
-Test(digest, a_database_belongs_to_its_key, .init = open_full, .fini = close_full)
+Test(digest, a_database_belongs_to_its_key, .init = open_full, .fini = store_close)
 {
     char error[DB_ERROR_SIZE];
     cr_expect_eq(open_with_key(1, error), DB_FAILED);

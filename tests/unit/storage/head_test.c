@@ -6,9 +6,7 @@
 
 #include "storage/ledger/ledger_verify.h"
 #include "storage/upgrade.h"
-#include "tests/unit/storage/fixture.h"
-
-static struct fixture f;
+#include "tests/unit/storage/store.h"
 
 /* Notes are kept by durable stores alone. */
 static void open_durable(void)

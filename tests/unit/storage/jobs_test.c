@@ -8,19 +8,7 @@
 #include <string.h>
 
 #include "tests/unit/storage/failing_driver.h"
-#include "tests/unit/storage/fixture.h"
-
-static struct fixture f;
-
-static void open_store(void)
-{
-    fixture_open(&f, &db_driver_sqlite);
-}
-
-static void close_store(void)
-{
-    fixture_close(&f);
-}
+#include "tests/unit/storage/store.h"
 
 static void submit_of(const char *owner, const char *id, int64_t created_ms)
 {
@@ -80,7 +68,7 @@ static bool claim_is_fresh(const char *worker)
     return job.fresh;
 }
 
-Test(jobs, a_job_is_fresh_until_a_worker_began_it, .init = open_store, .fini = close_store)
+Test(jobs, a_job_is_fresh_until_a_worker_began_it, .init = store_open, .fini = store_close)
 {
     submit("job_a", 7);
     cr_expect(claim_is_fresh("first"));
@@ -89,7 +77,7 @@ Test(jobs, a_job_is_fresh_until_a_worker_began_it, .init = open_store, .fini = c
 }
 
 /* On a busy machine a worker's heartbeat comes late: another one of its process takes nothing. */
-Test(jobs, of_a_living_worker_of_the_process_are_not_taken, .init = open_store, .fini = close_store)
+Test(jobs, of_a_living_worker_of_the_process_are_not_taken, .init = store_open, .fini = store_close)
 {
     struct job_row job;
     submit("job_a", 7);
@@ -101,7 +89,7 @@ Test(jobs, of_a_living_worker_of_the_process_are_not_taken, .init = open_store, 
     job_done(&job);
 }
 
-Test(jobs, what_was_submitted_is_found, .init = open_store, .fini = close_store)
+Test(jobs, what_was_submitted_is_found, .init = store_open, .fini = store_close)
 {
     struct job_row job;
     submit("job_a", 7);
@@ -144,7 +132,7 @@ static void expect_waits(unsigned count)
     cr_expect(waits.same);
 }
 
-Test(jobs, of_other_projects_count_in_the_queue_alone, .init = open_store, .fini = close_store)
+Test(jobs, of_other_projects_count_in_the_queue_alone, .init = store_open, .fini = store_close)
 {
     struct job_wait wait;
     submit_of("cli_b", "job_a", 1);
@@ -169,7 +157,7 @@ static void expect_wait(const char *id, int64_t place, int64_t own)
     cr_expect_eq(wait.own, own, "%s: %d", id, (int)wait.own);
 }
 
-Test(jobs, of_several_owners_take_turns, .init = open_store, .fini = close_store)
+Test(jobs, of_several_owners_take_turns, .init = store_open, .fini = store_close)
 {
     char id[ID_SIZE];
     for (int i = 0; i < 9; i++) {
@@ -203,7 +191,7 @@ Test(jobs, of_several_owners_take_turns, .init = open_store, .fini = close_store
     expect_claim("w", 10, "job_a5");
 }
 
-Test(jobs, that_were_left_go_on_before_others_begin, .init = open_store, .fini = close_store)
+Test(jobs, that_were_left_go_on_before_others_begin, .init = store_open, .fini = store_close)
 {
     submit_of("cli_a", "job_a0", 1);
     submit_of("cli_a", "job_a1", 2);
@@ -215,7 +203,7 @@ Test(jobs, that_were_left_go_on_before_others_begin, .init = open_store, .fini =
     expect_claim("v", 30, "job_b0");
 }
 
-Test(jobs, run_in_order_and_once, .init = open_store, .fini = close_store)
+Test(jobs, run_in_order_and_once, .init = store_open, .fini = store_close)
 {
     struct job_wait wait;
     submit("job_c", 1);
@@ -239,7 +227,7 @@ Test(jobs, run_in_order_and_once, .init = open_store, .fini = close_store)
     job_done(&job);
 }
 
-Test(jobs, a_lost_lease_changes_nothing, .init = open_store, .fini = close_store)
+Test(jobs, a_lost_lease_changes_nothing, .init = store_open, .fini = store_close)
 {
     struct job_lease lease;
     struct job_checkpoint checkpoint = {.id = "job_a",
@@ -282,7 +270,7 @@ Test(jobs, a_lost_lease_changes_nothing, .init = open_store, .fini = close_store
     free(bytes);
 }
 
-Test(jobs, an_end_is_kept_and_final, .init = open_store, .fini = close_store)
+Test(jobs, an_end_is_kept_and_final, .init = store_open, .fini = store_close)
 {
     struct job_row job;
     struct job_lease lease;
@@ -321,7 +309,7 @@ Test(jobs, an_end_is_kept_and_final, .init = open_store, .fini = close_store)
     cr_assert_not(lease.ours);
 }
 
-Test(jobs, a_long_detail_is_cut_between_characters, .init = open_store, .fini = close_store)
+Test(jobs, a_long_detail_is_cut_between_characters, .init = store_open, .fini = store_close)
 {
     char detail[1000] = "x";
     struct job_row job;
@@ -343,7 +331,7 @@ Test(jobs, a_long_detail_is_cut_between_characters, .init = open_store, .fini = 
     job_done(&job);
 }
 
-Test(jobs, cancelling_depends_on_the_state, .init = open_store, .fini = close_store)
+Test(jobs, cancelling_depends_on_the_state, .init = store_open, .fini = store_close)
 {
     enum job_cancel result;
     struct job_lease lease;
@@ -371,7 +359,7 @@ Test(jobs, cancelling_depends_on_the_state, .init = open_store, .fini = close_st
     cr_assert_not(used);
 }
 
-Test(jobs, leases_are_given_back, .init = open_store, .fini = close_store)
+Test(jobs, leases_are_given_back, .init = store_open, .fini = store_close)
 {
     submit("job_a", 1);
     submit("job_b", 2);
@@ -402,7 +390,7 @@ static const char *listed(const struct job_filter *filter, struct listing_page p
     return text;
 }
 
-Test(jobs, are_listed_newest_first, .init = open_store, .fini = close_store)
+Test(jobs, are_listed_newest_first, .init = store_open, .fini = store_close)
 {
     enum job_state queued = JOB_QUEUED, running = JOB_RUNNING;
     submit("job_a", 1);
@@ -459,7 +447,7 @@ static void *work(void *context)
     }
 }
 
-Test(jobs, each_is_claimed_by_one_worker, .init = open_store, .fini = close_store)
+Test(jobs, each_is_claimed_by_one_worker, .init = store_open, .fini = store_close)
 {
     struct worker workers[WORKERS] = {{0}};
     pthread_t threads[WORKERS];
@@ -537,7 +525,7 @@ static int64_t attempts(const char *id)
     return count;
 }
 
-Test(jobs, attempts_count_until_the_job_gets_on, .init = open_store, .fini = close_store)
+Test(jobs, attempts_count_until_the_job_gets_on, .init = store_open, .fini = store_close)
 {
     struct job_lease lease;
     struct job_checkpoint checkpoint = {

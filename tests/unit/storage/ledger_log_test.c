@@ -10,23 +10,18 @@
 #include "storage/db/listing.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/upgrade.h"
+#include "tests/checked_test.h"
 #include "tests/unit/storage/old_format.h"
+#include "tests/unit/storage/store.h"
 
 #define MANY (2 * MERKLE_TILE + 3)
 
-static struct fixture f;
 static struct ledger_account account;
 
 static void open_log(void)
 {
     fixture_open(&f, &db_driver_sqlite);
     account = fixture_account(f.db, LEDGER_DATASET, "ds_a", NULL, 100000, 1000);
-}
-
-static void close_log(void)
-{
-    fixture_audit(f.db);
-    fixture_close(&f);
 }
 
 static int64_t number_of(const char *sql)
@@ -50,9 +45,9 @@ static void debit(unsigned times)
         cr_assert_eq(fixture_debit(f.db, account.id, 1, 0, NULL), DB_OK);
 }
 
-TestSuite(ledger_log, .init = open_log, .fini = close_log);
+TestSuite(ledger_log, .init = open_log, .fini = store_close);
 
-Test(ledger_log, every_change_of_an_account_is_a_leaf)
+CHECKED_TEST(ledger_log, every_change_of_an_account_is_a_leaf)
 {
     struct ledger_account now;
     struct ledger_leaf leaf;
@@ -82,7 +77,7 @@ static enum db_status debit_twice(struct db *db, void *context)
     return status == DB_OK ? ledger_debit(db, &charge, &outcome) : status;
 }
 
-Test(ledger_log, a_batch_appends_one_leaf_for_each_account)
+CHECKED_TEST(ledger_log, a_batch_appends_one_leaf_for_each_account)
 {
     struct ledger_leaf leaves[8];
     unsigned count = 0;
@@ -97,7 +92,7 @@ Test(ledger_log, a_batch_appends_one_leaf_for_each_account)
     cr_expect_eq(count, 1);
 }
 
-Test(ledger_log, what_is_rolled_back_leaves_no_leaf)
+CHECKED_TEST(ledger_log, what_is_rolled_back_leaves_no_leaf)
 {
     cr_assert_eq(db_begin_batch(f.db, true), DB_OK);
     cr_assert_eq(db_transact(f.db, debit_twice, NULL), DB_OK);
@@ -167,7 +162,7 @@ static enum db_status compare_trees(struct db *db, void *context)
     return DB_OK;
 }
 
-Test(ledger_log, its_tree_is_that_of_its_leaves)
+CHECKED_TEST(ledger_log, its_tree_is_that_of_its_leaves)
 {
     unsigned count = 0;
     debit(MANY - 1);
@@ -185,7 +180,7 @@ Test(ledger_log, its_tree_is_that_of_its_leaves)
 
 /* ---- the auditor */
 
-Test(ledger_log, nothing_of_it_is_changed_or_removed)
+CHECKED_TEST(ledger_log, nothing_of_it_is_changed_or_removed)
 {
     debit(MERKLE_TILE);
     cr_expect_neq(fixture_sql(f.db, "UPDATE ledger_leaves SET sequence = 9 WHERE number = 0"),
@@ -195,7 +190,7 @@ Test(ledger_log, nothing_of_it_is_changed_or_removed)
     cr_expect_neq(fixture_sql(f.db, "DELETE FROM ledger_nodes"), DB_OK);
 }
 
-Test(ledger_log, the_auditor_sees_what_was_edited)
+CHECKED_TEST(ledger_log, the_auditor_sees_what_was_edited)
 {
     static const char *const edits[] = {
         "UPDATE ledger_leaves SET head = x'"
@@ -236,7 +231,7 @@ Test(ledger_log, the_auditor_sees_what_was_edited)
 
 /* ---- databases that had no log */
 
-Test(ledger_log, an_older_database_gets_a_leaf_for_each_account)
+CHECKED_TEST(ledger_log, an_older_database_gets_a_leaf_for_each_account)
 {
     struct fixture old;
     char error[DB_ERROR_SIZE];

@@ -13,21 +13,9 @@
 #include "storage/db/migrate.h"
 #include "storage/ledger/ledger_fold.h"
 #include "storage/ledger/ledger_verify.h"
+#include "tests/checked_test.h"
 #include "tests/unit/storage/failing_driver.h"
-#include "tests/unit/storage/fixture.h"
-
-static struct fixture f;
-
-static void open_sqlite(void)
-{
-    fixture_open(&f, &db_driver_sqlite);
-}
-
-static void close_store(void)
-{
-    fixture_audit(f.db);
-    fixture_close(&f);
-}
+#include "tests/unit/storage/store.h"
 
 /* ---- the model */
 
@@ -243,7 +231,7 @@ static enum db_status fold_some(struct model *model, struct db *db, uint64_t *ra
     return ledger_fold(db, sweep);
 }
 
-Test(ledger_model, long_random_sequences_agree, .init = open_sqlite, .fini = close_store)
+CHECKED_TEST(ledger_model, long_random_sequences_agree, .init = store_open, .fini = store_close)
 {
     static struct model model, before;
     uint64_t random = 20240229;
@@ -423,7 +411,8 @@ static void race_connections(struct racer racers[THREADS], struct racer *folder,
     cr_assert_eq(paid, limit / 3 * 3, "the limit must be reached and not passed");
 }
 
-Test(ledger_model, racing_threads_never_pass_the_limit, .init = open_sqlite, .fini = close_store)
+CHECKED_TEST(ledger_model, racing_threads_never_pass_the_limit, .init = store_open,
+             .fini = store_close)
 {
     struct racer racers[THREADS] = {{0}};
     struct ledger_account a = fixture_account(f.db, LEDGER_TEACHER, "tch_a", NULL, 1000, 0);
@@ -437,7 +426,8 @@ Test(ledger_model, racing_threads_never_pass_the_limit, .init = open_sqlite, .fi
 }
 
 /* Two stores over one file have no common gate, like two processes. */
-Test(ledger_model, racing_stores_never_pass_the_limit, .init = open_sqlite, .fini = close_store)
+CHECKED_TEST(ledger_model, racing_stores_never_pass_the_limit, .init = store_open,
+             .fini = store_close)
 {
     struct racer racers[THREADS] = {{0}};
     struct db_store *stores[THREADS];
@@ -480,8 +470,8 @@ static void spend_until_killed(const char *path, const char *account, int tell)
     }
 }
 
-Test(ledger_model, a_killed_writer_loses_no_acknowledged_debit, .init = open_sqlite,
-     .fini = close_store)
+CHECKED_TEST(ledger_model, a_killed_writer_loses_no_acknowledged_debit, .init = store_open,
+             .fini = store_close)
 {
     uint64_t random = 99;
     struct ledger_account a = fixture_account(f.db, LEDGER_TEACHER, "tch_a", NULL, 1 << 30, 0);

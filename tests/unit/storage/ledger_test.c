@@ -9,26 +9,8 @@
 
 #include "storage/answers/answers.h"
 #include "storage/ledger/ledger_verify.h"
-#include "tests/unit/storage/failing_driver.h"
-#include "tests/unit/storage/fixture.h"
-
-static struct fixture f;
-
-static void open_store(void)
-{
-    fixture_open(&f, &db_driver_sqlite);
-}
-
-static void close_store(void)
-{
-    fixture_audit(f.db);
-    fixture_close(&f);
-}
-
-static void close_tampered(void)
-{
-    fixture_close(&f);
-}
+#include "tests/checked_test.h"
+#include "tests/unit/storage/store.h"
 
 static struct ledger_account find(const char *id)
 {
@@ -42,7 +24,7 @@ static struct ledger_account dataset_account(const char *resource, int64_t limit
     return fixture_account(f.db, LEDGER_DATASET, resource, NULL, limit, 1000);
 }
 
-Test(ledger, an_account_opens_with_an_entry, .init = open_store, .fini = close_store)
+CHECKED_TEST(ledger, an_account_opens_with_an_entry, .init = store_open, .fini = store_close)
 {
     struct ledger_account opened = fixture_account(f.db, LEDGER_CLIENT, "tch_a", "cli_a", 500, 7);
     struct ledger_account found = find(opened.id), by_name;
@@ -64,7 +46,7 @@ Test(ledger, an_account_opens_with_an_entry, .init = open_store, .fini = close_s
     cr_assert_eq(ledger_find_for(f.db, LEDGER_TEACHER, "tch_a", NULL, &found), DB_NONE);
 }
 
-Test(ledger, one_account_per_purpose, .init = open_store, .fini = close_store)
+CHECKED_TEST(ledger, one_account_per_purpose, .init = store_open, .fini = store_close)
 {
     struct ledger_account first = dataset_account("ds_a", 500), second;
     struct ledger_opening again = {.kind = LEDGER_DATASET,
@@ -81,7 +63,7 @@ Test(ledger, one_account_per_purpose, .init = open_store, .fini = close_store)
     fixture_account(f.db, LEDGER_CLIENT, "ds_a", "cli_b", 1, 0);
 }
 
-Test(ledger, spending_stops_at_the_limit, .init = open_store, .fini = close_store)
+CHECKED_TEST(ledger, spending_stops_at_the_limit, .init = store_open, .fini = store_close)
 {
     struct ledger_account account = dataset_account("ds_a", 100);
     enum ledger_verdict verdict = LEDGER_NO_HOLD;
@@ -117,7 +99,7 @@ static enum db_status debit_pair(struct db *db, void *context)
     return ledger_debit(db, &pair->charge, &pair->outcome);
 }
 
-Test(ledger, all_accounts_pay_or_none, .init = open_store, .fini = close_store)
+CHECKED_TEST(ledger, all_accounts_pay_or_none, .init = store_open, .fini = store_close)
 {
     struct ledger_account rich = dataset_account("ds_a", 1000), poor = dataset_account("ds_b", 15);
     struct pair pair = {.charge = {.prices = {{rich.id, 10, 1}, {poor.id, 10, 2}},
@@ -145,7 +127,7 @@ Test(ledger, all_accounts_pay_or_none, .init = open_store, .fini = close_store)
     cr_assert_eq(pair.outcome.count, 0);
 }
 
-Test(ledger, what_is_held_cannot_be_spent, .init = open_store, .fini = close_store)
+CHECKED_TEST(ledger, what_is_held_cannot_be_spent, .init = store_open, .fini = store_close)
 {
     struct ledger_account account = dataset_account("ds_a", 100);
     enum ledger_verdict verdict;
@@ -166,7 +148,7 @@ Test(ledger, what_is_held_cannot_be_spent, .init = open_store, .fini = close_sto
     cr_assert_eq(account.held_units, 70);
 }
 
-Test(ledger, a_hold_ends_once, .init = open_store, .fini = close_store)
+CHECKED_TEST(ledger, a_hold_ends_once, .init = store_open, .fini = store_close)
 {
     struct ledger_account account = dataset_account("ds_a", 100),
                           other = dataset_account("ds_b", 9);
@@ -191,7 +173,8 @@ Test(ledger, a_hold_ends_once, .init = open_store, .fini = close_store)
     cr_assert_neq(fixture_sql(f.db, "UPDATE ledger_holds SET ended = 0"), DB_OK);
 }
 
-Test(ledger, limits_move_but_not_below_what_is_gone, .init = open_store, .fini = close_store)
+CHECKED_TEST(ledger, limits_move_but_not_below_what_is_gone, .init = store_open,
+             .fini = store_close)
 {
     struct ledger_account account = dataset_account("ds_a", 100);
     enum ledger_verdict verdict;
@@ -230,9 +213,9 @@ static enum db_status hand_over(struct db *db, void *owner)
     return ledger_hand_over(db, owner, "cli_admin", "{\"type\":\"NoOpDpEvent\"}", 9);
 }
 
-/* More accounts than are read at once; close_store audits them. */
-Test(ledger, a_handover_is_one_entry_in_every_account_of_its_owner, .init = open_store,
-     .fini = close_store)
+/* More accounts than are read at once; the check audits them. */
+CHECKED_TEST(ledger, a_handover_is_one_entry_in_every_account_of_its_owner, .init = store_open,
+             .fini = store_close)
 {
     enum { ACCOUNTS = 600 };
     char resource[ID_SIZE], name[] = "cli_owner", nobody[] = "cli_nobody";
@@ -278,7 +261,7 @@ static bool see_entry(void *context, const struct ledger_entry *entry)
     return ++seen->count != seen->stop_at;
 }
 
-Test(ledger, entries_chain_and_add_up, .init = open_store, .fini = close_store)
+CHECKED_TEST(ledger, entries_chain_and_add_up, .init = store_open, .fini = store_close)
 {
     struct ledger_account account = dataset_account("ds_a", 100);
     struct seen seen = {0};
@@ -314,7 +297,7 @@ static bool see_account(void *context, const struct ledger_account *account)
     return ++seen->count != seen->stop_at;
 }
 
-Test(ledger, accounts_are_listed_in_pages, .init = open_store, .fini = close_store)
+CHECKED_TEST(ledger, accounts_are_listed_in_pages, .init = store_open, .fini = store_close)
 {
     for (int i = 0; i < 7; i++) {
         char name[16];
@@ -353,7 +336,7 @@ Test(ledger, accounts_are_listed_in_pages, .init = open_store, .fini = close_sto
 
 /* ---- the auditor */
 
-Test(ledger, what_happened_cannot_be_changed, .init = open_store, .fini = close_store)
+CHECKED_TEST(ledger, what_happened_cannot_be_changed, .init = store_open, .fini = store_close)
 {
     struct ledger_account account = dataset_account("ds_a", 100);
     cr_assert_eq(fixture_debit(f.db, account.id, 5, 0, NULL), DB_OK);
@@ -366,7 +349,7 @@ Test(ledger, what_happened_cannot_be_changed, .init = open_store, .fini = close_
 }
 
 /* Each row is a forgery by somebody with the file in hand, who dropped the triggers first. */
-Test(ledger, the_auditor_sees_every_forgery, .init = open_store, .fini = close_tampered)
+Test(ledger, the_auditor_sees_every_forgery, .init = store_open, .fini = store_close)
 {
     static const char *const forgeries[] = {
         "UPDATE ledger_accounts SET spent_units = 4",
@@ -427,7 +410,7 @@ Test(ledger, the_auditor_sees_every_forgery, .init = open_store, .fini = close_t
     fixture_audit(f.db);
 }
 
-Test(ledger, a_report_counts_and_has_one_head, .init = open_store, .fini = close_store)
+CHECKED_TEST(ledger, a_report_counts_and_has_one_head, .init = store_open, .fini = store_close)
 {
     struct ledger_report before, after;
     struct ledger_account account = dataset_account("ds_a", 100);
@@ -451,7 +434,7 @@ static enum db_status store_answer(struct db *db, void *context)
     return answers_store(db, "cli_a", "key-1", context);
 }
 
-Test(ledger, one_key_has_one_answer, .init = open_store, .fini = close_store)
+CHECKED_TEST(ledger, one_key_has_one_answer, .init = store_open, .fini = store_close)
 {
     struct answer_row answer = {.status = 201,
                                 .content_type = "application/json",

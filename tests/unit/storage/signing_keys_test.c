@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "storage/ledger/trail.h"
-#include "tests/unit/storage/fixture.h"
+#include "tests/unit/storage/store.h"
 
 static const unsigned char root[32] = {1, 2, 3};
-static struct fixture f;
 
 static void open_store(void)
 {
@@ -18,12 +17,7 @@ static void open_store(void)
     fixture_open(&f, &db_driver_sqlite);
 }
 
-static void close_store(void)
-{
-    fixture_close(&f);
-}
-
-TestSuite(signing_keys, .init = open_store, .fini = close_store);
+TestSuite(signing_keys, .init = open_store, .fini = store_close);
 
 static enum db_status add(struct db *db, void *context)
 {

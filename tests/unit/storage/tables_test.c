@@ -8,20 +8,7 @@
 #include "storage/policies.h"
 #include "storage/projects.h"
 #include "storage/teachers.h"
-#include "tests/unit/storage/failing_driver.h"
-#include "tests/unit/storage/fixture.h"
-
-static struct fixture f;
-
-static void open_store(void)
-{
-    fixture_open(&f, &db_driver_sqlite);
-}
-
-static void close_store(void)
-{
-    fixture_close(&f);
-}
+#include "tests/unit/storage/store.h"
 
 /* ---- clients */
 
@@ -40,7 +27,7 @@ static bool see_client(void *context, const struct client_row *client)
     return strlen(out) < 30;
 }
 
-Test(clients, live_and_are_revoked, .init = open_store, .fini = close_store)
+Test(clients, live_and_are_revoked, .init = store_open, .fini = store_close)
 {
     struct client_row client;
     char text[100] = "";
@@ -85,7 +72,7 @@ static void insert_token(const char *client, unsigned char secret, uint32_t scop
     cr_assert_eq(client_tokens_insert(f.db, &token), DB_OK, "%s", db_last_error(f.db));
 }
 
-Test(clients, have_tokens_that_end, .init = open_store, .fini = close_store)
+Test(clients, have_tokens_that_end, .init = store_open, .fini = store_close)
 {
     unsigned char hash[CLIENT_HASH_SIZE];
     struct client_bearer bearer;
@@ -129,7 +116,7 @@ Test(clients, have_tokens_that_end, .init = open_store, .fini = close_store)
     cr_expect_eq(fixture_sql(f.db, "UPDATE client_tokens SET scopes = 3"), DB_FAILED);
 }
 
-Test(clients, forget_tokens_that_ended_long_ago, .init = open_store, .fini = close_store)
+Test(clients, forget_tokens_that_ended_long_ago, .init = store_open, .fini = store_close)
 {
     char text[1000] = "";
     insert_client("cli_a", 1);
@@ -170,7 +157,7 @@ static bool see_policy(void *context, const struct policy_row *policy)
     return true;
 }
 
-Test(policies, are_kept_with_their_certificates, .init = open_store, .fini = close_store)
+Test(policies, are_kept_with_their_certificates, .init = store_open, .fini = store_close)
 {
     struct policy_row in = a_policy("pol_a", "crt_a"), out;
     struct certificate_row certificate;
@@ -245,7 +232,7 @@ static void insert_teacher(const char *id, bool open_to_all)
 
 static void open_teachers(void)
 {
-    open_store();
+    store_open();
     struct policy_row policy = a_policy("pol_a", "");
     const struct project_row project = {.id = "cli_s", .name = "open to all"};
     cr_assert_eq(projects_insert(f.db, &project), DB_OK);
@@ -271,7 +258,7 @@ static const char *listed(const char *owner, const char *client)
     return text;
 }
 
-Test(teachers, keep_every_number, .init = open_teachers, .fini = close_store)
+Test(teachers, keep_every_number, .init = open_teachers, .fini = store_close)
 {
     struct teacher_row t;
     char text[100] = "";
@@ -291,7 +278,7 @@ Test(teachers, keep_every_number, .init = open_teachers, .fini = close_store)
     cr_assert_str_eq(text, "tch_b,");
 }
 
-Test(teachers, know_their_clients, .init = open_teachers, .fini = close_store)
+Test(teachers, know_their_clients, .init = open_teachers, .fini = store_close)
 {
     struct ledger_account account = fixture_account(f.db, LEDGER_CLIENT, "tch_a", "cli_a", 1000, 0);
     struct teacher_client_row standing;

@@ -10,21 +10,9 @@
 #include "storage/db/listing.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/refusals.h"
-#include "tests/unit/storage/fixture.h"
+#include "tests/unit/storage/store.h"
 
-static struct fixture f;
-
-static void open_trail(void)
-{
-    fixture_open(&f, &db_driver_sqlite);
-}
-
-static void close_trail(void)
-{
-    fixture_close(&f);
-}
-
-TestSuite(trail, .init = open_trail, .fini = close_trail);
+TestSuite(trail, .init = store_open, .fini = store_close);
 
 static const struct trail_row sealed = {.time_ms = 1795780800123,
                                         .actor = "client",

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "storage/db/db_state.h"
-#include "tests/unit/storage/fixture.h"
+#include "tests/unit/storage/store.h"
 
 enum { IN_LINE = 3, ALL = IN_LINE + 1 };
 
@@ -17,7 +17,6 @@ struct writer {
     pthread_t thread;
 };
 
-static struct fixture f;
 static char order[16]; /* who wrote; whose turn it is may change it */
 
 static bool first_waits(void)

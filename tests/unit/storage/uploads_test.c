@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "tests/unit/storage/failing_driver.h"
-#include "tests/unit/storage/fixture.h"
-
-static struct fixture f;
+#include "tests/unit/storage/store.h"
 
 static void insert_dataset(const char *id)
 {
@@ -34,11 +32,6 @@ static void open_store(void)
 {
     fixture_open(&f, &db_driver_sqlite);
     insert_dataset("ds_a");
-}
-
-static void close_store(void)
-{
-    fixture_close(&f);
 }
 
 static struct dataset_row find(const char *id)
@@ -114,7 +107,7 @@ static bool see_chunk(void *context, const struct upload_chunk *chunk)
 
 /* ---- datasets */
 
-Test(datasets, begin_open_and_empty, .init = open_store, .fini = close_store)
+Test(datasets, begin_open_and_empty, .init = open_store, .fini = store_close)
 {
     struct dataset_row d = find("ds_a");
     cr_assert_eq(d.state, DATASET_OPEN);
@@ -129,7 +122,7 @@ Test(datasets, begin_open_and_empty, .init = open_store, .fini = close_store)
     cr_assert_eq(datasets_find(f.db, "ds_x", &d), DB_NONE);
 }
 
-Test(datasets, seal_once, .init = open_store, .fini = close_store)
+Test(datasets, seal_once, .init = open_store, .fini = store_close)
 {
     enum dataset_verdict verdict;
     char upload[ID_SIZE];
@@ -151,7 +144,7 @@ static bool count_dataset(void *context, const struct dataset_row *dataset)
     return true;
 }
 
-Test(datasets, are_listed_until_deleted, .init = open_store, .fini = close_store)
+Test(datasets, are_listed_until_deleted, .init = open_store, .fini = store_close)
 {
     char last[ID_SIZE] = "";
     enum dataset_verdict verdict;
@@ -187,7 +180,7 @@ Test(datasets, are_listed_until_deleted, .init = open_store, .fini = close_store
 
 /* ---- uploads */
 
-Test(uploads, become_part_of_the_dataset_at_once, .init = open_store, .fini = close_store)
+Test(uploads, become_part_of_the_dataset_at_once, .init = open_store, .fini = store_close)
 {
     const char *first[] = {"e1", "e2"}, *second[] = {"e3", "e1"};
     char a[ID_SIZE], b[ID_SIZE];
@@ -213,7 +206,7 @@ Test(uploads, become_part_of_the_dataset_at_once, .init = open_store, .fini = cl
     cr_assert_eq(uploads_read(f.db, "ds_x", see_chunk, &back), DB_NONE);
 }
 
-Test(uploads, names_of_experts_are_each_clients_own, .init = open_store, .fini = close_store)
+Test(uploads, names_of_experts_are_each_clients_own, .init = open_store, .fini = store_close)
 {
     const char *mine[] = {"e1"}, *mixed[] = {"e7", "e1"};
     char a[ID_SIZE], b[ID_SIZE], c[ID_SIZE];
@@ -231,7 +224,7 @@ Test(uploads, names_of_experts_are_each_clients_own, .init = open_store, .fini =
     cr_assert_eq(find("ds_a").experts, 4);
 }
 
-Test(uploads, a_refused_one_leaves_no_expert, .init = open_store, .fini = close_store)
+Test(uploads, a_refused_one_leaves_no_expert, .init = open_store, .fini = store_close)
 {
     const char *mine[] = {"e1"}, *mixed[] = {"e7", "e8"};
     char a[ID_SIZE], b[ID_SIZE];
@@ -251,7 +244,7 @@ Test(uploads, a_refused_one_leaves_no_expert, .init = open_store, .fini = close_
 
 /* A client that fills its part of a dataset is refused at the same expert, whoever else is in it.
  */
-Test(uploads, have_a_limit_that_tells_nothing_of_others, .init = open_store, .fini = close_store)
+Test(uploads, have_a_limit_that_tells_nothing_of_others, .init = open_store, .fini = store_close)
 {
     const char *theirs[] = {"e1", "e2"}, *mine[] = {"e1", "m2", "m3"};
     char a[ID_SIZE], b[ID_SIZE], c[ID_SIZE];
@@ -268,7 +261,7 @@ Test(uploads, have_a_limit_that_tells_nothing_of_others, .init = open_store, .fi
     cr_assert_eq(find("ds_a").experts, 4);
 }
 
-Test(uploads, have_limits_and_need_all_chunks, .init = open_store, .fini = close_store)
+Test(uploads, have_limits_and_need_all_chunks, .init = open_store, .fini = store_close)
 {
     const char *names[] = {"e1", "e2", "e3"};
     char a[ID_SIZE];
@@ -281,7 +274,7 @@ Test(uploads, have_limits_and_need_all_chunks, .init = open_store, .fini = close
     cr_assert_eq(find("ds_a").experts, 3);
 }
 
-Test(uploads, a_dataset_sealed_meanwhile_takes_nothing, .init = open_store, .fini = close_store)
+Test(uploads, a_dataset_sealed_meanwhile_takes_nothing, .init = open_store, .fini = store_close)
 {
     const char *names[] = {"e1"};
     enum dataset_verdict verdict;
@@ -294,7 +287,7 @@ Test(uploads, a_dataset_sealed_meanwhile_takes_nothing, .init = open_store, .fin
     cr_assert_eq(find("ds_a").trajectories, 0);
 }
 
-Test(uploads, crashed_ones_are_swept, .init = open_store, .fini = close_store)
+Test(uploads, crashed_ones_are_swept, .init = open_store, .fini = store_close)
 {
     const char *names[] = {"e1"};
     char a[ID_SIZE], b[ID_SIZE];
@@ -322,7 +315,7 @@ static int64_t occurrences(const char *path, const char *needle)
     return count;
 }
 
-Test(uploads, deleted_data_is_overwritten, .init = open_store, .fini = close_store)
+Test(uploads, deleted_data_is_overwritten, .init = open_store, .fini = store_close)
 {
     static char secret[20000];
     const char *names[] = {"expert-of-the-secret"};
@@ -481,7 +474,7 @@ static enum dataset_verdict put(const char *expert, const char *client, const ch
     return verdict;
 }
 
-Test(experts, policies_are_the_callers_own_experts, .init = open_store, .fini = close_store)
+Test(experts, policies_are_the_callers_own_experts, .init = open_store, .fini = store_close)
 {
     char text[200] = "";
     cr_assert_eq(put("e1", "cli_a", "one"), DATASET_OK);
@@ -494,7 +487,7 @@ Test(experts, policies_are_the_callers_own_experts, .init = open_store, .fini = 
     cr_assert_str_eq(text, "0:e1:cli_a:1;1:e1:cli_b:1;");
 }
 
-Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_store)
+Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = store_close)
 {
     char text[200] = "";
     uint32_t number = 9;
@@ -522,7 +515,7 @@ Test(experts, policies_are_put_and_replaced, .init = open_store, .fini = close_s
 
 /* ---- what a dataset says of itself */
 
-Test(datasets, a_description_lives_as_long_as_its_dataset, .init = open_store, .fini = close_store)
+Test(datasets, a_description_lives_as_long_as_its_dataset, .init = open_store, .fini = store_close)
 {
     static const char text[] = "{\"features\":[{\"name\":\"\xc3\x9c\"}]}";
     struct dataset_row dataset = {.id = "ds_described", .expert_means = "the clinician"};

@@ -8,9 +8,8 @@
 #include "storage/jobs.h"
 #include "storage/teachers.h"
 #include "storage/webhooks.h"
-#include "tests/unit/storage/fixture.h"
+#include "tests/unit/storage/store.h"
 
-static struct fixture f;
 static char seen[400]; /* "job_a succeeded,...": ids of events, and states */
 
 static bool see_event(void *context, const struct webhook_event *event)
@@ -36,17 +35,7 @@ static bool see_one(void *context, const struct webhook_event *event)
     return false;
 }
 
-static void open_fixture(void)
-{
-    fixture_open(&f, &db_driver_sqlite);
-}
-
-static void close_fixture(void)
-{
-    fixture_close(&f);
-}
-
-TestSuite(webhooks, .init = open_fixture, .fini = close_fixture);
+TestSuite(webhooks, .init = store_open, .fini = store_close);
 
 static void end_job(const char *id, const char *owner, enum job_state state, int64_t now_ms)
 {
