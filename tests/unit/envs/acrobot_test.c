@@ -1,24 +1,10 @@
-/* The acrobot against what Gymnasium 1.4.0's acrobot.py recorded: tests/golden/environments/
- * acrobot.json, from AcrobotEnv inside TimeLimit (Python 3.11.2, numpy 1.24.2). */
+/* The acrobot's play, starts, bounds, energy and parameters. What Gymnasium recorded is replayed by
+ * env_batch_golden_test.c and by `tacet replay` (tests/http/replay_test.c). */
 #include <criterion/criterion.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 #include "envs/acrobot.h"
-#include "tests/unit/envs/recordings.h"
-
-/* Of one step. The C library's powers and trigonometry may differ from numpy's in the last bit. */
-#define TOLERANCE 1e-11
-
-static void read_state(const json_t *row, struct acrobot_state *state)
-{
-    cr_assert_eq(json_array_size(row), 4);
-    state->theta1 = json_real_value(json_array_get(row, 0));
-    state->theta2 = json_real_value(json_array_get(row, 1));
-    state->theta1_dot = json_real_value(json_array_get(row, 2));
-    state->theta2_dot = json_real_value(json_array_get(row, 3));
-}
 
 static void set_parameter(double *values, const char *name, double value)
 {
@@ -27,26 +13,6 @@ static void set_parameter(double *values, const char *name, double value)
     values[index] = value;
 }
 
-static void read_parameters(const json_t *params, double *values)
-{
-    env_defaults(&acrobot_env, values);
-    for (unsigned i = 0; i < acrobot_env.parameter_count; i++) {
-        const json_t *value = json_object_get(params, acrobot_env.parameters[i].name);
-        if (strcmp(acrobot_env.parameters[i].name, "centrifugal") == 0)
-            continue;
-        cr_assert(json_is_number(value), "%s", acrobot_env.parameters[i].name);
-        values[i] = json_number_value(value);
-    }
-    const char *equations = json_string_value(json_object_get(params, "book_or_nips"));
-    cr_assert(strcmp(equations, "book") == 0 || strcmp(equations, "nips") == 0);
-    set_parameter(values, "centrifugal", strcmp(equations, "book") == 0 ? 1.0 : 0.0);
-}
-
-/* What a whole replay showed. */
-struct replayed {
-    size_t cases, steps, ends, wraps, clips;
-};
-
 /* The largest difference of two states, angles modulo a turn. */
 static double distance(const struct acrobot_state *a, const struct acrobot_state *b)
 {
@@ -54,86 +20,6 @@ static double distance(const struct acrobot_state *a, const struct acrobot_state
                          fabs(remainder(a->theta2 - b->theta2, 2 * M_PI)));
     return fmax(angles,
                 fmax(fabs(a->theta1_dot - b->theta1_dot), fabs(a->theta2_dot - b->theta2_dot)));
-}
-
-/* Every step from the recorded state before it. */
-static void replay(const json_t *item, struct replayed *out)
-{
-    const char *name = json_string_value(json_object_get(item, "name"));
-    const json_t *states = json_object_get(item, "states");
-    const json_t *params = json_object_get(item, "params");
-    json_int_t limit = json_integer_value(json_object_get(params, "max_episode_steps"));
-    double parameters[ENV_MAX_PARAMETERS];
-    read_parameters(params, parameters);
-    struct rng rng;
-    rng_seed(&rng, 1, 1);
-    cr_assert_eq(json_array_size(json_object_get(item, "actions")), json_array_size(states));
-    for (size_t t = 0; t < json_array_size(states); t++) {
-        struct acrobot_state state, wanted, before;
-        read_state(t > 0 ? json_array_get(states, t - 1) : json_object_get(item, "initial_state"),
-                   &state);
-        before = state;
-        double seen[6];
-        unsigned action =
-            (unsigned)json_integer_value(json_array_get(json_object_get(item, "actions"), t));
-        struct env_outcome outcome = acrobot_env.step(&state, parameters, action, &rng, seen);
-        read_state(json_array_get(states, t), &wanted);
-        /* Not cr_assert_gt: a NaN must fail. */
-        cr_assert(distance(&state, &wanted) <= TOLERANCE, "%s step %zu: off by %g", name, t,
-                  distance(&state, &wanted));
-        cr_assert_eq(outcome.reward,
-                     json_real_value(json_array_get(json_object_get(item, "rewards"), t)),
-                     "%s step %zu", name, t);
-        cr_assert_eq(outcome.terminated,
-                     json_is_true(json_array_get(json_object_get(item, "terminated"), t)),
-                     "%s step %zu", name, t);
-        cr_assert_eq((json_int_t)t + 1 >= limit,
-                     json_is_true(json_array_get(json_object_get(item, "truncated"), t)),
-                     "%s step %zu", name, t);
-        out->ends += outcome.terminated ? 1 : 0;
-        out->wraps += fabs(wanted.theta1 - before.theta1) > 3 ? 1 : 0;
-        out->clips += fabs(wanted.theta2_dot) == 9 * M_PI ? 1 : 0;
-        out->steps++;
-    }
-    out->cases++;
-}
-
-Test(acrobot, every_step_from_its_recorded_state_gives_the_reference)
-{
-    json_t *cases = recordings_of("acrobot");
-    struct replayed all = {0};
-    for (size_t i = 0; i < json_array_size(cases); i++)
-        replay(json_array_get(cases, i), &all);
-    json_decref(cases);
-    cr_assert_eq(all.cases, 14);
-    cr_assert_eq(all.steps, 3376);
-    cr_assert_eq(all.ends, 7);
-    cr_assert_gt(all.wraps, 20); /* the recordings do turn over and do reach the speed limits */
-    cr_assert_gt(all.clips, 5);
-}
-
-Test(acrobot, whole_episodes_from_the_start_state_stay_with_the_reference)
-{
-    /* A last bit grows tenfold in some ten steps where the motion is chaotic: 50 steps. */
-    json_t *cases = recordings_of("acrobot");
-    for (size_t i = 0; i < json_array_size(cases); i++) {
-        const json_t *item = json_array_get(cases, i);
-        const json_t *states = json_object_get(item, "states");
-        double parameters[ENV_MAX_PARAMETERS], seen[6];
-        read_parameters(json_object_get(item, "params"), parameters);
-        struct acrobot_state state, wanted;
-        struct rng rng;
-        rng_seed(&rng, 1, 1);
-        read_state(json_object_get(item, "initial_state"), &state);
-        cr_assert_geq(json_array_size(states), 50);
-        for (size_t t = 0; t < 50; t++) {
-            const json_t *action = json_array_get(json_object_get(item, "actions"), t);
-            acrobot_env.step(&state, parameters, (unsigned)json_integer_value(action), &rng, seen);
-            read_state(json_array_get(states, t), &wanted);
-            cr_assert_lt(distance(&state, &wanted), 1e-8, "case %zu step %zu", i, t);
-        }
-    }
-    json_decref(cases);
 }
 
 /* Returns of EPISODES episodes: uniform play, or torque with the sign of theta2_dot. */

@@ -1,94 +1,9 @@
-/* CartPole against what Gymnasium 1.4.0's cartpole.py recorded: tests/golden/environments/
- * cartpole.json, from CartPoleEnv inside TimeLimit (Python 3.11.2, numpy 1.24.2). */
+/* CartPole's play, starts and parameters. What Gymnasium recorded is replayed to the bit by
+ * env_batch_golden_test.c and by `tacet replay` (tests/http/replay_test.c). */
 #include <criterion/criterion.h>
-#include <jansson.h>
 #include <math.h>
-#include <string.h>
 
 #include "envs/cartpole.h"
-#include "tests/unit/envs/recordings.h"
-
-static void read_state(const json_t *row, struct cartpole_state *state)
-{
-    state->x = json_real_value(json_array_get(row, 0));
-    state->x_dot = json_real_value(json_array_get(row, 1));
-    state->theta = json_real_value(json_array_get(row, 2));
-    state->theta_dot = json_real_value(json_array_get(row, 3));
-}
-
-static void read_parameters(const json_t *params, double *values)
-{
-    env_defaults(&cartpole_env, values);
-    for (unsigned i = 0; i < cartpole_env.parameter_count; i++) {
-        const char *name = cartpole_env.parameters[i].name;
-        const json_t *value = json_object_get(params, name);
-        if (strcmp(name, "semi_implicit") == 0) {
-            const char *method =
-                json_string_value(json_object_get(params, "kinematics_integrator"));
-            values[i] = strcmp(method, "euler") == 0 ? 0.0 : 1.0;
-            continue;
-        }
-        cr_assert(json_is_number(value) || json_is_boolean(value), "%s", name);
-        values[i] = json_is_true(value) ? 1.0 : json_number_value(value);
-    }
-}
-
-/* Replays a case; with ONE_STEP every step starts from the recorded state, else from our own. */
-static void replay(const json_t *item, bool one_step)
-{
-    const char *name = json_string_value(json_object_get(item, "name"));
-    const json_t *states = json_object_get(item, "states");
-    const json_t *params = json_object_get(item, "params");
-    json_int_t limit = json_integer_value(json_object_get(params, "max_episode_steps"));
-    double parameters[ENV_MAX_PARAMETERS];
-    read_parameters(params, parameters);
-    struct rng rng;
-    rng_seed(&rng, 1, 1);
-    struct cartpole_state state;
-    read_state(json_object_get(item, "initial_state"), &state);
-    for (size_t t = 0; t < json_array_size(states); t++) {
-        if (one_step && t > 0)
-            read_state(json_array_get(states, t - 1), &state);
-        double seen[4];
-        unsigned action =
-            (unsigned)json_integer_value(json_array_get(json_object_get(item, "actions"), t));
-        struct env_outcome outcome = cartpole_env.step(&state, parameters, action, &rng, seen);
-        for (size_t k = 0; k < 4; k++) {
-            double wanted = json_real_value(json_array_get(json_array_get(states, t), k));
-            cr_assert_eq(seen[k], wanted, "%s step %zu number %zu: %.17g, not %.17g", name, t, k,
-                         seen[k], wanted);
-        }
-        cr_assert_eq(outcome.reward,
-                     json_real_value(json_array_get(json_object_get(item, "rewards"), t)));
-        cr_assert_eq(outcome.terminated,
-                     json_is_true(json_array_get(json_object_get(item, "terminated"), t)));
-        cr_assert_eq((json_int_t)t + 1 >= limit,
-                     json_is_true(json_array_get(json_object_get(item, "truncated"), t)));
-    }
-}
-
-static size_t replay_all(bool one_step)
-{
-    json_t *cases = recordings_of("cartpole");
-    size_t replayed = 0;
-    for (size_t i = 0; i < json_array_size(cases); i++) {
-        const json_t *item = json_array_get(cases, i);
-        replay(item, one_step);
-        replayed++;
-    }
-    json_decref(cases);
-    return replayed;
-}
-
-Test(cartpole, every_step_from_its_recorded_state_gives_the_reference_bits)
-{
-    cr_assert_eq(replay_all(true), 17);
-}
-
-Test(cartpole, whole_episodes_from_the_start_state_give_the_reference_bits)
-{
-    cr_assert_eq(replay_all(false), 17);
-}
 
 /* Mean return of uniform play over EPISODES episodes. */
 static double random_return(const double *parameters, unsigned episodes, uint64_t seed)
