@@ -11,19 +11,9 @@
 #include "algos/privacy/local/local_report.h"
 #include "algos/privacy/noise/noise_source.h"
 #include "api/reports/aggregations.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
+TestSuite(aggregations, .init = service_open, .fini = service_close);
 
 enum { DIMENSION = 112 };
 
@@ -115,7 +105,7 @@ static double read_parameters(const char *id, float *out)
 static const double gradient[DIMENSION] = {0.5, -0.25, 0.125};
 
 /* Three reports of a buffer of three, of every mechanism. */
-Test(aggregations, a_full_buffer_moves_the_parameters, .init = open_service, .fini = close_service)
+Test(aggregations, a_full_buffer_moves_the_parameters)
 {
     const struct local_mechanism *mechanism;
     for (size_t m = 0; (mechanism = local_mechanism_at(m)) != NULL; m++) {
@@ -144,7 +134,7 @@ Test(aggregations, a_full_buffer_moves_the_parameters, .init = open_service, .fi
     }
 }
 
-Test(aggregations, one_report_for_each_agent, .init = open_service, .fini = close_service)
+Test(aggregations, one_report_for_each_agent)
 {
     const char *id = make(",\"name\":\"beds\""), *token = fixture_new_token(f, "agent");
     const char *bytes = report(id, token, gradient, NULL);
@@ -177,7 +167,7 @@ Test(aggregations, one_report_for_each_agent, .init = open_service, .fini = clos
     cr_expect(json_is_true(response_at(r, "/valid")) || response_at(r, "/valid") == NULL);
 }
 
-Test(aggregations, several_reports_share_epsilon, .init = open_service, .fini = close_service)
+Test(aggregations, several_reports_share_epsilon)
 {
     const char *id = make(",\"submissions_per_agent\":3"), *token = fixture_new_token(f, "agent");
     cr_expect_float_eq(scheme_of(id).parameters.epsilon, 5.0 / 3, 1e-8);
@@ -194,7 +184,7 @@ Test(aggregations, several_reports_share_epsilon, .init = open_service, .fini = 
                    "already-reported");
 }
 
-Test(aggregations, versions, .init = open_service, .fini = close_service)
+Test(aggregations, versions)
 {
     const char *accepts = make(",\"buffer\":1");
     const char *refuses = make(",\"buffer\":1,\"stale\":\"refuse\"");
@@ -207,7 +197,7 @@ Test(aggregations, versions, .init = open_service, .fini = close_service)
     expect_status(submit(refuses, b, "4", 2, report(refuses, b, gradient, NULL)), 202);
 }
 
-Test(aggregations, bad_reports, .init = open_service, .fini = close_service)
+Test(aggregations, bad_reports)
 {
     const char *id = make(",\"mechanism\":\"projected_random_sign\"");
     const char *token = fixture_new_token(f, "agent");
@@ -263,7 +253,7 @@ Test(aggregations, bad_reports, .init = open_service, .fini = close_service)
     expect_status(as_agent(token, "POST", path, "good", good), 202);
 }
 
-Test(aggregations, points_off_the_sphere_are_refused, .init = open_service, .fini = close_service)
+Test(aggregations, points_off_the_sphere_are_refused)
 {
     const char *id = make(""), *token = fixture_new_token(f, "agent");
     char body[1000] = "{\"version\":1,\"report\":{\"values\":[0";
@@ -275,7 +265,7 @@ Test(aggregations, points_off_the_sphere_are_refused, .init = open_service, .fin
         "/report");
 }
 
-Test(aggregations, end, .init = open_service, .fini = close_service)
+Test(aggregations, end)
 {
     const char *id = make(""), *token = fixture_new_token(f, "agent");
     const char *bytes = report(id, token, gradient, NULL);
@@ -295,7 +285,7 @@ Test(aggregations, end, .init = open_service, .fini = close_service)
 }
 
 /* Nothing of an agent that was revoked is counted or charged, whatever it had asked for before. */
-Test(aggregations, a_revoked_agent_reports_no_more, .init = open_service, .fini = close_service)
+Test(aggregations, a_revoked_agent_reports_no_more)
 {
     const char *id = make("");
     struct response *r =
@@ -315,7 +305,7 @@ Test(aggregations, a_revoked_agent_reports_no_more, .init = open_service, .fini 
     cr_expect_eq(json_array_size(response_at(r, "/items")), 0);
 }
 
-Test(aggregations, parameters_as_bytes, .init = open_service, .fini = close_service)
+Test(aggregations, parameters_as_bytes)
 {
     const char *id = make("");
     float numbers[DIMENSION];
@@ -331,7 +321,7 @@ Test(aggregations, parameters_as_bytes, .init = open_service, .fini = close_serv
     cr_expect_arr_eq(r->body, numbers, sizeof numbers);
 }
 
-Test(aggregations, bad_wishes, .init = open_service, .fini = close_service)
+Test(aggregations, bad_wishes)
 {
     static const char *const bad[][2] = {
         {"{\"environment\":\"cartpole\"}", "/epsilon"},
@@ -395,11 +385,12 @@ static enum db_status run_updating(void *connection, const char *sql, const stru
     return db_driver_sqlite.run(connection, sql, values, count, each, context, fault);
 }
 
-Test(aggregations, parameters_are_those_of_the_version_that_is_told, .fini = close_service)
+Test(aggregations, parameters_are_those_of_the_version_that_is_told)
 {
     float before[DIMENSION], then[DIMENSION], after[DIMENSION];
     updating = db_driver_sqlite;
     updating.run = run_updating;
+    service_close();
     f = fixture_open_on(&updating);
     const char *id = make("");
     read_parameters(id, before);

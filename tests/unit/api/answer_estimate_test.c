@@ -1,24 +1,11 @@
 /* The estimate's comparison of both mechanisms: a teacher made of what it names answers that often,
  * and what it recommends lies closer. Beside it, why a budget was changed. */
+#include "tests/unit/api/service.h"
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/unit/api/domain.h"
-
-static struct fixture *f;
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(answer_estimate, .init = open_service, .fini = close_service);
+TestSuite(answer_estimate, .init = service_open, .fini = service_close);
 
 static struct response *teacher_of(const char *policy, const char *mechanism, const char *adjacency)
 {

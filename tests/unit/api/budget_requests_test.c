@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "tests/checked_test.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
 static char teacher[40];
 
 static void open_service(void)
@@ -18,17 +17,7 @@ static void open_service(void)
     snprintf(teacher, sizeof teacher, "%s", response_text(made, "/id"));
 }
 
-static void check_after(void)
-{
-    domain_expect_whole_ledger(f);
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(budget_requests, .init = open_service, .fini = close_service);
+TestSuite(budget_requests, .init = open_service, .fini = service_close);
 
 static struct response *question(void)
 {

@@ -15,21 +15,9 @@
 #include "api/wire/certified_file.h"
 #include "storage/datasets.h"
 #include "storage/q_releases.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(certificate_binds, .init = open_service, .fini = close_service);
+TestSuite(certificate_binds, .init = service_open, .fini = service_close);
 
 static const char *hex(const unsigned char digest[32])
 {

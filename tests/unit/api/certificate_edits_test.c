@@ -7,8 +7,8 @@
 
 #include "api/proof/certificate_check.h"
 #include "memory/memory.h"
-#include "tests/unit/api/domain.h"
 #include "tests/unit/api/export_scene.h"
+#include "tests/unit/api/service.h"
 
 #define STATE    "[0.01,-0.02,0.03,0.04]"
 #define TRIES    60
@@ -23,7 +23,6 @@ struct file {
     size_t size;
 };
 
-static struct fixture *f;
 static struct file certificate[POLICIES], weights[POLICIES][FORMATS];
 static struct proof_keys keys;
 static const char *policy[POLICIES];

@@ -10,26 +10,9 @@
 #include "api/teachers/teacher_payers.h"
 #include "storage/ledger/ledger.h"
 #include "tests/checked_test.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-static void check_after(void)
-{
-    domain_expect_whole_ledger(f);
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(composed_budget, .init = open_service, .fini = close_service);
+TestSuite(composed_budget, .init = service_open, .fini = service_close);
 
 #define RENYI ",\"accounting\":\"renyi\""
 

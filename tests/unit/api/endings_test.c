@@ -7,11 +7,10 @@
 
 #include "storage/db/listing.h"
 #include "tests/checked_test.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
 #define STATE "{\"state\":[0.01,-0.02,0.03,0.04]}"
 
-static struct fixture *f;
 static char policy[64], teacher[64], queries[96];
 
 static void same_settings(struct api_settings *settings)
@@ -31,17 +30,7 @@ static void open_teacher(void)
     strcpy(queries, domain_path("/v1/teachers/%s/queries", teacher));
 }
 
-static void check_after(void)
-{
-    domain_expect_whole_ledger(f);
-}
-
-static void close_fixture(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(endings, .init = open_teacher, .fini = close_fixture);
+TestSuite(endings, .init = open_teacher, .fini = service_close);
 
 static struct response *ask_as(const char *role, const char *path, const char *key)
 {

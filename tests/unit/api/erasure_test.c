@@ -17,20 +17,10 @@
 #include "storage/jobs.h"
 #include "storage/keys/keyring.h"
 #include "storage/ledger/trail.h"
-#include "tests/unit/api/domain.h"
 #include "tests/unit/api/export_scene.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
+TestSuite(erasure, .init = service_open, .fini = service_close);
 
 static struct response *erase(const char *role, const char *dataset, const char *expert)
 {
@@ -60,8 +50,7 @@ static bool signature_verifies(struct response *receipt)
     return verifies;
 }
 
-Test(erasure, gives_a_signed_receipt_and_the_same_again, .init = open_service,
-     .fini = close_service)
+Test(erasure, gives_a_signed_receipt_and_the_same_again)
 {
     const char *dataset = domain_sealed(f, "private", 5);
     size_t before = domain_readable(f, dataset);
@@ -106,7 +95,7 @@ static struct response *send_lines(const char *token, const char *dataset, const
 /* Nobody comes back unasked, in an upload or with a policy; a contributor hears of its own experts
  * alone; and a call that was answered before the erasure keeps its answer. */
 /* The key that signs receipts could sign one for an expert who is still there. */
-Test(erasure, has_its_receipt_in_the_audit_trail, .init = open_service, .fini = close_service)
+Test(erasure, has_its_receipt_in_the_audit_trail)
 {
     struct verify_report report;
     size_t size;
@@ -145,8 +134,7 @@ Test(erasure, has_its_receipt_in_the_audit_trail, .init = open_service, .fini = 
 }
 
 /* As versions before receipts were bound have left it. */
-Test(erasure, without_its_receipt_in_the_trail_still_verifies_and_is_told_apart,
-     .init = open_service, .fini = close_service)
+Test(erasure, without_its_receipt_in_the_trail_still_verifies_and_is_told_apart)
 {
     struct verify_report report;
     size_t size;
@@ -174,7 +162,7 @@ Test(erasure, without_its_receipt_in_the_trail_still_verifies_and_is_told_apart,
 }
 
 /* A row that the holder of the key has dated back. */
-Test(erasure, is_no_older_than_its_receipt, .init = open_service, .fini = close_service)
+Test(erasure, is_no_older_than_its_receipt)
 {
     static const char *const times[] = {"2999-01-01T00:00:00.000Z", "2001-01-01T00:00:00.000Z"};
     const char *dataset = domain_sealed(f, "private", 5);
@@ -209,8 +197,7 @@ Test(erasure, is_no_older_than_its_receipt, .init = open_service, .fini = close_
     }
 }
 
-Test(erasure, an_erased_expert_comes_back_only_knowingly, .init = open_service,
-     .fini = close_service)
+Test(erasure, an_erased_expert_comes_back_only_knowingly)
 {
     const char *dataset = domain_dataset(f, "private");
     const char *mine = fixture_token(f, "contributor");
@@ -265,8 +252,7 @@ static int64_t answers_with(const unsigned char hash[32])
 }
 
 /* A key keeps a fingerprint of its call, which an erasure does not reach. */
-Test(erasure, leaves_no_hash_by_which_a_guess_is_checked, .init = open_service,
-     .fini = close_service)
+Test(erasure, leaves_no_hash_by_which_a_guess_is_checked)
 {
     unsigned char hash[32];
     const char *dataset = domain_dataset(f, "private");
@@ -284,8 +270,7 @@ static enum db_status store_before(struct db *db, void *answer)
 }
 
 /* Earlier builds stored the plain hash. */
-Test(erasure, an_upload_to_an_earlier_build_is_answered_once, .init = open_service,
-     .fini = close_service)
+Test(erasure, an_upload_to_an_earlier_build_is_answered_once)
 {
     struct answer_row answer;
     const char *dataset = domain_dataset(f, "private"), *token = fixture_token(f, "steward");
@@ -304,7 +289,7 @@ Test(erasure, an_upload_to_an_earlier_build_is_answered_once, .init = open_servi
     free(others);
 }
 
-Test(erasure, is_for_the_contributor_and_the_steward, .init = open_service, .fini = close_service)
+Test(erasure, is_for_the_contributor_and_the_steward)
 {
     const char *dataset = domain_dataset(f, "private"), *other;
     (void)fixture_token(f, "contributor");
@@ -344,8 +329,7 @@ Test(erasure, is_for_the_contributor_and_the_steward, .init = open_service, .fin
     free(one);
 }
 
-Test(erasure, leaves_certificates_and_ledger_and_the_next_job_runs, .init = open_service,
-     .fini = close_service)
+Test(erasure, leaves_certificates_and_ledger_and_the_next_job_runs)
 {
     const char *dataset = domain_sealed(f, "private", 6);
     struct response *job = domain_run(f, domain_private_job(dataset, 1, 8));
@@ -360,8 +344,7 @@ Test(erasure, leaves_certificates_and_ledger_and_the_next_job_runs, .init = open
     domain_expect_whole_ledger(f);
 }
 
-Test(erasure, of_everybody_ends_an_unprotected_job_with_its_reason, .init = open_service,
-     .fini = close_service)
+Test(erasure, of_everybody_ends_an_unprotected_job_with_its_reason)
 {
     const char *dataset = domain_sealed(f, "private", 3);
     expect_status(erase("steward", dataset, "e0"), 200);
@@ -402,8 +385,7 @@ static void expect_stopped(struct response *made, double paid_at_least)
     domain_expect_whole_ledger(f);
 }
 
-Test(erasure, stops_a_job_under_way_which_releases_nothing, .init = open_service,
-     .fini = close_service)
+Test(erasure, stops_a_job_under_way_which_releases_nothing)
 {
     for (unsigned at = 1; at <= 2; at++) { /* while it loads, and while it trains */
         const char *dataset = domain_sealed(f, "private", 6);
@@ -432,8 +414,7 @@ static bool sweep_then(void *context)
     return false;
 }
 
-Test(erasure, that_another_server_began_is_ended_and_stops_jobs_here, .init = open_service,
-     .fini = close_service)
+Test(erasure, that_another_server_began_is_ended_and_stops_jobs_here)
 {
     const char *dataset = domain_sealed(f, "private", 6);
     struct response *made =
@@ -449,7 +430,7 @@ Test(erasure, that_another_server_began_is_ended_and_stops_jobs_here, .init = op
 }
 
 /* Its checkpoint is of no use either: the whole price is paid, and nothing released. */
-Test(erasure, stops_a_job_between_two_workers, .init = open_service, .fini = close_service)
+Test(erasure, stops_a_job_between_two_workers)
 {
     const char *dataset = domain_sealed(f, "private", 6);
     struct response *made =
@@ -488,8 +469,7 @@ static size_t readable_bytes(const char *dataset, const char *job)
 
 /* What was learned before would be sealed under the key that is left, and the receipt says that it
  * is gone. */
-Test(erasure, leaves_no_checkpoint_to_a_worker_that_stops, .init = open_service,
-     .fini = close_service)
+Test(erasure, leaves_no_checkpoint_to_a_worker_that_stops)
 {
     const char *dataset = domain_sealed(f, "private", 6);
     struct response *made =
@@ -506,8 +486,7 @@ Test(erasure, leaves_no_checkpoint_to_a_worker_that_stops, .init = open_service,
 
 /* ---- crashes and restored copies */
 
-Test(erasure, that_was_interrupted_is_ended_at_the_next_start, .init = open_service,
-     .fini = close_service)
+Test(erasure, that_was_interrupted_is_ended_at_the_next_start)
 {
     char error[DB_ERROR_SIZE] = "";
     const char *dataset = domain_sealed(f, "private", 4), *gone = domain_sealed(f, "private", 4);
@@ -558,8 +537,7 @@ static void expect_repeated(const char *dataset, int64_t rows)
 }
 
 /* The backup is newer than the erasure, and the copy of the keys is older. */
-Test(erasure, is_repeated_when_an_older_copy_of_the_keys_is_put_back, .init = open_service,
-     .fini = close_service)
+Test(erasure, is_repeated_when_an_older_copy_of_the_keys_is_put_back)
 {
     const char *dataset = domain_sealed(f, "private", 4);
     struct keyring *keys = fixture_app(f)->settings.keys;
@@ -578,7 +556,7 @@ Test(erasure, is_repeated_when_an_older_copy_of_the_keys_is_put_back, .init = op
 
 /* In the first copy an expert was erased already. The second is one that a start began to erase
  * again when it was killed. In the third there is nothing of the dataset, which is younger. */
-Test(erasure, of_a_whole_dataset_is_repeated_likewise, .init = open_service, .fini = close_service)
+Test(erasure, of_a_whole_dataset_is_repeated_likewise)
 {
     const char *datasets[3];
     struct keyring *keys = fixture_app(f)->settings.keys;
@@ -604,8 +582,7 @@ Test(erasure, of_a_whole_dataset_is_repeated_likewise, .init = open_service, .fi
     }
 }
 
-Test(erasure, of_a_whole_dataset_has_a_receipt_on_demand, .init = open_service,
-     .fini = close_service)
+Test(erasure, of_a_whole_dataset_has_a_receipt_on_demand)
 {
     const char *dataset = domain_sealed(f, "private", 3), *other = domain_sealed(f, "private", 3);
     expect_problem(

@@ -10,7 +10,7 @@
 #include "api/call/app.h"
 #include "api/worlds/worlds.h"
 #include "storage/jobs.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 #include "tests/unit/api/shell_world.h"
 
 #define PLAY(policy, rest)                                                                         \
@@ -19,19 +19,7 @@
     ",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":5,"                                  \
     "\"max_episode_steps\":20}"
 
-static struct fixture *f;
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(evaluate_job, .init = open_service, .fini = close_service, .timeout = 600);
+TestSuite(evaluate_job, .init = service_open, .fini = service_close, .timeout = 600);
 
 static size_t policies_of_steward(void)
 {

@@ -14,23 +14,11 @@
 #include "storage/jobs.h"
 #include "storage/ledger/ledger.h"
 #include "storage/policies.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
 #define STATE "{\"state\":[0.01,-0.02,0.03,0.04]}"
 
-static struct fixture *f;
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(expert_teacher, .init = open_service, .fini = close_service);
+TestSuite(expert_teacher, .init = service_open, .fini = service_close);
 
 static const char *job_body(const char *dataset, const char *algorithm, unsigned shards,
                             const char *more)

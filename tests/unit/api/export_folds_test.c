@@ -8,16 +8,15 @@
 #include <unistd.h>
 
 #include "storage/ledger/ledger.h"
-#include "tests/unit/api/domain.h"
 #include "tests/unit/api/export_lines.h"
 #include "tests/unit/api/export_scene.h"
+#include "tests/unit/api/service.h"
 
 #define STATES  "{\"states\":[[0.01,-0.02,0.03,0.04],[0.01,-0.02,0.03,0.04]]}"
 
 #define NO_FOLD "entries of a dataset and of a share are never folded"
 #define CANNOT  "a fold stands for an entry that it cannot have"
 
-static struct fixture *f;
 static char teacher[40];
 static struct ledger_account dataset, asked, student; /* as they are in the export */
 static char *text;                                    /* the export */

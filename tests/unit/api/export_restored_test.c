@@ -6,15 +6,14 @@
 #include <unistd.h>
 
 #include "storage/ledger/ledger_post.h"
-#include "tests/unit/api/domain.h"
 #include "tests/unit/api/export_scene.h"
+#include "tests/unit/api/service.h"
 
 #define STATES "{\"states\":[[0.01,-0.02,0.03,0.04],[0.01,-0.02,0.03,0.04]]}"
 #define EVENT  "{\"type\":\"NoOpDpEvent\",\"restored_leaves\":1}"
 #define PARTED                                                                                     \
     "the account was restored from a backup: it does not go on from the earlier export, and "
 
-static struct fixture *f;
 static char teacher[40], path[80];
 
 static void second_life(struct api_settings *settings)

@@ -8,21 +8,15 @@
 #include "api/proof/export.h"
 #include "memory/memory.h"
 #include "storage/ledger/ledger_fold.h"
-#include "tests/unit/api/domain.h"
 #include "tests/unit/api/export_lines.h"
 #include "tests/unit/api/export_scene.h"
 #include "tests/unit/api/failing_database.h"
+#include "tests/unit/api/service.h"
 
 #define STATE "[0.01,-0.02,0.03,0.04]"
 #define TRIES 60 /* of a test; TACET_EDITS sets another number */
 
-static struct fixture *f;
 static char teacher[40];
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
 
 static void ask_teacher(unsigned times)
 {
@@ -48,7 +42,7 @@ static void open_service(void)
     ask_teacher(6);
 }
 
-TestSuite(export, .init = open_service, .fini = close_service);
+TestSuite(export, .init = open_service, .fini = service_close);
 
 Test(export, counts_what_the_service_has_and_finds_it_good)
 {

@@ -12,19 +12,9 @@
 #include "api/call/sealed.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
+TestSuite(gp_job, .init = service_open, .fini = service_close);
 
 /* A sealed private dataset of EXPERTS experts who walk on [0, 1]. */
 static const char *line_world(unsigned experts)
@@ -60,7 +50,7 @@ static const char *line_world(unsigned experts)
                 "\"delta\":1e-5" more ",\"parameters\":{\"shards\":%d," SMALL "}}",                \
                 dataset, (double)(epsilon), (int)(shards))
 
-Test(gp_job, ends_in_a_release_that_is_paid_for_once, .init = open_service, .fini = close_service)
+Test(gp_job, ends_in_a_release_that_is_paid_for_once)
 {
     const char *dataset = line_world(40);
     struct response *job = domain_run(f, JOB(dataset, 200, 1, "}"));
@@ -103,7 +93,7 @@ Test(gp_job, ends_in_a_release_that_is_paid_for_once, .init = open_service, .fin
                  1);
 }
 
-Test(gp_job, tells_the_noise_before_anything_is_spent, .init = open_service, .fini = close_service)
+Test(gp_job, tells_the_noise_before_anything_is_spent)
 {
     const char *dataset = line_world(5);
     const char *few = JOB(dataset, 2, 1, "}");
@@ -125,7 +115,7 @@ Test(gp_job, tells_the_noise_before_anything_is_spent, .init = open_service, .fi
     cr_expect(strstr(certificate->body, "larger than the range") != NULL);
 }
 
-Test(gp_job, bad_requests_name_what_is_bad, .init = open_service, .fini = close_service)
+Test(gp_job, bad_requests_name_what_is_bad)
 {
     static const char *const cases[][2] = {
         {"\"privacy\":{\"epsilon\":1,\"delta\":1e-5,\"force\":1}", "/privacy/force"},
@@ -165,8 +155,7 @@ Test(gp_job, bad_requests_name_what_is_bad, .init = open_service, .fini = close_
 }
 
 /* Any algorithm that learns a Q-function from a dataset, by its row in the table. */
-Test(gp_job, shards_learn_by_whatever_learns_a_q_function, .init = open_service,
-     .fini = close_service)
+Test(gp_job, shards_learn_by_whatever_learns_a_q_function)
 {
     const char *dataset = line_world(12);
 #define BASE(name)                                                                                 \
@@ -197,7 +186,7 @@ Test(gp_job, shards_learn_by_whatever_learns_a_q_function, .init = open_service,
                 "\"cartpole\",\"episodes\":3,\"max_episode_steps\":20}}",                          \
                 dataset, form)
 
-Test(gp_job, a_network_is_an_ordinary_policy_too, .init = open_service, .fini = close_service)
+Test(gp_job, a_network_is_an_ordinary_policy_too)
 {
     struct response *job = domain_run(f, CART(domain_sealed(f, "private", 6), "automatic"));
     cr_expect_eq(response_number(job, "/evaluation/episodes"), 3);
@@ -261,8 +250,7 @@ static void expect_uncovered(struct response *certificate, const char *dataset)
     cr_expect(json_is_false(response_at(certificate, "/dataset_covered")), "%s", certificate->body);
 }
 
-Test(gp_job, rewards_are_protected_on_logged_transitions, .init = open_service,
-     .fini = close_service)
+Test(gp_job, rewards_are_protected_on_logged_transitions)
 {
     const char *dataset = line_world(10);
     struct response *job = domain_run(f, REWARD(dataset, UNDERSTOOD));
@@ -319,7 +307,7 @@ static double cancel_at(const char *body, unsigned at, const char *why)
 }
 
 /* The noise of shards comes last and cannot be divided; that of rewards comes with each update. */
-Test(gp_job, a_cancelled_one_pays_for_what_it_did, .init = open_service, .fini = close_service)
+Test(gp_job, a_cancelled_one_pays_for_what_it_did)
 {
     const char *dataset = line_world(10);
     cr_expect_eq(cancel_at(JOB(dataset, 200, 1, "}"), 1, "No noisy step had run"), 0);
@@ -330,7 +318,7 @@ Test(gp_job, a_cancelled_one_pays_for_what_it_did, .init = open_service, .fini =
 
 /* Few steps of much noise are (0, delta)-private. They pay their delta, and the rest is free again.
  */
-Test(gp_job, a_cancelled_one_may_pay_a_delta_alone, .init = open_service, .fini = close_service)
+Test(gp_job, a_cancelled_one_may_pay_a_delta_alone)
 {
     const char *job = domain_path(
         "{\"algorithm\":\"gp_q_learning\",\"dataset\":\"%s\",\"privacy\":{\"unit\":\"reward\","
@@ -343,7 +331,7 @@ Test(gp_job, a_cancelled_one_may_pay_a_delta_alone, .init = open_service, .fini 
     cr_expect_eq(cancel_at(job, 9, why), 0);
 }
 
-Test(gp_job, rewards_are_protected_in_a_world, .init = open_service, .fini = close_service)
+Test(gp_job, rewards_are_protected_in_a_world)
 {
     struct response *job = domain_run(
         f, "{\"algorithm\":\"gp_q_learning\",\"environment\":\"cartpole\",\"privacy\":{\"unit\":"
@@ -365,7 +353,7 @@ Test(gp_job, rewards_are_protected_in_a_world, .init = open_service, .fini = clo
     cr_expect(strstr(certificate->body, "without noise: whoever") != NULL);
 }
 
-Test(gp_job, unit_reward_says_what_it_lacks, .init = open_service, .fini = close_service)
+Test(gp_job, unit_reward_says_what_it_lacks)
 {
     const char *dataset = line_world(3);
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", REWARD(dataset, "")),
@@ -424,7 +412,7 @@ static bool later(void *context)
 
 /* Wherever the worker is stopped, before the release or while it plays, one job ends in one release
  * and pays once. */
-Test(gp_job, a_worker_may_be_stopped_anywhere, .init = open_service, .fini = close_service)
+Test(gp_job, a_worker_may_be_stopped_anywhere)
 {
     const char *dataset = domain_sealed(f, "private", 6);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", CART(dataset, "grid"));
@@ -467,7 +455,7 @@ static bool when_saved(void *context)
     return status == DB_OK && at->step > 0;
 }
 
-Test(gp_job, a_checkpoint_of_the_shards_is_sealed, .init = open_service, .fini = close_service)
+Test(gp_job, a_checkpoint_of_the_shards_is_sealed)
 {
     const char *dataset = domain_sealed(f, "private", 6);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", CART(dataset, "grid"));
@@ -513,7 +501,7 @@ static bool when_kept(void *context)
     return true;
 }
 
-Test(gp_job, what_has_played_is_what_is_released, .init = open_service, .fini = close_service)
+Test(gp_job, what_has_played_is_what_is_released)
 {
     const char *dataset = domain_sealed(f, "private", 6);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", CART(dataset, "grid"));

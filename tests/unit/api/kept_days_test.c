@@ -9,12 +9,10 @@
 
 #include "api/data/private_data.h"
 #include "storage/db/listing.h"
-#include "tests/unit/api/domain.h"
 #include "tests/unit/api/failing_database.h"
+#include "tests/unit/api/service.h"
 
 #define DAY_MS INT64_C(86400000)
-
-static struct fixture *f;
 
 static void open_service(void)
 {
@@ -22,12 +20,7 @@ static void open_service(void)
     fixture_set_clock(1800000000123);
 }
 
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(kept_days, .init = open_service, .fini = close_service);
+TestSuite(kept_days, .init = open_service, .fini = service_close);
 
 static const char *dataset_of(const char *days)
 {

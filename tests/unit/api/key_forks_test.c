@@ -10,9 +10,9 @@
 #include "api/json/json_text.h"
 #include "api/proof/certificate_check.h"
 #include "memory/memory.h"
-#include "tests/unit/api/domain.h"
 #include "tests/unit/api/export_lines.h"
 #include "tests/unit/api/export_scene.h"
+#include "tests/unit/api/service.h"
 
 #define NOW       "2027-01-15T08:00:00.000Z" /* of the fixture, and of its exports */
 #define LONG_AGO  "2027-01-13T08:00:00.000Z"
@@ -20,7 +20,6 @@
 #define TOO_LONG  "2027-01-15T08:00:00.000Z      and"
 #define VARIANT   sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
-static struct fixture *f;
 static char folder[64];
 
 static void open_forks(void)

@@ -4,26 +4,9 @@
 #include <string.h>
 
 #include "tests/checked_test.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-static void check_after(void)
-{
-    domain_expect_whole_ledger(f);
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(limits, .init = open_service, .fini = close_service);
+TestSuite(limits, .init = service_open, .fini = service_close);
 
 static struct response *make_dataset(const char *members)
 {

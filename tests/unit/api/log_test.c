@@ -8,12 +8,9 @@
 #include "api/call/app.h"
 #include "api/call/tlog.h"
 #include "storage/ledger/ledger_log.h"
-#include "tests/unit/api/domain.h"
-#include "tests/unit/api/fixture.h"
+#include "tests/unit/api/service.h"
 
 #define ORIGIN "tacet.example.com/ledger"
-
-static struct fixture *f;
 
 static void with_origin(struct api_settings *settings)
 {
@@ -30,12 +27,7 @@ static void open_service(void)
     (void)fixture_token(f, "steward");
 }
 
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(log, .init = open_service, .fini = close_service);
+TestSuite(log, .init = open_service, .fini = service_close);
 
 static struct response *get(const char *path)
 {

@@ -9,8 +9,8 @@
 #include "api/match.h"
 #include "storage/environments.h"
 #include "tests/checked_test.h"
-#include "tests/unit/api/domain.h"
 #include "tests/unit/api/failing_database.h"
+#include "tests/unit/api/service.h"
 #include "tests/unit/api/shell_world.h"
 
 enum kind {
@@ -77,7 +77,6 @@ static const char *const role_names[] = {"admin", "steward", "contributor", "stu
                                          "agent", "auditor", "monitor"};
 #define ROLES (sizeof role_names / sizeof *role_names)
 
-static struct fixture *f;
 static char tokens[ROLES][STANDINGS][160]; /* "": there is none */
 static char ids[KINDS][40];                /* in a project for invited clients only */
 static char student[40];
@@ -212,17 +211,7 @@ static void open_service(void)
     made(asked, REQUEST);
 }
 
-static void check_after(void)
-{
-    domain_expect_whole_ledger(f);
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(matrix, .init = open_service, .fini = close_service);
+TestSuite(matrix, .init = open_service, .fini = service_close);
 
 static const struct rule *rule_of(const struct route *route)
 {

@@ -4,26 +4,9 @@
 #include <string.h>
 
 #include "tests/checked_test.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
-
-static void open_names(void)
-{
-    f = fixture_open();
-}
-
-static void check_after(void)
-{
-    domain_expect_whole_ledger(f);
-}
-
-static void close_names(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(names, .init = open_names, .fini = close_names);
+TestSuite(names, .init = service_open, .fini = service_close);
 
 static const char *text_of(const char *role, const char *path, const char *pointer)
 {

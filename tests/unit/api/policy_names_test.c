@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "storage/policy_names.h"
-#include "tests/unit/api/domain.h"
 #include "tests/unit/api/failing_database.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
 static char first[64], second[64]; /* policies of the steward, the first of them released */
 
 static void open_policies(void)
@@ -19,12 +18,7 @@ static void open_policies(void)
     strcpy(second, domain_policy(f));
 }
 
-static void close_policies(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(policy_names, .init = open_policies, .fini = close_policies);
+TestSuite(policy_names, .init = open_policies, .fini = service_close);
 
 static const char *of(const char *id, const char *rest)
 {
@@ -207,7 +201,7 @@ static enum db_status run_moving(void *connection, const char *sql, const struct
 
 Test(policy_names, the_last_move_is_what_the_name_names)
 {
-    close_policies();
+    service_close();
     moving = db_driver_sqlite;
     moving.run = run_moving;
     f = fixture_open_on(&moving);

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "tests/checked_test.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
 static const char *other; /* the token of a second steward */
 
 static void open_service(void)
@@ -18,17 +17,7 @@ static void open_service(void)
     other = fixture_new_token(f, "steward");
 }
 
-static void check_after(void)
-{
-    domain_expect_whole_ledger(f);
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(projects, .init = open_service, .fini = close_service);
+TestSuite(projects, .init = open_service, .fini = service_close);
 
 /* A request with TOKEN, and a key where it has a body. */
 static struct response *ask(const char *token, const char *method, const char *path,

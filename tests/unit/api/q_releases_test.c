@@ -15,19 +15,9 @@
 #include "api/call/pass.h"
 #include "api/call/sealed.h"
 #include "api/releases/q_releases.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
+TestSuite(q_releases, .init = service_open, .fini = service_close);
 
 enum { KNOTS = 9 };
 static const uint8_t key[GAUSSIAN_PATH_KEY_BYTES] = {7, 7, 7, 1, 2, 3, 250, 249, 248, 9, 9, 9, 8};
@@ -89,7 +79,7 @@ static struct response *ask(const char *role, const char *id, const char *what, 
     return fixture_post(f, role, domain_path("/v1/q-releases/%s/%s", id, what), body);
 }
 
-Test(q_releases, answer_what_the_release_says, .init = open_service, .fini = close_service)
+Test(q_releases, answer_what_the_release_says)
 {
     char id[ID_SIZE];
     struct q_release *release = make(id);
@@ -118,7 +108,7 @@ Test(q_releases, answer_what_the_release_says, .init = open_service, .fini = clo
     q_release_free(release);
 }
 
-Test(q_releases, show_their_terms_and_no_secret, .init = open_service, .fini = close_service)
+Test(q_releases, show_their_terms_and_no_secret)
 {
     char id[ID_SIZE];
     q_release_free(make(id));
@@ -156,7 +146,7 @@ Test(q_releases, show_their_terms_and_no_secret, .init = open_service, .fini = c
     }
 }
 
-Test(q_releases, odd_questions_get_clear_answers, .init = open_service, .fini = close_service)
+Test(q_releases, odd_questions_get_clear_answers)
 {
     char id[ID_SIZE];
     q_release_free(make(id));
@@ -217,7 +207,7 @@ static struct response *ask_zeros(const char *id, uint32_t dim, uint32_t count)
 
 /* Each answer goes through 2^16 corners: few states make a question, and none is answered on the
  * socket's thread. */
-Test(q_releases, that_compute_long_take_few_states, .init = open_service, .fini = close_service)
+Test(q_releases, that_compute_long_take_few_states)
 {
     enum { DIM = 16, NODES = 1 << DIM, MOST = 20000000 / (NODES * (4 * DIM + 1)) };
     char id[ID_SIZE];
@@ -248,8 +238,7 @@ Test(q_releases, that_compute_long_take_few_states, .init = open_service, .fini 
 
 /* Who has asked a moment ago is answered without the database, alike to the byte, faults included;
  * and not a moment longer than it may. */
-Test(q_releases, passes_answer_alike_and_end_with_what_they_stand_on, .init = open_service,
-     .fini = close_service)
+Test(q_releases, passes_answer_alike_and_end_with_what_they_stand_on)
 {
     static const char *const bodies[] = {
         "{\"states\":[[0.1]]}",     "{\"states\":[[0.1],[2.5]]}",
@@ -334,7 +323,7 @@ static struct api_request asking(struct socket_thread *own)
 }
 
 /* A failover may take back what a batch has read, until the batch is committed. */
-Test(q_releases, a_pass_is_good_from_the_commit_on, .init = open_service, .fini = close_service)
+Test(q_releases, a_pass_is_good_from_the_commit_on)
 {
     char id[ID_SIZE], bearer[200];
     q_release_free(make(id));
@@ -372,7 +361,7 @@ static void *use_passes(void *context)
     return NULL;
 }
 
-Test(q_releases, passes_are_shared_by_two_threads, .init = open_service, .fini = close_service)
+Test(q_releases, passes_are_shared_by_two_threads)
 {
     char id[ID_SIZE], bearer[200];
     q_release_free(make(id));
@@ -396,7 +385,7 @@ Test(q_releases, passes_are_shared_by_two_threads, .init = open_service, .fini =
     cr_expect_eq(own.wrong, 0);
 }
 
-Test(q_releases, end_for_ever, .init = open_service, .fini = close_service)
+Test(q_releases, end_for_ever)
 {
     char id[ID_SIZE];
     q_release_free(make(id));
@@ -421,7 +410,7 @@ Test(q_releases, end_for_ever, .init = open_service, .fini = close_service)
 }
 
 /* What was sealed for a dataset and an id is opened for these alone. */
-Test(q_releases, secrets_are_bound, .init = open_service, .fini = close_service)
+Test(q_releases, secrets_are_bound)
 {
     static const unsigned char secret[] = "the key of a path";
     unsigned char *sealed = NULL;

@@ -12,7 +12,7 @@
 #include "api/teachers/teacher_shelf.h"
 #include "storage/answers/answers.h"
 #include "storage/ledger/ledger.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
 #define EXPERTS 300
 #define SIGMA   0.03
@@ -21,7 +21,6 @@
 
 static const float here[4] = {0.5F, 3.5F, 0, 0}, there[4] = {0.5F, -3.5F, 0, 0};
 
-static struct fixture *f;
 static const char *teacher, *dataset, *ask_path;
 
 /* A dataset of experts who go one way HERE and the other way THERE. */
@@ -78,12 +77,7 @@ static void open_service(void)
     ask_path = domain_path("/v1/teachers/%s/queries", teacher);
 }
 
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(query_heavy, .init = open_service, .fini = close_service);
+TestSuite(query_heavy, .init = open_service, .fini = service_close);
 
 /* The noise-free probability of the first action. */
 static double first_at(const float *state)

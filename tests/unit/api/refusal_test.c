@@ -5,26 +5,9 @@
 
 #include "api/call/refusal.h"
 #include "tests/checked_test.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-static void check_after(void)
-{
-    domain_expect_whole_ledger(f);
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(refusal, .init = open_service, .fini = close_service);
+TestSuite(refusal, .init = service_open, .fini = service_close);
 
 static const char *new_teacher(double epsilon, double client_epsilon)
 {

@@ -9,11 +9,10 @@
 #include "api/worlds/worlds.h"
 #include "programs/limits.h"
 #include "storage/environments.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 #include "tests/unit/api/shell_world.h"
 
 static struct worlds *worlds;
-static struct fixture *f;
 static unsigned logged; /* lines of programs that the server's log got */
 
 static void log_line(void *context, const char *world, const char *line)

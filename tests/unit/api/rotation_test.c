@@ -10,11 +10,10 @@
 #include "api/json/json_text.h"
 #include "api/proof/certificate_check.h"
 #include "memory/memory.h"
-#include "tests/unit/api/domain.h"
 #include "tests/unit/api/export_lines.h"
 #include "tests/unit/api/export_scene.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
 static struct proof_keys first; /* key 1 alone */
 
 static void open_service(void)
@@ -24,12 +23,7 @@ static void open_service(void)
     memcpy(first.key[0], fixture_app(f)->public_key, 32);
 }
 
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(rotation, .init = open_service, .fini = close_service);
+TestSuite(rotation, .init = open_service, .fini = service_close);
 
 static struct response *key_set(void)
 {

@@ -4,32 +4,16 @@
 #include <string.h>
 
 #include "tests/checked_test.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
 #define CLIENTS 64
 #define SHARE   5
 #define STATE   "[0.01,-0.02,0.03,0.04]"
 
-static struct fixture *f;
 static char teacher[40];
 static const char *tokens[CLIENTS];
 
-static void check_after(void)
-{
-    domain_expect_whole_ledger(f);
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-TestSuite(shares, .init = open_service, .fini = close_service);
+TestSuite(shares, .init = service_open, .fini = service_close);
 
 /* A teacher whose cap pays for a few hundred answers; BUDGET is the clients'. */
 static struct response *make_teacher(const char *budget)

@@ -6,31 +6,14 @@
 #include <string.h>
 
 #include "tests/checked_test.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
 #define STATE     "{\"state\":[0.01,-0.02,0.03,0.04]}"
 #define DIRICHLET "\"name\":\"dirichlet\",\"concentration\":20,\"min_probability\":0.1"
 #define GAUSSIAN  "\"name\":\"gaussian_simplex\",\"sigma\":0.1"
 #define RANDOM    ",\"when_spent\":\"random\""
 
-static struct fixture *f;
-
-static void open_service(void)
-{
-    f = fixture_open();
-}
-
-static void check_after(void)
-{
-    domain_expect_whole_ledger(f);
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(spent_teacher, .init = open_service, .fini = close_service);
+TestSuite(spent_teacher, .init = service_open, .fini = service_close);
 
 static const char *body_of(const char *policy, const char *mechanism, double client_epsilon,
                            const char *more)

@@ -12,13 +12,12 @@
 #include "api/json/json_text.h"
 #include "memory/memory.h"
 #include "storage/db/db.h"
-#include "tests/unit/api/domain.h"
 #include "tests/unit/api/export_scene.h"
 #include "tests/unit/api/kickstart_desk.h"
+#include "tests/unit/api/service.h"
 
 #define EDITS_MOST 40
 
-static struct fixture *f;
 static char folder[] = "/tmp/tacet-stated-XXXXXX";
 static unsigned kept;           /* exports in FOLDER */
 static bool faulty[EDITS_MOST]; /* what Python has to say of each */

@@ -7,10 +7,7 @@
 #include "storage/db/listing.h"
 #include "storage/ledger/ledger_log.h"
 #include "storage/ledger/trail.h"
-#include "tests/unit/api/domain.h"
-#include "tests/unit/api/fixture.h"
-
-static struct fixture *f;
+#include "tests/unit/api/service.h"
 
 static void open_service(void)
 {
@@ -19,12 +16,7 @@ static void open_service(void)
         (void)fixture_token(f, (const char *[]){"steward", "student", "auditor"}[i]);
 }
 
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(trail, .init = open_service, .fini = close_service);
+TestSuite(trail, .init = open_service, .fini = service_close);
 
 static double rows_now(void)
 {

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 
 #include "tests/checked_test.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-static struct fixture *f;
 static char project[32], second[200]; /* of the steward, and another owner of it */
 static const char *gone;              /* who loses a right meanwhile */
 
@@ -19,17 +18,7 @@ static void open_service(void)
     snprintf(second, sizeof second, "%s", fixture_new_token(f, "steward"));
 }
 
-static void check_after(void)
-{
-    domain_expect_whole_ledger(f);
-}
-
-static void close_service(void)
-{
-    fixture_close(f);
-}
-
-TestSuite(under_way, .init = open_service, .fini = close_service);
+TestSuite(under_way, .init = open_service, .fini = service_close);
 
 static void join(const char *client, const char *role)
 {
