@@ -381,7 +381,7 @@ Test(uploads, every_failing_call_leaves_all_or_nothing)
 
 /* Every message to a database elsewhere takes time in which nobody else may write, and PostgreSQL
  * keeps each version of a row that one transaction changes. */
-Test(uploads, take_few_statements_for_many_experts, .init = open_store, .fini = close_store)
+Test(uploads, take_few_statements_for_many_experts, .init = open_store, .fini = store_close)
 {
     enum { COUNT = 600 };
     static char texts[COUNT][8];
@@ -415,7 +415,7 @@ Test(uploads, take_few_statements_for_many_experts, .init = open_store, .fini = 
 }
 
 /* A list of names in which known ones stand between new ones, and those of another client. */
-Test(uploads, know_experts_between_new_ones, .init = open_store, .fini = close_store)
+Test(uploads, know_experts_between_new_ones, .init = open_store, .fini = store_close)
 {
     const char *theirs[] = {"e1", "e2"}, *first[] = {"e2", "e1"},
                *second[] = {"e3", "e1", "e4", "e2"};
