@@ -3,7 +3,7 @@ import tacet
 
 data = tacet.connect().create_dataset("walks", epsilon=3, delta=2e-6, nominal_experts=300, discount=0.9,
                                       max_episode_steps=20, description="walks.json", key="walks")
-if data.refresh()["state"] == "open": data.upload(tacet.read_hdf5("walks.hdf5", experts_by="experts")).seal()  # noqa: E701
+if data.refresh()["state"] == "open": data.upload(tacet.read_hdf5("walks.hdf5", experts_by="experts"), key="walks-data").seal()  # noqa: E701
 policy = data.train("behaviour_cloning", epsilon=1.5, delta=1e-6, parameters={"steps": 100},
                     key="walks-job").wait(progress=True).policy
 policy.save("walks.onnx", certificate="walks.certificate.json")

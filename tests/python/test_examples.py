@@ -28,8 +28,20 @@ class Examples(unittest.TestCase):
         assert ended.returncode == 0, ended.stdout
         return ended.stdout
 
+    @staticmethod
+    def walks():
+        made, = (one for one in service().steward.pages(service().steward.api.list_datasets)
+                 if (one["name"], one["nominal_experts"]) == ("walks", 300))
+        return made
+
     def test_an_hdf5_file_becomes_a_certified_onnx_policy_and_a_refused_query(self):
+        stopped = (EXAMPLES / "own_hdf5.py").read_text().replace(").seal()", "); raise SystemExit")
+        (self.folder / "stopped.py").write_text(stopped)
+        self.run_example(self.folder / "stopped.py")
+        uploaded = self.walks()
+        self.assertEqual(uploaded["state"], "open")
         said = self.run_example("own_hdf5.py")
+        self.assertEqual((self.walks()["state"], self.walks()["trajectories"]), ("sealed", uploaded["trajectories"]))
         kept = [[one["id"] for one in service().steward.pages(operation)]
                 for operation in (service().steward.api.list_datasets, service().steward.api.list_jobs)]
         self.assertIn("The privacy budget cannot pay for this", self.run_example("own_hdf5.py"))
