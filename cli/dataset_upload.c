@@ -15,6 +15,8 @@
 /* An upload has no other conflict than experts that were erased. */
 #define ERASED_SLUG "conflict"
 
+#define REUSED_SLUG "idempotency-key-reused"
+
 /* A key that names no time expires only by a restore. */
 #define EXPIRED_SLUG "idempotency-key-expired"
 
@@ -89,7 +91,7 @@ bool dataset_upload_call(struct dataset_upload *upload, const struct http_out_ca
         return true;
     upload->refused = status == HTTP_OUT_REFUSED && answer->http < 500;
     const char *hint = "";
-    if (upload->reused_hint && strcmp(answer->problem.slug, "idempotency-key-reused") == 0)
+    if (upload->reused_hint && strcmp(answer->problem.slug, REUSED_SLUG) == 0)
         hint = upload->reused_hint;
     if (strcmp(answer->problem.slug, EXPIRED_SLUG) == 0)
         hint = " Make a dataset over the API, and name it with --dataset.";
@@ -180,11 +182,23 @@ bool dataset_upload_check(struct dataset_upload *upload, const char *world, bool
                                  upload->dataset, of_earlier, state, other);
 }
 
+/* Makes the call POST, whose body is compressed. Where its key names the contents, the server has
+ * them also when it knows the key by other bytes: another build of the library compresses so. */
+static bool send_once(struct dataset_upload *upload, const struct http_out_call *post,
+                      struct http_out_answer *answer, bool *out_had)
+{
+    bool sent = dataset_upload_call(upload, post, answer);
+    *out_had = sent ? answer->replayed
+                    : upload->keys_name_contents && strcmp(answer->problem.slug, REUSED_SLUG) == 0;
+    return sent || *out_had;
+}
+
 bool dataset_upload_send(struct dataset_upload *upload, enum inflate_encoding encoding,
                          const void *bytes, size_t size, const char *key, const char *again)
 {
     char path[PATH_SIZE];
     struct http_out_answer answer;
+    bool had = false;
     snprintf(path, sizeof path, "/v1/datasets/%s/trajectories", upload->dataset);
     struct http_out_call post = {.method = "POST",
                                  .path = path,
@@ -193,18 +207,18 @@ bool dataset_upload_send(struct dataset_upload *upload, enum inflate_encoding en
                                  .content_encoding = deflate_name(encoding),
                                  .body = bytes,
                                  .body_size = size};
-    if (dataset_upload_call(upload, &post, &answer)) {
-        upload->had += answer.replayed;
+    if (send_once(upload, &post, &answer, &had)) {
+        upload->had += had;
         return true;
     }
     if (!again || strcmp(answer.problem.slug, ERASED_SLUG) != 0)
         return false;
     strcat(path, "?erased=accept");
     post.key = again;
-    if (!dataset_upload_call(upload, &post, &answer))
+    if (!send_once(upload, &post, &answer, &had))
         return false;
-    upload->had += answer.replayed;
-    upload->brought += !answer.replayed;
+    upload->had += had;
+    upload->brought += !had;
     return true;
 }
 

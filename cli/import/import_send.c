@@ -91,6 +91,7 @@ static bool send_open_upload(struct import_send *send, const char *description)
                                              .waiting = say_waiting};
     if (!dataset_upload_open(&send->upload, &server))
         return false;
+    send->upload.keys_name_contents = true;
     send->upload.erased_hint = " The flag --accept-erased does that.";
     if (http_out_in_clear(to->url))
         fprintf(stderr, "tacet import: warning: plain HTTP to another machine: everybody on the "

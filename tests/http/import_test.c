@@ -952,6 +952,28 @@ Test(import, its_keys_tell_nothing_of_the_data)
     server_close(&server);
 }
 
+/* Another version of the library may compress to other bytes; here they are not compressed. */
+Test(import, a_part_that_was_compressed_otherwise_is_not_added_again)
+{
+    struct server_process server;
+    struct desk desk;
+    char table[128], out[4000], path[100];
+    server_open(&server, NULL);
+    desk_open(&desk, &server);
+    setenv("TACET_TOKEN", desk.steward, 1);
+    make_ward(&desk, path);
+    struct http_answer me = desk_get(&desk, "/v1/clients/me");
+    send_by_hand(&desk, path, http_text(&me, "key_salt"));
+    http_answer_clear(&me);
+    expect_trajectories(&desk, path, 1);
+    snprintf(table, sizeof table, "%s/ward.csv", server.folder);
+    cr_expect_eq(import_again(&desk, table, strrchr(path, '/') + 1, NULL, out), 0, "%s", out);
+    cr_expect(strstr(out, "of 1 parts the server had 1 from an earlier run"), "%s", out);
+    expect_trajectories(&desk, path, 1);
+    desk_close(&desk);
+    server_close(&server);
+}
+
 /* Without --max-steps, which is of a new dataset, a file may be longer than the dataset takes. */
 Test(import, an_episode_that_is_too_long_for_the_dataset_sends_nothing)
 {
