@@ -22,7 +22,5 @@ double feature_scale(const struct feature_range *range)
 
 double features_normal(const struct features *features, uint32_t d, double x)
 {
-    if (!features)
-        return x;
     return (x - feature_center(&features->range[d])) * feature_scale(&features->range[d]);
 }

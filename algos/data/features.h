@@ -30,8 +30,7 @@ double feature_center(const struct feature_range *range);
 /* The factor that brings RANGE, moved to its middle, to -1..1. */
 double feature_scale(const struct feature_range *range);
 
-/* X of coordinate D as a number in -1..1 where it is within its range; X itself without FEATURES
- * (NULL). */
+/* X of coordinate D as a number in -1..1 where it is within its range. */
 double features_normal(const struct features *features, uint32_t d, double x);
 
 #endif
