@@ -3,28 +3,21 @@
 
 #include "algos/privacy/noise/noise_source.h"
 
-struct dataset *job_judge_training(struct job_run *run, struct dataset *data)
+/* The part of DATA, which are freed, of the experts who judge, or of the others. NULL: DATA are
+ * NULL, or there is no room, and RUN waits. */
+static struct dataset *take_part(struct job_run *run, struct dataset *data, bool judges)
 {
-    const double share = run->plan.request.judge.held_out;
-    if (!data || share <= 0.0)
-        return data;
-    struct dataset *part = held_out_part(data, share, false);
+    if (!data)
+        return NULL;
+    struct dataset *part = held_out_part(data, run->plan.request.judge.held_out, judges);
     dataset_free(data);
     run->waiting = run->waiting || !part;
     return part;
 }
 
-/* Loads the experts who judge. NULL: the data are gone, unless a flag of RUN says another reason.
- */
-static struct dataset *held_out_load(struct job_run *run)
+struct dataset *job_judge_training(struct job_run *run, struct dataset *data)
 {
-    struct dataset *data = job_run_load(run), *part = NULL;
-    if (!data)
-        return NULL;
-    part = held_out_part(data, run->plan.request.judge.held_out, true);
-    dataset_free(data);
-    run->waiting = run->waiting || !part;
-    return part;
+    return run->plan.request.judge.held_out > 0.0 ? take_part(run, data, false) : data;
 }
 
 bool job_judge_held_out(struct job_run *run, const struct policy *policy)
@@ -33,7 +26,7 @@ bool job_judge_held_out(struct job_run *run, const struct policy *policy)
     const struct judge_pulse pulse = job_judge_pulse(run);
     const double noise_multiplier = run->plan.plan.judge_noise;
     int64_t sums[HELD_OUT_SUMS];
-    struct dataset *part = held_out_load(run);
+    struct dataset *part = take_part(run, job_run_load(run), true);
     struct noise_source *noise = noise_source_new("held-out judge");
     run->waiting = run->waiting || !noise;
     if (part && noise &&
