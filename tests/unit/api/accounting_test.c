@@ -1,19 +1,20 @@
 /* POST /v1/accounting:compose: figures of oracles, refusals with places, and that the events of the
  * ledger cost what the ledger charged. */
+#include "tests/unit/api/service.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/api/domain.h"
+TestSuite(accounting, .init = service_open, .fini = service_close);
 
 #define PATH     "/v1/accounting:compose"
 #define GAUSSIAN "{\"type\":\"GaussianDpEvent\",\"noise_multiplier\":1}"
 #define STATE    "{\"state\":[0.01,-0.02,0.03,0.04]}"
 
 /* The answer to EVENTS with the member QUESTION. */
-static struct response *compose(struct fixture *f, const char *events, const char *question)
+static struct response *compose(const char *events, const char *question)
 {
     return fixture_post(f, "agent", PATH, domain_path("{\"events\":%s,%s}", events, question));
 }
@@ -45,30 +46,26 @@ Test(accounting, agrees_with_oracles)
         {0.021333333333333333, 1, 1000, 1e-5, 4.187535691205063},
         {0.5, 0.8, 1, 1e-5, 4.786232156829799},
     };
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof sampled / sizeof *sampled; i++) {
         const double *c = sampled[i];
-        struct response *r =
-            compose(f, steps(c[0], c[1], c[2]), domain_path("\"delta\":%.17g", c[3]));
+        struct response *r = compose(steps(c[0], c[1], c[2]), domain_path("\"delta\":%.17g", c[3]));
         expect_epsilon(r, c[4], 1e-3);
         cr_expect_str_eq(response_text(r, "/accountant"), "pld");
         cr_expect(response_number(r, "/epsilon_renyi") >= c[4]);
         cr_expect_float_eq(response_number(r, "/epsilon_exact"), c[4], 1e-8 * c[4]);
     }
-    struct response *r = compose(f, "[" GAUSSIAN "," GAUSSIAN "]", "\"delta\":1e-5");
+    struct response *r = compose("[" GAUSSIAN "," GAUSSIAN "]", "\"delta\":1e-5");
     expect_epsilon(r, 6.572970067030331, 1e-9);
     cr_expect_str_eq(response_text(r, "/accountant"), "gdp");
-    r = compose(f, "[" GAUSSIAN "," GAUSSIAN "]", "\"epsilon\":3");
+    r = compose("[" GAUSSIAN "," GAUSSIAN "]", "\"epsilon\":3");
     expect_status(r, 200);
     cr_expect_float_eq(response_number(r, "/delta"), 0.03167219418578685, 1e-12);
     cr_expect_float_eq(response_number(r, "/delta_lower"), 0.03167219418578685, 1e-12);
     cr_expect_eq(response_number(r, "/epsilon"), 3);
-    r = compose(f,
-                "{\"type\":\"SelfComposedDpEvent\",\"count\":25,\"event\":{\"type\":"
+    r = compose("{\"type\":\"SelfComposedDpEvent\",\"count\":25,\"event\":{\"type\":"
                 "\"EpsilonDeltaDpEvent\",\"epsilon\":0.1,\"delta\":0}}",
                 "\"delta\":1e-4");
     expect_epsilon(r, 1.639379448751181, 1e-3);
-    fixture_close(f);
 }
 
 /* dirichlet.json, eps_rdp: the upper figure; what one pair costs lies below it. */
@@ -78,12 +75,10 @@ Test(accounting, prices_dirichlet_answers_from_both_sides)
         {4, 20, 0.05, 0.01, 1, 2.0906528739810253},
         {4, 20, 0.05, 0.01, 100, 15.139371848920073},
     };
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < 2; i++) {
         const double *c = cases[i];
         struct response *r =
-            compose(f,
-                    domain_path("{\"type\":\"SelfComposedDpEvent\",\"count\":%g,\"event\":{"
+            compose(domain_path("{\"type\":\"SelfComposedDpEvent\",\"count\":%g,\"event\":{"
                                 "\"type\":\"DirichletDpEvent\",\"actions\":%g,\"concentration\":%g,"
                                 "\"min_probability\":%g,\"sensitivity\":%g}}",
                                 c[4], c[0], c[1], c[2], c[3]),
@@ -93,36 +88,31 @@ Test(accounting, prices_dirichlet_answers_from_both_sides)
         cr_expect_str_eq(response_text(r, "/accountant"), "renyi");
         cr_expect(response_number(r, "/epsilon_lower") > 0.75 * c[5]);
     }
-    fixture_close(f);
 }
 
 /* The reply holds the events as they were read: asked with, they cost the same and come back. */
 Test(accounting, gives_the_events_back)
 {
-    struct fixture *f = fixture_open();
     struct response *first =
-        compose(f, domain_path("[%s,%s,{\"type\":\"NoOpDpEvent\"}]", GAUSSIAN, steps(0.1, 2, 50)),
+        compose(domain_path("[%s,%s,{\"type\":\"NoOpDpEvent\"}]", GAUSSIAN, steps(0.1, 2, 50)),
                 "\"delta\":1e-5");
     expect_status(first, 200);
     cr_assert_str_eq(response_text(first, "/events/type"), "ComposedDpEvent");
     cr_assert_str_eq(response_text(first, "/events/events/1/event/type"), "PoissonSampledDpEvent");
     char *events = json_dumps(response_at(first, "/events"), JSON_COMPACT);
-    struct response *second = compose(f, events, "\"delta\":1e-5");
+    struct response *second = compose(events, "\"delta\":1e-5");
     cr_assert_str_eq(second->body, first->body);
     free(events);
-    fixture_close(f);
 }
 
 Test(accounting, is_for_every_role_and_no_stranger)
 {
     static const char *const roles[] = {"admin",   "steward", "contributor",
                                         "student", "agent",   "auditor"};
-    struct fixture *f = fixture_open();
     const char *body = "{\"events\":" GAUSSIAN ",\"delta\":1e-5}";
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
         expect_status(fixture_post(f, roles[i], PATH, body), 200);
     expect_problem(fixture_post(f, NULL, PATH, body), "unauthorized");
-    fixture_close(f);
 }
 
 Test(accounting, refuses_with_a_place)
@@ -162,17 +152,14 @@ Test(accounting, refuses_with_a_place)
          "\"type\":\"GaussianDpEvent\",\"noise_multiplier\":1e-9}},\"delta\":1e-5}",
          "/events"},
     };
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         expect_invalid(fixture_post(f, "agent", PATH, cases[i][0]), cases[i][1]);
     expect_problem(fixture_post(f, "agent", PATH, "{\"events\":" GAUSSIAN ",\"delta\":NaN}"),
                    "not-json");
-    fixture_close(f);
 }
 
 Test(accounting, prices_sixteen_mechanisms_and_no_more)
 {
-    struct fixture *f = fixture_open();
     char events[4000] = "[";
     for (unsigned i = 1; i <= 17; i++) {
         size_t size = strlen(events);
@@ -182,31 +169,27 @@ Test(accounting, prices_sixteen_mechanisms_and_no_more)
                  i == 1 ? "" : ",", 10 + i, 10 + i);
         if (i < 16)
             continue;
-        struct response *r = compose(f, domain_path("%s]", events), "\"delta\":1e-5");
+        struct response *r = compose(domain_path("%s]", events), "\"delta\":1e-5");
         if (i == 16)
             expect_status(r, 200);
         else
             expect_invalid(r, "/events");
     }
-    fixture_close(f);
 }
 
 /* Each of these took from seconds to minutes. */
 Test(accounting, ends_its_work)
 {
     static const double rare[][3] = {{1e-7, 0.6, 100}, {1e-6, 0.3, 1e8}, {0.01, 0.3, 1e12}};
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof rare / sizeof *rare; i++) {
-        struct response *r =
-            compose(f, steps(rare[i][0], rare[i][1], rare[i][2]), "\"delta\":1e-9");
+        struct response *r = compose(steps(rare[i][0], rare[i][1], rare[i][2]), "\"delta\":1e-9");
         expect_invalid(r, "/events");
         cr_expect(strstr(r->body, "steps to account for") != NULL, "%s", r->body);
     }
-    fixture_close(f);
 }
 
 /* COUNT subsampled Gaussians with little noise beside a Dirichlet answer: orders are searched. */
-static struct response *compose_beside_dirichlet(struct fixture *f, unsigned count, double noise)
+static struct response *compose_beside_dirichlet(unsigned count, double noise)
 {
     char events[4000] = "[{\"type\":\"DirichletDpEvent\",\"actions\":2,\"concentration\":20,"
                         "\"min_probability\":0.1,\"sensitivity\":0.01}";
@@ -215,7 +198,7 @@ static struct response *compose_beside_dirichlet(struct fixture *f, unsigned cou
         snprintf(events + size, sizeof events - size, ",%s",
                  steps(1e-3, noise * (1 + 0.01 * i), 1));
     }
-    return compose(f, domain_path("%s]", events), "\"delta\":1e-5");
+    return compose(domain_path("%s]", events), "\"delta\":1e-5");
 }
 
 static bool takes_too_much(const struct response *r)
@@ -226,20 +209,18 @@ static bool takes_too_much(const struct response *r)
 /* The dearest took a minute. */
 Test(accounting, ends_its_work_with_renyi_divergences)
 {
-    struct fixture *f = fixture_open();
     unsigned permitted = 0;
-    expect_status(compose_beside_dirichlet(f, 15, 1.0), 200);
-    while (permitted < 15 && !takes_too_much(compose_beside_dirichlet(f, permitted + 1, 0.02)))
+    expect_status(compose_beside_dirichlet(15, 1.0), 200);
+    while (permitted < 15 && !takes_too_much(compose_beside_dirichlet(permitted + 1, 0.02)))
         permitted++;
     cr_expect(permitted > 0 && permitted < 15, "%u", permitted);
-    cr_expect(takes_too_much(compose_beside_dirichlet(f, 15, 0.02)));
-    fixture_close(f);
+    cr_expect(takes_too_much(compose_beside_dirichlet(15, 0.02)));
 }
 
 /* ---- the ledger's own events */
 
 /* The event of entry INDEX of ACCOUNT, as text. */
-static const char *event_of(struct fixture *f, const char *account, unsigned index)
+static const char *event_of(const char *account, unsigned index)
 {
     struct response *entries =
         fixture_get(f, "steward", domain_path("/v1/ledger/accounts/%s/entries", account));
@@ -252,7 +233,7 @@ static const char *event_of(struct fixture *f, const char *account, unsigned ind
     return kept;
 }
 
-static struct response *teacher(struct fixture *f, const char *mechanism)
+static struct response *teacher(const char *mechanism)
 {
     struct response *r = fixture_post(
         f, "steward", "/v1/teachers",
@@ -264,7 +245,7 @@ static struct response *teacher(struct fixture *f, const char *mechanism)
     return r;
 }
 
-static void ask(struct fixture *f, const struct response *of, const char *body)
+static void ask(const struct response *of, const char *body)
 {
     expect_status(fixture_post(f, "student",
                                domain_path("/v1/teachers/%s/queries", response_text(of, "/id")),
@@ -280,16 +261,15 @@ Test(accounting, reads_the_events_of_answers)
         {"{\"name\":\"gaussian_simplex\",\"sigma\":0.05}", "GaussianDpEvent", "gdp"},
     };
     for (size_t i = 0; i < 2; i++) {
-        struct fixture *f = fixture_open();
-        struct response *made = teacher(f, mechanisms[i][0]);
+        struct response *made = teacher(mechanisms[i][0]);
         const char *account = response_text(made, "/account");
-        ask(f, made, STATE);
-        ask(f, made, "{\"states\":[[0,0,0,0],[0,0,0,1],[1,0,0,0]]}");
-        const char *one = event_of(f, account, 1), *three = event_of(f, account, 2);
+        ask(made, STATE);
+        ask(made, "{\"states\":[[0,0,0,0],[0,0,0,1],[1,0,0,0]]}");
+        const char *one = event_of(account, 1), *three = event_of(account, 2);
         cr_expect_not_null(strstr(one, mechanisms[i][1]), "%s", one);
         cr_expect_not_null(strstr(three, "\"count\":3"), "%s", three);
-        struct response *cost = compose(
-            f, domain_path("[%s,%s,%s]", event_of(f, account, 0), one, three), "\"delta\":1e-4");
+        struct response *cost =
+            compose(domain_path("[%s,%s,%s]", event_of(account, 0), one, three), "\"delta\":1e-4");
         expect_status(cost, 200);
         cr_expect_str_eq(response_text(cost, "/accountant"), mechanisms[i][2]);
         struct response *spent =
@@ -299,7 +279,6 @@ Test(accounting, reads_the_events_of_answers)
                   charged);
         cr_expect(response_number(cost, "/epsilon_lower") > 0.05 * charged, "%s of %g", cost->body,
                   charged);
-        fixture_close(f);
     }
 }
 
@@ -307,7 +286,6 @@ Test(accounting, reads_the_events_of_answers)
  * with the job's estimate: every figure within SLACK of it, and none above what was charged. */
 static void expect_event_of_job(const char *arithmetic, double slack)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     const char *body = domain_path(
         "{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\",\"privacy\":"
@@ -322,7 +300,7 @@ static void expect_event_of_job(const char *arithmetic, double slack)
     for (unsigned entry = 1; entry <= 2; entry++) {
         double delta = response_number(estimate, "/plan/delta");
         struct response *cost =
-            compose(f, event_of(f, account, entry), domain_path("\"delta\":%.17g", delta));
+            compose(event_of(account, entry), domain_path("\"delta\":%.17g", delta));
         expect_status(cost, 200);
         static const char *const same[][2] = {{"/epsilon", "/plan/epsilon"},
                                               {"/epsilon_lower", "/plan/epsilon_lower"},
@@ -335,7 +313,6 @@ static void expect_event_of_job(const char *arithmetic, double slack)
         cr_expect_leq(response_number(cost, "/epsilon"),
                       response_number(estimate, "/plan/epsilon"));
     }
-    fixture_close(f);
 }
 
 /* To the digit in float. In exact arithmetic the plan sets a thousandth of delta aside, and whoever

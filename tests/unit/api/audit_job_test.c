@@ -5,12 +5,14 @@
 
 #include "api/jobs/ask/job_plan.h"
 #include "storage/jobs.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(audit_job, .init = service_open, .fini = service_close);
 
 #define AUDIT(rest) "{\"algorithm\":\"audit\"" rest "}"
 #define SMALL       "\"runs\":2000,\"audited\":\"behaviour_cloning\""
 
-static struct response *run(struct fixture *f, const char *body)
+static struct response *run(const char *body)
 {
     struct response *made = fixture_post(f, "steward", "/v1/jobs", body);
     expect_status(made, 202);
@@ -24,8 +26,7 @@ static struct response *run(struct fixture *f, const char *body)
 
 Test(audit_job, gives_findings_and_no_policy)
 {
-    struct fixture *f = fixture_open();
-    struct response *job = run(f, AUDIT(",\"parameters\":{" SMALL "}"));
+    struct response *job = run(AUDIT(",\"parameters\":{" SMALL "}"));
     double certified = response_number(job, "/findings/epsilon_certified");
     double shown = response_number(job, "/findings/epsilon_shown");
     cr_assert(certified > 2.1 && certified < 2.2, "%s", job->body);
@@ -36,10 +37,9 @@ Test(audit_job, gives_findings_and_no_policy)
     cr_assert(json_is_null(response_at(job, "/policy")));
     cr_assert(json_is_null(response_at(job, "/privacy")));
     cr_assert(json_is_null(response_at(job, "/dataset")));
-    job = run(f, AUDIT(",\"parameters\":{" SMALL ",\"broken\":\"clip\"}"));
+    job = run(AUDIT(",\"parameters\":{" SMALL ",\"broken\":\"clip\"}"));
     cr_assert_gt(response_number(job, "/findings/epsilon_shown"),
                  response_number(job, "/findings/epsilon_certified"), "%s", job->body);
-    fixture_close(f);
 }
 
 #define ONE_RUN(rest)                                                                              \
@@ -49,7 +49,6 @@ Test(audit_job, gives_findings_and_no_policy)
 /* With little noise its price took half a minute to find, without a limit. */
 Test(audit_job, is_priced_within_the_work_of_a_plan)
 {
-    struct fixture *f = fixture_open();
     static const char body[] = AUDIT(",\"parameters\":{\"method\":\"one_run\",\"canaries\":4000,"
                                      "\"batch_size\":1,\"steps\":1000000,\"delta\":1e-9,"
                                      "\"noise_multiplier\":%g}");
@@ -59,13 +58,11 @@ Test(audit_job, is_priced_within_the_work_of_a_plan)
     cr_expect(json_is_false(response_at(r, "/feasible")), "%s", r->body);
     cr_expect_not_null(strstr(response_text(r, "/reason"), "more work to account for"), "%s",
                        r->body);
-    fixture_close(f);
 }
 
 Test(audit_job, counts_right_guesses_about_many_canaries)
 {
-    struct fixture *f = fixture_open();
-    struct response *job = run(f, ONE_RUN(""));
+    struct response *job = run(ONE_RUN(""));
     double certified = response_number(job, "/findings/epsilon_certified");
     cr_assert(certified > 1.5 && certified < 2.5, "%s", job->body);
     cr_assert_leq(response_number(job, "/findings/epsilon_shown"), certified, "%s", job->body);
@@ -73,19 +70,16 @@ Test(audit_job, counts_right_guesses_about_many_canaries)
     cr_assert_gt(response_number(job, "/findings/right"), 240, "%s", job->body);
     cr_assert_eq(response_number(job, "/progress/fraction"), 1);
     cr_assert(json_is_null(response_at(job, "/policy")));
-    job = run(f, ONE_RUN(",\"broken\":\"clip\",\"trainings\":8"));
+    job = run(ONE_RUN(",\"broken\":\"clip\",\"trainings\":8"));
     cr_assert_gt(response_number(job, "/findings/epsilon_shown"),
                  response_number(job, "/findings/epsilon_certified"), "%s", job->body);
-    fixture_close(f);
 }
 
 Test(audit_job, has_no_findings_when_it_is_another_algorithm)
 {
-    struct fixture *f = fixture_open();
     const char *dataset = domain_sealed(f, "public", 3);
-    struct response *job = run(f, domain_plain_job(dataset, 5));
+    struct response *job = run(domain_plain_job(dataset, 5));
     cr_assert(json_is_null(response_at(job, "/findings")));
-    fixture_close(f);
 }
 
 static bool now(void *context)
@@ -96,7 +90,6 @@ static bool now(void *context)
 
 Test(audit_job, begins_again_after_a_stop_and_can_be_cancelled)
 {
-    struct fixture *f = fixture_open();
     struct response *made =
         fixture_post(f, "steward", "/v1/jobs", AUDIT(",\"parameters\":{" SMALL "}"));
     expect_status(made, 202);
@@ -110,7 +103,6 @@ Test(audit_job, begins_again_after_a_stop_and_can_be_cancelled)
     struct response *gone = fixture_get(f, "steward", job);
     cr_assert_str_eq(response_text(gone, "/state"), "cancelled");
     cr_assert(json_is_null(response_at(gone, "/findings")));
-    fixture_close(f);
 }
 
 Test(audit_job, refuses_what_it_cannot_be)
@@ -130,8 +122,6 @@ Test(audit_job, refuses_what_it_cannot_be)
          "/parameters/batch_size"},
         {AUDIT(",\"parameters\":{\"noise_multiplier\":0}"), "/parameters/noise_multiplier"},
     };
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
-    fixture_close(f);
 }

@@ -9,9 +9,9 @@
 #include "api/call/certificate.h"
 #include "api/jobs/run/job_certificate.h"
 #include "api/json/json_text.h"
-#include "tests/unit/api/fixture.h"
+#include "tests/unit/api/service.h"
 
-TestSuite(certificate);
+TestSuite(certificate, .init = service_open, .fini = service_close);
 
 static const char *facts =
     "{\"unit\":\"expert\",\"epsilon\":10.0,\"delta\":1e-5,\"plan\":{\"steps\":"
@@ -19,7 +19,6 @@ static const char *facts =
 
 Test(certificate, is_canonical_and_signed)
 {
-    struct fixture *f = fixture_open();
     json_t *plain = json_loads(facts, 0, NULL);
     char *text = fixture_sign(f, plain);
     cr_assert(text != NULL);
@@ -31,12 +30,10 @@ Test(certificate, is_canonical_and_signed)
     cr_expect(certificate_check(text, fixture_app(f)->public_key));
     free(text);
     json_decref(plain);
-    fixture_close(f);
 }
 
 Test(certificate, the_key_set_checks_it_without_us)
 {
-    struct fixture *f = fixture_open();
     struct response *keys = fixture_get(f, NULL, "/.well-known/jwks.json");
     expect_status(keys, 200);
     cr_expect_str_eq(response_text(keys, "/keys/0/kty"), "OKP");
@@ -58,12 +55,10 @@ Test(certificate, the_key_set_checks_it_without_us)
     json_decref(whole);
     free(text);
     json_decref(plain);
-    fixture_close(f);
 }
 
 Test(certificate, any_change_is_seen)
 {
-    struct fixture *f = fixture_open();
     json_t *plain = json_loads(facts, 0, NULL);
     char *text = fixture_sign(f, plain);
     const unsigned char *key = fixture_app(f)->public_key;
@@ -89,11 +84,10 @@ Test(certificate, any_change_is_seen)
         cr_expect(!certificate_check(none[i], key), "%s", none[i]);
     free(text);
     json_decref(plain);
-    fixture_close(f);
 }
 
 /* The warnings of a certificate of cql that ACCOUNT ("": none) paid for; a new reference. */
-static json_t *warnings_paid(struct fixture *f, bool injected_noise, const char *account)
+static json_t *warnings_paid(bool injected_noise, const char *account)
 {
     const struct algorithm *cql = algorithm_find("cql");
     struct job_plan plan = {.algorithm = cql,
@@ -117,9 +111,9 @@ static json_t *warnings_paid(struct fixture *f, bool injected_noise, const char 
     return all;
 }
 
-static json_t *warnings(struct fixture *f, bool injected_noise)
+static json_t *warnings(bool injected_noise)
 {
-    return warnings_paid(f, injected_noise, "acc_1");
+    return warnings_paid(injected_noise, "acc_1");
 }
 
 static bool has_warning(const json_t *warnings, const char *words)
@@ -134,21 +128,18 @@ static bool has_warning(const json_t *warnings, const char *words)
 /* Public data need no budget; then nothing is charged. */
 Test(certificate, says_that_jobs_are_charged_where_an_account_pays)
 {
-    struct fixture *f = fixture_open();
-    json_t *paid = warnings_paid(f, false, "acc_1"), *unpaid = warnings_paid(f, false, "");
+    json_t *paid = warnings_paid(false, "acc_1"), *unpaid = warnings_paid(false, "");
     cr_expect(has_warning(paid, "has a mechanism is charged"));
     cr_expect_not(has_warning(paid, "No account was debited"));
     cr_expect_not(has_warning(unpaid, "is charged"));
     cr_expect(has_warning(unpaid, "No account was debited"));
     json_decref(paid);
     json_decref(unpaid);
-    fixture_close(f);
 }
 
 Test(certificate, tells_of_noise_that_can_be_repeated)
 {
-    struct fixture *f = fixture_open();
-    json_t *usual = warnings(f, false), *injected = warnings(f, true);
+    json_t *usual = warnings(false), *injected = warnings(true);
     cr_assert_gt(json_array_size(usual), 0);
     cr_assert_eq(json_array_size(injected), json_array_size(usual) + 1);
     const char *first = json_string_value(json_array_get(injected, 0));
@@ -156,5 +147,4 @@ Test(certificate, tells_of_noise_that_can_be_repeated)
     cr_assert(strstr(json_string_value(json_array_get(usual, 0)), "NOT PRIVATE") == NULL);
     json_decref(usual);
     json_decref(injected);
-    fixture_close(f);
 }

@@ -7,7 +7,9 @@
 
 #include "storage/db/listing.h"
 #include "storage/uploads.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(datasets, .init = service_open, .fini = service_close);
 
 #define GOOD                                                                                       \
     "{\"expert\":\"a\",\"states\":[[0,0,0,0],[1,0,0,0]],\"actions\":[1],\"rewards\":[1],"          \
@@ -18,7 +20,6 @@
 
 Test(datasets, are_declared_with_an_environment_or_with_dimensions)
 {
-    struct fixture *f = fixture_open();
     struct response *made =
         fixture_post(f, "steward", "/v1/datasets",
                      "{\"name\":\"a\",\"environment\":\"cartpole\",\"nominal_experts\":300,"
@@ -44,14 +45,12 @@ Test(datasets, are_declared_with_an_environment_or_with_dimensions)
                                    response_text(list, "/next_page_token")));
     cr_assert_str_eq(response_text(list, "/items/0/name"), "b");
     cr_assert(json_is_null(response_at(list, "/next_page_token")));
-    fixture_close(f);
 }
 
 /* A member that is left out refuses nothing. */
 Test(datasets, may_have_many_actions)
 {
     static const unsigned counts[] = {2, 25, 26, 50, 1024};
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         struct response *made =
             fixture_post(f, "steward", "/v1/datasets",
@@ -63,7 +62,6 @@ Test(datasets, may_have_many_actions)
         double least = response_number(made, "/min_action_probability");
         cr_expect_eq(least, counts[i] > 25 ? 0.5 / counts[i] : 0.02, "%g", least);
     }
-    fixture_close(f);
 }
 
 Test(datasets, refuse_what_they_cannot_be)
@@ -95,7 +93,6 @@ Test(datasets, refuse_what_they_cannot_be)
          "\"min_action_probability\":0.6}",
          "/min_action_probability"},
     };
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "steward", "/v1/datasets", cases[i][0]), cases[i][1]);
     expect_invalid(fixture_post(f, "steward", "/v1/datasets",
@@ -104,12 +101,10 @@ Test(datasets, refuse_what_they_cannot_be)
                    "/budget/epsilon");
     cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/datasets"), "/items")),
                  0);
-    fixture_close(f);
 }
 
 Test(datasets, take_lines_and_arrays_and_count_them)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_dataset(f, "private");
     char *lines = domain_lines(3, 5);
     struct response *r = domain_upload(f, NULL, id, lines, 0, NULL);
@@ -125,12 +120,10 @@ Test(datasets, take_lines_and_arrays_and_count_them)
     cr_assert_eq(response_number(seen, "/trajectories"), 4);
     cr_assert_eq(response_number(seen, "/transitions"), 16);
     free(lines);
-    fixture_close(f);
 }
 
 Test(datasets, store_all_or_nothing)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_dataset(f, "private");
     struct response *r = domain_upload(f, NULL, id, GOOD BAD GOOD "{\n" GOOD, 0, NULL);
     expect_problem(r, "validation");
@@ -152,12 +145,10 @@ Test(datasets, store_all_or_nothing)
     cr_assert_eq(response_number(seen, "/experts"), 0);
     ask.hang_up = false; /* the same bytes, to their end */
     expect_status(fixture_ask(f, &ask), 201);
-    fixture_close(f);
 }
 
 Test(datasets, list_the_first_hundred_faults)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_dataset(f, "private");
     char *many = malloc(200 * sizeof BAD);
     many[0] = '\0';
@@ -167,7 +158,6 @@ Test(datasets, list_the_first_hundred_faults)
     expect_problem(r, "validation");
     cr_assert_eq(json_array_size(response_at(r, "/errors")), 100);
     free(many);
-    fixture_close(f);
 }
 
 static size_t gzip(const char *text, unsigned char *out, size_t room)
@@ -186,7 +176,6 @@ static size_t gzip(const char *text, unsigned char *out, size_t room)
 
 Test(datasets, take_gzip_and_refuse_what_is_damaged)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_dataset(f, "private");
     unsigned char packed[4096];
     size_t size = gzip(GOOD GOOD, packed, sizeof packed);
@@ -212,12 +201,10 @@ Test(datasets, take_gzip_and_refuse_what_is_damaged)
     cr_assert_str_eq(response_text(r, "/accepts/0"), "application/x-ndjson");
     struct response *seen = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
     cr_assert_eq(response_number(seen, "/trajectories"), 2);
-    fixture_close(f);
 }
 
 Test(datasets, repeat_an_upload_with_its_key_once)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_dataset(f, "private");
     struct ask ask = {.path = domain_path("/v1/datasets/%s/trajectories", id),
                       .token = fixture_token(f, "steward"),
@@ -230,13 +217,11 @@ Test(datasets, repeat_an_upload_with_its_key_once)
     cr_assert_str_eq(response_header(again, "Idempotency-Replayed"), "true");
     struct response *seen = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
     cr_assert_eq(response_number(seen, "/trajectories"), 1);
-    fixture_close(f);
 }
 
 /* The first answer may have been lost on its way. */
 Test(datasets, repeat_an_upload_with_its_key_after_the_seal)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_dataset(f, "private");
     struct ask ask = {.path = domain_path("/v1/datasets/%s/trajectories", id),
                       .token = fixture_token(f, "contributor"),
@@ -260,12 +245,10 @@ Test(datasets, repeat_an_upload_with_its_key_after_the_seal)
     expect_problem(fixture_ask(f, &ask), "dataset-not-open");
     struct response *seen = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
     cr_assert_eq(response_number(seen, "/trajectories"), 1);
-    fixture_close(f);
 }
 
 Test(datasets, are_sealed_once_and_not_empty)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_dataset(f, "private");
     const char *seal = domain_path("/v1/datasets/%s:seal", id);
     expect_problem(fixture_post(f, "steward", seal, NULL), "dataset-empty");
@@ -275,12 +258,10 @@ Test(datasets, are_sealed_once_and_not_empty)
     cr_assert_str_eq(response_text(sealed, "/state"), "sealed");
     expect_problem(fixture_post(f, "steward", seal, NULL), "dataset-not-open");
     expect_problem(domain_upload(f, NULL, id, GOOD, 0, NULL), "dataset-not-open");
-    fixture_close(f);
 }
 
 Test(datasets, are_deleted_and_leave_their_ledger)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 2);
     const char *path = domain_path("/v1/datasets/%s", id);
     const char *account = response_text(fixture_get(f, "steward", path), "/account");
@@ -290,7 +271,6 @@ Test(datasets, are_deleted_and_leave_their_ledger)
     expect_problem(domain_upload(f, NULL, id, GOOD, 0, NULL), "not-found");
     expect_status(fixture_get(f, "steward", domain_path("/v1/ledger/accounts/%s", account)), 200);
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_NONE);
-    fixture_close(f);
 }
 
 #define NETWORK(bias)                                                                              \
@@ -299,7 +279,6 @@ Test(datasets, are_deleted_and_leave_their_ledger)
 
 Test(datasets, show_contributors_no_counts_and_strangers_nothing)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_dataset(f, "private");
     const char *path = domain_path("/v1/datasets/%s", id);
     expect_status(domain_upload(f, "contributor", id, GOOD, 0, NULL), 201);
@@ -333,12 +312,10 @@ Test(datasets, show_contributors_no_counts_and_strangers_nothing)
     cr_assert_eq(response_number(budget, "/limit/epsilon"), 10);
     cr_assert_eq(response_number(budget, "/spent/epsilon"), 0);
     cr_assert_str_eq(response_text(budget, "/unit"), "expert");
-    fixture_close(f);
 }
 
 Test(datasets, take_an_experts_policy_of_the_right_shape)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_dataset(f, "private");
     const char *path = domain_path("/v1/datasets/%s/experts/e.1/policy", id);
     expect_status(fixture_put(f, "contributor", path, NETWORK("[0,1]")), 204);
@@ -351,7 +328,6 @@ Test(datasets, take_an_experts_policy_of_the_right_shape)
                                domain_path("/v1/datasets/%s/experts/a%%20b/policy", id),
                                NETWORK("[0,1]")),
                    "not-found");
-    fixture_close(f);
 }
 
 /* ---- a client's share of the disk */
@@ -363,14 +339,14 @@ static void share_disk(struct api_settings *settings)
     settings->client_disk_bytes = SHARE;
 }
 
-static int64_t stored_by(struct fixture *f, const char *role)
+static int64_t stored_by(const char *role)
 {
     int64_t bytes = -1;
     cr_assert_eq(uploads_size(fixture_db(f), fixture_client(f, role), &bytes), DB_OK);
     return bytes;
 }
 
-static int64_t chunk_bytes(struct fixture *f)
+static int64_t chunk_bytes(void)
 {
     int64_t bytes = -1;
     cr_assert_eq(db_one(fixture_db(f), "SELECT coalesce(sum(length(bytes)), 0) FROM upload_chunks",
@@ -381,39 +357,39 @@ static int64_t chunk_bytes(struct fixture *f)
 
 Test(datasets, of_one_client_take_its_share_of_the_disk_and_no_more)
 {
-    struct fixture *f = fixture_open_with(share_disk);
+    service_close();
+    f = fixture_open_with(share_disk);
     const char *id = domain_dataset(f, "private"), *other = domain_dataset(f, "private");
     const char *network = domain_path("/v1/datasets/%s/experts/e1/policy", other);
     char *large = domain_lines(1, 400), *small = domain_lines(1, 2);
     expect_status(domain_upload(f, "contributor", id, small, 0, NULL), 201);
     expect_status(fixture_put(f, "contributor", network, NETWORK("[0,1]")), 204);
-    int64_t used = stored_by(f, "contributor"), chunks = chunk_bytes(f);
+    int64_t used = stored_by("contributor"), chunks = chunk_bytes();
     cr_assert(used > chunks && chunks > 0, "networks count too");
     struct response *refused = domain_upload(f, "contributor", other, large, 0, NULL);
     expect_problem(refused, "client-disk-full");
     cr_expect_eq(refused->status, 413);
     cr_expect_not_null(strstr(refused->body, domain_path("store %lld bytes", (long long)used)));
     cr_expect_not_null(strstr(refused->body, "may store 4000"));
-    cr_expect_eq(stored_by(f, "contributor"), used);
-    cr_expect_eq(chunk_bytes(f), chunks, "nothing of it was kept");
+    cr_expect_eq(stored_by("contributor"), used);
+    cr_expect_eq(chunk_bytes(), chunks, "nothing of it was kept");
     struct response *told = domain_upload(f, "contributor", other, small, 0, NULL);
     for (int i = 0; told->status == 201; i++) { /* up to the last byte that fits */
         cr_assert_lt(i, SHARE / 40);
-        used = stored_by(f, "contributor");
+        used = stored_by("contributor");
         told = domain_upload(f, "contributor", other, small, 0, NULL);
     }
     expect_problem(told, "client-disk-full");
-    cr_expect_leq(stored_by(f, "contributor"), SHARE);
+    cr_expect_leq(stored_by("contributor"), SHARE);
     expect_problem(fixture_put(f, "contributor", network, NETWORK("[0,2]")), "client-disk-full");
     expect_status(domain_upload(f, NULL, id, small, 0, NULL), 201); /* another client */
     expect_status(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", other)), 204);
     bool more = true;
     while (more)
         cr_assert_eq(uploads_purge(fixture_db(f), &more), DB_OK);
-    cr_expect_lt(stored_by(f, "contributor"), used);
+    cr_expect_lt(stored_by("contributor"), used);
     expect_status(domain_upload(f, "contributor", id, small, 0, NULL), 201);
-    cr_expect_eq(stored_by(f, "contributor") + stored_by(f, "steward"), chunk_bytes(f));
+    cr_expect_eq(stored_by("contributor") + stored_by("steward"), chunk_bytes());
     free(large);
     free(small);
-    fixture_close(f);
 }

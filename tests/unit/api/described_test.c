@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "storage/jobs.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(described, .init = service_open, .fini = service_close);
 
 #define MEANS "the clinician, with every stay that they treated"
 #define MEANING(outside)                                                                           \
@@ -23,7 +25,7 @@
     "\"max_episode_steps\":10,\"discount\":0.9,\"nominal_experts\":60,"                            \
     "\"budget\":{\"epsilon\":100,\"delta\":1e-2}"
 
-static struct response *declare(struct fixture *f, const char *more)
+static struct response *declare(const char *more)
 {
     return fixture_post(f, "steward", "/v1/datasets",
                         domain_path("{\"name\":\"ward\",%s," REST "}", more));
@@ -43,9 +45,9 @@ static void expect_meaning(const struct response *certificate)
 }
 
 /* A sealed dataset of 60 experts, described or not. */
-static const char *ward(struct fixture *f, const char *described)
+static const char *ward(const char *described)
 {
-    struct response *made = declare(f, described);
+    struct response *made = declare(described);
     expect_status(made, 201);
     const char *id = response_text(made, "/id");
     char text[60 * 256];
@@ -66,10 +68,9 @@ static const char *ward(struct fixture *f, const char *described)
  */
 Test(described, bounds_are_any_numbers)
 {
-    struct fixture *f = fixture_open();
     struct response *made =
-        declare(f, "\"description\":{\"row\":\"r\",\"expert\":\"e\",\"features\":[{\"name\":\"x\","
-                   "\"low\":-1e20,\"high\":1e20}],\"actions\":[\"l\",\"r\"]}");
+        declare("\"description\":{\"row\":\"r\",\"expert\":\"e\",\"features\":[{\"name\":\"x\","
+                "\"low\":-1e20,\"high\":1e20}],\"actions\":[\"l\",\"r\"]}");
     expect_status(made, 201);
     const char *path = domain_path("/v1/datasets/%s", response_text(made, "/id"));
     struct response *shown = fixture_get(f, "steward", path);
@@ -78,13 +79,11 @@ Test(described, bounds_are_any_numbers)
     static const char line[] = "{\"expert\":\"e\",\"states\":[[1e19],[2e19]],\"actions\":[1],"
                                "\"rewards\":[1],\"terminated\":true,\"truncated\":false}\n";
     expect_status(domain_upload(f, NULL, response_text(made, "/id"), line, 0, NULL), 201);
-    fixture_close(f);
 }
 
 Test(described, dimensions_follow_from_the_features)
 {
-    struct fixture *f = fixture_open();
-    struct response *made = declare(f, DESCRIPTION("refuse"));
+    struct response *made = declare(DESCRIPTION("refuse"));
     expect_status(made, 201);
     cr_expect_eq(response_number(made, "/state_dim"), 4);
     cr_expect_eq(response_number(made, "/action_count"), 2);
@@ -102,40 +101,36 @@ Test(described, dimensions_follow_from_the_features)
     struct response *list = fixture_get(f, "steward", "/v1/datasets");
     cr_expect_str_eq(response_text(list, "/items/0/expert_means"), MEANS);
     cr_expect_null(response_at(list, "/items/0/description"));
-    expect_status(declare(f, "\"state_dim\":4,\"action_count\":2," DESCRIPTION("clip")), 201);
+    expect_status(declare("\"state_dim\":4,\"action_count\":2," DESCRIPTION("clip")), 201);
     expect_status(fixture_delete(f, "steward", path), 204);
-    fixture_close(f);
 }
 
 Test(described, what_does_not_agree_is_refused_before_anything_is_stored)
 {
-    struct fixture *f = fixture_open();
-    expect_invalid(declare(f, "\"state_dim\":5," DESCRIPTION("refuse")), "/state_dim");
-    expect_invalid(declare(f, "\"action_count\":3," DESCRIPTION("refuse")), "/action_count");
-    expect_invalid(declare(f, "\"environment\":\"ward\"," DESCRIPTION("refuse")),
+    expect_invalid(declare("\"state_dim\":5," DESCRIPTION("refuse")), "/state_dim");
+    expect_invalid(declare("\"action_count\":3," DESCRIPTION("refuse")), "/action_count");
+    expect_invalid(declare("\"environment\":\"ward\"," DESCRIPTION("refuse")),
                    "/description/features");
-    expect_invalid(declare(f, "\"environment\":\"ward\"," DESCRIPTION("refuse")),
+    expect_invalid(declare("\"environment\":\"ward\"," DESCRIPTION("refuse")),
                    "/description/actions");
-    expect_invalid(declare(f, DESCRIPTION("ignore")), "/description/outside");
-    expect_invalid(declare(f, "\"description\":{}"), "/description/features");
-    expect_invalid(declare(f, "\"description\":[]"), "/description");
+    expect_invalid(declare(DESCRIPTION("ignore")), "/description/outside");
+    expect_invalid(declare("\"description\":{}"), "/description/features");
+    expect_invalid(declare("\"description\":[]"), "/description");
     struct response *list = fixture_get(f, "steward", "/v1/datasets");
     cr_expect_eq(json_array_size(response_at(list, "/items")), 0);
     /* A world of the same form is fine: its states are such coordinates. */
-    expect_status(declare(f, "\"environment\":\"cartpole\"," DESCRIPTION("refuse")), 201);
-    struct response *plain = declare(f, "\"state_dim\":4,\"action_count\":2");
+    expect_status(declare("\"environment\":\"cartpole\"," DESCRIPTION("refuse")), 201);
+    struct response *plain = declare("\"state_dim\":4,\"action_count\":2");
     expect_status(plain, 201);
     struct response *shown =
         fixture_get(f, "steward", domain_path("/v1/datasets/%s", response_text(plain, "/id")));
     cr_expect(json_is_null(response_at(shown, "/description")));
     cr_expect(json_is_null(response_at(shown, "/expert_means")));
-    fixture_close(f);
 }
 
 Test(described, values_outside_are_refused_by_line)
 {
-    struct fixture *f = fixture_open();
-    struct response *made = declare(f, DESCRIPTION("refuse"));
+    struct response *made = declare(DESCRIPTION("refuse"));
     const char *id = response_text(made, "/id");
     const char text[] = LINE("a", "80", "0") LINE("b", "1180", "0") LINE("c", "80", "-1.5");
     struct response *refused = domain_upload(f, NULL, id, text, 0, NULL);
@@ -155,11 +150,10 @@ Test(described, values_outside_are_refused_by_line)
     struct response *shown = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
     cr_expect_eq(response_number(shown, "/trajectories"), 0);
     expect_status(domain_upload(f, NULL, id, LINE("a", "30", "2"), 0, NULL), 201);
-    made = declare(f, DESCRIPTION("clip"));
+    made = declare(DESCRIPTION("clip"));
     id = response_text(made, "/id");
     expect_status(domain_upload(f, NULL, id, text, 0, NULL), 201);
     expect_invalid(domain_upload(f, NULL, id, LINE("a", "1e39", "0"), 0, NULL), "/states/0/0");
-    fixture_close(f);
 }
 
 #define JOB(algorithm, mechanism, dataset, more)                                                   \
@@ -171,8 +165,7 @@ Test(described, values_outside_are_refused_by_line)
 
 Test(described, unscaled_data_are_refused_before_anything_is_spent)
 {
-    struct fixture *f = fixture_open();
-    const char *id = ward(f, "\"state_dim\":4,\"action_count\":2");
+    const char *id = ward("\"state_dim\":4,\"action_count\":2");
     const char *bare = JOB("cql", "dpsgd", id, PRIVACY ",\"parameters\":{" SHORT "}");
     struct response *refused = fixture_post(f, "steward", "/v1/jobs", bare);
     expect_invalid(refused, "/parameters/input_scale");
@@ -200,11 +193,10 @@ Test(described, unscaled_data_are_refused_before_anything_is_spent)
                                JOB("cql", "dpsgd", id,
                                    PRIVACY ",\"parameters\":{\"input_scale\":0.01," SHORT "}")),
                   200);
-    fixture_close(f);
 }
 
 /* The plan of job ID as it is stored. */
-static json_t *stored_plan(struct fixture *f, const char *id)
+static json_t *stored_plan(const char *id)
 {
     struct job_row row;
     cr_assert_eq(jobs_find(fixture_db(f), id, &row), DB_OK);
@@ -216,12 +208,11 @@ static json_t *stored_plan(struct fixture *f, const char *id)
 
 Test(described, training_takes_its_scales_from_the_description)
 {
-    struct fixture *f = fixture_open();
-    const char *id = ward(f, WITH_TABLE("refuse"));
+    const char *id = ward(WITH_TABLE("refuse"));
     struct response *job =
         domain_run(f, JOB("behaviour_cloning", "dpsgd", id, PRIVACY ",\"parameters\":{" SHORT "}"));
     cr_expect_eq(response_number(job, "/parameters/input_scale"), 2);
-    json_t *plan = stored_plan(f, response_text(job, "/id"));
+    json_t *plan = stored_plan(response_text(job, "/id"));
     const double low[] = {30, -1, 0, 0}, high[] = {220, 2, 1, 1};
     json_t *features = json_object_get(plan, "features");
     for (size_t d = 0; d < 4; d++) {
@@ -237,15 +228,13 @@ Test(described, training_takes_its_scales_from_the_description)
     cr_expect_str_eq(response_text(certificate, "/expert_means"), MEANS);
     expect_meaning(certificate);
     cr_expect_str_eq(response_text(certificate, "/privacy/unit"), "expert");
-    fixture_close(f);
 }
 
 /* Without noise a clone of these experts treats whoever has a heart rate above 120: the downloaded
  * network reads heart rates. */
 Test(described, a_released_policy_reads_the_numbers_as_they_were_uploaded)
 {
-    struct fixture *f = fixture_open();
-    const char *id = ward(f, "\"sensitivity\":\"public\"," DESCRIPTION("refuse"));
+    const char *id = ward("\"sensitivity\":\"public\"," DESCRIPTION("refuse"));
     struct response *job = domain_run(f, JOB("behaviour_cloning", "none", id,
                                              ",\"parameters\":{\"steps\":2000,\"hidden\":[16]}"));
     const char *path = domain_path("/v1/policies/%s/actions", response_text(job, "/policy"));
@@ -277,14 +266,13 @@ Test(described, a_released_policy_reads_the_numbers_as_they_were_uploaded)
     expect_invalid(fixture_post(f, "student", path, "{}"), "");
     expect_invalid(fixture_post(f, "student", path, "{\"count\":1,\"states\":[[60,0,1,0]]}"), "");
     expect_invalid(fixture_post(f, "student", path, "{\"states\":[[1]]}"), "/states/0");
-    fixture_close(f);
 }
 
 /* ---- ranges that are estimated: a job of its own, paid for, and named by a later one */
 
 /* A dataset of 400 experts that nobody described, around a heart rate of 90 and a lactate of 1.5.
  */
-static const char *nameless(struct fixture *f)
+static const char *nameless(void)
 {
     struct response *made = fixture_post(
         f, "steward", "/v1/datasets",
@@ -318,8 +306,7 @@ static const char *nameless(struct fixture *f)
 
 Test(described, ranges_are_measured_at_a_price_and_named_by_a_later_job)
 {
-    struct fixture *f = fixture_open();
-    const char *id = nameless(f);
+    const char *id = nameless();
     struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", MEASURE(id, 2));
     expect_status(estimate, 200);
     cr_expect(json_is_true(response_at(estimate, "/feasible")));
@@ -337,7 +324,7 @@ Test(described, ranges_are_measured_at_a_price_and_named_by_a_later_job)
     struct response *job = domain_run(f, BY_RANGES(id, ranges));
     cr_expect_str_eq(response_text(job, "/features"), ranges);
     cr_expect_eq(response_number(job, "/parameters/input_scale"), 2);
-    json_t *plan = stored_plan(f, response_text(job, "/id"));
+    json_t *plan = stored_plan(response_text(job, "/id"));
     cr_expect(
         json_equal(json_object_get(plan, "features"), response_at(measured, "/findings/ranges")));
     json_decref(plan);
@@ -346,13 +333,11 @@ Test(described, ranges_are_measured_at_a_price_and_named_by_a_later_job)
         f, "auditor", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
     cr_expect(strstr(certificate->body, "released estimates from the same data"));
     cr_expect(!strstr(certificate->body, "and all settings are public"));
-    fixture_close(f);
 }
 
 Test(described, only_ranges_of_the_same_dataset_are_taken)
 {
-    struct fixture *f = fixture_open();
-    const char *id = nameless(f), *other = nameless(f), *described = ward(f, DESCRIPTION("clip"));
+    const char *id = nameless(), *other = nameless(), *described = ward(DESCRIPTION("clip"));
     struct response *measured = domain_run(f, MEASURE(id, 2));
     const char *ranges = response_text(measured, "/id");
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", BY_RANGES(other, ranges)), "/features");
@@ -381,14 +366,12 @@ Test(described, only_ranges_of_the_same_dataset_are_taken)
                                  "\"features\":\"%s\",\"privacy\":{\"epsilon\":1,\"delta\":1e-6}}",
                                  id, ranges)),
         "/features");
-    fixture_close(f);
 }
 
 /* All tries of a sweep learn from the same ranges, also when another worker goes on. */
 Test(described, a_sweep_and_a_job_that_was_stopped_keep_the_ranges)
 {
-    struct fixture *f = fixture_open();
-    const char *id = ward(f, "\"environment\":\"cartpole\"," DESCRIPTION("refuse"));
+    const char *id = ward("\"environment\":\"cartpole\"," DESCRIPTION("refuse"));
     struct domain_meddler stop = {.f = f, .act_at = 1, .stop = true};
     struct response *made = fixture_post(
         f, "steward", "/v1/jobs",
@@ -400,13 +383,11 @@ Test(described, a_sweep_and_a_job_that_was_stopped_keep_the_ranges)
     (void)domain_turn(f, "two", NULL, NULL);
     struct response *job = domain_job(f, made);
     cr_expect_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
-    fixture_close(f);
 }
 
 Test(described, teachers_repeat_who_an_expert_is)
 {
-    struct fixture *f = fixture_open();
-    const char *id = ward(f, DESCRIPTION("refuse"));
+    const char *id = ward(DESCRIPTION("refuse"));
     struct response *job = domain_run(
         f, JOB("behaviour_cloning", "none", id, ",\"shards\":10,\"parameters\":{" SHORT "}"));
     struct response *teacher = fixture_post(
@@ -421,14 +402,12 @@ Test(described, teachers_repeat_who_an_expert_is)
     expect_status(certificate, 200);
     cr_expect_str_eq(response_text(certificate, "/expert_means"), MEANS);
     expect_meaning(certificate);
-    fixture_close(f);
 }
 
 /* A teacher's certificate claims no more than is so where shards were scaled by released ranges. */
 Test(described, teachers_say_that_scales_may_be_estimates)
 {
-    struct fixture *f = fixture_open();
-    const char *id = nameless(f);
+    const char *id = nameless();
     struct response *measured = domain_run(f, MEASURE(id, 2));
     struct response *shards = domain_run(
         f, domain_path("{\"algorithm\":\"behaviour_cloning\",\"mechanism\":\"none\",\"shards\":10,"
@@ -444,13 +423,11 @@ Test(described, teachers_say_that_scales_may_be_estimates)
     struct response *certificate = fixture_get(
         f, "auditor", domain_path("/v1/teachers/%s/certificate", response_text(teacher, "/id")));
     cr_expect(strstr(certificate->body, "released estimates from the same data"));
-    fixture_close(f);
 }
 
 Test(described, q_releases_are_bounded_by_the_ranges)
 {
-    struct fixture *f = fixture_open();
-    const char *id = ward(f, DESCRIPTION("refuse"));
+    const char *id = ward(DESCRIPTION("refuse"));
     struct response *job = domain_run(
         f, JOB("gp_q_learning", "gaussian_process", id,
                ",\"privacy\":{\"epsilon\":50,\"delta\":1e-4},\"parameters\":{\"steps\":10,"
@@ -467,5 +444,4 @@ Test(described, q_releases_are_bounded_by_the_ranges)
         fixture_get(f, "auditor", domain_path("/v1/q-releases/%s/certificate", release));
     cr_expect_str_eq(response_text(certificate, "/expert_means"), MEANS);
     expect_meaning(certificate);
-    fixture_close(f);
 }

@@ -7,7 +7,9 @@
 
 #include "api/call/app.h"
 #include "api/call/certificate.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(job_audit, .init = service_open, .fini = service_close);
 
 /* A job on DATASET with one member, or several, more. */
 static const char *job_with(const char *dataset, const char *members)
@@ -22,7 +24,7 @@ static const char *naming(const char *audit)
 }
 
 /* What the noise of such a job is. */
-static double noise_of(struct fixture *f, const char *dataset)
+static double noise_of(const char *dataset)
 {
     struct response *r =
         fixture_post(f, "steward", "/v1/jobs:estimate", domain_private_job(dataset, 3, 20));
@@ -40,12 +42,12 @@ static const char *attack(const char *audited, double noise, const char *more)
 #define ONE_RUN    "\"method\":\"one_run\",\"canaries\":40,\"batch_size\":10,\"trainings\":2"
 #define TWO_WORLDS "\"runs\":20,\"experts\":5"
 
-static const char *audit(struct fixture *f, const char *body)
+static const char *audit(const char *body)
 {
     return response_text(domain_run(f, body), "/id");
 }
 
-static struct response *certificate_of(struct fixture *f, const struct response *job)
+static struct response *certificate_of(const struct response *job)
 {
     struct response *r = fixture_get(
         f, "steward", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
@@ -78,14 +80,13 @@ static void expect_figures(struct response *audited, struct response *certificat
 
 Test(job_audit, its_certificate_shows_what_was_attacked_and_found)
 {
-    struct fixture *f = fixture_open();
     const char *dataset = domain_sealed(f, "private", 10);
-    double noise = noise_of(f, dataset);
+    double noise = noise_of(dataset);
     struct response *one_run = domain_run(f, attack("cql", noise, ONE_RUN)),
                     *two_worlds = domain_run(f, attack("cql", noise, TWO_WORLDS));
     struct response *job = domain_run(f, job_with(dataset, naming(response_text(one_run, "/id"))));
     cr_expect(strstr(response_text(job, "/notes/0"), response_text(one_run, "/id")));
-    struct response *certificate = certificate_of(f, job);
+    struct response *certificate = certificate_of(job);
     cr_expect_str_eq(response_text(certificate, "/audited/method"), "one_run");
     expect_figures(one_run, certificate, noise, 0.25, 40, 2);
     char *at = strstr(certificate->body, "\"canaries\":40"); /* it is signed, too */
@@ -94,22 +95,21 @@ Test(job_audit, its_certificate_shows_what_was_attacked_and_found)
     cr_expect_leq(domain_spent(f, dataset), 3);
 
     job = domain_run(f, job_with(dataset, naming(response_text(two_worlds, "/id"))));
-    certificate = certificate_of(f, job);
+    certificate = certificate_of(job);
     cr_expect_str_eq(response_text(certificate, "/audited/method"), "two_worlds");
     expect_figures(two_worlds, certificate, noise, 0.2, 1, 40);
 
     /* Without an audit there is no such member, and every other is there. */
-    struct response *bare = certificate_of(f, domain_run(f, job_with(dataset, "")));
+    struct response *bare = certificate_of(domain_run(f, job_with(dataset, "")));
     const char *name;
     json_t *value;
     json_object_foreach(certificate->json, name, value) cr_expect_eq(
         json_object_get(bare->json, name) != NULL, strcmp(name, "audited") != 0, "%s", name);
     cr_expect_eq(json_object_size(bare->json) + 1, json_object_size(certificate->json));
-    fixture_close(f);
 }
 
 /* Names AUDIT in a job, which must be refused with a detail that has WHY. */
-static void expect_refused(struct fixture *f, const char *body, const char *why)
+static void expect_refused(const char *body, const char *why)
 {
     struct response *r = fixture_post(f, "steward", "/v1/jobs", body);
     expect_invalid(r, "/audit");
@@ -118,37 +118,35 @@ static void expect_refused(struct fixture *f, const char *body, const char *why)
 
 Test(job_audit, refuses_audits_that_say_nothing_about_the_training)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
-    double noise = noise_of(f, id);
-    const char *good = audit(f, attack("cql", noise, ONE_RUN));
+    double noise = noise_of(id);
+    const char *good = audit(attack("cql", noise, ONE_RUN));
     const char *const cases[][2] = {
-        {audit(f, attack("bcq", noise, ONE_RUN)), "another algorithm"},
-        {audit(f, attack("cql", 1.1 * noise, ONE_RUN)), "another noise"},
-        {audit(f, attack("cql", 0.9 * noise, TWO_WORLDS)), "another noise"},
-        {audit(f, attack("cql", noise, ONE_RUN ",\"broken\":\"clip\"")), "on purpose"},
-        {audit(f, attack("cql", noise, ONE_RUN ",\"arithmetic\":\"float\"")), "in float"},
+        {audit(attack("bcq", noise, ONE_RUN)), "another algorithm"},
+        {audit(attack("cql", 1.1 * noise, ONE_RUN)), "another noise"},
+        {audit(attack("cql", 0.9 * noise, TWO_WORLDS)), "another noise"},
+        {audit(attack("cql", noise, ONE_RUN ",\"broken\":\"clip\"")), "on purpose"},
+        {audit(attack("cql", noise, ONE_RUN ",\"arithmetic\":\"float\"")), "in float"},
         {response_text(fixture_post(f, "steward", "/v1/jobs", attack("cql", noise, ONE_RUN)),
                        "/id"),
          "must have succeeded"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        expect_refused(f, job_with(id, naming(cases[i][0])), cases[i][1]);
+        expect_refused(job_with(id, naming(cases[i][0])), cases[i][1]);
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     struct response *trained = domain_run(f, job_with(id, naming(good)));
-    expect_refused(f, job_with(id, naming(response_text(trained, "/id"))), "of algorithm audit");
+    expect_refused(job_with(id, naming(response_text(trained, "/id"))), "of algorithm audit");
 
     /* Trainings that no audit attacks. */
     char body[2048];
     snprintf(body, sizeof body, "%s", job_with(id, naming(good)));
     memcpy(strstr(body, "\"steps\":20"), "\"steps\":9 ", strlen("\"steps\":20"));
-    expect_refused(f, body, "another noise");
+    expect_refused(body, "another noise");
     const char *rest = strstr(body, "\"hidden\"");
-    expect_refused(f,
-                   domain_path("%.*s\"arithmetic\":\"float\",%s", (int)(rest - body), body, rest),
+    expect_refused(domain_path("%.*s\"arithmetic\":\"float\",%s", (int)(rest - body), body, rest),
                    "arithmetic");
     expect_refused(
-        f, job_with(id, domain_path("%s,\"sweep\":{\"learning_rate\":[0.1,0.2]}", naming(good))),
+        job_with(id, domain_path("%s,\"sweep\":{\"learning_rate\":[0.1,0.2]}", naming(good))),
         "no sweep");
     expect_invalid(fixture_post(f, "steward", "/v1/jobs",
                                 domain_path("{\"algorithm\":\"audit\"%s}", naming(good))),
@@ -160,22 +158,20 @@ Test(job_audit, refuses_audits_that_say_nothing_about_the_training)
     static const char refuted[] = "UPDATE jobs SET findings = '{\"epsilon_certified\":1,"
                                   "\"epsilon_shown\":2}' WHERE algorithm = 'audit'";
     cr_assert_eq(db_run(fixture_db(f), refuted, NULL, 0, NULL, NULL), DB_OK);
-    expect_refused(f, job_with(id, naming(good)), "tell its operator");
+    expect_refused(job_with(id, naming(good)), "tell its operator");
     cr_assert_eq(db_run(fixture_db(f), older, NULL, 0, NULL, NULL), DB_OK);
-    expect_refused(f, job_with(id, naming(good)), "in float");
-    fixture_close(f);
+    expect_refused(job_with(id, naming(good)), "in float");
 }
 
 Test(job_audit, refuses_audits_that_are_not_the_caller_s)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *made = fixture_ask(
         f, &(struct ask){.method = "POST",
                          .path = "/v1/jobs",
                          .token = (fixture_token(f, "steward"), fixture_new_token(f, "steward")),
                          .key = "k",
-                         .body = attack("cql", noise_of(f, id), ONE_RUN)});
+                         .body = attack("cql", noise_of(id), ONE_RUN)});
     expect_status(made, 202);
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     const char *const unknown[] = {response_text(made, "/id"), "job_nobody"};
@@ -183,5 +179,4 @@ Test(job_audit, refuses_audits_that_are_not_the_caller_s)
         expect_problem(fixture_post(f, "steward", "/v1/jobs", job_with(id, naming(unknown[i]))),
                        "not-found");
     cr_expect_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }

@@ -7,7 +7,9 @@
 
 #include "api/call/app.h"
 #include "envs/env.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(job_choose, .init = service_open, .fini = service_close);
 
 #define PRIVACY    ",\"privacy\":{\"epsilon\":4,\"delta\":1e-5}"
 #define SMALL      ",\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":40}"
@@ -30,7 +32,6 @@ Test(job_choose, bad_requests_name_what_is_bad)
         {JOB(CHOOSE(",\"best_of\":3")), "/choose/best_of"},
         {"{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":2" CHOOSE("") "}", "/choose"},
     };
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[512];
@@ -43,11 +44,10 @@ Test(job_choose, bad_requests_name_what_is_bad)
                      "{\"algorithm\":\"ppo\",\"environment\":\"cartpole\"" CHOOSE("") "}"),
         "/choose");
     cr_assert_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
 /* Whether the certificate of JOB's policy says that it was chosen. */
-static bool certified_as_chosen(struct fixture *f, const struct response *job)
+static bool certified_as_chosen(const struct response *job)
 {
     struct response *certificate = fixture_get(
         f, "auditor", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
@@ -57,7 +57,6 @@ static bool certified_as_chosen(struct fixture *f, const struct response *job)
 
 Test(job_choose, costs_no_budget_and_shows_what_was_asked)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, 20, false);
     struct response *plain = domain_run(f, domain_path(JOB(""), id));
     double once = domain_spent(f, id);
@@ -73,25 +72,21 @@ Test(job_choose, costs_no_budget_and_shows_what_was_asked)
     cr_assert_eq(response_number(chosen, "/choose/max_episode_steps"), 30);
     cr_assert(strstr(plain->body, "\"choose\":null"));
     cr_assert_gt(strlen(response_text(chosen, "/policy")), 0);
-    cr_assert(certified_as_chosen(f, chosen) && !certified_as_chosen(f, plain));
-    fixture_close(f);
+    cr_assert(certified_as_chosen(chosen) && !certified_as_chosen(plain));
 }
 
 Test(job_choose, defaults_are_those_of_the_description)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     struct response *job = domain_run(f, domain_path(JOB(CHOOSE("")), id));
     cr_assert_eq(response_number(job, "/choose/candidates"), 20);
     cr_assert_eq(response_number(job, "/choose/episodes"), 20);
     cr_assert_eq(response_number(job, "/choose/max_episode_steps"),
                  env_find("cartpole")->max_episode_steps);
-    fixture_close(f);
 }
 
 Test(job_choose, an_estimate_counts_its_time_and_no_epsilon)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     struct response *without =
         fixture_post(f, "steward", "/v1/jobs:estimate", domain_path(JOB(""), id));
@@ -104,13 +99,11 @@ Test(job_choose, an_estimate_counts_its_time_and_no_epsilon)
     cr_assert_eq(response_number(with, "/cost/epsilon"), response_number(without, "/cost/epsilon"));
     cr_assert_gt(response_number(with, "/running_time/seconds"),
                  response_number(without, "/running_time/seconds") + 1);
-    fixture_close(f);
 }
 
 /* Every try of a sweep chooses. */
 Test(job_choose, goes_with_a_sweep)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     struct response *job =
         domain_run(f, domain_path(JOB(CHOOSE(",\"candidates\":3,\"episodes\":2,\"max_episode_"
@@ -121,5 +114,4 @@ Test(job_choose, goes_with_a_sweep)
                                   id));
     cr_assert_eq(response_number(job, "/choose/candidates"), 3);
     cr_assert_gt(response_number(job, "/evaluation/mean_return"), 0);
-    fixture_close(f);
 }

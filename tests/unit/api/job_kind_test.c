@@ -6,7 +6,9 @@
 #include "algos/catalogue/algorithms.h"
 #include "api/jobs/ask/job_kind.h"
 #include "api/jobs/run/job_run.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(job_kind, .init = service_open, .fini = service_close);
 
 /* What a request of each kind has beside its algorithm, with DATASET or POLICY in it. */
 static const char *members_of(const struct algorithm *algorithm, const char *dataset,
@@ -24,7 +26,7 @@ static const char *members_of(const struct algorithm *algorithm, const char *dat
     return "\"parameters\":{}";
 }
 
-static const char *some_policy(struct fixture *f)
+static const char *some_policy(void)
 {
     struct response *trained = domain_run(
         f, "{\"algorithm\":\"ppo\",\"environment\":\"cartpole\",\"parameters\":{\"hidden\":[8],"
@@ -34,10 +36,9 @@ static const char *some_policy(struct fixture *f)
 
 Test(job_kind, every_algorithm_is_planned_by_its_kinds_row, .timeout = 600)
 {
-    struct fixture *f = fixture_open();
     unsigned count;
     const struct algorithm *const *all = algorithm_all(&count);
-    const char *dataset = domain_sealed(f, "private", 200), *policy = some_policy(f);
+    const char *dataset = domain_sealed(f, "private", 200), *policy = some_policy();
     for (unsigned i = 0; i < count; i++) {
         const char *members = members_of(all[i], dataset, policy);
         const char *body = domain_path("{\"algorithm\":\"%s\",%s}", all[i]->name, members);
@@ -50,13 +51,11 @@ Test(job_kind, every_algorithm_is_planned_by_its_kinds_row, .timeout = 600)
             cr_expect_str_eq(response_text(estimate, "/running_time_unknown"),
                              job_kind(all[i])->time_unknown, "%s", all[i]->name);
     }
-    fixture_close(f);
 }
 
 /* A member that a rule requires or refuses is named, with the rule's own words. */
 Test(job_kind, every_rule_is_told)
 {
-    struct fixture *f = fixture_open();
     unsigned count;
     const struct algorithm *const *all = algorithm_all(&count);
     for (unsigned i = 0; i < count; i++) {
@@ -74,7 +73,6 @@ Test(job_kind, every_rule_is_told)
             cr_expect(strstr(refused->body, rule->detail) != NULL, "%s: %s", body, refused->body);
         }
     }
-    fixture_close(f);
 }
 
 Test(job_kind, every_kind_has_both_rows)
@@ -112,7 +110,6 @@ Test(job_kind, every_network_may_be_linear, .timeout = 600)
         {"ppo", "\"environment\":\"cartpole\",\"parameters\":{\"hidden\":[],\"worlds\":4,"
                 "\"rollout_steps\":16,\"minibatch\":32,\"transitions\":640}"},
     };
-    struct fixture *f = fixture_open();
     const char *dataset = domain_sealed(f, "private", 200);
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
         const char *members = domain_path(jobs[i].members, dataset);
@@ -122,5 +119,4 @@ Test(job_kind, every_network_may_be_linear, .timeout = 600)
                          job->body);
         cr_expect_eq(json_array_size(response_at(job, "/parameters/hidden")), 0);
     }
-    fixture_close(f);
 }

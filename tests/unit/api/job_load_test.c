@@ -14,14 +14,15 @@
 #include "storage/datasets.h"
 #include "storage/db/digest.h"
 #include "storage/digests.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(job_load, .init = service_open, .fini = service_close);
 
 enum { EXPERTS = 4, ACTIONS = 2 };
 static const float state[4] = {0.5F, -0.25F, 1.0F, 2.0F};
 
 /* A linear network whose first output is FIRST at STATE and whose second is 0. */
-static void put_network(struct fixture *f, const char *dataset, unsigned expert, double first,
-                        const char *output)
+static void put_network(const char *dataset, unsigned expert, double first, const char *output)
 {
     const char *body =
         domain_path("{\"activation\":\"relu\",\"layers\":[{\"weight\":[[0,0,%g,0],[0,0,0,0]],"
@@ -35,14 +36,14 @@ static void put_network(struct fixture *f, const char *dataset, unsigned expert,
 
 /* Experts e0 .. e3 have trajectories; e1 a softmax network, e3 an argmax one; e4 a network alone.
  */
-static const char *sealed(struct fixture *f)
+static const char *sealed(void)
 {
     const char *id = domain_dataset(f, "private");
     domain_fill(f, id, EXPERTS);
-    put_network(f, id, 3, -1.0, "argmax");
-    put_network(f, id, 1, 9.0, "softmax");
-    put_network(f, id, 1, 1.0, "softmax"); /* replaces the one before */
-    put_network(f, id, 4, 2.0, "softmax");
+    put_network(id, 3, -1.0, "argmax");
+    put_network(id, 1, 9.0, "softmax");
+    put_network(id, 1, 1.0, "softmax"); /* replaces the one before */
+    put_network(id, 4, 2.0, "softmax");
     expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:seal", id), NULL), 200);
     return id;
 }
@@ -52,8 +53,7 @@ static bool stop(void *context)
     return *(const bool *)context;
 }
 
-static struct job_run run_of(struct fixture *f, const struct api_job_control *control,
-                             const char *dataset)
+static struct job_run run_of(const struct api_job_control *control, const char *dataset)
 {
     struct job_run run = {.app = fixture_app(f), .db = fixture_db(f), .control = control};
     snprintf(run.job.dataset, sizeof run.job.dataset, "%s", dataset);
@@ -61,10 +61,10 @@ static struct job_run run_of(struct fixture *f, const struct api_job_control *co
     return run;
 }
 
-static void expect_damaged(struct fixture *f, const char *dataset, const char *sql)
+static void expect_damaged(const char *dataset, const char *sql)
 {
     const struct api_job_control control = {.worker = "w"};
-    struct job_run run = run_of(f, &control, dataset);
+    struct job_run run = run_of(&control, dataset);
     cr_assert_eq(db_run(fixture_db(f), sql, NULL, 0, NULL, NULL), DB_OK);
     /* stored like this, not changed on the disk */
     cr_assert_eq(digest_all(fixture_db(f), &expert_policies_table), DB_OK);
@@ -74,9 +74,8 @@ static void expect_damaged(struct fixture *f, const char *dataset, const char *s
 
 Test(job_load, networks_come_into_their_slots_with_the_datasets_floor)
 {
-    struct fixture *f = fixture_open();
     const struct api_job_control control = {.worker = "w"};
-    struct job_run run = run_of(f, &control, sealed(f));
+    struct job_run run = run_of(&control, sealed());
     struct expert_policies *policies = job_run_load_experts(&run);
     cr_assert_not_null(policies);
     const struct expert_voices voices = expert_policies_voices(policies);
@@ -91,33 +90,29 @@ Test(job_load, networks_come_into_their_slots_with_the_datasets_floor)
         cr_assert_float_eq(p[e * ACTIONS], first[e], 1e-7, "expert %u", e);
     }
     expert_policies_free(policies);
-    fixture_close(f);
 }
 
 Test(job_load, damage_is_told_from_a_stop)
 {
-    struct fixture *f = fixture_open();
-    const char *dataset = sealed(f);
+    const char *dataset = sealed();
     bool stopping = true;
     const struct api_job_control control = {
         .worker = "w", .stop_requested = stop, .context = &stopping};
-    struct job_run run = run_of(f, &control, dataset);
+    struct job_run run = run_of(&control, dataset);
     cr_assert_null(job_run_load_experts(&run));
     cr_assert(run.stopping);
-    expect_damaged(f, dataset, "UPDATE datasets SET experts = 4");
+    expect_damaged(dataset, "UPDATE datasets SET experts = 4");
     cr_assert_eq(db_run(fixture_db(f), "UPDATE datasets SET experts = 5", NULL, 0, NULL, NULL),
                  DB_OK);
-    expect_damaged(f, dataset,
+    expect_damaged(dataset,
                    "UPDATE expert_policies SET bytes = substr(bytes, 1, 40) WHERE number = 4");
-    expect_damaged(f, dataset, "UPDATE expert_policies SET bytes = x'' WHERE number = 1");
-    fixture_close(f);
+    expect_damaged(dataset, "UPDATE expert_policies SET bytes = x'' WHERE number = 1");
 }
 
 Test(job_load, bytes_that_changed_on_the_disk_are_a_failure_of_storage)
 {
-    struct fixture *f = fixture_open();
     const struct api_job_control control = {.worker = "w"};
-    struct job_run run = run_of(f, &control, sealed(f));
+    struct job_run run = run_of(&control, sealed());
     cr_assert_eq(db_run(fixture_db(f),
                         "UPDATE expert_policies SET bytes = CAST(substr(bytes, 1, 60) || x'01' || "
                         "substr(bytes, 62) AS BLOB) WHERE number = 3",
@@ -126,16 +121,14 @@ Test(job_load, bytes_that_changed_on_the_disk_are_a_failure_of_storage)
     cr_assert_null(job_run_load_experts(&run));
     cr_assert(run.storage_failed);
     cr_assert_str_eq(strrchr(db_damage(fixture_db(f)), ' '), " 3");
-    fixture_close(f);
 }
 
 /* A heartbeat writes; it must find no snapshot of its own connection open. */
 Test(job_load, the_lease_is_renewed_between_networks)
 {
-    struct fixture *f = fixture_open();
-    const char *dataset = sealed(f);
+    const char *dataset = sealed();
     const struct api_job_control control = {.worker = "w"};
-    struct job_run run = run_of(f, &control, dataset);
+    struct job_run run = run_of(&control, dataset);
     struct response *made =
         fixture_post(f, "steward", "/v1/jobs", domain_private_job(dataset, 6, 40));
     expect_status(made, 202);
@@ -151,7 +144,6 @@ Test(job_load, the_lease_is_renewed_between_networks)
     cr_assert_null(job_run_load_experts(&run));
     cr_assert(run.lost);
     job_done(&run.job);
-    fixture_close(f);
 }
 
 /* What is said to fit is what the loader takes, which counts each network with what holds it. */
@@ -236,9 +228,8 @@ Test(job_load, data_of_more_than_their_memory_are_in_files_and_the_same)
 {
     static const size_t sizes[DATASET_COLUMNS] = {4 * sizeof(float), sizeof(uint64_t),
                                                   sizeof(uint16_t), sizeof(float), 1};
-    struct fixture *f = fixture_open();
     const struct api_job_control control = {.worker = "w"};
-    struct job_run run = run_of(f, &control, sealed(f));
+    struct job_run run = run_of(&control, sealed());
     run.plan.request.state_dim = 4;
     run.plan.request.action_count = ACTIONS;
     struct dataset *memory = load_within(&run, 0);
@@ -257,5 +248,4 @@ Test(job_load, data_of_more_than_their_memory_are_in_files_and_the_same)
     dataset_free(memory);
     dataset_free(fits);
     dataset_free(files);
-    fixture_close(f);
 }

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "algos/offline/stage.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-TestSuite(job_memory);
+TestSuite(job_memory, .init = service_open, .fini = service_close);
 
 enum { TRIES = 5, LEASE_OVER_MS = 40000 };
 
@@ -27,7 +27,7 @@ enum algorithm_status __wrap_stage_train(const struct stage_run *stage, struct p
 }
 
 /* Tries the one job TIMES times, each of which ends short of memory. */
-static void run_short(struct fixture *f, unsigned times)
+static void run_short(unsigned times)
 {
     memory_is_short = true;
     for (unsigned i = 0; i < times; i++) {
@@ -36,7 +36,7 @@ static void run_short(struct fixture *f, unsigned times)
     }
 }
 
-static struct response *submit(struct fixture *f, const char *body)
+static struct response *submit(const char *body)
 {
     struct response *made = fixture_post(f, "steward", "/v1/jobs", body);
     expect_status(made, 202);
@@ -53,15 +53,14 @@ static const char *rehearsal(const char *dataset)
 
 Test(job_memory, what_is_made_up_fails_once_with_the_reason)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     const char *const bodies[] = {
         rehearsal(id), "{\"algorithm\":\"audit\",\"parameters\":{\"runs\":20}}",
         "{\"algorithm\":\"audit\",\"parameters\":{\"method\":\"one_run\",\"canaries\":40,"
         "\"batch_size\":10,\"trainings\":2}}"};
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
-        struct response *made = submit(f, bodies[i]);
-        run_short(f, TRIES);
+        struct response *made = submit(bodies[i]);
+        run_short(TRIES);
         cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
         struct response *job = domain_job(f, made);
         cr_assert_str_eq(response_text(job, "/state"), "failed", "%s", job->body);
@@ -71,30 +70,26 @@ Test(job_memory, what_is_made_up_fails_once_with_the_reason)
         cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_NONE, "it is over");
     }
     cr_assert_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
 Test(job_memory, what_is_made_up_goes_on_when_there_is_memory_again)
 {
-    struct fixture *f = fixture_open();
-    struct response *made = submit(f, rehearsal(domain_sealed(f, "private", 20)));
-    run_short(f, TRIES - 1);
+    struct response *made = submit(rehearsal(domain_sealed(f, "private", 20)));
+    run_short(TRIES - 1);
     memory_is_short = false;
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     struct response *job = domain_job(f, made);
     cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
-    fixture_close(f);
 }
 
 Test(job_memory, what_is_paid_for_waits_as_long_as_it_takes)
 {
-    struct fixture *f = fixture_open();
     const char *private = domain_sealed(f, "private", 20), *open = domain_sealed(f, "public", 20);
     const char *const bodies[] = {domain_private_job(private, 6, 20), domain_plain_job(open, 20)};
     for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
-        struct response *made = submit(f, bodies[i]);
+        struct response *made = submit(bodies[i]);
         double held = response_number(domain_budget(f, private), "/reserved/epsilon");
-        run_short(f, 3 * TRIES);
+        run_short(3 * TRIES);
         cr_assert_str_eq(response_text(domain_job(f, made), "/state"), "running");
         memory_is_short = false;
         cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
@@ -103,7 +98,6 @@ Test(job_memory, what_is_paid_for_waits_as_long_as_it_takes)
         if (i == 0)
             cr_assert_float_eq(domain_spent(f, private), held, 1e-12, "it is paid once");
     }
-    fixture_close(f);
 }
 
 /* ---- data that are larger than what they may take of memory */
@@ -116,9 +110,10 @@ static void into_nowhere(struct api_settings *settings)
 
 Test(job_memory, a_disk_without_room_for_the_data_fails_the_job_before_it_spends)
 {
-    struct fixture *f = fixture_open_with(into_nowhere);
+    service_close();
+    f = fixture_open_with(into_nowhere);
     const char *id = domain_sealed(f, "private", 20);
-    struct response *made = submit(f, domain_private_job(id, 6, 20));
+    struct response *made = submit(domain_private_job(id, 6, 20));
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     struct response *job = domain_job(f, made);
     cr_assert_str_eq(response_text(job, "/state"), "failed", "%s", job->body);
@@ -127,5 +122,4 @@ Test(job_memory, a_disk_without_room_for_the_data_fails_the_job_before_it_spends
                      "room for it.");
     cr_assert_eq(domain_spent(f, id), 0);
     cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
-    fixture_close(f);
 }

@@ -8,7 +8,9 @@
 
 #include "api/call/app.h"
 #include "storage/jobs.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(job_stage, .init = service_open, .fini = service_close);
 
 enum { EXPERTS = 40 };
 
@@ -32,7 +34,7 @@ static const char *consensus(const char *dataset, double epsilon, unsigned label
                        dataset, epsilon, labels, steps);
 }
 
-static struct response *certificate_of(struct fixture *f, const struct response *job)
+static struct response *certificate_of(const struct response *job)
 {
     struct response *certificate = fixture_get(
         f, "auditor", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
@@ -87,7 +89,6 @@ Test(job_stage, bad_requests_name_what_is_bad)
         {JOB("consensus", ",\"stable_share\":0.5"), "/privacy/stable_share"},
         {JOB("dpsgd", ",\"stable\":{}"), "/privacy/stable"},
     };
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, 5, false), *one = domain_crowd(f, 1, false);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[512];
@@ -98,13 +99,11 @@ Test(job_stage, bad_requests_name_what_is_bad)
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", selective(one, 50, 10, "")), "/dataset");
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", consensus(one, 50, 9, 10)), "/dataset");
     cr_assert_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
 /* Without a world there is nothing to play in. */
 Test(job_stage, datasets_of_no_world_are_refused)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed_of(
         f,
         "{\"name\":\"d\",\"state_dim\":4,\"action_count\":2,\"max_episode_steps\":30,"
@@ -113,12 +112,10 @@ Test(job_stage, datasets_of_no_world_are_refused)
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", selective(id, 50, 10, "")),
                    "/privacy/stable/source");
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", consensus(id, 50, 9, 10)), "/mechanism");
-    fixture_close(f);
 }
 
 Test(job_stage, estimates_tell_the_threshold_and_the_reason)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, false);
     struct response *r =
         fixture_post(f, "steward", "/v1/jobs:estimate", selective(id, 60, 400, ""));
@@ -158,13 +155,11 @@ Test(job_stage, estimates_tell_the_threshold_and_the_reason)
     cr_assert_float_eq(response_number(r, "/cost/epsilon"), 3, 1e-6);
     cr_assert_eq(response_number(r, "/plan/steps"), 0);
     cr_assert_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
 /* A stored plan without the number of actions cannot be shown; the service goes on. */
 Test(job_stage, a_damaged_plan_is_not_shown)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, true);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", selective(id, 60, 400, ""));
     expect_status(made, 202);
@@ -177,14 +172,12 @@ Test(job_stage, a_damaged_plan_is_not_shown)
     struct response *shown = fixture_get(f, "steward", path);
     expect_status(shown, 200);
     cr_expect(json_is_null(response_at(shown, "/privacy")));
-    fixture_close(f);
 }
 
 /* ---- whole jobs */
 
 Test(job_stage, a_selective_job_runs_is_paid_for_and_certified, .timeout = 600)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, true);
     struct response *job = domain_run(f, selective(id, 60, 400, ""));
     cr_assert_str_eq(response_text(job, "/mechanism"), "selective_dpsgd");
@@ -192,19 +185,17 @@ Test(job_stage, a_selective_job_runs_is_paid_for_and_certified, .timeout = 600)
     double cost = response_number(job, "/privacy/spent/epsilon");
     cr_assert(cost > 59 && cost <= 60, "%g", cost);
     cr_assert_float_eq(domain_spent(f, id), cost, 1e-9);
-    struct response *certificate = certificate_of(f, job);
+    struct response *certificate = certificate_of(job);
     cr_assert_str_eq(response_text(certificate, "/privacy/unit"), "expert");
     cr_assert(strstr(response_text(certificate, "/privacy/accountant"), "sparse vector") != NULL);
     cr_assert_float_eq(response_number(certificate, "/privacy/epsilon"), cost, 1e-8);
     cr_assert_str_eq(response_text(certificate, "/plan/stable/source"), "rollouts");
     cr_assert(strstr(response_text(certificate, "/assumptions/1"), "played here") != NULL);
     cr_assert(strstr(certificate->body, "POLICIES ONLY") == NULL);
-    fixture_close(f);
 }
 
 Test(job_stage, logged_prefixes_protect_policies_and_say_so, .timeout = 600)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, true);
     const char *body =
         selective(id, 60, 100, ",\"source\":\"logged\",\"i_understand\":\"policies_only\"");
@@ -215,7 +206,7 @@ Test(job_stage, logged_prefixes_protect_policies_and_say_so, .timeout = 600)
     cr_expect(json_is_true(response_at(practice, "/covered")), "%s", practice->body);
     struct response *job = domain_run(f, body);
     cr_assert_str_eq(response_text(job, "/privacy/unit"), "policy of an expert");
-    struct response *certificate = certificate_of(f, job);
+    struct response *certificate = certificate_of(job);
     cr_assert_str_eq(response_text(certificate, "/privacy/unit"), "policy of an expert");
     cr_assert(strstr(response_text(certificate, "/warnings/0"), "PROTECTS POLICIES ONLY") != NULL);
     cr_assert(strstr(response_text(certificate, "/privacy/neighbours"), "policy") != NULL);
@@ -223,27 +214,23 @@ Test(job_stage, logged_prefixes_protect_policies_and_say_so, .timeout = 600)
                      "each ends where this world ends it, or at a length that is the same") !=
               NULL);
     cr_assert(json_is_false(response_at(certificate, "/dataset_covered")));
-    fixture_close(f);
 }
 
 Test(job_stage, a_consensus_job_runs_is_paid_for_and_certified, .timeout = 600)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, false);
     struct response *job = domain_run(f, consensus(id, 5, 200, 50));
     cr_assert_float_eq(domain_spent(f, id), 5, 1e-6);
-    struct response *certificate = certificate_of(f, job);
+    struct response *certificate = certificate_of(job);
     cr_assert_str_eq(response_text(certificate, "/privacy/unit"), "expert");
     cr_assert(strstr(response_text(certificate, "/privacy/accountant"), "closed form") != NULL);
     cr_assert(strstr(certificate->body, "32-bit floating point") == NULL);
     cr_assert_eq(response_number(certificate, "/plan/consensus/labels"), 200);
-    fixture_close(f);
 }
 
 /* Weighed by skill it costs the same, and the scale is in the certificate. */
 Test(job_stage, a_consensus_job_may_weigh_voices_by_skill, .timeout = 600)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, false);
     struct response *job = domain_run(
         f,
@@ -252,17 +239,15 @@ Test(job_stage, a_consensus_job_may_weigh_voices_by_skill, .timeout = 600)
                     "\"consensus\":{\"labels\":200,\"skill\":{\"low\":0,\"high\":150}}}," SMALL "}",
                     id, 50u));
     cr_assert_float_eq(domain_spent(f, id), 5, 1e-6);
-    struct response *certificate = certificate_of(f, job);
+    struct response *certificate = certificate_of(job);
     cr_assert_eq(response_number(certificate, "/plan/consensus/skill/high"), 150);
     cr_assert_eq(response_number(certificate, "/plan/consensus/skill/power"), 8);
     cr_assert_eq(response_number(certificate, "/plan/consensus/skill/episodes"), 16);
-    fixture_close(f);
 }
 
 /* Stopped again and again: once it is stored, what was released stays the same to the byte. */
 Test(job_stage, what_was_released_survives_stops, .timeout = 600)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, true);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", selective(id, 60, 60000, ""));
     expect_status(made, 202);
@@ -305,13 +290,11 @@ Test(job_stage, what_was_released_survives_stops, .timeout = 600)
     double cost = domain_spent(f, id);
     cr_assert(cost > 59 && cost <= 60, "once: %g", cost);
     free(first);
-    fixture_close(f);
 }
 
 /* Cancels a job at pulse number AT; its steps. */
 static double cancel_selective(unsigned at)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, EXPERTS, true);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", selective(id, 60, 400000, ""));
     expect_status(made, 202);
@@ -333,7 +316,6 @@ static double cancel_selective(unsigned at)
               job->body);
     double steps = response_number(job, "/progress/step");
     cr_assert(steps > 0 || cost < 46, "%g", cost);
-    fixture_close(f);
     return steps;
 }
 

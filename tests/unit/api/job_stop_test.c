@@ -4,11 +4,12 @@
 
 #include "api/call/app.h"
 #include "storage/jobs.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(job_stop, .init = service_open, .fini = service_close);
 
 Test(job_stop, give_back_all_when_cancelled_in_the_queue)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
     const char *cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"));
@@ -25,12 +26,10 @@ Test(job_stop, give_back_all_when_cancelled_in_the_queue)
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_NONE);
     expect_problem(fixture_post(f, "steward", "/v1/jobs/job_nothing:cancel", NULL), "not-found");
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 Test(job_stop, pay_for_executed_steps_when_cancelled)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *made =
         fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 100000));
@@ -56,12 +55,10 @@ Test(job_stop, pay_for_executed_steps_when_cancelled)
     cr_assert_not_null(strstr(response_text(job, "/why"), "noisy steps had run"));
     cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 Test(job_stop, pause_and_go_on_from_their_checkpoint)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *made =
         fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20000));
@@ -77,7 +74,6 @@ Test(job_stop, pause_and_go_on_from_their_checkpoint)
     cr_assert_str_eq(response_text(domain_job(f, made), "/state"), "succeeded");
     cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 /* Asked at every pulse: a job that another worker took over writes nothing more. */
@@ -98,7 +94,6 @@ static bool lose_the_lease(void *context)
 
 Test(job_stop, write_nothing_without_their_lease)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *made =
         fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 100000));
@@ -109,12 +104,10 @@ Test(job_stop, write_nothing_without_their_lease)
     cr_assert(response_number(domain_budget(f, id), "/reserved/epsilon") > 0);
     cr_assert_eq(response_number(domain_budget(f, id), "/spent/epsilon"), 0);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 Test(job_stop, pay_all_when_cancelled_after_a_pause)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *made =
         fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20000));
@@ -134,13 +127,11 @@ Test(job_stop, pay_all_when_cancelled_after_a_pause)
     cr_assert_not_null(strstr(response_text(job, "/why"), "resumed after a stop"));
     cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 /* The clock may have been set back to the very moment at which the first worker began. */
 Test(job_stop, pay_all_when_cancelled_after_a_crash_in_the_same_millisecond)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
     double reserved = response_number(made, "/privacy/reserved/epsilon");
@@ -154,5 +145,4 @@ Test(job_stop, pay_all_when_cancelled_after_a_crash_in_the_same_millisecond)
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     cr_assert_str_eq(response_text(domain_job(f, made), "/state"), "cancelled");
     cr_assert_float_eq(domain_spent(f, id), reserved, 1e-12);
-    fixture_close(f);
 }

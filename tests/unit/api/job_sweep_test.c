@@ -7,7 +7,9 @@
 
 #include "api/call/app.h"
 #include "storage/jobs.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(job_sweep, .init = service_open, .fini = service_close);
 
 #define EVALUATE                                                                                   \
     ",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":4,\"max_episode_steps\":60}"
@@ -36,7 +38,6 @@ Test(job_sweep, refuses_what_it_cannot_be)
         JOB(PRIVACY EVALUATE ",\"sweep\":{\"alpha\":[1,2,3,4,5,6,7,8,9],"
                              "\"clip_norm\":[1,2,3,4,5,6,7,8]}"),
     };
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[512];
@@ -54,13 +55,11 @@ Test(job_sweep, refuses_what_it_cannot_be)
                      domain_path(JOB(PRIVACY EVALUATE ",\"sweep\":{\"hidden\":[[8],[8,0]]}"), id)),
         "/sweep/hidden/1");
     cr_assert_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
 /* A member that is null is left out. */
 Test(job_sweep, a_list_that_is_null_is_none)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     struct response *r =
         fixture_post(f, "steward", "/v1/jobs:estimate",
@@ -73,13 +72,11 @@ Test(job_sweep, a_list_that_is_null_is_none)
         fixture_post(f, "steward", "/v1/jobs",
                      domain_path(JOB(PRIVACY EVALUATE ",\"sweep\":{\"alpha\":null}"), id)),
         "/sweep");
-    fixture_close(f);
 }
 
 /* Six tries of one budget: each has more noise than one alone, less than a sixth would have. */
 Test(job_sweep, all_tries_are_priced_together)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     struct response *r = fixture_post(f, "steward", "/v1/jobs:estimate", sweep(id, 50));
     expect_status(r, 200);
@@ -110,7 +107,6 @@ Test(job_sweep, all_tries_are_priced_together)
     expect_problem(refused, "infeasible");
     cr_assert(strstr(refused->body, "too large for exact arithmetic"), "%s", refused->body);
     cr_assert_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
 /* The least that the refusal of a small budget names would do. */
@@ -120,7 +116,6 @@ Test(job_sweep, names_the_least_that_pays_for_all_tries)
         JOB(",\"privacy\":{\"epsilon\":%.17g,\"delta\":1e-5,\"force\":"
             "true},\"parameters\":{\"hidden\":[4],\"batch_size\":4,"
             "\"steps\":50,\"noise_multiplier\":20}" EVALUATE ",\"sweep\":{\"alpha\":[1,2]}");
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *refused = fixture_post(f, "steward", "/v1/jobs", domain_path(body, id, 0.01));
     expect_problem(refused, "infeasible");
@@ -130,7 +125,6 @@ Test(job_sweep, names_the_least_that_pays_for_all_tries)
         fixture_post(f, "steward", "/v1/jobs:estimate", domain_path(body, id, least));
     expect_status(planned, 200);
     cr_assert(json_is_true(response_at(planned, "/feasible")), "%s", planned->body);
-    fixture_close(f);
 }
 
 /* A budget that no try could have a step of. */
@@ -167,7 +161,6 @@ static void expect_best(const struct response *job)
 
 Test(job_sweep, gives_the_best_and_a_certificate_of_all)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     struct response *job = domain_run(f, sweep(id, 50));
     expect_best(job);
@@ -187,7 +180,6 @@ Test(job_sweep, gives_the_best_and_a_certificate_of_all)
     snprintf(place, sizeof place, "/sweep/tries/%d/parameters/alpha",
              (int)response_number(job, "/findings/best"));
     cr_assert_eq(response_number(certificate, "/parameters/alpha"), response_number(job, place));
-    fixture_close(f);
 }
 
 /* A closed form prices the tries only where every step of all of them sees all experts. */
@@ -196,7 +188,6 @@ Test(job_sweep, names_the_accountant_of_all_tries)
     static const char *const cases[][2] = {{"20", "closed form"},
                                            {"20,4", "privacy-loss distribution"},
                                            {"4,20", "privacy-loss distribution"}};
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *id = domain_sealed(f, "private", 20);
         struct response *job =
@@ -211,7 +202,6 @@ Test(job_sweep, names_the_accountant_of_all_tries)
         cr_expect_eq(strncmp(accountant, cases[i][1], strlen(cases[i][1])), 0, "%s of %s",
                      accountant, cases[i][0]);
     }
-    fixture_close(f);
 }
 
 /* Exact tries cost at least what their Gaussians cost, and the certificate says that they are
@@ -220,7 +210,6 @@ Test(job_sweep, may_be_exact)
 {
     static const char *const axes[] = {"\"arithmetic\":[\"exact\"]",
                                        "\"arithmetic\":[\"exact\",\"float\"]"};
-    struct fixture *f = fixture_open();
     for (int i = 0; i < 2; i++) {
         const char *id = domain_sealed(f, "private", 20);
         struct response *job = domain_run(
@@ -236,7 +225,6 @@ Test(job_sweep, may_be_exact)
         cr_expect_float_eq(response_number(certificate, "/privacy/epsilon"), cost, 1e-8);
         cr_expect_eq(strstr(certificate->body, "Exact arithmetic") != NULL, i == 0);
     }
-    fixture_close(f);
 }
 
 struct stopper {
@@ -255,7 +243,6 @@ static bool stop(void *context)
 Test(job_sweep, exact_tries_cost_no_more_than_can_be_certified)
 {
     const double set_aside = 1e-3 * 1e-5, rare = 4e-33;
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     const char *body = domain_path(JOB(",\"privacy\":{\"epsilon\":60,\"delta\":1e-5}" SMALL EVALUATE
                                        ",\"sweep\":{\"alpha\":[0.5,1]}"),
@@ -266,13 +253,11 @@ Test(job_sweep, exact_tries_cost_no_more_than_can_be_certified)
     double cost = response_number(r, "/cost/epsilon");
     cr_expect_leq(2 * exp(cost) * draws * rare, set_aside, "epsilon %g", cost);
     cr_expect_geq(cost, 40);
-    fixture_close(f);
 }
 
 /* A stopped sweep goes on with the try it was in; done ones are neither trained nor paid again. */
 Test(job_sweep, goes_on_after_stops, .timeout = 600)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", sweep(id, 4000));
     expect_status(made, 202);
@@ -296,12 +281,11 @@ Test(job_sweep, goes_on_after_stops, .timeout = 600)
     expect_best(now);
     double cost = domain_spent(f, id);
     cr_assert(cost > 3.9 && cost <= 4, "%g", cost);
-    fixture_close(f);
 }
 
 static bool cancel(void *context)
 {
-    struct fixture *f = *(struct fixture **)context;
+    (void)context;
     fixture_advance(6000);
     struct response *jobs = fixture_get(f, "steward", "/v1/jobs?state=running");
     const char *id = response_text(jobs, "/items/0/id");
@@ -313,17 +297,15 @@ static bool cancel(void *context)
 /* How far its tries came is not told apart: the whole price. */
 Test(job_sweep, a_cancelled_sweep_pays_for_all)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", sweep(id, 60000));
     expect_status(made, 202);
     double held = response_number(made, "/privacy/reserved/epsilon");
-    cr_assert_eq(domain_turn(f, "w", cancel, &f), API_JOB_RAN);
+    cr_assert_eq(domain_turn(f, "w", cancel, NULL), API_JOB_RAN);
     struct response *job =
         fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
     cr_assert_str_eq(response_text(job, "/state"), "cancelled");
     cr_assert_float_eq(domain_spent(f, id), held, 1e-9);
-    fixture_close(f);
 }
 
 /* ---- work has an end */
@@ -331,7 +313,6 @@ Test(job_sweep, a_cancelled_sweep_pays_for_all)
 /* Rare draws with little noise took minutes of a thread to price. */
 Test(job_sweep, planning_ends_its_work, .timeout = 300)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed_of(
         f,
         "{\"name\":\"rare\",\"environment\":\"cartpole\",\"nominal_experts\":100000,"
@@ -346,5 +327,4 @@ Test(job_sweep, planning_ends_its_work, .timeout = 300)
     expect_problem(r, "infeasible");
     cr_expect(strstr(response_text(r, "/detail"), "takes more work") != NULL, "%s", r->body);
     cr_assert_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }

@@ -1,9 +1,10 @@
 /* The running time of an estimate: what it counts, and where it has none and says why. How near it
  * comes to real jobs is in docs/performance.md; here nothing is timed. */
+#include "tests/unit/api/service.h"
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "tests/unit/api/domain.h"
+TestSuite(job_time, .init = service_open, .fini = service_close);
 
 /* Of the algorithm ALGORITHM with MECHANISM; MORE is further members of the body. */
 static const char *job(const char *algorithm, const char *mechanism, const char *dataset,
@@ -14,7 +15,7 @@ static const char *job(const char *algorithm, const char *mechanism, const char 
                        algorithm, mechanism, dataset, privacy, more);
 }
 
-static double seconds(struct fixture *f, const char *body)
+static double seconds(const char *body)
 {
     struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
     expect_status(estimate, 200);
@@ -28,49 +29,45 @@ static double seconds(struct fixture *f, const char *body)
 /* 40 clones take 1.8 s, 40 small networks next to nothing. */
 Test(job_time, clones_are_counted_where_no_network_was_uploaded)
 {
-    struct fixture *f = fixture_open();
     const char *cloned = domain_crowd(f, 40, false), *uploaded = domain_crowd(f, 40, true);
-    double with = seconds(f, job("cql", "consensus", cloned, "", STEPS(10)));
-    double without = seconds(f, job("cql", "consensus", uploaded, "", STEPS(10)));
+    double with = seconds(job("cql", "consensus", cloned, "", STEPS(10)));
+    double without = seconds(job("cql", "consensus", uploaded, "", STEPS(10)));
     cr_expect_float_eq(with - without, 1.8, 0.2, "%g and %g", with, without);
     double rounds =
-        seconds(f, job("cql", "consensus", uploaded, ",\"consensus\":{\"rounds\":41}", STEPS(10)));
+        seconds(job("cql", "consensus", uploaded, ",\"consensus\":{\"rounds\":41}", STEPS(10)));
     cr_expect_float_eq(rounds - without, 1.8, 0.1, "40 students: %g", rounds);
     double prefixes =
-        seconds(f, job("cql", "selective_dpsgd", cloned, ",\"stable\":{\"count\":5}", STEPS(10)));
+        seconds(job("cql", "selective_dpsgd", cloned, ",\"stable\":{\"count\":5}", STEPS(10)));
     cr_expect_gt(prefixes, 1.8);
-    fixture_close(f);
 }
 
 Test(job_time, labels_skill_steps_and_evaluation_add_to_it)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, 40, false);
-    double some = seconds(f, job("cql", "consensus", id, "", STEPS(10)));
+    double some = seconds(job("cql", "consensus", id, "", STEPS(10)));
     double labels =
-        seconds(f, job("cql", "consensus", id, ",\"consensus\":{\"labels\":1000000}", STEPS(10)));
+        seconds(job("cql", "consensus", id, ",\"consensus\":{\"labels\":1000000}", STEPS(10)));
     cr_expect_gt(labels, some + 5);
     double skill =
-        seconds(f, job("cql", "consensus", id,
-                       ",\"consensus\":{\"max_length\":10000,\"skill\":{\"low\":0,\"high\":9,"
-                       "\"episodes\":16}}",
-                       STEPS(10)));
+        seconds(job("cql", "consensus", id,
+                    ",\"consensus\":{\"max_length\":10000,\"skill\":{\"low\":0,\"high\":9,"
+                    "\"episodes\":16}}",
+                    STEPS(10)));
     cr_expect_gt(skill, some + 1);
-    double noisy = seconds(f, job("cql", "dpsgd", id, "", STEPS(400000)));
-    double fewer = seconds(f, job("cql", "dpsgd", id, "", STEPS(100000)));
+    double noisy = seconds(job("cql", "dpsgd", id, "", STEPS(400000)));
+    double fewer = seconds(job("cql", "dpsgd", id, "", STEPS(100000)));
     cr_expect(noisy > 2.5 * fewer && noisy < 4 * fewer, "%g and %g", noisy, fewer);
-    double cloning = seconds(f, job("behaviour_cloning", "dpsgd", id, "", STEPS(400000)));
+    double cloning = seconds(job("behaviour_cloning", "dpsgd", id, "", STEPS(400000)));
     cr_expect(cloning > 0.5 * noisy && cloning < 0.9 * noisy, "three passes of five: %g", cloning);
-    double alone = seconds(f, job("cql", "dpsgd", id, "",
-                                  ",\"parameters\":{\"hidden\":[8],\"batch_size\":4,"
-                                  "\"steps\":400000,\"next_action\":\"target\"}"));
+    double alone = seconds(job("cql", "dpsgd", id, "",
+                               ",\"parameters\":{\"hidden\":[8],\"batch_size\":4,"
+                               "\"steps\":400000,\"next_action\":\"target\"}"));
     cr_expect(alone > cloning && alone < 0.95 * noisy, "four passes of five: %g", alone);
-    double short_play = seconds(f, job("cql", "dpsgd", id, "", STEPS(10)));
+    double short_play = seconds(job("cql", "dpsgd", id, "", STEPS(10)));
     double long_play =
-        seconds(f, job("cql", "dpsgd", id, "",
-                       STEPS(10) ",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":1000}"));
+        seconds(job("cql", "dpsgd", id, "",
+                    STEPS(10) ",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":1000}"));
     cr_expect_gt(long_play, short_play);
-    fixture_close(f);
 }
 
 /* Each further transition of an expert is as many rows more. */
@@ -78,28 +75,24 @@ Test(job_time, transitions_of_an_expert_are_counted)
 {
     static const char more[] = ",\"parameters\":{\"hidden\":[8],\"batch_size\":4,"
                                "\"steps\":400000,\"transitions_per_expert\":%d}";
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, 40, false);
-    double one = seconds(f, job("cql", "dpsgd", id, "", domain_path(more, 1)));
-    double eleven = seconds(f, job("cql", "dpsgd", id, "", domain_path(more, 11)));
-    double sixty_one = seconds(f, job("cql", "dpsgd", id, "", domain_path(more, 61)));
+    double one = seconds(job("cql", "dpsgd", id, "", domain_path(more, 1)));
+    double eleven = seconds(job("cql", "dpsgd", id, "", domain_path(more, 11)));
+    double sixty_one = seconds(job("cql", "dpsgd", id, "", domain_path(more, 61)));
     cr_expect_gt(eleven, 1.5 * one);
     cr_expect_float_eq((sixty_one - one) / (eleven - one), 6.0, 0.2, "%g %g", eleven, sixty_one);
-    fixture_close(f);
 }
 
 /* A sweep takes as long as its tries one after the other, the data being read once. */
 Test(job_time, a_sweep_takes_all_its_tries)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, 40, false);
     static const char play[] = ",\"evaluate\":{\"environment\":\"cartpole\",\"episodes\":10}";
-    double one = seconds(f, job("cql", "dpsgd", id, "", domain_path("%s%s", STEPS(400000), play)));
-    double four = seconds(f, job("cql", "dpsgd", id, "",
-                                 domain_path("%s%s,\"sweep\":{\"learning_rate\":[0.1,0.2,0.3,0.4]}",
-                                             STEPS(400000), play)));
+    double one = seconds(job("cql", "dpsgd", id, "", domain_path("%s%s", STEPS(400000), play)));
+    double four = seconds(job(
+        "cql", "dpsgd", id, "",
+        domain_path("%s%s,\"sweep\":{\"learning_rate\":[0.1,0.2,0.3,0.4]}", STEPS(400000), play)));
     cr_expect(four > 3.7 * one && four < 4 * one, "%g and %g", four, one);
-    fixture_close(f);
 }
 
 Test(job_time, where_there_is_none_it_says_why)
@@ -108,7 +101,6 @@ Test(job_time, where_there_is_none_it_says_why)
         {"{\"algorithm\":\"ppo\",\"environment\":\"cartpole\"}", "plays episodes"},
         {"{\"algorithm\":\"audit\"}", "made-up"},
     };
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", cases[i][0]);
         expect_status(estimate, 200);
@@ -123,5 +115,4 @@ Test(job_time, where_there_is_none_it_says_why)
                     id));
     cr_expect(json_is_false(response_at(poor, "/feasible")));
     cr_expect_not_null(strstr(response_text(poor, "/running_time_unknown"), "no plan"));
-    fixture_close(f);
 }

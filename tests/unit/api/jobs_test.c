@@ -8,7 +8,9 @@
 
 #include "api/call/app.h"
 #include "storage/jobs.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(jobs, .init = service_open, .fini = service_close);
 
 #define JOB(rest) "{\"algorithm\":\"cql\",\"dataset\":\"%s\"" rest "}"
 #define PRIVACY   ",\"privacy\":{\"epsilon\":5,\"delta\":1e-6}"
@@ -36,7 +38,6 @@ Test(jobs, refuse_what_they_cannot_be)
         {JOB(PRIVACY ",\"environment\":\"cartpole\""), "/environment"},
         {JOB(PRIVACY ",\"epsilon\":3"), "/epsilon"},
     };
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[512];
@@ -60,24 +61,20 @@ Test(jobs, refuse_what_they_cannot_be)
     expect_problem(fixture_ask(f, &ask), "not-found");
     cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
     cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 0);
-    fixture_close(f);
 }
 
 Test(jobs, need_a_sealed_dataset)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_dataset(f, "private");
     expect_problem(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 5, 10)),
                    "dataset-empty");
     domain_fill(f, id, 10);
     expect_problem(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 5, 10)),
                    "dataset-not-sealed");
-    fixture_close(f);
 }
 
 Test(jobs, are_estimated_for_nothing)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *r =
         fixture_post(f, "steward", "/v1/jobs:estimate", domain_private_job(id, 5, 20));
@@ -90,12 +87,10 @@ Test(jobs, are_estimated_for_nothing)
     r = fixture_post(f, "steward", "/v1/jobs:estimate", domain_private_job(id, 50, 20));
     cr_assert(json_is_false(response_at(r, "/feasible")));
     cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
-    fixture_close(f);
 }
 
 Test(jobs, hold_their_price_and_settle_it)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
     expect_status(made, 202);
@@ -131,12 +126,10 @@ Test(jobs, hold_their_price_and_settle_it)
                    "budget-exhausted");
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_NONE);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 Test(jobs, answer_a_repeat_with_the_same_job)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct ask ask = {.path = "/v1/jobs",
                       .token = fixture_token(f, "steward"),
@@ -150,12 +143,10 @@ Test(jobs, answer_a_repeat_with_the_same_job)
     ask.body = domain_private_job(id, 1, 20);
     expect_problem(fixture_ask(f, &ask), "idempotency-key-reused");
     cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 1);
-    fixture_close(f);
 }
 
 Test(jobs, release_what_is_private_with_a_certificate)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *job = domain_run(f, domain_private_job(id, 6, 20));
     const char *policy = response_text(job, "/policy");
@@ -180,12 +171,10 @@ Test(jobs, release_what_is_private_with_a_certificate)
     cr_assert(strstr(response_text(certificate, "/privacy/neighbours"), "emptied") != NULL);
     cr_assert(json_array_size(response_at(certificate, "/warnings")) > 0);
     cr_assert(strstr(response_text(certificate, "/warnings/0"), "NOT PRIVATE") == NULL);
-    fixture_close(f);
 }
 
 Test(jobs, keep_inside_what_is_not_private)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *job = domain_run(f, domain_unprotected_job(id, 50));
     cr_assert(json_is_null(response_at(job, "/evaluation")));
@@ -200,14 +189,12 @@ Test(jobs, keep_inside_what_is_not_private)
                    "not-released");
     expect_problem(fixture_get(f, "steward", domain_path("/v1/policies/%s/certificate", policy)),
                    "not-found");
-    fixture_close(f);
 }
 
 /* However it is asked, a teacher's figures are those of any weights. */
 Test(jobs, let_teachers_compute_nothing_from_secret_weights)
 {
     static const double temperatures[] = {1, 1234.5, 98765};
-    struct fixture *f = fixture_open();
     struct response *job =
         domain_run(f, domain_unprotected_job(domain_sealed(f, "private", 10), 50));
     for (size_t i = 0; i < 3; i++) {
@@ -225,12 +212,10 @@ Test(jobs, let_teachers_compute_nothing_from_secret_weights)
             fixture_get(f, "steward", domain_path("/v1/teachers/%s", response_text(made, "/id")));
         cr_assert(json_is_null(response_at(seen, "/lipschitz")));
     }
-    fixture_close(f);
 }
 
 Test(jobs, show_everything_of_public_data)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "public", 10);
     struct response *job = domain_run(f, domain_plain_job(id, 50));
     cr_assert_eq(response_number(job, "/evaluation/episodes"), 5);
@@ -238,12 +223,10 @@ Test(jobs, show_everything_of_public_data)
         fixture_get(f, "steward",
                     domain_path("/v1/policies/%s/weights", response_text(job, "/policy"))),
         200);
-    fixture_close(f);
 }
 
 Test(jobs, are_listed_and_filtered)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     domain_run(f, domain_private_job(id, 1, 20));
     fixture_advance(1);
@@ -265,12 +248,10 @@ Test(jobs, are_listed_and_filtered)
     struct ask ask = {.path = "/v1/jobs", .token = fixture_new_token(f, "steward")};
     cr_assert_eq(json_array_size(response_at(fixture_ask(f, &ask), "/items")), 0);
     expect_problem(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", id)), "conflict");
-    fixture_close(f);
 }
 
 Test(jobs, lead_from_an_entry_to_the_certificate)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *job = domain_run(f, domain_private_job(id, 1, 20));
     struct response *dataset = fixture_get(f, "steward", domain_path("/v1/datasets/%s", id));
@@ -285,11 +266,10 @@ Test(jobs, lead_from_an_entry_to_the_certificate)
     cr_assert_str_eq(certificate, response_text(policy, "/certificate"));
     expect_status(fixture_get(f, "auditor", domain_path("/v1/certificates/%s", certificate)), 200);
     cr_assert(json_is_null(response_at(list, "/items/0/certificate")), "nothing was released");
-    fixture_close(f);
 }
 
 /* What a stream that goes on has to say. */
-static char *next_event(struct fixture *f, struct api_events *events)
+static char *next_event(struct api_events *events)
 {
     char *text;
     cr_assert(events->next(events->context, fixture_app(f), fixture_db(f), &text));
@@ -298,7 +278,6 @@ static char *next_event(struct fixture *f, struct api_events *events)
 
 Test(jobs, are_followed_by_events)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 1, 20));
     struct ask ask = {.path = domain_path("/v1/jobs/%s/events", response_text(made, "/id")),
@@ -308,18 +287,17 @@ Test(jobs, are_followed_by_events)
     expect_status(r, 200);
     cr_assert_str_eq(r->content_type, "text/event-stream");
     struct api_events events = r->reply.events;
-    char *text = next_event(f, &events);
+    char *text = next_event(&events);
     cr_assert(strncmp(text, "event: progress\nid: 0\ndata: {", 29) == 0, "%s", text);
     free(text);
-    cr_assert_null(next_event(f, &events));
+    cr_assert_null(next_event(&events));
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
-    text = next_event(f, &events);
+    text = next_event(&events);
     cr_assert(strncmp(text, "event: done\nid: 20\ndata: {", 26) == 0, "%s", text);
     cr_assert(strcmp(text + strlen(text) - 2, "\n\n") == 0);
     free(text);
     cr_assert_not(events.next(events.context, fixture_app(f), fixture_db(f), &text));
     cr_assert_null(text);
-    fixture_close(f);
 }
 
 /* ---- the work of a page */
@@ -343,7 +321,7 @@ static int watch_connection(sqlite3 *handle, const char **error,
     return SQLITE_OK;
 }
 
-static void queue_jobs(struct fixture *f, const char *project, int from, int to)
+static void queue_jobs(const char *project, int from, int to)
 {
     for (int i = from; i < to; i++) {
         struct job_row job = {.algorithm = "cql",
@@ -361,14 +339,15 @@ Test(jobs, in_a_page_do_not_each_go_through_the_queue)
 {
     enum { FEW = 200, MANY = 400 };
     cr_assert_eq(sqlite3_auto_extension((void (*)(void))watch_connection), SQLITE_OK);
-    struct fixture *f = fixture_open();
-    queue_jobs(f, fixture_client(f, "steward"), 0, FEW);
+    service_close();
+    service_open();
+    queue_jobs(fixture_client(f, "steward"), 0, FEW);
     (void)fixture_get(f, "steward", "/v1/jobs"); /* signs in */
     steps = 0;
     expect_status(fixture_get(f, "steward", "/v1/jobs?page_size=1000"), 200);
     unsigned few = steps;
     cr_assert_gt(few, FEW / 10);
-    queue_jobs(f, fixture_client(f, "steward"), FEW, MANY);
+    queue_jobs(fixture_client(f, "steward"), FEW, MANY);
     steps = 0;
     struct response *page = fixture_get(f, "steward", "/v1/jobs?page_size=1000");
     cr_expect_lt(steps, few * 5 / 2, "%u steps of twice as many jobs, %u before", steps, few);
@@ -378,16 +357,14 @@ Test(jobs, in_a_page_do_not_each_go_through_the_queue)
         cr_assert_eq(json_integer_value(json_object_get(progress, "queue_place")), MANY - i);
         cr_assert_eq(json_integer_value(json_object_get(progress, "queue_own")), MANY - i - 1);
     }
-    fixture_close(f);
 }
 
 Test(jobs, of_all_projects_of_a_steward_are_a_thousand_at_once)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10), *body = domain_private_job(id, 1, 20);
     struct response *second = fixture_post(f, "steward", "/v1/projects", "{\"name\":\"icu\"}");
-    queue_jobs(f, response_text(second, "/id"), 0, 500);
-    queue_jobs(f, fixture_client(f, "steward"), 500, 999);
+    queue_jobs(response_text(second, "/id"), 0, 500);
+    queue_jobs(fixture_client(f, "steward"), 500, 999);
     struct response *last = fixture_post(f, "steward", "/v1/jobs", body);
     expect_status(last, 202);
     double reserved = response_number(domain_budget(f, id), "/reserved/epsilon");
@@ -402,7 +379,6 @@ Test(jobs, of_all_projects_of_a_steward_are_a_thousand_at_once)
     const char *path = domain_path("/v1/jobs/%s:cancel", response_text(last, "/id"));
     expect_status(fixture_post(f, "steward", path, NULL), 200);
     expect_status(fixture_post(f, "steward", "/v1/jobs", body), 202);
-    fixture_close(f);
 }
 
 /* SQLite's driver, with a job queued just before a transaction that writes. */
@@ -425,19 +401,18 @@ Test(jobs, that_are_asked_for_at_the_same_time_are_a_thousand)
 {
     queuing = db_driver_sqlite;
     queuing.begin = begin_queuing;
-    struct fixture *f = fixture_open_on(&queuing);
+    service_close();
+    f = fixture_open_on(&queuing);
     const char *id = domain_sealed(f, "private", 10), *body = domain_private_job(id, 1, 20);
-    queue_jobs(f, fixture_client(f, "steward"), 0, 1000);
+    queue_jobs(fixture_client(f, "steward"), 0, 1000);
     expect_status(fixture_post(f, "steward", "/v1/jobs/job_00000:cancel", NULL), 200);
     queues = true;
     expect_problem(fixture_post(f, "steward", "/v1/jobs", body), "conflict");
     cr_expect_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
-    fixture_close(f);
 }
 
 Test(jobs, that_wait_say_what_for)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     expect_status(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 1, 20)), 202);
     fixture_advance(1);
@@ -448,9 +423,9 @@ Test(jobs, that_wait_say_what_for)
                       .token = fixture_token(f, "steward"),
                       .accept = "text/event-stream"};
     struct api_events events = fixture_ask(f, &ask)->reply.events;
-    free(next_event(f, &events));
+    free(next_event(&events));
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
-    char *text = next_event(f, &events);
+    char *text = next_event(&events);
     cr_assert_not_null(text, "its place has changed");
     cr_assert(strstr(text, "\"queue_place\":1,\"queue_own\":0"), "%s", text);
     free(text);
@@ -458,12 +433,10 @@ Test(jobs, that_wait_say_what_for)
     struct response *ended = domain_job(f, made);
     cr_assert(json_is_null(response_at(ended, "/progress/queue_place")));
     cr_assert(json_is_null(response_at(ended, "/progress/queue_own")));
-    fixture_close(f);
 }
 
 Test(jobs, fail_and_pay_nothing_when_the_data_are_damaged)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 20));
     expect_status(made, 202);
@@ -479,5 +452,4 @@ Test(jobs, fail_and_pay_nothing_when_the_data_are_damaged)
     cr_assert_eq(response_number(job, "/privacy/spent/epsilon"), 0);
     cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }

@@ -7,10 +7,11 @@
 
 #include "api/teachers/teacher_shelf.h"
 #include "tests/unit/api/kickstart_desk.h"
+#include "tests/unit/api/service.h"
 
-TestSuite(kickstart_job);
+TestSuite(kickstart_job, .init = service_open, .fini = service_close);
 
-static const char *gaussian(struct fixture *f)
+static const char *gaussian(void)
 {
     struct response *made = fixture_post(
         f, "steward", "/v1/teachers",
@@ -25,7 +26,6 @@ static const char *gaussian(struct fixture *f)
 
 Test(kickstart_job, refuses_what_it_cannot_be)
 {
-    struct fixture *f = fixture_open();
     const char *id = kickstart_teacher(f, 1e4);
     const char *stranger = fixture_token_client(f, fixture_new_token(f, "auditor"));
 #define KICKSTART(rest) domain_path("{\"algorithm\":\"kickstart\"" rest "}", id)
@@ -47,8 +47,8 @@ Test(kickstart_job, refuses_what_it_cannot_be)
         {KICKSTART(",\"environment\":\"cartpole\",\"teacher\":\"%s\",\"parameters\":{"
                    "\"questions\":2000}"),
          "/parameters/questions"},
-        {kickstart_job(gaussian(f), "", ",\"concentration\":50"), "/parameters/concentration"},
-        {kickstart_job(gaussian(f), "", ",\"vanishing\":0.9"), "/parameters/vanishing"},
+        {kickstart_job(gaussian(), "", ",\"concentration\":50"), "/parameters/concentration"},
+        {kickstart_job(gaussian(), "", ",\"vanishing\":0.9"), "/parameters/vanishing"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
@@ -67,7 +67,6 @@ Test(kickstart_job, refuses_what_it_cannot_be)
     }
     expect_problem(fixture_post(f, "student", "/v1/jobs", kickstart_job(id, "", "")), "forbidden");
     cr_assert_eq(kickstart_spent(f, id, "steward"), 0);
-    fixture_close(f);
 }
 
 /* A teacher of another project is not read, whether it is open, closed or deleted: it gets the
@@ -75,7 +74,6 @@ Test(kickstart_job, refuses_what_it_cannot_be)
 Test(kickstart_job, of_a_foreign_teacher_tells_what_it_tells_of_none)
 {
     static const char *const routes[] = {"/v1/jobs", "/v1/jobs:estimate"};
-    struct fixture *f = fixture_open();
     const char *teachers[4] = {"tch_nobody"};
     for (int i = 1; i < 4; i++)
         teachers[i] = kickstart_teacher(f, 1e4);
@@ -96,12 +94,10 @@ Test(kickstart_job, of_a_foreign_teacher_tells_what_it_tells_of_none)
         cr_expect_str_eq(response_text(r, "/errors/0/detail"), "is not known, or closed");
         cr_expect_null(teacher_shelf_at_hand(fixture_app(f), teachers[i / 2]));
     }
-    fixture_close(f);
 }
 
 Test(kickstart_job, pays_for_every_answer_and_says_so)
 {
-    struct fixture *f = fixture_open();
     const char *id = kickstart_teacher(f, 1e4);
     struct response *estimate =
         fixture_post(f, "steward", "/v1/jobs:estimate", kickstart_job(id, "", ""));
@@ -140,12 +136,11 @@ Test(kickstart_job, pays_for_every_answer_and_says_so)
     cr_assert_not_null(strstr(response_text(certificate, "/privacy/accountant"), "limit"));
     expect_status(fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", policy)), 200);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 #define MEANS "the pilot, with all flights"
 
-static const char *described_dataset(struct fixture *f)
+static const char *described_dataset(void)
 {
     return domain_sealed_of(
         f,
@@ -159,8 +154,7 @@ static const char *described_dataset(struct fixture *f)
 }
 
 /* The certificate of a student of a new teacher over the policy that the job TRAINS makes. */
-static struct response *student_certificate(struct fixture *f, const char *trains, double epsilon,
-                                            const char *teacher)
+static struct response *student_certificate(const char *trains, double epsilon, const char *teacher)
 {
     const char *policy = response_text(domain_run(f, trains), "/policy");
     struct response *made = fixture_post(
@@ -190,10 +184,8 @@ static bool says_uncovered(const struct response *certificate)
  */
 Test(kickstart_job, a_student_names_the_dataset_behind_its_teacher)
 {
-    struct fixture *f = fixture_open();
-    const char *dataset = described_dataset(f);
+    const char *dataset = described_dataset();
     struct response *certificate = student_certificate(
-        f,
         domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":4,\"parameters\":"
                     "{\"hidden\":[4],\"batch_size\":2,\"steps\":5}}",
                     dataset),
@@ -201,34 +193,30 @@ Test(kickstart_job, a_student_names_the_dataset_behind_its_teacher)
     cr_expect(json_is_true(response_at(certificate, "/dataset_covered")), "%s", certificate->body);
     cr_expect_not(says_uncovered(certificate));
 
-    certificate = student_certificate(f, domain_unprotected_job(dataset, 5), 60,
+    certificate = student_certificate(domain_unprotected_job(dataset, 5), 60,
                                       "\"i_understand\":\"not_private\",\"adjacency\":{\"unit\":"
                                       "\"observation\",\"radius\":0.001}");
     cr_expect(json_is_false(response_at(certificate, "/dataset_covered")), "%s", certificate->body);
     cr_expect(says_uncovered(certificate));
-    fixture_close(f);
 }
 
 Test(kickstart_job, the_named_client_pays)
 {
-    struct fixture *f = fixture_open();
     const char *id = kickstart_teacher(f, 1e4);
     domain_run(
         f, kickstart_job(id, domain_path(",\"client\":\"%s\"", fixture_client(f, "student")), ""));
     cr_assert_gt(kickstart_spent(f, id, "student"), 0);
     cr_assert_eq(kickstart_spent(f, id, "steward"), 0);
-    fixture_close(f);
 }
 
-static struct response *guarantee(struct fixture *f, const char *id, const char *role,
-                                  double answers)
+static struct response *guarantee(const char *id, const char *role, double answers)
 {
     return fixture_put(
         f, "steward", domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, role)),
         domain_path("{\"epsilon\":100,\"delta\":1e-5,\"guaranteed\":{\"answers\":%.0f}}", answers));
 }
 
-static double rollouts_paid(struct fixture *f, const char *id, const char *role)
+static double rollouts_paid(const char *id, const char *role)
 {
     struct response *estimate = fixture_post(
         f, "steward", "/v1/jobs:estimate",
@@ -240,25 +228,22 @@ static double rollouts_paid(struct fixture *f, const char *id, const char *role)
 /* The cap has set everything aside: 4 roll-outs for the steward, the rest for the student. */
 Test(kickstart_job, an_estimate_counts_what_is_set_aside_for_the_payer)
 {
-    struct fixture *f = fixture_open();
     struct response *made =
         fixture_post(f, "steward", "/v1/teachers", domain_teacher(domain_policy(f), 8, 4));
     const char *id = response_text(made, "/id");
-    expect_status(guarantee(f, id, "steward", 4.0 * KICKSTART_QUESTIONS + 3), 201);
-    struct response *refused = guarantee(f, id, "student", 30000);
+    expect_status(guarantee(id, "steward", 4.0 * KICKSTART_QUESTIONS + 3), 201);
+    struct response *refused = guarantee(id, "student", 30000);
     cr_assert_not_null(response_at(refused, "/largest/answers"), "%s", refused->body);
     double largest = response_number(refused, "/largest/answers");
-    expect_status(guarantee(f, id, "student", largest), 201);
-    cr_expect_eq(rollouts_paid(f, id, "steward"), 4);
-    cr_expect_eq(rollouts_paid(f, id, "student"), KICKSTART_ROLLOUTS);
+    expect_status(guarantee(id, "student", largest), 201);
+    cr_expect_eq(rollouts_paid(id, "steward"), 4);
+    cr_expect_eq(rollouts_paid(id, "student"), KICKSTART_ROLLOUTS);
     struct response *job = domain_run(f, kickstart_job(id, "", ""));
     cr_expect_eq(response_number(job, "/findings/states_answered"), 4 * KICKSTART_QUESTIONS);
-    fixture_close(f);
 }
 
 static void go_alone(const char *when_spent)
 {
-    struct fixture *f = fixture_open();
     const char *id = kickstart_teacher_when(f, 1e4, when_spent);
     double all =
         response_number(fixture_post(f, "steward", "/v1/jobs:estimate", kickstart_job(id, "", "")),
@@ -285,7 +270,6 @@ static void go_alone(const char *when_spent)
     struct response *certificate = fixture_get(
         f, "steward", domain_path("/v1/policies/%s/certificate", response_text(job, "/policy")));
     cr_assert_eq(response_number(certificate, "/privacy/epsilon"), 0);
-    fixture_close(f);
 }
 
 Test(kickstart_job, goes_on_alone_when_nobody_pays)
@@ -301,7 +285,6 @@ Test(kickstart_job, goes_on_alone_when_answers_are_random)
 
 Test(kickstart_job, a_schedule_of_its_own_ends_in_silence)
 {
-    struct fixture *f = fixture_open();
     const char *id = kickstart_teacher(f, 1e4);
     /* 20 times 0.8 is 16, then 12.8, 10.24, and below 10 nothing is asked. */
     struct response *job = domain_run(f, kickstart_job(id, "", ",\"vanishing\":0.8"));
@@ -319,12 +302,10 @@ Test(kickstart_job, a_schedule_of_its_own_ends_in_silence)
     cr_assert(json_is_null(response_at(job, "/privacy")));
     cr_assert(json_is_null(response_at(job, "/teacher")));
     cr_assert_eq(kickstart_spent(f, id, "steward"), before);
-    fixture_close(f);
 }
 
 Test(kickstart_job, pauses_anywhere_and_pays_once)
 {
-    struct fixture *f = fixture_open();
     const char *id = kickstart_teacher(f, 1e4);
     double price =
         response_number(fixture_post(f, "steward", "/v1/jobs:estimate", kickstart_job(id, "", "")),
@@ -348,12 +329,10 @@ Test(kickstart_job, pauses_anywhere_and_pays_once)
     }
     cr_assert(n > KICKSTART_ROLLOUTS && n < 100, "%d", n);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 Test(kickstart_job, is_cancelled_and_has_paid_for_what_it_heard)
 {
-    struct fixture *f = fixture_open();
     const char *id = kickstart_teacher(f, 1e4);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", kickstart_job(id, "", ""));
     const char *cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"));
@@ -368,5 +347,4 @@ Test(kickstart_job, is_cancelled_and_has_paid_for_what_it_heard)
     cr_assert_str_eq(response_text(job, "/state"), "cancelled");
     cr_assert_float_eq(response_number(job, "/privacy/spent/epsilon"), heard, 1e-9);
     cr_assert_eq(kickstart_spent(f, id, "steward"), heard);
-    fixture_close(f);
 }

@@ -1,15 +1,16 @@
 /* What offline learning is asked that it cannot do, over the API: the status, where the fault is,
  * and what was charged: nothing, or what was executed. */
+#include "tests/unit/api/service.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/api/domain.h"
+TestSuite(offline_bad_input, .init = service_open, .fini = service_close);
 
 /* What is spent on DATASET; nothing may be reserved, and the ledger is whole. */
-static double spent(struct fixture *f, const char *dataset, const char *what)
+static double spent(const char *dataset, const char *what)
 {
     domain_expect_whole_ledger(f);
     struct response *budget =
@@ -18,7 +19,7 @@ static double spent(struct fixture *f, const char *dataset, const char *what)
     return response_number(budget, domain_path("/spent/%s", what));
 }
 
-static const char *dataset_of(struct fixture *f, const char *more)
+static const char *dataset_of(const char *more)
 {
     struct response *made =
         fixture_post(f, "steward", "/v1/datasets",
@@ -36,7 +37,6 @@ Test(offline_bad_input, a_dataset_with_one_expert)
     static const char *const refused[] = {
         "\"selective_dpsgd\",\"privacy\":{\"epsilon\":50,\"delta\":1e-3}",
         "\"consensus\",\"privacy\":{\"epsilon\":50,\"delta\":1e-3}"};
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, 1, false);
     for (int i = 0; i < 2; i++) {
         const char *body = domain_path(
@@ -59,7 +59,7 @@ Test(offline_bad_input, a_dataset_with_one_expert)
     expect_problem(hopeless, "hopeless-plan");
     cr_expect_not_null(strstr(response_text(hopeless, "/detail"), "With 1 expert and epsilon 1 "),
                        "%s", hopeless->body);
-    cr_expect_eq(spent(f, id, "epsilon"), 0);
+    cr_expect_eq(spent(id, "epsilon"), 0);
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 5, 9)),
                    "/parameters/batch_size"); /* two */
     struct response *job = domain_run(
@@ -69,8 +69,7 @@ Test(offline_bad_input, a_dataset_with_one_expert)
                        id));
     double paid = response_number(job, "/privacy/spent/epsilon");
     cr_expect(paid > 4.9 && paid <= 5, "%g", paid);
-    cr_expect_float_eq(spent(f, id, "epsilon"), paid, 1e-9);
-    fixture_close(f);
+    cr_expect_float_eq(spent(id, "epsilon"), paid, 1e-9);
 }
 
 /* 40 experts who take action 1 alone, for a reward of 1 each. */
@@ -96,7 +95,6 @@ Test(offline_bad_input, an_action_that_nobody_takes_and_rewards_that_are_all_ali
     static const char budget[] = "\"budget\":{\"epsilon\":300,\"delta\":1e-2}";
     static const char form[] = "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":"
                                "\"%s\",%s}";
-    struct fixture *f = fixture_open();
     char *lines = single_minded();
     const char *usual = domain_sealed_of(f, domain_path(form, "private", budget), 40);
     const char *id = domain_sealed_lines(f, domain_path(form, "private", budget), lines);
@@ -123,15 +121,13 @@ Test(offline_bad_input, an_action_that_nobody_takes_and_rewards_that_are_all_ali
                     open, open));
     cr_expect_str_eq(response_text(judged, "/findings/judge/verdict"), "not_supported");
     cr_expect_not_null(strstr(judged->body, "All logged returns are alike."), "%s", judged->body);
-    fixture_close(f);
 }
 
 /* It uploaded a network and nothing else: it counts as an expert, speaks in the first stage, and
  * adds nothing to a gradient. */
 Test(offline_bad_input, an_expert_with_no_trajectory, .timeout = 600)
 {
-    struct fixture *f = fixture_open();
-    const char *id = dataset_of(f, ",\"min_action_probability\":0.4,\"max_episode_steps\":30");
+    const char *id = dataset_of(",\"min_action_probability\":0.4,\"max_episode_steps\":30");
     domain_fill(f, id, 5);
     expect_status(fixture_put(f, "steward",
                               domain_path("/v1/datasets/%s/experts/silent/policy", id),
@@ -158,16 +154,14 @@ Test(offline_bad_input, an_expert_with_no_trajectory, .timeout = 600)
                                       jobs[i][0], id, jobs[i][1]));
         double paid = response_number(job, "/privacy/spent/epsilon");
         cr_expect_gt(paid, 4.9);
-        cr_expect_float_eq(spent(f, id, "epsilon"), before + paid, 1e-8);
+        cr_expect_float_eq(spent(id, "epsilon"), before + paid, 1e-8);
         before += paid;
     }
-    fixture_close(f);
 }
 
 /* Refused when it is declared, so that no job meets it. */
 Test(offline_bad_input, a_floor_above_one_over_the_actions)
 {
-    struct fixture *f = fixture_open();
     static const char *const floors[] = {"0.51", "0.6", "1"};
     for (int i = 0; i < 3; i++) {
         expect_invalid(
@@ -187,14 +181,12 @@ Test(offline_bad_input, a_floor_above_one_over_the_actions)
     }
     cr_expect_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/datasets"), "/items")),
                  0);
-    fixture_close(f);
 }
 
 /* The whole upload is refused with the line, and the dataset is as it was. */
 Test(offline_bad_input, a_trajectory_longer_than_declared)
 {
-    struct fixture *f = fixture_open();
-    const char *id = dataset_of(f, ",\"max_episode_steps\":30");
+    const char *id = dataset_of(",\"max_episode_steps\":30");
     char *good = domain_lines(2, 30), *bad = domain_lines(1, 31);
     char *both = malloc(strlen(good) + strlen(bad) + 1);
     sprintf(both, "%s%s", good, bad);
@@ -208,14 +200,12 @@ Test(offline_bad_input, a_trajectory_longer_than_declared)
     free(good);
     free(bad);
     free(both);
-    fixture_close(f);
 }
 
 /* The noise is given, and one step of it costs more than what is asked for. */
 Test(offline_bad_input, a_budget_too_small_for_one_step)
 {
     static const char *const algorithms[] = {"cql", "bcq", "behaviour_cloning"};
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     for (int i = 0; i < 6; i++) {
         const char *body = domain_path(
@@ -233,16 +223,14 @@ Test(offline_bad_input, a_budget_too_small_for_one_step)
         cr_expect_not_null(strstr(response_text(estimate, "/reason"), "one step"), "%s",
                            estimate->body);
     }
-    cr_expect_eq(spent(f, id, "epsilon"), 0);
-    cr_expect_eq(spent(f, id, "delta"), 0);
-    fixture_close(f);
+    cr_expect_eq(spent(id, "epsilon"), 0);
+    cr_expect_eq(spent(id, "delta"), 0);
 }
 
 /* Steps on labels are not clipped: with such a rate they leave what a float can hold. The job fails
  * with a sentence of the closed list, and its stages stay charged whole. */
 Test(offline_bad_input, losses_that_are_not_finite, .timeout = 600)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, 40, true);
     struct response *made = fixture_post(
         f, "steward", "/v1/jobs",
@@ -263,7 +251,6 @@ Test(offline_bad_input, losses_that_are_not_finite, .timeout = 600)
     cr_expect_str_eq(response_text(job, "/error/detail"),
                      "the weights grew without bound; a smaller learning rate helps");
     cr_expect(json_is_null(response_at(job, "/policy")));
-    cr_expect_float_eq(spent(f, id, "epsilon"), reserved, 1e-8);
+    cr_expect_float_eq(spent(id, "epsilon"), reserved, 1e-8);
     cr_expect_gt(response_number(job, "/privacy/spent/delta"), 0);
-    fixture_close(f);
 }

@@ -1,12 +1,13 @@
 /* The other offline algorithms through the interface: their jobs, what their policies are, and who
  * may teach with them. */
+#include "tests/unit/api/service.h"
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/api/domain.h"
+TestSuite(offline_kinds, .init = service_open, .fini = service_close);
 
-static struct response *trained(struct fixture *f, const char *algorithm, const char *more)
+static struct response *trained(const char *algorithm, const char *more)
 {
     const char *dataset = domain_sealed(f, "private", 4);
     return domain_run(
@@ -17,15 +18,14 @@ static struct response *trained(struct fixture *f, const char *algorithm, const 
                        algorithm, dataset, more));
 }
 
-static struct response *teach(struct fixture *f, const char *policy)
+static struct response *teach(const char *policy)
 {
     return fixture_post(f, "steward", "/v1/teachers", domain_teacher(policy, 8, 2));
 }
 
 Test(offline_kinds, bcq_gives_one_network_of_two_heads)
 {
-    struct fixture *f = fixture_open();
-    struct response *job = trained(f, "bcq", ",\"threshold\":0.25");
+    struct response *job = trained("bcq", ",\"threshold\":0.25");
     const char *policy = response_text(job, "/policy");
     cr_expect_gt(response_number(job, "/evaluation/mean_return"), 0);
     struct response *weights =
@@ -40,27 +40,23 @@ Test(offline_kinds, bcq_gives_one_network_of_two_heads)
     expect_status(played, 200);
     cr_expect_eq(json_array_size(response_at(played, "/actions")), 2);
     cr_expect_eq(json_array_size(response_at(played, "/values/0")), 2, "one for each action");
-    struct response *refused = teach(f, policy);
+    struct response *refused = teach(policy);
     cr_expect_eq(refused->status, 422);
     cr_expect_not_null(strstr(refused->body, "bcq"), "%s", refused->body);
-    fixture_close(f);
 }
 
 Test(offline_kinds, cloning_gives_a_policy_that_can_teach)
 {
-    struct fixture *f = fixture_open();
-    struct response *job = trained(f, "behaviour_cloning", ",\"input_scale\":1");
+    struct response *job = trained("behaviour_cloning", ",\"input_scale\":1");
     const char *policy = response_text(job, "/policy");
     struct response *weights =
         fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", policy));
     cr_expect_str_eq(response_text(weights, "/output"), "softmax");
-    expect_status(teach(f, policy), 201);
-    fixture_close(f);
+    expect_status(teach(policy), 201);
 }
 
 Test(offline_kinds, each_has_its_own_parameters)
 {
-    struct fixture *f = fixture_open();
     const char *dataset = domain_sealed(f, "public", 3);
     static const char *const cases[][2] = {
         {"\"behaviour_cloning\",\"parameters\":{\"alpha\":1}", "/parameters/alpha"},
@@ -76,11 +72,10 @@ Test(offline_kinds, each_has_its_own_parameters)
                                        cases[i][0], dataset);
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", body), cases[i][1]);
     }
-    fixture_close(f);
 }
 
 /* A word that the warnings or assumptions of POLICY's certificate have, or not. */
-static bool certificate_says(struct fixture *f, const char *policy, const char *word)
+static bool certificate_says(const char *policy, const char *word)
 {
     struct response *r =
         fixture_get(f, "steward", domain_path("/v1/policies/%s/certificate", policy));
@@ -90,21 +85,19 @@ static bool certificate_says(struct fixture *f, const char *policy, const char *
 
 Test(offline_kinds, certificate_names_the_arithmetic)
 {
-    struct fixture *f = fixture_open();
-    struct response *real = trained(f, "cql", ",\"arithmetic\":\"float\"");
-    struct response *whole = trained(f, "bcq", "");
+    struct response *real = trained("cql", ",\"arithmetic\":\"float\"");
+    struct response *whole = trained("bcq", "");
     const char *policy = response_text(real, "/policy");
-    cr_expect(certificate_says(f, policy, "no theorem covers its last bits"));
-    cr_expect_not(certificate_says(f, policy, "Exact arithmetic"));
+    cr_expect(certificate_says(policy, "no theorem covers its last bits"));
+    cr_expect_not(certificate_says(policy, "Exact arithmetic"));
     policy = response_text(whole, "/policy");
-    cr_expect(certificate_says(f, policy, "Exact arithmetic"));
-    cr_expect(certificate_says(f, policy, "Gaussian rounded to whole numbers"));
-    cr_expect_not(certificate_says(f, policy, "no theorem covers its last bits"));
-    fixture_close(f);
+    cr_expect(certificate_says(policy, "Exact arithmetic"));
+    cr_expect(certificate_says(policy, "Gaussian rounded to whole numbers"));
+    cr_expect_not(certificate_says(policy, "no theorem covers its last bits"));
 }
 
 /* The event of the last entry of DATASET's account, as text. */
-static char *last_event(struct fixture *f, const char *dataset)
+static char *last_event(const char *dataset)
 {
     struct response *budget =
         fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
@@ -125,7 +118,6 @@ Test(offline_kinds, exact_arithmetic_goes_with_a_first_stage, .timeout = 600)
          "\"stable\":{\"count\":1}}"),
         "\"dpsgd\",\"privacy\":{\"epsilon\":10,\"delta\":1e-3}",
         "\"consensus\",\"privacy\":{\"epsilon\":5,\"delta\":1e-3,\"consensus\":{\"labels\":40}}"};
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, 40, true);
     for (int i = 0; i < 3; i++) {
         struct response *job =
@@ -136,9 +128,9 @@ Test(offline_kinds, exact_arithmetic_goes_with_a_first_stage, .timeout = 600)
         const char *policy = response_text(job, "/policy");
         double paid = response_number(job, "/privacy/spent/epsilon");
         bool noisy = i < 2; /* consensus has plain steps alone */
-        cr_expect_eq(certificate_says(f, policy, "Gaussian rounded to whole numbers"), noisy);
-        cr_expect_not(certificate_says(f, policy, "no theorem covers its last bits"));
-        char *event = last_event(f, id);
+        cr_expect_eq(certificate_says(policy, "Gaussian rounded to whole numbers"), noisy);
+        cr_expect_not(certificate_says(policy, "no theorem covers its last bits"));
+        char *event = last_event(id);
         if (i == 1)
             cr_expect_not_null(strstr(event, "EpsilonDeltaDpEvent"), "%s", event);
         struct response *cost = fixture_post(f, "auditor", "/v1/accounting:compose",
@@ -148,7 +140,6 @@ Test(offline_kinds, exact_arithmetic_goes_with_a_first_stage, .timeout = 600)
                            cost->body, paid);
         free(event);
     }
-    fixture_close(f);
 }
 
 /* What the first stage released starts all three alike, and each is paid for whole. */
@@ -160,7 +151,6 @@ Test(offline_kinds, every_algorithm_learns_from_both_first_stages, .timeout = 60
         "\"stable_share\":0.6,\"stable_delta_share\":0.8,\"stable\":{\"count\":3}}",
         "\"consensus\",\"privacy\":{\"epsilon\":5,\"delta\":1e-3,\"consensus\":{\"labels\":60,"
         "\"rounds\":2}}"};
-    struct fixture *f = fixture_open();
     const char *id = domain_crowd(f, 40, true);
     for (int i = 0; i < 6; i++) {
         struct response *job = domain_run(
@@ -178,5 +168,4 @@ Test(offline_kinds, every_algorithm_learns_from_both_first_stages, .timeout = 60
         cr_expect_not_null(
             response_at(certificate, i < 3 ? "/plan/stable/threshold" : "/plan/consensus/noise"));
     }
-    fixture_close(f);
 }

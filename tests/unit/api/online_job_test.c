@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "api/call/app.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(online_job, .init = service_open, .fini = service_close);
 
 #define WORLD      ",\"environment\":\"cartpole\""
 #define SMALL      ",\"parameters\":{\"hidden\":[8],\"episodes\":20,\"episodes_per_update\":2}"
@@ -26,7 +28,6 @@ Test(online_job, refuses_what_it_cannot_be)
         {REIN(PRICE ",\"parameters\":{\"episodes\":0}"), "/parameters/episodes"},
         {"{\"algorithm\":\"reinforce\"" PRICE "}", "/environment"},
     };
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
         expect_invalid(fixture_post(f, "steward", "/v1/jobs:estimate", cases[i][0]), cases[i][1]);
@@ -35,12 +36,10 @@ Test(online_job, refuses_what_it_cannot_be)
     expect_problem(fixture_post(f, "steward", "/v1/jobs",
                                 REIN(PRICE ",\"parameters\":{\"noise_multiplier\":0.1}")),
                    "infeasible");
-    fixture_close(f);
 }
 
 Test(online_job, an_episode_is_protected_whatever_the_number_of_updates)
 {
-    struct fixture *f = fixture_open();
     struct response *few = fixture_post(f, "steward", "/v1/jobs:estimate", REIN(PRICE SMALL));
     cr_expect(json_is_null(response_at(few, "/uncovered")), "%s", few->body); /* no dataset */
     expect_status(few, 200);
@@ -78,12 +77,10 @@ Test(online_job, an_episode_is_protected_whatever_the_number_of_updates)
     cr_expect_not_null(strstr(c->body, "if no two of them are in one update"));
     expect_status(fixture_get(f, "steward", domain_path("/v1/policies/%s/weights", id)), 200);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 Test(online_job, an_observation_is_protected_and_the_episodes_price_is_told)
 {
-    struct fixture *f = fixture_open();
     struct response *job = domain_run(f, REIN(",\"mechanism\":\"ldp_observations\"" PRICE SMALL));
     cr_expect_str_eq(response_text(job, "/privacy/unit"), "observation");
     struct response *c = fixture_get(
@@ -94,7 +91,6 @@ Test(online_job, an_observation_is_protected_and_the_episodes_price_is_told)
     cr_expect_eq(response_number(c, "/plan/observations_per_episode"), 500);
     cr_expect_gt(response_number(c, "/plan/epsilon_episode"), 50);
     cr_expect_eq(response_number(c, "/plan/observation_high/0"), 2.4);
-    fixture_close(f);
 }
 
 /* Without noisy steps transitions weigh alike, whatever is sent: the job and its certificate say
@@ -107,7 +103,6 @@ Test(online_job, shows_the_weights_that_a_run_uses)
     ",\"parameters\":{\"hidden\":[8],\"buffer\":20,\"steps\":20,\"batch_size\":4,\"play\":"        \
     "\"epsilon_greedy\",\"unit\":\"user\",\"weight_power\":3,\"full_weight_transitions\":7,"       \
     "\"return_high\":50,\"return_power\":2}}"
-    struct fixture *f = fixture_open();
     struct response *local = domain_run(f, DQN("ldp_observations", PRICE));
     struct response *const shown[] = {
         local,
@@ -123,12 +118,10 @@ Test(online_job, shows_the_weights_that_a_run_uses)
     struct response *noisy = fixture_post(f, "steward", "/v1/jobs:estimate", DQN("dpsgd", PRICE));
     cr_expect_eq(response_number(noisy, "/parameters/weight_power"), 3);
     cr_expect_eq(response_number(noisy, "/parameters/return_power"), 2);
-    fixture_close(f);
 }
 
 Test(online_job, without_a_mechanism_nothing_is_promised)
 {
-    struct fixture *f = fixture_open();
     struct response *job = domain_run(f, REIN(",\"mechanism\":\"none\"" SMALL));
     cr_expect(json_is_null(response_at(job, "/privacy")));
     cr_expect_geq(response_number(job, "/progress/mean_return"), 8);
@@ -136,13 +129,11 @@ Test(online_job, without_a_mechanism_nothing_is_promised)
         fixture_get(f, "steward",
                     domain_path("/v1/policies/%s/certificate", response_text(job, "/policy"))),
         "not-found");
-    fixture_close(f);
 }
 
 Test(online_job, a_fixed_buffer_protects_transitions_or_users)
 {
     static const char *const words[][2] = {{"transition", "one transition"}, {"user", "one user"}};
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < 2; i++) {
         char body[400];
         snprintf(body, sizeof body,
@@ -165,7 +156,6 @@ Test(online_job, a_fixed_buffer_protects_transitions_or_users)
                                 "{\"algorithm\":\"dqn\"" WORLD PRICE
                                 ",\"parameters\":{\"unit\":\"expert\"}}"),
                    "/parameters/unit");
-    fixture_close(f);
 }
 
 #define PLAYS(play, unit, users)                                                                   \
@@ -175,7 +165,6 @@ Test(online_job, a_fixed_buffer_protects_transitions_or_users)
 
 Test(online_job, users_who_play_while_it_learns_are_protected)
 {
-    struct fixture *f = fixture_open();
     struct response *job = domain_run(f, PLAYS("epsilon_greedy", "user", "4"));
     cr_expect_str_eq(response_text(job, "/privacy/unit"), "user");
     double spent = response_number(job, "/privacy/spent/epsilon");
@@ -209,12 +198,10 @@ Test(online_job, users_who_play_while_it_learns_are_protected)
                    "/parameters");
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", PLAYS("greedy", "user", "4")),
                    "/parameters/play");
-    fixture_close(f);
 }
 
 Test(online_job, simulated_agents_have_an_epsilon_each_and_no_delta)
 {
-    struct fixture *f = fixture_open();
     struct response *job =
         domain_run(f, "{\"algorithm\":\"pgc_a3c\"" WORLD ",\"privacy\":{\"epsilon\":3},"
                       "\"parameters\":{\"agents\":200,\"buffer\":20}}");
@@ -237,7 +224,6 @@ Test(online_job, simulated_agents_have_an_epsilon_each_and_no_delta)
                                 "{\"algorithm\":\"pgc_a3c\"" WORLD
                                 ",\"privacy\":{\"epsilon\":41}}"),
                    "/parameters");
-    fixture_close(f);
 }
 
 static bool stop_at_once(void *context)
@@ -249,7 +235,6 @@ static bool stop_at_once(void *context)
 
 Test(online_job, pauses_and_goes_on)
 {
-    struct fixture *f = fixture_open();
     struct response *made = fixture_post(f, "steward", "/v1/jobs", REIN(PRICE SMALL));
     expect_status(made, 202);
     const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
@@ -260,5 +245,4 @@ Test(online_job, pauses_and_goes_on)
     struct response *job = fixture_get(f, "steward", path);
     cr_expect_str_eq(response_text(job, "/state"), "succeeded");
     cr_expect_gt(response_number(job, "/privacy/spent/epsilon"), 1.98);
-    fixture_close(f);
 }

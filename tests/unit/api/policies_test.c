@@ -1,10 +1,11 @@
 /* Imported policies, actions, and what strangers see. What jobs release is in jobs_test.c. */
+#include "tests/unit/api/service.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/unit/api/domain.h"
+TestSuite(policies, .init = service_open, .fini = service_close);
 
 #define IMPORT(environment, weight, bias, output)                                                  \
     "{\"name\":\"p\",\"environment\":\"" environment "\",\"network\":{\"activation\":\"relu\","    \
@@ -13,7 +14,6 @@
 
 Test(policies, are_imported_for_their_owner)
 {
-    struct fixture *f = fixture_open();
     struct response *made =
         fixture_post(f, "steward", "/v1/policies", IMPORT("cartpole", W, "[0,0.1]", "softmax"));
     expect_status(made, 201);
@@ -54,7 +54,6 @@ Test(policies, are_imported_for_their_owner)
     expect_problem(
         fixture_get(f, "steward", domain_path("/v1/policies/%s/weights?format=pickle", id)),
         "validation");
-    fixture_close(f);
 }
 
 Test(policies, refuse_networks_that_do_not_fit)
@@ -76,15 +75,12 @@ Test(policies, refuse_networks_that_do_not_fit)
         {"{\"name\":\"\",\"environment\":\"cartpole\",\"network\":{}}", "/name"},
         {"{\"name\":\"p\",\"environment\":\"cartpole\",\"network\":[]}", "/network"},
     };
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "steward", "/v1/policies", cases[i][0]), cases[i][1]);
-    fixture_close(f);
 }
 
 Test(policies, play_their_best_action)
 {
-    struct fixture *f = fixture_open();
     const char *path = domain_path("/v1/policies/%s/actions", domain_policy(f));
     struct response *r =
         fixture_post(f, "steward", path, "{\"states\":[[1,0,0,0],[0,0,0,0],[0,0,-1,0]]}");
@@ -99,7 +95,6 @@ Test(policies, play_their_best_action)
     expect_invalid(fixture_post(f, "steward", path, "{\"states\":[[1,0,0,1e39]]}"), "/states/0/3");
     expect_invalid(fixture_post(f, "steward", path, "{\"states\":[[1,0,0,null]]}"), "/states/0/3");
     expect_invalid(fixture_post(f, "steward", path, "{\"state\":[1,0,0,0]}"), "/states");
-    fixture_close(f);
 }
 
 /* Rows that nobody has written: a network that is gone, and one of other dimensions than its row's.
@@ -110,11 +105,9 @@ Test(policies, damaged_rows_are_errors)
                                          "UPDATE policies SET state_dim = 3",
                                          "UPDATE policies SET action_count = 3"};
     for (size_t i = 0; i < sizeof damage / sizeof damage[0]; i++) {
-        struct fixture *f = fixture_open();
         const char *path = domain_path("/v1/policies/%s/weights?format=onnx", domain_policy(f));
         expect_status(fixture_get(f, "steward", path), 200);
         cr_assert_eq(db_run(fixture_db(f), damage[i], NULL, 0, NULL, NULL), DB_OK);
         expect_problem(fixture_get(f, "steward", path), "internal-error");
-        fixture_close(f);
     }
 }

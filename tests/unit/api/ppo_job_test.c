@@ -5,14 +5,16 @@
 
 #include "api/call/app.h"
 #include "storage/jobs.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(ppo_job, .init = service_open, .fini = service_close);
 
 #define SMALL                                                                                      \
     "\"parameters\":{\"hidden\":[8],\"worlds\":4,\"rollout_steps\":16,\"minibatch\":32,"           \
     "\"transitions\":640}"
 #define PPO(rest) "{\"algorithm\":\"ppo\"" rest "}"
 
-static struct response *show(struct fixture *f, const struct response *made)
+static struct response *show(const struct response *made)
 {
     struct response *job =
         fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id")));
@@ -54,7 +56,6 @@ Test(ppo_job, refuses_what_it_cannot_be)
              "\"parameters\":{\"length\":1e9}}}"),
          "/evaluate/environment/parameters/length"},
     };
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
         expect_invalid(fixture_post(f, "steward", "/v1/jobs:estimate", cases[i][0]), cases[i][1]);
@@ -63,12 +64,10 @@ Test(ppo_job, refuses_what_it_cannot_be)
         fixture_post(f, "student", "/v1/jobs", PPO(",\"environment\":\"cartpole\"," SMALL)),
         "forbidden");
     cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 0);
-    fixture_close(f);
 }
 
 Test(ppo_job, is_estimated_at_nothing_with_the_worlds_defaults)
 {
-    struct fixture *f = fixture_open();
     struct response *r =
         fixture_post(f, "steward", "/v1/jobs:estimate", PPO(",\"environment\":\"hiv\"," SMALL));
     expect_status(r, 200);
@@ -77,12 +76,10 @@ Test(ppo_job, is_estimated_at_nothing_with_the_worlds_defaults)
     cr_assert_eq(response_number(r, "/plan/steps"), 10);
     cr_assert_eq(response_number(r, "/plan/parameter_count"), 6 * 8 + 8 + 8 * 4 + 4);
     cr_assert_eq(json_array_size(response_at(r, "/accounts")), 0);
-    fixture_close(f);
 }
 
 Test(ppo_job, learns_in_a_world_and_is_released)
 {
-    struct fixture *f = fixture_open();
     struct response *job = domain_run(
         f, PPO(",\"environment\":{\"name\":\"cartpole\",\"parameters\":{\"gravity\":11}}," SMALL
                ",\"evaluate\":{\"environment\":{\"name\":\"cartpole\",\"parameters\":"
@@ -114,7 +111,6 @@ Test(ppo_job, learns_in_a_world_and_is_released)
     /* And it teaches. */
     expect_status(fixture_post(f, "steward", "/v1/teachers", domain_teacher(id, 10, 5)), 201);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 static bool stop_at_once(void *context)
@@ -127,44 +123,38 @@ static bool stop_at_once(void *context)
 
 Test(ppo_job, pauses_and_goes_on)
 {
-    struct fixture *f = fixture_open();
     struct response *made =
         fixture_post(f, "steward", "/v1/jobs", PPO(",\"environment\":\"acrobot\"," SMALL));
     expect_status(made, 202);
     bool asked = false;
     cr_assert_eq(domain_turn(f, "w", stop_at_once, &asked), API_JOB_PAUSED);
-    struct response *job = show(f, made);
+    struct response *job = show(made);
     cr_assert_str_eq(response_text(job, "/state"), "running");
     double step = response_number(job, "/progress/step");
     cr_assert(step >= 1 && step < 10, "%g", step);
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
-    job = show(f, made);
+    job = show(made);
     cr_assert_str_eq(response_text(job, "/state"), "succeeded");
     cr_assert_eq(response_number(job, "/progress/step"), 10);
-    fixture_close(f);
 }
 
 Test(ppo_job, is_cancelled_for_nothing)
 {
-    struct fixture *f = fixture_open();
     struct response *made =
         fixture_post(f, "steward", "/v1/jobs", PPO(",\"environment\":\"cartpole\"," SMALL));
     const char *cancel = domain_path("/v1/jobs/%s:cancel", response_text(made, "/id"));
     expect_status(fixture_post(f, "steward", cancel, NULL), 200);
-    cr_assert_str_eq(response_text(show(f, made), "/state"), "cancelled");
+    cr_assert_str_eq(response_text(show(made), "/state"), "cancelled");
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_NONE);
-    fixture_close(f);
 }
 
 /* Private training shows no return, whatever its steps do. */
 Test(ppo_job, only_public_training_shows_returns)
 {
-    struct fixture *f = fixture_open();
     const char *dataset = domain_sealed(f, "private", 10);
     struct response *job = domain_run(f, domain_private_job(dataset, 6, 20));
     cr_assert_null(response_at(job, "/progress/mean_return"));
     job = domain_run(f, domain_unprotected_job(dataset, 20));
     cr_assert_null(response_at(job, "/progress/mean_return"));
     cr_assert(json_is_null(response_at(job, "/evaluation")));
-    fixture_close(f);
 }

@@ -16,7 +16,9 @@
 #include "storage/db/listing.h"
 #include "storage/keys/keyring.h"
 #include "storage/sealing.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(private_data, .init = service_open, .fini = service_close);
 
 /* What all chunks and networks hold, in clear. */
 struct seen {
@@ -40,7 +42,7 @@ static bool see_network(void *context, uint32_t number, const void *bytes, size_
     return see_chunk(context, &chunk);
 }
 
-static struct seen *see_all(struct fixture *f, const char *dataset)
+static struct seen *see_all(const char *dataset)
 {
     struct seen *seen = calloc(1, sizeof *seen);
     cr_assert_not_null(seen);
@@ -51,7 +53,7 @@ static struct seen *see_all(struct fixture *f, const char *dataset)
 }
 
 /* Whether the file at the fixture's path, or its log, holds these bytes. */
-static bool on_disk(struct fixture *f, const void *bytes, size_t size)
+static bool on_disk(const void *bytes, size_t size)
 {
     bool found = false;
     for (int log = 0; log < 2; log++) {
@@ -81,7 +83,7 @@ static const float state_of_a[] = {1.2345678f, 2, 0.125f, 4};
     "\"bias\":[0,0]}],\"output\":\"argmax\"}"
 static const float weights[] = {0.0271828f, 0.1f, 1, 0.5f};
 
-static const char *filled(struct fixture *f)
+static const char *filled(void)
 {
     const char *dataset = domain_dataset(f, "private");
     expect_status(domain_upload(f, NULL, dataset, lines, 0, NULL), 201);
@@ -93,24 +95,21 @@ static const char *filled(struct fixture *f)
 
 Test(private_data, is_on_the_disk_in_no_clear_form)
 {
-    struct fixture *f = fixture_open();
-    const char *dataset = filled(f);
-    struct seen *seen = see_all(f, dataset);
+    const char *dataset = filled();
+    struct seen *seen = see_all(dataset);
     cr_expect_not_null(memmem(seen->bytes, seen->size, state_of_a, sizeof state_of_a));
     cr_expect_not_null(memmem(seen->bytes, seen->size, weights, sizeof weights));
-    cr_expect_not(on_disk(f, state_of_a, sizeof state_of_a));
-    cr_expect_not(on_disk(f, weights, sizeof weights));
+    cr_expect_not(on_disk(state_of_a, sizeof state_of_a));
+    cr_expect_not(on_disk(weights, sizeof weights));
     free(seen);
-    fixture_close(f);
 }
 
 Test(private_data, of_an_erased_expert_is_left_out_and_the_rest_is_read)
 {
-    struct fixture *f = fixture_open();
-    const char *dataset = filled(f);
-    struct seen *before = see_all(f, dataset);
+    const char *dataset = filled();
+    struct seen *before = see_all(dataset);
     cr_assert_eq(keyring_erase(fixture_app(f)->settings.keys, dataset, 0), KEYRING_OK);
-    struct seen *after = see_all(f, dataset);
+    struct seen *after = see_all(dataset);
     cr_expect_null(memmem(after->bytes, after->size, state_of_a, sizeof state_of_a));
     struct trajectory trajectory;
     cr_assert_gt(trajectory_record_read(after->bytes, after->size, 4, &trajectory), 0);
@@ -118,13 +117,11 @@ Test(private_data, of_an_erased_expert_is_left_out_and_the_rest_is_read)
     cr_expect_lt(after->size, before->size);
     free(before);
     free(after);
-    fixture_close(f);
 }
 
 /* No other chunk, place or upload opens a record. */
 Test(private_data, that_was_moved_is_damage)
 {
-    struct fixture *f = fixture_open();
     const char *dataset = domain_dataset(f, "private");
     expect_status(domain_upload(f, NULL, dataset, lines, 0, NULL), 201);
     expect_status(domain_upload(f, NULL, dataset, lines, 0, NULL), 201);
@@ -137,7 +134,6 @@ Test(private_data, that_was_moved_is_damage)
     cr_expect_eq(private_read(fixture_app(f), fixture_db(f), dataset, see_chunk, &seen), DB_NONE);
     cr_assert_eq(db_change(fixture_db(f), "UPDATE uploads SET keys = x''", NULL, 0), DB_OK);
     cr_expect_eq(private_read(fixture_app(f), fixture_db(f), dataset, see_chunk, &seen), DB_NONE);
-    fixture_close(f);
 }
 
 /* ---- databases of earlier versions */
@@ -147,8 +143,7 @@ static void change_nothing(struct api_settings *settings)
     (void)settings;
 }
 
-static void to_clear(struct fixture *f, const char *dataset, const struct seen *seen,
-                     size_t records)
+static void to_clear(const char *dataset, const struct seen *seen, size_t records)
 {
     struct sealing_policy policy = {.number = 0};
     char upload[ID_SIZE];
@@ -166,31 +161,28 @@ static void to_clear(struct fixture *f, const char *dataset, const struct seen *
 
 Test(private_data, of_an_earlier_version_is_encrypted_at_the_start)
 {
-    struct fixture *f = fixture_open();
     char error[DB_ERROR_SIZE] = "";
-    const char *dataset = filled(f);
-    struct seen *before = see_all(f, dataset), chunks = {.size = 0};
+    const char *dataset = filled();
+    struct seen *before = see_all(dataset), chunks = {.size = 0};
     cr_assert_eq(private_read(fixture_app(f), fixture_db(f), dataset, see_chunk, &chunks), DB_OK);
-    to_clear(f, dataset, before, chunks.size);
-    cr_expect(on_disk(f, state_of_a, sizeof state_of_a));
+    to_clear(dataset, before, chunks.size);
+    cr_expect(on_disk(state_of_a, sizeof state_of_a));
     for (int i = 0; i < 2; i++)
         cr_assert(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error), "%s",
                   error);
-    struct seen *after = see_all(f, dataset);
+    struct seen *after = see_all(dataset);
     cr_expect_eq(before->size, after->size);
     cr_expect_arr_eq(before->bytes, after->bytes, before->size);
     fixture_restart(f, change_nothing); /* empties the log */
-    cr_expect_not(on_disk(f, state_of_a, sizeof state_of_a));
-    cr_expect_not(on_disk(f, weights, sizeof weights));
+    cr_expect_not(on_disk(state_of_a, sizeof state_of_a));
+    cr_expect_not(on_disk(weights, sizeof weights));
     free(before);
     free(after);
-    fixture_close(f);
 }
 
 /* The first server that begins says which root key it is. */
 Test(private_data, has_the_keys_of_the_server_that_began)
 {
-    struct fixture *f = fixture_open();
     char error[DB_ERROR_SIZE] = "", first[SEALING_NAME_SIZE];
     bool sealed = true;
     cr_assert_eq(sealing_begin(fixture_db(f), "another", first, &sealed), DB_OK);
@@ -198,14 +190,12 @@ Test(private_data, has_the_keys_of_the_server_that_began)
     cr_expect_not(sealed);
     cr_expect_not(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error));
     cr_expect_not_null(strstr(error, "belong to another database"), "%s", error);
-    fixture_close(f);
 }
 
 /* A file of keys that cannot be opened now, as on a network's disk, is no damage. */
 Test(private_data, is_not_damaged_because_its_keys_cannot_be_read_now)
 {
-    struct fixture *f = fixture_open();
-    const char *dataset = filled(f);
+    const char *dataset = filled();
     struct seen seen = {.size = 0};
     const struct app *app = fixture_app(f);
     unsigned char *box = NULL;
@@ -224,15 +214,12 @@ Test(private_data, is_not_damaged_because_its_keys_cannot_be_read_now)
     cr_expect_null(sealed_open(app, dataset, "id", box, size, &size));
     cr_expect_eq(errno, ENOMEM);
     free(box);
-    fixture_close(f);
 }
 
 Test(private_data, has_keys_of_its_own_database)
 {
-    struct fixture *f = fixture_open();
     char error[DB_ERROR_SIZE] = "";
     cr_assert_eq(sealing_note_key(fixture_db(f), "another"), DB_OK);
     cr_expect_not(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error));
     cr_expect_not_null(strstr(error, "belong to another database"));
-    fixture_close(f);
 }

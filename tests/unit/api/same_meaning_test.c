@@ -1,11 +1,10 @@
 /* A judge must speak of the same features and actions as the dataset that is learned from: the
  * first difference is named, and nothing is spent. */
+#include "tests/unit/api/service.h"
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "tests/unit/api/domain.h"
-
-TestSuite(same_meaning);
+TestSuite(same_meaning, .init = service_open, .fini = service_close);
 
 #define HEART    "{\"name\":\"heart\",\"unit\":\"1/min\",\"low\":30,\"high\":220}"
 #define LACTATE  "{\"name\":\"lactate\",\"low\":0.1,\"high\":100,\"scale\":\"log\"}"
@@ -17,8 +16,8 @@ TestSuite(same_meaning);
     "],\"names\":[\"wait\",\"treat\"]}"
 
 /* A sealed dataset of two experts with one state; FEATURES NULL: not described. */
-static const char *described(struct fixture *f, const char *more, const char *features,
-                             const char *actions, const char *state)
+static const char *described(const char *more, const char *features, const char *actions,
+                             const char *state)
 {
     const char *description = "\"state_dim\":4,\"action_count\":2";
     if (features)
@@ -36,7 +35,7 @@ static const char *described(struct fixture *f, const char *more, const char *fe
 }
 
 /* A sealed dataset of one expert in ENVIRONMENT, whose states have 6 numbers; not described. */
-static const char *in_world(struct fixture *f, const char *more, const char *environment)
+static const char *in_world(const char *more, const char *environment)
 {
     const char *body = domain_path(
         "{\"name\":\"world\",\"environment\":\"%s\",\"nominal_experts\":60,%s}", environment, more);
@@ -60,8 +59,7 @@ static const char *judged(const char *dataset, const char *judge)
 }
 
 /* Job and estimate are refused with DETAIL; nothing is spent or stored. */
-static void expect_difference(struct fixture *f, const char *dataset, const char *judge,
-                              const char *detail)
+static void expect_difference(const char *dataset, const char *judge, const char *detail)
 {
     static const char *const paths[] = {"/v1/jobs", "/v1/jobs:estimate"};
     for (size_t i = 0; i < 2; i++) {
@@ -99,11 +97,9 @@ Test(same_meaning, the_first_difference_of_features_is_named)
         {FEATURES ",{\"name\":\"age\",\"low\":18,\"high\":100}", "[80,0,1,0,50]",
          "the number of features is 4, not 3"},
     };
-    struct fixture *f = fixture_open();
-    const char *id = described(f, PRIVATE, FEATURES, NAMES, STATE);
+    const char *id = described(PRIVATE, FEATURES, NAMES, STATE);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        expect_difference(f, id, described(f, OPEN, cases[i][0], NAMES, cases[i][1]), cases[i][2]);
-    fixture_close(f);
+        expect_difference(id, described(OPEN, cases[i][0], NAMES, cases[i][1]), cases[i][2]);
 }
 
 Test(same_meaning, the_first_difference_of_actions_is_named)
@@ -119,11 +115,9 @@ Test(same_meaning, the_first_difference_of_actions_is_named)
         {BINS("ml", "200", "50"), BINS("ml", "200", "60"),
          "edge 0 of the actions' bins is 60, not 50"},
     };
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        expect_difference(f, described(f, PRIVATE, FEATURES, cases[i][0], STATE),
-                          described(f, OPEN, FEATURES, cases[i][1], STATE), cases[i][2]);
-    fixture_close(f);
+        expect_difference(described(PRIVATE, FEATURES, cases[i][0], STATE),
+                          described(OPEN, FEATURES, cases[i][1], STATE), cases[i][2]);
 }
 
 #define UNKNOWN                                                                                    \
@@ -132,55 +126,48 @@ Test(same_meaning, the_first_difference_of_actions_is_named)
 
 Test(same_meaning, a_description_on_one_side_alone_is_a_difference)
 {
-    struct fixture *f = fixture_open();
-    const char *bare = described(f, PRIVATE, NULL, NULL, STATE);
-    const char *full = described(f, PRIVATE, FEATURES, NAMES, STATE);
-    expect_difference(f, full, described(f, OPEN, NULL, NULL, STATE),
+    const char *bare = described(PRIVATE, NULL, NULL, STATE);
+    const char *full = described(PRIVATE, FEATURES, NAMES, STATE);
+    expect_difference(full, described(OPEN, NULL, NULL, STATE),
                       "does not describe its features, and the job's dataset does" UNKNOWN);
-    expect_difference(f, bare, described(f, OPEN, FEATURES, NAMES, STATE),
+    expect_difference(bare, described(OPEN, FEATURES, NAMES, STATE),
                       "describes its features, and the job's dataset does not" UNKNOWN);
-    fixture_close(f);
 }
 
 /* Of acrobot and the fund the states have 6 numbers, and 3 actions are possible. */
 Test(same_meaning, another_world_of_the_same_sizes_is_a_difference)
 {
-    struct fixture *f = fixture_open();
     static const char *const environments[] = {"acrobot", "fund"};
     const char *private[2], *open[2];
     for (int i = 0; i < 2; i++) {
-        private[i] = in_world(f, PRIVATE, environments[i]);
-        open[i] = in_world(f, OPEN, environments[i]);
+        private[i] = in_world(PRIVATE, environments[i]);
+        open[i] = in_world(OPEN, environments[i]);
     }
-    expect_difference(f, private[0], open[1],
+    expect_difference(private[0], open[1],
                       "is of environment fund, and the job's dataset of acrobot: their numbers do "
                       "not mean the same");
-    expect_difference(f, private[1], open[0], "is of environment acrobot");
+    expect_difference(private[1], open[0], "is of environment acrobot");
     for (int i = 0; i < 2; i++)
         expect_status(fixture_post(f, "steward", "/v1/jobs", judged(private[i], open[i])), 202);
-    fixture_close(f);
 }
 
 /* Other words for a row or an expert, and another rule for values outside, are no difference; nor
  * is a missing description where both are of one world, whose states are such coordinates. */
 Test(same_meaning, what_means_the_same_may_judge)
 {
-    struct fixture *f = fixture_open();
-    const char *id = described(f, PRIVATE, FEATURES, NAMES, STATE);
-    const char *same = described(f, OPEN, FEATURES, NAMES, STATE);
+    const char *id = described(PRIVATE, FEATURES, NAMES, STATE);
+    const char *same = described(OPEN, FEATURES, NAMES, STATE);
     expect_status(fixture_post(f, "steward", "/v1/jobs", judged(id, same)), 202);
     const char *bins = BINS("ml", "200", "50");
     expect_status(fixture_post(f, "steward", "/v1/jobs",
-                               judged(described(f, PRIVATE, FEATURES, bins, STATE),
-                                      described(f, OPEN, FEATURES, bins, STATE))),
+                               judged(described(PRIVATE, FEATURES, bins, STATE),
+                                      described(OPEN, FEATURES, bins, STATE))),
                   202);
     expect_status(fixture_post(f, "steward", "/v1/jobs",
-                               judged(described(f, PRIVATE, NULL, NULL, STATE),
-                                      described(f, OPEN, NULL, NULL, STATE))),
+                               judged(described(PRIVATE, NULL, NULL, STATE),
+                                      described(OPEN, NULL, NULL, STATE))),
                   202);
-    const char *world =
-        described(f, PRIVATE ",\"environment\":\"cartpole\"", FEATURES, NAMES, STATE);
+    const char *world = described(PRIVATE ",\"environment\":\"cartpole\"", FEATURES, NAMES, STATE);
     expect_status(
         fixture_post(f, "steward", "/v1/jobs", judged(world, domain_sealed(f, "public", 20))), 202);
-    fixture_close(f);
 }

@@ -7,9 +7,9 @@
 
 #include "api/match.h"
 #include "storage/datasets.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
-TestSuite(serve);
+TestSuite(serve, .init = service_open, .fini = service_close);
 
 static const char *const roles[] = {"admin",   "steward", "contributor",
                                     "student", "agent",   "auditor"};
@@ -18,7 +18,6 @@ static const char *const roles[] = {"admin",   "steward", "contributor",
 
 Test(serve, every_answer_has_an_id_and_is_not_kept)
 {
-    struct fixture *f = fixture_open();
     struct response *all[] = {
         fixture_get(f, NULL, "/healthz/live"), fixture_get(f, NULL, "/v1/clients"),
         fixture_get(f, "admin", "/v1/clients"), fixture_get(f, NULL, "/nothing"),
@@ -27,14 +26,12 @@ Test(serve, every_answer_has_an_id_and_is_not_kept)
         cr_expect_str_eq(response_header(all[i], "Request-Id"), "req-test");
         cr_expect_str_eq(response_header(all[i], "Cache-Control"), "no-store");
     }
-    fixture_close(f);
 }
 
 /* ---- tokens */
 
 Test(serve, a_missing_or_wrong_token_is_401)
 {
-    struct fixture *f = fixture_open();
     char good[160], other[160];
     strcpy(good, fixture_token(f, "admin"));
     strcpy(other, fixture_token(f, "student"));
@@ -78,7 +75,6 @@ Test(serve, a_missing_or_wrong_token_is_401)
     expect_problem(basic, "unauthorized");
     cr_expect_str_eq(response_header(basic, "WWW-Authenticate"), "Bearer realm=\"tacet\"");
     cr_expect_not_null(strstr(basic->body, "Send Authorization: Bearer"), "%s", basic->body);
-    fixture_close(f);
 }
 
 /* SQLite's driver, with all tokens revoked just before a transaction that writes. */
@@ -101,7 +97,8 @@ Test(serve, who_is_revoked_before_the_change_changes_nothing)
     struct dataset_row row;
     revoking = db_driver_sqlite;
     revoking.begin = begin_revoking;
-    struct fixture *f = fixture_open_on(&revoking);
+    service_close();
+    f = fixture_open_on(&revoking);
     const char *id = domain_dataset(f, "public");
     revokes = true;
     expect_problem(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", id)),
@@ -109,12 +106,10 @@ Test(serve, who_is_revoked_before_the_change_changes_nothing)
     cr_assert(!revokes);
     cr_assert_eq(datasets_find(fixture_db(f), id, &row), DB_OK);
     cr_expect_neq(row.state, DATASET_DELETED);
-    fixture_close(f);
 }
 
 Test(serve, every_route_keeps_out_the_roles_it_does_not_name)
 {
-    struct fixture *f = fixture_open();
     unsigned count, refused = 0;
     const struct route *all = route_all(&count);
     for (unsigned i = 0; i < count; i++) {
@@ -138,14 +133,12 @@ Test(serve, every_route_keeps_out_the_roles_it_does_not_name)
         }
     }
     cr_expect(refused > 10);
-    fixture_close(f);
 }
 
 /* ---- paths and methods */
 
 Test(serve, unknown_paths_and_methods)
 {
-    struct fixture *f = fixture_open();
     expect_problem(fixture_get(f, "admin", "/v1/nothing"), "not-found");
     expect_problem(fixture_get(f, "admin", "/v1/clients/"), "not-found");
     expect_problem(fixture_get(f, "admin", ""), "not-found");
@@ -166,24 +159,20 @@ Test(serve, unknown_paths_and_methods)
     cr_expect(response_header(r, "Access-Control-Allow-Origin") == NULL);
     expect_problem(fixture_ask(f, &(struct ask){.method = "OPTIONS", .path = "/v1/none"}),
                    "not-found");
-    fixture_close(f);
 }
 
 Test(serve, a_path_that_is_not_text_is_answered)
 {
-    struct fixture *f = fixture_open();
     struct response *r = fixture_get(f, NULL, "/\xff\xfe\"\\<script>");
     expect_problem(r, "not-found");
     cr_expect(response_at(r, "/instance") == NULL);
     r = fixture_get(f, NULL, "/a\"b");
     expect_problem(r, "not-found");
     cr_expect_str_eq(response_text(r, "/instance"), "/a\"b");
-    fixture_close(f);
 }
 
 Test(serve, query_parameters_are_known_or_refused)
 {
-    struct fixture *f = fixture_open();
     struct response *r = fixture_get(f, "admin", "/v1/clients?page_sise=3");
     expect_problem(r, "validation");
     cr_expect_str_eq(response_text(r, "/errors/0/parameter"), "page_sise");
@@ -199,14 +188,12 @@ Test(serve, query_parameters_are_known_or_refused)
     }
     expect_problem(fixture_get(f, "admin", "/v1/clients?page_token=*"), "validation");
     expect_problem(fixture_get(f, "admin", "/v1/clients?page_token="), "validation");
-    fixture_close(f);
 }
 
 /* ---- bodies */
 
 Test(serve, a_body_must_be_json_and_say_so)
 {
-    struct fixture *f = fixture_open();
     const char *token = fixture_token(f, "admin");
     const char *good = "{\"name\":\"n\",\"role\":\"agent\"}";
     struct ask ask = {.path = "/v1/clients", .token = token, .body = good};
@@ -246,12 +233,10 @@ Test(serve, a_body_must_be_json_and_say_so)
     memset(deep, '[', 200000);
     expect_problem(fixture_post(f, "admin", "/v1/clients", deep), "not-json");
     expect_invalid(fixture_post(f, "admin", "/v1/clients", "{\"name\":1e999}"), "/name");
-    fixture_close(f);
 }
 
 Test(serve, members_are_checked_one_by_one)
 {
-    struct fixture *f = fixture_open();
     struct response *r = fixture_post(f, "admin", "/v1/clients", "{}");
     expect_invalid(r, "/name");
     expect_invalid(r, "/role");
@@ -281,22 +266,18 @@ Test(serve, members_are_checked_one_by_one)
     expect_invalid(r, "/r\xc3\xb4le");
     expect_invalid(r, "/a~1b~0c");
     cr_expect(strstr(r->body, "did you mean \\\"role\\\"") != NULL, "%s", r->body);
-    fixture_close(f);
 }
 
 Test(serve, an_endpoint_without_a_body_takes_none)
 {
-    struct fixture *f = fixture_open();
     expect_status(fixture_post(f, "auditor", "/v1/ledger:verify", NULL), 200);
     expect_status(fixture_post(f, "auditor", "/v1/ledger:verify", "{}"), 200);
     expect_invalid(fixture_post(f, "auditor", "/v1/ledger:verify", "{\"x\":1}"), "/x");
     expect_problem(fixture_post(f, "auditor", "/v1/ledger:verify", "{"), "not-json");
-    fixture_close(f);
 }
 
 Test(serve, at_most_a_hundred_faults_are_told)
 {
-    struct fixture *f = fixture_open();
     char *body = calloc(1, 20000);
     cr_assert(body != NULL);
     size_t size = (size_t)sprintf(body, "{\"name\":\"n\",\"role\":\"agent\"");
@@ -308,7 +289,6 @@ Test(serve, at_most_a_hundred_faults_are_told)
     cr_expect_eq(json_array_size(response_at(r, "/errors")), 100);
     cr_expect(strstr(response_text(r, "/detail"), "500") != NULL);
     free(body);
-    fixture_close(f);
 }
 
 /* Calls that write to a dataset or look at its data take longer the more there are; metrics do not

@@ -6,7 +6,9 @@
 
 #include "api/data/private_data.h"
 #include "api/wire/deflate.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(table_upload, .init = service_open, .fini = service_close);
 
 #define TABLE                                                                                      \
     ",\"table\":{\"expert\":\"who\",\"episode\":\"stay\",\"time\":\"hour\",\"action\":\"act\","    \
@@ -22,7 +24,7 @@
     "\"rewards\":[-1,2],\"terminated\":false,\"truncated\":true}\n"
 
 /* An open dataset whose description ends with MORE. */
-static const char *described(struct fixture *f, const char *more)
+static const char *described(const char *more)
 {
     struct response *made = fixture_post(
         f, "steward", "/v1/datasets",
@@ -53,14 +55,14 @@ static bool keep_chunk(void *context, const struct upload_chunk *chunk)
     return true;
 }
 
-static struct stored stored_in(struct fixture *f, const char *dataset)
+static struct stored stored_in(const char *dataset)
 {
     struct stored stored = {.size = 0};
     cr_assert_eq(private_read(fixture_app(f), fixture_db(f), dataset, keep_chunk, &stored), DB_OK);
     return stored;
 }
 
-static void expect_empty(struct fixture *f, const char *dataset)
+static void expect_empty(const char *dataset)
 {
     struct response *seen = fixture_get(f, "steward", domain_path("/v1/datasets/%s", dataset));
     cr_expect_eq(response_number(seen, "/trajectories"), 0);
@@ -69,29 +71,26 @@ static void expect_empty(struct fixture *f, const char *dataset)
 
 Test(table_upload, is_stored_as_the_same_lines_would_be)
 {
-    struct fixture *f = fixture_open();
-    const char *table = described(f, TABLE), *lines = described(f, TABLE);
+    const char *table = described(TABLE), *lines = described(TABLE);
     expect_status(domain_upload(f, NULL, lines, LINES, 0, NULL), 201);
     struct response *r = domain_upload(f, NULL, table, HEADER ROWS, 0, "text/csv; charset=utf-8");
     expect_status(r, 201);
     cr_expect_eq(response_number(r, "/trajectories"), 2);
     cr_expect_eq(response_number(r, "/transitions"), 3);
     cr_expect_eq(response_number(r, "/experts"), 2);
-    struct stored a = stored_in(f, lines), b = stored_in(f, table);
+    struct stored a = stored_in(lines), b = stored_in(table);
     cr_assert_eq(a.size, b.size);
     cr_expect_arr_eq(a.bytes, b.bytes, a.size);
-    fixture_close(f);
 }
 
 Test(table_upload, may_be_compressed_and_come_in_pieces)
 {
-    struct fixture *f = fixture_open();
     static const struct {
         const char *name;
         enum inflate_encoding encoding;
     } forms[] = {{"gzip", INFLATE_GZIP}, {"zstd", INFLATE_ZSTD}};
     for (size_t i = 0; i < 2; i++) {
-        const char *id = described(f, TABLE);
+        const char *id = described(TABLE);
         char *packed = NULL;
         size_t size = 0;
         cr_assert(
@@ -115,13 +114,11 @@ Test(table_upload, may_be_compressed_and_come_in_pieces)
         cr_expect(strstr(response_text(r, "/errors/0/detail"), "send Content-Encoding"));
         free(packed);
     }
-    fixture_close(f);
 }
 
 Test(table_upload, stores_all_or_nothing)
 {
-    struct fixture *f = fixture_open();
-    const char *id = described(f, TABLE);
+    const char *id = described(TABLE);
     struct response *r =
         domain_upload(f, NULL, id, HEADER ROWS "cid,1,0,400,1,C,treat,1,no\ncid,1,1,80,1,A,,,yes\n",
                       0, "text/csv");
@@ -132,7 +129,7 @@ Test(table_upload, stores_all_or_nothing)
     cr_expect_str_eq(response_text(r, "/errors/0/detail"),
                      "rate is 400, above its highest value 220");
     cr_expect_str_eq(response_text(r, "/errors/1/pointer"), "/ward");
-    expect_empty(f, id);
+    expect_empty(id);
     expect_problem(domain_upload(f, NULL, id, HEADER, 0, "text/csv"), "validation");
     struct ask ask = {.path = domain_path("/v1/datasets/%s/trajectories", id),
                       .token = fixture_token(f, "steward"),
@@ -141,16 +138,14 @@ Test(table_upload, stores_all_or_nothing)
                       .read_at_once = 7,
                       .hang_up = true};
     expect_problem(fixture_ask(f, &ask), "bad-request");
-    expect_empty(f, id);
+    expect_empty(id);
     ask.hang_up = false;
     expect_status(fixture_ask(f, &ask), 201);
-    fixture_close(f);
 }
 
 Test(table_upload, lists_the_first_hundred_faults)
 {
-    struct fixture *f = fixture_open();
-    const char *id = described(f, TABLE);
+    const char *id = described(TABLE);
     size_t used = strlen(HEADER);
     char *text = malloc(used + 300 * 40);
     memcpy(text, HEADER, used + 1);
@@ -161,27 +156,23 @@ Test(table_upload, lists_the_first_hundred_faults)
     cr_expect_eq(json_array_size(response_at(r, "/errors")), 100);
     cr_expect_eq(response_number(r, "/errors/99/line"), 101);
     free(text);
-    fixture_close(f);
 }
 
 Test(table_upload, needs_a_description_of_its_columns)
 {
-    struct fixture *f = fixture_open();
-    const char *const without[] = {domain_dataset(f, "private"), described(f, "")};
+    const char *const without[] = {domain_dataset(f, "private"), described("")};
     for (size_t i = 0; i < 2; i++) {
         struct response *r = domain_upload(f, NULL, without[i], HEADER ROWS, 0, "text/csv");
         expect_problem(r, "unsupported-media-type");
         cr_expect_str_eq(response_text(r, "/accepts/0"), "application/x-ndjson");
         cr_expect(strstr(response_text(r, "/detail"), "the member \"table\""));
-        expect_empty(f, without[i]);
+        expect_empty(without[i]);
     }
-    fixture_close(f);
 }
 
 /* Doses become bins; in lines they are refused, with advice. */
 Test(table_upload, cuts_doses_into_bins)
 {
-    struct fixture *f = fixture_open();
     struct response *made = fixture_post(
         f, "steward", "/v1/datasets",
         "{\"name\":\"doses\",\"max_episode_steps\":10,\"discount\":0.9,\"budget\":{\"epsilon\":1,"
@@ -208,5 +199,4 @@ Test(table_upload, cuts_doses_into_bins)
     cr_expect(strstr(response_text(r, "/errors/0/detail"), "is cut into bins first"));
     cr_expect_str_eq(response_text(r, "/errors/1/pointer"), "/actions/1");
     cr_expect(strstr(response_text(r, "/errors/1/detail"), "an action of several numbers"));
-    fixture_close(f);
 }

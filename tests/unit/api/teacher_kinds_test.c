@@ -1,11 +1,12 @@
 /* Teachers with Gaussian noise and with basic accounts: what they refuse, what answers cost, and
  * that they stop in time. */
+#include "tests/unit/api/service.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/unit/api/domain.h"
+TestSuite(teacher_kinds, .init = service_open, .fini = service_close);
 
 #define STATE "{\"state\":[0.01,-0.02,0.03,0.04]}"
 #define GAUSSIAN                                                                                   \
@@ -20,20 +21,20 @@
 #define LARGE_BUDGET "\"budget\":{\"epsilon\":10000,\"delta\":1e-4}"
 
 /* What POST /v1/teachers says to a body with these MEMBERS. */
-static struct response *make(struct fixture *f, const char *policy, const char *members)
+static struct response *make(const char *policy, const char *members)
 {
     return fixture_post(f, "steward", "/v1/teachers",
                         domain_path("{\"policy\":\"%s\",%s}", policy, members));
 }
 
-static struct response *made(struct fixture *f, const char *members)
+static struct response *made(const char *members)
 {
-    struct response *r = make(f, domain_policy(f), members);
+    struct response *r = make(domain_policy(f), members);
     expect_status(r, 201);
     return r;
 }
 
-static struct response *ask(struct fixture *f, struct response *teacher, const char *body)
+static struct response *ask(struct response *teacher, const char *body)
 {
     return fixture_post(
         f, "student", domain_path("/v1/teachers/%s/queries", response_text(teacher, "/id")), body);
@@ -57,7 +58,6 @@ Test(teacher_kinds, refuse_a_gaussian_that_is_none)
         {",\"sigma\":0.05,\"temperature\":0", "/mechanism/temperature"},
         {",\"sigma\":0.05,\"seed\":1", "/mechanism/seed"},
     };
-    struct fixture *f = fixture_open();
     const char *policy = domain_policy(f);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char members[400];
@@ -65,7 +65,7 @@ Test(teacher_kinds, refuse_a_gaussian_that_is_none)
                  "\"mechanism\":{\"name\":\"gaussian_simplex\"%s},\"adjacency\":{\"unit\":"
                  "\"observation\",\"radius\":0.01},%s",
                  cases[i][0], BUDGETS);
-        expect_invalid(make(f, policy, members), cases[i][1]);
+        expect_invalid(make(policy, members), cases[i][1]);
     }
     static const char *const no_json[] = {"NaN", "Infinity", "1e999"};
     for (size_t i = 0; i < 3; i++) {
@@ -74,23 +74,20 @@ Test(teacher_kinds, refuse_a_gaussian_that_is_none)
                  "\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":%s},\"adjacency\":{"
                  "\"unit\":\"observation\",\"radius\":0.01},%s",
                  no_json[i], BUDGETS);
-        int status = make(f, policy, members)->status;
+        int status = make(policy, members)->status;
         cr_expect(status == 400 || status == 422, "%s: %d", no_json[i], status);
     }
     /* So little noise that no budget pays for one answer. */
-    expect_invalid(make(f, policy,
-                        "\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":0.0001},"
-                        "\"adjacency\":{\"unit\":\"observation\",\"radius\":1}," BUDGETS),
+    expect_invalid(make(policy, "\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":0.0001},"
+                                "\"adjacency\":{\"unit\":\"observation\",\"radius\":1}," BUDGETS),
                    "/client_budget/epsilon");
     cr_assert_eq(
         json_array_size(response_at(fixture_get(f, "steward", "/v1/ledger/accounts"), "/items")),
         0);
-    fixture_close(f);
 }
 
 Test(teacher_kinds, blur_a_secret_policy)
 {
-    struct fixture *f = fixture_open();
     struct response *job =
         domain_run(f, domain_unprotected_job(domain_sealed(f, "private", 10), 50));
     const char *secret = response_text(job, "/policy");
@@ -101,15 +98,13 @@ Test(teacher_kinds, blur_a_secret_policy)
         "\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":0.05},\"i_understand\":\"not_"
         "private\","
         "\"adjacency\":{\"unit\":\"observation\",\"radius\":1e-5}," LARGE_BUDGET};
-    expect_invalid(make(f, secret, bodies[0]), "/mechanism/sigma");
-    expect_status(make(f, secret, bodies[1]), 201);
-    fixture_close(f);
+    expect_invalid(make(secret, bodies[0]), "/mechanism/sigma");
+    expect_status(make(secret, bodies[1]), 201);
 }
 
 Test(teacher_kinds, answer_with_gaussian_noise)
 {
-    struct fixture *f = fixture_open();
-    struct response *teacher = made(f, GAUSSIAN "," BUDGETS);
+    struct response *teacher = made(GAUSSIAN "," BUDGETS);
     cr_assert_str_eq(response_text(teacher, "/mechanism/name"), "gaussian_simplex");
     cr_assert_eq(response_number(teacher, "/mechanism/sigma"), 0.05);
     cr_assert_null(response_at(teacher, "/mechanism/concentration"));
@@ -123,7 +118,7 @@ Test(teacher_kinds, answer_with_gaussian_noise)
     int count = (int)response_number(teacher, "/queries_in_client_budget");
     cr_assert_gt(count, 10);
 
-    struct response *r = ask(f, teacher, STATE);
+    struct response *r = ask(teacher, STATE);
     expect_status(r, 200);
     double p0 = response_number(r, "/probabilities/0"), p1 = response_number(r, "/probabilities/1");
     cr_assert(p0 >= 0 && p1 >= 0 && p0 + p1 == 1 && p0 * 1048576 == rint(p0 * 1048576));
@@ -132,8 +127,8 @@ Test(teacher_kinds, answer_with_gaussian_noise)
     cr_assert_float_eq(response_number(r, "/error_radius"), 0.05 * 1.959964, 1e-5);
     cr_assert_eq(response_number(r, "/cost/order"), order);
     cr_assert(response_number(r, "/cost/divergence") > 0);
-    expect_invalid(ask(f, teacher, "{\"state\":[0,0,0,0],\"concentration\":20}"), "/concentration");
-    expect_invalid(ask(f, teacher, "{\"state\":[0,0,0,0],\"sigma\":1}"), "/sigma");
+    expect_invalid(ask(teacher, "{\"state\":[0,0,0,0],\"concentration\":20}"), "/concentration");
+    expect_invalid(ask(teacher, "{\"state\":[0,0,0,0],\"sigma\":1}"), "/sigma");
 
     const char *path =
         domain_path("/v1/teachers/%s/queries:estimate", response_text(teacher, "/id"));
@@ -154,21 +149,19 @@ Test(teacher_kinds, answer_with_gaussian_noise)
     cr_assert_eq(response_number(rollout, "/rollout"), 1);
 
     for (int i = 1; i < count; i++) /* to the last answer that was promised, and no further */
-        expect_status(ask(f, teacher, STATE), 200);
-    expect_problem(ask(f, teacher, STATE), "budget-exhausted");
+        expect_status(ask(teacher, STATE), 200);
+    expect_problem(ask(teacher, STATE), "budget-exhausted");
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 /* What a Dirichlet teacher is told of the alternative is so: a teacher made of it costs no more. */
 Test(teacher_kinds, dirichlet_estimates_name_the_better_noise)
 {
     static const char *const rules[] = {"renyi", "basic"};
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < 2; i++) {
         char members[500];
         snprintf(members, sizeof members, DIRICHLET "," BUDGETS ",\"accounting\":\"%s\"", rules[i]);
-        struct response *teacher = made(f, members);
+        struct response *teacher = made(members);
         const char *path =
             domain_path("/v1/teachers/%s/queries:estimate", response_text(teacher, "/id"));
         struct response *r = fixture_post(f, "student", path, "{\"count\":1}");
@@ -183,18 +176,16 @@ Test(teacher_kinds, dirichlet_estimates_name_the_better_noise)
                  "\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":%.17g},\"adjacency\":{"
                  "\"unit\":\"observation\",\"radius\":0.01}," BUDGETS ",\"accounting\":\"%s\"",
                  sigma, rules[i]);
-        struct response *other = made(f, members);
+        struct response *other = made(members);
         cr_assert_geq(response_number(other, "/queries_in_client_budget"),
                       response_number(teacher, "/queries_in_client_budget"));
     }
-    fixture_close(f);
 }
 
 /* The published figure is shown when it is asked for, and for what it is. */
 Test(teacher_kinds, the_papers_figure_is_for_comparison_only)
 {
-    struct fixture *f = fixture_open();
-    struct response *teacher = made(f, DIRICHLET "," BUDGETS);
+    struct response *teacher = made(DIRICHLET "," BUDGETS);
     const char *path =
         domain_path("/v1/teachers/%s/queries:estimate", response_text(teacher, "/id"));
     struct response *plain = fixture_post(f, "student", path, "{\"count\":10}");
@@ -206,18 +197,17 @@ Test(teacher_kinds, the_papers_figure_is_for_comparison_only)
     cr_assert_gt(response_number(paper, "/paper/epsilon"), response_number(plain, "/cost/epsilon"));
     cr_assert(json_is_false(response_at(paper, "/paper/guarantee")));
     expect_status(fixture_post(f, "student", path, "{\"count\":10,\"accounting\":\"best\"}"), 422);
-    struct response *other = made(f, GAUSSIAN "," BUDGETS);
+    struct response *other = made(GAUSSIAN "," BUDGETS);
     path = domain_path("/v1/teachers/%s/queries:estimate", response_text(other, "/id"));
     struct response *refused =
         fixture_post(f, "student", path, "{\"count\":10,\"accounting\":\"paper\"}");
     expect_status(refused, 422);
     cr_assert_str_eq(response_text(refused, "/errors/0/pointer"), "/accounting");
-    fixture_close(f);
 }
 
 /* ---- basic composition */
 
-static void spend_all(struct fixture *f, struct response *teacher)
+static void spend_all(struct response *teacher)
 {
     int count = (int)response_number(teacher, "/queries_in_client_budget");
     double epsilon = response_number(teacher, "/cost_per_query/epsilon");
@@ -225,7 +215,7 @@ static void spend_all(struct fixture *f, struct response *teacher)
     cr_assert(count >= 2 && count * epsilon <= 2 + 1e-9 && count * delta <= 1e-5 * (1 + 1e-9),
               "%d of %g, %g", count, epsilon, delta);
     for (int i = 1; i <= count; i++) {
-        struct response *r = ask(f, teacher, STATE);
+        struct response *r = ask(teacher, STATE);
         expect_status(r, 200);
         cr_assert_float_eq(response_number(r, "/cost/epsilon"), epsilon, 1e-12);
         cr_assert_float_eq(response_number(r, "/cost/delta"), delta, 1e-20);
@@ -236,7 +226,7 @@ static void spend_all(struct fixture *f, struct response *teacher)
         cr_assert_null(response_at(r, "/cost/order"));
         cr_assert_null(response_at(r, "/cost/divergence"));
     }
-    struct response *refused = ask(f, teacher, STATE);
+    struct response *refused = ask(teacher, STATE);
     expect_problem(refused, "budget-exhausted");
     cr_assert_eq(json_array_size(response_at(refused, "/violated")), 1, "the cap still pays");
     struct response *mine =
@@ -253,23 +243,20 @@ Test(teacher_kinds, basic_accounts_add_up_epsilon_and_delta)
 {
     static const char *const mechanisms[] = {DIRICHLET, GAUSSIAN};
     for (size_t i = 0; i < 2; i++) {
-        struct fixture *f = fixture_open();
         char members[400];
         snprintf(members, sizeof members, "%s,%s,\"accounting\":\"basic\"", mechanisms[i], BUDGETS);
-        struct response *teacher = made(f, members);
+        struct response *teacher = made(members);
         cr_assert_str_eq(response_text(teacher, "/accounting"), "basic");
         cr_assert(json_is_null(response_at(teacher, "/order")));
         cr_assert(json_is_null(response_at(teacher, "/renyi_units_per_query")));
-        spend_all(f, teacher);
+        spend_all(teacher);
         domain_expect_whole_ledger(f);
-        fixture_close(f);
     }
 }
 
 Test(teacher_kinds, basic_accounts_estimate_and_weigh_costs)
 {
-    struct fixture *f = fixture_open();
-    struct response *teacher = made(f, DIRICHLET "," BUDGETS ",\"accounting\":\"basic\"");
+    struct response *teacher = made(DIRICHLET "," BUDGETS ",\"accounting\":\"basic\"");
     int count = (int)response_number(teacher, "/queries_in_client_budget");
     double epsilon = response_number(teacher, "/cost_per_query/epsilon");
     double delta = response_number(teacher, "/cost_per_query/delta");
@@ -286,16 +273,14 @@ Test(teacher_kinds, basic_accounts_estimate_and_weigh_costs)
     r = fixture_post(f, "student", path, "{\"count\":1,\"concentration\":10}");
     cr_assert(response_number(r, "/cost/epsilon") < epsilon);
     cr_assert_float_eq(response_number(r, "/cost/delta"), delta, 1e-20);
-    expect_problem(ask(f, teacher, "{\"state\":[0,0,0,0],\"max_epsilon\":0.0001}"),
+    expect_problem(ask(teacher, "{\"state\":[0,0,0,0],\"max_epsilon\":0.0001}"),
                    "cost-above-maximum");
-    fixture_close(f);
 }
 
 Test(teacher_kinds, basic_grants_have_a_delta_to_spend)
 {
-    struct fixture *f = fixture_open();
     struct response *teacher =
-        made(f, DIRICHLET ",\"budget\":{\"epsilon\":8,\"delta\":1e-5},\"accounting\":\"basic\"");
+        made(DIRICHLET ",\"budget\":{\"epsilon\":8,\"delta\":1e-5},\"accounting\":\"basic\"");
     double delta = response_number(teacher, "/cost_per_query/delta");
     cr_assert(delta > 0, "shown without a client budget");
     struct ask put = {.method = "PUT",
@@ -309,28 +294,25 @@ Test(teacher_kinds, basic_grants_have_a_delta_to_spend)
     struct response *r = fixture_ask(f, &put);
     expect_status(r, 201);
     cr_assert_str_eq(response_text(r, "/accounting"), "basic");
-    expect_status(ask(f, teacher, STATE), 200);
-    expect_status(ask(f, teacher, STATE), 200);
-    expect_problem(ask(f, teacher, STATE), "budget-exhausted"); /* of delta */
+    expect_status(ask(teacher, STATE), 200);
+    expect_status(ask(teacher, STATE), 200);
+    expect_problem(ask(teacher, STATE), "budget-exhausted"); /* of delta */
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 /* The cap over all clients binds in delta as well as in epsilon. */
 Test(teacher_kinds, basic_caps_bind_all_clients)
 {
-    struct fixture *f = fixture_open();
     struct response *teacher =
-        made(f, GAUSSIAN ",\"budget\":{\"epsilon\":8,\"delta\":5e-6},\"client_budget\":{"
-                         "\"epsilon\":2,\"delta\":1e-5},\"accounting\":\"basic\"");
+        made(GAUSSIAN ",\"budget\":{\"epsilon\":8,\"delta\":5e-6},\"client_budget\":{"
+                      "\"epsilon\":2,\"delta\":1e-5},\"accounting\":\"basic\"");
     double delta = response_number(teacher, "/cost_per_query/delta");
     int fits = (int)floor(5e-6 / delta * (1 + 1e-12));
     for (int i = 0; i < fits; i++)
-        expect_status(ask(f, teacher, STATE), 200);
-    struct response *refused = ask(f, teacher, STATE);
+        expect_status(ask(teacher, STATE), 200);
+    struct response *refused = ask(teacher, STATE);
     expect_problem(refused, "budget-exhausted");
     cr_assert_str_eq(response_text(refused, "/violated/0/account"),
                      response_text(teacher, "/account"));
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }

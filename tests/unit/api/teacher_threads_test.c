@@ -7,13 +7,13 @@
 
 #include "api/call/app.h"
 #include "api/teachers/teacher_shelf.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 #include "tests/unit/teacher_answer.h"
 
 #define THREADS  4
 #define TEACHERS 40 /* more than there are places */
 
-TestSuite(teacher_threads);
+TestSuite(teacher_threads, .init = service_open, .fini = service_close);
 
 struct worker {
     struct fixture *fixture;
@@ -24,7 +24,7 @@ struct worker {
     unsigned answered, refused, wrong;
 };
 
-static void open_workers(struct fixture *f, struct worker *workers)
+static void open_workers(struct worker *workers)
 {
     char error[DB_ERROR_SIZE];
     for (unsigned t = 0; t < THREADS; t++) {
@@ -73,7 +73,6 @@ Test(teacher_threads, share_a_shelf_that_is_too_small)
 {
     static struct worker workers[THREADS];
     static char ids[TEACHERS][40];
-    struct fixture *f = fixture_open();
     const char *policy = domain_policy(f);
     for (unsigned i = 0; i < TEACHERS; i++) {
         struct response *made =
@@ -81,7 +80,7 @@ Test(teacher_threads, share_a_shelf_that_is_too_small)
         expect_status(made, 201);
         snprintf(ids[i], sizeof ids[i], "%s", response_text(made, "/id"));
     }
-    open_workers(f, workers);
+    open_workers(workers);
     for (unsigned t = 0; t < THREADS; t++)
         workers[t].ids = ids;
     run_workers(workers, borrow);
@@ -90,7 +89,6 @@ Test(teacher_threads, share_a_shelf_that_is_too_small)
     const struct shelved_teacher *none;
     cr_expect_eq(teacher_shelf_borrow(fixture_app(f), fixture_db(f), "tch_nothing", &none),
                  DB_NONE);
-    fixture_close(f);
 }
 
 static const char *find_header(void *context, const char *name)
@@ -129,11 +127,10 @@ static void *ask(void *context)
 Test(teacher_threads, never_get_more_than_the_budget_pays)
 {
     static struct worker workers[THREADS];
-    struct fixture *f = fixture_open();
     struct response *made =
         fixture_post(f, "steward", "/v1/teachers", domain_teacher(domain_policy(f), 50, 0.5));
     expect_status(made, 201);
-    open_workers(f, workers);
+    open_workers(workers);
     for (unsigned t = 0; t < THREADS; t++) {
         snprintf(workers[t].path, sizeof workers[t].path, "/v1/teachers/%s/queries",
                  response_text(made, "/id"));
@@ -150,5 +147,4 @@ Test(teacher_threads, never_get_more_than_the_budget_pays)
     cr_expect_eq(answered, response_number(made, "/queries_in_client_budget"), "%u of %g", answered,
                  response_number(made, "/queries_in_client_budget"));
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }

@@ -3,14 +3,15 @@
 #include <string.h>
 
 #include "algos/catalogue/algorithms.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(words, .init = service_open, .fini = service_close);
 
 #define expect_word(response, pointer, word)                                                       \
     cr_assert(strstr(response_text(response, pointer), word) != NULL, "%s", (response)->body)
 
 Test(words, the_catalogue_of_algorithms_is_the_table_that_validates)
 {
-    struct fixture *f = fixture_open();
     struct response *r = fixture_get(f, "agent", "/v1/algorithms");
     expect_status(r, 200);
     unsigned count;
@@ -36,12 +37,10 @@ Test(words, the_catalogue_of_algorithms_is_the_table_that_validates)
                              : json_is_array(value) == list && json_is_number(value) == !list);
         }
     }
-    fixture_close(f);
 }
 
 Test(words, jobs_name_what_there_is)
 {
-    struct fixture *f = fixture_open();
     struct response *r =
         fixture_post(f, "steward", "/v1/jobs:estimate", "{\"algorithm\":\"sarsa\"}");
     expect_invalid(r, "/algorithm");
@@ -59,12 +58,10 @@ Test(words, jobs_name_what_there_is)
     r = fixture_post(f, "steward", "/v1/jobs:estimate", "{\"algorithm\":\"behavior_cloning\"}");
     expect_invalid(r, "/algorithm");
     expect_word(r, "/errors/0/detail", "did you mean \"behaviour_cloning\"?");
-    fixture_close(f);
 }
 
 Test(words, choices_queries_and_paths_say_what_was_meant)
 {
-    struct fixture *f = fixture_open();
     struct response *r =
         fixture_post(f, "admin", "/v1/clients", "{\"name\":\"n\",\"role\":\"studnet\"}");
     expect_invalid(r, "/role");
@@ -81,12 +78,10 @@ Test(words, choices_queries_and_paths_say_what_was_meant)
     r = fixture_get(f, "steward", "/v1/jobs/job_1/nothing");
     expect_problem(r, "not-found");
     cr_expect_str_eq(response_text(r, "/detail"), "Nothing has this path.");
-    fixture_close(f);
 }
 
 Test(words, refusals_name_roles_accounts_and_amounts)
 {
-    struct fixture *f = fixture_open();
     struct response *r = fixture_get(f, "student", "/v1/datasets");
     expect_problem(r, "forbidden");
     expect_word(r, "/detail", "student");
@@ -96,7 +91,6 @@ Test(words, refusals_name_roles_accounts_and_amounts)
     expect_problem(r, "budget-exhausted");
     expect_word(r, "/detail", response_text(r, "/violated/0/account"));
     expect_word(r, "/detail", "left; this would cost epsilon");
-    fixture_close(f);
 }
 
 #define LINE(member, state)                                                                        \
@@ -105,7 +99,6 @@ Test(words, refusals_name_roles_accounts_and_amounts)
 
 Test(words, uploads_say_what_was_meant)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_dataset(f, "private");
     struct response *r = domain_upload(f, NULL, id, LINE("state", "0"), 0, NULL);
     expect_invalid(r, "/state");
@@ -134,18 +127,15 @@ Test(words, uploads_say_what_was_meant)
         expect_word(r, "/errors/0/detail", others[i][1]);
     }
     expect_status(domain_upload(f, NULL, id, LINE("states", "0"), 0, NULL), 201);
-    fixture_close(f);
 }
 
 /* A client's budget may exceed the teacher's: the smaller binds, and a refusal says what helps. */
 Test(words, teachers_say_what_helps)
 {
-    struct fixture *f = fixture_open();
     const char *policy = domain_policy(f);
     expect_status(fixture_post(f, "steward", "/v1/teachers", domain_teacher(policy, 2, 3)), 201);
     struct response *r =
         fixture_post(f, "steward", "/v1/teachers", domain_teacher(policy, 0.001, 1000));
     expect_invalid(r, "/budget/epsilon");
     expect_word(r, "/errors/0/detail", "a larger budget helps");
-    fixture_close(f);
 }
