@@ -7,6 +7,7 @@
 #include "api/books/client_tokens.h"
 #include "api/books/clients.h"
 #include "api/call/fields.h"
+#include "api/call/page.h"
 #include "api/json/json_text.h"
 #include "storage/client_certificates.h"
 
@@ -63,23 +64,20 @@ enum problem api_client_certificates_bind(struct call *call)
     return call_reply_json(call, 201, certificate_json(&certificate));
 }
 
-static bool add_certificate(void *list, const struct client_certificate *certificate)
+static bool add_certificate(void *page, const struct client_certificate *certificate)
 {
-    json_array_append_new(list, certificate_json(certificate));
-    return true;
+    return page_add(page, certificate_json(certificate), 0, "");
 }
 
 enum problem api_client_certificates_list(struct call *call)
 {
+    struct page page;
     struct client_row client;
     enum problem problem = clients_named(call, &client);
     if (problem != PROBLEM_NONE)
         return problem;
-    json_t *list = call_own(call, json_array());
-    enum db_status status = client_certificates_list(call->db, client.id, add_certificate, list);
-    if (status != DB_OK)
-        return call_db(call, status);
-    return call_reply_json(call, 200, json_pack("{s:O, s:n}", "items", list, "next_page_token"));
+    page_whole(call, &page);
+    return page_end(&page, client_certificates_list(call->db, client.id, add_certificate, &page));
 }
 
 enum problem api_client_certificates_end(struct call *call)

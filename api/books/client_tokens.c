@@ -13,6 +13,7 @@
 #include "api/books/client_create.h"
 #include "api/books/clients.h"
 #include "api/call/fields.h"
+#include "api/call/page.h"
 #include "api/call/pass.h"
 #include "api/json/json_text.h"
 #include "api/json/text.h"
@@ -38,23 +39,20 @@ json_t *client_token_json(const struct client_token *token)
                      "created_at", json_time(token->created_ms), "expires_at", json_time(ends_ms));
 }
 
-static bool add_token(void *list, const struct client_token *token)
+static bool add_token(void *page, const struct client_token *token)
 {
-    json_array_append_new(list, client_token_json(token));
-    return true;
+    return page_add(page, client_token_json(token), 0, "");
 }
 
 enum problem api_client_tokens_list(struct call *call)
 {
+    struct page page;
     struct client_row client;
     enum problem problem = clients_named(call, &client);
     if (problem != PROBLEM_NONE)
         return problem;
-    json_t *list = call_own(call, json_array());
-    enum db_status status = client_tokens_list(call->db, client.id, add_token, list);
-    if (status != DB_OK)
-        return call_db(call, status);
-    return call_reply_json(call, 200, json_pack("{s:O, s:n}", "items", list, "next_page_token"));
+    page_whole(call, &page);
+    return page_end(&page, client_tokens_list(call->db, client.id, add_token, &page));
 }
 
 /* ---- scopes */

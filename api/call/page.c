@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,10 +51,17 @@ static enum problem read_token(struct call *call, struct listing_page *out)
     return PROBLEM_NONE;
 }
 
+void page_whole(struct call *call, struct page *out)
+{
+    *out = (struct page){.call = call,
+                         .items = call_own(call, json_array()),
+                         .more = call_own(call, json_object()),
+                         .size = UINT_MAX};
+}
+
 enum problem page_read(struct call *call, struct page *out)
 {
-    memset(out, 0, sizeof *out);
-    out->call = call;
+    page_whole(call, out);
     enum problem problem = read_size(call, &out->size);
     enum problem token = read_token(call, &out->rows);
     if (problem == PROBLEM_NONE)
@@ -61,8 +69,6 @@ enum problem page_read(struct call *call, struct page *out)
     if (problem != PROBLEM_NONE)
         return problem;
     out->rows.limit = out->size + 1;
-    out->items = call_own(call, json_array());
-    out->more = call_own(call, json_object());
     return PROBLEM_NONE;
 }
 

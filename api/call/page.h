@@ -40,6 +40,9 @@ struct page {
 /* Reads both parameters (the route's query list must name them: "page_size page_token"). */
 enum problem page_read(struct call *call, struct page *out);
 
+/* The page of a list that comes whole: no parameter is read, and number and name are of no use. */
+void page_whole(struct call *call, struct page *out);
+
 /* Adds ITEM (a new reference, taken; NULL: it could not be made), which NUMBER and NAME name in
  * this list. False: the page is full, or failed. */
 bool page_add(struct page *page, json_t *item, int64_t number, const char *name);

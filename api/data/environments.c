@@ -2,6 +2,7 @@
 #include "api/data/environments.h"
 
 #include "api/call/app.h"
+#include "api/call/page.h"
 #include "api/call/project.h"
 #include "api/json/json_text.h"
 #include "api/worlds/registered.h"
@@ -50,35 +51,21 @@ json_t *environment_row_json(struct call *call, const struct environment_row *ro
     return project_add(call, json, row->owner);
 }
 
-struct environment_listing {
-    struct call *call;
-    json_t *items;
-    bool failed;
-};
-
 static bool list_registered(void *context, const struct environment_row *row)
 {
-    struct environment_listing *listing = context;
-    json_t *json = environment_row_json(listing->call, row);
-    listing->failed = !json || json_array_append_new(listing->items, json) != 0;
-    return !listing->failed;
+    struct page *page = context;
+    return page_add(page, environment_row_json(page->call, row), 0, "");
 }
 
 enum problem api_environments_list(struct call *call)
 {
+    struct page page;
     const struct env *env = NULL;
-    struct environment_listing listing = {.call = call, .items = json_array()};
+    enum db_status status = DB_OK;
+    page_whole(call, &page);
     for (unsigned i = 0; (env = worlds_at(call->app->settings.worlds, i)); i++)
-        json_array_append_new(listing.items, environment_json(env, env->name));
-    json_t *json =
-        call_own(call, json_pack("{s:o, s:n}", "items", listing.items, "next_page_token"));
-    if (call_is(call, ROLE_STEWARD)) {
-        enum db_status status =
-            environments_list(call->db, project_list(call, NULL), list_registered, &listing);
-        if (status == DB_OK && listing.failed)
-            status = DB_FAILED;
-        if (status != DB_OK)
-            return call_db(call, status);
-    }
-    return call_reply_json(call, 200, json_incref(json));
+        page_add(&page, environment_json(env, env->name), 0, "");
+    if (call_is(call, ROLE_STEWARD))
+        status = environments_list(call->db, project_list(call, NULL), list_registered, &page);
+    return page_end(&page, status);
 }

@@ -4,51 +4,42 @@
 
 #include "api/call/fields.h"
 #include "api/call/names.h"
+#include "api/call/page.h"
 #include "api/json/json_text.h"
 #include "api/policies/policies.h"
 #include "storage/clients.h"
 #include "storage/policy_names.h"
 
-/* Adds GRANT to the list at CONTEXT. */
-struct grants_list {
-    struct call *call;
-    json_t *items;
-    enum db_status status;
-};
-
-static enum db_status grant_json(struct db *db, const struct policy_grant *grant, json_t **out)
+/* NULL: the database failed. */
+static json_t *grant_json(struct call *call, const struct policy_grant *grant)
 {
-    *out = json_pack("{s:s, s:s, s:s, s:o}", "policy", grant->policy, "client", grant->client,
-                     "granted_by", grant->granted_by, "granted_at", json_time(grant->granted_ms));
-    enum db_status status = names_add(db, *out, "client_name", grant->client);
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:o}", "policy", grant->policy, "client", grant->client,
+                  "granted_by", grant->granted_by, "granted_at", json_time(grant->granted_ms));
+    enum db_status status = names_add(call->db, json, "client_name", grant->client);
     if (status == DB_OK)
-        status = names_add(db, *out, "granted_by_name", grant->granted_by);
-    return status;
+        status = names_add(call->db, json, "granted_by_name", grant->granted_by);
+    if (call_db(call, status) == PROBLEM_NONE)
+        return json;
+    json_decref(json);
+    return NULL;
 }
 
 static bool add_grant(void *context, const struct policy_grant *grant)
 {
-    struct grants_list *list = context;
-    json_t *json = NULL;
-    list->status = grant_json(list->call->db, grant, &json);
-    json_array_append_new(list->items, json);
-    return list->status == DB_OK;
+    struct page *page = context;
+    return page_add(page, grant_json(page->call, grant), 0, "");
 }
 
 enum problem api_policy_grants_list(struct call *call)
 {
     struct policy_row policy;
-    struct grants_list list = {.call = call, .items = call_own(call, json_array())};
+    struct page page;
     enum problem problem = policy_of_owner(call, call_parameter(call, "id"), &policy);
     if (problem != PROBLEM_NONE)
         return problem;
-    enum db_status status = policy_grants_list(call->db, policy.id, add_grant, &list);
-    if (status == DB_OK)
-        status = list.status;
-    if (status != DB_OK)
-        return call_db(call, status);
-    return call_reply_json(call, 200,
-                           json_pack("{s:O, s:n}", "items", list.items, "next_page_token"));
+    page_whole(call, &page);
+    return page_end(&page, policy_grants_list(call->db, policy.id, add_grant, &page));
 }
 
 /* Reads who is granted: {"client": id} or {"public": true}. */
@@ -97,13 +88,8 @@ enum problem api_policy_grants_create(struct call *call)
         return call_problem(call, PROBLEM_CONFLICT, "It is granted already.");
     if (status != DB_OK)
         return call_db(call, status);
-    json_t *json = NULL;
-    status = grant_json(call->db, &grant, &json);
-    call_own(call, json);
-    if (status != DB_OK)
-        return call_db(call, status);
     call_header(call, "Location", "/v1/policies/%s/grants/%s", policy.id, grant.client);
-    return call_reply_json(call, 201, json_incref(json));
+    return call_reply_json(call, 201, grant_json(call, &grant));
 }
 
 enum problem api_policy_grants_delete(struct call *call)
