@@ -1,7 +1,8 @@
 /* Four doubles that move together, and their sine and cosine: for worlds that step ENV_LANES
  * instances at once. Vector extensions of gcc and clang, so that every machine computes the same
  * bits: one AVX2 instruction an operation where there is AVX2, two of SSE2 elsewhere. Nothing here
- * is fused, and an element depends on its own lane alone. Within envs. */
+ * is fused, and an element depends on its own lane alone. Within envs, and for the forward in
+ * double of algos/nn. */
 #ifndef TACET_ENVS_LANES_H
 #define TACET_ENVS_LANES_H
 

@@ -15,10 +15,10 @@
 #endif
 
 #include "algos/nn/mlp.h"
+#include "envs/lanes.h"
 
 enum { ROWS = 4, SUMS = 8 };
 
-typedef double lanes __attribute__((vector_size(4 * sizeof(double))));
 #ifndef __AVX__
 typedef float narrow __attribute__((vector_size(4 * sizeof(float))));
 #endif
@@ -32,13 +32,6 @@ static lanes widen_floats(const float *p)
     memcpy(&v, p, sizeof v);
     return __builtin_convertvector(v, lanes);
 #endif
-}
-
-static lanes doubles_load(const double *p)
-{
-    lanes v;
-    memcpy(&v, p, sizeof v);
-    return v;
 }
 
 /* Lane i: (r[0] + r[1]) + (r[2] + r[3]) of row i. */
@@ -60,7 +53,7 @@ static inline void pair_sums(const float *one, const float *other, const double 
     lanes a = {0}, b = {0}, c = {0}, d = {0};
     uint32_t k = 0, left = count % SUMS;
     for (; k + SUMS <= count; k += SUMS) {
-        lanes first = doubles_load(x + k), second = doubles_load(x + k + 4);
+        lanes first = lanes_load(x + k), second = lanes_load(x + k + 4);
         a += widen_floats(one + k) * first;
         b += widen_floats(other + k) * first;
         c += widen_floats(one + k + 4) * second;
@@ -68,7 +61,7 @@ static inline void pair_sums(const float *one, const float *other, const double 
     }
     if (left > 0) {
         float rest[2][SUMS] = {{0}};
-        lanes first = doubles_load(x + k), second = doubles_load(x + k + 4);
+        lanes first = lanes_load(x + k), second = lanes_load(x + k + 4);
         memcpy(rest[0], one + k, left * sizeof *one);
         memcpy(rest[1], other + k, left * sizeof *other);
         a += widen_floats(rest[0]) * first;
@@ -96,7 +89,7 @@ static inline lanes row_products(const float *const row[ROWS], const double *x, 
 /* The same of rows of four, without the empty sums. */
 static inline lanes short_products(const float *const row[ROWS], const double *x)
 {
-    lanes v = doubles_load(x);
+    lanes v = lanes_load(x);
     const lanes sums[ROWS] = {widen_floats(row[0]) * v, widen_floats(row[1]) * v,
                               widen_floats(row[2]) * v, widen_floats(row[3]) * v};
     return lanes_across(sums);
