@@ -8,9 +8,11 @@
 
 #include "api/call/sealed.h"
 #include "api/data/private_data.h"
+#include "storage/environments.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger_verify.h"
 #include "tests/unit/api/export_scene.h"
+#include "tests/unit/api/shell_world.h"
 
 const char *domain_path(const char *format, ...)
 {
@@ -205,6 +207,18 @@ const char *domain_policy(struct fixture *fixture)
         "\"output\":\"softmax\"}}");
     expect_status(made, 201);
     return response_text(made, "/id");
+}
+
+const char *domain_environment(struct fixture *fixture, const char *owner)
+{
+    struct environment_row row = {.name = "w",
+                                  .runner = "sh",
+                                  .description = (char *)(uintptr_t)SHELL_FACTS,
+                                  .source = (char *)(uintptr_t) "exit"};
+    id_new(ENVIRONMENT_PREFIX, row.id);
+    snprintf(row.owner, sizeof row.owner, "%s", owner);
+    cr_assert_eq(environments_insert(fixture_db(fixture), &row), DB_OK);
+    return domain_path("%s", row.id);
 }
 
 const char *domain_teacher(const char *policy, double epsilon, double client_epsilon)

@@ -76,6 +76,9 @@ double domain_spent(struct fixture *fixture, const char *dataset);
 /* The id of an imported linear policy on cartpole whose output is softmax. */
 const char *domain_policy(struct fixture *fixture);
 
+/* The id of a registered world of OWNER, whose program is never started. */
+const char *domain_environment(struct fixture *fixture, const char *owner);
+
 /* The body of a teacher of POLICY that the client budget EPSILON lets answer. */
 const char *domain_teacher(const char *policy, double epsilon, double client_epsilon);
 

@@ -7,11 +7,9 @@
 #include <string.h>
 
 #include "api/match.h"
-#include "storage/environments.h"
 #include "tests/checked_test.h"
 #include "tests/unit/api/failing_database.h"
 #include "tests/unit/api/service.h"
-#include "tests/unit/api/shell_world.h"
 
 enum kind {
     CLIENT,
@@ -180,19 +178,6 @@ static void propose_limit(void)
     made(fixture_ask(f, &ask), CHANGE);
 }
 
-/* A registered world, without a program that is started. */
-static void register_world(void)
-{
-    struct environment_row row = {.id = "env_00000000000000000001",
-                                  .name = "w",
-                                  .runner = "sh",
-                                  .description = (char *)(uintptr_t)SHELL_FACTS,
-                                  .source = (char *)(uintptr_t) "exit"};
-    keep_text(row.owner, sizeof row.owner, ids[PROJECT]);
-    cr_assert_eq(environments_insert(fixture_db(f), &row), DB_OK);
-    keep_text(ids[ENVIRONMENT], 40, row.id);
-}
-
 static void open_service(void)
 {
     f = fixture_open_failing();
@@ -200,7 +185,7 @@ static void open_service(void)
     open_clients();
     open_things();
     propose_limit();
-    register_world();
+    keep_text(ids[ENVIRONMENT], 40, domain_environment(f, ids[PROJECT]));
     struct response *asked = fixture_ask(
         f, &(struct ask){.path = "/v1/budget-requests",
                          .token = tokens[3][INVITED],

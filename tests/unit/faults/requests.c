@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "api/match.h"
-#include "storage/environments.h"
 
 static bool begins(const char *text, const char *with)
 {
@@ -129,21 +128,6 @@ static const char *made_project(struct play *p)
     return id;
 }
 
-/* A registered world, without a program that is started. */
-static const char *made_environment(struct play *p)
-{
-    struct environment_row row = {
-        .name = "w",
-        .runner = "sh",
-        .description = (char *)(uintptr_t) "{\"protocol\":1,\"state_dim\":4,\"action_count\":2,"
-                                           "\"max_episode_steps\":500}",
-        .source = (char *)(uintptr_t) "exit"};
-    id_new(ENVIRONMENT_PREFIX, row.id);
-    snprintf(row.owner, sizeof row.owner, "%s", fixture_client(p->f, "steward"));
-    cr_assert_eq(environments_insert(fixture_db(p->f), &row), DB_OK);
-    return domain_path("%s", row.id);
-}
-
 /* A dataset, a job, a client, a policy, a teacher, a project, a collection that the next request
  * may use up. */
 static const char *fresh_id(struct play *p, const struct route *route)
@@ -170,7 +154,7 @@ static const char *fresh_id(struct play *p, const struct route *route)
     if (begins(pattern, "/v1/projects/"))
         return made_project(p);
     if (begins(pattern, "/v1/environments/"))
-        return made_environment(p);
+        return domain_environment(p->f, fixture_client(p->f, "steward"));
     cr_assert(begins(pattern, "/v1/datasets/"), "%s: say what it uses up", pattern);
     const char *id = domain_path("%s", domain_dataset(p->f, "private"));
     domain_fill(p->f, id, 5);
