@@ -115,7 +115,9 @@ static struct worlds *open_worlds(struct config *config, char *error, size_t siz
 /* ---- the end that does not wait */
 
 /* The main thread may wait for a database at the start and at the end. Beside it, this thread waits
- * for a signal. */
+ * for a signal: for one that ends the service, which it has no way to lose, or for ENOUGH. */
+#define ENOUGH SIGUSR1
+
 struct impatience {
     pthread_t thread;
     bool runs;
@@ -143,7 +145,8 @@ static void *end_at_once(void *context)
     const struct impatience *wait = context;
     int64_t most_us = wait->drains ? (int64_t)wait->timeout_s * 1000000 : FOREVER_US;
     int number = signal_until(&wait->signals, clock_now_us() + most_us);
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    if (number == ENOUGH)
+        return NULL;
     if (!wait->drains)
         log_event(LOG_LEVEL_INFO, "stopped", "signal=%d note=\"it was starting\"", number);
     else if (number > 0)
@@ -160,6 +163,7 @@ static void impatience_begin(struct impatience *wait)
     sigemptyset(&wait->signals);
     sigaddset(&wait->signals, SIGTERM);
     sigaddset(&wait->signals, SIGINT);
+    sigaddset(&wait->signals, ENOUGH);
     wait->runs = pthread_create(&wait->thread, NULL, end_at_once, wait) == 0;
 }
 
@@ -167,7 +171,7 @@ static void impatience_end(struct impatience *wait)
 {
     if (!wait->runs)
         return;
-    pthread_cancel(wait->thread);
+    pthread_kill(wait->thread, ENOUGH);
     pthread_join(wait->thread, NULL);
 }
 
@@ -282,7 +286,9 @@ static int run_service(const struct flags *flags, struct config *config,
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, ENOUGH);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    sigdelset(&signals, ENOUGH);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error of its writer */
     umask(077);
