@@ -7,6 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "tests/checked_test.h"
 #include "tests/http/scene.h"
 
 static struct server_process server;
@@ -55,7 +56,7 @@ static int64_t count_of(const char *path, const char *token)
 }
 
 /* Nothing was stored, nothing charged, and the server is ready. */
-static void teardown(void)
+static void check_after(void)
 {
     char path[128], *now = read_books();
     cr_expect_str_eq(now, books, "the ledger has changed");
@@ -69,6 +70,10 @@ static void teardown(void)
         scene.client, 200, &(struct http_call){.method = "GET", .path = "/healthz/ready"});
     http_answer_clear(&ready);
     free(now);
+}
+
+static void teardown(void)
+{
     free(books);
     scene_clear(&scene);
     server_close(&server);
@@ -101,7 +106,7 @@ static void expect_refused(const struct http_call *call, long status, const char
     http_answer_clear(&answer);
 }
 
-Test(bad_input, json_that_is_none_or_means_nothing)
+CHECKED_TEST(bad_input, json_that_is_none_or_means_nothing)
 {
     static const struct {
         const char *body;
@@ -138,7 +143,7 @@ Test(bad_input, json_that_is_none_or_means_nothing)
 }
 
 /* Every place that takes a budget, with every amount that is none. */
-Test(bad_input, budgets_that_are_none)
+CHECKED_TEST(bad_input, budgets_that_are_none)
 {
     static const char *const amounts[] = {"-1", "0", "1e999", "-1e999", "1e7", "\"1\"", "null"};
     char grant[192], teacher[512], job[512], body[600];
@@ -185,7 +190,7 @@ Test(bad_input, budgets_that_are_none)
     ",\"rewards\":[1],\"terminated\":true,\"truncated\":false" rest "}"
 #define GOOD LINE("[[0,0,0,0],[0,0,0,0]]", "[1]", "")
 
-Test(bad_input, trajectories_that_are_none)
+CHECKED_TEST(bad_input, trajectories_that_are_none)
 {
     static const char *const cases[][2] = {
         {LINE("[[0,0,0],[0,0,0]]", "[1]", ""), "/states/0"},
@@ -219,7 +224,7 @@ Test(bad_input, trajectories_that_are_none)
 }
 
 /* A stream is cut off everywhere, and damaged everywhere. */
-Test(bad_input, compressed_streams_that_are_damaged)
+CHECKED_TEST(bad_input, compressed_streams_that_are_damaged)
 {
     unsigned char packed[1024];
     static const char text[] = GOOD "\n" GOOD "\n" GOOD "\n";
@@ -257,7 +262,7 @@ Test(bad_input, compressed_streams_that_are_damaged)
     expect_refused(&call, 415, "unsupported-media-type", NULL, 0);
 }
 
-Test(bad_input, strangers_keys_and_names)
+CHECKED_TEST(bad_input, strangers_keys_and_names)
 {
     const char *student = scene.students[0].token, *good = "{\"state\":[0,0,0,0]}";
     struct http_call call = {

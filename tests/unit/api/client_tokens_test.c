@@ -83,19 +83,17 @@ Test(client_tokens, expire_to_the_millisecond)
 /* What a client's keys are hashed with is its own, and outlives its tokens. */
 Test(client_tokens, show_their_client_its_salt_of_keys)
 {
-    struct fixture *f = fixture_open();
-    struct response *made = make(f, "steward", ""), *other = make(f, "steward", "");
+    struct response *made = make("steward", ""), *other = make("steward", "");
     const char *token = response_text(made, "/token");
-    const char *salt = response_text(who_is(f, token), "/key_salt");
+    const char *salt = response_text(who_is(token), "/key_salt");
     cr_expect_eq(strlen(salt), 32);
-    cr_expect_str_neq(response_text(who_is(f, response_text(other, "/token")), "/key_salt"), salt);
-    struct response *turned = rotate(f, token, "{}");
-    cr_expect_str_eq(response_text(who_is(f, response_text(turned, "/token")), "/key_salt"), salt);
+    cr_expect_str_neq(response_text(who_is(response_text(other, "/token")), "/key_salt"), salt);
+    struct response *turned = rotate(token, "{}");
+    cr_expect_str_eq(response_text(who_is(response_text(turned, "/token")), "/key_salt"), salt);
     struct response *seen =
         fixture_get(f, "admin", domain_path("/v1/clients/%s", response_text(made, "/id")));
     cr_expect(json_is_null(response_at(seen, "/key_salt")));
     cr_expect_null(strstr(fixture_get(f, "admin", "/v1/clients")->body, "key_salt"));
-    fixture_close(f);
 }
 
 Test(client_tokens, a_rotated_token_works_until_the_overlap_is_over)
@@ -126,33 +124,31 @@ Test(client_tokens, a_rotated_token_works_until_the_overlap_is_over)
  * is deleted, one rotated without an overlap, and one is past its overlap when that happens. */
 Test(client_tokens, that_were_ended_work_by_no_clock)
 {
-    struct fixture *f = fixture_open();
     const int64_t begin_ms = 1800000000000;
     fixture_set_clock(begin_ms);
     const char *admin = fixture_token(f, "admin");
-    const char *first = response_text(make(f, "student", ""), "/token");
-    struct response *turned = rotate(f, first, "{\"overlap_seconds\":1}");
+    const char *first = response_text(make("student", ""), "/token");
+    struct response *turned = rotate(first, "{\"overlap_seconds\":1}");
     const char *second = response_text(turned, "/token");
     fixture_advance(60000);
-    turned = rotate(f, second, "{\"overlap_seconds\":0}");
+    turned = rotate(second, "{\"overlap_seconds\":0}");
     expect_status(turned, 201);
     const char *third = response_text(turned, "/token");
-    expect_status(rotate(f, third, "{\"overlap_seconds\":3600}"), 201);
+    expect_status(rotate(third, "{\"overlap_seconds\":3600}"), 201);
     const char *tokens = domain_path("/v1/clients/%s/tokens", response_text(turned, "/id"));
-    expect_status(who_is(f, third), 200);
+    expect_status(who_is(third), 200);
     expect_status(fixture_delete(f, "admin", domain_path("%s/3", tokens)), 204);
     for (int i = 0; i < 2; i++) {
-        cr_expect_eq(who_is(f, first)->status, 401);
-        cr_expect_eq(who_is(f, second)->status, 401);
-        cr_expect_eq(who_is(f, third)->status, 401);
+        cr_expect_eq(who_is(first)->status, 401);
+        cr_expect_eq(who_is(second)->status, 401);
+        cr_expect_eq(who_is(third)->status, 401);
         fixture_set_clock(begin_ms - 3600000);
     }
-    struct response *list = ask_as(f, admin, "GET", tokens, NULL);
+    struct response *list = ask_as(admin, "GET", tokens, NULL);
     cr_expect_str_eq(response_text(list, "/items/0/expires_at"), "2027-01-15T08:00:01.000Z");
     cr_expect_str_eq(response_text(list, "/items/1/expires_at"), "2027-01-15T08:01:00.000Z");
     cr_expect_str_eq(response_text(list, "/items/2/expires_at"), "2027-01-15T08:01:00.000Z");
     cr_expect(json_is_null(response_at(list, "/items/3/expires_at")));
-    fixture_close(f);
 }
 
 Test(client_tokens, an_administrator_rotates_those_of_others)

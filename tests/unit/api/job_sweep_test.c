@@ -130,7 +130,6 @@ Test(job_sweep, names_the_least_that_pays_for_all_tries)
 /* A budget that no try could have a step of. */
 Test(job_sweep, without_a_step_is_infeasible)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     const char *body = domain_path(
         JOB(",\"privacy\":{\"epsilon\":1e-6,\"delta\":1e-5},\"parameters\":{\"steps\":60}" EVALUATE
@@ -144,7 +143,6 @@ Test(job_sweep, without_a_step_is_infeasible)
     cr_expect_not_null(strstr(response_text(said, "/running_time_unknown"), "no plan"));
     expect_problem(fixture_post(f, "steward", "/v1/jobs", body), "infeasible");
     cr_assert_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
 static void expect_best(const struct response *job)

@@ -6,7 +6,6 @@
 
 #include "storage/db/listing.h"
 
-struct fixture *keep_fixture;
 _Atomic int64_t keep_clock_ms;
 
 static int64_t keep_read_clock(void)
@@ -28,13 +27,7 @@ void keep_for_ever(struct api_settings *settings)
 void keep_open(void)
 {
     atomic_store(&keep_clock_ms, KEEP_BEGIN_MS);
-    keep_fixture = fixture_open_with(keep_days);
-}
-
-void keep_close(void)
-{
-    domain_expect_whole_ledger(keep_fixture);
-    fixture_close(keep_fixture);
+    f = fixture_open_with(keep_days);
 }
 
 void keep_uuid(int64_t ms, unsigned n, char out[KEEP_KEY_BYTES])
@@ -46,28 +39,27 @@ void keep_uuid(int64_t ms, unsigned n, char out[KEEP_KEY_BYTES])
 const char *keep_teacher(double client_epsilon, const char *more)
 {
     struct response *made = fixture_post(
-        keep_fixture, "steward", "/v1/teachers",
+        f, "steward", "/v1/teachers",
         domain_path("{\"policy\":\"%s\",\"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,"
                     "\"min_probability\":0.1},\"adjacency\":{\"unit\":\"observation\",\"radius\":"
                     "0.01},\"budget\":{\"epsilon\":1000,\"delta\":1e-5},\"client_budget\":{"
                     "\"epsilon\":%g,\"delta\":1e-5}%s}",
-                    domain_policy(keep_fixture), client_epsilon, more));
+                    domain_policy(f), client_epsilon, more));
     expect_status(made, 201);
     return domain_path("/v1/teachers/%s/queries", response_text(made, "/id"));
 }
 
 struct response *keep_ask(const char *path, const char *key, const char *body)
 {
-    return fixture_ask(keep_fixture, &(struct ask){.path = path,
-                                                   .token = fixture_token(keep_fixture, "student"),
-                                                   .key = key,
-                                                   .body = body});
+    return fixture_ask(
+        f, &(struct ask){
+               .path = path, .token = fixture_token(f, "student"), .key = key, .body = body});
 }
 
 int64_t keep_number(const char *sql)
 {
     int64_t value = -1;
-    cr_assert_eq(db_one(fixture_db(keep_fixture), sql, NULL, 0, listing_integer, &value), DB_OK);
+    cr_assert_eq(db_one(fixture_db(f), sql, NULL, 0, listing_integer, &value), DB_OK);
     return value;
 }
 
@@ -75,8 +67,8 @@ void keep_prune(void)
 {
     bool more = true;
     while (more)
-        cr_assert(api_prune(fixture_app(keep_fixture), fixture_db(keep_fixture), &more), "%s",
-                  db_last_error(fixture_db(keep_fixture)));
+        cr_assert(api_prune(fixture_app(f), fixture_db(f), &more), "%s",
+                  db_last_error(fixture_db(f)));
 }
 
 void keep_expect_replayed(const struct response *again, const char *body)

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
 
 #define KEEP_DAYS      30
 #define KEEP_HOUR_MS   INT64_C(3600000)
@@ -18,16 +18,14 @@
 #define KEEP_ENTRIES   "SELECT count(*) FROM ledger_entries"
 #define KEEP_SPENT     "SELECT sum(spent_units) FROM ledger_accounts"
 
-extern struct fixture *keep_fixture;
 extern _Atomic int64_t keep_clock_ms;
 
 /* Settings: answers are kept for KEEP_DAYS, or for ever, under the test's clock. */
 void keep_days(struct api_settings *settings);
 void keep_for_ever(struct api_settings *settings);
 
-/* Opens a service with keep_days at KEEP_BEGIN_MS; the second closes it. */
+/* Opens a service with keep_days at KEEP_BEGIN_MS. */
 void keep_open(void);
-void keep_close(void);
 
 /* Writes the UUID of version 7 number N of the time MS. */
 void keep_uuid(int64_t ms, unsigned n, char out[KEEP_KEY_BYTES]);

@@ -37,7 +37,7 @@ Test(restored, keys_that_may_have_been_answered_are_refused)
 {
     char old[KEEP_KEY_BYTES], lost[KEEP_KEY_BYTES], fresh[KEEP_KEY_BYTES];
     atomic_store(&keep_clock_ms, KEEP_BEGIN_MS);
-    keep_fixture = fixture_open_with(keep_for_ever);
+    f = fixture_open_with(keep_for_ever);
     const char *queries = keep_teacher(50, "");
     keep_uuid(KEEP_BEGIN_MS, 1, old);
     keep_uuid(LOST_MS, 2, lost);
@@ -46,7 +46,7 @@ Test(restored, keys_that_may_have_been_answered_are_refused)
     struct response *undated = keep_ask(queries, "undated", KEEP_STATE);
     expect_status(dated, 200);
     expect_status(undated, 200);
-    fixture_restart(keep_fixture, second_life);
+    fixture_restart(f, second_life);
     keep_expect_replayed(keep_ask(queries, old, KEEP_STATE), dated->body);
     keep_expect_replayed(keep_ask(queries, "undated", KEEP_STATE), undated->body);
     int64_t entries = keep_number(KEEP_ENTRIES), answers = keep_number(KEEP_ANSWERS);
@@ -61,28 +61,30 @@ Test(restored, keys_that_may_have_been_answered_are_refused)
     cr_expect_eq(keep_number(KEEP_ENTRIES), entries);
     cr_expect_eq(keep_number(KEEP_ANSWERS), answers);
     expect_status(keep_ask(queries, fresh, KEEP_STATE), 200);
-    struct response *checkpoint = fixture_get(keep_fixture, "auditor", "/v1/ledger/checkpoint");
+    struct response *checkpoint = fixture_get(f, "auditor", "/v1/ledger/checkpoint");
     expect_status(checkpoint, 200);
     const char *end = strchr(checkpoint->body, '\n');
     cr_expect(strncmp(checkpoint->body, "tacet/", 6) == 0 && strncmp(end - 9, "/life_abc", 9) == 0,
               "%s", checkpoint->body);
-    keep_close();
+    check_after();
+    service_close();
 }
 
 Test(restored, keys_without_a_time_are_refused_though_none_with_one_was_answered)
 {
     char fresh[KEEP_KEY_BYTES];
     atomic_store(&keep_clock_ms, KEEP_BEGIN_MS);
-    keep_fixture = fixture_open_with(keep_for_ever);
+    f = fixture_open_with(keep_for_ever);
     const char *queries = keep_teacher(50, "");
     keep_uuid(KEEP_BEGIN_MS, 1, fresh);
     struct response *undated = keep_ask(queries, "undated", KEEP_STATE);
     expect_status(undated, 200);
-    fixture_restart(keep_fixture, life_after_undated_keys);
+    fixture_restart(f, life_after_undated_keys);
     keep_expect_replayed(keep_ask(queries, "undated", KEEP_STATE), undated->body);
     expect_problem(keep_ask(queries, "new-1", KEEP_STATE), "idempotency-key-expired");
     expect_status(keep_ask(queries, fresh, KEEP_STATE), 200);
-    keep_close();
+    check_after();
+    service_close();
 }
 
 /* ---- what was burnt */

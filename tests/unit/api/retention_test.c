@@ -7,13 +7,14 @@
 
 #include "api/teachers/teacher_ask.h"
 #include "storage/jobs.h"
+#include "tests/checked_test.h"
 #include "tests/unit/api/keep_scene.h"
 
-TestSuite(retention, .init = keep_open, .fini = keep_close);
+TestSuite(retention, .init = keep_open, .fini = service_close);
 
 /* ---- what a key must be */
 
-Test(retention, a_question_names_its_time)
+CHECKED_TEST(retention, a_question_names_its_time)
 {
     static const char *const undated[] = {"new-1", "c38f3a5e-5c1e-4a5e-9b1a-0b8c0e7b9a10",
                                           "2027-02-29-a", "2027-01-15"};
@@ -45,7 +46,7 @@ Test(retention, a_question_names_its_time)
                   200);
 }
 
-Test(retention, the_bounds_are_the_clock_plus_an_hour_and_minus_the_days)
+CHECKED_TEST(retention, the_bounds_are_the_clock_plus_an_hour_and_minus_the_days)
 {
     char key[KEEP_KEY_BYTES];
     const char *queries = keep_teacher(50, "");
@@ -65,7 +66,7 @@ Test(retention, the_bounds_are_the_clock_plus_an_hour_and_minus_the_days)
 
 /* Other calls take any key. Those with a date are refused when it is over. */
 /* The clock was two hours ahead when the answer was paid. */
-Test(retention, a_clock_that_goes_back_keeps_what_was_stored)
+CHECKED_TEST(retention, a_clock_that_goes_back_keeps_what_was_stored)
 {
     char key[KEEP_KEY_BYTES], body[2048];
     const char *queries = keep_teacher(50, "");
@@ -81,37 +82,37 @@ Test(retention, a_clock_that_goes_back_keeps_what_was_stored)
     cr_expect_eq(keep_number(KEEP_SPENT), spent);
 }
 
-Test(retention, other_calls_may_have_any_key)
+CHECKED_TEST(retention, other_calls_may_have_any_key)
 {
     char key[KEEP_KEY_BYTES];
     static const char body[] = "{\"name\":\"d\",\"environment\":\"cartpole\",\"budget\":{"
                                "\"epsilon\":1,\"delta\":1e-6}}";
     struct ask dataset = {.path = "/v1/datasets",
-                          .token = fixture_token(keep_fixture, "steward"),
+                          .token = fixture_token(f, "steward"),
                           .key = "import-4f9c2b",
                           .body = body};
-    struct response *made = fixture_ask(keep_fixture, &dataset);
+    struct response *made = fixture_ask(f, &dataset);
     expect_status(made, 201);
     const char *text = made->body;
     keep_uuid(KEEP_BEGIN_MS, 0, key);
     dataset.key = key;
-    expect_status(fixture_ask(keep_fixture, &dataset), 201);
+    expect_status(fixture_ask(f, &dataset), 201);
     atomic_fetch_add(&keep_clock_ms, 400 * KEEP_DAY_MS);
     keep_prune();
-    expect_problem(fixture_ask(keep_fixture, &dataset), "idempotency-key-expired");
+    expect_problem(fixture_ask(f, &dataset), "idempotency-key-expired");
     dataset.key = "import-4f9c2b";
-    struct response *again = fixture_ask(keep_fixture, &dataset);
+    struct response *again = fixture_ask(f, &dataset);
     expect_status(again, 201);
     cr_expect_str_eq(again->body, text, "a key without a time is kept");
 }
 
 /* Keys of before, and keys of our own jobs. */
-Test(retention, what_was_stored_without_a_time_is_given_again)
+CHECKED_TEST(retention, what_was_stored_without_a_time_is_given_again)
 {
     const char *queries = keep_teacher(50, "");
-    fixture_restart(keep_fixture, keep_for_ever);
+    fixture_restart(f, keep_for_ever);
     const char *text = keep_ask(queries, "new-1", KEEP_STATE)->body;
-    fixture_restart(keep_fixture, keep_days);
+    fixture_restart(f, keep_days);
     atomic_fetch_add(&keep_clock_ms, 400 * KEEP_DAY_MS);
     keep_prune();
     keep_expect_replayed(keep_ask(queries, "new-1", KEEP_STATE), text);
@@ -122,14 +123,14 @@ Test(retention, what_was_stored_without_a_time_is_given_again)
     snprintf(teacher, sizeof teacher, "%.*s", (int)(strrchr(queries, '/') - queries) - 13,
              queries + 13);
     struct job_row job;
-    expect_status(fixture_post(keep_fixture, "steward", "/v1/jobs",
+    expect_status(fixture_post(f, "steward", "/v1/jobs",
                                "{\"algorithm\":\"ppo\",\"mechanism\":\"none\","
                                "\"environment\":\"cartpole\"}"),
                   202);
-    cr_assert_eq(jobs_claim(fixture_db(keep_fixture), "w", "", 0, 1000, &job), DB_OK);
-    struct teacher_ask asked = {fixture_client(keep_fixture, "student"), teacher, "job_x.1.queries",
-                                job.id, "w"};
-    teacher_query(fixture_app(keep_fixture), fixture_db(keep_fixture), &asked, KEEP_STATE, &reply);
+    cr_assert_eq(jobs_claim(fixture_db(f), "w", "", 0, 1000, &job), DB_OK);
+    struct teacher_ask asked = {fixture_client(f, "student"), teacher, "job_x.1.queries", job.id,
+                                "w"};
+    teacher_query(fixture_app(f), fixture_db(f), &asked, KEEP_STATE, &reply);
     cr_expect_eq(reply.status, 200, "%s", reply.body);
     api_reply_clear(&reply);
     job_done(&job);
@@ -137,7 +138,7 @@ Test(retention, what_was_stored_without_a_time_is_given_again)
 
 /* ---- within the time, at its edge and behind it */
 
-Test(retention, a_repeat_is_given_again_and_then_refused_for_ever)
+CHECKED_TEST(retention, a_repeat_is_given_again_and_then_refused_for_ever)
 {
     char key[KEEP_KEY_BYTES];
     const char *queries = keep_teacher(50, "");
@@ -162,43 +163,41 @@ Test(retention, a_repeat_is_given_again_and_then_refused_for_ever)
     /* Neither the clock nor the flag brings it back, nor does a restart. */
     atomic_store(&keep_clock_ms, KEEP_BEGIN_MS);
     expect_problem(keep_ask(queries, key, KEEP_STATE), "idempotency-key-expired");
-    fixture_restart(keep_fixture, keep_days);
+    fixture_restart(f, keep_days);
     expect_problem(keep_ask(queries, key, KEEP_STATE), "idempotency-key-expired");
-    fixture_restart(keep_fixture, keep_for_ever);
+    fixture_restart(f, keep_for_ever);
     expect_problem(keep_ask(queries, key, KEEP_STATE), "idempotency-key-expired");
-    expect_problem(
-        fixture_ask(keep_fixture, &(struct ask){.path = queries,
-                                                .token = fixture_token(keep_fixture, "student"),
+    expect_problem(fixture_ask(f, &(struct ask){.path = queries,
+                                                .token = fixture_token(f, "student"),
                                                 .key = key,
                                                 .body = KEEP_STATE,
                                                 .unbatched = true}),
-        "idempotency-key-expired");
+                   "idempotency-key-expired");
     cr_expect_eq(keep_number(KEEP_ENTRIES), entries);
     cr_expect_eq(keep_number(KEEP_SPENT), spent);
 }
 
 /* The bytes of a question, asked again with "reuse" under other keys. */
-Test(retention, reuse_gives_an_answer_again_for_the_days)
+CHECKED_TEST(retention, reuse_gives_an_answer_again_for_the_days)
 {
     static const char again[] = "{\"state\":[0,0,1,0],\"reuse\":\"exact\"}",
                       before[] = "{\"state\":[0,0,2,0],\"reuse\":\"exact\"}";
     char key[6][KEEP_KEY_BYTES], path[96];
     struct response *job = domain_run(
-        keep_fixture,
-        domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":50,\"parameters\":"
-                    "{\"hidden\":[4],\"batch_size\":2,\"steps\":20}}",
-                    domain_sealed(keep_fixture, "private", 12)));
+        f, domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":50,\"parameters\":"
+                       "{\"hidden\":[4],\"batch_size\":2,\"steps\":20}}",
+                       domain_sealed(f, "private", 12)));
     struct response *made = fixture_post(
-        keep_fixture, "steward", "/v1/teachers",
+        f, "steward", "/v1/teachers",
         domain_path("{\"policy\":\"%s\",\"mechanism\":{\"name\":\"gaussian_simplex\",\"sigma\":"
                     "0.1},\"adjacency\":{\"unit\":\"expert\"},\"budget\":{\"epsilon\":6,\"delta\":"
                     "1e-6},\"client_budget\":{\"epsilon\":6,\"delta\":1e-6}}",
                     response_text(job, "/policy")));
     expect_status(made, 201);
     strcpy(path, domain_path("/v1/teachers/%s/queries", response_text(made, "/id")));
-    fixture_restart(keep_fixture, keep_for_ever);
+    fixture_restart(f, keep_for_ever);
     const char *kept = keep_ask(path, "undated", before)->body;
-    fixture_restart(keep_fixture, keep_days);
+    fixture_restart(f, keep_days);
     for (unsigned i = 0; i < 6; i++)
         keep_uuid(KEEP_BEGIN_MS + (i < 2   ? 0
                                    : i < 3 ? KEEP_DAYS * KEEP_DAY_MS
@@ -239,15 +238,15 @@ static enum db_status commit_retrying(void *connection, struct db_fault *fault)
     return DB_RETRY;
 }
 
-Test(retention, a_sweep_that_is_tried_again_passes_nothing)
+CHECKED_TEST(retention, a_sweep_that_is_tried_again_passes_nothing)
 {
     char key[KEEP_KEY_BYTES];
-    fixture_close(keep_fixture);
+    fixture_close(f);
     retrying = db_driver_sqlite;
     retrying.shared = true;
     retrying.commit = commit_retrying;
-    keep_fixture = fixture_open_on(&retrying);
-    fixture_restart(keep_fixture, keep_days);
+    f = fixture_open_on(&retrying);
+    fixture_restart(f, keep_days);
     const char *queries = keep_teacher(50, "");
     int64_t answers = keep_number(KEEP_ANSWERS);
     keep_uuid(KEEP_BEGIN_MS, 1, key);

@@ -8,10 +8,11 @@
 #include <strings.h>
 #include <time.h>
 
+#include "tests/checked_test.h"
 #include "tests/unit/api/export_scene.h"
 #include "tests/unit/api/keep_scene.h"
 
-TestSuite(retention_year, .init = keep_open, .fini = keep_close);
+TestSuite(retention_year, .init = keep_open, .fini = service_close);
 
 /* The key of question N of the day, asked when the clock shows the present. */
 static void write_year_key(int day, unsigned n, char out[KEEP_KEY_BYTES])
@@ -21,7 +22,7 @@ static void write_year_key(int day, unsigned n, char out[KEEP_KEY_BYTES])
 
 /* PER_DAY questions a day that cost nothing, so that the whole file is bounded, and every tenth day
  * one that is paid for. */
-Test(retention_year, a_year_takes_the_room_of_its_days, .timeout = 600)
+CHECKED_TEST(retention_year, a_year_takes_the_room_of_its_days, .timeout = 600)
 {
     enum { YEAR = 365, PER_DAY = 8, SETTLED = 2 * KEEP_DAYS + 2 };
     char key[KEEP_KEY_BYTES], spent_out[96], paid[96];
@@ -39,7 +40,7 @@ Test(retention_year, a_year_takes_the_room_of_its_days, .timeout = 600)
         char *first = NULL;
         atomic_store(&keep_clock_ms, KEEP_BEGIN_MS + day * KEEP_DAY_MS);
         if (day == YEAR / 2)
-            fixture_restart(keep_fixture, keep_days);
+            fixture_restart(f, keep_days);
         for (unsigned n = 0; n < PER_DAY; n++) {
             write_year_key(day, n, key);
             struct response *told = keep_ask(spent_out, key, KEEP_STATE);
@@ -65,7 +66,7 @@ Test(retention_year, a_year_takes_the_room_of_its_days, .timeout = 600)
                           "day %d", day);
         if (day == SETTLED)
             pages = keep_number("SELECT page_count FROM pragma_page_count");
-        fixture_forget(keep_fixture);
+        fixture_forget(f);
     }
     cr_expect_eq(keep_number(KEEP_ENTRIES), entries + 2 * paid_answers + (paid_answers > 0));
     /* The first answer of the paid teacher also opened the student's account. Entries grow. */
@@ -84,11 +85,11 @@ static void keep_both(struct api_settings *settings)
 
 /* Every question is paid: the ledger keeps the entries of its days, and one fold for each account,
  * while balances, heads and the count of entries are those of all of them. */
-Test(retention_year, a_year_of_paid_questions_takes_the_room_of_its_days, .timeout = 600)
+CHECKED_TEST(retention_year, a_year_of_paid_questions_takes_the_room_of_its_days, .timeout = 600)
 {
     enum { YEAR = 365, PER_DAY = 8, SETTLED = 2 * KEEP_DAYS + 2 };
     char key[KEEP_KEY_BYTES], path[96];
-    fixture_restart(keep_fixture, keep_both);
+    fixture_restart(f, keep_both);
     strcpy(path, keep_teacher(1000, ""));
     int64_t pages = 0,
             others = keep_number(KEEP_ENTRIES) + 1; /* the student's account is to be opened */
@@ -105,10 +106,10 @@ Test(retention_year, a_year_of_paid_questions_takes_the_room_of_its_days, .timeo
         int64_t folds = day > KEEP_DAYS ? 2 : 0;
         cr_assert_eq(keep_number(KEEP_ENTRIES), others + 2 * PER_DAY * kept + folds, "day %d", day);
         if (day % 73 == 0)
-            fixture_restart(keep_fixture, keep_both);
+            fixture_restart(f, keep_both);
         if (day == SETTLED)
             pages = keep_number("SELECT page_count FROM pragma_page_count");
-        fixture_forget(keep_fixture);
+        fixture_forget(f);
     }
     cr_expect_eq(keep_number("SELECT max(entries) FROM ledger_accounts"), 1 + YEAR * PER_DAY);
     int64_t tiles = keep_number("SELECT count(*) FROM ledger_tiles");
@@ -116,8 +117,8 @@ Test(retention_year, a_year_of_paid_questions_takes_the_room_of_its_days, .timeo
     cr_expect_leq(keep_number("SELECT page_count FROM pragma_page_count"),
                   pages + 4 + tiles * TILE_PAGES);
     cr_expect_lt(keep_number("SELECT count(*) FROM ledger_leaves"), 2 * PER_DAY * KEEP_DAYS + 600);
-    export_scene_expect_good(keep_fixture);
-    struct response *verdict = fixture_post(keep_fixture, "steward", "/v1/ledger:verify", NULL);
+    export_scene_expect_good(f);
+    struct response *verdict = fixture_post(f, "steward", "/v1/ledger:verify", NULL);
     expect_status(verdict, 200);
     cr_expect_eq(response_number(verdict, "/folded"), 2 * PER_DAY * (YEAR - KEEP_DAYS - 1));
 }
@@ -161,7 +162,7 @@ static void ask_again(struct asker *asker, unsigned n)
                                   .body_size = sizeof KEEP_STATE - 1,
                                   .request_id = "again"};
     keep_uuid(KEEP_BEGIN_MS + n * KEEP_HOUR_MS, n, asker->key);
-    api_serve(fixture_app(keep_fixture), asker->db, &request, &reply);
+    api_serve(fixture_app(f), asker->db, &request, &reply);
     bool same = reply.status == 200 && reply.body_size == strlen(asker->texts[n]) &&
                 memcmp(reply.body, asker->texts[n], reply.body_size) == 0;
     asker->replayed += same;
@@ -183,7 +184,7 @@ static void *asker_run(void *context)
     return NULL;
 }
 
-Test(retention_year, two_repeat_while_the_time_runs_out, .timeout = 600)
+CHECKED_TEST(retention_year, two_repeat_while_the_time_runs_out, .timeout = 600)
 {
     static char texts[KEYS][1024];
     struct asker askers[ASKERS];
@@ -205,9 +206,8 @@ Test(retention_year, two_repeat_while_the_time_runs_out, .timeout = 600)
     for (unsigned i = 0; i < ASKERS; i++) {
         askers[i] = (struct asker){.path = path, .texts = texts, .over = &over};
         snprintf(askers[i].authorization, sizeof askers[i].authorization, "Bearer %s",
-                 fixture_token(keep_fixture, "student"));
-        cr_assert_eq(db_open(fixture_store(keep_fixture), &askers[i].db, error), DB_OK, "%s",
-                     error);
+                 fixture_token(f, "student"));
+        cr_assert_eq(db_open(fixture_store(f), &askers[i].db, error), DB_OK, "%s", error);
         cr_assert_eq(pthread_create(&threads[i], NULL, asker_run, &askers[i]), 0);
     }
     for (unsigned i = 0; i < ASKERS; i++)
