@@ -6,7 +6,11 @@
 
 #include "api/jobs/ask/job_advice.h"
 #include "storage/jobs.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(advise, .init = service_open, .fini = service_close);
+TestSuite(hopeless, .init = service_open, .fini = service_close);
+TestSuite(auto, .init = service_open, .fini = service_close);
 
 #define ADVISE "/v1/jobs:advise"
 
@@ -26,7 +30,6 @@ static const char *member_text(const json_t *object, const char *name)
 
 Test(advise, ranks_candidates_from_facts)
 {
-    struct fixture *f = fixture_open();
     struct response *r =
         fixture_post(f, "steward", ADVISE, facts_body(300, 3, ",\"environment\":\"cartpole\""));
     expect_status(r, 200);
@@ -49,12 +52,10 @@ Test(advise, ranks_candidates_from_facts)
     }
     cr_assert_eq(response_number(r, "/facts/experts"), 300);
     cr_assert_eq(response_number(r, "/facts/state_dim"), 4);
-    fixture_close(f);
 }
 
 Test(advise, offers_a_grid_only_where_bounds_are_known)
 {
-    struct fixture *f = fixture_open();
     const char *without = ",\"state_dim\":2,\"action_count\":3";
     const char *with = ",\"state_dim\":2,\"action_count\":3,\"bounds\":{\"low\":[0,0],"
                        "\"high\":[1,2]}";
@@ -65,12 +66,10 @@ Test(advise, offers_a_grid_only_where_bounds_are_known)
     r = fixture_post(f, "steward", ADVISE, facts_body(300, 3, with));
     expect_status(r, 200);
     cr_assert_not_null(strstr(r->body, "\"grid\""));
-    fixture_close(f);
 }
 
 Test(advise, says_what_a_forecast_of_a_coarse_grid_does_not_know)
 {
-    struct fixture *f = fixture_open();
     const char *more = ",\"state_dim\":5,\"action_count\":3,\"bounds\":{\"low\":[0,0,0,0,0],"
                        "\"high\":[1,2,1,1,1]}";
     struct response *r = fixture_post(f, "steward", ADVISE, facts_body(900, 5, more));
@@ -88,11 +87,10 @@ Test(advise, says_what_a_forecast_of_a_coarse_grid_does_not_know)
         grids += grid;
     }
     cr_expect_gt(grids, 0);
-    fixture_close(f);
 }
 
 /* The id of a dataset that examples/ward.json describes. */
-static const char *ward_dataset(struct fixture *f)
+static const char *ward_dataset(void)
 {
     json_t *description = json_load_file("examples/ward.json", 0, NULL);
     cr_assert_not_null(description);
@@ -113,9 +111,8 @@ static const char *ward_dataset(struct fixture *f)
 /* Nobody is in a state of no category, or of two: a vote there would be paid for in vain. */
 Test(advise, asks_at_a_grid_whose_every_state_can_be)
 {
-    struct fixture *f = fixture_open();
     const char *body = domain_path(
-        "{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":3,\"delta\":1e-6}}", ward_dataset(f));
+        "{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":3,\"delta\":1e-6}}", ward_dataset());
     struct response *r = fixture_post(f, "steward", ADVISE, body);
     expect_status(r, 200);
     const json_t *one;
@@ -146,12 +143,10 @@ Test(advise, asks_at_a_grid_whose_every_state_can_be)
         cr_expect_str_eq(response_text(estimate, "/advice/verdict"), member_text(one, "verdict"));
     }
     cr_expect_eq(grids, 1, "%s", r->body);
-    fixture_close(f);
 }
 
 Test(advise, offers_what_is_wanted)
 {
-    struct fixture *f = fixture_open();
     const char *bounds = ",\"state_dim\":2,\"action_count\":3,\"want\":\"%s\",\"bounds\":{"
                          "\"low\":[0,0],\"high\":[1,2]}";
     char more[256];
@@ -170,12 +165,10 @@ Test(advise, offers_what_is_wanted)
     r = fixture_post(f, "steward", ADVISE,
                      facts_body(300, 3, ",\"environment\":\"cartpole\",\"want\":\"fame\""));
     expect_invalid(r, "/want");
-    fixture_close(f);
 }
 
 Test(advise, says_what_would_be_enough)
 {
-    struct fixture *f = fixture_open();
     struct response *r =
         fixture_post(f, "steward", ADVISE, facts_body(3, 0.2, ",\"environment\":\"cartpole\""));
     expect_status(r, 200);
@@ -185,7 +178,6 @@ Test(advise, says_what_would_be_enough)
     r = fixture_post(f, "steward", ADVISE,
                      facts_body((unsigned)experts, 0.2, ",\"environment\":\"cartpole\""));
     cr_assert_str_eq(response_text(r, "/candidates/0/verdict"), "good", "%s", r->body);
-    fixture_close(f);
 }
 
 Test(advise, refuses_nonsense)
@@ -233,10 +225,8 @@ Test(advise, refuses_nonsense)
          "\"delta\":1e-6}}",
          "/environment"},
     };
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "steward", ADVISE, cases[i][0]), cases[i][1]);
-    fixture_close(f);
 }
 
 static const char *of_dataset(const char *id)
@@ -246,7 +236,6 @@ static const char *of_dataset(const char *id)
 
 Test(advise, keeps_datasets_apart)
 {
-    struct fixture *f = fixture_open();
     const char *empty = domain_dataset(f, "private"), *one = domain_sealed(f, "private", 1);
     expect_problem(fixture_post(f, "steward", ADVISE, of_dataset("ds_nothing")), "not-found");
     expect_problem(fixture_post(f, "steward", ADVISE, of_dataset(empty)), "dataset-empty");
@@ -255,13 +244,11 @@ Test(advise, keeps_datasets_apart)
         .path = ADVISE, .token = fixture_new_token(f, "steward"), .body = of_dataset(one)};
     expect_problem(fixture_ask(f, &ask), "not-found");
     expect_problem(fixture_post(f, "student", ADVISE, of_dataset(one)), "forbidden");
-    fixture_close(f);
 }
 
 /* Every candidate is a job that the same server accepts, with the same forecast. */
 Test(advise, gives_bodies_that_can_be_sent_as_they_are)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 12);
     struct response *r = fixture_post(f, "steward", ADVISE, of_dataset(id));
     expect_status(r, 200);
@@ -279,13 +266,11 @@ Test(advise, gives_bodies_that_can_be_sent_as_they_are)
         free(body);
     }
     cr_assert_eq(response_number(domain_budget(f, id), "/reserved/epsilon"), 0);
-    fixture_close(f);
 }
 
 /* Nothing says how large the numbers of such a dataset are, until its owner does. */
 Test(advise, scales_the_numbers_of_a_bare_dataset_by_its_bounds)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed_of(
         f,
         "{\"name\":\"d\",\"state_dim\":4,\"action_count\":2,\"max_episode_steps\":500,"
@@ -307,15 +292,14 @@ Test(advise, scales_the_numbers_of_a_bare_dataset_by_its_bounds)
         expect_status(fixture_post(f, "steward", "/v1/jobs:estimate", body), 200);
         free(body);
     }
-    fixture_close(f);
 }
 
 /* ---- rehearsals beside forecasts */
 
 /* Asks for the job of ADVICE's candidate number I with "rehearse" and PARAMETERS (NULL: its own),
  * and ends it with QUALITY, as if it had been run. The job's id. */
-static const char *rehearse(struct fixture *f, const struct response *advice, size_t i,
-                            const char *parameters, double quality)
+static const char *rehearse(const struct response *advice, size_t i, const char *parameters,
+                            double quality)
 {
     json_t *job = json_deep_copy(response_at(advice, domain_path("/candidates/%zu/job", i)));
     json_object_set_new(job, "rehearse", json_true());
@@ -360,15 +344,14 @@ Test(advise, shows_what_was_rehearsed)
 {
     static const char size[] = "{\"experts\":12,\"environment\":\"cartpole\",\"privacy\":{"
                                "\"epsilon\":4,\"delta\":1e-6}}";
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 12);
     struct response *r = fixture_post(f, "steward", ADVISE, of_dataset(id));
     expect_rehearsed(r, 0, NULL);
     const size_t count = json_array_size(response_at(r, "/candidates"));
     const char *jobs[ADVICE_RANKED_MAX];
     for (size_t i = 0; i < count; i++) {
-        (void)rehearse(f, r, i, NULL, 1); /* another is newer */
-        jobs[i] = rehearse(f, r, i, NULL, 0.25);
+        (void)rehearse(r, i, NULL, 1); /* another is newer */
+        jobs[i] = rehearse(r, i, NULL, 0.25);
     }
     struct response *again = fixture_post(f, "steward", ADVISE, of_dataset(id));
     for (size_t i = 0; i < count; i++) {
@@ -385,12 +368,10 @@ Test(advise, shows_what_was_rehearsed)
     const struct ask other = {
         .method = "POST", .path = ADVISE, .token = fixture_new_token(f, "steward"), .body = size};
     expect_rehearsed(fixture_ask(f, &other), 0, NULL);
-    fixture_close(f);
 }
 
 Test(advise, shows_no_rehearsal_of_another_job)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 12), *more = domain_sealed(f, "private", 13);
     struct response *r = fixture_post(f, "steward", ADVISE, of_dataset(id));
     const char *budget = domain_path("{\"dataset\":\"%s\",\"privacy\":{\"epsilon\":5,"
@@ -399,9 +380,9 @@ Test(advise, shows_no_rehearsal_of_another_job)
     size_t dpsgd = 0;
     while (!response_at(r, domain_path("/candidates/%zu/job/parameters", dpsgd)))
         dpsgd++;
-    (void)rehearse(f, fixture_post(f, "steward", ADVISE, of_dataset(more)), dpsgd, NULL, 0.5);
-    (void)rehearse(f, fixture_post(f, "steward", ADVISE, budget), dpsgd, NULL, 0.5);
-    (void)rehearse(f, r, dpsgd, "{\"learning_rate\":0.5}", 0.5);
+    (void)rehearse(fixture_post(f, "steward", ADVISE, of_dataset(more)), dpsgd, NULL, 0.5);
+    (void)rehearse(fixture_post(f, "steward", ADVISE, budget), dpsgd, NULL, 0.5);
+    (void)rehearse(r, dpsgd, "{\"learning_rate\":0.5}", 0.5);
     const char *myopic =
         domain_sealed_of(f,
                          "{\"name\":\"d\",\"environment\":\"cartpole\",\"discount\":0.5,"
@@ -409,11 +390,10 @@ Test(advise, shows_no_rehearsal_of_another_job)
                          12);
     struct response *other = fixture_post(f, "steward", ADVISE, of_dataset(myopic));
     for (size_t i = 0; i < json_array_size(response_at(other, "/candidates")); i++)
-        (void)rehearse(f, other, i, NULL, 0.5);
+        (void)rehearse(other, i, NULL, 0.5);
     expect_rehearsed(fixture_post(f, "steward", ADVISE, of_dataset(id)), 0, NULL);
-    const char *job = rehearse(f, r, dpsgd, NULL, 0.5);
+    const char *job = rehearse(r, dpsgd, NULL, 0.5);
     expect_rehearsed(fixture_post(f, "steward", ADVISE, of_dataset(id)), dpsgd, job);
-    fixture_close(f);
 }
 
 /* ---- hopeless plans */
@@ -427,7 +407,6 @@ static const char *few_experts(const char *id, const char *force)
 
 Test(hopeless, plan_is_refused_without_force)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 8);
     struct response *r =
         fixture_post(f, "steward", "/v1/jobs", few_experts(id, ",\"force\":false"));
@@ -442,7 +421,6 @@ Test(hopeless, plan_is_refused_without_force)
         fixture_post(f, "steward", "/v1/jobs:estimate", few_experts(id, ""));
     expect_status(estimate, 200);
     cr_assert(json_is_true(response_at(estimate, "/advice/refused")));
-    fixture_close(f);
 }
 
 /* The sentence about a hopeless plan of 40 experts and epsilon 4; in the arena of CALL. */
@@ -470,7 +448,6 @@ Test(hopeless, sentence_names_the_larger_of_signal_and_noise)
 
 Test(hopeless, plan_is_accepted_with_force)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 8);
     const char *body =
         few_experts(id, ",\"force\":true},\"parameters\":{\"hidden\":[4],\"steps\":50");
@@ -479,20 +456,16 @@ Test(hopeless, plan_is_accepted_with_force)
     cr_assert(json_is_false(response_at(estimate, "/advice/refused")), "%s", estimate->body);
     (void)domain_run(f, body);
     cr_assert_gt(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
 Test(hopeless, plan_on_public_data_spends_nothing_and_is_accepted)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "public", 8);
     expect_status(fixture_post(f, "steward", "/v1/jobs", few_experts(id, ",\"force\":false")), 202);
-    fixture_close(f);
 }
 
 Test(hopeless, sweep_is_judged_by_its_best_try)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 8);
     const char *body = domain_path(
         "{\"algorithm\":\"behaviour_cloning\",\"dataset\":\"%s\",\"privacy\":{\"epsilon\":0.1,"
@@ -501,18 +474,15 @@ Test(hopeless, sweep_is_judged_by_its_best_try)
         "\"cartpole\"}}",
         id);
     expect_problem(fixture_post(f, "steward", "/v1/jobs", body), "hopeless-plan");
-    fixture_close(f);
 }
 
 Test(hopeless, plain_training_has_no_forecast)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "public", 8);
     struct response *r =
         fixture_post(f, "steward", "/v1/jobs:estimate", domain_plain_job(id, 2000));
     expect_status(r, 200);
     cr_assert(json_is_null(response_at(r, "/advice")));
-    fixture_close(f);
 }
 
 /* ---- auto */
@@ -542,7 +512,6 @@ static const json_t *first_of(const struct response *r, const char *algorithm)
 Test(auto, takes_what_the_advisor_ranks_first)
 {
     static const char *const algorithms[] = {"auto", "cql", "behaviour_cloning", "bcq"};
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 12);
     struct response *advice = fixture_post(f, "steward", ADVISE, of_dataset(id));
     for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; i++) {
@@ -567,12 +536,10 @@ Test(auto, takes_what_the_advisor_ranks_first)
     cr_assert_not_null(strstr(certificate->body, domain_path("\"%s\"", taken)), "%s",
                        certificate->body);
     cr_assert_null(strstr(certificate->body, "\"auto\""), "%s", certificate->body);
-    fixture_close(f);
 }
 
 Test(auto, keeps_the_parameters_that_were_sent)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 12);
     struct response *r =
         fixture_post(f, "steward", "/v1/jobs:estimate",
@@ -580,12 +547,10 @@ Test(auto, keeps_the_parameters_that_were_sent)
     expect_status(r, 200);
     cr_assert_eq(response_number(r, "/parameters/steps"), 50);
     cr_assert_eq(response_number(r, "/parameters/hidden/0"), 5);
-    fixture_close(f);
 }
 
 Test(auto, refuses_what_it_cannot_choose)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 12);
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", auto_job(id, "ppo", "")), "/mechanism");
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", auto_job(id, "magic", "")), "/algorithm");
@@ -616,5 +581,4 @@ Test(auto, refuses_what_it_cannot_choose)
         "/privacy/consensus");
     expect_problem(fixture_post(f, "steward", "/v1/jobs", auto_job("ds_nothing", "cql", "")),
                    "not-found");
-    fixture_close(f);
 }

@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "api/books/client_create.h"
-#include "tests/unit/api/fixture.h"
+#include "tests/unit/api/service.h"
 
-TestSuite(clients);
+TestSuite(clients, .init = service_open, .fini = service_close);
 
 Test(clients, a_token_works_until_it_is_revoked)
 {
-    struct fixture *f = fixture_open();
     struct response *made =
         fixture_post(f, "admin", "/v1/clients", "{\"name\":\"Zo\u00eb\",\"role\":\"student\"}");
     expect_status(made, 201);
@@ -37,25 +36,21 @@ Test(clients, a_token_works_until_it_is_revoked)
     char self[80];
     snprintf(self, sizeof self, "/v1/clients/%s", fixture_client(f, "admin"));
     expect_problem(fixture_delete(f, "admin", self), "conflict");
-    fixture_close(f);
 }
 
 Test(clients, tokens_differ)
 {
     static const struct token_terms terms = {.scopes = SCOPE_ALL};
-    struct fixture *f = fixture_open();
     const char *a = fixture_new_token(f, "agent"), *b = fixture_new_token(f, "agent");
     cr_expect_str_neq(a, b);
     cr_expect_str_neq(strrchr(a, '_'), strrchr(b, '_'));
     char token[160];
     cr_expect(api_client_create(fixture_app(f), fixture_db(f), "", "admin", &terms, token) != NULL);
     cr_expect(api_client_create(fixture_app(f), fixture_db(f), "n", "root", &terms, token) != NULL);
-    fixture_close(f);
 }
 
 Test(clients, the_list_comes_in_pages)
 {
-    struct fixture *f = fixture_open();
     for (int i = 0; i < 24; i++)
         fixture_new_token(f, "agent");
     fixture_token(f, "admin"); /* the 25th */
@@ -87,14 +82,13 @@ Test(clients, the_list_comes_in_pages)
     expect_status(fixture_get(f, "admin", "/v1/clients?page_size=25"), 200);
     struct response *exact = fixture_get(f, "admin", "/v1/clients?page_size=25");
     cr_expect(json_is_null(response_at(exact, "/next_page_token")));
-    fixture_close(f);
 }
 
 /* ---- keys */
 
 static const char *body_a = "{\"name\":\"a\",\"role\":\"agent\"}";
 
-static size_t client_count(struct fixture *f)
+static size_t client_count(void)
 {
     struct response *r = fixture_get(f, "admin", "/v1/clients?page_size=1000");
     return json_array_size(response_at(r, "/items"));
@@ -102,13 +96,12 @@ static size_t client_count(struct fixture *f)
 
 Test(clients, a_repeat_gets_the_stored_answer)
 {
-    struct fixture *f = fixture_open();
     struct ask ask = {
         .path = "/v1/clients", .token = fixture_token(f, "admin"), .key = "once", .body = body_a};
     struct response *first = fixture_ask(f, &ask);
     expect_status(first, 201);
     cr_expect(response_header(first, "Idempotency-Replayed") == NULL);
-    size_t count = client_count(f);
+    size_t count = client_count();
     fixture_advance(1000);
     struct response *second = fixture_ask(f, &ask), *third = fixture_ask(f, &ask);
     expect_status(second, 201);
@@ -116,15 +109,13 @@ Test(clients, a_repeat_gets_the_stored_answer)
     cr_expect_str_eq(response_header(second, "Location"), response_header(first, "Location"));
     cr_expect_str_eq(response_text(second, "/id"), response_text(first, "/id"));
     cr_expect_str_eq(second->body, third->body);
-    cr_expect_eq(client_count(f), count);
+    cr_expect_eq(client_count(), count);
     /* The secret is nowhere, so a repeat cannot show it. */
     cr_expect(json_is_null(response_at(second, "/token")));
-    fixture_close(f);
 }
 
 Test(clients, a_key_stands_for_one_call_of_one_client)
 {
-    struct fixture *f = fixture_open();
     struct ask ask = {
         .path = "/v1/clients", .token = fixture_token(f, "admin"), .key = "k", .body = body_a};
     expect_status(fixture_ask(f, &ask), 201);
@@ -141,12 +132,10 @@ Test(clients, a_key_stands_for_one_call_of_one_client)
     struct response *other = fixture_ask(f, &ask);
     expect_status(other, 201);
     cr_expect(response_header(other, "Idempotency-Replayed") == NULL);
-    fixture_close(f);
 }
 
 Test(clients, only_good_answers_are_stored)
 {
-    struct fixture *f = fixture_open();
     struct ask ask = {.path = "/v1/clients",
                       .token = fixture_token(f, "admin"),
                       .key = "again",
@@ -156,12 +145,10 @@ Test(clients, only_good_answers_are_stored)
     struct response *r = fixture_ask(f, &ask);
     expect_status(r, 201);
     cr_expect(response_header(r, "Idempotency-Replayed") == NULL);
-    fixture_close(f);
 }
 
 Test(clients, keys_are_visible_ascii)
 {
-    struct fixture *f = fixture_open();
     char long_key[257];
     memset(long_key, 'k', 256);
     long_key[256] = '\0';
@@ -177,5 +164,4 @@ Test(clients, keys_are_visible_ascii)
     expect_status(fixture_ask(f, &ask), 201);
     ask.key = NULL;
     expect_status(fixture_ask(f, &ask), 201);
-    fixture_close(f);
 }

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "api/jobs/ask/job_parts.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(job_grid, .init = service_open, .fini = service_close);
 
 /* A sealed dataset of no world that anybody could play. */
-static const char *unplayable(struct fixture *f)
+static const char *unplayable(void)
 {
     return domain_sealed_of(
         f,
@@ -31,8 +33,7 @@ static const char *job(const char *algorithm, const char *dataset, const char *c
 
 Test(job_grid, needs_no_world_and_costs_what_its_labels_cost)
 {
-    struct fixture *f = fixture_open();
-    const char *id = unplayable(f);
+    const char *id = unplayable();
     const char *body = job("behaviour_cloning", id, "{\"grid\":" GRID "}");
     struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
     expect_status(estimate, 200);
@@ -50,7 +51,6 @@ Test(job_grid, needs_no_world_and_costs_what_its_labels_cost)
     cr_expect_str_eq(response_text(certificate, "/privacy/unit"), "expert");
     cr_expect_not_null(strstr(certificate->body, "grid of states that the experts were asked at"));
     cr_expect_eq(response_number(certificate, "/plan/consensus/grid/high/0"), 1);
-    fixture_close(f);
 }
 
 /* Before anything is spent one sees how coarse the grid is, in the features' own units; and that no
@@ -60,7 +60,6 @@ Test(job_grid, an_estimate_says_how_far_apart_its_states_are)
     static const char *const says[] = {"map: every 2 mmHg, from -1 to 1",
                                        "lactate: by factors of 10, from 0.1 to 10",
                                        "c: every 0.05,", "d: at 5 alone"};
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed_of(
         f,
         "{\"name\":\"d\",\"max_episode_steps\":30,\"discount\":0.9,\"budget\":{\"epsilon\":300,"
@@ -80,7 +79,6 @@ Test(job_grid, an_estimate_says_how_far_apart_its_states_are)
         cr_expect_eq(strncmp(text, says[i], strlen(says[i])), 0, "%s", text);
     }
     cr_expect(strstr(response_text(estimate, "/advice/judging"), "cannot judge this job"));
-    fixture_close(f);
 }
 
 /* The numbers of a certificate's state number I. */
@@ -98,8 +96,7 @@ static bool at_once(void *context)
 /* A list of states instead: read back from the stored plan by every worker that goes on with it. */
 Test(job_grid, a_list_survives_being_stopped_and_stands_in_the_certificate)
 {
-    struct fixture *f = fixture_open();
-    const char *id = unplayable(f);
+    const char *id = unplayable();
     const char *body =
         job("behaviour_cloning", id,
             "{\"grid\":{\"states\":[[0.1,0,-0.3,1e-7],[-1,2,3,4],[0.1,0,-0.3,1e-7]]}}");
@@ -128,7 +125,6 @@ Test(job_grid, a_list_survives_being_stopped_and_stands_in_the_certificate)
     cr_expect_eq(listed(certificate, 0, 3), 1e-7);
     cr_expect_eq(listed(certificate, 1, 3), 4);
     cr_expect_eq(listed(certificate, 2, 2), -0.3);
-    fixture_close(f);
 }
 
 /* As many states as may be, and one more. */
@@ -136,8 +132,7 @@ Test(job_grid, lists_are_bounded_in_number)
 {
     enum { MOST = 4096 };
     static const char row[] = "[0,1,2,0000],"; /* and the state's number */
-    struct fixture *f = fixture_open();
-    const char *id = unplayable(f);
+    const char *id = unplayable();
     for (int more = 0; more < 2; more++) {
         size_t rows = MOST + (size_t)more, size = rows * (sizeof row - 1);
         char *list = malloc(size + 1), *body = NULL;
@@ -162,7 +157,6 @@ Test(job_grid, lists_are_bounded_in_number)
         free(list);
         free(body);
     }
-    fixture_close(f);
 }
 
 Test(job_grid, bad_grids_name_what_is_bad)
@@ -216,8 +210,7 @@ Test(job_grid, bad_grids_name_what_is_bad)
         {"{\"grid\":{\"states\":[[0,0,0,0]],\"more\":1}}", "/privacy/consensus/grid/more"},
         {"{\"grid\":{\"states\":[[0,0,0,0]]},\"labels\":1}", "/privacy/consensus/labels"},
     };
-    struct fixture *f = fixture_open();
-    const char *id = unplayable(f);
+    const char *id = unplayable();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *body = job("behaviour_cloning", id, cases[i][0]);
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", body), cases[i][1]);
@@ -235,7 +228,6 @@ Test(job_grid, bad_grids_name_what_is_bad)
     struct response *budget = fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", id));
     cr_expect_eq(response_number(budget, "/reserved/epsilon"), 0);
     cr_expect_eq(response_number(budget, "/spent/epsilon"), 0);
-    fixture_close(f);
 }
 
 /* A state that is asked twice is paid for twice: whoever wants that lists it twice. */
@@ -248,8 +240,7 @@ Test(job_grid, asks_no_state_of_its_axes_twice)
         {"{\"low\":[0,0,1e8,0],\"high\":[1,1,100000100,1],\"points\":[2,2,101,2]}", "points/2"},
         {"{\"low\":[0,0,8388608.4,0],\"high\":[1,1,8388609.6,1],\"points\":[2,2,7,2]}", "points/2"},
     };
-    struct fixture *f = fixture_open();
-    const char *id = unplayable(f);
+    const char *id = unplayable();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *body = job("behaviour_cloning", id, domain_path("{\"grid\":%s}", cases[i][0]));
         struct response *refused = fixture_post(f, "steward", "/v1/jobs", body);
@@ -260,7 +251,6 @@ Test(job_grid, asks_no_state_of_its_axes_twice)
                                "\"points\":[2,1,2,2]}}";
     expect_status(
         fixture_post(f, "steward", "/v1/jobs:estimate", job("behaviour_cloning", id, once)), 200);
-    fixture_close(f);
 }
 
 #define LINE(expert)                                                                               \
@@ -291,7 +281,6 @@ Test(job_grid, an_estimate_warns_of_states_that_cannot_be)
         {"{\"states\":[[60,0,1,0],[60,0,1,1],[221,9,1,0]]}", 3, "states/1/3",
          "diabetes has 2 categories"},
     };
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed_lines(
         f,
         "{\"name\":\"d\",\"max_episode_steps\":30,\"discount\":0.9,\"budget\":{\"epsilon\":300,"
@@ -315,7 +304,6 @@ Test(job_grid, an_estimate_warns_of_states_that_cannot_be)
         const char *detail = response_text(estimate, "/grid_warnings/0/detail");
         cr_expect_eq(strncmp(detail, cases[i].says, strlen(cases[i].says)), 0, "%s", detail);
     }
-    fixture_close(f);
 }
 
 static void expect_read_back(const struct consensus_grid *grid)

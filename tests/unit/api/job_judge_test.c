@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "api/call/app.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(job_judge, .init = service_open, .fini = service_close);
 
 #define SMALL "\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":30}"
 
@@ -27,7 +29,6 @@ static const char *private_job(const char *dataset, const char *judge)
 
 Test(job_judge, refuses_what_may_not_judge)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20), *good = domain_sealed(f, "public", 20);
     const char *open = domain_dataset(f, "public");
     const char *wide = response_text(
@@ -56,7 +57,6 @@ Test(job_judge, refuses_what_may_not_judge)
     expect_problem(fixture_post(f, "steward", "/v1/jobs", private_job(id, "ds_nobody")),
                    "not-found");
     cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 0);
-    fixture_close(f);
 }
 
 /* What a judgement tells, whatever it says. */
@@ -92,7 +92,7 @@ static void expect_judgement(const struct response *done)
 }
 
 /* A sealed public dataset of 20 experts, of whom half are there for 6 steps and half for 12. */
-static const char *various(struct fixture *f)
+static const char *various(void)
 {
     char *half = domain_lines(10, 6), *all = domain_lines(20, 12), *lines = NULL, *rest = all;
     for (int i = 0; i < 10; i++)
@@ -109,8 +109,7 @@ static const char *various(struct fixture *f)
 /* The budget pays for the training alone. */
 Test(job_judge, estimates_the_value_and_says_what_it_is)
 {
-    struct fixture *f = fixture_open();
-    const char *id = domain_sealed(f, "private", 20), *by = various(f);
+    const char *id = domain_sealed(f, "private", 20), *by = various();
     struct response *done = domain_run(f, private_job(id, by));
     double value = response_number(done, "/findings/fitted_q_value");
     cr_assert(isfinite(value), "%s", done->body);
@@ -134,13 +133,11 @@ Test(job_judge, estimates_the_value_and_says_what_it_is)
                              domain_path("{\"dataset\":\"%s\"}", by)));
     cr_assert(isfinite(response_number(done, "/findings/fitted_q_value")));
     cr_assert_eq(response_number(done, "/evaluation/episodes"), 2);
-    fixture_close(f);
 }
 
 /* What cannot be judged is not supported, and the job is no worse for it. */
 Test(job_judge, too_few_trajectories_are_an_honest_verdict)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20), *by = domain_sealed(f, "public", 3);
     struct response *done = domain_run(f, private_job(id, by));
     cr_assert_str_eq(response_text(done, "/findings/judge/verdict"), "not_supported");
@@ -167,13 +164,11 @@ Test(job_judge, too_few_trajectories_are_an_honest_verdict)
     path = domain_path("/v1/policies/%s", response_text(done, "/policy"));
     struct response *policy = fixture_get(f, "steward", path);
     cr_expect(strstr(response_text(policy, "/warnings/0"), "no reason to use the policy"));
-    fixture_close(f);
 }
 
 /* Who asked for a judge hears of it: its dataset cannot be deleted under the job. */
 Test(job_judge, a_dataset_that_is_to_judge_stays)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20), *by = domain_sealed(f, "public", 20);
     const char *other = domain_sealed(f, "public", 20);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", private_job(id, by));
@@ -183,7 +178,6 @@ Test(job_judge, a_dataset_that_is_to_judge_stays)
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     cr_assert_not_null(response_at(domain_job(f, made), "/findings/judge/value"));
     expect_status(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", by)), 204);
-    fixture_close(f);
 }
 
 /* SQLite's driver, with public datasets deleted just before a transaction that writes. */
@@ -205,15 +199,15 @@ Test(job_judge, a_dataset_that_is_deleted_while_the_job_is_planned_judges_none)
 {
     deleting = db_driver_sqlite;
     deleting.begin = begin_deleting;
-    struct fixture *f = fixture_open_on(&deleting);
+    service_close();
+    f = fixture_open_on(&deleting);
     const char *id = domain_sealed(f, "private", 20), *by = domain_sealed(f, "public", 20);
     deletes = true;
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", private_job(id, by)), "/judge/dataset");
     cr_expect_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
-static void damage(struct fixture *f, const char *dataset)
+static void damage(const char *dataset)
 {
     const char *sql = domain_path("UPDATE datasets SET experts = 1 WHERE id = '%s'", dataset);
     cr_assert_eq(db_run(fixture_db(f), sql, NULL, 0, NULL, NULL), DB_OK);
@@ -230,16 +224,14 @@ static bool says_gone(const struct response *job)
 /* One that cannot be read judges nothing, says so, and the job is no worse for it. */
 Test(job_judge, a_dataset_that_cannot_be_read_says_so)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20), *by = domain_sealed(f, "public", 20);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", private_job(id, by));
     expect_status(made, 202);
-    damage(f, by);
+    damage(by);
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     struct response *done = domain_job(f, made);
     cr_expect(says_gone(done), "%s", done->body);
     cr_expect_null(response_at(done, "/findings/fitted_q_value"));
-    fixture_close(f);
 }
 
 /* ---- held-out experts of the dataset itself */
@@ -254,7 +246,6 @@ static const char *held_out_job(const char *dataset, const char *more, const cha
 
 Test(job_judge, held_out_experts_are_refused_without_public_terms)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 60), *few = domain_sealed(f, "private", 30);
     const char *open = domain_sealed(f, "public", 60);
     const char *good = "{\"held_out\":0.4," RANGE "}";
@@ -291,13 +282,11 @@ Test(job_judge, held_out_experts_are_refused_without_public_terms)
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
     cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 0);
     cr_assert_eq(domain_spent(f, id), 0, "nothing is spent");
-    fixture_close(f);
 }
 
 /* 24 of 60 judge: too few for the noise at a small epsilon, enough at a large one. */
 Test(job_judge, an_estimate_warns_of_judges_that_cannot_judge)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 60), *judge = "{\"held_out\":0.4," RANGE "}";
     struct response *estimate =
         fixture_post(f, "steward", "/v1/jobs:estimate", held_out_job(id, "", judge));
@@ -314,7 +303,6 @@ Test(job_judge, an_estimate_warns_of_judges_that_cannot_judge)
                      job(id, "dpsgd", ",\"privacy\":{\"epsilon\":60,\"delta\":1e-5}", judge));
     expect_status(estimate, 200);
     cr_expect_null(strstr(estimate->body, "would judge"), "%s", estimate->body);
-    fixture_close(f);
 }
 
 static const char played_and_judged[] =
@@ -323,7 +311,7 @@ static const char played_and_judged[] =
 
 /* Runs the job on new data and cancels it at pulse number AT (0: does not); the number of pulses.
  */
-static unsigned run_and_cancel(struct fixture *f, unsigned at, struct response **out)
+static unsigned run_and_cancel(unsigned at, struct response **out)
 {
     const char *id = domain_sealed(f, "private", 60);
     struct response *made =
@@ -343,12 +331,11 @@ static unsigned run_and_cancel(struct fixture *f, unsigned at, struct response *
 /* The last pulses of such a job are in its evaluation, those before them in its judge's data. */
 Test(job_judge, a_verdict_that_was_paid_for_outlives_a_cancelled_evaluation)
 {
-    struct fixture *f = fixture_open();
     struct response *job;
-    unsigned pulses = run_and_cancel(f, 0, &job), judged = 0;
+    unsigned pulses = run_and_cancel(0, &job), judged = 0;
     cr_assert_not_null(response_at(job, "/evaluation/episodes"));
     for (bool verdict = true; verdict; judged += verdict, pulses--) {
-        (void)run_and_cancel(f, pulses, &job);
+        (void)run_and_cancel(pulses, &job);
         cr_assert_str_eq(response_text(job, "/state"), "cancelled", "%s", job->body);
         cr_assert(json_is_null(response_at(job, "/evaluation")));
         struct response *certificate =
@@ -358,13 +345,11 @@ Test(job_judge, a_verdict_that_was_paid_for_outlives_a_cancelled_evaluation)
         verdict = response_at(job, "/findings/judge/verdict");
     }
     cr_assert_gt(judged, 0);
-    fixture_close(f);
 }
 
 /* One price for both, within what was asked for; noisy figures, and never more than weak. */
 Test(job_judge, held_out_experts_say_what_they_may)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 60);
     const char *body = held_out_job(id, "", "{\"held_out\":0.4,\"share\":0.5," RANGE "}");
     struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
@@ -391,13 +376,11 @@ Test(job_judge, held_out_experts_say_what_they_may)
     cr_assert_eq(response_number(certificate, "/plan/nominal_experts"), 36);
     cr_assert_neq(strstr(certificate->body, "public coin"), NULL);
     cr_assert_neq(strstr(response_text(certificate, "/privacy/accountant"), "judge"), NULL);
-    fixture_close(f);
 }
 
 /* The judge comes last. Of 4 it would have cost 2. */
 Test(job_judge, what_is_cancelled_in_training_pays_for_no_judge)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 60);
     struct response *made = fixture_post(
         f, "steward", "/v1/jobs",
@@ -419,11 +402,9 @@ Test(job_judge, what_is_cancelled_in_training_pays_for_no_judge)
     double spent = domain_spent(f, id);
     cr_expect(spent > 0 && spent < 1.5, "%g", spent);
     cr_expect_not_null(strstr(response_text(job, "/why"), "had run. They cost"), "%s", job->body);
-    fixture_close(f);
 }
 
 struct damager {
-    struct fixture *f;
     const char *dataset;
     unsigned pulses, act_at;
 };
@@ -432,14 +413,14 @@ static bool damage_at(void *context)
 {
     struct damager *damager = context;
     if (++damager->pulses == damager->act_at)
-        damage(damager->f, damager->dataset);
+        damage(damager->dataset);
     return false;
 }
 
 /* Runs a job whose data are damaged at pulse number AT (0: they are not). */
-static struct response *run_and_damage(struct fixture *f, unsigned at, unsigned *out_pulses)
+static struct response *run_and_damage(unsigned at, unsigned *out_pulses)
 {
-    struct damager damager = {.f = f, .dataset = domain_sealed(f, "private", 60), .act_at = at};
+    struct damager damager = {.dataset = domain_sealed(f, "private", 60), .act_at = at};
     struct response *made =
         fixture_post(f, "steward", "/v1/jobs",
                      held_out_job(damager.dataset, "", "{\"held_out\":0.4," RANGE "}"));
@@ -452,12 +433,10 @@ static struct response *run_and_damage(struct fixture *f, unsigned at, unsigned 
 /* The data can be read when the training begins, and no more when it is over. */
 Test(job_judge, held_out_experts_who_cannot_be_read_say_so)
 {
-    struct fixture *f = fixture_open();
     unsigned pulses, ignored;
-    bool said = says_gone(run_and_damage(f, 0, &pulses));
+    bool said = says_gone(run_and_damage(0, &pulses));
     cr_expect_not(said, "nothing was damaged");
     for (unsigned at = pulses; at > 0 && !said; at--)
-        said = says_gone(run_and_damage(f, at, &ignored));
+        said = says_gone(run_and_damage(at, &ignored));
     cr_expect(said);
-    fixture_close(f);
 }

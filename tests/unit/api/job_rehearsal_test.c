@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "storage/jobs.h"
-#include "tests/unit/api/domain.h"
+#include "tests/unit/api/service.h"
+
+TestSuite(job_rehearsal, .init = service_open, .fini = service_close);
 
 #define SMALL                                                                                      \
     "\"parameters\":{\"hidden\":[4],\"batch_size\":4,\"steps\":300,\"input_scale\":1,"             \
@@ -57,7 +59,6 @@ static void expect_findings(const struct response *done)
 
 Test(job_rehearsal, costs_nothing_and_gives_findings_and_no_policy)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     struct response *done = domain_run(f, rehearsal(id, 4, ""));
     expect_findings(done);
@@ -75,12 +76,10 @@ Test(job_rehearsal, costs_nothing_and_gives_findings_and_no_policy)
     cr_assert_eq(domain_spent(f, id), 0);
     cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/policies"), "/items")),
                  0);
-    fixture_close(f);
 }
 
 Test(job_rehearsal, works_where_the_budget_cannot_pay_or_the_plan_is_hopeless)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20); /* epsilon 10 */
     struct response *estimate =
         fixture_post(f, "steward", "/v1/jobs:estimate", rehearsal(id, 20, ""));
@@ -93,35 +92,29 @@ Test(job_rehearsal, works_where_the_budget_cannot_pay_or_the_plan_is_hopeless)
     cr_assert_str_eq(response_text(estimate, "/advice/verdict"), "hopeless");
     cr_assert(json_is_false(response_at(estimate, "/advice/refused")));
     expect_findings(domain_run(f, hopeless));
-    fixture_close(f);
 }
 
 Test(job_rehearsal, plays_consensus_in_the_made_up_world)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     expect_findings(domain_run(f, consensus("cql", id)));
     cr_assert_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
 /* The choice is made among the made-up training's own policies, in the world that they learn in. */
 Test(job_rehearsal, chooses_in_the_made_up_world)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     struct response *done = domain_run(
         f, rehearsal(id, 4, ",\"choose\":{\"environment\":\"cartpole\",\"candidates\":5}"));
     expect_findings(done);
     cr_assert_eq(response_number(done, "/choose/candidates"), 5);
     cr_assert_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
 /* The dataset is gone before the worker begins: a rehearsal does not miss it. */
 Test(job_rehearsal, reads_no_dataset)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", rehearsal(id, 4, ""));
     expect_status(made, 202);
@@ -131,12 +124,10 @@ Test(job_rehearsal, reads_no_dataset)
     cr_assert_lt(fixture_ask(f, &gone)->status, 300);
     cr_assert_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     expect_findings(domain_job(f, made));
-    fixture_close(f);
 }
 
 Test(job_rehearsal, is_cancelled_and_begins_again_after_a_stop)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20);
     struct response *made =
         fixture_post(f, "steward", "/v1/jobs", consensus("behaviour_cloning", id));
@@ -156,12 +147,10 @@ Test(job_rehearsal, is_cancelled_and_begins_again_after_a_stop)
     cr_assert(json_is_null(response_at(ended, "/findings")));
     cr_assert_eq(response_number(ended, "/privacy/spent/delta"), 0);
     cr_assert_eq(domain_spent(f, id), 0);
-    fixture_close(f);
 }
 
 Test(job_rehearsal, refuses_what_cannot_be_rehearsed)
 {
-    struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 20), *open = domain_sealed(f, "public", 20);
     const char *const cases[][2] = {
         {rehearsal(id, 4, ",\"evaluate\":{\"environment\":\"cartpole\"}"), "/evaluate"},
@@ -187,12 +176,10 @@ Test(job_rehearsal, refuses_what_cannot_be_rehearsed)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "steward", "/v1/jobs", cases[i][0]), cases[i][1]);
     cr_assert_eq(json_array_size(response_at(fixture_get(f, "steward", "/v1/jobs"), "/items")), 0);
-    fixture_close(f);
 }
 
 Test(job_rehearsal, refuses_states_beyond_what_is_made_up)
 {
-    struct fixture *f = fixture_open();
     static const char body[] =
         "{\"name\":\"wide\",\"state_dim\":17,\"action_count\":2,\"max_episode_steps\":5,"
         "\"discount\":0.9,\"sensitivity\":\"private\",\"budget\":{\"epsilon\":10,\"delta\":1e-5}}";
@@ -207,13 +194,11 @@ Test(job_rehearsal, refuses_states_beyond_what_is_made_up)
             e);
     const char *id = domain_sealed_lines(f, body, text);
     expect_invalid(fixture_post(f, "steward", "/v1/jobs", rehearsal(id, 4, "")), "/rehearse");
-    fixture_close(f);
 }
 
 /* The nominal number of experts is declared: it may be far beyond those who are there. */
 Test(job_rehearsal, refuses_more_experts_than_can_be_made_up)
 {
-    struct fixture *f = fixture_open();
     const unsigned nominal[] = {100000, 100001};
     const char *id[2];
     for (int i = 0; i < 2; i++)
@@ -229,5 +214,4 @@ Test(job_rehearsal, refuses_more_experts_than_can_be_made_up)
     expect_invalid(fixture_post(f, "steward", estimate, rehearsal(id[1], 0.5, "")), "/rehearse");
     expect_invalid(fixture_post(f, "steward", estimate, consensus("behaviour_cloning", id[0])),
                    "/rehearse");
-    fixture_close(f);
 }

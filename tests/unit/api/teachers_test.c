@@ -1,15 +1,16 @@
 /* Teachers: what is certified and refused, what a query costs, and the silence at the end. */
+#include "tests/unit/api/service.h"
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/api/domain.h"
+TestSuite(teachers, .init = service_open, .fini = service_close);
 
 #define STATE "{\"state\":[0.01,-0.02,0.03,0.04]}"
 
-static const char *new_teacher(struct fixture *f, double epsilon, double client_epsilon)
+static const char *new_teacher(double epsilon, double client_epsilon)
 {
     struct response *made = fixture_post(f, "steward", "/v1/teachers",
                                          domain_teacher(domain_policy(f), epsilon, client_epsilon));
@@ -69,7 +70,6 @@ Test(teachers, refuse_what_they_cannot_be)
         {"\"concentration\":20,\"vanishing\":1.5", ADJACENCY, BUDGET, "/mechanism/vanishing"},
         {"", ADJACENCY, BUDGET, "/mechanism/concentration"},
     };
-    struct fixture *f = fixture_open();
     const char *policy = domain_policy(f);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         expect_invalid(fixture_post(f, "steward", "/v1/teachers",
@@ -85,7 +85,6 @@ Test(teachers, refuse_what_they_cannot_be)
     cr_assert_eq(
         json_array_size(response_at(fixture_get(f, "steward", "/v1/ledger/accounts"), "/items")),
         0);
-    fixture_close(f);
 }
 
 /* Weights too large, and an output that jumps: the reason is told. */
@@ -95,7 +94,6 @@ Test(teachers, need_a_network_with_a_lipschitz_bound)
         {"softmax", "3e38", "no finite Lipschitz bound"},
         {"argmax", "0.5", "no Lipschitz bound"},
     };
-    struct fixture *f = fixture_open();
     for (size_t i = 0; i < 2; i++) {
         const char *w = networks[i][1], *row = domain_path("[%s,%s]", w, w),
                    *wide = domain_path("[%s,%s,%s,%s]", w, w, w, w),
@@ -115,7 +113,6 @@ Test(teachers, need_a_network_with_a_lipschitz_bound)
         expect_invalid(refused, "/mechanism");
         cr_expect_not_null(strstr(refused->body, networks[i][2]), "%s", refused->body);
     }
-    fixture_close(f);
 }
 
 /* With hardly any noise the answers would be the network that may not leave. */
@@ -126,7 +123,6 @@ Test(teachers, blur_a_policy_that_is_not_released)
         {"\"concentration\":20", "\"unit\":\"observation\",\"radius\":9e-7", "/adjacency/radius"},
     };
     const char *large = ",\"budget\":{\"epsilon\":1000,\"delta\":1e-5}";
-    struct fixture *f = fixture_open();
     struct response *job =
         domain_run(f, domain_unprotected_job(domain_sealed(f, "private", 10), 50));
     const char *secret = response_text(job, "/policy"), *own = domain_policy(f);
@@ -151,12 +147,10 @@ Test(teachers, blur_a_policy_that_is_not_released)
     expect_invalid(fixture_post(f, "steward", "/v1/teachers",
                                 teacher_with(own, "\"concentration\":100", least, understood)),
                    "/i_understand");
-    fixture_close(f);
 }
 
 Test(teachers, say_what_is_certified_and_what_it_costs)
 {
-    struct fixture *f = fixture_open();
     struct response *made =
         fixture_post(f, "steward", "/v1/teachers", domain_teacher(domain_policy(f), 8, 2));
     expect_status(made, 201);
@@ -178,13 +172,11 @@ Test(teachers, say_what_is_certified_and_what_it_costs)
     struct ask ask = {.path = domain_path("/v1/teachers/%s", id),
                       .token = fixture_new_token(f, "steward")};
     expect_problem(fixture_ask(f, &ask), "not-found");
-    fixture_close(f);
 }
 
 Test(teachers, answer_with_probabilities_and_their_cost)
 {
-    struct fixture *f = fixture_open();
-    const char *id = new_teacher(f, 8, 2);
+    const char *id = new_teacher(8, 2);
     struct response *r = fixture_post(f, "student", queries(id), STATE);
     expect_status(r, 200);
     double p0 = response_number(r, "/probabilities/0"), p1 = response_number(r, "/probabilities/1");
@@ -219,7 +211,6 @@ Test(teachers, answer_with_probabilities_and_their_cost)
     cr_expect_lt(response_number(noisy, "/cost/epsilon"), response_number(second, "/cost/epsilon"));
     cr_expect_gt(response_number(noisy, "/error_radius"), response_number(r, "/error_radius"));
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 /* The guarantee does not depend on where a state lies. */
@@ -227,8 +218,7 @@ Test(teachers, answer_and_charge_at_states_far_outside)
 {
     static const char *const states[] = {"1e6,-1e6,1e6,-1e6", "3e38,3e38,-3e38,3e38",
                                          "1e-40,0,-0.0,1e-44"};
-    struct fixture *f = fixture_open();
-    const char *id = new_teacher(f, 8, 2);
+    const char *id = new_teacher(8, 2);
     double spent = 0;
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         struct response *r =
@@ -237,7 +227,6 @@ Test(teachers, answer_and_charge_at_states_far_outside)
         cr_expect_gt(response_number(r, "/spent/epsilon"), spent);
         spent = response_number(r, "/spent/epsilon");
     }
-    fixture_close(f);
 }
 
 Test(teachers, refuse_questions_that_are_none)
@@ -270,8 +259,7 @@ Test(teachers, refuse_questions_that_are_none)
         {"{\"state\":[0,0,0,0],\"reuse\":\"always\"}", "/reuse"},
         {"{\"state\":[0,0,0,0],\"temperature\":1}", "/temperature"},
     };
-    struct fixture *f = fixture_open();
-    const char *id = new_teacher(f, 8, 2);
+    const char *id = new_teacher(8, 2);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_invalid(fixture_post(f, "student", queries(id), cases[i][0]), cases[i][1]);
     static const char *const words[] = {"{\"state\":[0,NaN,0,0]}", "{\"state\":[0,0,Infinity,0]}"};
@@ -288,11 +276,10 @@ Test(teachers, refuse_questions_that_are_none)
     struct response *accounts = fixture_get(f, "steward", "/v1/ledger/accounts");
     cr_assert_eq(json_array_size(response_at(accounts, "/items")), 1);
     cr_assert_eq(response_number(accounts, "/items/0/spent/epsilon"), 0);
-    fixture_close(f);
 }
 
 /* A policy with one hidden layer of 4000 units: 28,002 parameters. */
-static const char *large_policy(struct fixture *f)
+static const char *large_policy(void)
 {
     enum { HIDDEN = 4000, ROOM = 200000 };
     char *text = malloc(ROOM);
@@ -315,7 +302,7 @@ static const char *large_policy(struct fixture *f)
     return response_text(made, "/id");
 }
 
-static struct response *ask_many(struct fixture *f, const char *teacher, int count)
+static struct response *ask_many(const char *teacher, int count)
 {
     char body[16384] = "{\"states\":[[0,0,0,0]";
     size_t at = strlen(body);
@@ -328,24 +315,21 @@ static struct response *ask_many(struct fixture *f, const char *teacher, int cou
 /* What one query computes holds up the others of its commit. */
 Test(teachers, bound_the_work_of_one_query)
 {
-    struct fixture *f = fixture_open();
     struct response *made =
-        fixture_post(f, "steward", "/v1/teachers", domain_teacher(large_policy(f), 1e5, 1e5));
+        fixture_post(f, "steward", "/v1/teachers", domain_teacher(large_policy(), 1e5, 1e5));
     expect_status(made, 201);
     const char *id = response_text(made, "/id");
-    struct response *r = ask_many(f, id, 20000000 / 28002 + 1);
+    struct response *r = ask_many(id, 20000000 / 28002 + 1);
     expect_invalid(r, "/states");
     cr_assert_not_null(strstr(response_text(r, "/errors/0/detail"), "714 states"));
-    expect_status(ask_many(f, id, 20000000 / 28002), 200);
-    expect_invalid(ask_many(f, new_teacher(f, 8, 2), 1025), "/states");
+    expect_status(ask_many(id, 20000000 / 28002), 200);
+    expect_invalid(ask_many(new_teacher(8, 2), 1025), "/states");
     expect_status(fixture_post(f, "student", queries(id), STATE), 200);
-    fixture_close(f);
 }
 
 Test(teachers, weigh_the_wished_maximum_before_paying)
 {
-    struct fixture *f = fixture_open();
-    const char *id = new_teacher(f, 8, 2);
+    const char *id = new_teacher(8, 2);
     struct response *first = fixture_post(f, "student", queries(id), STATE);
     double step = response_number(fixture_post(f, "student", queries(id), STATE), "/cost/epsilon");
     struct response *before = fixture_get(f, "steward", "/v1/ledger/accounts");
@@ -364,19 +348,17 @@ Test(teachers, weigh_the_wished_maximum_before_paying)
     expect_status(paid, 200);
     cr_assert_float_eq(response_number(paid, "/cost/epsilon"), step, 1e-9);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 Test(teachers, fall_silent_when_the_client_cannot_pay)
 {
-    struct fixture *f = fixture_open();
     struct response *made =
         fixture_post(f, "steward", "/v1/teachers", domain_teacher(domain_policy(f), 100, 0.5));
     expect_status(made, 201);
     const char *id = response_text(made, "/id");
     double promised = response_number(made, "/queries_in_client_budget");
     cr_assert(promised > 2 && promised < 5000, "%g", promised);
-    struct response *r = ask_many(f, id, (int)promised + 1);
+    struct response *r = ask_many(id, (int)promised + 1);
     expect_problem(r, "budget-exhausted"); /* whole: what the client can pay is still there */
     double answered = 0;
     while (answered < promised) {
@@ -401,13 +383,11 @@ Test(teachers, fall_silent_when_the_client_cannot_pay)
                       .body = STATE};
     expect_status(fixture_ask(f, &ask), 200);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 Test(teachers, fall_silent_for_all_at_the_common_cap)
 {
-    struct fixture *f = fixture_open();
-    const char *id = new_teacher(f, 0.5, 0.5);
+    const char *id = new_teacher(0.5, 0.5);
     struct response *r =
         fixture_post(f, "student", queries(id), "{\"states\":[[0,0,0,0],[0,0,0,0],[0,0,0,0]]}");
     expect_status(r, 200);
@@ -424,13 +404,11 @@ Test(teachers, fall_silent_for_all_at_the_common_cap)
     struct response *accounts = fixture_get(f, "steward", "/v1/ledger/accounts");
     cr_assert_eq(json_array_size(response_at(accounts, "/items")), 2, "nothing half done");
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 Test(teachers, replay_the_stored_bytes)
 {
-    struct fixture *f = fixture_open();
-    const char *id = new_teacher(f, 8, 2);
+    const char *id = new_teacher(8, 2);
     struct ask ask = {
         .path = queries(id), .token = fixture_token(f, "student"), .key = "once", .body = STATE};
     struct response *first = fixture_ask(f, &ask), *again = fixture_ask(f, &ask);
@@ -443,7 +421,6 @@ Test(teachers, replay_the_stored_bytes)
     struct response *fresh = fixture_post(f, "student", queries(id), STATE);
     cr_assert(response_number(fresh, "/spent/epsilon") > response_number(first, "/spent/epsilon"));
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 /* Whoever sees answers and accounts must not learn which of two close observations was asked: not
@@ -453,8 +430,7 @@ Test(teachers, treat_a_repeated_observation_like_a_close_one)
     static const char *const second[] = {"{\"state\":[0.1,0,0,0]}", "{\"state\":[0.10,0,0,0]}",
                                          "{\"state\":[0.10000000001,0,0,0]}",
                                          "{\"state\":[0.109,0,0,0]}"};
-    struct fixture *f = fixture_open();
-    const char *id = new_teacher(f, 8, 2);
+    const char *id = new_teacher(8, 2);
     struct response *before = fixture_post(f, "student", queries(id), second[0]);
     expect_status(before, 200);
     const char *reuse = "{\"state\":[0.1,0,0,0],\"reuse\":\"exact\"}";
@@ -477,12 +453,10 @@ Test(teachers, treat_a_repeated_observation_like_a_close_one)
         before = answer;
     }
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 Test(teachers, grant_and_change_budgets_by_revision)
 {
-    struct fixture *f = fixture_open();
     struct response *made =
         fixture_post(f, "steward", "/v1/teachers",
                      teacher_with(domain_policy(f), MECHANISM, ADJACENCY, BUDGET)); /* no default */
@@ -536,11 +510,10 @@ Test(teachers, grant_and_change_budgets_by_revision)
     ask = (struct ask){.path = path, .token = fixture_new_token(f, "student")};
     expect_problem(fixture_ask(f, &ask), "not-found");
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 /* A teacher whose schedule ends in its fourth roll-out: 16, 12.8, 10.24, 8.2 < 1/0.1. */
-static const char *vanishing_teacher(struct fixture *f, const char *at_floor)
+static const char *vanishing_teacher(const char *at_floor)
 {
     const char *body =
         teacher_with(domain_policy(f), domain_path("%s,\"vanishing\":0.8%s", MECHANISM, at_floor),
@@ -552,8 +525,7 @@ static const char *vanishing_teacher(struct fixture *f, const char *at_floor)
 
 Test(teachers, follow_the_vanishing_schedule_down_to_its_floor)
 {
-    struct fixture *f = fixture_open();
-    const char *id = vanishing_teacher(f, "");
+    const char *id = vanishing_teacher("");
     const char *next = domain_path("/v1/teachers/%s/rollouts", id);
     static const double schedule[] = {20, 16, 12.8, 10.24};
     double cost = INFINITY, spent = 0;
@@ -597,13 +569,11 @@ Test(teachers, follow_the_vanishing_schedule_down_to_its_floor)
         "/concentration");
     expect_invalid(fixture_post(f, "student", queries(id), "{\"state\":[0,0,0]}"), "/state");
     domain_expect_whole_ledger(f);
-    fixture_close(f);
 }
 
 Test(teachers, fall_silent_at_the_floor_where_that_was_declared)
 {
-    struct fixture *f = fixture_open();
-    const char *id = vanishing_teacher(f, ",\"at_floor\":\"refuse\"");
+    const char *id = vanishing_teacher(",\"at_floor\":\"refuse\"");
     const char *next = domain_path("/v1/teachers/%s/rollouts", id);
     struct ask ask = {
         .path = queries(id), .token = fixture_token(f, "student"), .key = "old", .body = STATE};
@@ -620,13 +590,11 @@ Test(teachers, fall_silent_at_the_floor_where_that_was_declared)
     const char *me = domain_path("/v1/teachers/%s/budgets/%s", id, fixture_client(f, "student"));
     cr_assert_eq(response_number(fixture_get(f, "student", me), "/spent/epsilon"),
                  response_number(last, "/spent/epsilon"));
-    fixture_close(f);
 }
 
 Test(teachers, estimate_without_charging)
 {
-    struct fixture *f = fixture_open();
-    const char *id = new_teacher(f, 8, 2);
+    const char *id = new_teacher(8, 2);
     const char *path = domain_path("/v1/teachers/%s/queries:estimate", id);
     struct response *one = fixture_post(f, "student", path, "{\"count\":1}");
     expect_status(one, 200);
@@ -642,12 +610,10 @@ Test(teachers, estimate_without_charging)
     r = fixture_post(f, "student", path, domain_path("{\"count\":%d,\"concentration\":10}", fits));
     cr_assert(response_number(r, "/cost/epsilon") < 2);
     expect_invalid(fixture_post(f, "student", path, "{\"count\":0}"), "/count");
-    fixture_close(f);
 }
 
 Test(teachers, no_client_gets_more_answers_than_the_teacher_has)
 {
-    struct fixture *f = fixture_open();
     const char *policy = domain_policy(f);
     struct response *small =
         fixture_post(f, "steward", "/v1/teachers", domain_teacher(policy, 2, 2));
@@ -660,5 +626,4 @@ Test(teachers, no_client_gets_more_answers_than_the_teacher_has)
     const char *path = domain_path("/v1/teachers/%s", response_text(wide, "/id"));
     struct response *shown = fixture_get(f, "student", path);
     cr_expect(strstr(response_text(shown, "/warnings/0"), "no client gets more"));
-    fixture_close(f);
 }
