@@ -110,7 +110,7 @@ static double epsilon_of(struct response *account, const char *what)
 }
 
 /* The value of the metric NAME of teachers. */
-static double teachers_metric(struct fixture *f, const char *name)
+static double teachers_metric(const char *name)
 {
     struct response *r = fixture_get(f, "admin", "/metrics");
     const char *line = domain_path("\n%s{kind=\"teacher\"} ", name), *at = strstr(r->body, line);
@@ -121,7 +121,7 @@ static double teachers_metric(struct fixture *f, const char *name)
 /* ACCOUNTING is that of the account. */
 static void expect_burnt_shown(const char *accounting)
 {
-    struct fixture *f = fixture_open();
+    service_open();
     char body[400];
     snprintf(body, sizeof body,
              "{\"policy\":\"%s\",\"mechanism\":{\"name\":\"dirichlet\",\"concentration\":20,"
@@ -150,10 +150,9 @@ static void expect_burnt_shown(const char *accounting)
                        epsilon_of(after, "spent") + epsilon_of(after, "reserved") +
                            epsilon_of(after, "remaining"),
                        1e-9);
-    cr_expect_float_eq(teachers_metric(f, "tacet_epsilon_spent"), epsilon_of(after, "spent"), 1e-8);
-    cr_expect_float_eq(teachers_metric(f, "tacet_epsilon_left"), epsilon_of(after, "remaining"),
-                       1e-8);
-    fixture_close(f);
+    cr_expect_float_eq(teachers_metric("tacet_epsilon_spent"), epsilon_of(after, "spent"), 1e-8);
+    cr_expect_float_eq(teachers_metric("tacet_epsilon_left"), epsilon_of(after, "remaining"), 1e-8);
+    service_close();
 }
 
 Test(restored, an_account_shows_what_was_burnt_and_adds_up)
@@ -181,7 +180,7 @@ static enum db_status burn_all_ahead(struct db *db, void *context)
     return ledger_each(db, NULL, burn_ahead, context);
 }
 
-static struct ledger_account account_of(struct fixture *f, const char *id)
+static struct ledger_account account_of(const char *id)
 {
     struct ledger_account account;
     cr_assert_eq(ledger_find(fixture_db(f), id, &account), DB_OK);
@@ -191,7 +190,7 @@ static struct ledger_account account_of(struct fixture *f, const char *id)
 /* Nobody asked the teacher before the loss: its dataset has still to pay the conversion. */
 Test(restored, a_teacher_that_was_never_asked_owes_its_conversion)
 {
-    struct fixture *f = fixture_open();
+    service_open();
     const char *dataset = domain_sealed(f, "private", 12);
     struct response *job =
         domain_run(f, domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"shards\":50,"
@@ -210,10 +209,10 @@ Test(restored, a_teacher_that_was_never_asked_owes_its_conversion)
     double first = 1e9 * response_number(teacher, "/dataset_cost/first/epsilon") - (double)price;
     cr_assert_gt(first, 10.0 * (double)price);
     cr_assert_eq(db_transact(fixture_db(f), burn_all_ahead, NULL), DB_OK);
-    cr_assert_gt(account_of(f, response_text(teacher, "/account")).spent_units, 0);
+    cr_assert_gt(account_of(response_text(teacher, "/account")).spent_units, 0);
     struct response *budget = domain_budget(f, dataset);
     const char *id = response_text(budget, "/account");
-    struct ledger_account before = account_of(f, id);
+    struct ledger_account before = account_of(id);
     double left = (double)(before.limit_units - before.spent_units);
     cr_expect_float_eq(response_number(budget, "/buys/answers"), (left - first) / (double)price, 2);
     const char *count =
@@ -224,11 +223,11 @@ Test(restored, a_teacher_that_was_never_asked_owes_its_conversion)
     cr_expect(json_is_false(response_at(estimate, "/feasible")), "%s", estimate->body);
     static const char state[] = "{\"state\":[0.01,-0.02,0.03,0.04]}";
     expect_status(fixture_post(f, "student", queries, state), 200);
-    struct ledger_account one = account_of(f, id);
+    struct ledger_account one = account_of(id);
     cr_expect_float_eq((double)(one.spent_units - before.spent_units), first + (double)price, 3);
     cr_expect_eq(one.spent_delta - before.spent_delta, INT64_C(1000000000000));
     expect_status(fixture_post(f, "student", queries, state), 200);
-    struct ledger_account two = account_of(f, id);
+    struct ledger_account two = account_of(id);
     cr_expect_eq(two.spent_units - one.spent_units, price);
     cr_expect_eq(two.spent_delta, one.spent_delta);
     estimate = fixture_post(
@@ -236,7 +235,7 @@ Test(restored, a_teacher_that_was_never_asked_owes_its_conversion)
         domain_path("{\"count\":%lld}", (long long)(two.limit_units - two.spent_units) / price));
     cr_expect(json_is_true(response_at(estimate, "/feasible")), "%s", estimate->body);
     domain_expect_whole_ledger(f);
-    fixture_close(f);
+    service_close();
 }
 
 /* ---- a database that is lost beside its marks, and a copy of it that is restored */
