@@ -20,9 +20,10 @@
  * before a crash is given again. A number that is there counts only after a further commit was made
  * durable: the lost one may have stood before a standby that was not yet in step, and history is
  * written in order. For the same reason a new connection makes a commit before anything is read on
- * it: after a restart the database shows what no standby may have yet. If there is no row, or no
- * answer for RESOLVE_SECONDS, nobody knows, and the connection is db_broken: the process stops
- * without a reply, and whoever asks again with the same key gets the stored answer or a new one.
+ * it: after a restart the database shows what no standby may have yet. If the row is gone, or no
+ * answer comes for RESOLVE_SECONDS, nobody knows, and the connection is db_broken: the process
+ * stops without a reply, and whoever asks again with the same key gets the stored answer or a new
+ * one.
  *
  * An operator can also end the wait of another's commit, which is then shown. So what was read
  * leaves the process only after a commit of its own (settle). A connection in a hurry makes none
@@ -191,10 +192,15 @@ static bool postgres_driver_in_transaction(void *pointer)
     return ((struct postgres_connection *)pointer)->open;
 }
 
+/* A paused process does not keep the lock. */
+#define TAKE_WRITERS_LOCK                                                                          \
+    "SET LOCAL idle_in_transaction_session_timeout = " WRITER_IDLE_MS ";"                          \
+    "SELECT pg_advisory_xact_lock(" POSTGRES_LOCKS ", " POSTGRES_WRITE_LOCK ");"
+
 #define COMMITS                                                                                    \
     "CREATE TABLE IF NOT EXISTS commits (connection TEXT PRIMARY KEY, number BIGINT NOT NULL,"     \
     " begun TIMESTAMPTZ NOT NULL);"                                                                \
-    "DELETE FROM commits WHERE begun < now() - interval '1 day';"
+    "DELETE FROM commits WHERE begun < now() - interval '30 days';"
 
 /* Takes the writers' lock and notes the transaction's number. The connection's first one makes the
  * table, and removes rows of connections that are long gone. */
@@ -203,9 +209,7 @@ static PGresult *begin_writing(struct postgres_connection *connection)
     char sql[768];
     connection->number++;
     snprintf(sql, sizeof sql,
-             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;"
-             "SET LOCAL idle_in_transaction_session_timeout = " WRITER_IDLE_MS ";"
-             "SELECT pg_advisory_xact_lock(" POSTGRES_LOCKS ", " POSTGRES_WRITE_LOCK ");%s"
+             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;" TAKE_WRITERS_LOCK "%s"
              "INSERT INTO commits VALUES ('%s', %llu, now()) ON CONFLICT (connection)"
              " DO UPDATE SET number = excluded.number, begun = excluded.begun",
              connection->noted ? "" : COMMITS, connection->name, connection->number);
@@ -266,19 +270,27 @@ static void postgres_driver_rollback(void *pointer)
     postgres_roll_back(connection);
 }
 
+static int64_t seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 /* What became of the transaction whose reply to COMMIT was lost: see the top. It holds the writers'
- * lock until it is over. */
+ * lock until it is over. A connection that never had a row cannot have lost one. */
 static enum db_status resolve_commit(struct postgres_connection *connection, struct db_fault *fault)
 {
-    char sql[256], answer[POSTGRES_MARK_SIZE], history[POSTGRES_MARK_SIZE];
+    char sql[384], answer[POSTGRES_MARK_SIZE], history[POSTGRES_MARK_SIZE];
     struct db_fault ignored = {0};
+    const int64_t end = seconds_now() + RESOLVE_SECONDS;
     memcpy(history, connection->history, sizeof history);
-    snprintf(sql, sizeof sql,
-             "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(" POSTGRES_LOCKS
-             ", " POSTGRES_WRITE_LOCK "); SELECT coalesce(max(number), 0) FROM commits"
-             " WHERE connection = '%s'",
-             connection->name);
-    for (int tenths = 0; tenths < 10 * RESOLVE_SECONDS; tenths++) {
+    snprintf(
+        sql, sizeof sql,
+        "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 1000;" TAKE_WRITERS_LOCK
+        "SELECT coalesce(max(number), 0) FROM commits WHERE connection = '%s'",
+        connection->name);
+    while (seconds_now() < end) {
         if (postgres_ready(connection, &ignored) == DB_OK) {
             if (strcmp(connection->history, history) != 0)
                 break;
@@ -286,7 +298,7 @@ static enum db_status resolve_commit(struct postgres_connection *connection, str
             if (commit_durably(connection, "COMMIT; SELECT " MARK_LOG) && known) {
                 unsigned long long stored = strtoull(answer, NULL, 10);
                 bool kept = stored == connection->number;
-                if (stored == 0)
+                if (stored == 0 && connection->noted)
                     break;
                 snprintf(fault->text, sizeof fault->text,
                          "the reply to a commit was lost: the transaction was %s",
