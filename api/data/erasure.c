@@ -56,21 +56,47 @@ static enum db_status erase_derived(struct db *db, const char *dataset)
     return status == DB_OK ? jobs_stop_on(db, dataset) : status;
 }
 
+struct erasing {
+    struct db *db;
+    const char *dataset;
+    uint32_t number;
+    char
+        name[DATASET_EXPERT_SIZE]; /* what the expert is called from now on; "": it is so already */
+    enum db_status status;
+};
+
+static bool erase_rows(void *context)
+{
+    struct erasing *erasing = context;
+    enum db_status status = DB_OK;
+    if (erasing->name[0] != '\0')
+        status =
+            datasets_erase_expert(erasing->db, erasing->dataset, erasing->number, erasing->name);
+    erasing->status = status == DB_OK ? erase_derived(erasing->db, erasing->dataset) : status;
+    return erasing->status == DB_OK;
+}
+
+/* The rows come before the keys. If the keys were out of reach for so long that the database has
+ * ended the transaction, another server may have erased the expert, and others may have trained
+ * and paid under the dataset's new key: it is left to them. */
+static enum db_status erase_key(const struct app *app, struct erasing *erasing)
+{
+    enum db_status status = private_status(
+        keyring_erase(app->settings.keys, erasing->dataset, erasing->number, erase_rows, erasing));
+    return erasing->status == DB_OK ? status : erasing->status;
+}
+
 enum db_status erasure_expert(const struct app *app, struct db *db, const char *dataset,
                               const struct expert_row *expert, int64_t now_ms)
 {
-    char mark[ERASURE_MARK_SIZE], name[DATASET_EXPERT_SIZE];
+    char mark[ERASURE_MARK_SIZE];
+    struct erasing erasing = {.db = db, .dataset = dataset, .number = expert->number};
     if (!app->settings.keys)
         return DB_FAILED;
     erasure_mark(app, dataset, expert->name, mark);
-    snprintf(name, sizeof name, "%s%" PRId64 ".%" PRIu32, mark, now_ms, expert->number);
-    enum db_status status =
-        private_status(keyring_erase(app->settings.keys, dataset, expert->number));
-    if (status == DB_OK)
-        status = datasets_erase_expert(db, dataset, expert->number, name);
-    if (status == DB_OK)
-        status = erase_derived(db, dataset);
-    return status;
+    snprintf(erasing.name, sizeof erasing.name, "%s%" PRId64 ".%" PRIu32, mark, now_ms,
+             expert->number);
+    return erase_key(app, &erasing);
 }
 
 enum db_status erasure_dataset(const struct app *app, struct db *db, const char *dataset,
@@ -191,12 +217,13 @@ static enum db_status erase_returned(struct db *db, void *context)
     const struct returned *returned = context;
     const struct app *app = returned->app;
     const struct sealing_expert *expert = &returned->expert;
-    enum keyring_status erased =
-        expert->number == KEYRING_DATASET
-            ? keyring_erase_all(app->settings.keys, expert->dataset)
-            : keyring_erase(app->settings.keys, expert->dataset, expert->number);
-    enum db_status status = private_status(erased);
-    if (status == DB_OK)
+    struct erasing erasing = {.db = db, .dataset = expert->dataset, .number = expert->number};
+    enum db_status status = DB_OK;
+    if (expert->number == KEYRING_DATASET)
+        status = private_status(keyring_erase_all(app->settings.keys, expert->dataset));
+    else
+        status = erase_key(app, &erasing);
+    if (status == DB_OK && expert->number == KEYRING_DATASET)
         status = erase_derived(db, expert->dataset);
     if (status == DB_OK)
         status = note_service(db, "erasure repeated", expert->dataset, app->settings.now_ms());

@@ -30,8 +30,7 @@ enum slot_state { SLOT_EMPTY, SLOT_KEY, SLOT_ERASED };
 
 struct slot {
     unsigned char state;
-    unsigned char replaced; /* there was another key, or could have been, which is erased. Of an
-                               erased expert: it was the dataset's, which has another one */
+    unsigned char replaced; /* there was another key, or could have been, which is erased */
     unsigned char unused[6];
     unsigned char box[KEY_BOX_SIZE];
     unsigned char rest[48];
@@ -258,38 +257,24 @@ enum keyring_status keyring_need(struct keyring *keyring, const char *dataset,
 
 /* ---- erasing */
 
-/* Overwrites a slot, and gives the dataset another key. */
-static bool erase_slot(const struct keyring *keyring, int file, const char *dataset,
-                       uint32_t number)
+enum keyring_status keyring_erase(struct keyring *keyring, const char *dataset, uint32_t number,
+                                  keyring_first_fn *first, void *context)
 {
     const struct slot erased = {.state = SLOT_ERASED};
-    struct slot own;
+    struct slot own = {.state = SLOT_EMPTY};
     unsigned char key[KEYRING_KEY];
-    if (!root_write_whole(file, &erased, sizeof erased, slot_place(number)) ||
-        !slot_read(file, KEYRING_DATASET, &own))
-        return false;
-    bool done =
-        own.state == SLOT_ERASED || slot_make(keyring, file, dataset, KEYRING_DATASET, true, key);
-    sodium_memzero(key, sizeof key);
-    return done && fsync(file) == 0;
-}
-
-/* The erased slot says `replaced` when the dataset's other key is on disk: what is repeated, or
- * comes late, leaves that key to those who use it by then. */
-enum keyring_status keyring_erase(struct keyring *keyring, const char *dataset, uint32_t number)
-{
-    const struct slot erased = {.state = SLOT_ERASED, .replaced = true};
-    struct slot slot;
     pthread_mutex_lock(&keyring->lock);
     int file = slots_open(keyring, dataset, O_RDWR | O_CREAT);
-    bool done = file >= 0 && slot_read(file, number, &slot);
-    if (done && !(slot.state == SLOT_ERASED && slot.replaced))
-        done = erase_slot(keyring, file, dataset, number);
-    done = done && root_write_whole(file, &erased, sizeof erased, slot_place(number)) &&
-           fsync(file) == 0 && fsync(keyring->folder) == 0;
+    bool done = file >= 0 && (!first || first(context)) &&
+                root_write_whole(file, &erased, sizeof erased, slot_place(number)) &&
+                slot_read(file, KEYRING_DATASET, &own);
+    if (done && own.state != SLOT_ERASED)
+        done = slot_make(keyring, file, dataset, KEYRING_DATASET, true, key);
+    done = done && fsync(file) == 0 && fsync(keyring->folder) == 0;
     if (file >= 0)
         close(file);
     pthread_mutex_unlock(&keyring->lock);
+    sodium_memzero(key, sizeof key);
     return done ? KEYRING_OK : KEYRING_FULL;
 }
 

@@ -74,9 +74,13 @@ enum keyring_status keyring_need(struct keyring *keyring, const char *dataset,
                                  const uint32_t *numbers, uint32_t count, uint32_t first_new,
                                  unsigned char *out);
 
+typedef bool keyring_first_fn(void *context);
+
 /* Overwrites the key of expert NUMBER, and gives the dataset another key for what was derived from
- * its data; durable when it returns. Again is fine, and changes no key. */
-enum keyring_status keyring_erase(struct keyring *keyring, const char *dataset, uint32_t number);
+ * its data; durable when it returns. Again is fine. FIRST (NULL: none) runs when the keys are at
+ * hand, which may have taken long; when it gives false nothing is erased (KEYRING_FULL). */
+enum keyring_status keyring_erase(struct keyring *keyring, const char *dataset, uint32_t number,
+                                  keyring_first_fn *first, void *context);
 
 /* Overwrites all keys of DATASET; durable when it returns. Again is fine. */
 enum keyring_status keyring_erase_all(struct keyring *keyring, const char *dataset);

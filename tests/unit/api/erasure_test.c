@@ -407,7 +407,7 @@ static bool sweep_then(void *context)
     struct meddling *meddling = context;
     fixture_advance(1500);
     if (++meddling->calls == meddling->at) {
-        cr_assert_eq(keyring_erase(fixture_app(f)->settings.keys, meddling->dataset, 1),
+        cr_assert_eq(keyring_erase(fixture_app(f)->settings.keys, meddling->dataset, 1, NULL, NULL),
                      KEYRING_OK);
         cr_assert(api_end_erasures(fixture_app(f), fixture_db(f)));
     }
@@ -491,7 +491,7 @@ Test(erasure, that_was_interrupted_is_ended_at_the_next_start)
     char error[DB_ERROR_SIZE] = "";
     const char *dataset = domain_sealed(f, "private", 4), *gone = domain_sealed(f, "private", 4);
     struct keyring *keys = fixture_app(f)->settings.keys;
-    cr_assert_eq(keyring_erase(keys, dataset, 3), KEYRING_OK);
+    cr_assert_eq(keyring_erase(keys, dataset, 3, NULL, NULL), KEYRING_OK);
     cr_assert_eq(keyring_erase_all(keys, gone), KEYRING_OK);
     for (int i = 0; i < 2; i++)
         cr_assert(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error), "%s",

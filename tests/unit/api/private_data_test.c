@@ -108,7 +108,7 @@ Test(private_data, of_an_erased_expert_is_left_out_and_the_rest_is_read)
 {
     const char *dataset = filled();
     struct seen *before = see_all(dataset);
-    cr_assert_eq(keyring_erase(fixture_app(f)->settings.keys, dataset, 0), KEYRING_OK);
+    cr_assert_eq(keyring_erase(fixture_app(f)->settings.keys, dataset, 0, NULL, NULL), KEYRING_OK);
     struct seen *after = see_all(dataset);
     cr_expect_null(memmem(after->bytes, after->size, state_of_a, sizeof state_of_a));
     struct trajectory trajectory;

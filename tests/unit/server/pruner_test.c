@@ -216,7 +216,7 @@ Test(pruner, erases_nothing_by_a_clock_that_is_far_ahead, .init = open_database,
     cr_assert_eq(datasets_register_experts(db, &experts, registered, &outcome), DB_OK, "%s",
                  db_last_error(db));
     cr_assert_eq(keyring_need(keys, "ds_a", numbers, 2, 0, made), KEYRING_OK);
-    cr_assert_eq(keyring_erase(keys, "ds_a", 1), KEYRING_OK);
+    cr_assert_eq(keyring_erase(keys, "ds_a", 1, NULL, NULL), KEYRING_OK);
     look_once(keys);
     cr_expect_eq(count_trail("retention"), 0);
     cr_expect_eq(count_trail("erasure ended"), 1);
