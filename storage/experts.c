@@ -118,14 +118,18 @@ static enum db_status register_experts(struct db *db, void *context)
     if (status != DB_OK || out->verdict != DATASET_OK)
         return status;
     if ((status = find_numbers(db, work)) != DB_OK ||
-        (status = number_experts(db, work, dataset.experts)) != DB_OK ||
-        out->verdict != DATASET_OK || (status = add_experts(db, work)) != DB_OK ||
-        out->new_experts == 0)
+        (status = number_experts(db, work, dataset.experts)) != DB_OK || out->verdict != DATASET_OK)
         return status;
-    status = db_change(
-        db, "UPDATE datasets SET experts = experts + $3 WHERE id = $1 AND experts = $2",
-        DB_VALUES(db_text(dataset.id), db_integer(out->first_new), db_integer(out->new_experts)));
-    return status == DB_NONE ? DB_RETRY : status;
+    if (out->new_experts > 0) /* whose numbers nobody has, if the count is right */
+        status = db_change(
+            db,
+            "UPDATE datasets SET experts = experts + $3 WHERE id = $1 AND experts = $2 AND NOT "
+            "EXISTS (SELECT 1 FROM experts WHERE dataset = $1 AND number >= $2)",
+            DB_VALUES(db_text(dataset.id), db_integer(out->first_new),
+                      db_integer(out->new_experts)));
+    if (status != DB_OK)
+        return status == DB_NONE ? DB_RETRY : status;
+    return add_experts(db, work);
 }
 
 enum db_status datasets_register_experts(struct db *db, const struct expert_names *names,

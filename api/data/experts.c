@@ -23,7 +23,7 @@ static enum db_status put_network(struct call *call, const struct dataset_row *d
                                        .count = 1,
                                        .max_own = call->app->settings.max_experts_per_dataset,
                                        .now_ms = call->now_ms};
-    struct experts_outcome outcome;
+    struct experts_outcome outcome = {.verdict = DATASET_UNKNOWN};
     unsigned char *box = NULL;
     enum db_status status = datasets_register_experts(call->db, &names, &put.number, &outcome);
     *out_verdict = outcome.verdict;
