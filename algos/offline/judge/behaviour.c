@@ -12,7 +12,10 @@ static struct dataset *behaviour_part(const struct logged *logged, uint8_t fold)
 {
     const struct dataset *data = logged->data;
     struct dataset_builder *builder = dataset_builder_new(data->state_dim, data->action_count, 1);
-    dataset_builder_use_files(builder, data->columns[DATASET_STATES].directory);
+    const char *directory = data->columns[DATASET_STATES].directory;
+    dataset_builder_use_files(builder, directory);
+    if (directory)
+        (void)dataset_builder_reserve(builder, data->transition_count, data->trajectory_count);
     for (uint32_t i = 0; i < logged->trajectory_count; i++) {
         const struct logged_trajectory *one = &logged->trajectory[i];
         const struct trajectory trajectory = {.length = one->length,

@@ -100,15 +100,15 @@ static bool load_keys(struct job_run *run, struct dataset *data)
     return !run->storage_failed && loading.seen == loading.count;
 }
 
-/* How often the data of ROW are in files at once: some of a job's own data are copied while all of
- * them are there. */
+/* How often the data of ROW are in files at once: a judge's data, and some jobs' own, are copied in
+ * part while all of them are there. */
 static unsigned copies_of(const struct job_run *run, const struct dataset_row *row)
 {
     const struct algorithm_request *request = &run->plan.request;
     const struct stage_request *stage = &request->stage;
     bool logged = stage->kind == STAGE_STABLE && stage->source == STABLE_LOGGED;
     bool own = strcmp(row->id, run->job.dataset) == 0;
-    return own && (logged || request->judge.held_out > 0) ? 2 : 1;
+    return own && !logged && request->judge.held_out == 0 ? 1 : 2;
 }
 
 /* Decides where the columns of ROW's data lie, and takes the room for them. */

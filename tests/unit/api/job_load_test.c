@@ -177,15 +177,16 @@ static void see_file(int number)
     files_begun++;
 }
 
-/* Whether RUN begins to write files. No file may have more than 4 KiB, so none is whole. */
-static bool begins_files(struct job_run *run)
+/* Whether RUN begins to write files, of the judge's data OTHER if that is not NULL. No file may
+ * have more than 4 KiB, so none is whole. */
+static bool begins_files(struct job_run *run, const char *other)
 {
     struct rlimit before;
     cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, before.rlim_max}), 0);
     files_begun = 0;
     run->waiting = false;
-    cr_expect_null(job_run_load(run));
+    cr_expect_null(other ? job_run_load_other(run, other) : job_run_load(run));
     cr_expect(run->waiting);
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
     return files_begun > 0;
@@ -195,6 +196,7 @@ static bool begins_files(struct job_run *run)
 Test(job_load, data_that_are_copied_need_room_twice)
 {
     const struct api_job_control control = {.worker = "w"};
+    const char *other = domain_sealed(f, "public", 12);
     struct job_run run = run_of(&control, sealed());
     struct algorithm_request *request = &run.plan.request;
     struct api_settings *settings = &((struct app *)run.app)->settings;
@@ -212,15 +214,16 @@ Test(job_load, data_that_are_copied_need_room_twice)
                         DB_VALUES(db_integer((int64_t)rows)), NULL, NULL),
                  DB_OK);
     signal(SIGXFSZ, see_file);
-    cr_expect(begins_files(&run));
+    cr_expect(begins_files(&run, NULL));
     request->judge.held_out = 0.2;
-    cr_expect_not(begins_files(&run));
+    cr_expect_not(begins_files(&run, NULL));
     request->judge.held_out = 0;
     request->stage.kind = STAGE_STABLE;
     request->stage.source = STABLE_LOGGED;
-    cr_expect_not(begins_files(&run));
+    cr_expect_not(begins_files(&run, NULL));
     request->stage.source = STABLE_ROLLOUTS;
-    cr_expect(begins_files(&run));
+    cr_expect(begins_files(&run, NULL));
+    cr_expect_not(begins_files(&run, other));
 }
 
 Test(job_load, data_of_more_than_their_memory_are_in_files_and_the_same)
