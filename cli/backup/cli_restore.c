@@ -230,6 +230,9 @@ static int run_restore(const struct restore_options *options)
     printf(
         "clients now need keys that name their time (UUID version 7; a date works from tomorrow, "
         "UTC): a key without a time that the backup does not have is refused with 410\n");
+    printf(
+        "clients and tokens are as in the backup: one that was ended since works again, so end it "
+        "now\n");
     print_needs(options, sealed);
     return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
 }
