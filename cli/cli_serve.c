@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sodium.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,28 +116,23 @@ static struct worlds *open_worlds(struct config *config, char *error, size_t siz
 /* ---- the end that does not wait */
 
 /* The main thread may wait for a database at the start and at the end. Beside it, this thread waits
- * for a signal: for one that ends the service, which it has no way to lose, or for ENOUGH. */
-#define ENOUGH SIGUSR1
-
+ * for a signal, which it acts on whenever it has taken one. */
 struct impatience {
     pthread_t thread;
     bool runs;
     sigset_t signals;
+    atomic_bool over;   /* the main thread waits no more */
     bool drains;        /* false: the service starts */
     uint64_t timeout_s; /* while it drains */
 };
 
-/* Gives the number of a signal, or -1 when the time is up. */
-static int signal_until(const sigset_t *signals, int64_t deadline_us)
+/* Gives the number of a signal, or -1 when the time is up or the waiting over. */
+static int signal_until(const struct impatience *wait, int64_t deadline_us)
 {
-    int number;
-    do {
-        int64_t left_us = deadline_us - clock_now_us();
-        struct timespec left = {0};
-        if (left_us > 0)
-            left = (struct timespec){left_us / 1000000, left_us % 1000000 * 1000};
-        number = sigtimedwait(signals, NULL, &left);
-    } while (number < 0 && errno == EINTR); /* the process was paused */
+    const struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
+    int number = -1;
+    while (number < 0 && !atomic_load(&wait->over) && clock_now_us() < deadline_us)
+        number = sigtimedwait(&wait->signals, NULL, &step);
     return number;
 }
 
@@ -144,8 +140,8 @@ static void *end_at_once(void *context)
 {
     const struct impatience *wait = context;
     int64_t most_us = wait->drains ? (int64_t)wait->timeout_s * 1000000 : FOREVER_US;
-    int number = signal_until(&wait->signals, clock_now_us() + most_us);
-    if (number == ENOUGH)
+    int number = signal_until(wait, clock_now_us() + most_us);
+    if (number < 0 && atomic_load(&wait->over))
         return NULL;
     if (!wait->drains)
         log_event(LOG_LEVEL_INFO, "stopped", "signal=%d note=\"it was starting\"", number);
@@ -163,7 +159,6 @@ static void impatience_begin(struct impatience *wait)
     sigemptyset(&wait->signals);
     sigaddset(&wait->signals, SIGTERM);
     sigaddset(&wait->signals, SIGINT);
-    sigaddset(&wait->signals, ENOUGH);
     wait->runs = pthread_create(&wait->thread, NULL, end_at_once, wait) == 0;
 }
 
@@ -171,7 +166,7 @@ static void impatience_end(struct impatience *wait)
 {
     if (!wait->runs)
         return;
-    pthread_kill(wait->thread, ENOUGH);
+    atomic_store(&wait->over, true);
     pthread_join(wait->thread, NULL);
 }
 
@@ -286,9 +281,7 @@ static int run_service(const struct flags *flags, struct config *config,
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
-    sigaddset(&signals, ENOUGH);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    sigdelset(&signals, ENOUGH);
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit is an error of its writer */
     umask(077);

@@ -128,7 +128,7 @@ static enum db_status register_experts(struct db *db, void *context)
             DB_VALUES(db_text(dataset.id), db_integer(out->first_new),
                       db_integer(out->new_experts)));
     if (status != DB_OK)
-        return status == DB_NONE ? DB_RETRY : status;
+        return db_owed(status);
     return add_experts(db, work);
 }
 

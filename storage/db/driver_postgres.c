@@ -285,11 +285,10 @@ static enum db_status resolve_commit(struct postgres_connection *connection, str
     struct db_fault ignored = {0};
     const int64_t end = seconds_now() + RESOLVE_SECONDS;
     memcpy(history, connection->history, sizeof history);
-    snprintf(
-        sql, sizeof sql,
-        "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL lock_timeout = 1000;" TAKE_WRITERS_LOCK
-        "SELECT coalesce(max(number), 0) FROM commits WHERE connection = '%s'",
-        connection->name);
+    snprintf(sql, sizeof sql,
+             "BEGIN ISOLATION LEVEL READ COMMITTED; " TAKE_WRITERS_LOCK
+             "SELECT coalesce(max(number), 0) FROM commits WHERE connection = '%s'",
+             connection->name);
     while (seconds_now() < end) {
         if (postgres_ready(connection, &ignored) == DB_OK) {
             if (strcmp(connection->history, history) != 0)
