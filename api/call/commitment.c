@@ -2,9 +2,11 @@
 #include "api/call/commitment.h"
 
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/call/app.h"
+#include "memory/memory.h"
 
 json_t *digest_json(const unsigned char digest[DIGEST_BYTES])
 {
@@ -12,16 +14,15 @@ json_t *digest_json(const unsigned char digest[DIGEST_BYTES])
     return json_string(sodium_bin2hex(text, sizeof text, digest, DIGEST_BYTES));
 }
 
-static void commitment_key(const struct app *app, const char *certificate, const char *what,
-                           unsigned char key[32])
+void keyed_hash(const struct app *app, const char *purpose, const void *bytes, size_t size,
+                unsigned char *out, size_t out_size)
 {
-    const char *const parts[] = {"tacet: commitments of certificates, 1", certificate, what};
     crypto_generichash_state state;
     /* The first half of an Ed25519 secret key is its seed. */
-    crypto_generichash_init(&state, app->secret_key, crypto_sign_SEEDBYTES, 32);
-    for (int i = 0; i < 3; i++)
-        crypto_generichash_update(&state, (const unsigned char *)parts[i], strlen(parts[i]) + 1);
-    crypto_generichash_final(&state, key, 32);
+    crypto_generichash_init(&state, app->secret_key, crypto_sign_SEEDBYTES, out_size);
+    crypto_generichash_update(&state, (const unsigned char *)purpose, strlen(purpose) + 1);
+    crypto_generichash_update(&state, bytes, size);
+    crypto_generichash_final(&state, out, out_size);
     sodium_memzero(&state, sizeof state);
 }
 
@@ -29,7 +30,10 @@ json_t *commitment_json(const struct app *app, const char *certificate, const ch
                         const unsigned char digest[DIGEST_BYTES])
 {
     unsigned char key[crypto_auth_hmacsha256_KEYBYTES], code[crypto_auth_hmacsha256_BYTES];
-    commitment_key(app, certificate, what, key);
+    char *texts = memory_format("%s%c%s", certificate, 0, what);
+    keyed_hash(app, "tacet: commitments of certificates, 1", texts,
+               strlen(certificate) + strlen(what) + 2, key, sizeof key);
+    free(texts);
     crypto_auth_hmacsha256(code, digest, DIGEST_BYTES, key);
     sodium_memzero(key, sizeof key);
     return digest_json(code);

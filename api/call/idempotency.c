@@ -10,7 +10,7 @@
 
 #include "api/call/auth.h"
 #include "api/call/charged.h"
-#include "api/call/keyed_hash.h"
+#include "api/call/commitment.h"
 #include "api/call/reply.h"
 #include "api/call/retention.h"
 #include "storage/answers/answers.h"

@@ -1,6 +1,6 @@
 /* One key, one answer: a repeat of a call gets the stored bytes and is not charged again.
  *
- * The fingerprint of a call is the keyed hash (keyed_hash.h) of its method, path, query and body.
+ * The fingerprint of a call is the keyed hash (commitment.h) of its method, path, query and body.
  * The answer is stored in the transaction that does the work, so that neither exists without the
  * other; only good answers are stored. */
 #ifndef TACET_API_CALL_IDEMPOTENCY_H

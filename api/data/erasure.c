@@ -9,6 +9,7 @@
 
 #include "api/call/app.h"
 #include "api/call/certificate.h"
+#include "api/call/commitment.h"
 #include "api/data/datasets.h"
 #include "api/data/private_form.h"
 #include "api/json/json_text.h"
@@ -36,14 +37,11 @@ static const char meaning[] =
 void erasure_mark(const struct app *app, const char *dataset, const char *name,
                   char out[ERASURE_MARK_SIZE])
 {
-    const char *const parts[] = {"tacet: names of erased experts, 1", dataset, name};
-    crypto_generichash_state state;
     unsigned char hash[16];
-    /* The first half of an Ed25519 secret key is its seed. */
-    crypto_generichash_init(&state, app->secret_key, crypto_sign_SEEDBYTES, sizeof hash);
-    for (int i = 0; i < 3; i++)
-        crypto_generichash_update(&state, (const unsigned char *)parts[i], strlen(parts[i]) + 1);
-    crypto_generichash_final(&state, hash, sizeof hash);
+    char *texts = memory_format("%s%c%s", dataset, 0, name);
+    keyed_hash(app, "tacet: names of erased experts, 1", texts, strlen(dataset) + strlen(name) + 2,
+               hash, sizeof hash);
+    free(texts);
     out[0] = '~'; /* no client's name begins with it */
     sodium_bin2hex(out + 1, 2 * sizeof hash + 1, hash, sizeof hash);
     strcat(out, ".");

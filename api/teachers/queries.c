@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "api/call/app.h"
+#include "api/call/commitment.h"
 #include "api/call/fields.h"
-#include "api/call/keyed_hash.h"
 #include "api/call/retention.h"
 #include "api/teachers/query_prepare.h"
 #include "api/teachers/teachers.h"
