@@ -209,32 +209,38 @@ static enum db_status find_returned(const struct returned *returned, bool *out_t
     return found == KEYRING_FULL ? DB_FULL : DB_OK;
 }
 
-/* The key of what was derived from the dataset goes with it. */
+/* What was derived goes, and the trail tells of it. */
+static enum db_status note_returned(struct db *db, void *context)
+{
+    const struct returned *returned = context;
+    const char *dataset = returned->expert.dataset;
+    enum db_status status = erase_derived(db, dataset);
+    if (status != DB_OK)
+        return status;
+    return note_service(db, "erasure repeated", dataset, returned->app->settings.now_ms());
+}
+
 static enum db_status erase_returned(struct db *db, void *context)
 {
     const struct returned *returned = context;
-    const struct app *app = returned->app;
     const struct sealing_expert *expert = &returned->expert;
     struct erasing erasing = {.db = db, .dataset = expert->dataset, .number = expert->number};
-    enum db_status status = DB_OK;
     if (expert->number == KEYRING_DATASET)
-        status = private_status(keyring_erase_all(app->settings.keys, expert->dataset));
-    else
-        status = erase_key(app, &erasing);
-    if (status == DB_OK && expert->number == KEYRING_DATASET)
-        status = erase_derived(db, expert->dataset);
-    if (status == DB_OK)
-        status = note_service(db, "erasure repeated", expert->dataset, app->settings.now_ms());
-    return status;
+        return private_status(keyring_erase_all(returned->app->settings.keys, expert->dataset));
+    return erase_key(returned->app, &erasing);
 }
 
+/* The key goes last, in a transaction of its own: while it is there, the next start begins again.
+ * An erasure that was interrupted has more than one row in the trail. */
 static enum db_status repeat_one(struct db *db, struct returned *returned)
 {
     bool there = false;
     enum db_status status = find_returned(returned, &there);
     if (!there)
         return status;
-    status = db_transact(db, erase_returned, returned);
+    status = db_transact(db, note_returned, returned);
+    if (status == DB_OK)
+        status = db_transact(db, erase_returned, returned);
     shelf_drop(returned->app->teachers, returned->expert.dataset);
     return status;
 }

@@ -18,6 +18,7 @@
 #include "storage/keys/keyring.h"
 #include "storage/ledger/trail.h"
 #include "tests/unit/api/export_scene.h"
+#include "tests/unit/api/failing_database.h"
 #include "tests/unit/api/service.h"
 
 TestSuite(erasure, .init = service_open, .fini = service_close);
@@ -518,20 +519,26 @@ static void in_keys(const char *format, const char *dataset)
     cr_assert_eq(system(command), 0);
 }
 
-/* Starts twice: the trail then has ROWS rows of erasures of DATASET that were repeated. */
-static void expect_repeated(const char *dataset, int64_t rows)
+/* Rows of the trail that say that an erasure of DATASET was repeated. */
+static int64_t repeated_rows(const char *dataset)
 {
-    char error[DB_ERROR_SIZE] = "";
     int64_t found = -1;
-    for (int i = 0; i < 2; i++)
-        cr_assert(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error), "%s",
-                  error);
     cr_assert_eq(db_one(fixture_db(f),
                         "SELECT count(*) FROM audit_trail WHERE action = 'erasure repeated' "
                         "AND actor = 'service' AND resource = $1",
                         DB_VALUES(db_text(dataset)), listing_integer, &found),
                  DB_OK);
-    cr_expect_eq(found, rows);
+    return found;
+}
+
+/* Starts twice: the trail then has ROWS rows of erasures of DATASET that were repeated. */
+static void expect_repeated(const char *dataset, int64_t rows)
+{
+    char error[DB_ERROR_SIZE] = "";
+    for (int i = 0; i < 2; i++)
+        cr_assert(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error), "%s",
+                  error);
+    cr_expect_eq(repeated_rows(dataset), rows);
     domain_expect_whole_ledger(f);
     export_scene_expect_good(f);
 }
@@ -580,6 +587,38 @@ Test(erasure, of_a_whole_dataset_is_repeated_likewise)
                      i < 2 ? KEYRING_ERASED : KEYRING_NONE);
         cr_expect_eq(keyring_find(keys, datasets[i], 2, key), KEYRING_NONE);
     }
+}
+
+/* Each call of the start fails once. Whatever has erased the key, the trail tells of it. */
+Test(failing_erasure, is_never_repeated_without_a_row_in_the_trail)
+{
+    char error[DB_ERROR_SIZE] = "";
+    unsigned char key[KEYRING_KEY];
+    f = fixture_open_failing();
+    database_failure = DB_FAILED;
+    const char *dataset = domain_sealed(f, "private", 4);
+    struct keyring *keys = fixture_app(f)->settings.keys;
+    in_keys("cp %s %s.old", dataset);
+    expect_status(erase("steward", dataset, "e1"), 200);
+    int64_t rows = 0;
+    for (int call = 0; call == 0 || database_failures > 0; call++) {
+        int64_t before = rows;
+        in_keys("cp %s.old %s", dataset);
+        database_failures = 0;
+        database_calls_left = call;
+        bool good = api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error);
+        database_calls_left = -1;
+        cr_assert(good || database_failures > 0);
+        rows = repeated_rows(dataset);
+        bool erased = keyring_find(keys, dataset, 1, key) == KEYRING_ERASED;
+        cr_expect(!erased || rows > before, "call %d", call);
+        cr_assert(api_private_begin(fixture_app(f), fixture_db(f), error, sizeof error));
+        cr_expect_eq(keyring_find(keys, dataset, 1, key), KEYRING_ERASED);
+        rows = repeated_rows(dataset);
+        cr_expect_gt(rows, before);
+    }
+    cr_expect_gt(rows, 3);
+    service_close();
 }
 
 Test(erasure, of_a_whole_dataset_has_a_receipt_on_demand)
