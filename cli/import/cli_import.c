@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -250,6 +251,15 @@ static int send_file(struct import_run *run)
     return status;
 }
 
+/* Warns of the budget and the number of experts that a new dataset would have. */
+static void warn_of_new(const struct import_run *run)
+{
+    const struct import_options *o = &run->options;
+    bool made = o->to.url && !o->to.dataset;
+    double delta = made && isnan(o->to.delta) ? UPLOAD_DEFAULT_DELTA : o->to.delta;
+    import_report_new(stderr, &run->summary, delta, o->nominal_experts);
+}
+
 static int import_file(struct import_run *run)
 {
     int status = import_description(run);
@@ -263,6 +273,8 @@ static int import_file(struct import_run *run)
     }
     if (status == 0)
         status = check_outcome(run);
+    if (status == 0)
+        warn_of_new(run);
     if (status == 0 && !run->options.dry_run) {
         import_report_numbers(stderr, &run->source);
         import_report_names(stderr, &run->source, run->options.to.dataset);

@@ -18,7 +18,9 @@ static const struct flag TABLE[] = {
     {"description", AS_TEXT(description), NULL, "FILE",
      "the dataset's description (JSON, docs/own-data.md)", FLAG_REQUIRED},
     {"dry-run", AS_SWITCH(dry_run), NULL, "",
-     "say what was understood and what is wrong; write and send nothing", 0},
+     "say what was understood and what is wrong; write and send nothing (--delta and "
+     "--nominal-experts may be given, to be warned of)",
+     0},
     {"output", AS_TEXT(output), NULL, "FILE",
      "where trajectories go as NDJSON (standard output; .gz and .zst are compressed)", 0},
     {"max-steps", AS_COUNT(max_steps, 1, MAX_STEPS), NULL, "N",
@@ -70,8 +72,8 @@ static int import_check_new(const struct import_options *o)
 {
     const struct upload_given of_new[] = {{"discount", !isnan(o->discount)},
                                           {"nominal-experts", o->nominal_experts > 0}};
-    if (!o->to.url || o->to.dataset)
-        return upload_flags_none(&import_flags, of_new, sizeof of_new / sizeof of_new[0],
+    if (!o->to.url || o->to.dataset) /* a dry run warns of the experts, which come last */
+        return upload_flags_none(&import_flags, of_new, o->dry_run ? 1 : 2,
                                  "is of a new dataset: it goes with --upload, without --dataset");
     if (isnan(o->discount))
         return cli_complain(&import_flags, CLI_USAGE, "--discount is required for a new dataset");
@@ -108,6 +110,17 @@ static int import_check_experts(const struct import_options *o)
                         "together");
 }
 
+/* A dry run without an upload may have a delta, to warn of it. */
+static int import_check_upload(struct import_options *o)
+{
+    double delta = o->to.delta;
+    if (o->dry_run && !o->to.url)
+        o->to.delta = NAN;
+    int status = upload_flags_check(&import_flags, &o->to);
+    o->to.delta = delta;
+    return status;
+}
+
 int import_flags_read(int argc, char **argv, struct import_options *out)
 {
     struct flags_found found;
@@ -121,7 +134,7 @@ int import_flags_read(int argc, char **argv, struct import_options *out)
     out->path = argv[0];
     status = import_check_experts(out);
     if (status == 0)
-        status = upload_flags_check(&import_flags, &out->to);
+        status = import_check_upload(out);
     if (status == 0)
         status = import_check_new(out);
     if (status == 0)

@@ -34,6 +34,11 @@ void import_report_numbers(FILE *out, const struct import_source *source);
  * first experts of any file have. */
 void import_report_names(FILE *out, const struct import_source *source, const char *dataset);
 
+/* Warns of what a new dataset is said to be: a DELTA (NAN: not given) of at least one part of the
+ * experts, and NOMINAL_EXPERTS (0: not given) that are far from those of the file. */
+void import_report_new(FILE *out, const struct import_summary *summary, double delta,
+                       uint64_t nominal_experts);
+
 /* Writes the report on SOURCE, which was read to its end with a tally. */
 void import_report(FILE *out, const struct import_source *source,
                    const struct import_summary *summary);

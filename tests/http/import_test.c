@@ -127,6 +127,50 @@ Test(import, a_dry_run_says_what_it_understood)
     import_place_close(&place);
 }
 
+/* ROWS of EXPERTS clinicians. */
+static void write_experts(const struct import_place *place, const char *name, int experts)
+{
+    char text[20000] = HEADER;
+    size_t at = strlen(text);
+    for (int e = 0; e < experts; e++)
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               "c%d,%d,0,50,99,60,5,95,no,fluids,-0.1,0\n"
+                               "c%d,%d,1,50,98,61,4,95,no,,,1\n",
+                               e, e, e, e);
+    import_place_write(place, name, text);
+}
+
+/* What `tacet import --dry-run` says of 40 experts with a DELTA and NOMINAL experts. */
+static void dry_run_forty(const struct import_place *place, const char *delta, const char *nominal,
+                          char out[4000])
+{
+    int code = tacet_run(out, 4000, "import", import_path(place, "forty.csv"), "--description",
+                         "examples/ward.json", "--dry-run", "--delta", delta, "--nominal-experts",
+                         nominal, NULL);
+    cr_assert_eq(code, 0, "%s", out);
+}
+
+Test(import, a_large_delta_and_other_nominal_experts_are_told)
+{
+    struct import_place place;
+    char out[4000];
+    import_place_open(&place);
+    write_experts(&place, "forty.csv", 40);
+    dry_run_forty(&place, "1e-6", "80", out);
+    cr_expect_null(strstr(out, "delta"), "%s", out);
+    cr_expect_null(strstr(out, "nominal_experts"), "%s", out);
+    dry_run_forty(&place, "0.025", "20", out);
+    cr_expect_not_null(strstr(out, "warning: delta 0.025 is not below 1/40"), "%s", out);
+    cr_expect_null(strstr(out, "nominal_experts"), "%s", out);
+    dry_run_forty(&place, "1e-6", "400", out);
+    cr_expect_not_null(strstr(out, "nominal_experts is 400, but the file has 40 experts"), "%s",
+                       out);
+    dry_run_forty(&place, "1e-6", "19", out);
+    cr_expect_not_null(strstr(out, "nominal_experts is 19, but the file has 40 experts"), "%s",
+                       out);
+    import_place_close(&place);
+}
+
 /* One fault of another kind is not lost among many that are alike. */
 Test(import, faults_of_one_kind_are_summed_up)
 {
@@ -396,6 +440,10 @@ Test(import, flags_that_make_no_sense_together_are_refused)
         {{"--dry-run", "--output", "x", NULL}, "--output does nothing with --dry-run"},
         {{"--seal", NULL}, "--seal goes with --upload"},
         {{"--discount", "0.9", NULL}, "--discount is of a new dataset"},
+        {{"--dry-run", "--discount", "0.9", NULL}, "--discount is of a new dataset"},
+        {{"--nominal-experts", "9", NULL}, "--nominal-experts is of a new dataset"},
+        {{"--dry-run", "--epsilon", "1", "--delta", "0.1", NULL}, "--epsilon goes with --upload"},
+        {{"--delta", "0.1", NULL}, "--delta goes with --upload"},
         {{"--upload", "http://127.0.0.1:1", NULL}, "give --epsilon"},
         {{"--upload", "http://127.0.0.1:1", "--epsilon", "1", NULL}, "--discount is required"},
         {{"--upload", "http://127.0.0.1:1", "--epsilon", "1", "--discount", "0.9", NULL},
@@ -537,6 +585,7 @@ Test(import, a_table_arrives_once_and_is_sealed)
                          "60", "--seal", MANY_FLAGS, NULL);
     cr_expect_eq(code, 0, "%s", out);
     cr_expect(strstr(out, " is sealed\n"), "%s", out);
+    cr_expect(strstr(out, "nominal_experts is 60, but the file has 2 experts"), "%s", out);
     cr_expect_null(strstr(out, token));
 
     struct http_client *client = http_client_new(&server);
