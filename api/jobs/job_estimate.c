@@ -15,8 +15,9 @@
 #include "api/json/json_text.h"
 #include "storage/ledger/ledger.h"
 
-/* True when ACCOUNT could pay the price now. */
-static bool can_pay(const struct ledger_account *account, const struct job_plan *plan)
+/* Why ACCOUNT could not pay the price now; NULL: it could. */
+static const char *cannot_pay(struct call *call, const struct ledger_account *account,
+                              const struct job_plan *plan)
 {
     const struct dp_sgd_plan *privacy = &plan->plan.privacy;
     struct ledger_price price;
@@ -24,9 +25,16 @@ static bool can_pay(const struct ledger_account *account, const struct job_plan 
     const struct budget_plan whole = {privacy->epsilon, privacy->delta, event};
     bool counted = budget_plan_price(account, &whole, &price);
     free(event);
-    return counted &&
-           price.units <= account->limit_units - account->spent_units - account->held_units &&
-           price.delta_units <= account->limit_delta - account->spent_delta - account->held_delta;
+    int64_t delta = account->limit_delta - account->spent_delta - account->held_delta;
+    if (!counted || price.units > account->limit_units - account->spent_units - account->held_units)
+        return "the dataset's budget cannot pay for it";
+    if (price.delta_units <= delta)
+        return NULL;
+    return arena_format(&call->arena,
+                        "the dataset's budget cannot pay for it: its epsilon would be enough, but "
+                        "the job takes delta %.3g and only delta %.3g is left%s",
+                        ledger_delta_value(price.delta_units), ledger_delta_value(delta),
+                        account->renyi_order > 0 ? " of what is set aside for deltas" : "");
 }
 
 static json_t *time_json(const struct job_time *time)
@@ -62,9 +70,10 @@ static json_t *estimate_plan(const struct job_wish *wish, const struct ledger_ac
     return json;
 }
 
-/* PLAN is its JSON. With shards a reason may stand beside "feasible": the training costs nothing.
- */
-static const char *why_not(const struct job_wish *wish, const json_t *plan, bool drowns, bool pays)
+/* PLAN is its JSON, UNPAID why the budget cannot pay (NULL: it can). With shards a reason may stand
+ * beside "feasible": the training costs nothing. */
+static const char *why_not(const struct job_wish *wish, const json_t *plan, bool drowns,
+                           const char *unpaid)
 {
     if (!wish->feasible)
         return wish->why_not;
@@ -79,9 +88,7 @@ static const char *why_not(const struct job_wish *wish, const json_t *plan, bool
                "more shards; or, with unit reward, raise value_limit (with features: radius) "
                "together with reward_scale; or set privacy/force";
     }
-    if (!pays)
-        return "the dataset's budget cannot pay for it";
-    return NULL;
+    return unpaid;
 }
 
 /* Adds to OUT what the dataset would say of its cover once the job is accepted. */
@@ -142,7 +149,8 @@ enum problem api_jobs_estimate(struct call *call)
     enum problem described = dataset_describe(call, wish->dataset.id, &description);
     if (described != PROBLEM_NONE)
         return described;
-    bool pays = true, sharded = wish->plan.shards > 0;
+    const char *unpaid = NULL;
+    bool sharded = wish->plan.shards > 0;
     struct ledger_account account = {.epsilon = 0};
     json_t *accounts = json_array();
     if ((private || sharded) && wish->dataset.account[0] != '\0') {
@@ -152,7 +160,8 @@ enum problem api_jobs_estimate(struct call *call)
             return call_db(call, status);
         }
         json_list_add(&accounts, budget_json(&account));
-        pays = sharded || (wish->feasible && can_pay(&account, &wish->plan));
+        if (!sharded && wish->feasible)
+            unpaid = cannot_pay(call, &account, &wish->plan);
     }
     json_t *cost = json_null(), *asking = json_null(), *plan = json_null();
     if (wish->feasible && wish->plan.teacher[0] != '\0') {
@@ -169,10 +178,10 @@ enum problem api_jobs_estimate(struct call *call)
     bool drowns = wish->feasible && job_plan_drowns(&wish->plan);
     if (wish->feasible)
         plan = estimate_plan(wish, &account);
-    const char *reason = why_not(wish, plan, drowns, pays);
+    const char *reason = why_not(wish, plan, drowns, unpaid);
     json_t *json =
         json_pack("{s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "feasible",
-                  (int)(wish->feasible && !drowns && pays), "reason", json_text_or_null(reason),
+                  (int)(wish->feasible && !drowns && !unpaid), "reason", json_text_or_null(reason),
                   "cost", cost, "plan", plan, "accounts", accounts, "running_time",
                   time_json(&time), "running_time_unknown", json_text_or_null(time.unknown),
                   "parameters", job_plan_parameters(&wish->plan), "asking", asking);

@@ -1,5 +1,5 @@
-/* "delta":"auto": a job's part of the delta that is left, and none is stranded; and the least
- * budget of a teacher. */
+/* "delta":"auto": a job's part of the delta that is left, and none is stranded; an estimate that
+ * fails for delta alone; and the least budget of a teacher. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,6 +56,32 @@ CHECKED_TEST(delta_auto, needs_an_account_and_an_epsilon)
                                 "\"environment\":\"cartpole\",\"privacy\":{\"epsilon\":1,"
                                 "\"delta\":\"auto\"}}"),
                    "/privacy/delta");
+}
+
+/* Why a job of (EPSILON, 2e-6) does not fit DATASET. */
+static const char *reason_of(const char *dataset, double epsilon)
+{
+    struct response *estimate = fixture_post(
+        f, "steward", "/v1/jobs:estimate",
+        domain_path("{\"algorithm\":\"cql\",\"mechanism\":\"dpsgd\",\"dataset\":\"%s\","
+                    "\"privacy\":{\"epsilon\":%g,\"delta\":2e-6,\"force\":true},"
+                    "\"parameters\":{\"hidden\":[4],\"batch_size\":2,\"steps\":20}}",
+                    dataset, epsilon));
+    expect_status(estimate, 200);
+    cr_assert(json_is_false(response_at(estimate, "/feasible")), "%s", estimate->body);
+    return response_text(estimate, "/reason");
+}
+
+CHECKED_TEST(delta_auto, reason_says_when_delta_alone_is_short)
+{
+    const char *dataset = domain_sealed_of(f,
+                                           "{\"name\":\"d\",\"environment\":\"cartpole\","
+                                           "\"budget\":{\"epsilon\":10,\"delta\":1.5e-6}}",
+                                           10);
+    cr_assert_str_eq(reason_of(dataset, 1),
+                     "the dataset's budget cannot pay for it: its epsilon would be enough, but the "
+                     "job takes delta 2e-06 and only delta 1.5e-06 is left");
+    cr_assert_str_eq(reason_of(dataset, 12), "the dataset's budget cannot pay for it");
 }
 
 /* What a refusal names as the least would do, and hardly less would not. */
