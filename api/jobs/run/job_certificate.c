@@ -369,6 +369,10 @@ static void release_statement(const struct job_plan *plan, bool charged, struct 
 
 /* ---- the certificate */
 
+static const char warning_forced[] =
+    "The job was asked for with force: its plan was taken even if it was hopeless, so what was "
+    "learnt may be worth no more than random play. The guarantee holds all the same.";
+
 static json_t *sentences_json(const char *first, const char *const list[STATEMENT_SENTENCES])
 {
     json_t *json = JSON_TEXTS(first);
@@ -406,6 +410,14 @@ static void certify_cover(const struct dataset_row *dataset, json_t *out)
     if (dataset && dataset->uncovered)
         json_array_append_new(json_object_get(out, "warnings"),
                               json_string(dataset_uncovered_note));
+}
+
+/* Adds whether the plan was taken by force, and a warning where it was. */
+static void certify_force(const struct job_plan *plan, json_t *out)
+{
+    json_object_set_new(out, "forced", json_boolean(plan->request.force));
+    if (plan->request.force)
+        json_array_append_new(json_object_get(out, "warnings"), json_string(warning_forced));
 }
 
 static json_t *certificate_ledger(const struct job_row *job,
@@ -450,6 +462,7 @@ char *job_certificate(const struct app *app, struct db *db, const struct job_row
         "warnings", sentences_json(injected, statement.warnings), "ledger",
         certificate_ledger(job, certificate));
     certify_cover(certificate->dataset, json);
+    certify_force(plan, json);
     json_object_set_new(json, "expert_means", dataset_means_json(certificate->dataset));
     json_object_set(json, "dataset_description", certificate->described);
     json_object_set(json, "binds", certificate->binds);

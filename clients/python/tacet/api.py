@@ -75,8 +75,8 @@ BudgetRequestRequest = TypedDict("BudgetRequestRequest", {
 }, total=False)
 Certificate = TypedDict("Certificate", {
     "expert_means": "Optional[str]", "dataset_description": "Optional[dict[str, Any]]",
-    "dataset_covered": "Optional[bool]", "binds": "dict[str, Any]", "audited": "Optional[dict[str, Any]]",
-    "ledger": "dict[str, Any]", "signature": "dict[str, Any]",
+    "dataset_covered": "Optional[bool]", "forced": "bool", "binds": "dict[str, Any]",
+    "audited": "Optional[dict[str, Any]]", "ledger": "dict[str, Any]", "signature": "dict[str, Any]",
 }, total=False)
 Client = TypedDict("Client", {
     "id": "str", "name": "str", "role": "Role", "created_at": "Time", "revoked_at": "Time",

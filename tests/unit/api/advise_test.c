@@ -446,6 +446,16 @@ Test(hopeless, sentence_names_the_larger_of_signal_and_noise)
     arena_clear(&call.arena);
 }
 
+/* The certificate of JOB's policy. */
+static struct response *certificate_of(const struct response *job)
+{
+    const char *policy = response_text(job, "/policy");
+    struct response *r =
+        fixture_get(f, "auditor", domain_path("/v1/policies/%s/certificate", policy));
+    expect_status(r, 200);
+    return r;
+}
+
 Test(hopeless, plan_is_accepted_with_force)
 {
     const char *id = domain_sealed(f, "private", 8);
@@ -454,8 +464,19 @@ Test(hopeless, plan_is_accepted_with_force)
     struct response *estimate = fixture_post(f, "steward", "/v1/jobs:estimate", body);
     cr_assert_str_eq(response_text(estimate, "/advice/verdict"), "hopeless");
     cr_assert(json_is_false(response_at(estimate, "/advice/refused")), "%s", estimate->body);
-    (void)domain_run(f, body);
+    struct response *forced = certificate_of(domain_run(f, body));
     cr_assert_gt(domain_spent(f, id), 0);
+    cr_assert(json_is_true(response_at(forced, "/forced")), "%s", forced->body);
+    cr_assert(strstr(forced->body, "asked for with force"), "%s", forced->body);
+}
+
+Test(hopeless, plan_that_was_not_forced_is_certified_without_a_word_of_force)
+{
+    const char *id = domain_sealed(f, "public", 8);
+    struct response *usual = certificate_of(domain_run(
+        f, few_experts(id, ",\"force\":false},\"parameters\":{\"hidden\":[4],\"steps\":50")));
+    cr_assert(json_is_false(response_at(usual, "/forced")), "%s", usual->body);
+    cr_assert_not(strstr(usual->body, "with force"), "%s", usual->body);
 }
 
 Test(hopeless, plan_on_public_data_spends_nothing_and_is_accepted)
