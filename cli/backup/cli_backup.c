@@ -181,6 +181,8 @@ static int run_backup(const struct backup_options *options)
                            "this backup will close every account");
     printf("backed up: %" PRIu64 " bytes, %" PRIu64 " of %" PRIu64 " chunks are new\n",
            counts.bytes, counts.written, counts.chunks);
+    printf("not in it: the keys of private data (keys/ of the data directory, or --keys-dir of the "
+           "server); keep a copy of them apart from the backups\n");
     return fflush(stdout) == 0 ? CLI_DONE : CLI_FAILED;
 }
 

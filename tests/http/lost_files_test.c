@@ -305,6 +305,7 @@ Test(lost_files, a_restore_says_what_the_next_start_needs, .timeout = 600)
     cr_assert_eq(tacet_run(out, sizeof out, "backup", "--data", left.server.data, "--to", vault,
                            "--recipient", recipient, NULL),
                  0, "%s", out);
+    cr_expect_not_null(strstr(out, "not in it: the keys of private data"), "%s", out);
     cr_assert_eq(tacet_run(out, sizeof out, "restore", "--from", vault, "--identity", identity,
                            "--marks", left.marks, "--data", fresh, NULL),
                  0, "%s", out);
