@@ -12,10 +12,10 @@
 #define KEY_BYTES 20
 #define PATH_SIZE 256
 
-/* An upload has no other conflict than experts that were erased. */
-#define ERASED_SLUG "conflict"
+/* Of an upload: its experts were erased. Of a new dataset: its name is taken. */
+#define CONFLICT_SLUG "conflict"
 
-#define REUSED_SLUG "idempotency-key-reused"
+#define REUSED_SLUG   "idempotency-key-reused"
 
 /* A key that names no time expires only by a restore. */
 #define EXPIRED_SLUG "idempotency-key-expired"
@@ -95,8 +95,8 @@ bool dataset_upload_call(struct dataset_upload *upload, const struct http_out_ca
         hint = upload->reused_hint;
     if (strcmp(answer->problem.slug, EXPIRED_SLUG) == 0)
         hint = " Make a dataset over the API, and name it with --dataset.";
-    if (upload->erased_hint && strcmp(answer->problem.slug, ERASED_SLUG) == 0)
-        hint = upload->erased_hint;
+    if (upload->conflict_hint && strcmp(answer->problem.slug, CONFLICT_SLUG) == 0)
+        hint = upload->conflict_hint;
     return dataset_upload_failed(upload, "%s %s: %s%s", what->method, what->path,
                                  answer->problem.text, hint);
 }
@@ -211,7 +211,7 @@ bool dataset_upload_send(struct dataset_upload *upload, enum inflate_encoding en
         upload->had += had;
         return true;
     }
-    if (!again || strcmp(answer.problem.slug, ERASED_SLUG) != 0)
+    if (!again || strcmp(answer.problem.slug, CONFLICT_SLUG) != 0)
         return false;
     strcat(path, "?erased=accept");
     post.key = again;

@@ -21,16 +21,16 @@
 
 struct dataset_upload {
     struct http_out *out;
-    const char *reused_hint; /* said after "idempotency-key-reused"; NULL: nothing */
-    const char *erased_hint; /* said where data of experts that were erased are refused, likewise */
-    bool keys_name_contents; /* the keys of dataset_upload_send name what is sent, before it was
-                                compressed */
-    char dataset[80];        /* "" until it is made or named */
-    int64_t created_ms;      /* when it was made; 0: not known yet */
-    bool replayed;           /* an earlier run of this command has made the dataset */
-    uint64_t had, brought;   /* parts that the server had already; that brought back the erased */
-    bool refused;            /* the server refused the last call for good: a retry is useless */
-    char error[1200];        /* why the last function failed: one line, no token in it */
+    const char *reused_hint;   /* said after "idempotency-key-reused"; NULL: nothing */
+    const char *conflict_hint; /* said after "conflict"; NULL: nothing */
+    bool keys_name_contents;   /* the keys of dataset_upload_send name what is sent, before it was
+                                  compressed */
+    char dataset[80];          /* "" until it is made or named */
+    int64_t created_ms;        /* when it was made; 0: not known yet */
+    bool replayed;             /* an earlier run of this command has made the dataset */
+    uint64_t had, brought;     /* parts that the server had already; that brought back the erased */
+    bool refused;              /* the server refused the last call for good: a retry is useless */
+    char error[1200];          /* why the last function failed: one line, no token in it */
 };
 
 /* Opens the connection; sends nothing. The caller closes UPLOAD with dataset_upload_close, also

@@ -213,6 +213,15 @@ enum db_status datasets_next_private(struct db *db, bool uncovered, const char *
                   DB_VALUES(db_integer(uncovered), db_text(after)), listing_id, out);
 }
 
+enum db_status datasets_find_name(struct db *db, const char *owner, const char *name,
+                                  char out[ID_SIZE])
+{
+    return db_one(db,
+                  "SELECT id FROM datasets WHERE owner = $1 AND name = $2 AND state <> 'deleted' "
+                  "ORDER BY id LIMIT 1",
+                  DB_VALUES(db_text(owner), db_text(name)), listing_id, out);
+}
+
 enum db_status datasets_next_deleted(struct db *db, const char *after, char out[ID_SIZE])
 {
     return db_one(db,

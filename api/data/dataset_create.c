@@ -25,6 +25,7 @@ struct dataset_wish {
     json_t *budget, *described;
     const struct description *description; /* NULL: not described, or not readable */
     int sensitivity;
+    bool unique_name; /* refused where the project has a dataset of this name */
     struct dataset_budget account;
 };
 
@@ -112,6 +113,7 @@ static bool dataset_read_wish(struct call *call, struct dataset_wish *wish)
     *wish = (struct dataset_wish){.discount = -1};
     const struct field fields[] = {
         field_text("name", &wish->name, 1, 200),
+        field_optional(field_bool("unique_name", &wish->unique_name)),
         field_optional(field_text("environment", &wish->environment, 1, 31)),
         field_optional(field_integer("state_dim", &wish->state_dim, 1, STATE_DIM_MAX)),
         field_optional(field_integer("action_count", &wish->action_count, 2, ACTIONS_MAX)),
@@ -158,6 +160,17 @@ static enum db_status dataset_insert(struct call *call, const struct dataset_row
     return status;
 }
 
+/* Refuses a name that another dataset of OWNER has. */
+static enum problem dataset_check_name(struct call *call, const char *owner, const char *name)
+{
+    char other[ID_SIZE];
+    enum db_status status = datasets_find_name(call->db, owner, name, other);
+    if (status == DB_OK)
+        return call_problem(call, PROBLEM_CONFLICT,
+                            "The project already has a dataset of this name, %s.", other);
+    return call_db(call, db_optional(status));
+}
+
 enum problem api_datasets_create(struct call *call)
 {
     struct dataset_wish wish;
@@ -180,6 +193,8 @@ enum problem api_datasets_create(struct call *call)
     if (wish.description)
         snprintf(row.expert_means, sizeof row.expert_means, "%s", wish.description->expert);
     enum problem problem = project_of_new(call, wish.project, row.owner);
+    if (problem == PROBLEM_NONE && wish.unique_name)
+        problem = dataset_check_name(call, row.owner, wish.name);
     if (problem == PROBLEM_NONE && wish.budget)
         problem = dataset_budget_open(call, &wish.account, row.id, &row);
     if (problem == PROBLEM_NONE && wish.approvals > 1)

@@ -58,7 +58,8 @@ static char *dataset_text(const struct import_options *o, const char *descriptio
     json_text_number(o->discount, discount);
     if (o->nominal_experts > 0)
         snprintf(experts, sizeof experts, ",\"nominal_experts\":%" PRIu64, o->nominal_experts);
-    return memory_format("{\"name\":%s,\"max_episode_steps\":%" PRIu64 ",\"discount\":%s%s,"
+    return memory_format("{\"name\":%s,\"unique_name\":true,\"max_episode_steps\":%" PRIu64
+                         ",\"discount\":%s%s,"
                          "\"budget\":{\"epsilon\":%s,\"delta\":%s},\"description\":%s}",
                          name, o->max_steps, discount, experts, epsilon, delta, description);
 }
@@ -81,6 +82,13 @@ static bool send_make_dataset(struct import_send *send, const char *description)
     return made;
 }
 
+/* Said where another file, or other flags, would make a second dataset of one name. */
+static const char name_taken[] =
+    " It was made from another file or with other flags. To add to it, name it with --dataset. To "
+    "replace what it holds, delete it first. Another --name makes a second dataset: the same "
+    "people in a second dataset get a second budget, and what is spent of both adds up for them "
+    "(docs/choosing.md)";
+
 static bool send_open_upload(struct import_send *send, const char *description)
 {
     const struct upload_options *to = &send->options->to;
@@ -92,7 +100,7 @@ static bool send_open_upload(struct import_send *send, const char *description)
     if (!dataset_upload_open(&send->upload, &server))
         return false;
     send->upload.keys_name_contents = true;
-    send->upload.erased_hint = " The flag --accept-erased does that.";
+    send->upload.conflict_hint = name_taken;
     if (http_out_in_clear(to->url))
         fprintf(stderr, "tacet import: warning: plain HTTP to another machine: everybody on the "
                         "way can read the data and the token\n");
@@ -104,6 +112,7 @@ static bool send_open_upload(struct import_send *send, const char *description)
                              : send_make_dataset(send, description);
     if (!found || !dataset_upload_check(&send->upload, NULL, false, &answer))
         return false;
+    send->upload.conflict_hint = " The flag --accept-erased does that.";
     if (!description_fits_dataset(send->description, answer.body, differs))
         return dataset_upload_failed(&send->upload,
                                      "%s does not describe what dataset %s holds: %s",

@@ -612,6 +612,18 @@ Test(import, a_table_arrives_once_and_is_sealed)
     snprintf(says, sizeof says, "made by an earlier run of this command, is sealed");
     cr_expect(strstr(out, says), "%s", out);
     cr_expect(strstr(out, "get a second budget, and what is spent of both adds up"), "%s", out);
+
+    /* A file that was changed is refused, and so are other flags. */
+    file = fopen(table, "a");
+    cr_assert(file && fputs("c,3,0,50,99,60,5,95,yes,both,-0.1,0\nc,3,1,50,97,62,3,95,yes,,,0\n",
+                            file) >= 0);
+    fclose(file);
+    code = tacet_run(out, sizeof out, "import", table, "--description", "examples/ward.json",
+                     "--upload", server.base, "--name", "the \"ward\"", MANY_FLAGS, NULL);
+    cr_expect_eq(code, 1, "%s", out);
+    cr_expect(strstr(out, "already has a dataset of this name, ds_"), "%s", out);
+    cr_expect(strstr(out, "made from another file or with other flags"), "%s", out);
+    cr_expect_null(strstr(out, "--accept-erased"), "%s", out);
     server_close(&server);
 }
 
@@ -662,15 +674,15 @@ static void check_erased(struct desk *desk, const char *table, const char *path)
     }
 }
 
-/* Imports TABLE by WHERE and its value: it says WHAT. */
+/* Imports TABLE by WHERE and its value, which a new dataset has as its name, too: it says WHAT. */
 static void expect_import(const struct server_process *server, const char *table, const char *where,
                           const char *value, const char *what)
 {
     char out[4000];
     const char *more = strcmp(where, "--epsilon") == 0 ? "--discount" : NULL; /* of a new dataset */
-    int code =
-        tacet_run(out, sizeof out, "import", table, "--description", "examples/ward.json",
-                  "--upload", server->base, where, value, more, "0.9", "--max-steps", "2", NULL);
+    int code = tacet_run(out, sizeof out, "import", table, "--description", "examples/ward.json",
+                         "--upload", server->base, where, value, more, "0.9", "--max-steps", "2",
+                         "--name", value, NULL);
     cr_expect_eq(code, 0, "%s", out);
     cr_expect(strstr(out, what), "%s", out);
 }

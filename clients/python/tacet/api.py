@@ -117,10 +117,10 @@ DatasetDescription = TypedDict("DatasetDescription", {
     "actions": "Union[list[str], DescribedBins]", "table": "DescribedTable",
 }, total=False)
 DatasetRequest = TypedDict("DatasetRequest", {
-    "project": "str", "name": "str", "environment": "str", "state_dim": "int", "action_count": "int",
-    "max_episode_steps": "int", "discount": "float", "budget": "DatasetBudget", "approvals": "int",
-    "min_action_probability": "float", "sensitivity": "Literal['private', 'public']", "nominal_experts": "int",
-    "retention_days": "RetentionDays", "description": "DatasetDescription",
+    "project": "str", "name": "str", "unique_name": "bool", "environment": "str", "state_dim": "int",
+    "action_count": "int", "max_episode_steps": "int", "discount": "float", "budget": "DatasetBudget",
+    "approvals": "int", "min_action_probability": "float", "sensitivity": "Literal['private', 'public']",
+    "nominal_experts": "int", "retention_days": "RetentionDays", "description": "DatasetDescription",
 }, total=False)
 DescribedBins = TypedDict("DescribedBins", {
     "unit": "str", "low": "float", "high": "float", "edges": "list[float]", "names": "list[str]",
@@ -603,8 +603,8 @@ class Api:
 
         Declare a dataset and its budget.
 
-        body: project, name*, environment, state_dim, action_count, max_episode_steps, discount, budget,
-        approvals, min_action_probability, sensitivity, nominal_experts, retention_days, description (*
+        body: project, name*, unique_name, environment, state_dim, action_count, max_episode_steps, discount,
+        budget, approvals, min_action_probability, sensitivity, nominal_experts, retention_days, description (*
         required)
 
         Roles: steward

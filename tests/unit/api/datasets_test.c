@@ -203,6 +203,36 @@ Test(datasets, take_gzip_and_refuse_what_is_damaged)
     cr_assert_eq(response_number(seen, "/trajectories"), 2);
 }
 
+/* A deleted dataset has no name that is taken. The same call again is answered as before. */
+Test(datasets, have_a_name_of_their_own_where_that_is_asked_for)
+{
+    struct ask ask = {.path = "/v1/datasets",
+                      .token = fixture_token(f, "steward"),
+                      .key = "make",
+                      .body = "{\"name\":\"ward\",\"unique_name\":true,\"environment\":"
+                              "\"cartpole\",\"sensitivity\":\"public\"}"};
+    struct response *made = fixture_ask(f, &ask);
+    expect_status(made, 201);
+    const char *id = response_text(made, "/id");
+    expect_status(fixture_ask(f, &ask), 201);
+    ask.key = "other";
+    struct response *refused = fixture_ask(f, &ask);
+    expect_problem(refused, "conflict");
+    cr_expect_not_null(strstr(refused->body, id));
+    expect_status(fixture_post(f, "steward", "/v1/datasets",
+                               "{\"name\":\"ward\",\"environment\":\"cartpole\","
+                               "\"sensitivity\":\"public\"}"),
+                  201);
+    struct response *page = fixture_get(f, "steward", "/v1/datasets");
+    cr_assert_eq(json_array_size(response_at(page, "/items")), 2);
+    for (int i = 0; i < 2; i++) {
+        const char *one = response_text(page, i == 0 ? "/items/0/id" : "/items/1/id");
+        expect_status(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", one)), 204);
+    }
+    ask.key = "third";
+    expect_status(fixture_ask(f, &ask), 201);
+}
+
 Test(datasets, repeat_an_upload_with_its_key_once)
 {
     const char *id = domain_dataset(f, "private");

@@ -407,6 +407,16 @@ static struct response *behind(const char *listed, const char *text)
     return ask(other, "GET", domain_path("/v1/%s?page_token=%s", listed, token), NULL);
 }
 
+/* What another project calls its datasets is not told. */
+Test(projects, a_name_is_taken_in_its_own_project_alone)
+{
+    static const char body[] = "{\"name\":\"d\",\"unique_name\":true,"
+                               "\"environment\":\"cartpole\",\"sensitivity\":\"public\"}";
+    expect_status(fixture_post(f, "steward", "/v1/datasets", body), 201);
+    expect_status(ask(other, "POST", "/v1/datasets", body), 201);
+    expect_problem(ask(other, "POST", "/v1/datasets", body), "conflict");
+}
+
 /* A token that names what the caller may not see is answered like one that names nothing. */
 Test(projects, a_page_token_tells_nothing_of_what_others_have)
 {
