@@ -78,8 +78,9 @@ const char *episode_add(struct episode *episode, const struct episode_row *row)
         return "has no action and no reward: with \"last_state\":\"own_row\" such a row holds the "
                "state after the last action";
     if (!row->acts && episode->rows == 0)
-        return "has no action and no reward, and is the episode's first: such a row comes last, so "
-               "are the episode's rows sorted by time?";
+        return "has no action and no reward, and is the episode's first: such a row comes last. "
+               "Are "
+               "the rows sorted by time?";
     if (row->acts) {
         episode->actions[episode->steps] = row->action;
         episode->rewards[episode->steps] = row->reward;

@@ -32,7 +32,7 @@ static const char *cannot_pay(struct call *call, const struct ledger_account *ac
         return NULL;
     return arena_format(&call->arena,
                         "the dataset's budget cannot pay for it: its epsilon would be enough, but "
-                        "the job takes delta %.3g and only delta %.3g is left%s",
+                        "the job takes delta %.6g and only delta %.6g is left%s",
                         ledger_delta_value(price.delta_units), ledger_delta_value(delta),
                         account->renyi_order > 0 ? " of what is set aside for deltas" : "");
 }

@@ -251,13 +251,13 @@ static int send_file(struct import_run *run)
     return status;
 }
 
-/* Warns of the budget and the number of experts that a new dataset would have. */
+/* Warns of what is said of a new dataset. */
 static void warn_of_new(const struct import_run *run)
 {
     const struct import_options *o = &run->options;
-    bool made = o->to.url && !o->to.dataset;
-    double delta = made && isnan(o->to.delta) ? UPLOAD_DEFAULT_DELTA : o->to.delta;
-    import_report_new(stderr, &run->summary, delta, o->nominal_experts);
+    double delta = isnan(o->to.delta) ? UPLOAD_DEFAULT_DELTA : o->to.delta;
+    if (o->to.url && !o->to.dataset)
+        import_report_new(stderr, &run->summary, delta, o->nominal_experts);
 }
 
 static int import_file(struct import_run *run)

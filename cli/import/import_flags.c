@@ -18,9 +18,7 @@ static const struct flag TABLE[] = {
     {"description", AS_TEXT(description), NULL, "FILE",
      "the dataset's description (JSON, docs/own-data.md)", FLAG_REQUIRED},
     {"dry-run", AS_SWITCH(dry_run), NULL, "",
-     "say what was understood and what is wrong; write and send nothing (--delta and "
-     "--nominal-experts may be given, to be warned of)",
-     0},
+     "say what was understood and what is wrong; write and send nothing, also with --upload", 0},
     {"output", AS_TEXT(output), NULL, "FILE",
      "where trajectories go as NDJSON (standard output; .gz and .zst are compressed)", 0},
     {"max-steps", AS_COUNT(max_steps, 1, MAX_STEPS), NULL, "N",
@@ -72,8 +70,8 @@ static int import_check_new(const struct import_options *o)
 {
     const struct upload_given of_new[] = {{"discount", !isnan(o->discount)},
                                           {"nominal-experts", o->nominal_experts > 0}};
-    if (!o->to.url || o->to.dataset) /* a dry run warns of the experts, which come last */
-        return upload_flags_none(&import_flags, of_new, o->dry_run ? 1 : 2,
+    if (!o->to.url || o->to.dataset)
+        return upload_flags_none(&import_flags, of_new, sizeof of_new / sizeof of_new[0],
                                  "is of a new dataset: it goes with --upload, without --dataset");
     if (isnan(o->discount))
         return cli_complain(&import_flags, CLI_USAGE, "--discount is required for a new dataset");
@@ -86,12 +84,12 @@ static int import_check_new(const struct import_options *o)
 
 static int import_check_outputs(struct import_options *o)
 {
-    const struct upload_given not_dry[] = {{"output", o->output}, {"upload", o->to.url}};
+    const struct upload_given not_dry[] = {{"output", o->output}};
     const struct upload_given of_upload[] = {{"accept-erased", o->accept_erased}};
     const struct upload_given not_sent[] = {{"output", o->output}};
     int status = 0;
     if (o->dry_run)
-        status = upload_flags_none(&import_flags, not_dry, 2, "does nothing with --dry-run");
+        status = upload_flags_none(&import_flags, not_dry, 1, "does nothing with --dry-run");
     if (status == 0 && !o->to.url)
         status = upload_flags_none(&import_flags, of_upload, 1, "goes with --upload");
     if (status == 0 && o->to.url)
@@ -110,17 +108,6 @@ static int import_check_experts(const struct import_options *o)
                         "together");
 }
 
-/* A dry run without an upload may have a delta, to warn of it. */
-static int import_check_upload(struct import_options *o)
-{
-    double delta = o->to.delta;
-    if (o->dry_run && !o->to.url)
-        o->to.delta = NAN;
-    int status = upload_flags_check(&import_flags, &o->to);
-    o->to.delta = delta;
-    return status;
-}
-
 int import_flags_read(int argc, char **argv, struct import_options *out)
 {
     struct flags_found found;
@@ -134,12 +121,12 @@ int import_flags_read(int argc, char **argv, struct import_options *out)
     out->path = argv[0];
     status = import_check_experts(out);
     if (status == 0)
-        status = import_check_upload(out);
+        status = upload_flags_check(&import_flags, &out->to);
     if (status == 0)
         status = import_check_new(out);
     if (status == 0)
         status = import_check_outputs(out);
-    if (status == 0)
+    if (status == 0 && !out->dry_run)
         status = upload_flags_token(&import_flags, &out->to);
     return status == 0 ? CLI_GO_ON : status;
 }

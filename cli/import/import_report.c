@@ -202,12 +202,12 @@ void import_report_new(FILE *out, const struct import_summary *summary, double d
                        uint64_t nominal_experts)
 {
     uint64_t experts = expert_names_count(summary->experts);
-    if (delta * (double)experts >= 1) /* never of NAN */
+    if (delta * (double)experts >= 1)
         fprintf(out,
-                "warning: delta %.3g is not below 1/%" PRIu64
-                ", though the file has so many experts: a mechanism of such a delta may show one "
-                "whole person. Choose a delta well below 1/experts\n",
-                delta, experts);
+                "warning: delta %.3g is not below 1/%" PRIu64 ", and the file has %" PRIu64
+                " experts: a mechanism of such a delta may show one whole person. Choose a delta "
+                "well below 1/experts\n",
+                delta, experts, experts);
     if (nominal_experts > 2 * experts || (nominal_experts > 0 && 2 * nominal_experts < experts))
         fprintf(out,
                 "warning: nominal_experts is %" PRIu64 ", but the file has %" PRIu64

@@ -34,8 +34,8 @@ void import_report_numbers(FILE *out, const struct import_source *source);
  * first experts of any file have. */
 void import_report_names(FILE *out, const struct import_source *source, const char *dataset);
 
-/* Warns of what a new dataset is said to be: a DELTA (NAN: not given) of at least one part of the
- * experts, and NOMINAL_EXPERTS (0: not given) that are far from those of the file. */
+/* Warns where DELTA of a new dataset is not below 1/experts of the file, and where NOMINAL_EXPERTS
+ * (0: not given) are more than twice or less than half of them. */
 void import_report_new(FILE *out, const struct import_summary *summary, double delta,
                        uint64_t nominal_experts);
 

@@ -84,10 +84,11 @@ static bool send_make_dataset(struct import_send *send, const char *description)
 
 /* Said where another file, or other flags, would make a second dataset of one name. */
 static const char name_taken[] =
-    " It was made from another file or with other flags. To add to it, name it with --dataset. To "
-    "replace what it holds, delete it first. Another --name makes a second dataset: the same "
-    "people in a second dataset get a second budget, and what is spent of both adds up for them "
-    "(docs/choosing.md)";
+    " This command has not made it from this file with these flags. To add to it, name it with "
+    "--dataset. To replace what it holds, delete it before anything of its budget is spent. "
+    "Another "
+    "--name makes a second dataset: the same people in a second dataset get a second budget, and "
+    "what is spent of both adds up for them (docs/choosing.md)";
 
 static bool send_open_upload(struct import_send *send, const char *description)
 {

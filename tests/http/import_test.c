@@ -140,13 +140,16 @@ static void write_experts(const struct import_place *place, const char *name, in
     import_place_write(place, name, text);
 }
 
-/* What `tacet import --dry-run` says of 40 experts with a DELTA and NOMINAL experts. */
+/* What a dry run, which needs neither server nor token, says of 40 experts with a DELTA and NOMINAL
+ * experts. */
 static void dry_run_forty(const struct import_place *place, const char *delta, const char *nominal,
                           char out[4000])
 {
+    unsetenv("TACET_TOKEN");
     int code = tacet_run(out, 4000, "import", import_path(place, "forty.csv"), "--description",
-                         "examples/ward.json", "--dry-run", "--delta", delta, "--nominal-experts",
-                         nominal, NULL);
+                         "examples/ward.json", "--dry-run", "--upload", "http://127.0.0.1:1",
+                         "--epsilon", "3", "--max-steps", "48", "--discount", "0.95", "--delta",
+                         delta, "--nominal-experts", nominal, NULL);
     cr_assert_eq(code, 0, "%s", out);
 }
 
@@ -160,7 +163,8 @@ Test(import, a_large_delta_and_other_nominal_experts_are_told)
     cr_expect_null(strstr(out, "delta"), "%s", out);
     cr_expect_null(strstr(out, "nominal_experts"), "%s", out);
     dry_run_forty(&place, "0.025", "20", out);
-    cr_expect_not_null(strstr(out, "warning: delta 0.025 is not below 1/40"), "%s", out);
+    cr_expect_not_null(strstr(out, "warning: delta 0.025 is not below 1/40, and the file has 40"),
+                       "%s", out);
     cr_expect_null(strstr(out, "nominal_experts"), "%s", out);
     dry_run_forty(&place, "1e-6", "400", out);
     cr_expect_not_null(strstr(out, "nominal_experts is 400, but the file has 40 experts"), "%s",
@@ -622,7 +626,7 @@ Test(import, a_table_arrives_once_and_is_sealed)
                      "--upload", server.base, "--name", "the \"ward\"", MANY_FLAGS, NULL);
     cr_expect_eq(code, 1, "%s", out);
     cr_expect(strstr(out, "already has a dataset of this name, ds_"), "%s", out);
-    cr_expect(strstr(out, "made from another file or with other flags"), "%s", out);
+    cr_expect(strstr(out, "has not made it from this file with these flags"), "%s", out);
     cr_expect_null(strstr(out, "--accept-erased"), "%s", out);
     server_close(&server);
 }

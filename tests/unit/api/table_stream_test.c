@@ -252,7 +252,7 @@ Test(table_stream, says_what_is_wrong_in_which_row_and_column)
     refuses(ward, HEADER "a,1,0,80,1,A,1,1,1\na,1,1,80,1,A,1,1,0\n", 3, "", "has terminated");
     refuses(ward, HEADER "a,1,0,80,1,A,1,1,0\n", 2, "", "leaves no action");
     refuses(WARD("own_row"), HEADER "a,1,0,80,1,A,,,0\n", 2, "",
-            "is the episode's first: such a row comes last, so are the episode's rows sorted");
+            "is the episode's first: such a row comes last. Are the rows sorted");
     refuses(WARD("own_row"), HEADER "a,1,0,80,1,A,1,1,0\na,1,1,80,1,A,,,0\na,1,2,80,1,A,1,1,0\n", 4,
             "", "must be the episode's last");
 }
