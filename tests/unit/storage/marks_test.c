@@ -399,6 +399,7 @@ Test(marks, of_a_service_that_moved_restore_nothing, .init = open_marked, .fini 
     struct ledger_restored restored;
     back_up();
     marks_close(marks);
+    db_set_guard(f.db, NULL);
     marks = NULL;
     cr_expect_not(recovery_leave(f.db, "", false, NOW_MS, &left, error, sizeof error));
     cr_expect(strstr(error, "give --marks DIR"), "%s", error);
@@ -407,6 +408,7 @@ Test(marks, of_a_service_that_moved_restore_nothing, .init = open_marked, .fini 
     recovery_stay(f.db, left); /* it was not moved */
     cr_assert(begin(error), "%s", error);
     marks_close(marks);
+    db_set_guard(f.db, NULL);
     marks = NULL;
     for (int i = 0; i < 2; i++) { /* the second time after a crash */
         cr_assert(recovery_leave(f.db, directory, i, NOW_MS, &left, error, sizeof error), "%s",
