@@ -25,6 +25,7 @@
 #define CONNECTION_MEMORY_BYTES ((size_t)16 * 1024)
 #define REQUEST_ID_BYTES        12 /* of its hash */
 #define OLD_TLS                 ":-VERS-SSL3.0:-VERS-TLS1.0:-VERS-TLS1.1"
+#define STALLED_LOOK_MS         100      /* whether the library takes connections again */
 #define IN_PLACE_VERSION        "0.9.75" /* of the library, which lays a head out as head_check.h says */
 
 /* "req_" and 24 hexadecimal digits: SipHash of a counter under a key of this process. Nobody can
@@ -80,6 +81,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
         *guest = NULL;
         return;
     }
+    httpd->stalled = false;
     const union MHD_ConnectionInfo *tls =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     if (httpd->settings.tls_keys && tls)
@@ -88,6 +90,19 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     *guest = guests_enter(
         httpd->guests, handle,
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr);
+}
+
+/* Sees the library's own messages, which may quote a request and are not repeated. After an accept
+ * that failed for want of handles or memory the library takes no new connection until one has
+ * ended. Where all stay busy none would: answers end theirs until a new one begins. */
+static void on_message(void *context, const char *format, va_list arguments)
+    __attribute__((format(printf, 2, 0)));
+static void on_message(void *context, const char *format, va_list arguments)
+{
+    struct httpd *httpd = context;
+    (void)arguments;
+    if (strstr(format, "suspending accept"))
+        httpd->stalled = true;
 }
 
 /* Paths stay as they were sent: the api decodes them. */
@@ -105,6 +120,8 @@ static int patience_ms(struct httpd *httpd)
 {
     int held_ms = httpd_hold_ms(httpd);
     MHD_UNSIGNED_LONG_LONG due_ms;
+    if (httpd->stalled && (held_ms < 0 || held_ms > STALLED_LOOK_MS))
+        held_ms = STALLED_LOOK_MS;
     if (MHD_get_timeout(httpd->daemon, &due_ms) != MHD_YES)
         return held_ms;
     if (due_ms > INT32_MAX)
@@ -231,9 +248,10 @@ struct httpd *httpd_start(const struct httpd_settings *settings, int listen_sock
         {settings->tls_client_ca ? MHD_OPTION_HTTPS_MEM_TRUST : MHD_OPTION_END, 0,
          (void *)settings->tls_client_ca},
         {MHD_OPTION_END, 0, NULL}};
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME;
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
     httpd->daemon = MHD_start_daemon(
         flags | (tls ? MHD_USE_TLS : 0), 0, NULL, NULL, httpd_on_request, httpd,
+        MHD_OPTION_EXTERNAL_LOGGER, on_message, httpd, /* first: it hears of the others */
         MHD_OPTION_LISTEN_SOCKET, listen_socket, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         CONNECTION_MEMORY_BYTES, MHD_OPTION_CONNECTION_LIMIT,
         settings->connections + settings->connections / 8 + 8, MHD_OPTION_NOTIFY_CONNECTION,

@@ -149,7 +149,7 @@ enum MHD_Result httpd_send_reply(struct httpd *httpd, struct exchange *exchange)
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (httpd->settings.tls_cert)
         MHD_add_response_header(response, "Strict-Transport-Security", HSTS);
-    if (exchange->must_close || atomic_load(&httpd->draining))
+    if (exchange->must_close || httpd->stalled || atomic_load(&httpd->draining))
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     note_reply(httpd, exchange);
     enum MHD_Result result =

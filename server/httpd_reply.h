@@ -26,6 +26,7 @@ struct httpd {
     int wake;          /* an eventfd: ends the thread's wait; -1: there is none */
     atomic_bool woken; /* it was written to, and the thread has not seen it yet */
     bool listens;      /* the thread's own: new connections are taken */
+    bool stalled;      /* likewise: the library takes none until one has ended */
     atomic_bool draining, stopping;
     struct exchange_account account;
     struct shares clients, addresses;

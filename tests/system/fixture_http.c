@@ -124,6 +124,17 @@ bool fixture_revive(struct fixture *f, unsigned wait_ms, int *out_code)
     return true;
 }
 
+void fixture_reconnect(struct fixture *f)
+{
+    http_client_free(f->client);
+    f->client = http_client_new(&f->server);
+}
+
+int fixture_connect(const struct fixture *f)
+{
+    return raw_connect(&f->server);
+}
+
 /* ---- what a fixture has */
 
 void fixture_advance(int64_t ms)

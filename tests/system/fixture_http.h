@@ -22,4 +22,10 @@ unsigned fixture_failed(void);
  * its exit code, or 1000 plus a signal. */
 bool fixture_revive(struct fixture *fixture, unsigned wait_ms, int *out_code);
 
+/* Ends the connection. The next request makes another one. */
+void fixture_reconnect(struct fixture *fixture);
+
+/* A socket of its own, connected to the server. */
+int fixture_connect(const struct fixture *fixture);
+
 #endif

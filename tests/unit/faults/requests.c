@@ -161,6 +161,14 @@ static const char *fresh_id(struct play *p, const struct route *route)
     return id;
 }
 
+/* Gives the name that play_path asks for. */
+static void give_name(struct play *p, const char *policy)
+{
+    const char *path = play_path(p, "/v1/policies/{id}/names/{name}", domain_path("%s", policy));
+    int status = fixture_put(p->f, "steward", path, NULL)->status;
+    cr_assert(status == 200 || status == 201, "%d", status);
+}
+
 static bool uses_up(const struct route *route)
 {
     static const char *const patterns[] = {":seal",         ":cancel",  ":close",    ":compose",
@@ -244,6 +252,8 @@ struct ask requests_ask(struct play *p, const struct things *things, const struc
         path = new_budget(p);
     if (strcmp(route->method, "GET") != 0)
         body = play_body(p, route, path);
+    if (begins(route->pattern, "/v1/policy-names/"))
+        give_name(p, things->policy);
     if (strcmp(route->pattern, "/v1/budget-requests") == 0)
         close_requests(p);
     return (struct ask){
