@@ -212,7 +212,7 @@ uint32_t sparse_vector_unanimous_length(const struct sparse_vector_plan *plan, u
     assert(actions >= 2);
     double agreed = 1.0 - (actions - 1.0) * plan->request.min_probability;
     double share = plan->threshold / plan->request.experts;
-    if (!(agreed > 0.0 && share <= agreed))
+    if (!(agreed > 0.0 && agreed < 1.0 && share > 0.0 && share <= agreed))
         return 0;
     return (uint32_t)fmin(log(share) / log(agreed), UINT32_MAX);
 }
