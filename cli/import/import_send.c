@@ -106,14 +106,18 @@ static bool send_open_upload(struct import_send *send, const char *description)
         fprintf(stderr, "tacet import: warning: plain HTTP to another machine: everybody on the "
                         "way can read the data and the token\n");
     struct http_out_answer answer;
-    char differs[DESCRIPTION_FAULT_SIZE];
+    char differs[DESCRIPTION_FAULT_SIZE], state[16] = "";
     if (!dataset_upload_salt(&send->upload, send->salt))
         return false;
     bool found = to->dataset ? dataset_upload_name(&send->upload, to->dataset)
                              : send_make_dataset(send, description);
-    if (!found || !dataset_upload_check(&send->upload, NULL, false, &answer))
+    if (!found || !dataset_upload_check(&send->upload, NULL, send->options->to.seal, &answer))
         return false;
-    send->upload.conflict_hint = " The flag --accept-erased does that.";
+    /* An earlier run may have sealed it: then all is there, and the server says so of each part. */
+    (void)answer_text(answer.body, answer.size, "state", state, sizeof state);
+    send->upload.conflict_hint =
+        strcmp(state, "open") == 0 ? " The flag --accept-erased does that." : NULL;
+    send->held = answer_real(answer.body, answer.size, "trajectories");
     if (!description_fits_dataset(send->description, answer.body, differs))
         return dataset_upload_failed(&send->upload,
                                      "%s does not describe what dataset %s holds: %s",
@@ -253,6 +257,12 @@ static void say_parts(const struct import_send *send)
                 "since then stay erased; to bring them back import a file of them alone, with "
                 "--accept-erased\n",
                 send->parts, upload->had);
+    else if (send->held > 0)
+        fprintf(stderr,
+                "tacet import: warning: dataset %s held %.0f trajectories before, and nothing of "
+                "this file: if the file replaces an earlier one, what both have is in the dataset "
+                "twice\n",
+                upload->dataset, send->held);
     if (upload->brought > 0)
         fprintf(stderr,
                 "tacet import: %" PRIu64 " of %" PRIu64

@@ -21,6 +21,7 @@ struct import_send {
     char *part;
     size_t part_size;
     uint64_t parts;
+    double held;                   /* trajectories of the dataset before; NAN: not told */
     char error[IMPORT_ERROR_SIZE]; /* why the last function failed: one line */
 };
 

@@ -608,10 +608,16 @@ Test(import, a_table_arrives_once_and_is_sealed)
     http_answer_clear(&answer);
     http_client_free(client);
 
-    /* The same command finds the dataset that it has made, which is sealed now. */
+    /* The same command finds that all of it is there. Without --seal it would add to what is
+     * sealed. */
     code = tacet_run(out, sizeof out, "import", table, "--description", "examples/ward.json",
                      "--upload", server.base, "--name", "the \"ward\"", "--nominal-experts", "60",
                      "--seal", MANY_FLAGS, NULL);
+    cr_expect_eq(code, 0, "%s", out);
+    cr_expect(strstr(out, "of 1 parts the server had 1"), "%s", out);
+    code = tacet_run(out, sizeof out, "import", table, "--description", "examples/ward.json",
+                     "--upload", server.base, "--name", "the \"ward\"", "--nominal-experts", "60",
+                     MANY_FLAGS, NULL);
     cr_expect_eq(code, 1, "%s", out);
     snprintf(says, sizeof says, "made by an earlier run of this command, is sealed");
     cr_expect(strstr(out, says), "%s", out);
@@ -845,6 +851,23 @@ Test(import, a_dry_run_names_values_far_outside)
 }
 
 /* A second upload of the same file to the same dataset adds nothing. */
+/* A file that is not in a sealed dataset is refused, and nothing is said of the erased. */
+static void check_sealed(struct desk *desk, const char *table, const char *path)
+{
+    char out[4000], seal[120];
+    snprintf(seal, sizeof seal, "%s:seal", path);
+    struct http_answer sealed = desk_post(desk, 200, seal, NULL, "by-hand");
+    http_answer_clear(&sealed);
+    FILE *file = fopen(table, "w");
+    cr_assert(file && fputs(HEADER "d,1,0,50,99,60,5,95,yes,both,-0.1,0\n"
+                                   "d,1,1,50,97,62,3,95,yes,,,0\n",
+                            file) >= 0);
+    fclose(file);
+    cr_expect_eq(import_again(desk, table, strrchr(path, '/') + 1, "--seal", out), 1, "%s", out);
+    cr_expect(strstr(out, "The dataset is sealed: nothing can be added."), "%s", out);
+    cr_expect_null(strstr(out, "--accept-erased"), "%s", out);
+}
+
 Test(import, the_same_file_is_not_added_twice)
 {
     struct server_process server;
@@ -872,8 +895,10 @@ Test(import, the_same_file_is_not_added_twice)
                              "examples/ward.json", "--upload", server.base, "--dataset", id, NULL);
         cr_expect_eq(code, 0, "%s", out);
         expect_trajectories(&desk, path, run == 2 ? 3 : 1);
+        cr_expect_eq(strstr(out, " held 1 trajectories before, ") != NULL, run == 2, "%s", out);
     }
     check_erased(&desk, table, path);
+    check_sealed(&desk, table, path);
     int code = tacet_run(out, sizeof out, "import", table, "--description", "examples/factory.json",
                          "--upload", server.base, "--dataset", id, NULL);
     cr_expect_eq(code, 1, "%s", out);
