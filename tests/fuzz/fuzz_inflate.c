@@ -78,7 +78,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_stream(encoding, (struct fuzz_source){data, size, 0, 0}, 65536, limit);
     struct outcome pieces = read_stream(encoding, (struct fuzz_source){data, size, 0, 1 + how / 3U},
                                         1 + how / 2U, limit);
-    assert((whole.status == INFLATE_OK) == (pieces.status == INFLATE_OK));
+    /* libzstd 1.5 compares a frame with the size that it declares only where it reads it at once.
+     */
+    bool lies = encoding == INFLATE_ZSTD && whole.status == INFLATE_CORRUPT;
+    assert(lies || (whole.status == INFLATE_OK) == (pieces.status == INFLATE_OK));
     assert(whole.status != INFLATE_OK || (whole.size == pieces.size && whole.sum == pieces.sum));
     return 0;
 }

@@ -69,12 +69,16 @@ class Student:
         return found
 
     def lost(self):
-        """How many answers are not replayed byte for byte."""
+        """How many answers are not replayed byte for byte. Says what came instead of the first."""
         self.wire = Wire(self.house.port)
         bad = 0
         for key, body in self.kept.items():
-            answer = self.wire.send(self.question(key))
-            bad += answer.status != 200 or answer.body != body or b"Idempotency-Replayed: true" not in answer.head
+            while (answer := self.wire.send(self.question(key))).status in (0, 429, 503):
+                self.again += 1
+            if answer.status != 200 or answer.body != body or b"Idempotency-Replayed: true" not in answer.head:
+                bad += 1
+                if bad == 1:
+                    print(f"LOST s{key}: {body!r}, now {answer}")
         return bad
 
 
