@@ -260,6 +260,26 @@ static bool audit_hold(void *context, const void *row)
     return true;
 }
 
+static enum db_status other_client(void *context, const struct db_row *row)
+{
+    char account[ID_SIZE];
+    (void)db_row_copy(row, 0, account, sizeof account);
+    report_fault(context, account, 0, "a hold names another client than its entry");
+    return DB_OK;
+}
+
+/* Who caused a hold is who its entry names. Before version 28 holds named nobody; those that were
+ * open then name their job's owner. */
+static enum db_status audit_clients(struct audit *audit)
+{
+    return db_run(audit->db,
+                  "SELECT h.account FROM ledger_entries AS e JOIN ledger_holds AS h "
+                  "ON h.hold = e.resource AND h.account = e.account "
+                  "WHERE e.kind = 'hold' AND h.client NOT IN (e.client, '') AND NOT EXISTS "
+                  "(SELECT 1 FROM jobs WHERE jobs.id = h.hold AND jobs.owner = h.client)",
+                  NULL, 0, other_client, audit);
+}
+
 /* Compares what the entries said with what stands in the tables. */
 static enum db_status audit_tables(struct audit *audit)
 {
@@ -271,6 +291,8 @@ static enum db_status audit_tables(struct audit *audit)
         status = table_list(audit->db, &stored_holds, "", NULL, 0, audit_hold, audit);
     if (status == DB_OK && audit->holds != 0)
         report_fault(audit, "", 0, "the holds are not those of the entries");
+    if (status == DB_OK)
+        status = audit_clients(audit);
     return status;
 }
 

@@ -30,7 +30,7 @@ static const struct {
      {"account", "sequence", "time_ms", "kind", "limit_units", "spent_units", "held_units",
       "limit_delta", "spent_delta", "held_delta", "epsilon", "delta", "client", "resource", "event",
       "hash"}},
-    {"ledger_holds", {"hold", "account", "units", "delta_units"}},
+    {"ledger_holds", {"hold", "account", "units", "delta_units", "client"}},
     {"ledger_leaves", {"number", "account", "sequence", "head"}},
     {"ledger_nodes", {"level", "number", "hash"}},
     {"ledger_tiles", {"number", "hashes", "digest"}},
