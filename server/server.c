@@ -70,6 +70,7 @@ struct server {
     struct httpd *httpd;
     struct db *door; /* the socket thread's connection */
     int64_t answers_from_ms;
+    unsigned char seed_mark[DATA_DIR_MARK];
     atomic_bool draining;
 };
 
@@ -77,6 +78,13 @@ struct server_trouble { /* where a start-up step says what went wrong */
     char *text;
     size_t size;
 };
+
+static bool has_its_seed(const struct server *server)
+{
+    unsigned char mark[DATA_DIR_MARK];
+    return data_dir_seed_mark(server->config->data, mark) &&
+           memcmp(mark, server->seed_mark, sizeof mark) == 0;
+}
 
 static bool server_ready(void *context, const char **why_not)
 {
@@ -89,6 +97,8 @@ static bool server_ready(void *context, const char **why_not)
         *why_not = "The database was removed, moved or replaced. Nothing is stored any more.";
     else if (!data_dir_stands(server->config->data, !database_is_remote(&place), why_not))
         return false;
+    else if (!has_its_seed(server))
+        *why_not = "The file signing.key is not the one that the server began with.";
     else if (!data_dir_has_room(server->config->data, SPARE_BYTES))
         *why_not =
             "The disk of the data directory has less than 16 MiB free, or cannot be written to.";
@@ -271,6 +281,7 @@ static bool open_app(struct server *server, struct server_trouble trouble)
     };
     if (!data_dir_signing_seed(config->data, settings.signing_seed, trouble.text, trouble.size))
         return false;
+    (void)data_dir_seed_mark(config->data, server->seed_mark); /* if it fails, it is not ready */
     server->app = api_open(&settings);
     sodium_memzero(settings.signing_seed, sizeof settings.signing_seed);
     if (!server->app)

@@ -64,6 +64,11 @@ bool data_dir_take_signing_seed(const char *directory, const unsigned char seed[
 bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], char *error,
                            size_t error_size);
 
+#define DATA_DIR_MARK 16
+/* Computes the mark of the seed in DIRECTORY, a hash that tells whether the file holds the same
+ * seed later, and nothing of the seed. False: there is none that would be taken. */
+bool data_dir_seed_mark(const char *directory, unsigned char out[DATA_DIR_MARK]);
+
 /* Writes DIRECTORY/NAME into OUT; false when it does not fit. */
 bool data_dir_path(const char *directory, const char *name, char *out, size_t size);
 

@@ -1,6 +1,7 @@
 /* The directory a server lives in: private, one server's, called new once, and of no use without
  * its key. */
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -298,6 +299,16 @@ Test(data_dir, without_its_log_nothing_is_answered)
     expect_silence_without("tacet.db-wal");
 }
 
+/* Writes a file that could be a seed, of 32 times BYTE. */
+static void write_seed(const char *path, int byte)
+{
+    char seed[32];
+    memset(seed, byte, sizeof seed);
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    cr_assert(file >= 0 && write(file, seed, sizeof seed) == (ssize_t)sizeof seed);
+    close(file);
+}
+
 Test(data_dir, what_is_loosened_while_it_runs_is_not_ready)
 {
     static struct asked asked;
@@ -314,7 +325,15 @@ Test(data_dir, what_is_loosened_while_it_runs_is_not_ready)
     cr_assert_eq(chmod(path, 0600), 0);
     cr_assert_eq(rename(path, aside), 0);
     cr_expect_eq(ready_status(&asked, "The file signing.key is missing"), 503);
+    write_seed(path, 7);
+    cr_expect_eq(ready_status(&asked, "The file signing.key is not the one"), 503);
+    write_seed(path, 0);
+    cr_expect_eq(ready_status(&asked, "The file signing.key is not the one"), 503);
     cr_assert_eq(rename(aside, path), 0);
+    in_data(&asked.server, "tacet.db", path);
+    cr_assert_eq(chmod(path, 0644), 0);
+    cr_expect_eq(ready_status(&asked, "The file tacet.db is open to others"), 503);
+    cr_assert_eq(chmod(path, 0600), 0);
     snprintf(aside, sizeof aside, "%s.aside", asked.server.data);
     cr_assert_eq(rename(asked.server.data, aside), 0);
     cr_expect_eq(ready_status(&asked, "The data directory is gone"), 503);
