@@ -230,8 +230,8 @@ static enum db_status erase_returned(struct db *db, void *context)
     return erase_key(returned->app, &erasing);
 }
 
-/* The key goes last, in a transaction of its own: while it is there, the next start begins again.
- * An erasure that was interrupted has more than one row in the trail. */
+/* The key goes last, in a transaction of its own: as long as it is there, the next start erases
+ * again. An erasure that was interrupted has more than one row in the trail. */
 static enum db_status repeat_one(struct db *db, struct returned *returned)
 {
     bool there = false;

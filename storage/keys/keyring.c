@@ -265,12 +265,12 @@ enum keyring_status keyring_erase(struct keyring *keyring, const char *dataset, 
     unsigned char key[KEYRING_KEY];
     pthread_mutex_lock(&keyring->lock);
     int file = slots_open(keyring, dataset, O_RDWR | O_CREAT);
-    bool done = file >= 0 && (!first || first(context)) &&
-                root_write_whole(file, &erased, sizeof erased, slot_place(number)) &&
-                slot_read(file, KEYRING_DATASET, &own);
+    bool done = file >= 0 && (!first || first(context)) && slot_read(file, KEYRING_DATASET, &own);
     if (done && own.state != SLOT_ERASED)
         done = slot_make(keyring, file, dataset, KEYRING_DATASET, true, key);
-    done = done && fsync(file) == 0 && fsync(keyring->folder) == 0;
+    /* Last: while this key is there, the next start erases again. */
+    done = done && root_write_whole(file, &erased, sizeof erased, slot_place(number)) &&
+           fsync(file) == 0 && fsync(keyring->folder) == 0;
     if (file >= 0)
         close(file);
     pthread_mutex_unlock(&keyring->lock);
