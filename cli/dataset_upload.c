@@ -9,12 +9,10 @@
 
 #include "api/wire/deflate.h"
 
-#define KEY_BYTES 20
-#define PATH_SIZE 256
+#define KEY_BYTES     20
+#define PATH_SIZE     256
 
-/* Of an upload: its experts were erased. Of a new dataset: its name is taken. */
-#define CONFLICT_SLUG "conflict"
-
+#define CONFLICT_SLUG "conflict" /* of an upload: its experts were erased */
 #define REUSED_SLUG   "idempotency-key-reused"
 
 /* A key that names no time expires only by a restore. */
@@ -95,6 +93,10 @@ bool dataset_upload_call(struct dataset_upload *upload, const struct http_out_ca
         hint = upload->reused_hint;
     if (strcmp(answer->problem.slug, EXPIRED_SLUG) == 0)
         hint = " Make a dataset over the API, and name it with --dataset.";
+    char other[sizeof upload->dataset];
+    if (upload->taken_hint &&
+        answer_text(answer->body, answer->size, "dataset", other, sizeof other))
+        hint = upload->taken_hint;
     if (upload->conflict_hint && strcmp(answer->problem.slug, CONFLICT_SLUG) == 0)
         hint = upload->conflict_hint;
     return dataset_upload_failed(upload, "%s %s: %s%s", what->method, what->path,

@@ -23,6 +23,7 @@ struct dataset_upload {
     struct http_out *out;
     const char *reused_hint;   /* said after "idempotency-key-reused"; NULL: nothing */
     const char *conflict_hint; /* said after "conflict"; NULL: nothing */
+    const char *taken_hint;    /* said where the refusal names the dataset that has the name */
     bool keys_name_contents;   /* the keys of dataset_upload_send name what is sent, before it was
                                   compressed */
     char dataset[80];          /* "" until it is made or named */

@@ -160,15 +160,25 @@ static enum db_status dataset_insert(struct call *call, const struct dataset_row
     return status;
 }
 
-/* Refuses a name that another dataset of OWNER has. */
+/* Refuses a name that another dataset of OWNER has, or had when something of its budget was spent:
+ * the same people would have a second budget. */
 static enum problem dataset_check_name(struct call *call, const char *owner, const char *name)
 {
-    char other[ID_SIZE];
-    enum db_status status = datasets_find_name(call->db, owner, name, other);
+    char id[ID_SIZE];
+    struct dataset_row other;
+    enum db_status status = datasets_find_name(call->db, owner, name, id);
     if (status == DB_OK)
+        status = db_owed(datasets_find(call->db, id, &other));
+    if (status != DB_OK)
+        return call_db(call, db_optional(status));
+    if (other.state == DATASET_DELETED)
         return call_problem(call, PROBLEM_CONFLICT,
-                            "The project already has a dataset of this name, %s.", other);
-    return call_db(call, db_optional(status));
+                            "The project had a dataset of this name, %s, and something of its "
+                            "budget was spent before it was deleted.",
+                            id);
+    call_problem_member(call, "dataset", json_string(id));
+    return call_problem(call, PROBLEM_CONFLICT,
+                        "The project already has a dataset of this name, %s.", id);
 }
 
 enum problem api_datasets_create(struct call *call)

@@ -252,12 +252,12 @@ static int send_file(struct import_run *run)
 }
 
 /* Warns of what is said of a new dataset. */
-static void warn_of_new(const struct import_run *run)
+static void warn_of_new(const struct import_run *run, FILE *out)
 {
     const struct import_options *o = &run->options;
     double delta = isnan(o->to.delta) ? UPLOAD_DEFAULT_DELTA : o->to.delta;
     if (o->to.url && !o->to.dataset)
-        import_report_new(stderr, &run->summary, delta, o->nominal_experts);
+        import_report_new(out, &run->summary, delta, o->nominal_experts);
 }
 
 static int import_file(struct import_run *run)
@@ -268,14 +268,14 @@ static int import_file(struct import_run *run)
     if (status == 0)
         status = check_all(run);
     if (status == 0 && run->options.dry_run) {
+        warn_of_new(run, stdout);
         import_report(stdout, &run->source, &run->summary);
         status = fflush(stdout) == 0 ? 0 : CLI_FAILED;
     }
     if (status == 0)
         status = check_outcome(run);
-    if (status == 0)
-        warn_of_new(run);
     if (status == 0 && !run->options.dry_run) {
+        warn_of_new(run, stderr);
         import_report_numbers(stderr, &run->source);
         import_report_names(stderr, &run->source, run->options.to.dataset);
     }

@@ -84,16 +84,15 @@ static int import_check_new(const struct import_options *o)
 
 static int import_check_outputs(struct import_options *o)
 {
-    const struct upload_given not_dry[] = {{"output", o->output}};
     const struct upload_given of_upload[] = {{"accept-erased", o->accept_erased}};
-    const struct upload_given not_sent[] = {{"output", o->output}};
+    const struct upload_given output[] = {{"output", o->output}};
     int status = 0;
     if (o->dry_run)
-        status = upload_flags_none(&import_flags, not_dry, 1, "does nothing with --dry-run");
+        status = upload_flags_none(&import_flags, output, 1, "does nothing with --dry-run");
     if (status == 0 && !o->to.url)
         status = upload_flags_none(&import_flags, of_upload, 1, "goes with --upload");
     if (status == 0 && o->to.url)
-        status = upload_flags_none(&import_flags, not_sent, 1, "and --upload do not go together");
+        status = upload_flags_none(&import_flags, output, 1, "and --upload do not go together");
     o->encoding = o->output ? deflate_of_ending(o->output) : INFLATE_IDENTITY;
     return status;
 }

@@ -205,14 +205,16 @@ void import_report_new(FILE *out, const struct import_summary *summary, double d
     if (delta * (double)experts >= 1)
         fprintf(out,
                 "warning: delta %.3g is not below 1/%" PRIu64 ", and the file has %" PRIu64
-                " experts: a mechanism of such a delta may show one whole person. Choose a delta "
-                "well below 1/experts\n",
+                " experts: with such a delta a mechanism may reveal one person entirely. Choose a "
+                "delta well below 1/experts\n",
                 delta, experts, experts);
     if (nominal_experts > 2 * experts || (nominal_experts > 0 && 2 * nominal_experts < experts))
-        fprintf(out,
-                "warning: nominal_experts is %" PRIu64 ", but the file has %" PRIu64
-                " experts: noise and batches are planned for nominal_experts\n",
-                nominal_experts, experts);
+        fprintf(
+            out,
+            "warning: nominal_experts is %" PRIu64 ", but the file has %" PRIu64
+            " experts: noise and batches are planned for nominal_experts. It is public: say what "
+            "you would say without the file, or leave it out\n",
+            nominal_experts, experts);
 }
 
 void import_report(FILE *out, const struct import_source *source,

@@ -84,10 +84,10 @@ static bool send_make_dataset(struct import_send *send, const char *description)
 
 /* Said where another file, or other flags, would make a second dataset of one name. */
 static const char name_taken[] =
-    " This command has not made it from this file with these flags. To add to it, name it with "
-    "--dataset. To replace what it holds, delete it before anything of its budget is spent. "
-    "Another "
-    "--name makes a second dataset: the same people in a second dataset get a second budget, and "
+    " It was made from another file, with other flags, or before the server was restored or "
+    "upgraded: look at what it holds. To add to it, name it with --dataset. To replace what it "
+    "holds, delete it before anything of its budget is spent. Another --name makes a second "
+    "dataset: the same people in a second dataset get a second budget, and "
     "what is spent of both adds up for them (docs/choosing.md)";
 
 static bool send_open_upload(struct import_send *send, const char *description)
@@ -101,7 +101,7 @@ static bool send_open_upload(struct import_send *send, const char *description)
     if (!dataset_upload_open(&send->upload, &server))
         return false;
     send->upload.keys_name_contents = true;
-    send->upload.conflict_hint = name_taken;
+    send->upload.taken_hint = name_taken;
     if (http_out_in_clear(to->url))
         fprintf(stderr, "tacet import: warning: plain HTTP to another machine: everybody on the "
                         "way can read the data and the token\n");

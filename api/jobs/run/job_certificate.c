@@ -370,8 +370,8 @@ static void release_statement(const struct job_plan *plan, bool charged, struct 
 /* ---- the certificate */
 
 static const char warning_forced[] =
-    "The job was asked for with force: its plan was taken even if it was hopeless, so what was "
-    "learnt may be worth no more than random play. The guarantee holds all the same.";
+    "The job was asked for with force, with which a hopeless plan is not refused: what was learnt "
+    "may be worth no more than random play. Force changes nothing in what is guaranteed.";
 
 static json_t *sentences_json(const char *first, const char *const list[STATEMENT_SENTENCES])
 {

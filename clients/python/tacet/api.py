@@ -276,8 +276,8 @@ Problem = TypedDict("Problem", {
     "type": "str", "title": "str", "status": "int", "detail": "str", "instance": "str", "request_id": "str",
     "errors": "list[dict[str, Any]]", "violated": "list[Violation]", "accounts": "list[ShortAccount]",
     "largest": "dict[str, Any]", "ask": "Optional[dict[str, Any]]", "least": "dict[str, Any]", "policies": "list[str]",
-    "experts": "list[str]", "projects": "list[str]", "used_by": "dict[str, Any]", "keys_after": "Optional[str]",
-    "error": "str",
+    "experts": "list[str]", "projects": "list[str]", "used_by": "dict[str, Any]", "dataset": "str",
+    "keys_after": "Optional[str]", "error": "str",
 }, total=False)
 ProblemType = TypedDict("ProblemType", {
     "type": "str", "title": "str", "status": "int", "explanation": "str",

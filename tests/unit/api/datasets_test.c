@@ -218,7 +218,7 @@ Test(datasets, have_a_name_of_their_own_where_that_is_asked_for)
     ask.key = "other";
     struct response *refused = fixture_ask(f, &ask);
     expect_problem(refused, "conflict");
-    cr_expect_not_null(strstr(refused->body, id));
+    cr_expect_str_eq(response_text(refused, "/dataset"), id);
     expect_status(fixture_post(f, "steward", "/v1/datasets",
                                "{\"name\":\"ward\",\"environment\":\"cartpole\","
                                "\"sensitivity\":\"public\"}"),
@@ -229,8 +229,23 @@ Test(datasets, have_a_name_of_their_own_where_that_is_asked_for)
         const char *one = response_text(page, i == 0 ? "/items/0/id" : "/items/1/id");
         expect_status(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", one)), 204);
     }
-    ask.key = "third";
+    ask.key = "other";
     expect_status(fixture_ask(f, &ask), 201);
+}
+
+/* The people whose budget was spent would have another one. */
+Test(datasets, that_were_deleted_keep_their_name_where_something_was_spent)
+{
+    static const char body[] = "{\"name\":\"d\",\"unique_name\":true,\"environment\":\"cartpole\","
+                               "\"budget\":{\"epsilon\":1,\"delta\":1e-5}}";
+    const char *id = domain_sealed(f, "private", 5);
+    domain_run(f, domain_private_job(id, 1, 20));
+    expect_status(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", id)), 204);
+    struct response *refused = fixture_post(f, "steward", "/v1/datasets", body);
+    expect_problem(refused, "conflict");
+    cr_expect_not_null(
+        strstr(response_text(refused, "/detail"), "was spent before it was deleted"));
+    cr_expect_null(response_at(refused, "/dataset"));
 }
 
 Test(datasets, repeat_an_upload_with_its_key_once)
