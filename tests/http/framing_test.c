@@ -1,5 +1,5 @@
-/* Heads that two readers could read differently: each is refused, and the connection is closed, so
- * that nothing behind it is taken for a request. */
+/* Heads, and ends of chunks, that two readers could read differently: each is refused, and the
+ * connection is closed, so that nothing behind it is taken for a request. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #define GET     "GET /healthz/live HTTP/1.1\r\n"
 #define POST    "POST /v1/clients HTTP/1.1\r\n"
+#define UPLOAD  "POST /v1/datasets HTTP/1.1\r\n"
 #define HOST    "Host: t\r\n"
 #define CHUNKED "Transfer-Encoding: chunked\r\n"
 
@@ -105,6 +106,31 @@ Test(framing, bodies_without_one_certain_end_are_refused)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         expect_refused(cases[i].head, cases[i].size, cases[i].status);
+}
+
+/* Chunks whose ends two readers could see in two places. */
+Test(framing, chunks_without_one_certain_end_are_refused)
+{
+    static const char *const chunks[] = {
+        "+5\r\nabcde\r\n0\r\n\r\n",     "-5\r\nabcde\r\n0\r\n\r\n",
+        "0x5\r\nabcde\r\n0\r\n\r\n",    "5 \r\nabcde\r\n0\r\n\r\n",
+        " 5\r\nabcde\r\n0\r\n\r\n",     "\r\nabcde\r\n0\r\n\r\n",
+        "4\r\nabcde\r\n0\r\n\r\n",      "5\r\nabcdeX\r\n0\r\n\r\n",
+        "5;a\nb\r\nabcde\r\n0\r\n\r\n", "10000000000000005\r\nabcde\r\n0\r\n\r\n",
+    };
+    char token[160], head[400], answer[4096];
+    server_token(&server, "steward", token);
+    snprintf(head, sizeof head, UPLOAD HOST "Authorization: Bearer %s\r\n" CHUNKED "\r\n", token);
+    for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++) {
+        int got = 0, handle = raw_connect(&server);
+        cr_assert(raw_send(handle, head) && raw_send(handle, chunks[i]));
+        raw_send(handle, GET HOST "\r\n");
+        raw_receive(handle, answer, sizeof answer, true);
+        sscanf(answer, "HTTP/1.1 %d", &got);
+        cr_expect(got == 400 || got == 413, "%s: %s", chunks[i], answer);
+        cr_expect_null(strstr(answer, "HTTP/1.1 200"), "%s: %s", chunks[i], answer);
+        close(handle);
+    }
 }
 
 /* The library's own answer to these carries its head twice, so only the end is looked at. */
