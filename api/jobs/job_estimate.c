@@ -30,13 +30,10 @@ static const char *cannot_pay(struct call *call, const struct ledger_account *ac
         return "the dataset's budget cannot pay for it";
     if (price.delta_units <= delta)
         return NULL;
-    char takes[32], left[32];
-    json_text_number(ledger_delta_value(price.delta_units), takes);
-    json_text_number(ledger_delta_value(delta), left);
     return arena_format(&call->arena,
                         "the dataset's budget cannot pay for it: its epsilon would be enough, but "
-                        "the job takes delta %s and only delta %s is left%s",
-                        takes, left,
+                        "the job takes delta %.12g and only delta %.12g is left%s",
+                        ledger_delta_value(price.delta_units), ledger_delta_value(delta),
                         account->renyi_order > 0 ? " of what is set aside for deltas" : "");
 }
 
