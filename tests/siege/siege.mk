@@ -1,9 +1,11 @@
-# make siege: a student among all attacks at once, and campaigns of thousands (tests/siege/siege.py). Half an hour on an idle
-# machine; not part of make test. SEED=N repeats what clients chose; SIEGE="load" runs a part.
+# make siege: a student among all attacks at once, and campaigns of thousands (tests/siege/siege.py). Some two hours; not part
+# of make test. The machine should do nothing else for the first ten minutes, which measure. SEED=N repeats what clients chose;
+# SIEGE="load", SIEGE="power cuts" run a part.
 SIEGE ?=
 
 .PHONY: siege
 siege:
 	@scripts/install-deps build test
-	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BUILD)/release/tacet $(BUILD)/release/test_crash
+	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BUILD)/release/tacet \
+	  $(addprefix $(BUILD)/release/,test_crash test_storage test_faults test_system test_simulator)
 	@SEED=$(SEED) /usr/bin/python3 tests/siege/siege.py $(BUILD)/release $(SIEGE)

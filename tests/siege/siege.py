@@ -4,11 +4,11 @@
 First a student asks a teacher, over a connection that it keeps and over new ones: while nobody else
 does, and while all attacks of attacks.py run at once, in turns. Its answers must all come, be stored
 and be replayed byte for byte, also after kill -9; its account must show one entry for each; no account
-may be over its limit. Then come the campaigns of campaigns.py, each on a server of its own, and kill -9
-under 64 clients. Prints two tables in Markdown; ends with 1 when anything did not hold. The limit
+may be over its limit. Then come the campaigns of campaigns.py, each on a server of its own, kill -9
+under 64 clients, and the test programs that count faults, whole. Prints two tables in Markdown; ends with 1 when anything did not hold. The limit
 of the ratio of p99 is 5.
 
-    siege.py BUILD-DIRECTORY [PART...]     PART: load, or the name of a campaign
+    siege.py BUILD-DIRECTORY [PART...]     PART: load, or the name of a campaign, as the table has it
 
 SEED (printed; drawn when it is not set) decides all that clients choose. SIEGE_TURNS (5): turns of
 quiet and attack. SIEGE_ASKED (3000): questions in each. SIEGE_KILLS (1600): times that a server is killed.
@@ -242,6 +242,27 @@ def kills(directory, seed, wanted):
     return result
 
 
+ALL = {"FAULTS_TESTED": "all"}
+PROGRAMS = (  # name, test program, its tests, its environment, what it counts
+    ("power cuts", "test_storage", "power_cut/*", {"TACET_POWER_SEEDS": "100"}, r"^(\d+) power cuts"),
+    ("failing calls, endpoints", "test_faults", "endpoint_faults/*", ALL, r"^(\d+) failing calls"),
+    ("failing calls, jobs", "test_faults", "job_faults/*", ALL, r"^(\d+) failing calls"),
+    ("failing system calls", "test_system", "system_faults/*", ALL, r"^(\d+) failing system calls"),
+    ("steps of a simulated service", "test_simulator", "simulator/nothing*", {"STEPS": "1000000"}, r"^ *(\d+) steps"),
+)
+
+
+def counted(directory, seed, name, program, tests, environment, count):
+    """What a test program tried, by the lines in which it says so."""
+    result = campaigns.Result()
+    run = subprocess.run([f"{directory}/{program}", "--filter", tests], capture_output=True, text=True,
+                         env=os.environ | {"TACET": directory + "/tacet", "SEED": seed} | environment)
+    result.tried = sum(map(int, re.findall(count, run.stderr, re.MULTILINE)))
+    if run.returncode != 0 or result.tried == 0:
+        result.broken.append(run.stderr[-1000:])
+    return result
+
+
 def main():
     directory, parts = sys.argv[1], sys.argv[2:]
     seed = os.environ.get("SEED") or str(random.SystemRandom().randrange(10 ** 9))
@@ -254,8 +275,9 @@ def main():
     print("\n| campaign | tried | held | |\n|---|---|---|---|", flush=True)
     runs = [(name, lambda row=row: campaign(program, seed, *row)) for row in CAMPAIGNS for name in row[:1]]
     runs.append(("kill -9 under 64 clients", lambda: kills(directory, seed, killed)))
+    runs += [(row[0], lambda row=row: counted(directory, seed, *row)) for row in PROGRAMS]
     for name, run in runs:
-        if parts and name not in parts:
+        if parts and name not in " ".join(parts):
             continue
         result = run()
         print(f"| {name} | {result.tried:,} | {result.tried - len(result.broken):,} | {result.note} |", flush=True)

@@ -165,7 +165,7 @@ def live(copy, steps):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--steps", type=int, default=200000)
+    parser.add_argument("--steps", type=int, default=400000)
     parser.add_argument("--copy")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
