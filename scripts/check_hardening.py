@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Say how a linked program is hardened, from readelf; fail when something is missing.
+"""Say how a linked program is hardened, from readelf and objdump; fail when something is missing.
 
   check_hardening.py [--sanitized] PROGRAM...    one table a program, exit 1 if a line says "no"
 
@@ -11,8 +11,12 @@ import subprocess
 import sys
 
 
+def run(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
 def readelf(option, program):
-    return subprocess.run(["readelf", "-W", option, program], check=True, capture_output=True, text=True).stdout
+    return run("readelf", "-W", option, program)
 
 
 def segments(program):
@@ -37,6 +41,10 @@ def properties(program, sanitized):
     yield "stack protector", "__stack_chk_fail" in symbols, ""
     if re.search(r"Machine:.*X86-64", headers):
         yield "shadow stack", "SHSTK" in readelf("-n", program), ""
+        if not sanitized and "clang" not in run("readelf", "-p", ".comment", program):
+            # gcc touches the pages of a large frame one after the other: it writes "or $0" to the stack's end.
+            touched = len(re.findall(r"\bor[lq]? +\$0x0,\(%rsp\)", run("objdump", "-d", program)))
+            yield "clash protection of the stack", touched > 0, "%d places" % touched
     yield "no path of libraries", "RPATH" not in dynamic and "RUNPATH" not in dynamic, ""
     if not sanitized:
         yield "FORTIFY", len(checked) >= 5, "%d checked functions" % len(checked)

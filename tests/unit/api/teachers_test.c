@@ -492,9 +492,12 @@ Test(teachers, grant_and_change_budgets_by_revision)
     expect_status(fixture_post(f, "student", queries(id), STATE), 200);
     expect_problem(fixture_ask(f, &ask), "precondition-required");
     ask.headers[0][0] = "If-Match";
-    ask.headers[0][1] = "\"7\"";
-    expect_problem(fixture_ask(f, &ask), "precondition-failed");
-    ask.headers[0][1] = "\"1\"";
+    static const char *const others[] = {"\"7\"", "W/\"1\"", "\"7\" x, \"1\"", "1", "\"7\", \"1"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        ask.headers[0][1] = others[i];
+        expect_problem(fixture_ask(f, &ask), "precondition-failed");
+    }
+    ask.headers[0][1] = "\"7\", W/\"2\" ,\"1\"";
     ask.body = "{\"epsilon\":7,\"delta\":1e-5}";
     struct response *changed = fixture_ask(f, &ask);
     expect_status(changed, 200);
