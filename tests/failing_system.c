@@ -13,13 +13,16 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -71,11 +74,63 @@ static bool system_fails(enum failing_call name)
     }
 
 STAND_IN(int, fsync, (int fd), (fd), FAILING_SYNC, -1)
-STAND_IN(ssize_t, pwrite, (int fd, const void *b, size_t n, off_t at), (fd, b, n, at),
-         FAILING_PWRITE, -1)
-STAND_IN(ssize_t, pwrite64, (int fd, const void *b, size_t n, off_t at), (fd, b, n, at),
-         FAILING_PWRITE, -1)
-STAND_IN(ssize_t, write, (int fd, const void *b, size_t n), (fd, b, n), FAILING_WRITE, -1)
+STAND_IN(int, rename, (const char *from, const char *to), (from, to), FAILING_NAME, -1)
+STAND_IN(int, renameat, (int old, const char *from, int new, const char *to), (old, from, new, to),
+         FAILING_NAME, -1)
+STAND_IN(int, link, (const char *from, const char *to), (from, to), FAILING_NAME, -1)
+STAND_IN(int, unlink, (const char *path), (path), FAILING_NAME, -1)
+STAND_IN(int, mkdir, (const char *path, mode_t mode), (path, mode), FAILING_NAME, -1)
+STAND_IN(int, stat, (const char *path, struct stat *out), (path, out), FAILING_LOOK, -1)
+STAND_IN(int, fstat, (int fd, struct stat *out), (fd, out), FAILING_LOOK, -1)
+STAND_IN(int, stat64, (const char *path, struct stat64 *out), (path, out), FAILING_LOOK, -1)
+STAND_IN(int, fstat64, (int fd, struct stat64 *out), (fd, out), FAILING_LOOK, -1)
+STAND_IN(int, statvfs, (const char *path, struct statvfs *out), (path, out), FAILING_LOOK, -1)
+STAND_IN(int, flock, (int fd, int how), (fd, how), FAILING_LOCK, -1)
+
+/* A write of N bytes by CALL: it fails, or is of half of them, or as asked. */
+static size_t written(enum failing_call call, size_t n)
+{
+    if (system_fails(call))
+        return 0;
+    return n > 1 && system_fails(FAILING_SHORT) ? n / 2 : n;
+}
+
+#define STAND_IN_PWRITE(name)                                                                      \
+    ssize_t name(int fd, const void *b, size_t n, off_t at)                                        \
+    {                                                                                              \
+        typedef ssize_t real_fn(int, const void *, size_t, off_t);                                 \
+        real_fn *real = REAL(real_fn *, #name);                                                    \
+        size_t most = written(FAILING_PWRITE, n);                                                  \
+        return most == 0 && n > 0 ? -1 : real(fd, b, most, at);                                    \
+    }
+
+STAND_IN_PWRITE(pwrite)
+STAND_IN_PWRITE(pwrite64)
+
+ssize_t write(int fd, const void *b, size_t n)
+{
+    typedef ssize_t real_fn(int, const void *, size_t);
+    real_fn *real = REAL(real_fn *, "write");
+    size_t most = written(FAILING_WRITE, n);
+    return most == 0 && n > 0 ? -1 : real(fd, b, most);
+}
+
+#define STAND_IN_FCNTL(name)                                                                       \
+    int name(int fd, int what, ...)                                                                \
+    {                                                                                              \
+        typedef int real_fn(int, int, ...);                                                        \
+        real_fn *real = REAL(real_fn *, #name);                                                    \
+        va_list rest;                                                                              \
+        va_start(rest, what);                                                                      \
+        void *with = va_arg(rest, void *);                                                         \
+        va_end(rest);                                                                              \
+        bool locks = what == F_SETLK || what == F_SETLKW;                                          \
+        return locks && system_fails(FAILING_LOCK) ? -1 : real(fd, what, with);                    \
+    }
+
+STAND_IN_FCNTL(fcntl)
+STAND_IN_FCNTL(fcntl64)
+
 STAND_IN(ssize_t, pread, (int fd, void *b, size_t n, off_t at), (fd, b, n, at), FAILING_READ, -1)
 STAND_IN(ssize_t, pread64, (int fd, void *b, size_t n, off_t at), (fd, b, n, at), FAILING_READ, -1)
 STAND_IN(ssize_t, read, (int fd, void *b, size_t n), (fd, b, n), FAILING_READ, -1)
@@ -106,9 +161,10 @@ STAND_IN(int, epoll_wait, (int fd, struct epoll_event *events, int n, int ms), (
 int fdatasync(int fd)
 {
     typedef int real_fn(int);
+    typedef int look_fn(int, struct stat *);
     struct stat info;
     real_fn *real = REAL(real_fn *, "fdatasync");
-    bool folder = fstat(fd, &info) == 0 && S_ISDIR(info.st_mode);
+    bool folder = REAL(look_fn *, "fstat")(fd, &info) == 0 && S_ISDIR(info.st_mode);
     return !folder && system_fails(FAILING_SYNC) ? -1 : real(fd);
 }
 

@@ -21,6 +21,10 @@ enum failing_call {
     FAILING_ACCEPT,   /* accept4 */
     FAILING_WAIT,     /* poll, epoll_wait */
     FAILING_THREAD,   /* pthread_create */
+    FAILING_NAME,     /* rename, renameat, link, unlink, mkdir */
+    FAILING_LOOK,     /* stat, fstat, statvfs */
+    FAILING_LOCK,     /* fcntl and flock, where they lock */
+    FAILING_SHORT,    /* pwrite, write: half of the bytes are written, and it says so */
     FAILING_CALLS
 };
 
