@@ -29,6 +29,7 @@ struct guest {
     uint64_t address, client; /* 0: not known */
     int64_t deadline_us;      /* NEVER: none */
     bool lingers;
+    bool streams; /* takes a stream of events */
     bool leaving; /* was shut down */
     struct guest_certificate certificate;
     enum guest_welcome welcome; /* anything but WELCOME: it has no place */
@@ -282,6 +283,26 @@ void guests_answer(struct guests *guests, struct guest *guest, uint64_t size, bo
     pthread_mutex_lock(&guests->lock);
     guest->deadline_us = clock_now_us() + SECONDS(allowed_s);
     guest->lingers = lingers;
+    pthread_mutex_unlock(&guests->lock);
+}
+
+void guests_stream(struct guests *guests, struct guest *guest)
+{
+    pthread_mutex_lock(&guests->lock);
+    guest->streams = true;
+    pthread_mutex_unlock(&guests->lock);
+}
+
+void guests_end_one(struct guests *guests)
+{
+    struct guest *stream = NULL;
+    pthread_mutex_lock(&guests->lock);
+    struct guest *guest = guests->oldest;
+    for (; guest && (guest->leaving || guest->deadline_us == NEVER); guest = guest->newer)
+        if (!stream && guest->streams && !guest->leaving)
+            stream = guest;
+    if (guest || stream)
+        shut_down(guest ? guest : stream);
     pthread_mutex_unlock(&guests->lock);
 }
 

@@ -60,6 +60,13 @@ enum guest_welcome guests_known(struct guests *guests, struct guest *guest, uint
 /* An answer of SIZE bytes is being sent. LINGERS: a body was not read, and the connection ends. */
 void guests_answer(struct guests *guests, struct guest *guest, uint64_t size, bool lingers);
 
+/* A stream of events is being sent, which ends when it ends. */
+void guests_stream(struct guests *guests, struct guest *guest);
+
+/* Ends a connection, so that another one can begin: the oldest that sends a head or takes an
+ * answer, else the oldest that takes a stream. */
+void guests_end_one(struct guests *guests);
+
 /* The answer was sent: the next head may come. */
 void guests_answered(struct guests *guests, struct guest *guest);
 

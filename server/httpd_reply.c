@@ -133,8 +133,10 @@ enum MHD_Result httpd_send_reply(struct httpd *httpd, struct exchange *exchange)
         httpd_fill_problem(httpd, exchange, "body-too-large", "The upload is larger than allowed.");
     if (reply->events.next)
         response = event_response(httpd, exchange);
+    struct guest *guest = httpd_guest(exchange->connection);
+    if (response)
+        guests_stream(httpd->guests, guest);
     if (!response) {
-        struct guest *guest = httpd_guest(exchange->connection);
         guests_answer(httpd->guests, guest, reply->body_size, exchange->unread);
         response = body_response(reply);
     }
@@ -149,7 +151,7 @@ enum MHD_Result httpd_send_reply(struct httpd *httpd, struct exchange *exchange)
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     if (httpd->settings.tls_cert)
         MHD_add_response_header(response, "Strict-Transport-Security", HSTS);
-    if (exchange->must_close || httpd->stalled || atomic_load(&httpd->draining))
+    if (exchange->must_close || httpd->stalled_us != 0 || atomic_load(&httpd->draining))
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     note_reply(httpd, exchange);
     enum MHD_Result result =

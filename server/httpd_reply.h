@@ -23,10 +23,10 @@ struct httpd {
     struct admitted *admitted;
     bool parses_in_place; /* the library, as head_check.h describes */
     pthread_t thread;
-    int wake;          /* an eventfd: ends the thread's wait; -1: there is none */
-    atomic_bool woken; /* it was written to, and the thread has not seen it yet */
-    bool listens;      /* the thread's own: new connections are taken */
-    bool stalled;      /* likewise: the library takes none until one has ended */
+    int wake;           /* an eventfd: ends the thread's wait; -1: there is none */
+    atomic_bool woken;  /* it was written to, and the thread has not seen it yet */
+    bool listens;       /* the thread's own: new connections are taken */
+    int64_t stalled_us; /* since when the library takes none until one has ended; 0: it does */
     atomic_bool draining, stopping;
     struct exchange_account account;
     struct shares clients, addresses;

@@ -79,11 +79,18 @@ struct server_trouble { /* where a start-up step says what went wrong */
     size_t size;
 };
 
-static bool has_its_seed(const struct server *server)
+/* Why the signing key is not that of the start; NULL: it is. */
+static const char *seed_fault(const struct server *server)
 {
-    unsigned char mark[DATA_DIR_MARK];
-    return data_dir_seed_mark(server->config->data, mark) &&
-           memcmp(mark, server->seed_mark, sizeof mark) == 0;
+    unsigned char seed[sizeof((struct api_settings *)NULL)->signing_seed], mark[DATA_DIR_MARK];
+    char ignored[512];
+    if (!data_dir_signing_seed(server->config->data, seed, ignored, sizeof ignored))
+        return "The file signing.key cannot be read, or is no key.";
+    data_dir_seed_mark(seed, mark);
+    sodium_memzero(seed, sizeof seed);
+    return memcmp(mark, server->seed_mark, sizeof mark) == 0
+               ? NULL
+               : "The file signing.key is not the one that the server began with.";
 }
 
 static bool server_ready(void *context, const char **why_not)
@@ -97,8 +104,8 @@ static bool server_ready(void *context, const char **why_not)
         *why_not = "The database was removed, moved or replaced. Nothing is stored any more.";
     else if (!data_dir_stands(server->config->data, !database_is_remote(&place), why_not))
         return false;
-    else if (!has_its_seed(server))
-        *why_not = "The file signing.key is not the one that the server began with.";
+    else if ((*why_not = seed_fault(server)))
+        return false;
     else if (!data_dir_has_room(server->config->data, SPARE_BYTES))
         *why_not =
             "The disk of the data directory has less than 16 MiB free, or cannot be written to.";
@@ -281,7 +288,7 @@ static bool open_app(struct server *server, struct server_trouble trouble)
     };
     if (!data_dir_signing_seed(config->data, settings.signing_seed, trouble.text, trouble.size))
         return false;
-    (void)data_dir_seed_mark(config->data, server->seed_mark); /* if it fails, it is not ready */
+    data_dir_seed_mark(settings.signing_seed, server->seed_mark);
     server->app = api_open(&settings);
     sodium_memzero(settings.signing_seed, sizeof settings.signing_seed);
     if (!server->app)

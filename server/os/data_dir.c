@@ -284,15 +284,9 @@ bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], ch
     return true;
 }
 
-bool data_dir_seed_mark(const char *directory, unsigned char out[DATA_DIR_MARK])
+void data_dir_seed_mark(const unsigned char seed[32], unsigned char out[DATA_DIR_MARK])
 {
-    unsigned char seed[SEED_BYTES];
-    char ignored[512];
-    if (!data_dir_signing_seed(directory, seed, ignored, sizeof ignored))
-        return false;
-    crypto_generichash(out, DATA_DIR_MARK, seed, sizeof seed, NULL, 0);
-    sodium_memzero(seed, sizeof seed);
-    return true;
+    crypto_generichash(out, DATA_DIR_MARK, seed, SEED_BYTES, NULL, 0);
 }
 
 bool data_dir_stands(const char *directory, bool has_database, const char **why_not)

@@ -65,9 +65,9 @@ bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], ch
                            size_t error_size);
 
 #define DATA_DIR_MARK 16
-/* Computes the mark of the seed in DIRECTORY, a hash that tells whether the file holds the same
- * seed later, and nothing of the seed. False: there is none that would be taken. */
-bool data_dir_seed_mark(const char *directory, unsigned char out[DATA_DIR_MARK]);
+/* Computes the mark of SEED, a hash that tells whether another one is the same, and nothing of it.
+ */
+void data_dir_seed_mark(const unsigned char seed[32], unsigned char out[DATA_DIR_MARK]);
 
 /* Writes DIRECTORY/NAME into OUT; false when it does not fit. */
 bool data_dir_path(const char *directory, const char *name, char *out, size_t size);

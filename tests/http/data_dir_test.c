@@ -328,7 +328,7 @@ Test(data_dir, what_is_loosened_while_it_runs_is_not_ready)
     write_seed(path, 7);
     cr_expect_eq(ready_status(&asked, "The file signing.key is not the one"), 503);
     write_seed(path, 0);
-    cr_expect_eq(ready_status(&asked, "The file signing.key is not the one"), 503);
+    cr_expect_eq(ready_status(&asked, "The file signing.key cannot be read, or is no key"), 503);
     cr_assert_eq(rename(aside, path), 0);
     in_data(&asked.server, "tacet.db", path);
     cr_assert_eq(chmod(path, 0644), 0);
