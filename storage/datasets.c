@@ -219,7 +219,8 @@ enum db_status datasets_find_name(struct db *db, const char *owner, const char *
     return db_one(db,
                   "SELECT d.id FROM datasets AS d WHERE d.owner = $1 AND d.name = $2 AND "
                   "(d.state <> 'deleted' OR EXISTS (SELECT 1 FROM ledger_accounts AS a WHERE "
-                  "a.id = d.account AND (a.spent_units > 0 OR a.spent_delta > 0))) "
+                  "a.kind = 'dataset' AND a.resource = d.id AND (a.spent_units > 0 OR "
+                  "a.spent_delta > 0 OR a.held_units > 0 OR a.held_delta > 0))) "
                   "ORDER BY d.state = 'deleted', d.id LIMIT 1",
                   DB_VALUES(db_text(owner), db_text(name)), listing_id, out);
 }

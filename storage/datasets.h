@@ -82,8 +82,8 @@ enum db_status datasets_uncover(struct db *db, const char *id);
 enum db_status datasets_next_private(struct db *db, bool uncovered, const char *after,
                                      char out[ID_SIZE]);
 
-/* Finds a dataset of OWNER that has NAME and is not deleted, or else a deleted one of whose budget
- * something is spent. DB_NONE: there is none. Reads all datasets, 10,000 of them in a millisecond.
+/* Finds a dataset of OWNER that has NAME and is not deleted, or else a deleted one of whose budgets
+ * something is spent, or set aside. DB_NONE: there is none. Reads all datasets, 10,000 of them in a millisecond.
  */
 enum db_status datasets_find_name(struct db *db, const char *owner, const char *name,
                                   char out[ID_SIZE]);

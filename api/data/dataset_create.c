@@ -174,7 +174,9 @@ static enum problem dataset_check_name(struct call *call, const char *owner, con
     if (other.state == DATASET_DELETED)
         return call_problem(call, PROBLEM_CONFLICT,
                             "The project had a dataset of this name, %s, and something of its "
-                            "budget was spent before it was deleted.",
+                            "budget was spent before it was deleted. The same people in another "
+                            "dataset have another budget, and what is spent of both adds up for "
+                            "them.",
                             id);
     call_problem_member(call, "dataset", json_string(id));
     return call_problem(call, PROBLEM_CONFLICT,

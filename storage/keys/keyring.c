@@ -267,7 +267,7 @@ enum keyring_status keyring_erase(struct keyring *keyring, const char *dataset, 
     int file = slots_open(keyring, dataset, O_RDWR | O_CREAT);
     bool done = file >= 0 && (!first || first(context)) && slot_read(file, KEYRING_DATASET, &own);
     if (done && own.state != SLOT_ERASED)
-        done = slot_make(keyring, file, dataset, KEYRING_DATASET, true, key);
+        done = slot_make(keyring, file, dataset, KEYRING_DATASET, true, key) && fsync(file) == 0;
     /* Last: while this key is there, the next start erases again. */
     done = done && root_write_whole(file, &erased, sizeof erased, slot_place(number)) &&
            fsync(file) == 0 && fsync(keyring->folder) == 0;

@@ -233,19 +233,33 @@ Test(datasets, have_a_name_of_their_own_where_that_is_asked_for)
     expect_status(fixture_ask(f, &ask), 201);
 }
 
-/* The people whose budget was spent would have another one. */
-Test(datasets, that_were_deleted_keep_their_name_where_something_was_spent)
+/* The people whose budget was spent would have another one. CONVERTS: that budget was continued by
+ * another account. */
+static void expect_kept_name(bool converts)
 {
     static const char body[] = "{\"name\":\"d\",\"unique_name\":true,\"environment\":\"cartpole\","
                                "\"budget\":{\"epsilon\":1,\"delta\":1e-5}}";
     const char *id = domain_sealed(f, "private", 5);
     domain_run(f, domain_private_job(id, 1, 20));
+    if (converts)
+        expect_status(fixture_post(f, "steward", domain_path("/v1/datasets/%s:compose", id), "{}"),
+                      200);
     expect_status(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", id)), 204);
     struct response *refused = fixture_post(f, "steward", "/v1/datasets", body);
     expect_problem(refused, "conflict");
     cr_expect_not_null(
         strstr(response_text(refused, "/detail"), "was spent before it was deleted"));
     cr_expect_null(response_at(refused, "/dataset"));
+}
+
+Test(datasets, that_were_deleted_keep_their_name_where_something_was_spent)
+{
+    expect_kept_name(false);
+}
+
+Test(datasets, that_were_deleted_keep_their_name_where_a_budget_was_converted)
+{
+    expect_kept_name(true);
 }
 
 Test(datasets, repeat_an_upload_with_its_key_once)
