@@ -50,13 +50,19 @@ static const char *stand_in(const char *pattern, const char *name, uint8_t which
     } kinds[] = {{"datasets", "ABCD"},  {"policies", "EK"},    {"teachers", "F"},
                  {"models", "F"},       {"aggregations", "G"}, {"jobs", "HIJ"},
                  {"certificates", "L"}, {"q-releases", "M"},   {"clients", "N"},
-                 {"accounts", "O"}};
+                 {"accounts", "O"},     {"projects", "P"},     {"budget-requests", "Q"},
+                 {"environments", "R"}};
+    static const char *const others[][2] = {
+        {"{name}", "best@current"}, {"{level}", "0"}, {"{tile}", "000.p/1"}, {"{token}", "1"}};
     if (strncmp(name, "{client}", 8) == 0)
         return scene->id[SCENE_STUDENT];
     if (strncmp(name, "{expert}", 8) == 0)
         return "e1";
     if (strncmp(name, "{slug}", 6) == 0)
         return "validation";
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strncmp(name, others[i][0], strlen(others[i][0])) == 0)
+            return others[i][1];
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strstr(pattern, kinds[i].collection) && which != 255)
             return scene->id[kinds[i].ids[which % strlen(kinds[i].ids)] - 'A'];

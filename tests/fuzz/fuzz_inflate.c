@@ -5,6 +5,7 @@
  * What comes out does not depend on how the bytes arrive, and what was compressed comes back. */
 #include <stdlib.h>
 #include <string.h>
+#include <zstd.h>
 
 #include "api/wire/deflate.h"
 #include "tests/fuzz/fuzz.h"
@@ -60,6 +61,19 @@ static void name_file(const uint8_t *data, size_t size)
     free(path);
 }
 
+/* True when a frame of zstd declares its size. */
+static bool says_sizes(const uint8_t *data, size_t size)
+{
+    for (size_t frame; size > 0; data += frame, size -= frame) {
+        if (ZSTD_getFrameContentSize(data, size) < ZSTD_CONTENTSIZE_ERROR)
+            return true;
+        frame = ZSTD_findFrameCompressedSize(data, size);
+        if (ZSTD_isError(frame) || frame == 0)
+            return false;
+    }
+    return false;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const enum inflate_encoding encodings[] = {INFLATE_GZIP, INFLATE_ZSTD, INFLATE_IDENTITY};
@@ -80,7 +94,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                         1 + how / 2U, limit);
     /* libzstd 1.5 compares a frame with the size that it declares only where it reads it at once.
      */
-    bool lies = encoding == INFLATE_ZSTD && whole.status == INFLATE_CORRUPT;
+    bool lies =
+        encoding == INFLATE_ZSTD && whole.status == INFLATE_CORRUPT && says_sizes(data, size);
     assert(lies || (whole.status == INFLATE_OK) == (pieces.status == INFLATE_OK));
     assert(whole.status != INFLATE_OK || (whole.size == pieces.size && whole.sum == pieces.sum));
     return 0;

@@ -8,9 +8,11 @@
 #include <strings.h>
 
 #include "api/json/json_text.h"
+#include "storage/environments.h"
 #include "storage/keys/keyring.h"
 #include "storage/upgrade.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/unit/api/shell_world.h"
 
 #define LINES_EXPERTS 60
 
@@ -155,8 +157,9 @@ static void make_one(struct scene *scene, int id, const char *target, const char
     const char *const names[] = {"Content-Type", "Idempotency-Key"}, *values[] = {type, key};
     char *path = scene_text(scene, target, strlen(target), NULL);
     char *body = scene_text(scene, text, strlen(text), &size);
-    const struct scene_request request = {.role = 1,
-                                          .method = strstr(target, "budgets") ? "PUT" : "POST",
+    bool puts = strstr(target, "/budgets/") || strstr(target, "/names/");
+    const struct scene_request request = {.role = strstr(target, "budget-requests") ? 3 : 1,
+                                          .method = puts ? "PUT" : "POST",
                                           .target = path,
                                           .names = names,
                                           .values = values,
@@ -262,6 +265,25 @@ static void make_work(struct scene *scene)
     find_made(scene, SCENE_STUDENT, "SELECT id FROM clients WHERE role = 'student'");
     find_made(scene, SCENE_ACCOUNT, "SELECT id FROM ledger_accounts ORDER BY id LIMIT 1");
     make_one(scene, -1, "/v1/teachers/$F/budgets/$N", JSON, "{\"epsilon\":8e4,\"delta\":1e-5}");
+    make_one(scene, -1, "/v1/policies/$E/names/best@current", JSON, "{}");
+    make_one(scene, SCENE_PROJECT, "/v1/projects", JSON, "{\"name\":\"p\"}");
+    make_one(scene, SCENE_BUDGET_REQUEST, "/v1/budget-requests", JSON,
+             "{\"teacher\":\"$F\",\"epsilon\":9e4,\"delta\":1e-5,\"reason\":\"r\"}");
+}
+
+/* A world of the steward, which no program runs here. */
+static void make_world(struct scene *scene)
+{
+    struct environment_row row = {.name = "w",
+                                  .runner = "sh",
+                                  .description = (char *)(uintptr_t)SHELL_FACTS,
+                                  .source = (char *)(uintptr_t) "exit"};
+    id_new(ENVIRONMENT_PREFIX, row.id);
+    if (db_one(scene->db, "SELECT id FROM clients WHERE role = 'steward'", NULL, 0, copy_cell,
+               row.owner) != DB_OK ||
+        environments_insert(scene->db, &row) != DB_OK)
+        abort();
+    snprintf(scene->id[SCENE_ENVIRONMENT], sizeof scene->id[0], "%s", row.id);
 }
 
 struct scene *scene_open(void)
@@ -288,5 +310,6 @@ struct scene *scene_open(void)
     fuzz_tokens_make(scene.app, scene.db, scene.token);
     make_data(&scene);
     make_work(&scene);
+    make_world(&scene);
     return &scene;
 }

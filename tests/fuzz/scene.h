@@ -23,6 +23,9 @@ enum scene_id {
     SCENE_Q_RELEASE,      /* $M */
     SCENE_STUDENT,        /* $N */
     SCENE_ACCOUNT,        /* $O */
+    SCENE_PROJECT,        /* $P */
+    SCENE_BUDGET_REQUEST, /* $Q: the student's, open */
+    SCENE_ENVIRONMENT,    /* $R: a registered world */
     SCENE_IDS,
 };
 

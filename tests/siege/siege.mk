@@ -7,5 +7,5 @@ SIEGE ?=
 siege:
 	@scripts/install-deps build test
 	@$(MAKE) $(ALL_CORES) --no-print-directory VARIANT=release $(BUILD)/release/tacet \
-	  $(addprefix $(BUILD)/release/,test_crash test_storage test_faults test_system test_simulator)
-	@SEED=$(SEED) /usr/bin/python3 tests/siege/siege.py $(BUILD)/release $(SIEGE)
+	  $(addprefix $(BUILD)/release/,test_crash test_storage test_faults test_system test_simulator failing_system.so)
+	@SEED=$(SEED) /usr/bin/python3 tests/siege/siege.py $(BUILD)/release "$(SIEGE)"
