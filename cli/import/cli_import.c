@@ -268,7 +268,8 @@ static int import_file(struct import_run *run)
     if (status == 0)
         status = check_all(run);
     if (status == 0 && run->options.dry_run) {
-        warn_of_new(run, stdout);
+        if (run->summary.faults == 0)
+            warn_of_new(run, stdout);
         import_report(stdout, &run->source, &run->summary);
         status = fflush(stdout) == 0 ? 0 : CLI_FAILED;
     }

@@ -84,8 +84,9 @@ static bool send_make_dataset(struct import_send *send, const char *description)
 
 /* Said where another file, or other flags, would make a second dataset of one name. */
 static const char name_taken[] =
-    " It was made from another file, with other flags, or before the server was restored or "
-    "upgraded: look at what it holds. To add to it, name it with --dataset. To replace what it "
+    " It was made from another file, with other flags, by another client, or before the server was "
+    "restored or upgraded: look at what it holds. To add to it, name it with --dataset. To replace "
+    "what it "
     "holds, delete it before anything of its budget is spent. Another --name makes a second "
     "dataset: the same people in a second dataset get a second budget, and "
     "what is spent of both adds up for them (docs/choosing.md)";
@@ -130,6 +131,8 @@ static bool send_open_upload(struct import_send *send, const char *description)
                                      send->longest, send->upload.dataset, most);
     fprintf(stderr, "tacet import: uploading to dataset %s%s\n", send->upload.dataset,
             send->upload.replayed ? ", which an earlier run of this command has made" : "");
+    if (to->dataset && send->held > 0)
+        fprintf(stderr, "tacet import: it holds %.0f trajectories already\n", send->held);
     return true;
 }
 

@@ -851,7 +851,6 @@ Test(import, a_dry_run_names_values_far_outside)
     import_place_close(&place);
 }
 
-/* A second upload of the same file to the same dataset adds nothing. */
 /* A file that is not in a sealed dataset is refused, and nothing is said of the erased. */
 static void check_sealed(struct desk *desk, const char *table, const char *path)
 {
@@ -869,6 +868,7 @@ static void check_sealed(struct desk *desk, const char *table, const char *path)
     cr_expect_null(strstr(out, "--accept-erased"), "%s", out);
 }
 
+/* A second upload of the same file to the same dataset adds nothing. */
 Test(import, the_same_file_is_not_added_twice)
 {
     struct server_process server;
