@@ -380,7 +380,8 @@ Test(system_faults, an_accept_that_failed_beside_a_stream_shuts_nobody_out, .tim
              token);
     int stream = fixture_connect(f);
     cr_assert(stream >= 0 && raw_send(stream, head) && hears(stream));
-    fixture_reconnect(f); /* ends the fixture's own */
+    fixture_reconnect(f); /* ends the fixture's own, before the next accept */
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
     fail_accept(f, stream, false);
     close(stream);
     fixture_close(f);
