@@ -264,25 +264,51 @@ static void fail_job(struct scene *s, const char *body, unsigned sort, bool stay
     fixture_forget(p->f);
 }
 
+enum { KINDS = 3 };
+
+struct job_kind {
+    char body[1024];
+    double price; /* entries */
+};
+
+/* A network by DP-SGD, a Q-function with noise, and one that plays instead of reading data. */
+static void make_kinds(struct scene *s, struct job_kind kinds[KINDS])
+{
+    struct play *p = s->p;
+    snprintf(kinds[0].body, sizeof kinds[0].body, "%s", domain_private_job(p->dataset, 1, 200));
+    snprintf(
+        kinds[1].body, sizeof kinds[1].body,
+        "{\"algorithm\":\"gp_q_learning\",\"mechanism\":\"gaussian_process\",\"dataset\":\"%s\","
+        "\"privacy\":{\"epsilon\":1,\"delta\":1e-6,\"force\":true},\"parameters\":{\"steps\":200,"
+        "\"batch_size\":4}}",
+        p->dataset);
+    snprintf(kinds[2].body, sizeof kinds[2].body,
+             "{\"algorithm\":\"ppo\",\"environment\":\"cartpole\",\"parameters\":{\"hidden\":[4],"
+             "\"transitions\":2000}}");
+    for (int i = 0; i < KINDS; i++) {
+        double before = entries_now(p);
+        expect_status(fixture_post(p->f, "steward", "/v1/jobs", kinds[i].body), 202);
+        kinds[i].price = entries_now(p) - before;
+    }
+}
+
 /* Every third sort of call, from the FIRST: a job that lost its server waits for its lease to end.
  */
 static void fail_jobs(unsigned first)
 {
     struct scene s = open_scene();
-    char body[1024];
+    struct job_kind kinds[KINDS];
     bool all = getenv("FAULTS_TESTED") != NULL;
-    snprintf(body, sizeof body, "%s", domain_private_job(s.p->dataset, 1, 200));
-    double before = entries_now(s.p);
-    fixture_post(s.p->f, "steward", "/v1/jobs", body);
-    double price = entries_now(s.p) - before;
+    make_kinds(&s, kinds);
     for (unsigned sort = first; sort < SORTS; sort += 3) {
         bool sample = sorts[sort].call == FAILING_SYNC || sorts[sort].call == FAILING_MAP ||
                       sorts[sort].call == FAILING_RANDOM;
         unsigned most = sample ? 1 : 0;
         for (unsigned n = 0; n < (all ? 200 : most); n += 1 + n / 2) {
             unsigned failures = s.failures, tries = 0;
+            const struct job_kind *kind = &kinds[(sort + n) % (all ? KINDS : 1)];
             do /* a quick job may be over before its call is told to fail */
-                fail_job(&s, body, sort, (sort + n) % 2, n, price);
+                fail_job(&s, kind->body, sort, (sort + n) % 2, n, kind->price);
             while (!all && s.failures == failures && ++tries < 50);
         }
     }
