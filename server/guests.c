@@ -256,6 +256,7 @@ enum guest_welcome guests_head_came(struct guests *guests, struct guest *guest)
 {
     pthread_mutex_lock(&guests->lock);
     guest->deadline_us = NEVER;
+    guest->streams = false;
     if (guest->welcome != GUEST_WELCOME && !guest->leaving)
         give_place(guests, guest);
     enum guest_welcome welcome = guest->welcome;

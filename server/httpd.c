@@ -26,8 +26,7 @@
 #define CONNECTION_MEMORY_BYTES ((size_t)16 * 1024)
 #define REQUEST_ID_BYTES        12 /* of its hash */
 #define OLD_TLS                 ":-VERS-SSL3.0:-VERS-TLS1.0:-VERS-TLS1.1"
-#define STALLED_LOOK_MS         100 /* whether the library takes connections again */
-#define STALL_MOST_US           500000
+#define STALL_MOST_MS           500
 #define IN_PLACE_VERSION        "0.9.75" /* of the library, which lays a head out as head_check.h says */
 
 /* "req_" and 24 hexadecimal digits: SipHash of a counter under a key of this process. Nobody can
@@ -81,9 +80,9 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
         guests_leave(httpd->guests, *guest);
         *guest = NULL;
+        httpd->stalled_us = 0;
         return;
     }
-    httpd->stalled_us = 0;
     const union MHD_ConnectionInfo *tls =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
     if (httpd->settings.tls_keys && tls)
@@ -96,8 +95,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 
 /* Sees the library's own messages, which may quote a request and are not repeated. After an accept
  * that failed for want of handles or memory the library takes no new connection until one has
- * ended. Where all stay busy none would, so answers end theirs until a new one begins; where there
- * are no answers, httpd_run ends one. */
+ * ended. Where all stay busy none would, so the next answer ends its own; where there is no answer,
+ * end_stall ends one. */
 static void on_message(void *context, const char *format, va_list arguments)
     __attribute__((format(printf, 2, 0)));
 static void on_message(void *context, const char *format, va_list arguments)
@@ -123,8 +122,8 @@ static int patience_ms(struct httpd *httpd)
 {
     int held_ms = httpd_hold_ms(httpd);
     MHD_UNSIGNED_LONG_LONG due_ms;
-    if (httpd->stalled_us != 0 && (held_ms < 0 || held_ms > STALLED_LOOK_MS))
-        held_ms = STALLED_LOOK_MS;
+    if (httpd->stalled_us != 0 && (held_ms < 0 || held_ms > STALL_MOST_MS))
+        held_ms = STALL_MOST_MS;
     if (MHD_get_timeout(httpd->daemon, &due_ms) != MHD_YES)
         return held_ms;
     if (due_ms > INT32_MAX)
@@ -132,14 +131,14 @@ static int patience_ms(struct httpd *httpd)
     return held_ms >= 0 && held_ms < (int)due_ms ? held_ms : (int)due_ms;
 }
 
-/* Ends a connection where the library has taken none for a while, and then waits as long again. */
+/* Ends a connection where the library has taken none for a while. */
 static void end_stall(struct httpd *httpd)
 {
-    int64_t now_us = clock_now_us();
-    if (httpd->stalled_us == 0 || now_us - httpd->stalled_us < STALL_MOST_US)
+    int64_t now_us = httpd->stalled_us != 0 ? clock_now_us() : 0;
+    if (now_us - httpd->stalled_us < STALL_MOST_MS * 1000)
         return;
     guests_end_one(httpd->guests);
-    httpd->stalled_us = now_us;
+    httpd->stalled_us = now_us; /* and waits as long again */
 }
 
 /* Refuses new connections from now on. */
@@ -172,7 +171,10 @@ static void *httpd_run(void *context)
             stop_listening(httpd);
         httpd_hold_end(httpd, !httpd->listens);
         end_stall(httpd);
+        bool stalled = httpd->stalled_us != 0;
         MHD_run(httpd->daemon);
+        if (stalled && httpd->stalled_us == 0)
+            MHD_run(httpd->daemon); /* it listens again at the beginning of a round */
     }
     return NULL;
 }

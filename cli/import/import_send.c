@@ -86,10 +86,9 @@ static bool send_make_dataset(struct import_send *send, const char *description)
 static const char name_taken[] =
     " It was made from another file, with other flags, by another client, or before the server was "
     "restored or upgraded: look at what it holds. To add to it, name it with --dataset. To replace "
-    "what it "
-    "holds, delete it before anything of its budget is spent. Another --name makes a second "
-    "dataset: the same people in a second dataset get a second budget, and "
-    "what is spent of both adds up for them (docs/choosing.md)";
+    "what it holds, delete it before anything of its budget is spent. Another --name makes a "
+    "second dataset: the same people in a second dataset get a second budget, and what is spent of "
+    "both adds up for them (docs/choosing.md)";
 
 static bool send_open_upload(struct import_send *send, const char *description)
 {

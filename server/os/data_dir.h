@@ -65,6 +65,7 @@ bool data_dir_signing_seed(const char *directory, unsigned char out_seed[32], ch
                            size_t error_size);
 
 #define DATA_DIR_MARK 16
+
 /* Computes the mark of SEED, a hash that tells whether another one is the same, and nothing of it.
  */
 void data_dir_seed_mark(const unsigned char seed[32], unsigned char out[DATA_DIR_MARK]);
