@@ -85,7 +85,7 @@ STAND_IN(int, fstat, (int fd, struct stat *out), (fd, out), FAILING_LOOK, -1)
 STAND_IN(int, stat64, (const char *path, struct stat64 *out), (path, out), FAILING_LOOK, -1)
 STAND_IN(int, fstat64, (int fd, struct stat64 *out), (fd, out), FAILING_LOOK, -1)
 STAND_IN(int, statvfs, (const char *path, struct statvfs *out), (path, out), FAILING_LOOK, -1)
-STAND_IN(int, flock, (int fd, int how), (fd, how), FAILING_LOCK, -1)
+STAND_IN(int, flock, (int fd, int how), (fd, how), FAILING_LOCK, -1) /* nobody unlocks by it */
 
 /* A write of N bytes by CALL: it fails, or is of half of them, or as asked. */
 static size_t written(enum failing_call call, size_t n)
@@ -124,7 +124,8 @@ ssize_t write(int fd, const void *b, size_t n)
         va_start(rest, what);                                                                      \
         void *with = va_arg(rest, void *);                                                         \
         va_end(rest);                                                                              \
-        bool locks = what == F_SETLK || what == F_SETLKW;                                          \
+        bool locks = (what == F_SETLK || what == F_SETLKW) &&                                      \
+                     ((const struct flock *)with)->l_type != F_UNLCK;                              \
         return locks && system_fails(FAILING_LOCK) ? -1 : real(fd, what, with);                    \
     }
 

@@ -23,7 +23,7 @@ enum failing_call {
     FAILING_THREAD,   /* pthread_create */
     FAILING_NAME,     /* rename, renameat, link, unlink, mkdir */
     FAILING_LOOK,     /* stat, fstat, statvfs */
-    FAILING_LOCK,     /* fcntl and flock, where they lock */
+    FAILING_LOCK,     /* fcntl and flock, where they take a lock */
     FAILING_SHORT,    /* pwrite, write: half of the bytes are written, and it says so */
     FAILING_CALLS
 };
