@@ -247,13 +247,13 @@ static int caller_of(const struct route *route)
 struct ask requests_ask(struct play *p, const struct things *things, const struct route *route)
 {
     static unsigned keys, jobs;
+    if (begins(route->pattern, "/v1/jobs") && ++jobs % 200 == 0)
+        run_jobs(p); /* there may be a thousand */
     const char *path = play_path(p, route->pattern, id_for(p, things, route)), *body = "";
     if (strcmp(route->method, "PUT") == 0 && strstr(route->pattern, "/budgets/{client}"))
         path = new_budget(p);
     if (strcmp(route->method, "GET") != 0)
         body = play_body(p, route, path);
-    if (begins(route->pattern, "/v1/jobs") && ++jobs % 200 == 0)
-        run_jobs(p); /* there may be a thousand */
     if (begins(route->pattern, "/v1/policy-names/"))
         give_name(p, things->policy);
     if (strcmp(route->pattern, "/v1/budget-requests") == 0)
