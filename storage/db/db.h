@@ -112,8 +112,9 @@ struct db_settings {
 
 /* How a driver tells what went wrong. */
 struct db_fault {
-    char text[DB_ERROR_SIZE]; /* for the log; carries no parameter's value but a row's name */
-    bool broken;              /* sticky: a commit or fsync failed with an I/O error */
+    char text[DB_ERROR_SIZE];   /* for the log; carries no parameter's value but a row's name */
+    bool broken;                /* sticky: a commit or fsync failed with an I/O error */
+    char damage[DB_ERROR_SIZE]; /* as of db_damage; "": none, or it was told */
 };
 
 /* The tables in a database's own types. Lists end in NULL. A version, once released, never changes:
@@ -236,8 +237,9 @@ const char *db_last_error(const struct db *db);
 /* Gives DB_FAILED, and db_last_error says WHERE and WHAT: a caller found stored rows damaged. */
 enum db_status db_fail(struct db *db, const char *where, const char *what);
 
-/* The row whose digest did not hold (digest.h) since the last call, by its table and key, for the
- * log; "" when there was none. The text lives until the next such row. */
+/* The row whose digest did not hold (digest.h) since the last call, by its table and key, or the
+ * page that is not as it was written, for the log; "" when there was none. The text lives until the
+ * next such row. */
 const char *db_damage(struct db *db);
 
 /* A commit gave an I/O error: nobody knows what is on disk. The process must stop without another

@@ -147,8 +147,8 @@ enum db_status db_fail(struct db *db, const char *where, const char *what)
 
 const char *db_damage(struct db *db)
 {
-    memcpy(db->told, db->damage, sizeof db->told);
-    db->damage[0] = '\0';
+    memcpy(db->told, db->fault.damage, sizeof db->told);
+    db->fault.damage[0] = '\0';
     return db->told;
 }
 

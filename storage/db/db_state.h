@@ -66,7 +66,6 @@ struct db {
     const struct db_driver *driver;
     void *connection;
     struct db_fault fault;
-    char damage[DB_ERROR_SIZE]; /* the row of digest.h's last failure; "": none, or it was told */
     char told[DB_ERROR_SIZE];
     enum mode mode;
     bool goes_first;

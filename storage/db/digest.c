@@ -117,10 +117,10 @@ bool digest_holds(struct db *db, const struct table *table, const struct db_row 
     name_value(&row->values[0], first);
     if (table->named > 1)
         name_value(&row->values[1], second);
-    snprintf(db->damage, sizeof db->damage, "%s %s%s%s", table->name, first,
+    snprintf(db->fault.damage, sizeof db->fault.damage, "%s %s%s%s", table->name, first,
              table->named > 1 ? " " : "", second);
     snprintf(db->fault.text, sizeof db->fault.text, "row is damaged (%s): %.160s", table->digest,
-             db->damage);
+             db->fault.damage);
     return false;
 }
 

@@ -18,11 +18,11 @@
 #include "storage/db/schema_sqlite.h"
 #include "storage/db/sqlite_file.h"
 #include "storage/db/sqlite_head.h"
+#include "storage/db/sqlite_pages.h"
 #include "storage/db/sqlite_values.h"
 
 #define BUSY_TIMEOUT_MS  10000
 #define CACHE_KIB        (64 << 10)
-#define PAGE_BYTES       8192 /* of a new file: a batch writes fewer pages than with 4096 */
 #define CHECKPOINT_PAGES 8000 /* 64 MB of log: the writer stops to empty it */
 #define LOG_KEPT_BYTES   (64 << 20)
 #define STATEMENTS       512 /* a power of two */
@@ -68,8 +68,11 @@ static enum db_status connection_explain(struct connection *connection, const ch
                                          struct db_fault *fault)
 {
     int code = sqlite3_extended_errcode(connection->handle);
-    snprintf(fault->text, sizeof fault->text, "%s: %.*s (sqlite %d)", doing, SQLITE_FILE_TEXT_SIZE,
-             sqlite3_errmsg(connection->handle), code);
+    char why[SQLITE_FILE_TEXT_SIZE];
+    sqlite_pages_explain(connection->handle, code, why, sizeof why);
+    snprintf(fault->text, sizeof fault->text, "%s: %s (sqlite %d)", doing, why, code);
+    if (code == SQLITE_IOERR_DATA)
+        memcpy(fault->damage, why, sizeof why);
     enum db_status status = outcome_of(code);
     if ((code & 0xff) == SQLITE_IOERR && status == DB_FAILED) {
         /* After an fsync failed, the result of a later fsync about the same pages cannot be
@@ -94,6 +97,14 @@ static int after_commit(void *context, sqlite3 *handle, const char *name, int pa
     return SQLITE_OK;
 }
 
+/* The number stands in the header before there is a log. */
+static bool begin_file(sqlite3 *handle)
+{
+    sqlite_pages_begin(handle);
+    return sqlite_pragma(handle, "PRAGMA page_size=%lld", SQLITE_PAGES_BYTES) &&
+           sqlite_pragma(handle, "PRAGMA application_id=%lld", SQLITE_FILE_APPLICATION_ID);
+}
+
 static bool connection_configure(struct connection *connection, const struct db_settings *settings)
 {
     sqlite3 *handle = connection->handle;
@@ -106,10 +117,7 @@ static bool connection_configure(struct connection *connection, const struct db_
     sqlite3_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0, (int *)NULL);
     if (!settings->unchanged &&
         (sqlite_ask(handle, "PRAGMA application_id", &application) != SQLITE_OK ||
-         (application == 0 &&
-          (!sqlite_pragma(handle, "PRAGMA page_size=%lld", PAGE_BYTES) ||
-           !sqlite_pragma(handle, "PRAGMA application_id=%lld", SQLITE_FILE_APPLICATION_ID))) ||
-         !sqlite_use_log(handle)))
+         (application == 0 && !begin_file(handle)) || !sqlite_use_log(handle)))
         return false;
     bool ok = sqlite_pragma(handle, "PRAGMA synchronous=%lld", settings->not_durable ? 0 : 2) &&
               sqlite_pragma(handle, "PRAGMA foreign_keys=%lld", 1) &&

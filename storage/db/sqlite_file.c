@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "storage/db/sqlite_pages.h"
+
 #define PATH_BYTES         4096
 #define HEADER_BYTES       100
 #define HEADER_APPLICATION 68 /* where the application id stands, big endian */
@@ -69,7 +71,7 @@ static int open_without_log(const char *path, sqlite3 **out)
         size += (size_t)snprintf(uri + size, 4, "%%%02x", (unsigned char)*path);
     snprintf(uri + size, sizeof uri - size, "?immutable=1");
     return sqlite3_open_v2(uri, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI,
-                           NULL);
+                           sqlite_pages_vfs(NULL));
 }
 
 int sqlite_file_open(const struct db_settings *settings, sqlite3 **out)
@@ -77,12 +79,14 @@ int sqlite_file_open(const struct db_settings *settings, sqlite3 **out)
     char log[PATH_BYTES];
     const char *path = settings->location;
     if (!settings->unchanged)
-        return sqlite3_open_v2(path, out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+        return sqlite3_open_v2(path, out, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
+                               sqlite_pages_vfs(NULL));
     int n = snprintf(log, sizeof log, "%s-wal", path);
     if (n < 0 || (size_t)n >= sizeof log || access(log, F_OK) != 0)
         return open_without_log(path, out);
     /* Without locks, and with the log's index in memory, the log is read where it lies. */
-    int code = sqlite3_open_v2(path, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, "unix-none");
+    int code = sqlite3_open_v2(path, out, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX,
+                               sqlite_pages_vfs("unix-none"));
     if (code == SQLITE_OK)
         code = sqlite3_db_config(*out, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     if (code == SQLITE_OK)
@@ -169,7 +173,7 @@ static bool is_one_of(const char *name, const char *const *names)
  * may be. It names tables, indexes and pages, and no value. */
 static enum db_status file_check_table(sqlite3 *handle, const char *table, struct db_fault *fault)
 {
-    char sql[128];
+    char sql[128], why[SQLITE_FILE_TEXT_SIZE];
     sqlite3_stmt *stmt = NULL;
     const char *found = NULL;
     snprintf(sql, sizeof sql, "PRAGMA integrity_check('%s')", table);
@@ -177,9 +181,11 @@ static enum db_status file_check_table(sqlite3 *handle, const char *table, struc
         sqlite3_step(stmt) == SQLITE_ROW)
         found = (const char *)sqlite3_column_text(stmt, 0);
     bool whole = found && strcmp(found, "ok") == 0;
+    bool page = sqlite_pages_damaged(handle);
+    sqlite_pages_explain(handle, page ? SQLITE_IOERR_DATA : SQLITE_ERROR, why, sizeof why);
     if (!whole)
         snprintf(fault->text, sizeof fault->text, "table %s is damaged: %.160s", table,
-                 found ? found : sqlite3_errmsg(handle));
+                 found && !page ? found : why);
     sqlite3_finalize(stmt);
     return whole ? DB_OK : DB_FAILED;
 }
@@ -187,6 +193,7 @@ static enum db_status file_check_table(sqlite3 *handle, const char *table, struc
 enum db_status sqlite_file_check(sqlite3 *handle, const char *const *but, struct db_fault *fault)
 {
     static const char names[] = "SELECT name FROM sqlite_schema WHERE type = 'table'";
+    char why[SQLITE_FILE_TEXT_SIZE];
     sqlite3_stmt *stmt = NULL;
     enum db_status status = DB_OK;
     int code = sqlite3_prepare_v2(handle, names, -1, &stmt, NULL);
@@ -197,8 +204,8 @@ enum db_status sqlite_file_check(sqlite3 *handle, const char *const *but, struct
         code = SQLITE_OK;
     }
     if (status == DB_OK && code != SQLITE_DONE) {
-        snprintf(fault->text, sizeof fault->text, "the tables cannot be read: %.160s",
-                 sqlite3_errmsg(handle));
+        sqlite_pages_explain(handle, code, why, sizeof why);
+        snprintf(fault->text, sizeof fault->text, "the tables cannot be read: %s", why);
         status = DB_FAILED;
     }
     sqlite3_finalize(stmt);
@@ -218,18 +225,21 @@ bool sqlite_use_log(sqlite3 *handle)
 
 enum db_status sqlite_file_copy(sqlite3 *handle, const char *path, struct db_fault *fault)
 {
+    char why[SQLITE_FILE_TEXT_SIZE];
     sqlite3 *copy = NULL;
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    int code = sqlite3_open_v2(path, &copy, flags, NULL);
+    int code = sqlite3_open_v2(path, &copy, flags, sqlite_pages_vfs(NULL));
+    if (code == SQLITE_OK && sqlite_pages_begun(handle))
+        sqlite_pages_begin(copy); /* the first page may be written last */
     sqlite3_backup *backup =
         code == SQLITE_OK ? sqlite3_backup_init(copy, "main", handle, "main") : NULL;
     if (backup) {
         (void)sqlite3_backup_step(backup, -1); /* all pages in one view: others may write */
         code = sqlite3_backup_finish(backup);
     }
+    sqlite_pages_explain(code == SQLITE_IOERR_DATA ? handle : copy, code, why, sizeof why);
     if (!backup || code != SQLITE_OK)
-        snprintf(fault->text, sizeof fault->text, "the database cannot be copied: %.*s",
-                 SQLITE_FILE_TEXT_SIZE, sqlite3_errmsg(copy));
+        snprintf(fault->text, sizeof fault->text, "the database cannot be copied: %s", why);
     sqlite3_close(copy);
     if (backup && code == SQLITE_OK)
         return DB_OK;

@@ -493,6 +493,20 @@ static void flip_at(const struct server_process *server, long place)
     cr_assert_eq(fclose(file), 0);
 }
 
+/* Removes the sum of the page with the byte at PLACE, as if another program had written the page.
+ */
+static void forget_sum(const struct server_process *server, long place)
+{
+    static const unsigned char none[8];
+    char path[160];
+    in_data(server, "tacet.db", path);
+    FILE *file = fopen(path, "r+b");
+    cr_assert_not_null(file);
+    fseek(file, (place / 8192 + 1) * 8192 - (long)sizeof none, SEEK_SET);
+    cr_assert_eq(fwrite(none, 1, sizeof none, file), sizeof none);
+    cr_assert_eq(fclose(file), 0);
+}
+
 /* The place of the N-th TEXT in the database; -1: there is none. */
 static long place_of(const struct server_process *server, const char *text, unsigned n)
 {
@@ -536,8 +550,28 @@ Test(data_dir, a_damaged_answer_is_found_at_start)
     asked_close(&asked);
 }
 
-/* A policy is read when it is asked for: 500 for it, a line in the log, and nothing else changes.
- */
+/* The disk damages the index by which a repeated key is found, after the start has looked: the key
+ * does not look new. */
+Test(data_dir, a_key_whose_index_is_damaged_while_the_server_runs_is_an_error)
+{
+    static struct asked asked;
+    asked_open(&asked);
+    cr_expect_eq(ask_status(&asked, "a-key-to-be-flipped"), 200);
+    cr_assert_eq(server_end(&asked.server, SIGTERM), 0);
+    server_start(&asked.server);
+    http_client_move(asked.scene.client, &asked.server);
+    for (unsigned n = 0; n < 2; n++) { /* in the row, and in the index */
+        long place = place_of(&asked.server, "a-key-to-be-flipped", 0);
+        cr_assert_gt(place, 0);
+        flip_at(&asked.server, place + 3);
+    }
+    cr_expect_eq(ask_status(&asked, "a-key-to-be-flipped"), 500);
+    cr_expect(server_log_has(&asked.server, "of the database is not as it was written"));
+    asked_close(&asked);
+}
+
+/* The page's sum finds it at a start. Without the sum, the policy is read when it is asked for: 500
+ * for it, a line in the log, and nothing else changes. */
 Test(data_dir, a_damaged_policy_is_an_error_that_names_the_row)
 {
     static struct asked asked;
@@ -550,6 +584,9 @@ Test(data_dir, a_damaged_policy_is_an_error_that_names_the_row)
     long place = place_of(&asked.server, "imported", 0); /* its mechanism */
     cr_assert_gt(place, 0);
     flip_at(&asked.server, place);
+    cr_expect_eq(server_start_in_vain(&asked.server), 1);
+    cr_expect(server_log_has(&asked.server, "of the database is not as it was written"));
+    forget_sum(&asked.server, place);
     server_start(&asked.server);
     http_client_move(asked.scene.client, &asked.server);
     struct http_answer answer = http_expect(

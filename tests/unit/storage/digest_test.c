@@ -20,6 +20,7 @@
 #include "storage/signing_keys.h"
 #include "storage/teachers.h"
 #include "storage/upgrade.h"
+#include "tests/unit/storage/page_sums.h"
 #include "tests/unit/storage/store.h"
 
 static const unsigned char root_seed[32] = {7};
@@ -539,6 +540,7 @@ static void store_answers(void)
     }
     db_close(f.db); /* which empties the log */
     db_store_free(f.store);
+    page_sums_remove(f.path); /* which would find all of it */
 }
 
 /* Opens the file as it stands; false: an answer is damaged. */

@@ -17,6 +17,7 @@
 #include "storage/ledger/ledger_verify.h"
 #include "storage/upgrade.h"
 #include "tests/unit/storage/fixture.h"
+#include "tests/unit/storage/page_sums.h"
 #include "tests/unit/storage/power_work.h"
 
 TestSuite(misdirected, .timeout = 36000);
@@ -208,7 +209,7 @@ static void scene_close(struct scene *scene)
     power_work_end(&scene->work);
 }
 
-Test(misdirected, pages_are_found_or_do_no_harm)
+static void damage_pages(bool summed)
 {
     static struct scene scene;
     unsigned char whole[POWER_DUMP_BYTES];
@@ -221,6 +222,8 @@ Test(misdirected, pages_are_found_or_do_no_harm)
     cr_assert_eq(power_dump(scene.work.db[0], "%", whole), DB_OK);
     power_work_close(&scene.work);
     power_disk_end();
+    if (!summed)
+        page_sums_remove(scene.work.path);
     scene.now = read_bytes(scene.work.folder, "tacet.db");
     scene.note = read_bytes(scene.work.folder, "ledger.head");
     for (unsigned i = 0; i < tries; i++) {
@@ -242,6 +245,17 @@ Test(misdirected, pages_are_found_or_do_no_harm)
                 found[kind][OTHER]);
     }
     scene_close(&scene);
+}
+
+Test(misdirected, pages_are_found_or_do_no_harm)
+{
+    damage_pages(true);
+}
+
+/* The ledger's hashes, the rows' digests and the start find what no page's sum does. */
+Test(misdirected, pages_without_sums_are_found_or_do_no_harm)
+{
+    damage_pages(false);
 }
 
 /* SQLite takes the log's end for its first frame that is not whole: later commits are gone, and the
