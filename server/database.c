@@ -380,6 +380,10 @@ bool database_make_ready(struct database *database, int64_t *out_answers_from_ms
         log_event(LOG_LEVEL_WARN, "clock-behind",
                   "note=\"the clock is behind the time before which answers were removed: keys of "
                   "the present are refused\"");
+    if (db_is_unchecked(db))
+        log_event(LOG_LEVEL_WARN, "pages-unchecked",
+                  "note=\"data_checksums of PostgreSQL is off: a flipped bit on its disk may be "
+                  "taken for data\"");
     log_event(LOG_LEVEL_INFO, "ledger-verified", "entries=%llu ms=%" PRId64, entries,
               (between - begun) / 1000);
     log_event(LOG_LEVEL_INFO, "answers-verified", "answers=%llu ms=%" PRId64, answers,

@@ -168,6 +168,9 @@ struct db_driver {
     /* SQL that gives the milliseconds since 1970 by the clock of the database; NULL: it has none of
      * its own. */
     const char *clock;
+    /* SQL that gives 1 if the database does not check what it reads from its disk; NULL: ours does.
+     */
+    const char *unchecked;
     /* Processes on several machines may work on the database at once. */
     bool shared;
     /* Each statement is a message to another process. Its parameters may be lists, which SQL reads
@@ -230,6 +233,9 @@ enum db_status db_alone(struct db *db);
 /* Replaces *ms, the time by the caller's clock, by that of the database's clock if it is shared. So
  * all who compare times of the database have one clock. */
 enum db_status db_clock(struct db *db, int64_t *ms);
+
+/* Whether a flipped bit on the disk of the database may be taken for data. */
+bool db_is_unchecked(struct db *db);
 
 /* What the last failure on this connection was, for the log; "" when there was none. */
 const char *db_last_error(const struct db *db);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "memory/memory.h"
+#include "storage/db/listing.h"
 
 /* ---- stores and connections */
 
@@ -132,6 +133,13 @@ enum db_status db_clock(struct db *db, int64_t *ms)
     if (!db->driver->clock)
         return DB_OK;
     return db_owed(db_one(db, db->driver->clock, NULL, 0, see_clock, ms));
+}
+
+bool db_is_unchecked(struct db *db)
+{
+    int64_t off = 0;
+    const char *sql = db->driver->unchecked;
+    return sql && db_one(db, sql, NULL, 0, listing_integer, &off) == DB_OK && off != 0;
 }
 
 const char *db_last_error(const struct db *db)

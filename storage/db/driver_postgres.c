@@ -386,6 +386,8 @@ const struct db_driver db_driver_postgres = {
     .in_transaction = postgres_driver_in_transaction,
     .alone = postgres_driver_alone,
     .clock = "SELECT CAST(floor(extract(epoch FROM clock_timestamp()) * 1000) AS BIGINT)",
+    .unchecked = "SELECT CAST(CASE current_setting('data_checksums') WHEN 'off' THEN 1 ELSE 0 END "
+                 "AS BIGINT)",
     .shared = true,
     .lists = true,
     .fails_whole = true,
