@@ -384,7 +384,7 @@ Test(uploads, every_failing_call_leaves_all_or_nothing)
 Test(uploads, take_few_statements_for_many_experts, .init = open_store, .fini = store_close)
 {
     enum { COUNT = 600 };
-    static char texts[COUNT][8];
+    static char texts[COUNT][16];
     static uint32_t first[COUNT], again[COUNT];
     const char *names[COUNT];
     struct db_settings settings = {.location = f.path, .not_durable = true};
