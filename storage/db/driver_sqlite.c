@@ -126,6 +126,7 @@ static bool connection_configure(struct connection *connection, const struct db_
               sqlite_pragma(handle, "PRAGMA temp_store=%lld", 2) &&
               sqlite_pragma(handle, "PRAGMA cache_size=-%lld", cache) &&
               sqlite_pragma(handle, "PRAGMA journal_size_limit=%lld", LOG_KEPT_BYTES);
+    sqlite_pages_look(handle); /* another process may have made the file since it was opened */
     if (ok && settings->max_pages > 0)
         ok = sqlite_pragma(handle, "PRAGMA max_page_count=%lld", settings->max_pages);
     sqlite3_wal_hook(handle, after_commit, connection);

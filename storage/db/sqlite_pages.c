@@ -34,7 +34,7 @@ struct pages_vfs {
 struct pages {
     sqlite3_io_methods ours;
     const sqlite3_io_methods *theirs;
-    bool summed; /* once it is so, it stays so */
+    bool summed;
     sqlite3_int64 damaged;
 };
 
@@ -49,9 +49,24 @@ static struct pages *pages_of(sqlite3_file *file)
     return (struct pages *)(uintptr_t)file->pMethods;
 }
 
+/* What another program changes in the first page of its copy, where the sum stays as it was: how
+ * often the file has changed, its size, the schema's number, and the version of SQLite. */
+static void forget_counters(unsigned char *page)
+{
+    memset(page + 24, 0, 8);
+    memset(page + 40, 0, 4);
+    memset(page + 92, 0, 8);
+}
+
 static void page_sum(const unsigned char *page, sqlite3_int64 number,
                      unsigned char sum[SQLITE_PAGES_SUM_BYTES])
 {
+    unsigned char first[SUMMED_BYTES];
+    if (number == 1) {
+        memcpy(first, page, sizeof first);
+        forget_counters(first);
+        page = first;
+    }
     unsigned char key[crypto_shorthash_KEYBYTES] = "page";
     for (unsigned i = 0; i < 8; i++)
         key[8 + i] = (unsigned char)(number >> 8 * i);
@@ -116,6 +131,9 @@ static int pages_write(sqlite3_file *file, const void *bytes, int size, sqlite3_
 {
     unsigned char page[SQLITE_PAGES_BYTES];
     struct pages *pages = pages_of(file);
+    if (at == 0 && is_page(size, at))
+        pages->summed =
+            header_says(bytes); /* SQLite may not leave the bytes that it was asked for */
     if (!pages->summed || !is_page(size, at))
         return pages->theirs->xWrite(file, bytes, size, at);
     memcpy(page, bytes, SUMMED_BYTES);
@@ -132,7 +150,8 @@ static int pages_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, in
         return code;
     struct pages *pages = (struct pages *)((char *)file + pages_offset(under));
     *pages = (struct pages){.ours = *file->pMethods, .theirs = file->pMethods};
-    pages->ours.iVersion = 2; /* no maps of the file, which would go past us */
+    if (pages->ours.iVersion > 2)
+        pages->ours.iVersion = 2; /* no maps of the file, which would go past us */
     pages->ours.xRead = pages_read;
     pages->ours.xWrite = pages_write;
     file->pMethods = &pages->ours;
@@ -171,6 +190,15 @@ static struct pages *pages_in(sqlite3 *handle)
     int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
     bool ours = code == SQLITE_OK && file && file->pMethods && file->pMethods->xRead == pages_read;
     return ours ? pages_of(file) : NULL;
+}
+
+void sqlite_pages_look(sqlite3 *handle)
+{
+    unsigned char header[HEADER_BYTES];
+    sqlite3_file *file = NULL;
+    if (pages_in(handle) &&
+        sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK)
+        (void)file->pMethods->xRead(file, header, sizeof header, 0);
 }
 
 void sqlite_pages_begin(sqlite3 *handle)

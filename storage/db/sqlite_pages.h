@@ -17,6 +17,9 @@ const char *sqlite_pages_vfs(const char *under);
 /* Gives sums to the database of HANDLE, in which nothing has been written. */
 void sqlite_pages_begin(sqlite3 *handle);
 
+/* Sees whether the database of HANDLE has sums, by its first bytes. */
+void sqlite_pages_look(sqlite3 *handle);
+
 /* Whether the database of HANDLE has sums, as far as it was read or written. */
 bool sqlite_pages_begun(sqlite3 *handle);
 

@@ -221,6 +221,12 @@ Test(pages, without_sums_some_flips_make_a_key_look_new)
     remove_file();
 }
 
+/* What another program changes in a copy (sqlite_pages.c) is under no sum. */
+static bool is_counter(unsigned at)
+{
+    return (at >= 24 && at < 32) || (at >= 40 && at < 44) || (at >= 92 && at < 100);
+}
+
 /* The first hundred bytes say that there are sums: no flip there makes a database without sums. */
 Test(pages, every_bit_of_the_header_is_an_error)
 {
@@ -230,7 +236,7 @@ Test(pages, every_bit_of_the_header_is_an_error)
     for (unsigned bit = 0; bit < 100 * 8; bit++) {
         unsigned char byte = (unsigned char)(bytes[bit / 8] ^ 1 << bit % 8);
         write_file(&byte, 1, bit / 8);
-        cr_expect(damage_is_found(), "byte %u, bit %u", bit / 8, bit % 8);
+        cr_expect(is_counter(bit / 8) || damage_is_found(), "byte %u, bit %u", bit / 8, bit % 8);
         write_file(bytes + bit / 8, 1, bit / 8);
     }
     expect_whole();
@@ -403,6 +409,35 @@ Test(pages, a_copy_by_another_program_is_read)
     cr_assert_eq(unlink(path), 0);
     snprintf(sql, sizeof sql, "%s.copy", path);
     cr_assert_eq(rename(sql, path), 0);
+    expect_whole();
+    remove_file();
+}
+
+/* As the shell's .backup does. */
+static void copy_elsewhere(const char *path)
+{
+    sqlite3 *from, *to;
+    cr_assert_eq(sqlite3_open(f.path, &from), SQLITE_OK);
+    cr_assert_eq(sqlite3_open(path, &to), SQLITE_OK);
+    sqlite3_backup *backup = sqlite3_backup_init(to, "main", from, "main");
+    cr_assert_not_null(backup);
+    cr_expect_eq(sqlite3_backup_step(backup, -1), SQLITE_DONE);
+    cr_expect_eq(sqlite3_backup_finish(backup), SQLITE_OK);
+    sqlite3_close(to);
+    sqlite3_close(from);
+}
+
+Test(pages, a_backup_by_another_program_is_read)
+{
+    char copy[sizeof f.path + 8];
+    unsigned with, without;
+    make_file();
+    snprintf(copy, sizeof copy, "%s.copy", f.path);
+    copy_elsewhere(copy);
+    cr_assert_eq(unlink(f.path), 0);
+    cr_assert_eq(rename(copy, f.path), 0);
+    page_sums_count(f.path, &with, &without);
+    cr_expect_gt(with, 100);
     expect_whole();
     remove_file();
 }
