@@ -83,8 +83,7 @@ enum db_status datasets_next_private(struct db *db, bool uncovered, const char *
                                      char out[ID_SIZE]);
 
 /* Finds a dataset of OWNER that has NAME and is not deleted, or else a deleted one of whose budgets
- * something is spent, or set aside. DB_NONE: there is none. Reads all datasets, 10,000 of them in a millisecond.
- */
+ * something is spent, or set aside. DB_NONE: there is none. Reads all datasets. */
 enum db_status datasets_find_name(struct db *db, const char *owner, const char *name,
                                   char out[ID_SIZE]);
 

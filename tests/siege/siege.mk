@@ -1,4 +1,4 @@
-# make siege: a student among all attacks at once, and campaigns of thousands (tests/siege/siege.py). Some two hours; not part
+# make siege: a student among all attacks at once, and campaigns of thousands (tests/siege/siege.py). It takes hours, and is not part
 # of make test. The machine should do nothing else for the first ten minutes, which measure. SEED=N repeats what clients chose;
 # SIEGE="load", SIEGE="power cuts" run a part.
 SIEGE ?=
