@@ -196,8 +196,8 @@ void sqlite_pages_look(sqlite3 *handle)
 {
     unsigned char header[HEADER_BYTES];
     sqlite3_file *file = NULL;
-    if (pages_in(handle) &&
-        sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file) == SQLITE_OK)
+    int code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code == SQLITE_OK && file && file->pMethods)
         (void)file->pMethods->xRead(file, header, sizeof header, 0);
 }
 
