@@ -35,15 +35,16 @@ static const struct column aggregation_columns[] = {
     COLUMN(aggregation_row, exploration, REAL),
     COLUMN(aggregation_row, exploration_decay, REAL),
     COLUMN(aggregation_row, refuses_stale, FLAG),
+    COLUMN(aggregation_row, created_ms, INTEGER),
     COLUMN(aggregation_row, version, INTEGER),
     COLUMN(aggregation_row, reports, INTEGER),
     COLUMN(aggregation_row, applied, INTEGER),
-    COLUMN(aggregation_row, created_ms, INTEGER),
     {"is_open", COLUMN_FLAG, offsetof(struct aggregation_row, open), 0, NULL},
 };
 
-static const struct table aggregations_table =
-    TABLE("aggregations", aggregation_row, aggregation_columns, TABLE_ALL(aggregation_columns));
+const struct table aggregations_table =
+    TABLE_DIGESTED("aggregations", aggregation_row, aggregation_columns,
+                   TABLE_ALL(aggregation_columns), "digest", 1, 4);
 
 static const struct column parameters_columns[] = BLOB_COLUMNS("aggregation", "bytes");
 

@@ -2,9 +2,10 @@
 #include "storage/datasets.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #include "storage/db/listing.h"
-#include "storage/db/table.h"
+#include "storage/digests.h"
 #include "storage/projects.h"
 #include "storage/teachers.h"
 
@@ -40,8 +41,11 @@ static const struct column dataset_columns[] = {
     COLUMN(dataset_row, sealed_ms, INTEGER),
 };
 
-static const struct table datasets_table =
-    TABLE("datasets", dataset_row, dataset_columns, TABLE_ALL(dataset_columns));
+#define DATASET_FIXED 13 /* what was declared, and who pays */
+
+const struct table datasets_table =
+    TABLE_DIGESTED("datasets", dataset_row, dataset_columns, TABLE_ALL(dataset_columns), "digest",
+                   1, TABLE_ALL(dataset_columns) - DATASET_FIXED);
 
 const char *dataset_state_name(enum dataset_state state)
 {
@@ -156,8 +160,16 @@ enum db_status datasets_note_days(struct db *db, const struct dataset_row *datas
 enum db_status datasets_set_account(struct db *db, const char *id, const char *account)
 {
     assert(db_in_transaction(db));
-    enum db_status status = db_change(db, "UPDATE datasets SET account = $2 WHERE id = $1",
-                                      DB_VALUES(db_text(id), db_text(account)));
+    struct dataset_row row;
+    unsigned char digest[DIGEST_SIZE];
+    enum db_status status = datasets_find(db, id, &row);
+    if (status != DB_OK)
+        return status;
+    snprintf(row.account, sizeof row.account, "%s", account);
+    table_digest(db, &datasets_table, &row, digest);
+    status =
+        db_change(db, "UPDATE datasets SET account = $2, digest = $3 WHERE id = $1",
+                  DB_VALUES(db_text(id), db_text(row.account), db_bytes(digest, sizeof digest)));
     if (status != DB_OK)
         return status;
     return teachers_set_payer(db, id, account);

@@ -25,11 +25,17 @@ const struct table *const digests_tables[] = {
     &policy_names_table,
     &policy_grants_table,
     &signing_keys_table,
+    &jobs_table,
+    &datasets_table,
+    &teacher_clients_table,
+    &aggregations_table,
     NULL,
 };
 
 #define FIRST_TABLES 9  /* of digests_tables: those that had digests first */
-#define NAMES_TABLES 12 /* those that digests_begin_names leads to; later ones begin with them */
+#define NAMES_TABLES 12 /* those that digests_begin_names leads to; signing keys begin with them   \
+                         */
+#define PLANS_TABLES 13 /* from here on, digests_begin_plans */
 
 static enum db_status note_key(struct db *db)
 {
@@ -55,6 +61,15 @@ enum db_status digests_begin_names(struct db *db, char error[DB_ERROR_SIZE])
     enum db_status status = DB_OK;
     (void)error;
     for (unsigned i = FIRST_TABLES; i < NAMES_TABLES && status == DB_OK; i++)
+        status = digest_all(db, digests_tables[i]);
+    return status;
+}
+
+enum db_status digests_begin_plans(struct db *db, char error[DB_ERROR_SIZE])
+{
+    enum db_status status = DB_OK;
+    (void)error;
+    for (unsigned i = PLANS_TABLES; digests_tables[i] && status == DB_OK; i++)
         status = digest_all(db, digests_tables[i]);
     return status;
 }

@@ -16,6 +16,10 @@ extern const struct table endings_table;                /* endings.c */
 extern const struct table policy_names_table;           /* policy_names.c */
 extern const struct table policy_grants_table;          /* who may read a policy */
 extern const struct table signing_keys_table;           /* signing_keys.c */
+extern const struct table jobs_table;                   /* what was asked for: jobs.c */
+extern const struct table datasets_table;               /* what was declared: datasets.c */
+extern const struct table teacher_clients_table;        /* who pays for whom: teachers.c */
+extern const struct table aggregations_table;           /* aggregations.c */
 
 /* All of them, and answers_table, but notes_table; ends in NULL. */
 extern const struct table *const digests_tables[];
@@ -26,6 +30,9 @@ enum db_status digests_begin(struct db *db, char error[DB_ERROR_SIZE]);
 
 /* Gives endings, names of policies and grants digests: the upgrade from the version without. */
 enum db_status digests_begin_names(struct db *db, char error[DB_ERROR_SIZE]);
+
+/* Gives jobs, datasets, clients of teachers and aggregations digests, likewise. */
+enum db_status digests_begin_plans(struct db *db, char error[DB_ERROR_SIZE]);
 
 /* Makes the notes of a database, where they are missing, and gives them digests: the upgrade from
  * the version without. */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "storage/db/listing.h"
-#include "storage/db/table.h"
+#include "storage/digests.h"
 
 static const char *const state_names[JOB_STATES + 1] = {
     [JOB_QUEUED] = "queued", [JOB_RUNNING] = "running",     [JOB_SUCCEEDED] = "succeeded",
@@ -31,7 +31,7 @@ static const struct column job_columns[] = {
     COLUMN(job_row, hold_units, INTEGER),
     COLUMN(job_row, hold_delta, INTEGER),
     COLUMN(job_row, created_ms, INTEGER),
-    COLUMN(job_row, turn, INTEGER),
+    COLUMN(job_row, turn, INTEGER), /* from here on loose */
     {"state", COLUMN_WORD, offsetof(struct job_row, state), 0, state_names},
     /* the other members begin with the schema's defaults */
     COLUMN(job_row, step, INTEGER),
@@ -53,7 +53,11 @@ static const struct column job_columns[] = {
     {"shown_return IS NOT NULL", COLUMN_FLAG, offsetof(struct job_row, has_shown_return), 0, NULL},
 };
 
-static const struct table jobs_table = TABLE("jobs", job_row, job_columns, 15);
+#define JOB_INSERTED 15
+#define JOB_FIXED    13 /* what was asked for, and its price */
+
+const struct table jobs_table = TABLE_DIGESTED("jobs", job_row, job_columns, JOB_INSERTED, "digest",
+                                               1, TABLE_ALL(job_columns) - JOB_FIXED);
 
 const char *job_state_name(enum job_state state)
 {

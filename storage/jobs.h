@@ -121,7 +121,8 @@ enum db_status jobs_waits(struct db *db, job_wait_fn *each, void *context);
 
 /* Claims the oldest job that is running with a lease that ended by NOW and is of none of OTHERS,
  * workers of the same process that live, with spaces between; or else the queued one whose turn it
- * is. DB_NONE: there is none. Free with job_done. */
+ * is. DB_NONE: there is none. DB_RETRY: it was damaged, and has failed at its whole price; ask
+ * again. Free with job_done. */
 enum db_status jobs_claim(struct db *db, const char *worker, const char *others, int64_t now_ms,
                           int64_t lease_ms, struct job_row *out);
 

@@ -8,8 +8,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "storage/db/digest.h"
 #include "storage/db/listing.h"
 #include "storage/digests.h"
+#include "storage/ledger/ledger.h"
 
 #define OURS "id = $1 AND state = 'running' AND lease_owner = $2"
 
@@ -17,11 +19,12 @@ struct claim_work {
     const char *worker, *others;
     int64_t now_ms, until_ms;
     struct job_row *out;
+    char damaged[ID_SIZE]; /* the job whose row was found damaged; "": none */
 };
 
 static enum db_status claim_job(struct db *db, void *context)
 {
-    const struct claim_work *work = context;
+    struct claim_work *work = context;
     char id[ID_SIZE];
     job_done(work->out); /* what an attempt before this one has read */
     enum db_status status =
@@ -38,6 +41,8 @@ static enum db_status claim_job(struct db *db, void *context)
                listing_id, id);
     if (status == DB_OK)
         status = db_owed(jobs_find(db, id, work->out));
+    if (status == DB_FAILED && digest_damaged(db, &jobs_table, id))
+        memcpy(work->damaged, id, ID_SIZE);
     if (status != DB_OK || work->out->started_ms != 0)
         return status;
     work->out->fresh = true;
@@ -46,11 +51,31 @@ static enum db_status claim_job(struct db *db, void *context)
                      DB_VALUES(db_text(id), db_integer(work->now_ms)));
 }
 
+/* Ends a job whose row is damaged: it would be claimed for ever, and the others never. It may have
+ * run, so it pays all that it holds. */
+static enum db_status end_damaged(struct db *db, void *context)
+{
+    const struct claim_work *work = context;
+    struct db_value values[] = {db_text(work->damaged), db_integer(work->now_ms)};
+    enum db_status status =
+        db_change(db,
+                  "UPDATE jobs SET state = 'failed', problem_slug = 'data-unreadable', "
+                  "problem_detail = 'What is stored of the job is damaged.', finished_ms = $2, "
+                  "lease_owner = '', lease_until_ms = 0 WHERE id = $1 AND (state = 'queued' OR "
+                  "(state = 'running' AND lease_until_ms <= $2))",
+                  values, 2);
+    if (status == DB_OK)
+        status = db_run(db, "DELETE FROM checkpoints WHERE job = $1", values, 1, NULL, NULL);
+    if (status == DB_OK)
+        status = ledger_settle_whole(db, work->damaged, work->now_ms);
+    return status == DB_OK ? DB_OK : db_owed(status);
+}
+
 enum db_status jobs_claim(struct db *db, const char *worker, const char *others, int64_t now_ms,
                           int64_t lease_ms, struct job_row *out)
 {
     assert(worker[0] != '\0' && strlen(worker) < JOB_WORD_SIZE);
-    struct claim_work work = {worker, others, now_ms, now_ms + lease_ms, out};
+    struct claim_work work = {worker, others, now_ms, now_ms + lease_ms, out, ""};
     *out = (struct job_row){.request = NULL};
     /* Reading first spares an idle worker the writer's lock. */
     enum db_status status =
@@ -62,6 +87,8 @@ enum db_status jobs_claim(struct db *db, const char *worker, const char *others,
         status = db_transact(db, claim_job, &work);
     if (status != DB_OK)
         job_done(out);
+    if (work.damaged[0] != '\0' && db_transact(db, end_damaged, &work) == DB_OK)
+        return DB_RETRY;
     return status;
 }
 

@@ -84,8 +84,8 @@ enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, 
 /* Stores the shares of the standing ROW. In the caller's transaction. */
 enum db_status teachers_client_set_shares(struct db *db, const struct teacher_client_row *row);
 
-/* Finds a standing of CLIENT, or at TEACHER (the other is NULL), that has a share. DB_NONE: there
- * is none. */
+/* Finds a standing of CLIENT (NULL: of any) at TEACHER (NULL: at any) that has a share. DB_NONE:
+ * there is none. */
 enum db_status teachers_client_find_shared(struct db *db, const char *client, const char *teacher,
                                            struct teacher_client_row *out);
 

@@ -124,6 +124,13 @@ bool digest_holds(struct db *db, const struct table *table, const struct db_row 
     return false;
 }
 
+bool digest_damaged(const struct db *db, const struct table *table, const char *id)
+{
+    char name[DB_ERROR_SIZE];
+    snprintf(name, sizeof name, "%s %s", table->name, id);
+    return strcmp(db->fault.damage, name) == 0;
+}
+
 /* ---- the upgrade */
 
 struct digest_work {

@@ -17,6 +17,9 @@ void digest_of_values(const struct db *db, const struct table *table, const stru
  * db_damage), and db_last_error says it. */
 bool digest_holds(struct db *db, const struct table *table, const struct db_row *row);
 
+/* Whether the row of TABLE with the key ID is the one that db_damage names next. */
+bool digest_damaged(const struct db *db, const struct table *table, const char *id);
+
 /* Gives every row of TABLE the digest of what it holds now. For the upgrade from the version
  * without digests alone: it makes true whatever stands there. */
 enum db_status digest_all(struct db *db, const struct table *table);

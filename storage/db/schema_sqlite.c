@@ -487,7 +487,8 @@ const char *const schema_sqlite_tables[] = {
     " expert_means TEXT NOT NULL DEFAULT '',"
     " retention_days INTEGER NOT NULL DEFAULT 0,"
     " erased_days INTEGER NOT NULL DEFAULT 0,"
-    " sealed_ms INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID",
+    " sealed_ms INTEGER NOT NULL DEFAULT 0,"
+    " digest BLOB NOT NULL DEFAULT x'') STRICT, WITHOUT ROWID",
     datasets_stay_uncovered,
     create_descriptions,
     "CREATE INDEX datasets_by_time ON datasets (created_ms, id)",
@@ -569,7 +570,8 @@ const char *const schema_sqlite_tables[] = {
     " shown_return REAL,"
     " findings TEXT NOT NULL DEFAULT '',"
     " q_release TEXT NOT NULL DEFAULT '',"
-    " turn INTEGER NOT NULL DEFAULT 0) STRICT",
+    " turn INTEGER NOT NULL DEFAULT 0,"
+    " digest BLOB NOT NULL DEFAULT x'') STRICT",
     "CREATE INDEX jobs_by_time ON jobs (created_ms, id)",
     jobs_to_run,
     "CREATE INDEX jobs_by_dataset ON jobs (dataset, state)",
@@ -660,6 +662,7 @@ const char *const schema_sqlite_tables[] = {
     " created_ms INTEGER NOT NULL,"
     " share TEXT NOT NULL DEFAULT '',"
     " dataset_share TEXT NOT NULL DEFAULT '',"
+    " digest BLOB NOT NULL DEFAULT x'',"
     " PRIMARY KEY (teacher, client)) STRICT, WITHOUT ROWID",
 
     /* ---- locally private reports, which are removed when they are applied */
@@ -690,7 +693,8 @@ const char *const schema_sqlite_tables[] = {
     " reports INTEGER NOT NULL,"
     " applied INTEGER NOT NULL CHECK (applied <= reports),"
     " created_ms INTEGER NOT NULL,"
-    " scheme BLOB NOT NULL) STRICT",
+    " scheme BLOB NOT NULL,"
+    " digest BLOB NOT NULL DEFAULT x'') STRICT",
     "CREATE INDEX aggregations_by_time ON aggregations (created_ms, id)",
     "CREATE TABLE aggregation_parameters ("
     " aggregation TEXT NOT NULL PRIMARY KEY REFERENCES aggregations (id),"
@@ -1024,6 +1028,15 @@ static const char *const to_turns[] = {
     NULL,
 };
 
+/* What was asked for, declared or agreed is under digests. */
+static const char *const to_digested_plans[] = {
+    "ALTER TABLE jobs ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE datasets ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE teacher_clients ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    "ALTER TABLE aggregations ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    NULL,
+};
+
 const char *const *const schema_sqlite_steps[] = {
     to_rows,
     without_blocks,
@@ -1055,6 +1068,7 @@ const char *const *const schema_sqlite_steps[] = {
     to_signing_keys,
     to_covered_units,
     to_turns,
+    to_digested_plans,
     NULL,
 };
 

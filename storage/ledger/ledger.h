@@ -149,6 +149,10 @@ enum db_status ledger_held(struct db *db, const char *hold, const char *account,
 enum db_status ledger_settle(struct db *db, const struct ledger_charge *charge,
                              struct ledger_outcome *out);
 
+/* Ends the hold HOLD of a job that nobody can read any more: each of its accounts pays all that it
+ * holds, under the event of the hold. DB_OK also where there is no open hold. */
+enum db_status ledger_settle_whole(struct db *db, const char *hold, int64_t now_ms);
+
 /* ---- limits (ledger_limit.c) */
 
 /* The limits that an account has had. */

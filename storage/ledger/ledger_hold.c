@@ -5,8 +5,10 @@
  * so that neither a second settlement nor a second hold of the same name is possible. */
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "memory/memory.h"
 #include "storage/db/listing.h"
 #include "storage/ledger/ledger_post.h"
 
@@ -175,4 +177,34 @@ enum db_status ledger_settle(struct db *db, const struct ledger_charge *charge,
     for (unsigned i = 0; status == DB_OK && out->verdict == LEDGER_OK && i < out->count; i++)
         status = settle_part(db, charge, &list.held[i], &out->parts[i]);
     return db_owed(status);
+}
+
+static enum db_status copy_event(void *context, const struct db_row *row)
+{
+    *(char **)context = memory_copy_text(db_row_text(row, 0));
+    return DB_OK;
+}
+
+enum db_status ledger_settle_whole(struct db *db, const char *hold, int64_t now_ms)
+{
+    struct held_list list;
+    struct ledger_outcome outcome;
+    char *event = NULL;
+    enum db_status status = read_hold(db, hold, &list);
+    if (status != DB_OK || list.count == 0)
+        return status;
+    struct ledger_charge charge = {.count = list.count, .resource = hold, .now_ms = now_ms};
+    for (unsigned i = 0; i < list.count; i++)
+        charge.prices[i] = (struct ledger_price){list.held[i].account, list.held[i].units,
+                                                 list.held[i].delta_units};
+    status = db_owed(
+        db_one(db,
+               "SELECT event FROM ledger_entries WHERE account = $1 AND kind = 'hold' AND "
+               "resource = $2",
+               DB_VALUES(db_text(list.held[0].account), db_text(hold)), copy_event, &event));
+    charge.event = event;
+    if (status == DB_OK)
+        status = ledger_settle(db, &charge, &outcome);
+    free(event);
+    return status;
 }

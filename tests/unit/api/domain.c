@@ -8,6 +8,8 @@
 
 #include "api/call/sealed.h"
 #include "api/data/private_data.h"
+#include "storage/db/digest.h"
+#include "storage/digests.h"
 #include "storage/environments.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger_verify.h"
@@ -136,6 +138,13 @@ const char *domain_unprotected_job(const char *dataset, unsigned steps)
     return plain_job(dataset, steps, "\"i_understand\":\"not_private\"");
 }
 
+void domain_rewrite_jobs(struct fixture *fixture, const char *sql)
+{
+    struct db *db = fixture_db(fixture);
+    cr_assert_eq(db_run(db, sql, NULL, 0, NULL, NULL), DB_OK, "%s", db_last_error(db));
+    cr_assert_eq(digest_all(db, &jobs_table), DB_OK, "%s", db_last_error(db));
+}
+
 enum api_job_turn domain_turn(struct fixture *fixture, const char *worker,
                               bool (*stop)(void *context), void *context)
 {
@@ -194,7 +203,7 @@ double domain_spent(struct fixture *f, const char *dataset)
     domain_expect_whole_ledger(f);
     struct response *budget =
         fixture_get(f, "steward", domain_path("/v1/datasets/%s/budget", dataset));
-    cr_assert_eq(response_number(budget, "/reserved/epsilon"), 0);
+    cr_assert_eq(response_number(budget, "/reserved/epsilon"), 0, "%s", budget->body);
     return response_number(budget, "/spent/epsilon");
 }
 

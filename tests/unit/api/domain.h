@@ -40,6 +40,9 @@ const char *domain_private_job(const char *dataset, double epsilon, unsigned ste
 const char *domain_plain_job(const char *dataset, unsigned steps);
 const char *domain_unprotected_job(const char *dataset, unsigned steps);
 
+/* Changes rows of jobs by SQL as an older version would have stored them. */
+void domain_rewrite_jobs(struct fixture *fixture, const char *sql);
+
 /* Runs one turn of a worker to its end. STOP may be NULL. */
 enum api_job_turn domain_turn(struct fixture *fixture, const char *worker,
                               bool (*stop)(void *context), void *context);

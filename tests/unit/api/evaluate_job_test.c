@@ -126,7 +126,7 @@ Test(evaluate_job, does_not_play_a_secret_policy_that_stands_in_its_plan)
     const char *sql = domain_path("UPDATE jobs SET plan = json_set(plan, '$.policy', '%s') "
                                   "WHERE id = '%s'",
                                   secret, path + strlen("/v1/jobs/"));
-    cr_assert_eq(db_run(fixture_db(f), sql, NULL, 0, NULL, NULL), DB_OK);
+    domain_rewrite_jobs(f, sql);
     cr_expect_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     struct response *job = fixture_get(f, "steward", path);
     cr_expect_str_eq(response_text(job, "/state"), "failed", "%s", job->body);

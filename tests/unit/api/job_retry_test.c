@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "storage/db/listing.h"
 #include "storage/jobs.h"
+#include "storage/ledger/amounts.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/api/failing_database.h"
 
@@ -120,11 +122,8 @@ Test(job_retry, a_plan_from_before_a_parameter_runs_without_it)
                     id));
     expect_status(made, 202);
     double reserved = response_number(made, "/privacy/reserved/epsilon");
-    cr_assert_eq(db_run(fixture_db(f),
-                        "UPDATE jobs SET plan = json_remove(plan, '$.parameters.input_center', "
-                        "'$.parameters.arithmetic', '$.parameters.next_action')",
-                        NULL, 0, NULL, NULL),
-                 DB_OK);
+    domain_rewrite_jobs(f, "UPDATE jobs SET plan = json_remove(plan, '$.parameters.input_center', "
+                           "'$.parameters.arithmetic', '$.parameters.next_action')");
     cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
     struct response *job = domain_job(f, made);
     cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
@@ -140,10 +139,7 @@ Test(job_retry, a_resumed_plan_of_older_parameters_fails_at_its_price)
 {
     struct fixture *f = fixture_open_failing();
     struct paused paused = pause_one(f);
-    cr_assert_eq(db_run(fixture_db(f),
-                        "UPDATE jobs SET plan = json_remove(plan, '$.parameters.clip_norm')", NULL,
-                        0, NULL, NULL),
-                 DB_OK);
+    domain_rewrite_jobs(f, "UPDATE jobs SET plan = json_remove(plan, '$.parameters.clip_norm')");
     cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
     struct response *job = fixture_get(f, "steward", paused.job);
     cr_assert_str_eq(response_text(job, "/state"), "failed");
@@ -168,7 +164,7 @@ Test(job_retry, a_plan_of_older_parameters_fails_by_their_name)
         struct response *made =
             fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 1, 20));
         expect_status(made, 202);
-        cr_assert_eq(db_run(fixture_db(f), changes[i], NULL, 0, NULL, NULL), DB_OK);
+        domain_rewrite_jobs(f, changes[i]);
         cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
         struct response *job = domain_job(f, made);
         cr_assert_str_eq(response_text(job, "/state"), "failed");
@@ -179,16 +175,45 @@ Test(job_retry, a_plan_of_older_parameters_fails_by_their_name)
     }
 }
 
-Test(job_retry, a_plan_that_is_damaged_ends_its_job)
+Test(job_retry, a_plan_that_cannot_be_read_ends_its_job)
 {
     struct fixture *f = fixture_open();
     const char *id = domain_sealed(f, "private", 10);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 40));
     expect_status(made, 202);
-    cr_assert_eq(db_run(fixture_db(f), "UPDATE jobs SET plan = '{'", NULL, 0, NULL, NULL), DB_OK);
+    domain_rewrite_jobs(f, "UPDATE jobs SET plan = '{'");
     cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
     cr_assert_str_eq(response_text(domain_job(f, made), "/state"), "failed");
     cr_assert_eq(domain_spent(f, id), 0);
+    fixture_close(f);
+}
+
+/* It may have run before, so it pays all that it holds. */
+Test(job_retry, a_price_that_somebody_lowered_is_paid_whole_and_blocks_no_other_job)
+{
+    struct fixture *f = fixture_open();
+    const char *id = domain_sealed(f, "private", 10);
+    struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 3, 40));
+    expect_status(made, 202);
+    double reserved = response_number(made, "/privacy/reserved/epsilon");
+    cr_assert_eq(db_change(fixture_db(f), "UPDATE jobs SET hold_units = 1", NULL, 0), DB_OK);
+    struct response *other = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 3, 40));
+    expect_status(other, 202);
+    cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_NONE);
+    cr_assert_str_eq(db_damage(fixture_db(f)), domain_path("jobs %s", response_text(made, "/id")));
+    cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
+    cr_assert_str_eq(response_text(domain_job(f, other), "/state"), "succeeded");
+    int64_t balances[2], price;
+    cr_assert(ledger_units_up(reserved, &price));
+    cr_assert_eq(db_one(fixture_db(f),
+                        "SELECT spent_units, held_units FROM ledger_accounts WHERE resource = $1",
+                        DB_VALUES(db_text(id)), listing_integers, balances),
+                 DB_OK);
+    cr_assert_eq(balances[0], 2 * price);
+    cr_assert_eq(balances[1], 0);
+    expect_status(fixture_get(f, "steward", domain_path("/v1/jobs/%s", response_text(made, "/id"))),
+                  500);
+    domain_expect_whole_ledger(f);
     fixture_close(f);
 }
 

@@ -165,10 +165,8 @@ Test(job_stage, a_damaged_plan_is_not_shown)
     expect_status(made, 202);
     const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
     cr_assert(json_is_object(response_at(fixture_get(f, "steward", path), "/privacy")));
-    cr_assert_eq(db_run(fixture_db(f),
-                        "UPDATE jobs SET plan = replace(plan, '\"action_count\"', '\"actions\"')",
-                        NULL, 0, NULL, NULL),
-                 DB_OK);
+    domain_rewrite_jobs(f,
+                        "UPDATE jobs SET plan = replace(plan, '\"action_count\"', '\"actions\"')");
     struct response *shown = fixture_get(f, "steward", path);
     expect_status(shown, 200);
     cr_expect(json_is_null(response_at(shown, "/privacy")));

@@ -156,10 +156,7 @@ Test(kickstart_failure, fails_with_a_plan_that_is_not_of_this_version)
     struct fixture *f = fixture_open();
     const char *id = kickstart_teacher(f, 1e4);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", kickstart_job(id, "", ""));
-    cr_assert_eq(db_run(fixture_db(f),
-                        "UPDATE jobs SET plan = json_set(plan, '$.parameters.hidden', 'other')",
-                        NULL, 0, NULL, NULL),
-                 DB_OK);
+    domain_rewrite_jobs(f, "UPDATE jobs SET plan = json_set(plan, '$.parameters.hidden', 'other')");
     cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
     struct job_row job;
     cr_assert_eq(jobs_find(fixture_db(f), response_text(made, "/id"), &job), DB_OK);

@@ -72,6 +72,7 @@ static void store_teacher(void)
                                   .created_ms = 4};
     memcpy(teacher.account, account.id, ID_SIZE);
     cr_assert_eq(teachers_insert(f.db, &teacher, ""), DB_OK, "%s", db_last_error(f.db));
+    cr_assert_eq(teachers_client_insert(f.db, "tch_a", "cli_a", account.id, 3), DB_OK);
 }
 
 static void store_clone(void)
@@ -177,7 +178,11 @@ static enum db_status read_as_served(const struct table *table)
         struct teacher_row teacher;
         struct ending ending;
         struct policy_name_row name;
+        struct dataset_row dataset;
+        struct teacher_client_row standing;
+        struct aggregation_row aggregation;
     } row;
+    struct job_row job = {.request = NULL};
     bool allowed;
     struct signing_pair pair[2];
     unsigned count;
@@ -213,6 +218,15 @@ static enum db_status read_as_served(const struct table *table)
         status = policy_grants_allow(f.db, "pol_a", "cli_r", &allowed);
     else if (table == &signing_keys_table)
         status = signing_keys_newest(f.db, root_seed, pair, &count);
+    else if (table == &jobs_table)
+        status = jobs_find(f.db, "job_a", &job);
+    else if (table == &datasets_table)
+        status = datasets_find(f.db, "ds_a", &row.dataset);
+    else if (table == &teacher_clients_table)
+        status = teachers_client_find(f.db, "tch_a", "cli_a", &row.standing);
+    else if (table == &aggregations_table)
+        status = aggregations_find(f.db, "agg_a", &row.aggregation, NULL, 0);
+    job_done(&job);
     free(bytes);
     q_release_row_done(&release);
     return status;
@@ -277,7 +291,11 @@ static void expect_named(const struct table *table, bool names_key)
                                            {"endings", "pol_a"},
                                            {"policy_names", "cli_s best?current"},
                                            {"policy_grants", "pol_a cli_r"},
-                                           {"signing_keys", "2"}};
+                                           {"signing_keys", "2"},
+                                           {"jobs", "job_a"},
+                                           {"datasets", "ds_a"},
+                                           {"teacher_clients", "tch_a cli_a"},
+                                           {"aggregations", "agg_a"}};
     char wanted[64];
     const char *damage = db_damage(f.db);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -448,6 +466,9 @@ Test(digest, a_teacher_whose_dataset_has_a_new_account_gets_a_new_digest, .init 
     }
     cr_assert_eq(teachers_find(f.db, "tch_a", &teacher), DB_OK);
     cr_expect_str_eq(teacher.dataset_account, "");
+    struct dataset_row dataset;
+    cr_assert_eq(datasets_find(f.db, "ds_a", &dataset), DB_OK, "%s", db_damage(f.db));
+    cr_expect_str_eq(dataset.account, "acc_new");
 }
 
 Test(digest, what_is_erased_is_erased_and_not_damaged, .init = open_full, .fini = store_close)

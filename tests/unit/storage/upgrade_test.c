@@ -15,6 +15,7 @@
 
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
+#include "storage/digests.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger_post.h"
 #include "storage/ledger/ledger_verify.h"
@@ -97,8 +98,16 @@ static bool see_release(void *context, const struct q_release_row *row)
     return true;
 }
 
+static bool see_any(void *context, const void *row)
+{
+    (void)row;
+    ++*(int *)context;
+    return true;
+}
+
 Test(upgrade, the_old_programs_own_file_says_the_same_afterwards)
 {
+    int rows = 0;
     struct fixture f;
     size_t size;
     int accounts = 0, answers = 0, releases = 0;
@@ -129,6 +138,10 @@ Test(upgrade, the_old_programs_own_file_says_the_same_afterwards)
                                  &releases),
                  DB_OK);
     cr_assert_eq(releases, 1);
+    for (const struct table *const *table = digests_tables; *table; table++)
+        cr_expect_eq(table_list(f.db, *table, "", NULL, 0, see_any, &rows), DB_OK, "%s",
+                     db_last_error(f.db));
+    cr_expect_gt(rows, 100, "%d", rows);
     free(text);
     fixture_close(&f);
 }
