@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "storage/db/listing.h"
-#include "storage/db/table.h"
+#include "storage/digests.h"
 
 static const char *const state_names[] = {"open", "approved", "declined", NULL};
 
@@ -25,8 +25,9 @@ static const struct column request_columns[] = {
     COLUMN(budget_request_row, decided_ms, INTEGER),
 };
 
-static const struct table requests_table =
-    TABLE("budget_requests", budget_request_row, request_columns, TABLE_ALL(request_columns));
+const struct table budget_requests_table =
+    TABLE_DIGESTED("budget_requests", budget_request_row, request_columns,
+                   TABLE_ALL(request_columns), "digest", 1, 0);
 
 const char *budget_request_state_name(enum budget_request_state state)
 {
@@ -46,12 +47,12 @@ bool budget_request_state_find(const char *name, enum budget_request_state *out)
 
 enum db_status budget_requests_insert(struct db *db, const struct budget_request_row *request)
 {
-    return table_insert(db, &requests_table, request, NULL, 0);
+    return table_insert(db, &budget_requests_table, request, NULL, 0);
 }
 
 enum db_status budget_requests_find(struct db *db, const char *id, struct budget_request_row *out)
 {
-    return table_find_id(db, &requests_table, id, out);
+    return table_find_id(db, &budget_requests_table, id, out);
 }
 
 enum db_status budget_requests_count(struct db *db, const char *client, const char *teacher,
@@ -93,15 +94,18 @@ enum db_status budget_requests_list(struct db *db, const char *client, const cha
     else if (owner && !strchr(owner, ' '))
         tail = "WHERE owner = $2 AND ($1 = '' OR client = $1) "
                "AND ($3 = '' OR state = $3) AND" PAGE_OF_REQUESTS;
-    return table_list(db, &requests_table, tail, values, 6, show_request, &list);
+    return table_list(db, &budget_requests_table, tail, values, 6, show_request, &list);
 }
 
 enum db_status budget_requests_decide(struct db *db, const struct budget_request_row *decided)
 {
+    unsigned char digest[DIGEST_SIZE];
+    table_digest(db, &budget_requests_table, decided, digest);
     return db_change(db,
                      "UPDATE budget_requests SET state = $2, given_epsilon = $3, given_delta = $4, "
-                     "answer = $5, decided_ms = $6 WHERE id = $1 AND state = 'open'",
+                     "answer = $5, decided_ms = $6, digest = $7 WHERE id = $1 AND state = 'open'",
                      DB_VALUES(db_text(decided->id), db_text(state_names[decided->state]),
                                db_real(decided->given_epsilon), db_real(decided->given_delta),
-                               db_text(decided->answer), db_integer(decided->decided_ms)));
+                               db_text(decided->answer), db_integer(decided->decided_ms),
+                               db_bytes(digest, sizeof digest)));
 }

@@ -30,18 +30,18 @@ static const struct column dataset_columns[] = {
     COLUMN(dataset_row, nominal_experts, INTEGER),
     COLUMN(dataset_row, account, TEXT),
     COLUMN(dataset_row, created_ms, INTEGER),
+    COLUMN(dataset_row, expert_means, TEXT),
     {"state", COLUMN_WORD, offsetof(struct dataset_row, state), 0, state_names},
     COLUMN(dataset_row, experts, INTEGER),
     COLUMN(dataset_row, trajectories, INTEGER),
     COLUMN(dataset_row, transitions, INTEGER),
     COLUMN(dataset_row, uncovered, FLAG),
-    COLUMN(dataset_row, expert_means, TEXT),
     COLUMN(dataset_row, retention_days, INTEGER),
     COLUMN(dataset_row, erased_days, INTEGER),
     COLUMN(dataset_row, sealed_ms, INTEGER),
 };
 
-#define DATASET_FIXED 13 /* what was declared, and who pays */
+#define DATASET_FIXED 14 /* what was declared, and who pays */
 
 const struct table datasets_table =
     TABLE_DIGESTED("datasets", dataset_row, dataset_columns, TABLE_ALL(dataset_columns), "digest",

@@ -8,6 +8,7 @@
 #include "storage/db/digest.h"
 #include "storage/db/listing.h"
 #include "storage/db/note.h"
+#include "storage/ledger/ledger.h"
 
 #define KEY_NAME_SIZE (2 * DIGEST_SIZE + 1)
 
@@ -29,11 +30,17 @@ const struct table *const digests_tables[] = {
     &datasets_table,
     &teacher_clients_table,
     &aggregations_table,
+    &ledger_holds_table,
+    &limit_changes_table,
+    &limit_approvals_table,
+    &budget_requests_table,
+    &environments_table,
     NULL,
 };
 
-#define FIRST_TABLES 9  /* of digests_tables: those that had digests first */
-#define NAMES_TABLES 12 /* those that digests_begin_names leads to; signing keys begin with them   \
+#define FIRST_TABLES 9 /* of digests_tables: those that had digests first */
+#define NAMES_TABLES                                                                               \
+    12                  /* those that digests_begin_names leads to; signing keys begin with them   \
                          */
 #define PLANS_TABLES 13 /* from here on, digests_begin_plans */
 

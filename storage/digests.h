@@ -20,6 +20,10 @@ extern const struct table jobs_table;                   /* what was asked for: j
 extern const struct table datasets_table;               /* what was declared: datasets.c */
 extern const struct table teacher_clients_table;        /* who pays for whom: teachers.c */
 extern const struct table aggregations_table;           /* aggregations.c */
+extern const struct table limit_changes_table;          /* limit_changes.c */
+extern const struct table limit_approvals_table;        /* stewards that a limit takes */
+extern const struct table budget_requests_table;        /* budget_requests.c */
+extern const struct table environments_table;           /* programs that are run */
 
 /* All of them, and answers_table, but notes_table; ends in NULL. */
 extern const struct table *const digests_tables[];
@@ -31,7 +35,7 @@ enum db_status digests_begin(struct db *db, char error[DB_ERROR_SIZE]);
 /* Gives endings, names of policies and grants digests: the upgrade from the version without. */
 enum db_status digests_begin_names(struct db *db, char error[DB_ERROR_SIZE]);
 
-/* Gives jobs, datasets, clients of teachers and aggregations digests, likewise. */
+/* Gives digests to the tables that came behind signing keys, likewise. */
 enum db_status digests_begin_plans(struct db *db, char error[DB_ERROR_SIZE]);
 
 /* Makes the notes of a database, where they are missing, and gives them digests: the upgrade from

@@ -2,9 +2,9 @@
 #include "storage/environments.h"
 
 #include "storage/db/listing.h"
-#include "storage/db/table.h"
+#include "storage/digests.h"
 
-/* The source is last, so that a list leaves it out. */
+/* The source is last, so that a list leaves it out, which then has no digest. */
 static const struct column columns[] = {
     COLUMN(environment_row, id, TEXT),
     COLUMN(environment_row, owner, TEXT),
@@ -18,8 +18,8 @@ static const struct column columns[] = {
 };
 #define COLUMN_COUNT (sizeof columns / sizeof columns[0])
 
-static const struct table whole =
-    TABLE("environments", environment_row, columns, TABLE_ALL(columns));
+const struct table environments_table =
+    TABLE_DIGESTED("environments", environment_row, columns, TABLE_ALL(columns), "digest", 1, 0);
 
 static const struct table listed = {
     .name = "environments",
@@ -30,17 +30,17 @@ static const struct table listed = {
 
 enum db_status environments_insert(struct db *db, const struct environment_row *row)
 {
-    return table_insert(db, &whole, row, NULL, 0);
+    return table_insert(db, &environments_table, row, NULL, 0);
 }
 
 enum db_status environments_find(struct db *db, const char *id, struct environment_row *out)
 {
-    return table_find_id(db, &whole, id, out);
+    return table_find_id(db, &environments_table, id, out);
 }
 
 void environments_done(struct environment_row *row)
 {
-    table_done(&whole, row);
+    table_done(&environments_table, row);
 }
 
 TABLE_SHOW(show_environment, environment_row);

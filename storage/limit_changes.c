@@ -1,10 +1,11 @@
 /* Changes of limits that wait. */
 #include "storage/limit_changes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "storage/db/listing.h"
-#include "storage/db/table.h"
+#include "storage/digests.h"
 
 static const char *const state_names[] = {"open", "approved", "declined", NULL};
 
@@ -25,8 +26,8 @@ static const struct column change_columns[] = {
     COLUMN(limit_change_row, decided_ms, INTEGER),
 };
 
-static const struct table changes_table =
-    TABLE("limit_changes", limit_change_row, change_columns, TABLE_ALL(change_columns));
+const struct table limit_changes_table = TABLE_DIGESTED(
+    "limit_changes", limit_change_row, change_columns, TABLE_ALL(change_columns), "digest", 1, 0);
 
 const char *limit_change_state_name(enum limit_change_state state)
 {
@@ -46,12 +47,12 @@ bool limit_change_state_find(const char *name, enum limit_change_state *out)
 
 enum db_status limit_changes_insert(struct db *db, const struct limit_change_row *change)
 {
-    return table_insert(db, &changes_table, change, NULL, 0);
+    return table_insert(db, &limit_changes_table, change, NULL, 0);
 }
 
 enum db_status limit_changes_find(struct db *db, const char *id, struct limit_change_row *out)
 {
-    return table_find_id(db, &changes_table, id, out);
+    return table_find_id(db, &limit_changes_table, id, out);
 }
 
 TABLE_SHOW(show_change, limit_change_row);
@@ -62,7 +63,7 @@ enum db_status limit_changes_list(struct db *db, const char *owner,
                                   void *context)
 {
     struct show_change list = {each, context};
-    return table_list(db, &changes_table,
+    return table_list(db, &limit_changes_table,
                       "WHERE ($1 = '' OR account IN (SELECT id FROM ledger_accounts "
                       "WHERE" OWNER_AMONG("$1") ")) AND ($2 = '' OR state = $2) "
                                                 "AND" LISTING_PAGE("$3", "$4", "$5"),
@@ -74,27 +75,49 @@ enum db_status limit_changes_list(struct db *db, const char *owner,
 
 enum db_status limit_changes_decide(struct db *db, const struct limit_change_row *decided)
 {
+    unsigned char digest[DIGEST_SIZE];
+    table_digest(db, &limit_changes_table, decided, digest);
     return db_change(db,
                      "UPDATE limit_changes SET state = $2, decider = $3, answer = $4, "
-                     "decided_ms = $5 WHERE id = $1 AND state = 'open'",
+                     "decided_ms = $5, digest = $6 WHERE id = $1 AND state = 'open'",
                      DB_VALUES(db_text(decided->id), db_text(state_names[decided->state]),
                                db_text(decided->decider), db_text(decided->answer),
-                               db_integer(decided->decided_ms)));
+                               db_integer(decided->decided_ms), db_bytes(digest, sizeof digest)));
 }
 
 /* ---- approvals */
 
+struct approvals {
+    char account[ID_SIZE];
+    int64_t approvals;
+};
+
+static const struct column approvals_columns[] = {
+    COLUMN(approvals, account, TEXT),
+    COLUMN(approvals, approvals, INTEGER),
+};
+
+const struct table limit_approvals_table = TABLE_DIGESTED(
+    "ledger_approvals", approvals, approvals_columns, TABLE_ALL(approvals_columns), "digest", 1, 0);
+
 enum db_status limit_approvals(struct db *db, const char *account, int64_t *out)
 {
-    *out = 1;
-    return db_optional(db_one(db, "SELECT approvals FROM ledger_approvals WHERE account = $1",
-                              DB_VALUES(db_text(account)), listing_integer, out));
+    struct approvals row = {.approvals = 1};
+    enum db_status status = table_find(db, &limit_approvals_table, "WHERE account = $1",
+                                       DB_VALUES(db_text(account)), &row);
+    *out = status == DB_OK ? row.approvals : 1;
+    return db_optional(status);
 }
 
 enum db_status limit_approvals_set(struct db *db, const char *account, int64_t approvals)
 {
-    return db_owed(db_change(db,
-                             "INSERT INTO ledger_approvals (account, approvals) VALUES ($1, $2) "
-                             "ON CONFLICT (account) DO UPDATE SET approvals = $2",
-                             DB_VALUES(db_text(account), db_integer(approvals))));
+    struct approvals row = {.approvals = approvals};
+    unsigned char digest[DIGEST_SIZE];
+    snprintf(row.account, sizeof row.account, "%s", account);
+    table_digest(db, &limit_approvals_table, &row, digest);
+    return db_owed(db_change(
+        db,
+        "INSERT INTO ledger_approvals (account, approvals, digest) VALUES ($1, $2, $3) "
+        "ON CONFLICT (account) DO UPDATE SET approvals = $2, digest = $3",
+        DB_VALUES(db_text(account), db_integer(approvals), db_bytes(digest, sizeof digest))));
 }

@@ -15,7 +15,7 @@
 #define NOTES_VERSION   20 /* notes have digests */
 #define NAMES_VERSION   28 /* endings, names of policies and grants have digests */
 #define LOG_VERSION     30 /* the ledger has a log */
-#define PLANS_VERSION   42 /* jobs, datasets and standings have digests */
+#define PLANS_VERSION   42 /* jobs, datasets, holds and more have digests */
 
 /* Reads all pages but those of uploads before the first one is written, and the key's name where
  * there is one. What rows say is checked by the steps that rewrite them, and after the upgrade. */

@@ -364,6 +364,20 @@ static const char signing_keys_fixed[] =
     "CREATE TRIGGER signing_keys_fixed BEFORE UPDATE ON signing_keys"
     " BEGIN SELECT RAISE(ABORT, 'signing keys never change'); END";
 
+static const char holds_end_once[] =
+    "CREATE TRIGGER ledger_holds_end_once BEFORE UPDATE ON ledger_holds WHEN OLD.ended <> 0"
+    " BEGIN SELECT RAISE(ABORT, 'a hold ends once'); END";
+static const char holds_digested[] =
+    "ALTER TABLE ledger_holds ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
+static const char requests_digested[] =
+    "ALTER TABLE budget_requests ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
+static const char approvals_digested[] =
+    "ALTER TABLE ledger_approvals ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
+static const char changes_digested[] =
+    "ALTER TABLE limit_changes ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
+static const char environments_digested[] =
+    "ALTER TABLE environments ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
+
 const char *const schema_sqlite_tables[] = {
     "CREATE TABLE meta ("
     " name TEXT NOT NULL PRIMARY KEY,"
@@ -423,6 +437,7 @@ const char *const schema_sqlite_tables[] = {
     " PRIMARY KEY (hold, account)) STRICT, WITHOUT ROWID",
     "CREATE INDEX ledger_holds_open ON ledger_holds (account) WHERE ended = 0",
     holds_by_whom,
+    holds_digested,
 
     "CREATE TABLE answers ("
     " client TEXT NOT NULL,"
@@ -456,8 +471,7 @@ const char *const schema_sqlite_tables[] = {
     " BEGIN SELECT RAISE(ABORT, 'accounts of the ledger are never removed'); END",
     "CREATE TRIGGER ledger_holds_stay BEFORE DELETE ON ledger_holds"
     " BEGIN SELECT RAISE(ABORT, 'holds of the ledger are never removed'); END",
-    "CREATE TRIGGER ledger_holds_end_once BEFORE UPDATE ON ledger_holds WHEN OLD.ended <> 0"
-    " BEGIN SELECT RAISE(ABORT, 'a hold ends once'); END",
+    holds_end_once,
     answers_stay,
     answers_from_grows,
     answers_from_stays,
@@ -579,6 +593,7 @@ const char *const schema_sqlite_tables[] = {
     jobs_by_owner,
     create_told,
     create_environments,
+    environments_digested,
     environments_by_client,
 
     create_signing_keys,
@@ -739,6 +754,7 @@ const char *const schema_sqlite_tables[] = {
 
     /* ---- what clients asked their stewards for */
     create_requests,
+    requests_digested,
     requests_by_client,
     requests_by_owner,
     requests_open,
@@ -767,7 +783,9 @@ const char *const schema_sqlite_tables[] = {
     index_limits,
     index_restored,
     create_approvals,
+    approvals_digested,
     create_changes,
+    changes_digested,
     changes_open,
     changes_by_time,
     changes_stay,
@@ -1028,14 +1046,25 @@ static const char *const to_turns[] = {
     NULL,
 };
 
-/* What was asked for, declared or agreed is under digests. */
+/* What was asked for, declared or agreed gets digests, from digests.c behind these statements. */
 static const char *const to_digested_plans[] = {
     "ALTER TABLE jobs ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
     "ALTER TABLE datasets ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
     "ALTER TABLE teacher_clients ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
     "ALTER TABLE aggregations ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
+    holds_digested,
+    requests_digested,
+    approvals_digested,
+    changes_digested,
+    environments_digested,
+    "DROP TRIGGER ledger_holds_end_once",
+    "DROP TRIGGER budget_requests_end_once",
+    "DROP TRIGGER limit_changes_end_once",
     NULL,
 };
+
+static const char *const to_fixed_plans[] = {holds_end_once, requests_end_once, changes_end_once,
+                                             NULL};
 
 const char *const *const schema_sqlite_steps[] = {
     to_rows,
@@ -1069,6 +1098,7 @@ const char *const *const schema_sqlite_steps[] = {
     to_covered_units,
     to_turns,
     to_digested_plans,
+    to_fixed_plans,
     NULL,
 };
 

@@ -137,6 +137,9 @@ enum db_status ledger_debit(struct db *db, const struct ledger_charge *charge,
 enum db_status ledger_hold(struct db *db, const struct ledger_charge *charge,
                            struct ledger_outcome *out);
 
+struct table;
+extern const struct table ledger_holds_table; /* for digests.c */
+
 /* What ACCOUNT, which *OUT borrows, holds under the open HOLD. DB_NONE: nothing. */
 enum db_status ledger_held(struct db *db, const char *hold, const char *account,
                            struct ledger_price *out);

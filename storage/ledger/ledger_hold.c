@@ -13,20 +13,19 @@
 #include "storage/ledger/ledger_post.h"
 
 struct held {
+    char hold[ID_SIZE];
     char account[ID_SIZE];
     int64_t units, delta_units;
     char client[ID_SIZE]; /* who caused it */
 };
 
 static const struct column held_columns[] = {
-    COLUMN(held, account, TEXT),
-    COLUMN(held, units, INTEGER),
-    COLUMN(held, delta_units, INTEGER),
-    COLUMN(held, client, TEXT),
+    COLUMN(held, hold, TEXT),           COLUMN(held, account, TEXT), COLUMN(held, units, INTEGER),
+    COLUMN(held, delta_units, INTEGER), COLUMN(held, client, TEXT),
 };
 
-static const struct table holds_table =
-    TABLE("ledger_holds", held, held_columns, TABLE_ALL(held_columns));
+const struct table ledger_holds_table =
+    TABLE_DIGESTED("ledger_holds", held, held_columns, TABLE_ALL(held_columns), "digest", 2, 0);
 
 struct held_list {
     unsigned count;
@@ -56,10 +55,11 @@ static enum db_status hold_part(struct db *db, const struct ledger_charge *charg
     if (status != DB_OK)
         return status;
     struct held held = {.units = part->requested_units, .delta_units = part->requested_delta};
+    assert(strlen(charge->resource) < sizeof held.hold);
     memcpy(held.account, part->account.id, ID_SIZE);
     snprintf(held.client, sizeof held.client, "%s", charge->client);
-    struct table_extra name = {"hold", db_text(charge->resource)};
-    return db_owed(table_insert(db, &holds_table, &held, &name, 1));
+    snprintf(held.hold, sizeof held.hold, "%s", charge->resource);
+    return db_owed(table_insert(db, &ledger_holds_table, &held, NULL, 0));
 }
 
 enum db_status ledger_hold(struct db *db, const struct ledger_charge *charge,
@@ -91,8 +91,8 @@ static enum db_status read_hold(struct db *db, const char *hold, struct held_lis
 {
     struct db_value values[] = {db_text(hold)};
     out->count = 0;
-    return table_list(db, &holds_table, "WHERE hold = $1 AND ended = 0 ORDER BY account", values, 1,
-                      keep_held, out);
+    return table_list(db, &ledger_holds_table, "WHERE hold = $1 AND ended = 0 ORDER BY account",
+                      values, 1, keep_held, out);
 }
 
 enum db_status ledger_held(struct db *db, const char *hold, const char *account,
@@ -101,8 +101,9 @@ enum db_status ledger_held(struct db *db, const char *hold, const char *account,
     struct db_value values[] = {db_text(hold), db_text(account)};
     struct held held;
     *out = (struct ledger_price){.account = account};
-    enum db_status status = table_find(
-        db, &holds_table, "WHERE hold = $1 AND account = $2 AND ended = 0", values, 2, &held);
+    enum db_status status =
+        table_find(db, &ledger_holds_table, "WHERE hold = $1 AND account = $2 AND ended = 0",
+                   values, 2, &held);
     if (status == DB_OK) {
         out->units = held.units;
         out->delta_units = held.delta_units;

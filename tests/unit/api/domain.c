@@ -9,7 +9,6 @@
 #include "api/call/sealed.h"
 #include "api/data/private_data.h"
 #include "storage/db/digest.h"
-#include "storage/digests.h"
 #include "storage/environments.h"
 #include "storage/jobs.h"
 #include "storage/ledger/ledger_verify.h"
@@ -138,11 +137,11 @@ const char *domain_unprotected_job(const char *dataset, unsigned steps)
     return plain_job(dataset, steps, "\"i_understand\":\"not_private\"");
 }
 
-void domain_rewrite_jobs(struct fixture *fixture, const char *sql)
+void domain_rewrite(struct fixture *fixture, const struct table *table, const char *sql)
 {
     struct db *db = fixture_db(fixture);
     cr_assert_eq(db_run(db, sql, NULL, 0, NULL, NULL), DB_OK, "%s", db_last_error(db));
-    cr_assert_eq(digest_all(db, &jobs_table), DB_OK, "%s", db_last_error(db));
+    cr_assert_eq(digest_all(db, table), DB_OK, "%s", db_last_error(db));
 }
 
 enum api_job_turn domain_turn(struct fixture *fixture, const char *worker,

@@ -40,8 +40,11 @@ const char *domain_private_job(const char *dataset, double epsilon, unsigned ste
 const char *domain_plain_job(const char *dataset, unsigned steps);
 const char *domain_unprotected_job(const char *dataset, unsigned steps);
 
-/* Changes rows of jobs by SQL as an older version would have stored them. */
-void domain_rewrite_jobs(struct fixture *fixture, const char *sql);
+struct table;
+
+/* Changes rows of TABLE (storage/digests.h) by SQL, with their digests, as an older version would
+ * have stored them. */
+void domain_rewrite(struct fixture *fixture, const struct table *table, const char *sql);
 
 /* Runs one turn of a worker to its end. STOP may be NULL. */
 enum api_job_turn domain_turn(struct fixture *fixture, const char *worker,

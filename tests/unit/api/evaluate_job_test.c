@@ -9,6 +9,7 @@
 
 #include "api/call/app.h"
 #include "api/worlds/worlds.h"
+#include "storage/digests.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/service.h"
 #include "tests/unit/api/shell_world.h"
@@ -126,7 +127,7 @@ Test(evaluate_job, does_not_play_a_secret_policy_that_stands_in_its_plan)
     const char *sql = domain_path("UPDATE jobs SET plan = json_set(plan, '$.policy', '%s') "
                                   "WHERE id = '%s'",
                                   secret, path + strlen("/v1/jobs/"));
-    domain_rewrite_jobs(f, sql);
+    domain_rewrite(f, &jobs_table, sql);
     cr_expect_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     struct response *job = fixture_get(f, "steward", path);
     cr_expect_str_eq(response_text(job, "/state"), "failed", "%s", job->body);

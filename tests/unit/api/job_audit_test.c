@@ -7,6 +7,7 @@
 
 #include "api/call/app.h"
 #include "api/call/certificate.h"
+#include "storage/digests.h"
 #include "tests/unit/api/service.h"
 
 TestSuite(job_audit, .init = service_open, .fini = service_close);
@@ -159,7 +160,7 @@ Test(job_audit, refuses_audits_that_say_nothing_about_the_training)
                                   "\"epsilon_shown\":2}' WHERE algorithm = 'audit'";
     cr_assert_eq(db_run(fixture_db(f), refuted, NULL, 0, NULL, NULL), DB_OK);
     expect_refused(job_with(id, naming(good)), "tell its operator");
-    domain_rewrite_jobs(f, older);
+    domain_rewrite(f, &jobs_table, older);
     expect_refused(job_with(id, naming(good)), "in float");
 }
 

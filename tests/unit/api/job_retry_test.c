@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "storage/db/listing.h"
+#include "storage/digests.h"
 #include "storage/jobs.h"
 #include "storage/ledger/amounts.h"
 #include "tests/unit/api/domain.h"
@@ -122,8 +123,9 @@ Test(job_retry, a_plan_from_before_a_parameter_runs_without_it)
                     id));
     expect_status(made, 202);
     double reserved = response_number(made, "/privacy/reserved/epsilon");
-    domain_rewrite_jobs(f, "UPDATE jobs SET plan = json_remove(plan, '$.parameters.input_center', "
-                           "'$.parameters.arithmetic', '$.parameters.next_action')");
+    domain_rewrite(f, &jobs_table,
+                   "UPDATE jobs SET plan = json_remove(plan, '$.parameters.input_center', "
+                   "'$.parameters.arithmetic', '$.parameters.next_action')");
     cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
     struct response *job = domain_job(f, made);
     cr_assert_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);
@@ -139,7 +141,8 @@ Test(job_retry, a_resumed_plan_of_older_parameters_fails_at_its_price)
 {
     struct fixture *f = fixture_open_failing();
     struct paused paused = pause_one(f);
-    domain_rewrite_jobs(f, "UPDATE jobs SET plan = json_remove(plan, '$.parameters.clip_norm')");
+    domain_rewrite(f, &jobs_table,
+                   "UPDATE jobs SET plan = json_remove(plan, '$.parameters.clip_norm')");
     cr_assert_eq(domain_turn(f, "second", NULL, NULL), API_JOB_RAN);
     struct response *job = fixture_get(f, "steward", paused.job);
     cr_assert_str_eq(response_text(job, "/state"), "failed");
@@ -164,7 +167,7 @@ Test(job_retry, a_plan_of_older_parameters_fails_by_their_name)
         struct response *made =
             fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 1, 20));
         expect_status(made, 202);
-        domain_rewrite_jobs(f, changes[i]);
+        domain_rewrite(f, &jobs_table, changes[i]);
         cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
         struct response *job = domain_job(f, made);
         cr_assert_str_eq(response_text(job, "/state"), "failed");
@@ -181,7 +184,7 @@ Test(job_retry, a_plan_that_cannot_be_read_ends_its_job)
     const char *id = domain_sealed(f, "private", 10);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", domain_private_job(id, 6, 40));
     expect_status(made, 202);
-    domain_rewrite_jobs(f, "UPDATE jobs SET plan = '{'");
+    domain_rewrite(f, &jobs_table, "UPDATE jobs SET plan = '{'");
     cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
     cr_assert_str_eq(response_text(domain_job(f, made), "/state"), "failed");
     cr_assert_eq(domain_spent(f, id), 0);

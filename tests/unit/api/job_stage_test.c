@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/call/app.h"
+#include "storage/digests.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/service.h"
 
@@ -165,8 +166,8 @@ Test(job_stage, a_damaged_plan_is_not_shown)
     expect_status(made, 202);
     const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
     cr_assert(json_is_object(response_at(fixture_get(f, "steward", path), "/privacy")));
-    domain_rewrite_jobs(f,
-                        "UPDATE jobs SET plan = replace(plan, '\"action_count\"', '\"actions\"')");
+    domain_rewrite(f, &jobs_table,
+                   "UPDATE jobs SET plan = replace(plan, '\"action_count\"', '\"actions\"')");
     struct response *shown = fixture_get(f, "steward", path);
     expect_status(shown, 200);
     cr_expect(json_is_null(response_at(shown, "/privacy")));

@@ -9,6 +9,7 @@
 #include "api/teachers/teacher_shelf.h"
 #include "memory/shelf.h"
 #include "storage/db/listing.h"
+#include "storage/digests.h"
 #include "storage/jobs.h"
 #include "tests/unit/api/failing_database.h"
 #include "tests/unit/api/kickstart_desk.h"
@@ -156,7 +157,8 @@ Test(kickstart_failure, fails_with_a_plan_that_is_not_of_this_version)
     struct fixture *f = fixture_open();
     const char *id = kickstart_teacher(f, 1e4);
     struct response *made = fixture_post(f, "steward", "/v1/jobs", kickstart_job(id, "", ""));
-    domain_rewrite_jobs(f, "UPDATE jobs SET plan = json_set(plan, '$.parameters.hidden', 'other')");
+    domain_rewrite(f, &jobs_table,
+                   "UPDATE jobs SET plan = json_set(plan, '$.parameters.hidden', 'other')");
     cr_assert_eq(domain_turn(f, "first", NULL, NULL), API_JOB_RAN);
     struct job_row job;
     cr_assert_eq(jobs_find(fixture_db(f), response_text(made, "/id"), &job), DB_OK);

@@ -10,6 +10,7 @@
 #include "algos/policy.h"
 #include "api/call/app.h"
 #include "api/worlds/worlds.h"
+#include "storage/digests.h"
 #include "storage/jobs.h"
 #include "storage/policies.h"
 #include "tests/unit/api/domain.h"
@@ -243,7 +244,7 @@ Test(world_job, a_policy_that_is_not_released_is_seen_by_no_program)
                                   "\"environment\":\"bad\",\"physics\":[],\"episodes\":5,"
                                   "\"max_episode_steps\":20}')) WHERE id = '%s'",
                                   path + strlen("/v1/jobs/"));
-    domain_rewrite_jobs(f, sql);
+    domain_rewrite(f, &jobs_table, sql);
     cr_expect_eq(domain_turn(f, "w", NULL, NULL), API_JOB_RAN);
     struct response *job = fixture_get(f, "steward", path);
     cr_expect_str_eq(response_text(job, "/state"), "succeeded", "%s", job->body);

@@ -1,4 +1,5 @@
 #include "tests/unit/noninterference/play.h"
+#include "storage/digests.h"
 
 #include <criterion/criterion.h>
 #include <sodium.h>
@@ -503,10 +504,8 @@ struct play *play_open(const struct secret *secret, unsigned *answered,
     make_dataset(p, "private", 5, false, p->bare);
     make_dataset(p, "public", 5, false, p->open_data);
     if (p->secret.planted)
-        cr_assert_eq(db_run(fixture_db(p->f),
-                            "UPDATE datasets SET name = 'of ' || transitions || ' transitions'",
-                            NULL, 0, NULL, NULL),
-                     DB_OK);
+        domain_rewrite(p->f, &datasets_table,
+                       "UPDATE datasets SET name = 'of ' || transitions || ' transitions'");
     snprintf(p->policy, sizeof p->policy, "%s", domain_policy(p->f));
     snprintf(p->teacher, sizeof p->teacher, "%s",
              made_id(play_ask(p, CALLER_OWNER, "POST", "/v1/teachers", "/v1/teachers",

@@ -10,10 +10,14 @@
 #include "memory/memory.h"
 #include "storage/aggregations.h"
 #include "storage/answers/answers.h"
+#include "storage/budget_requests.h"
 #include "storage/datasets.h"
 #include "storage/digests.h"
 #include "storage/endings.h"
+#include "storage/environments.h"
 #include "storage/jobs.h"
+#include "storage/ledger/ledger.h"
+#include "storage/limit_changes.h"
 #include "storage/policies.h"
 #include "storage/policy_names.h"
 #include "storage/q_releases.h"
@@ -56,6 +60,8 @@ static void store_policy(const char *id, const char *weights, bool released)
     cr_assert_eq(policies_insert(f.db, &policy, weights, strlen(weights), NULL), DB_OK);
 }
 
+static char teacher_account[ID_SIZE];
+
 static void store_teacher(void)
 {
     struct ledger_account account = fixture_account(f.db, LEDGER_TEACHER, "tch_a", NULL, 1000, 0);
@@ -73,6 +79,56 @@ static void store_teacher(void)
     memcpy(teacher.account, account.id, ID_SIZE);
     cr_assert_eq(teachers_insert(f.db, &teacher, ""), DB_OK, "%s", db_last_error(f.db));
     cr_assert_eq(teachers_client_insert(f.db, "tch_a", "cli_a", account.id, 3), DB_OK);
+    memcpy(teacher_account, account.id, ID_SIZE);
+}
+
+static enum db_status hold_some(struct db *db, void *context)
+{
+    struct ledger_outcome outcome;
+    const struct ledger_charge charge = {.prices = {{teacher_account, 20, 0}},
+                                         .count = 1,
+                                         .client = "cli_s",
+                                         .resource = "job_a",
+                                         .event = "{}",
+                                         .now_ms = 3};
+    (void)context;
+    return ledger_hold(db, &charge, &outcome);
+}
+
+/* What people agree on. */
+static void store_agreements(void)
+{
+    struct limit_change_row change = {.id = "lch_a",
+                                      .revision = 1,
+                                      .epsilon = 3,
+                                      .delta = 1e-5,
+                                      .approvals = 2,
+                                      .reason = "why",
+                                      .proposer = "cli_s",
+                                      .created_ms = 5};
+    const struct budget_request_row request = {.id = "brq_a",
+                                               .client = "cli_a",
+                                               .teacher = "tch_a",
+                                               .owner = "cli_s",
+                                               .epsilon = 3,
+                                               .delta = 1e-5,
+                                               .created_ms = 5};
+    const struct environment_row world = {.id = "env_a",
+                                          .owner = "cli_s",
+                                          .name = "w",
+                                          .client = "cli_s",
+                                          .runner = "python",
+                                          .source_sha256 = "abc",
+                                          .created_ms = 5,
+                                          .description = (char[]){"{}"},
+                                          .source = (char[]){"print()"}};
+    memcpy(change.account, teacher_account, ID_SIZE);
+    cr_assert_eq(limit_changes_insert(f.db, &change), DB_OK);
+    cr_assert_eq(limit_approvals_set(f.db, teacher_account, 1), DB_OK);
+    cr_assert_eq(limit_approvals_set(f.db, teacher_account, 2), DB_OK);
+    cr_assert_eq(budget_requests_insert(f.db, &request), DB_OK);
+    cr_assert_eq(environments_insert(f.db, &world), DB_OK);
+    cr_assert_eq(db_transact(f.db, hold_some, NULL), DB_OK);
 }
 
 static void store_clone(void)
@@ -152,6 +208,7 @@ static void open_full(void)
     store_release();
     cr_assert_eq(db_transact(f.db, store_aggregation, NULL), DB_OK);
     store_names();
+    store_agreements();
     cr_assert_eq(db_transact(f.db, store_signing_key, NULL), DB_OK);
     /* The triggers and keys that stop our own SQL do not stop a disk. */
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER answers_fixed"), DB_OK);
@@ -159,6 +216,8 @@ static void open_full(void)
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER endings_fixed"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER policy_names_fixed"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER signing_keys_fixed"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER limit_changes_end_once"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER budget_requests_end_once"), DB_OK);
     cr_assert_eq(db_run(f.db, "PRAGMA foreign_keys=OFF", NULL, 0, NULL, NULL), DB_OK);
 }
 
@@ -181,7 +240,11 @@ static enum db_status read_as_served(const struct table *table)
         struct dataset_row dataset;
         struct teacher_client_row standing;
         struct aggregation_row aggregation;
+        struct limit_change_row change;
+        struct budget_request_row request;
+        struct ledger_price price;
     } row;
+    struct environment_row world = {.source = NULL};
     struct job_row job = {.request = NULL};
     bool allowed;
     struct signing_pair pair[2];
@@ -226,6 +289,17 @@ static enum db_status read_as_served(const struct table *table)
         status = teachers_client_find(f.db, "tch_a", "cli_a", &row.standing);
     else if (table == &aggregations_table)
         status = aggregations_find(f.db, "agg_a", &row.aggregation, NULL, 0);
+    else if (table == &ledger_holds_table)
+        status = ledger_held(f.db, "job_a", teacher_account, &row.price);
+    else if (table == &limit_changes_table)
+        status = limit_changes_find(f.db, "lch_a", &row.change);
+    else if (table == &limit_approvals_table)
+        status = limit_approvals(f.db, teacher_account, &step);
+    else if (table == &budget_requests_table)
+        status = budget_requests_find(f.db, "brq_a", &row.request);
+    else if (table == &environments_table)
+        status = environments_find(f.db, "env_a", &world);
+    environments_done(&world);
     job_done(&job);
     free(bytes);
     q_release_row_done(&release);
@@ -295,13 +369,20 @@ static void expect_named(const struct table *table, bool names_key)
                                            {"jobs", "job_a"},
                                            {"datasets", "ds_a"},
                                            {"teacher_clients", "tch_a cli_a"},
-                                           {"aggregations", "agg_a"}};
+                                           {"aggregations", "agg_a"},
+                                           {"ledger_holds", "job_a "} /* and the account */,
+                                           {"limit_changes", "lch_a"},
+                                           {"ledger_approvals", ""} /* likewise */,
+                                           {"budget_requests", "brq_a"},
+                                           {"environments", "env_a"}};
     char wanted[64];
     const char *damage = db_damage(f.db);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         if (strcmp(names[i][0], table->name) != 0)
             continue;
-        snprintf(wanted, sizeof wanted, "%s %s", names[i][0], names_key ? "" : names[i][1]);
+        bool of_account = strncmp(table->name, "ledger_", 7) == 0;
+        snprintf(wanted, sizeof wanted, "%s %s%s", names[i][0], names_key ? "" : names[i][1],
+                 names_key || !of_account ? "" : teacher_account);
         cr_expect_eq(strncmp(damage, wanted, strlen(wanted)), 0, "%s, not %s", damage, wanted);
         cr_expect(names_key || strlen(damage) == strlen(wanted), "%s", damage);
     }
