@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "storage/db/listing.h"
 #include "storage/digests.h"
@@ -133,15 +134,21 @@ enum db_status datasets_set_retention(struct db *db, const char *id, int64_t day
                      DB_VALUES(db_text(id), db_integer(days)));
 }
 
-enum db_status datasets_next_day(struct db *db, int64_t now_ms, struct dataset_row *out)
+enum db_status datasets_next_day(struct db *db, int64_t now_ms, const char *after,
+                                 struct dataset_row *out)
 {
+    char id[ID_SIZE] = "";
     enum db_status status =
-        table_find(db, &datasets_table,
-                   "WHERE retention_days > 0 AND state <> 'deleted' AND "
-                   "erased_days < ($1 - created_ms) / 86400000 - retention_days AND "
-                   "(sealed_ms = 0 OR erased_days <= (sealed_ms - created_ms) / 86400000) "
-                   "ORDER BY id LIMIT 1",
-                   DB_VALUES(db_integer(now_ms)), out);
+        db_one(db,
+               "SELECT id FROM datasets WHERE id > $2 AND retention_days > 0 AND "
+               "state <> 'deleted' AND "
+               "erased_days < ($1 - created_ms) / 86400000 - retention_days AND "
+               "(sealed_ms = 0 OR erased_days <= (sealed_ms - created_ms) / 86400000) "
+               "ORDER BY id LIMIT 1",
+               DB_VALUES(db_integer(now_ms), db_text(after)), listing_id, id);
+    if (status == DB_OK)
+        status = db_owed(datasets_find(db, id, out));
+    memcpy(out->id, id, sizeof id);
     if (status != DB_OK)
         return status;
     int64_t last = (out->sealed_ms - out->created_ms) / 86400000 + 1;
@@ -214,6 +221,15 @@ enum db_status datasets_uncover(struct db *db, const char *id)
 {
     marks_note(db, datasets_mark(id).name, &(struct marks_change){.entries = 0});
     return db_change(db, "UPDATE datasets SET uncovered = 1 WHERE id = $1", DB_VALUES(db_text(id)));
+}
+
+enum db_status datasets_is_deleted(struct db *db, const char *id, bool *out)
+{
+    enum db_status status =
+        db_one(db, "SELECT 1 FROM datasets WHERE id = $1 AND state <> 'deleted'",
+               DB_VALUES(db_text(id)), listing_ignore, NULL);
+    *out = status == DB_NONE;
+    return db_optional(status);
 }
 
 enum db_status datasets_next_private(struct db *db, bool uncovered, const char *after,

@@ -154,17 +154,23 @@ enum db_status datasets_experts_named(struct db *db, const char *dataset, const 
 enum db_status datasets_erase_expert(struct db *db, const char *dataset, uint32_t number,
                                      const char *name);
 
-/* Finds a dataset of which uploads of more than its erased_days would be to erase by NOW_MS if
- * there are any, with the new erased_days. Behind the day of its sealing there are none. DB_NONE:
- * there is no such dataset. */
-enum db_status datasets_next_day(struct db *db, int64_t now_ms, struct dataset_row *out);
+/* Whether dataset ID is deleted, or unknown. Reads nothing else of it. */
+enum db_status datasets_is_deleted(struct db *db, const char *id, bool *out);
+
+/* Finds the first dataset behind AFTER of which uploads of more than its erased_days would be to
+ * erase by NOW_MS if there are any, with the new erased_days. Behind the day of its sealing there
+ * are none. DB_NONE: there is no such dataset. DB_FAILED: the one with OUT's id cannot be read;
+ * "": none could be looked for. */
+enum db_status datasets_next_day(struct db *db, int64_t now_ms, const char *after,
+                                 struct dataset_row *out);
 
 /* Notes the erased_days of DATASET. DB_NONE: they are noted. */
 enum db_status datasets_note_days(struct db *db, const struct dataset_row *dataset);
 
 /* Of the first dataset behind AFTER ("": all) with experts whose newest upload is older than its
- * retention_days, finds the one whose is the oldest. Uploads and ages count in whole days from the
- * dataset's creation, so that the hour of an upload does not show. DB_NONE: no such dataset. */
+ * retention_days, and noted (datasets_note_days), finds the one whose is the oldest. Uploads and
+ * ages count in whole days from the dataset's creation, so that the hour of an upload does not
+ * show. DB_NONE: no such dataset. */
 enum db_status datasets_next_due(struct db *db, const char *after, int64_t now_ms,
                                  struct expert_row *out);
 

@@ -28,7 +28,6 @@ const struct table *const digests_tables[] = {
     &signing_keys_table,
     &jobs_table,
     &datasets_table,
-    &teacher_clients_table,
     &aggregations_table,
     &ledger_holds_table,
     &limit_changes_table,

@@ -18,7 +18,6 @@ extern const struct table policy_grants_table;          /* who may read a policy
 extern const struct table signing_keys_table;           /* signing_keys.c */
 extern const struct table jobs_table;                   /* what was asked for: jobs.c */
 extern const struct table datasets_table;               /* what was declared: datasets.c */
-extern const struct table teacher_clients_table;        /* who pays for whom: teachers.c */
 extern const struct table aggregations_table;           /* aggregations.c */
 extern const struct table limit_changes_table;          /* limit_changes.c */
 extern const struct table limit_approvals_table;        /* stewards that a limit takes */

@@ -19,7 +19,7 @@ struct claim_work {
     const char *worker, *others;
     int64_t now_ms, until_ms;
     struct job_row *out;
-    char damaged[ID_SIZE]; /* the job whose row was found damaged; "": none */
+    char unread[ID_SIZE]; /* the job that could not be read; "": none */
 };
 
 static enum db_status claim_job(struct db *db, void *context)
@@ -41,8 +41,8 @@ static enum db_status claim_job(struct db *db, void *context)
                listing_id, id);
     if (status == DB_OK)
         status = db_owed(jobs_find(db, id, work->out));
-    if (status == DB_FAILED && digest_damaged(db, &jobs_table, id))
-        memcpy(work->damaged, id, ID_SIZE);
+    if (status != DB_OK)
+        memcpy(work->unread, id, ID_SIZE);
     if (status != DB_OK || work->out->started_ms != 0)
         return status;
     work->out->fresh = true;
@@ -51,24 +51,43 @@ static enum db_status claim_job(struct db *db, void *context)
                      DB_VALUES(db_text(id), db_integer(work->now_ms)));
 }
 
+/* Whether the row that could not be read is damaged when it is read again. */
+static bool is_damaged(struct db *db, const char *id)
+{
+    struct job_row job = {.request = NULL};
+    (void)db_damage(db); /* which is said again */
+    enum db_status status = jobs_find(db, id, &job);
+    job_done(&job);
+    return status == DB_FAILED && digest_damaged(db, &jobs_table, id);
+}
+
+static enum db_status pay_whole(struct db *db, void *context)
+{
+    const struct claim_work *work = context;
+    return ledger_settle_whole(db, work->unread, work->now_ms);
+}
+
 /* Ends a job whose row is damaged: it would be claimed for ever, and the others never. It may have
- * run, so it pays all that it holds. */
+ * run, so it pays all that it holds, or the hold stays if it is damaged, too. What it has cost by
+ * itself nobody knows: so much that its account's sum is less. */
 static enum db_status end_damaged(struct db *db, void *context)
 {
     const struct claim_work *work = context;
-    struct db_value values[] = {db_text(work->damaged), db_integer(work->now_ms)};
+    struct db_value values[] = {db_text(work->unread), db_integer(work->now_ms)};
+    if (!is_damaged(db, work->unread))
+        return DB_RETRY;
     enum db_status status =
         db_change(db,
-                  "UPDATE jobs SET state = 'failed', problem_slug = 'data-unreadable', "
-                  "problem_detail = 'What is stored of the job is damaged.', finished_ms = $2, "
+                  "UPDATE jobs SET state = 'failed', finished_ms = $2, epsilon_spent = 1e15, "
                   "lease_owner = '', lease_until_ms = 0 WHERE id = $1 AND (state = 'queued' OR "
                   "(state = 'running' AND lease_until_ms <= $2))",
                   values, 2);
     if (status == DB_OK)
         status = db_run(db, "DELETE FROM checkpoints WHERE job = $1", values, 1, NULL, NULL);
-    if (status == DB_OK)
-        status = ledger_settle_whole(db, work->damaged, work->now_ms);
-    return status == DB_OK ? DB_OK : db_owed(status);
+    if (status != DB_OK)
+        return db_owed(status);
+    status = db_transact(db, pay_whole, context);
+    return status == DB_FAILED ? DB_OK : status;
 }
 
 enum db_status jobs_claim(struct db *db, const char *worker, const char *others, int64_t now_ms,
@@ -87,7 +106,8 @@ enum db_status jobs_claim(struct db *db, const char *worker, const char *others,
         status = db_transact(db, claim_job, &work);
     if (status != DB_OK)
         job_done(out);
-    if (work.damaged[0] != '\0' && db_transact(db, end_damaged, &work) == DB_OK)
+    if (status == DB_FAILED && work.unread[0] != '\0' &&
+        db_transact(db, end_damaged, &work) == DB_OK)
         return DB_RETRY;
     return status;
 }

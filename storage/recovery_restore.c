@@ -13,7 +13,6 @@
 #include "storage/ledger/ledger_verify.h"
 #include "storage/ledger/trail.h"
 #include "storage/recovery_life.h"
-#include "storage/teachers.h"
 
 bool recovery_seal(struct db *db)
 {
@@ -53,13 +52,12 @@ static enum db_status end_jobs(struct db *db, int64_t now_ms)
         DB_VALUES(db_integer(now_ms)), NULL, NULL);
     if (status == DB_OK)
         status = db_run(db, "DELETE FROM checkpoints", NULL, 0, NULL, NULL);
-    struct teacher_client_row standing;
-    while (status == DB_OK &&
-           (status = teachers_client_find_shared(db, NULL, NULL, &standing)) == DB_OK) {
-        standing.share[0] = standing.dataset_share[0] = '\0';
-        status = teachers_client_set_shares(db, &standing);
-    }
-    return db_optional(status);
+    if (status == DB_OK)
+        status = db_run(db,
+                        "UPDATE teacher_clients SET share = '', dataset_share = '' "
+                        "WHERE share <> ''",
+                        NULL, 0, NULL, NULL);
+    return status;
 }
 
 /* Whether the lost life uncovered dataset ID, or nobody knows, because its account has no mark. */

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "storage/certificate_text.h"
 #include "storage/db/listing.h"
@@ -135,31 +136,46 @@ enum db_status teachers_set_payer(struct db *db, const char *dataset, const char
 /* ---- clients of a teacher */
 
 static const struct column standing_columns[] = {
-    COLUMN(teacher_client_row, teacher, TEXT),       COLUMN(teacher_client_row, client, TEXT),
-    COLUMN(teacher_client_row, account, TEXT),       COLUMN(teacher_client_row, share, TEXT),
-    COLUMN(teacher_client_row, dataset_share, TEXT), COLUMN(teacher_client_row, rollout, INTEGER),
+    COLUMN(teacher_client_row, teacher, TEXT), COLUMN(teacher_client_row, client, TEXT),
+    COLUMN(teacher_client_row, account, TEXT), COLUMN(teacher_client_row, rollout, INTEGER),
+    COLUMN(teacher_client_row, share, TEXT),   COLUMN(teacher_client_row, dataset_share, TEXT),
 };
 
-const struct table teacher_clients_table =
-    TABLE_DIGESTED("teacher_clients", teacher_client_row, standing_columns,
-                   TABLE_ALL(standing_columns), "digest", 2, 1);
+static const struct table standings_table =
+    TABLE("teacher_clients", teacher_client_row, standing_columns, 0);
 
 enum db_status teachers_client_find(struct db *db, const char *teacher, const char *client,
                                     struct teacher_client_row *out)
 {
-    return table_find_known(db, &teacher_clients_table, "WHERE teacher = $1 AND client = $2",
+    return table_find_known(db, &standings_table, "WHERE teacher = $1 AND client = $2",
                             DB_VALUES(db_text(teacher), db_text(client)), out);
 }
 
 enum db_status teachers_client_insert(struct db *db, const char *teacher, const char *client,
                                       const char *account, int64_t now_ms)
 {
-    struct teacher_client_row row = {.rollout = 0};
-    const struct table_extra created = {"created_ms", db_integer(now_ms)};
-    snprintf(row.teacher, sizeof row.teacher, "%s", teacher);
-    snprintf(row.client, sizeof row.client, "%s", client);
-    snprintf(row.account, sizeof row.account, "%s", account);
-    return table_insert(db, &teacher_clients_table, &row, &created, 1);
+    return db_change(
+        db,
+        "INSERT INTO teacher_clients (teacher, client, account, created_ms) "
+        "VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+        DB_VALUES(db_text(teacher), db_text(client), db_text(account), db_integer(now_ms)));
+}
+
+enum db_status teachers_client_has(struct db *db, const struct teacher_client_row *row,
+                                   const struct ledger_account *account)
+{
+    bool at_teacher =
+        account->kind == LEDGER_CLIENT && strcmp(account->resource, row->teacher) == 0;
+    if ((at_teacher || account->kind == LEDGER_SHARE) && strcmp(account->client, row->client) == 0)
+        return DB_OK;
+    return db_fail(db, row->teacher, "the account of one of its clients is another's");
+}
+
+enum db_status teachers_client_account(struct db *db, const struct teacher_client_row *row,
+                                       struct ledger_account *out)
+{
+    enum db_status status = db_owed(ledger_find(db, row->account, out));
+    return status == DB_OK ? teachers_client_has(db, row, out) : status;
 }
 
 enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, const char *client,
@@ -176,23 +192,20 @@ enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, 
 
 enum db_status teachers_client_set_shares(struct db *db, const struct teacher_client_row *row)
 {
-    unsigned char digest[DIGEST_SIZE];
-    table_digest(db, &teacher_clients_table, row, digest);
-    return db_owed(
-        db_change(db,
-                  "UPDATE teacher_clients SET share = $3, dataset_share = $4, "
-                  "digest = $5 WHERE teacher = $1 AND client = $2",
-                  DB_VALUES(db_text(row->teacher), db_text(row->client), db_text(row->share),
-                            db_text(row->dataset_share), db_bytes(digest, sizeof digest))));
+    return db_owed(db_change(db,
+                             "UPDATE teacher_clients SET share = $3, dataset_share = $4 "
+                             "WHERE teacher = $1 AND client = $2",
+                             DB_VALUES(db_text(row->teacher), db_text(row->client),
+                                       db_text(row->share), db_text(row->dataset_share))));
 }
 
 enum db_status teachers_client_find_shared(struct db *db, const char *client, const char *teacher,
                                            struct teacher_client_row *out)
 {
-    return table_find(db, &teacher_clients_table,
-                      "WHERE share <> '' AND ($1 = '' OR client = $1) AND "
-                      "($2 = '' OR teacher = $2) LIMIT 1",
-                      DB_VALUES(db_text_or_empty(client), db_text_or_empty(teacher)), out);
+    const char *tail = client ? "WHERE client = $1 AND share <> '' LIMIT 1"
+                              : "WHERE teacher = $1 AND share <> '' LIMIT 1";
+    return table_find(db, &standings_table, tail, DB_VALUES(db_text(client ? client : teacher)),
+                      out);
 }
 
 static enum db_status read_guarantee(void *context, const struct db_row *row)

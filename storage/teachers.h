@@ -4,6 +4,7 @@
 
 #include "storage/db/db.h"
 #include "storage/db/id.h"
+#include "storage/ledger/ledger.h"
 
 /* A teacher never changes; numbers mean what algos/release says. */
 struct teacher_row {
@@ -77,6 +78,13 @@ enum db_status teachers_client_find(struct db *db, const char *teacher, const ch
 /* Gives CLIENT an account, roll-out 0. DB_NONE: it has one. */
 enum db_status teachers_client_insert(struct db *db, const char *teacher, const char *client,
                                       const char *account, int64_t now_ms);
+/* DB_OK: ACCOUNT is the client's own of the standing ROW. DB_FAILED: it is another's, so the row is
+ * damaged. */
+enum db_status teachers_client_has(struct db *db, const struct teacher_client_row *row,
+                                   const struct ledger_account *account);
+/* Reads the account of the standing ROW, which has it. */
+enum db_status teachers_client_account(struct db *db, const struct teacher_client_row *row,
+                                       struct ledger_account *out);
 /* Next roll-out; *OUT_ROLLOUT is its number. DB_NONE: no account. */
 enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, const char *client,
                                             int64_t *out_rollout);
@@ -84,8 +92,8 @@ enum db_status teachers_client_next_rollout(struct db *db, const char *teacher, 
 /* Stores the shares of the standing ROW. In the caller's transaction. */
 enum db_status teachers_client_set_shares(struct db *db, const struct teacher_client_row *row);
 
-/* Finds a standing of CLIENT (NULL: of any) at TEACHER (NULL: at any) that has a share. DB_NONE:
- * there is none. */
+/* Finds a standing of CLIENT, or at TEACHER (the other is NULL), that has a share. DB_NONE: there
+ * is none. */
 enum db_status teachers_client_find_shared(struct db *db, const char *client, const char *teacher,
                                            struct teacher_client_row *out);
 

@@ -145,10 +145,10 @@ static enum db_status resume_slot(struct db *db, void *context)
     struct resuming *resuming = context;
     bool whole = resuming->number == KEYRING_DATASET;
     struct expert_row expert = {.number = UINT32_MAX};
-    struct dataset_row row;
+    bool deleted = false;
     enum dataset_verdict verdict;
-    enum db_status status = datasets_find(db, resuming->dataset, &row);
-    if (status != DB_OK || row.state == DATASET_DELETED)
+    enum db_status status = datasets_is_deleted(db, resuming->dataset, &deleted);
+    if (status != DB_OK || deleted)
         return status;
     if (!whole)
         status = datasets_experts(db, resuming->dataset, resuming->number, 1, keep_expert, &expert);
@@ -272,21 +272,24 @@ enum db_status erasure_repeat(const struct app *app, struct db *db)
 struct due {
     const struct app *app;
     int64_t now_ms;
-    char after[ID_SIZE]; /* the last dataset that was looked at */
+    char day_after[ID_SIZE], after[ID_SIZE]; /* the last datasets that were looked at */
     struct dataset_row dataset;
     struct expert_row expert;
 };
 
 static enum db_status note_day(struct db *db, void *context)
 {
-    struct due *due = context;
-    enum db_status status = datasets_next_day(db, due->now_ms, &due->dataset);
+    const struct due *due = context;
+    struct dataset_row now;
+    enum db_status status = datasets_next_day(db, due->now_ms, due->day_after, &now);
+    if (status == DB_OK && strcmp(now.id, due->dataset.id) != 0)
+        return DB_NONE; /* another server has noted it */
     if (status == DB_OK)
-        status = datasets_note_days(db, &due->dataset);
+        status = datasets_note_days(db, &now);
     if (status == DB_OK)
-        status = erase_derived(db, due->dataset.id);
+        status = erase_derived(db, now.id);
     if (status == DB_OK)
-        status = note_service(db, "retention", due->dataset.id, due->now_ms);
+        status = note_service(db, "retention", now.id, due->now_ms);
     return status;
 }
 
@@ -300,15 +303,29 @@ static enum db_status erase_due(struct db *db, void *context)
     return erasure_expert(due->app, db, due->expert.dataset, &due->expert, due->now_ms);
 }
 
+/* Notes the days of all datasets; one that cannot be read keeps no other waiting. */
+static enum db_status note_days(struct due *due, struct db *db)
+{
+    enum db_status status, failed = DB_OK;
+    while ((status = datasets_next_day(db, due->now_ms, due->day_after, &due->dataset)) !=
+           DB_NONE) {
+        if (due->dataset.id[0] == '\0')
+            return status;
+        if (status == DB_OK)
+            status = db_transact(db, note_day, due);
+        if (status == DB_OK)
+            shelf_drop(due->app->teachers, due->dataset.id);
+        else if (status != DB_NONE && status != DB_RETRY)
+            failed = db_fail(db, due->dataset.id, "its days are not noted");
+        memcpy(due->day_after, due->dataset.id, sizeof due->day_after);
+    }
+    return failed;
+}
+
 enum db_status erasure_due(const struct app *app, struct db *db, bool *out_more)
 {
     struct due due = {.app = app, .now_ms = app->settings.now_ms()};
-    enum db_status status, failed = DB_OK;
-    while ((status = datasets_next_day(db, due.now_ms, &due.dataset)) == DB_OK &&
-           (status = db_transact(db, note_day, &due)) == DB_OK)
-        shelf_drop(app->teachers, due.dataset.id);
-    if (status != DB_NONE)
-        return status;
+    enum db_status status, failed = note_days(&due, db);
     while ((status = datasets_next_due(db, due.after, due.now_ms, &due.expert)) == DB_OK) {
         status = db_transact(db, erase_due, &due);
         if (status == DB_OK) {

@@ -69,7 +69,7 @@ static enum db_status own_account(struct call *call, const struct teacher_row *t
 {
     struct teacher_client_row standing;
     enum db_status status = teachers_client_find(call->db, teacher->id, call->caller.id, &standing);
-    return status == DB_OK ? db_owed(ledger_find(call->db, standing.account, out)) : status;
+    return status == DB_OK ? teachers_client_account(call->db, &standing, out) : status;
 }
 
 /* Sets the delta that was not sent, and refuses a limit that is no larger than the present one. */
@@ -287,7 +287,7 @@ static enum problem raise_limit(struct call *call, const struct teacher_row *tea
                                 struct teacher_client_row *standing, const struct grant *grant)
 {
     struct ledger_account account;
-    enum db_status status = db_owed(ledger_find(call->db, standing->account, &account));
+    enum db_status status = teachers_client_account(call->db, standing, &account);
     if (status != DB_OK)
         return call_db(call, status);
     const struct present now = {account.limit_units, account.limit_delta, account.epsilon,

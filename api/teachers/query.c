@@ -265,7 +265,8 @@ static enum problem query_undrawn(const struct query *query)
 static enum problem answer_at_floor(struct query *query, double *answers)
 {
     fill_uniform(query, answers);
-    enum db_status status = ledger_find(query->call->db, query->standing.account, &query->account);
+    enum db_status status =
+        teachers_client_account(query->call->db, &query->standing, &query->account);
     return call_db(query->call, status);
 }
 

@@ -26,7 +26,7 @@ enum problem query_check_cost(struct query *query)
     struct ledger_account account;
     if (query->max_epsilon <= 0)
         return PROBLEM_NONE;
-    enum db_status status = ledger_find(call->db, query->standing.account, &account);
+    enum db_status status = teachers_client_account(call->db, &query->standing, &account);
     if (status != DB_OK)
         return call_db(call, status);
     double cost =
@@ -124,6 +124,8 @@ static enum db_status share_can_pay(struct query *query, const char *id,
 {
     struct ledger_account share;
     enum db_status status = db_owed(ledger_find(query->call->db, id, &share));
+    if (status == DB_OK)
+        status = teachers_client_has(query->call->db, &query->standing, &share);
     if (status != DB_OK)
         return status;
     const struct filter_price left = teacher_account_left(&share);
@@ -206,6 +208,9 @@ enum problem query_pay(struct query *query)
     else if (outcome.verdict != LEDGER_OK)
         return refuse_query(query, &charge, &outcome);
     query->account = outcome.parts[0].account;
+    status = teachers_client_has(call->db, &query->standing, &query->account);
+    if (status != DB_OK)
+        return call_db(call, status);
     bool owner = call_owns(call, query->teacher->row.owner);
     if (!query->random && (owner || query->keeps_paid)) {
         struct ledger_outcome *paid = arena_alloc(&call->arena, sizeof *paid);

@@ -159,7 +159,7 @@ enum problem api_teachers_get_budget(struct call *call)
                             "the client's first query.");
     }
     if (status == DB_OK)
-        status = ledger_find(call->db, standing.account, &account);
+        status = teachers_client_account(call->db, &standing, &account);
     if (status != DB_OK)
         return call_db(call, status);
     return reply_budget(call, 200, &teacher, client, &account);

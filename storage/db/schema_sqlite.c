@@ -677,7 +677,6 @@ const char *const schema_sqlite_tables[] = {
     " created_ms INTEGER NOT NULL,"
     " share TEXT NOT NULL DEFAULT '',"
     " dataset_share TEXT NOT NULL DEFAULT '',"
-    " digest BLOB NOT NULL DEFAULT x'',"
     " PRIMARY KEY (teacher, client)) STRICT, WITHOUT ROWID",
 
     /* ---- locally private reports, which are removed when they are applied */
@@ -1050,7 +1049,6 @@ static const char *const to_turns[] = {
 static const char *const to_digested_plans[] = {
     "ALTER TABLE jobs ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
     "ALTER TABLE datasets ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
-    "ALTER TABLE teacher_clients ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
     "ALTER TABLE aggregations ADD COLUMN digest BLOB NOT NULL DEFAULT x''",
     holds_digested,
     requests_digested,

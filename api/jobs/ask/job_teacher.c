@@ -232,7 +232,7 @@ static enum db_status find_payer(struct call *call, const struct teacher_row *ro
     struct filter fresh;
     enum db_status status = teachers_client_find(call->db, row->id, client, standing);
     if (status == DB_OK)
-        return ledger_find(call->db, standing->account, out);
+        return teachers_client_account(call->db, standing, out);
     *standing = (struct teacher_client_row){.rollout = 0};
     if (status != DB_NONE)
         return status;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/db/listing.h"
 #include "tests/checked_test.h"
 #include "tests/unit/api/service.h"
 
@@ -51,6 +52,28 @@ static struct response *spend_all(void)
     }
     cr_assert_fail("the budget never ends");
     return NULL;
+}
+
+CHECKED_TEST(budget_requests, a_budget_that_somebody_made_anothers_pays_nothing)
+{
+    static const char sum[] = "SELECT sum(spent_units) FROM ledger_accounts";
+    int64_t before, after;
+    expect_status(question(), 200);
+    const struct ask other = {.method = "POST",
+                              .path = domain_path("/v1/teachers/%s/queries", teacher),
+                              .token = fixture_new_token(f, "student"),
+                              .key = "k",
+                              .body = "{\"state\":[0.01,-0.02,0.03,0.04]}"};
+    expect_status(fixture_ask(f, &other), 200);
+    cr_assert_eq(db_one(fixture_db(f), sum, NULL, 0, listing_integer, &before), DB_OK);
+    cr_assert_eq(db_change(fixture_db(f),
+                           "UPDATE teacher_clients SET account = (SELECT account FROM "
+                           "teacher_clients WHERE client <> $1) WHERE client = $1",
+                           DB_VALUES(db_text(fixture_client(f, "student")))),
+                 DB_OK);
+    expect_status(question(), 500);
+    cr_assert_eq(db_one(fixture_db(f), sum, NULL, 0, listing_integer, &after), DB_OK);
+    cr_assert_eq(before, after);
 }
 
 /* What a refused student reads is all that she needs to go on. */

@@ -78,7 +78,6 @@ static void store_teacher(void)
                                   .created_ms = 4};
     memcpy(teacher.account, account.id, ID_SIZE);
     cr_assert_eq(teachers_insert(f.db, &teacher, ""), DB_OK, "%s", db_last_error(f.db));
-    cr_assert_eq(teachers_client_insert(f.db, "tch_a", "cli_a", account.id, 3), DB_OK);
     memcpy(teacher_account, account.id, ID_SIZE);
 }
 
@@ -238,7 +237,6 @@ static enum db_status read_as_served(const struct table *table)
         struct ending ending;
         struct policy_name_row name;
         struct dataset_row dataset;
-        struct teacher_client_row standing;
         struct aggregation_row aggregation;
         struct limit_change_row change;
         struct budget_request_row request;
@@ -285,8 +283,6 @@ static enum db_status read_as_served(const struct table *table)
         status = jobs_find(f.db, "job_a", &job);
     else if (table == &datasets_table)
         status = datasets_find(f.db, "ds_a", &row.dataset);
-    else if (table == &teacher_clients_table)
-        status = teachers_client_find(f.db, "tch_a", "cli_a", &row.standing);
     else if (table == &aggregations_table)
         status = aggregations_find(f.db, "agg_a", &row.aggregation, NULL, 0);
     else if (table == &ledger_holds_table)
@@ -368,7 +364,6 @@ static void expect_named(const struct table *table, bool names_key)
                                            {"signing_keys", "2"},
                                            {"jobs", "job_a"},
                                            {"datasets", "ds_a"},
-                                           {"teacher_clients", "tch_a cli_a"},
                                            {"aggregations", "agg_a"},
                                            {"ledger_holds", "job_a "} /* and the account */,
                                            {"limit_changes", "lch_a"},
