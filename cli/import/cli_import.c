@@ -222,7 +222,7 @@ static int send_all(struct import_run *run, struct import_send *send)
     }
 }
 
-/* Says what has arrived. */
+/* Says what has arrived, and where: the id alone for a script that goes on. */
 static void say_sent(const struct import_run *run, const struct import_send *send)
 {
     const struct import_summary *summary = &run->summary;
@@ -231,6 +231,7 @@ static void say_sent(const struct import_run *run, const struct import_send *sen
             " experts, %" PRIu64 " actions\n",
             run->options.path, send->upload.dataset, summary->episodes,
             expert_names_count(summary->experts), summary->steps);
+    printf("%s\n", send->upload.dataset);
 }
 
 /* Reads the file once more, and sends it. */

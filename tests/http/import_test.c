@@ -696,6 +696,8 @@ static void expect_import(const struct server_process *server, const char *table
                          "--name", value, NULL);
     cr_expect_eq(code, 0, "%s", out);
     cr_expect(strstr(out, what), "%s", out);
+    size_t size = strlen(out); /* of a line "ds_..." with 20 further characters */
+    cr_expect(size > 25 && strncmp(out + size - 25, "\nds_", 4) == 0, "%s", out);
 }
 
 /* Under keys that name no time, and which a server refuses that was restored. */
