@@ -7,7 +7,9 @@
  *   asks, the ids in the path, one query parameter, and headers.
  *
  * Ids stand in both as "$A". Whatever comes, the answer must be as scene_serve checks. The database
- * lives as long as the process; what one input stores the next may meet. */
+ * lives as long as the process; what one input stores the next may meet. So that the ids stay, what
+ * the server would serve in a batch is rolled back, unless a bit of the first byte says otherwise.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,13 +49,17 @@ static const char *stand_in(const char *pattern, const char *name, uint8_t which
 {
     static const struct {
         const char *collection, *ids;
-    } kinds[] = {{"datasets", "ABCD"},  {"policies", "EK"},    {"teachers", "F"},
-                 {"models", "F"},       {"aggregations", "G"}, {"jobs", "HIJ"},
-                 {"certificates", "L"}, {"q-releases", "M"},   {"clients", "N"},
-                 {"accounts", "O"},     {"projects", "P"},     {"budget-requests", "Q"},
-                 {"environments", "R"}};
-    static const char *const others[][2] = {
-        {"{name}", "best@current"}, {"{level}", "0"}, {"{tile}", "000.p/1"}, {"{token}", "1"}};
+    } kinds[] = {
+        {"/v1/datasets", "ABCD"},     {"/v1/policies", "EK"},     {"/v1/teachers", "F"},
+        {"/v2/models", "F"},          {"/v1/aggregations", "G"},  {"/v1/jobs", "HIJ"},
+        {"/v1/certificates", "L"},    {"/v1/q-releases", "M"},    {"/v1/clients", "N"},
+        {"/v1/ledger/accounts", "O"}, {"/v1/projects", "P"},      {"/v1/budget-requests", "Q"},
+        {"/v1/environments", "R"},    {"/v1/limit-changes", "ST"}};
+    static const char *const others[][2] = {{"{name}", "best@current"},
+                                            {"{level}", "0"},
+                                            {"{tile}", "000.p/1"},
+                                            {"{token}", "1"},
+                                            {"{sha256}", SCENE_CERTIFICATE_HASH}};
     if (strncmp(name, "{client}", 8) == 0)
         return scene->id[SCENE_STUDENT];
     if (strncmp(name, "{expert}", 8) == 0)
@@ -64,7 +70,7 @@ static const char *stand_in(const char *pattern, const char *name, uint8_t which
         if (strncmp(name, others[i][0], strlen(others[i][0])) == 0)
             return others[i][1];
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (strstr(pattern, kinds[i].collection) && which != 255)
+        if (strncmp(pattern, kinds[i].collection, strlen(kinds[i].collection)) == 0 && which != 255)
             return scene->id[kinds[i].ids[which % strlen(kinds[i].ids)] - 'A'];
     return "ds_00000000000000000000";
 }
@@ -87,28 +93,39 @@ static void write_target(const struct route *route, uint8_t which, char out[512]
                  values[which / 2 % (sizeof values / sizeof values[0])]);
 }
 
+/* What ends an id for ever, and is not rolled back. */
+static bool is_end(const struct route *route)
+{
+    return route->lane == API_LANE_POOL &&
+           (strcmp(route->method, "DELETE") == 0 || strstr(route->pattern, ":close"));
+}
+
 static void serve_row(const uint8_t *data, size_t size)
 {
-    static const char *const names[] = {"Content-Type", "Idempotency-Key", "Accept",
+    static const char *const names[] = {"Content-Type", "Idempotency-Key", "Accept", "If-Match",
                                         "Content-Encoding"};
     static const char *const types[] = {"application/json", "application/x-ndjson", "text/csv",
                                         "application/json"};
     static const char *const encodings[] = {"identity", "gzip", "zstd", "br"};
     unsigned count;
-    char target[512], key[8];
+    static unsigned asked;
+    char target[512], key[16];
     const struct route *routes = route_all(&count);
     uint8_t who = fuzz_byte(&data, &size);
     const struct route *route = &routes[fuzz_byte(&data, &size) % count];
-    write_target(route, fuzz_byte(&data, &size), target);
+    uint8_t which = fuzz_byte(&data, &size);
+    bool forgotten = who % 16 < 8;
+    write_target(route, forgotten && is_end(route) ? 255 : which, target);
     uint8_t how = fuzz_byte(&data, &size);
-    snprintf(key, sizeof key, "k%u", how / 4U);
-    const char *const values[] = {types[how % 4], key, "*/*", encodings[how / 4 % 4]};
+    snprintf(key, sizeof key, "k%u", how < 128 ? how / 4U : 32 + asked++); /* used, or new */
+    const char *const values[] = {types[how % 4], key, "*/*", "\"1\"", encodings[how / 4 % 4]};
     struct scene_request request = {.role = who % 8 < FUZZ_ROLES ? who % 8 : 1,
                                     .method = route->method,
                                     .target = target,
                                     .names = names,
                                     .values = values,
-                                    .header_count = route->body == BODY_STREAM ? 4 : 3};
+                                    .header_count = route->body == BODY_STREAM ? 5 : 4,
+                                    .forgotten = forgotten};
     char *body = scene_text(scene, (const char *)data, size, &request.body_size);
     request.body = body;
     serve(&request);
@@ -133,7 +150,8 @@ static char *next_line(char **at)
 static void serve_text(char *text, size_t size)
 {
     const char *names[HEADERS_MAX], *values[HEADERS_MAX];
-    struct scene_request request = {.role = -1, .names = names, .values = values};
+    struct scene_request request = {
+        .role = -1, .names = names, .values = values, .forgotten = true};
     char *at = text, *rest = NULL, *line = next_line(&at);
     char *role = strtok_r(line, " ", &rest), *method = strtok_r(NULL, " ", &rest);
     if (!role || !method || !rest)

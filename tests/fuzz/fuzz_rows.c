@@ -15,7 +15,7 @@
 #include "tests/fuzz/scene.h"
 
 #define COLUMNS_MOST 400
-#define TARGETS      22
+#define TARGETS      24
 #define STRIDE       8 /* an input makes each eighth of the requests */
 
 static const char *const targets[TARGETS] = {"/v1/datasets/$B",
@@ -39,7 +39,9 @@ static const char *const targets[TARGETS] = {"/v1/datasets/$B",
                                              "/v1/jobs",
                                              "/v1/policies",
                                              "/v1/teachers",
-                                             "/v1/q-releases"};
+                                             "/v1/q-releases",
+                                             "/v1/limit-changes/$S",
+                                             "/v1/limit-changes"};
 
 static struct {
     struct scene *scene;

@@ -8,8 +8,10 @@
 #include <strings.h>
 
 #include "api/json/json_text.h"
+#include "storage/datasets.h"
 #include "storage/environments.h"
 #include "storage/keys/keyring.h"
+#include "storage/limit_changes.h"
 #include "storage/upgrade.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/api/shell_world.h"
@@ -123,9 +125,14 @@ void scene_serve(const struct scene *scene, const struct scene_request *request,
         asked.body = (const unsigned char *)request->body;
         asked.body_size = request->body_size;
     }
+    bool forgotten = request->forgotten && info.lane == API_LANE_BATCH;
+    if (forgotten && db_begin_batch(scene->db, info.writes) != DB_OK)
+        abort();
     if (!info.quick || !api_serve_quick(scene->app, &asked, reply))
         api_serve(scene->app, scene->db, &asked, reply);
-    api_settled(scene->app, true);
+    api_settled(scene->app, !forgotten);
+    if (forgotten)
+        db_rollback_batch(scene->db);
     check_reply(request, reply);
 }
 
@@ -147,6 +154,24 @@ static char *make_lines(unsigned coordinates)
     return text;
 }
 
+/* The role that makes TARGET: the admin, the student or the steward. */
+static int maker_of(const char *target)
+{
+    if (strstr(target, "/clients/"))
+        return 0;
+    return strstr(target, "budget-requests") ? 3 : 1;
+}
+
+/* True when TARGET has its own name in the path. */
+static bool is_put(const char *target)
+{
+    static const char *const puts[] = {"/budgets/", "/names/", "/members/", "/certificates/"};
+    for (size_t i = 0; i < sizeof puts / sizeof puts[0]; i++)
+        if (strstr(target, puts[i]))
+            return true;
+    return false;
+}
+
 static void make_one(struct scene *scene, int id, const char *target, const char *type,
                      const char *text)
 {
@@ -157,9 +182,8 @@ static void make_one(struct scene *scene, int id, const char *target, const char
     const char *const names[] = {"Content-Type", "Idempotency-Key"}, *values[] = {type, key};
     char *path = scene_text(scene, target, strlen(target), NULL);
     char *body = scene_text(scene, text, strlen(text), &size);
-    bool puts = strstr(target, "/budgets/") || strstr(target, "/names/");
-    const struct scene_request request = {.role = strstr(target, "budget-requests") ? 3 : 1,
-                                          .method = puts ? "PUT" : "POST",
+    const struct scene_request request = {.role = maker_of(target),
+                                          .method = is_put(target) ? "PUT" : "POST",
                                           .target = path,
                                           .names = names,
                                           .values = values,
@@ -210,7 +234,7 @@ static void make_data(struct scene *scene)
     char *wide = make_lines(4), *narrow = make_lines(1);
     make_one(scene, SCENE_DATASET, "/v1/datasets", JSON,
              "{\"name\":\"d\",\"environment\":\"cartpole\",\"budget\":{\"epsilon\":9,\"delta\":"
-             "1e-5}}");
+             "1e-5},\"approvals\":2}");
     make_one(scene, SCENE_SEALED, "/v1/datasets", JSON,
              "{\"name\":\"d\",\"environment\":\"cartpole\",\"sensitivity\":\"private\",\"budget\":"
              "{\"epsilon\":900,\"delta\":0.1},\"min_action_probability\":0.4}");
@@ -218,6 +242,7 @@ static void make_data(struct scene *scene)
     make_one(scene, -1, "/v1/datasets/$B:seal", JSON, "{}");
     make_one(scene, SCENE_TABLE, "/v1/datasets", JSON,
              "{\"name\":\"t\",\"max_episode_steps\":10,\"discount\":0.9,\"nominal_experts\":60,"
+             "\"approvals\":2,"
              "\"budget\":{\"epsilon\":9,\"delta\":1e-5},\"description\":{\"row\":\"r\",\"expert\":"
              "\"e\",\"features\":[{\"name\":\"x\",\"low\":0,\"high\":1},{\"name\":\"k\","
              "\"categories\":[\"a\",\"b\"]}],\"outside\":\"clip\",\"actions\":[\"l\",\"r\"],"
@@ -269,6 +294,27 @@ static void make_work(struct scene *scene)
     make_one(scene, SCENE_PROJECT, "/v1/projects", JSON, "{\"name\":\"p\"}");
     make_one(scene, SCENE_BUDGET_REQUEST, "/v1/budget-requests", JSON,
              "{\"teacher\":\"$F\",\"epsilon\":9e4,\"delta\":1e-5,\"reason\":\"r\"}");
+    make_one(scene, -1, "/v1/projects/$P/members/$N", JSON, "{\"role\":\"student\"}");
+    make_one(scene, -1, "/v1/policies/$K/grants", JSON, "{\"client\":\"$N\"}");
+    make_one(scene, -1, "/v1/clients/$N/certificates/" SCENE_CERTIFICATE_HASH, JSON, "");
+}
+
+/* A change of DATASET's limit, which waits. PROPOSER is the SQL that finds who asked for it. */
+static void make_limit_change(struct scene *scene, enum scene_id id, enum scene_id dataset,
+                              const char *proposer)
+{
+    struct limit_change_row row = {
+        .revision = 1, .epsilon = 10, .delta = 1e-5, .approvals = 2, .reason = "r"};
+    struct dataset_row declared;
+    id_new("lch_", row.id);
+    find_made(scene, id, proposer);
+    memcpy(row.proposer, scene->id[id], ID_SIZE);
+    if (datasets_find(scene->db, scene->id[dataset], &declared) != DB_OK)
+        abort();
+    memcpy(row.account, declared.account, ID_SIZE);
+    if (limit_changes_insert(scene->db, &row) != DB_OK)
+        abort();
+    memcpy(scene->id[id], row.id, ID_SIZE);
 }
 
 /* A world of the steward, which no program runs here. */
@@ -311,5 +357,9 @@ struct scene *scene_open(void)
     make_data(&scene);
     make_work(&scene);
     make_world(&scene);
+    make_limit_change(&scene, SCENE_LIMIT_CHANGE, SCENE_DATASET,
+                      "SELECT id FROM clients WHERE role = 'admin'");
+    make_limit_change(&scene, SCENE_OWN_CHANGE, SCENE_TABLE,
+                      "SELECT id FROM clients WHERE role = 'steward'");
     return &scene;
 }

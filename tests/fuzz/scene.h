@@ -26,8 +26,13 @@ enum scene_id {
     SCENE_PROJECT,        /* $P */
     SCENE_BUDGET_REQUEST, /* $Q: the student's, open */
     SCENE_ENVIRONMENT,    /* $R: a registered world */
+    SCENE_LIMIT_CHANGE,   /* $S: of $A's limit, open, for the steward to decide */
+    SCENE_OWN_CHANGE,     /* $T: of $C's limit, open, proposed by the steward */
     SCENE_IDS,
 };
+
+/* The student's. */
+#define SCENE_CERTIFICATE_HASH "5ce1e5ce1e5ce1e5ce1e5ce1e5ce1e5ce1e5ce1e5ce1e5ce1e5ce1e5ce1e5ce1"
 
 struct scene {
     struct db *db;
@@ -52,6 +57,7 @@ struct scene_request {
     const char *body;
     size_t body_size;
     bool may_break; /* 500 is allowed: the stored rows were damaged */
+    bool forgotten; /* what it stores is rolled back, where the server serves it in a batch */
 };
 
 /* Serves it and fills *REPLY, for api_reply_clear. */
