@@ -97,6 +97,7 @@ help:
 	@echo 'make test-postgres   storage, HTTP and faults over a private PostgreSQL server'
 	@echo 'make test-sanitizers   the same under ASan+UBSan and under TSan'
 	@echo 'make soak-worlds   ten million random steps in every world under ASan+UBSan'
+	@echo 'make soak-retention   2.4 million paid answers pass through a store that keeps two days of them'
 	@echo 'make siege      a student among all attacks at once, and campaigns of thousands; hours, prints its seed'
 	@echo 'make torture SEED= MINUTES= QUERIES=   three servers, two workers and PostgreSQL with a standby, each in a network of its own, under faults; as root'
 	@echo 'make disasters   a machine is lost under 64 clients and restored, 200 times; an hour'
