@@ -8,6 +8,7 @@
 
 #include "memory/memory.h"
 #include "server/batch.h"
+#include "server/helpers.h"
 #include "storage/db/db.h"
 
 struct committer {
@@ -32,6 +33,9 @@ static void *committer_run(void *context)
     struct committer *committer = context;
     struct exchange *list;
     unsigned count;
+    /* The thread that serves the sockets may have a hundred requests at hand. All of them wait for
+     * the commit, so it goes on first when the disk is done. */
+    helpers_answer_soon(HELPER_COMMIT_SLICE_NS);
     while ((list = lane_take(&committer->lane, committer->place.most, &count))) {
         batch_serve(&committer->place, list);
         count = 0; /* some may have joined */

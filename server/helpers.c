@@ -7,12 +7,13 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "memory/memory.h"
+
+#define NICE_MOST 19
 
 /* A task on the stack of helpers_run, which returns when no thread works on the task any more. */
 struct helpers_task {
@@ -67,32 +68,40 @@ static void helpers_do_item(struct helpers *helpers, struct helpers_task *task)
         pthread_cond_broadcast(&helpers->changed);
 }
 
-void helpers_lower_priority(int steps, bool batch)
-{
-    struct sched_param none = {0};
-    id_t self = (id_t)syscall(SYS_gettid);
-    sched_setscheduler(0, batch ? SCHED_BATCH : SCHED_OTHER, &none);
-    setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + steps);
-}
-
 /* sched_attr(2); its header cannot stand beside <sched.h>. */
 struct helpers_attributes {
     uint32_t size, policy;
     uint64_t flags;
     int32_t nice;
     uint32_t priority;
-    uint64_t runtime, deadline, period;
+    uint64_t slice_ns, deadline, period; /* 0: the usual slice */
 };
+
+static bool read_attributes(struct helpers_attributes *out)
+{
+    *out = (struct helpers_attributes){.size = sizeof *out};
+    return syscall(SYS_sched_getattr, 0, out, sizeof *out, 0) == 0;
+}
+
+void helpers_lower_priority(int steps, bool batch)
+{
+    struct helpers_attributes attributes;
+    if (!read_attributes(&attributes))
+        return;
+    attributes.policy = batch ? SCHED_BATCH : SCHED_OTHER;
+    attributes.nice = attributes.nice + steps < NICE_MOST ? attributes.nice + steps : NICE_MOST;
+    attributes.slice_ns = 0;
+    syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
 
 /* Who asks for a short slice is let in before the slice of the one that runs is over: see the
  * manual of sched(7), EEVDF. */
-void helpers_answer_soon(void)
+void helpers_answer_soon(uint64_t slice_ns)
 {
-    struct helpers_attributes attributes = {.size = sizeof attributes};
-    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0 ||
-        attributes.policy != SCHED_OTHER)
+    struct helpers_attributes attributes;
+    if (!read_attributes(&attributes) || attributes.policy != SCHED_OTHER)
         return;
-    attributes.runtime = HELPER_SLICE_NS;
+    attributes.slice_ns = slice_ns;
     syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 

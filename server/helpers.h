@@ -6,11 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HELPER_SLICE_NS   200000
-#define HELPER_SPIN_NS    100000 /* a helper that is asked for more within this time did not sleep */
-#define HELPER_NICENESS   10     /* of threads that train */
+#define HELPER_ANSWER_SLICE_NS 200000
+#define HELPER_COMMIT_SLICE_NS 100000 /* the least that Linux gives */
+#define HELPER_SPIN_NS         100000 /* a helper that is asked for more within this time did not sleep */
+#define HELPER_NICENESS        10 /* of threads that train */
 
-#define HELPERS_CORES_MAX 64
+#define HELPERS_CORES_MAX      64
 
 struct helpers;
 
@@ -30,9 +31,9 @@ void helpers_worker(struct helpers *helpers, bool begins);
 void helpers_lower_priority(int steps, bool batch);
 
 /* The calling thread, and those that it starts, take a processor soon after what they wait for has
- * come, and each time for a moment only. helpers_lower_priority takes that back. Without effect
- * before Linux 6.12. */
-void helpers_answer_soon(void);
+ * come, also from a thread with a longer slice, and each time for SLICE_NS only.
+ * helpers_lower_priority takes that back. Without effect before Linux 6.12. */
+void helpers_answer_soon(uint64_t slice_ns);
 
 /* Calls work(what, i) once for every i below COUNT, in any order, on the calling thread and on free
  * helpers. Returns when all calls have ended. Several threads may call at the same time. */

@@ -474,7 +474,7 @@ struct server *server_start(struct config *config, const struct worlds *worlds, 
     metrics_about(server->metrics, TACET_VERSION, config->data, !database_is_remote(&place));
     atomic_init(&server->draining, false);
     raise_descriptor_limit();
-    helpers_answer_soon();
+    helpers_answer_soon(HELPER_ANSWER_SLICE_NS);
     warn_of_root();
     error[0] = '\0';
     if (!config->works)
