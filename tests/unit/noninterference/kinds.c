@@ -435,6 +435,28 @@ void kinds_visit(bool brief, visit_kind *visit, void *context)
                     visit(context, all[a], m, &options[o]);
 }
 
+struct trial {
+    try_kind *try_one;
+    void *context;
+    bool succeeded[OPTION_COUNT];
+};
+
+static void try_option(void *context, const struct algorithm *algorithm, int mechanism,
+                       const struct job_option *option)
+{
+    struct trial *t = context;
+    bool *succeeded = &t->succeeded[option - options];
+    if ((*succeeded && option != &options[0]) || strstr(option->members, "\"audit\""))
+        return;
+    if (t->try_one(t->context, algorithm, mechanism, option))
+        *succeeded = true;
+}
+
+void kinds_try(try_kind *try_one, void *context)
+{
+    kinds_visit(false, try_option, &(struct trial){.try_one = try_one, .context = context});
+}
+
 struct tallies {
     struct play *p;
     struct job_tally *tally;

@@ -36,6 +36,12 @@ typedef void visit_kind(void *context, const struct algorithm *algorithm, int me
                         const struct job_option *option);
 void kinds_visit(bool brief, visit_kind *visit, void *context);
 
+/* The same for every mechanism of every algorithm, and for every option until TRY says that a job
+ * which has it succeeded. Options that name another job are left out. */
+typedef bool try_kind(void *context, const struct algorithm *algorithm, int mechanism,
+                      const struct job_option *option);
+void kinds_try(try_kind *try_one, void *context);
+
 /* Asks for every kind of job and runs it, while PLAY is watched. BRIEF as above. *OUT (the caller
  * frees it) has what became of each. */
 void kinds_play(struct play *play, bool brief, struct job_tally **out, size_t *out_count);
