@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,9 +26,11 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct failing_system *orders;
+static _Thread_local bool runs_jobs;
 
 /* Straight to the system, because the names of libc are this file's. */
 __attribute__((constructor)) static void system_begin(void)
@@ -47,6 +50,8 @@ __attribute__((constructor)) static void system_begin(void)
 static bool system_fails(enum failing_call name)
 {
     if (!orders || atomic_load(&orders->call) != (int)name)
+        return false;
+    if (atomic_load(&orders->in_jobs) && !runs_jobs)
         return false;
     if (atomic_fetch_sub(&orders->left, 1) > 0)
         return false;
@@ -174,6 +179,40 @@ int pthread_create(pthread_t *out, const pthread_attr_t *how, void *(*run)(void 
     typedef int real_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     real_fn *real = REAL(real_fn *, "pthread_create");
     return system_fails(FAILING_THREAD) ? errno : real(out, how, run, with);
+}
+
+/* Workers, and who helps them, alone ask for long slices. */
+int sched_setscheduler(pid_t pid, int policy, const struct sched_param *with)
+{
+    typedef int real_fn(pid_t, int, const struct sched_param *);
+    runs_jobs = runs_jobs || policy == SCHED_BATCH;
+    return REAL(real_fn *, "sched_setscheduler")(pid, policy, with);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *out)
+{
+    typedef int real_fn(clockid_t, struct timespec *);
+    static real_fn *real;
+    if (!real)
+        real = REAL(real_fn *, "clock_gettime");
+    int code = real(clock, out);
+    if (!orders || clock != CLOCK_REALTIME)
+        return code;
+    long long ahead_ms = atomic_load(&orders->ahead_ms);
+    long long ns = out->tv_nsec + ahead_ms % 1000 * 1000000;
+    out->tv_sec += (time_t)(ahead_ms / 1000 + ns / 1000000000);
+    out->tv_nsec = (long)(ns % 1000000000);
+    return code;
+}
+
+/* A job that waits lets the clock go on instead. */
+int nanosleep(const struct timespec *span, struct timespec *left)
+{
+    typedef int real_fn(const struct timespec *, struct timespec *);
+    if (!orders || !runs_jobs)
+        return REAL(real_fn *, "nanosleep")(span, left);
+    atomic_fetch_add(&orders->ahead_ms, span->tv_sec * 1000LL + span->tv_nsec / 1000000);
+    return 0;
 }
 
 /* The mode is there with O_CREAT and O_TMPFILE alone, but may be read always. */

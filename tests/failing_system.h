@@ -29,11 +29,13 @@ enum failing_call {
 };
 
 struct failing_system {
-    atomic_int call;     /* which fails; FAILING_NONE: none */
-    atomic_int left;     /* calls to the one that fails */
-    atomic_int stays;    /* all later ones fail, too */
-    atomic_int error;    /* errno */
-    atomic_int failures; /* so many failed */
+    atomic_int call;       /* which fails; FAILING_NONE: none */
+    atomic_int left;       /* calls to the one that fails */
+    atomic_int stays;      /* all later ones fail, too */
+    atomic_int in_jobs;    /* those of the threads that run jobs count alone */
+    atomic_int error;      /* errno */
+    atomic_int failures;   /* so many failed */
+    atomic_llong ahead_ms; /* of the true time is the server's clock */
 };
 
 #endif

@@ -136,9 +136,9 @@ $(OUT)/test_crash: $(CRASH_OBJ) $(HTTP_KIT) $(TEST_RUNNER)
 disasters: $(OUT)/tacet $(OUT)/test_crash
 	@DISASTERS=$(or $(DISASTERS),200) TACET=$(OUT)/tacet $(OUT)/test_crash --filter 'disaster/*'
 
-# Every endpoint of a server whose system calls fail: the requests of test_faults over HTTP.
+# Every endpoint and every kind of job of a server whose system calls fail: the requests of test_faults over HTTP.
 SYSTEM_OBJ := $(patsubst %,$(OUT)/%.o,$(wildcard tests/system/*.c) tests/unit/api/fixture_forms.c tests/unit/api/domain.c tests/unit/api/export_scene.c \
-  tests/unit/faults/requests.c $(patsubst %,tests/unit/noninterference/%.c,ask chance masks play spent transcript) \
+  tests/unit/faults/requests.c $(patsubst %,tests/unit/noninterference/%.c,ask chance kinds masks play spent transcript) \
   tests/http/server_process.c tests/http/http_client.c)
 
 $(OUT)/test_system: $(SYSTEM_OBJ) $(call unit_lib,api) $(TEST_RUNNER)

@@ -19,7 +19,8 @@
 
 #define RESPONSES_MAX 20000
 #define TOKENS_MAX    512
-#define PATIENCE_MS   1500 /* for an answer, while calls may fail */
+#define PATIENCE_MS   1500 /* for an answer, while its calls may fail */
+#define LEASE_LOOKS   20   /* at a job, until it may be one that its worker has lost */
 
 struct person {
     char role[16], token[160], id[40];
@@ -81,11 +82,12 @@ void fixture_close(struct fixture *f)
     free(f);
 }
 
-void fixture_fail(enum failing_call call, int error, bool stays, unsigned n)
+void fixture_fail(enum failing_call call, int error, bool stays, bool in_jobs, unsigned n)
 {
     atomic_store(&orders->left, (int)n);
     atomic_store(&orders->error, error);
     atomic_store(&orders->stays, stays);
+    atomic_store(&orders->in_jobs, in_jobs);
     atomic_store(&orders->failures, 0);
     atomic_store(&orders->call, (int)call);
 }
@@ -139,7 +141,7 @@ int fixture_connect(const struct fixture *f)
 
 void fixture_advance(int64_t ms)
 {
-    (void)ms;
+    atomic_fetch_add(&orders->ahead_ms, ms);
 }
 
 void fixture_set_clock(int64_t ms)
@@ -174,6 +176,7 @@ static bool has_jobs(struct fixture *f, const char *path)
     int code;
     struct response *r = fixture_get(f, "steward", path);
     if (r->status == 0 && fixture_revive(f, 5000, &code)) { /* a job's call had failed */
+        cr_expect(code == 1 || code == 1006, "the process ended with %d", code);
         forget_response(f->responses[--f->response_count]);
         r = fixture_get(f, "steward", path);
     }
@@ -195,8 +198,12 @@ enum api_job_turn __wrap_api_job_turn(struct app *app, struct db *db,
     note[0] = '\0';
     enum api_job_turn turn = f->has_new_job ? API_JOB_RAN : API_JOB_NONE;
     f->has_new_job = false;
-    while (has_jobs(f, "/v1/jobs?state=queued") || has_jobs(f, "/v1/jobs?state=running"))
+    for (unsigned i = 1;
+         has_jobs(f, "/v1/jobs?state=queued") || has_jobs(f, "/v1/jobs?state=running"); i++) {
         nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+        if (i % LEASE_LOOKS == 0)
+            fixture_advance(LEASE_OVER_MS);
+    }
     return turn;
 }
 
@@ -298,7 +305,8 @@ struct response *fixture_ask(struct fixture *f, const struct ask *ask)
         call.body = "";
         call.content_type = "";
     }
-    call.patience_ms = atomic_load(&orders->call) == FAILING_NONE ? 0 : PATIENCE_MS;
+    if (atomic_load(&orders->call) != FAILING_NONE && !atomic_load(&orders->in_jobs))
+        call.patience_ms = PATIENCE_MS;
     struct http_answer answer = http_do(f->client, &call);
     f->has_new_job |= answer.status == 202 && strcmp(ask->path, "/v1/jobs") == 0;
     return keep_answer(f, &answer);

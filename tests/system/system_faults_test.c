@@ -1,7 +1,7 @@
 /* A real server, whose n-th system call of a sort fails, once or from then on, while it serves a
- * request to each endpoint: the answer is right, or honest, or the process ends without one. The
- * same call with the same key then goes through and is charged once, and no job is lost. After a
- * sync that failed there is no good answer. */
+ * request to each endpoint, or runs a job of each kind: the answer is right, or honest, or the
+ * process ends without one. The same call with the same key then goes through and is charged once,
+ * and no job is lost. After a sync that failed there is no good answer. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +14,7 @@
 #include "tests/http/http_client.h"
 #include "tests/system/fixture_http.h"
 #include "tests/unit/faults/requests.h"
+#include "tests/unit/noninterference/kinds.h"
 
 TestSuite(system_faults, .timeout = 7200);
 
@@ -40,6 +41,7 @@ struct scene {
     struct play *p;
     struct things things;
     unsigned failures, ends;
+    unsigned row, kinds; /* of jobs */
 };
 
 static bool is_good(const struct response *r)
@@ -120,7 +122,7 @@ static bool fail_at(struct scene *s, const struct route *route, unsigned sort, b
     const struct ask ask = requests_ask(p, &s->things, route);
     double before = is_race(route) ? 0 : entries_now(p); /* it waits for the job to end */
     int code = 0;
-    fixture_fail(sorts[sort].call, sorts[sort].error, stays, n);
+    fixture_fail(sorts[sort].call, sorts[sort].error, stays, false, n);
     struct response *r = fixture_ask(p->f, &ask);
     bool failed = fixture_failed() > 0;
     unsigned wait_ms = r->status == 0 ? 200 : 0;
@@ -230,94 +232,154 @@ static void fail_row(unsigned row)
 
 /* ---- jobs */
 
+/* A kind of job, and its entries in the ledgers. */
+struct kind {
+    const char *body;
+    double price;
+};
+
+/* A new job of that KIND: its path; NULL where none was made. */
+static const char *new_job(struct play *p, const struct kind *kind)
+{
+    struct response *made = fixture_post(p->f, "steward", "/v1/jobs", kind->body);
+    return made->status == 202 ? domain_path("/v1/jobs/%s", response_text(made, "/id")) : NULL;
+}
+
+/* True: the job at PATH has come to that STATE. */
+static bool has_state(struct play *p, const char *path, const char *state)
+{
+    return strcmp(response_text(fixture_get(p->f, "steward", path), "/state"), state) == 0;
+}
+
 /* Waits until a call has failed or the job at PATH is over. */
 static void wait_for_failure(struct play *p, const char *path)
 {
-    bool over = false;
-    while (!over && !fixture_has_failed()) {
-        struct response *r =
-            fixture_ask(p->f, &(struct ask){.path = path, .token = play_token(p, CALLER_OWNER)});
-        const char *state = response_text(r, "/state");
-        over = strcmp(state, "succeeded") == 0 || strcmp(state, "failed") == 0;
+    while (!fixture_has_failed() && !has_state(p, path, "succeeded") &&
+           !has_state(p, path, "failed")) {
         fixture_forget(p->f);
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
 }
 
-/* The N-th call of SORT fails while a job of that BODY runs: it succeeds, and is paid for once. */
-static void fail_job(struct scene *s, const char *body, unsigned sort, bool stays, unsigned n,
-                     double price)
+/* The clock goes on, so that no lease lasts, and the next job wakes the workers. False: the process
+ * has ended. */
+static bool wake_workers(struct play *p)
 {
-    struct play *p = s->p;
-    const char *where =
-        domain_path("%s %s at %u", sorts[sort].name, stays ? "for good" : "once", n);
-    double before = entries_now(p);
+    static const struct kind next = {.body = "{\"algorithm\":\"ppo\",\"environment\":\"cartpole\","
+                                             "\"parameters\":{\"hidden\":[4],\"transitions\":64}}"};
+    fixture_advance(LEASE_OVER_MS);
+    return new_job(p, &next) != NULL;
+}
+
+/* Ends the failures of SORT. True: there were some. */
+static bool end_failures(struct scene *s, unsigned sort, const char *where)
+{
     int code = 0;
-    struct response *made = fixture_post(p->f, "steward", "/v1/jobs", body);
-    cr_assert_eq(made->status, 202, "%s", made->body);
-    const char *path = domain_path("/v1/jobs/%s", response_text(made, "/id"));
-    fixture_fail(sorts[sort].call, sorts[sort].error, stays, n);
-    wait_for_failure(p, path);
-    bool failed = fixture_failed() > 0;
-    bool ended = failed && fixture_revive(p->f, 200, &code);
-    s->failures += failed;
+    bool syncs = sorts[sort].call == FAILING_SYNC;
+    if (fixture_failed() == 0)
+        return false;
+    bool ended = fixture_revive(s->p->f, syncs ? 20000 : 0, &code);
+    if (!wake_workers(s->p)) {
+        ended = fixture_revive(s->p->f, 20000, &code);
+        cr_assert(ended && wake_workers(s->p), "%s: no job any more", where);
+    }
+    s->failures++;
     s->ends += ended;
-    double charged = entries_now(p) - before;
-    struct response *job = fixture_get(p->f, "steward", path);
-    cr_expect_str_eq(response_text(job, "/state"), "succeeded", "%s: %s", where, job->body);
-    cr_expect_eq(charged, price, "%s: charged %g", where, charged);
-    fixture_forget(p->f);
+    cr_expect(!ended || code == 1 || code == 1006, "%s: the process ended with %d", where, code);
+    cr_expect(!syncs || ended, "%s: the process goes on", where);
+    return true;
 }
 
-enum { KINDS = 3 };
-
-struct job_kind {
-    char body[1024];
-    double price; /* entries */
-};
-
-/* A network by DP-SGD, a Q-function with noise, and one that plays instead of reading data. */
-static void make_kinds(struct scene *s, struct job_kind kinds[KINDS])
+/* The N-th call of SORT fails in a job of that KIND: it succeeds, and is paid for once. False: it
+ * makes fewer. A worker that looks for a job may end the process before there is one. */
+static bool fail_job(struct scene *s, const struct kind *kind, unsigned sort, bool stays,
+                     unsigned n)
 {
     struct play *p = s->p;
-    snprintf(kinds[0].body, sizeof kinds[0].body, "%s", domain_private_job(p->dataset, 1, 200));
-    snprintf(
-        kinds[1].body, sizeof kinds[1].body,
-        "{\"algorithm\":\"gp_q_learning\",\"mechanism\":\"gaussian_process\",\"dataset\":\"%s\","
-        "\"privacy\":{\"epsilon\":1,\"delta\":1e-6,\"force\":true},\"parameters\":{\"steps\":200,"
-        "\"batch_size\":4}}",
-        p->dataset);
-    snprintf(kinds[2].body, sizeof kinds[2].body,
-             "{\"algorithm\":\"ppo\",\"environment\":\"cartpole\",\"parameters\":{\"hidden\":[4],"
-             "\"transitions\":2000}}");
-    for (int i = 0; i < KINDS; i++) {
-        double before = entries_now(p);
-        expect_status(fixture_post(p->f, "steward", "/v1/jobs", kinds[i].body), 202);
-        kinds[i].price = entries_now(p) - before;
-    }
+    const char *where = domain_path("%s %s at %u, %.100s", sorts[sort].name,
+                                    stays ? "for good" : "once", n, kind->body);
+    double before = entries_now(p);
+    fixture_fail(sorts[sort].call, sorts[sort].error, stays, true, n);
+    const char *path = new_job(p, kind);
+    if (path)
+        wait_for_failure(p, path);
+    if (stays)
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    bool failed = end_failures(s, sort, where);
+    double charged = entries_now(p) - before;
+    cr_expect(path || failed, "%s: no job", where);
+    cr_expect(charged == kind->price || (!path && charged == 0), "%s: charged %g, not %g", where,
+              charged, kind->price);
+    if (path)
+        cr_expect(has_state(p, path, "succeeded"), "%s: %s", where,
+                  fixture_get(p->f, "steward", path)->body);
+    fixture_forget(p->f);
+    return failed;
 }
 
-/* Every third sort of call, from the FIRST: a job that lost its server waits for its lease to end.
- */
-static void fail_jobs(unsigned first)
+/* Every sort of call in a job of that KIND; a SAMPLE: the next sort that it makes. */
+static void fail_sorts(struct scene *s, const struct kind *kind, bool sample)
+{
+    if (sample) {
+        unsigned sort = s->kinds;
+        while (!fail_job(s, kind, sort % SORTS, s->kinds % 2, s->kinds % 3))
+            sort++;
+        return;
+    }
+    for (unsigned sort = 0; sort < SORTS; sort++)
+        for (int stays = 0; stays < 2; stays++)
+            for (unsigned n = 0; n < CALLS_MOST && fail_job(s, kind, sort, stays, n);)
+                n += 1 + n / 12;
+}
+
+/* All faults of some kinds are more jobs than a dataset's budget pays for. */
+static void renew_play(struct scene *s)
+{
+    fixture_close(s->p->f);
+    s->p = open_scene().p;
+}
+
+/* The first job of a kind may open an account. */
+static void fail_kind(struct scene *s, struct kind *kind)
+{
+    bool all = getenv("FAULTS_TESTED") != NULL;
+    double before = entries_now(s->p);
+    const char *path = new_job(s->p, kind);
+    kind->price = entries_now(s->p) - before;
+    cr_assert(path && has_state(s->p, path, "succeeded"), "%s", kind->body);
+    fail_sorts(s, kind, !all);
+    if (!all)
+        return;
+    fprintf(stderr, "%u failures and %u ends after %s\n", s->failures, s->ends, kind->body);
+    renew_play(s);
+}
+
+static bool try_kind_of_job(void *context, const struct algorithm *algorithm, int mechanism,
+                            const struct job_option *option)
+{
+    struct scene *s = context;
+    char *body = strdup(kinds_job(s->p, algorithm, mechanism, option));
+    struct kind kind = {.body = body};
+    const char *path = new_job(s->p, &kind);
+    (void)domain_turn(s->p->f, "w", NULL, NULL);
+    bool succeeds = path && has_state(s->p, path, "succeeded");
+    if (succeeds && s->kinds++ % ROWS == s->row)
+        fail_kind(s, &kind);
+    fixture_forget(s->p->f);
+    free(body);
+    return succeeds;
+}
+
+/* Every kind of job whose number leaves ROW. */
+static void fail_jobs(unsigned row)
 {
     struct scene s = open_scene();
-    struct job_kind kinds[KINDS];
-    bool all = getenv("FAULTS_TESTED") != NULL;
-    make_kinds(&s, kinds);
-    for (unsigned sort = first; sort < SORTS; sort += 3) {
-        bool sample = sorts[sort].call == FAILING_SYNC || sorts[sort].call == FAILING_MAP ||
-                      sorts[sort].call == FAILING_RANDOM;
-        unsigned most = sample ? 1 : 0;
-        for (unsigned n = 0; n < (all ? 200 : most); n += 1 + n / 2) {
-            unsigned failures = s.failures, tries = 0;
-            const struct job_kind *kind = &kinds[(sort + n) % (all ? KINDS : 1)];
-            do /* a quick job may be over before its call is told to fail */
-                fail_job(&s, kind->body, sort, (sort + n) % 2, n, kind->price);
-            while (!all && s.failures == failures && ++tries < 50);
-        }
-    }
-    fprintf(stderr, "%u failing system calls, %u ends of the process, while jobs ran\n", s.failures,
-            s.ends);
+    s.row = row;
+    kinds_try(try_kind_of_job, &s);
+    fprintf(stderr,
+            "%u failing system calls, %u ends of the process, in row %u of %u kinds of jobs\n",
+            s.failures, s.ends, row, s.kinds);
+    cr_expect_gt(s.kinds, 40);
     cr_expect_gt(s.failures, 0);
     fixture_close(s.p->f);
 }
@@ -335,6 +397,11 @@ Test(system_faults, cost_no_job_1)
 Test(system_faults, cost_no_job_2)
 {
     fail_jobs(2);
+}
+
+Test(system_faults, cost_no_job_3)
+{
+    fail_jobs(3);
 }
 
 Test(system_faults, leave_every_endpoint_right_0)
@@ -373,7 +440,7 @@ static bool hears(int handle)
  */
 static void fail_accept(struct fixture *f, int kept, bool asks)
 {
-    fixture_fail(FAILING_ACCEPT, EMFILE, false, 0);
+    fixture_fail(FAILING_ACCEPT, EMFILE, false, false, 0);
     int other = fixture_connect(f);
     cr_assert(asks_live(other));
     while (!fixture_has_failed())
