@@ -329,7 +329,7 @@ static void fail_sorts(struct scene *s, const struct kind *kind, bool sample)
     for (unsigned sort = 0; sort < SORTS; sort++)
         for (int stays = 0; stays < 2; stays++)
             for (unsigned n = 0; n < CALLS_MOST && fail_job(s, kind, sort, stays, n);)
-                n += 1 + n / 12;
+                n += 1 + n / 2;
 }
 
 /* All faults of some kinds are more jobs than a dataset's budget pays for. */
