@@ -40,9 +40,40 @@ static void choose_asked(struct life *life, struct flight *flight)
     flight->which = flight->asked->which;
 }
 
+/* A limit to set, as it was asked for before or another, or a change that waits. */
+static void choose_limit(struct life *life, struct flight *flight)
+{
+    const struct scene_teacher *teacher = &life->scene->teachers[life_draw(life, SCENE_TEACHERS)];
+    const unsigned changes = (unsigned)life->model.change_count;
+    flight->person = SCENE_STEWARD + life_draw(life, 2);
+    if (changes > 0 && life_chance(life, 3)) {
+        flight->what = LIFE_DECIDE;
+        flight->which = life_chance(life, 4) ? life_draw(life, changes) : changes - 1;
+        flight->other = life_chance(life, 3) ? MODEL_DECLINED : MODEL_APPROVED;
+        return;
+    }
+    flight->what = LIFE_LIMIT;
+    if (life->wish.account == 0 || !life_chance(life, 4)) {
+        int account = teacher->client_account[life_draw(life, SCENE_STUDENTS)];
+        if (life_chance(life, 2))
+            account = life_chance(life, 2) ? teacher->account : life->scene->dataset_account;
+        const int64_t revision = life->model.accounts[account].revision;
+        life->wish.account = (unsigned)account;
+        life->wish.limit = life_draw(life, SCENE_BUDGETS);
+        life->wish.person = flight->person;
+        life->wish.revision = life_chance(life, 2) ? 0 : revision;
+    }
+    flight->which = life->wish.account;
+    flight->other = life->wish.limit;
+    flight->person = life->wish.person;
+    flight->revision = life->wish.revision;
+}
+
 static void choose_what(struct life *life, struct flight *flight)
 {
-    const unsigned dice = life_draw(life, 100);
+    /* More of what has no second answer where its reply may be lost. */
+    const bool fears = disk.dies_at_try != DISK_NEVER || disk.waits_at_try != DISK_NEVER;
+    const unsigned dice = fears && life_chance(life, 4) ? 70 : life_draw(life, 100);
     flight->person = life_draw(life, SCENE_STUDENTS);
     flight->what = LIFE_RELEASE;
     flight->which = life_draw(life, SCENE_POINTS);
@@ -65,11 +96,7 @@ static void choose_what(struct life *life, struct flight *flight)
         flight->person = SCENE_STEWARD;
         flight->which = life_draw(life, (unsigned)life->model.job_count);
     } else if (dice < 72) {
-        flight->what = LIFE_BUDGET;
-        flight->which = life_draw(life, SCENE_TEACHERS);
-        flight->other =
-            life_draw(life, SCENE_STUDENTS) * SCENE_BUDGETS + life_draw(life, SCENE_BUDGETS);
-        flight->person = SCENE_STEWARD;
+        choose_limit(life, flight);
     } else if (dice < 80) {
         flight->what = LIFE_LIE;
         flight->which = life_draw(life, LIFE_LIE_KINDS);
@@ -163,13 +190,21 @@ static void word_request(const struct life *life, const struct flight *flight, s
         request->method = "DELETE";
         snprintf(w->path, sizeof w->path, "/v1/clients/%s", scene->client[flight->which]);
         break;
-    case LIFE_BUDGET:
-        request->method = "PUT";
+    case LIFE_LIMIT:
+        scene_limit(&life->model.accounts[flight->which], &scene->limits[flight->which],
+                    flight->other, w->path, w->body);
+        request->method = life->model.accounts[flight->which].client[0] != '\0' ? "PUT" : "PATCH";
         request->match = "*";
-        snprintf(w->path, sizeof w->path, "/v1/teachers/%s/budgets/%s",
-                 scene->teachers[flight->which].id, scene->client[flight->other / SCENE_BUDGETS]);
-        snprintf(w->body, sizeof w->body, "{\"epsilon\":%g,\"delta\":1e-5}",
-                 scene_budgets[flight->other % SCENE_BUDGETS]);
+        if (flight->revision == 0)
+            break;
+        snprintf(w->key, sizeof w->key, "\"%lld\"", (long long)flight->revision);
+        request->match = w->key;
+        break;
+    case LIFE_DECIDE:
+        snprintf(w->path, sizeof w->path, "/v1/limit-changes/%s:%s",
+                 life->model.changes[flight->which].id,
+                 flight->other == MODEL_APPROVED ? "approve" : "decline");
+        strcpy(w->body, "{\"reason\":\"decided\"}");
         break;
     case LIFE_LIE: word_lie(life, flight, w); break;
     }
@@ -180,9 +215,11 @@ static void word_request(const struct life *life, const struct flight *flight, s
 static void note_standing(const struct life *life, struct flight *flight)
 {
     const enum life_fate *fates = life->student;
-    unsigned student = flight->other / SCENE_BUDGETS;
+    unsigned student = SCENE_STUDENTS;
+    if (flight->what == LIFE_LIMIT)
+        student = life->scene->limits[flight->which].student;
     flight->stood.person = flight->person < SCENE_STUDENTS && fates[flight->person] != FATE_GONE;
-    flight->stood.student = fates[student] != FATE_GONE;
+    flight->stood.student = student < SCENE_STUDENTS && fates[student] != FATE_GONE;
     flight->stood.dataset = life->dataset != FATE_GONE;
     flight->stood.release = life->release != FATE_GONE;
     /* Elsewhere a release may be asked for a second after its end, or the asker's. */

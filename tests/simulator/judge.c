@@ -6,7 +6,7 @@
 #include "storage/answers/answers.h"
 #include "tests/simulator/life.h"
 
-static const char *reply_text(const struct api_reply *reply)
+const char *life_text(const struct api_reply *reply)
 {
     const char *text = reply->body ? reply->body : reply->static_body;
     return text ? text : "";
@@ -14,7 +14,7 @@ static const char *reply_text(const struct api_reply *reply)
 
 bool life_says(const struct api_reply *reply, const char *text)
 {
-    const char *body = reply_text(reply);
+    const char *body = life_text(reply);
     return reply->body_size > 0 && memmem(body, reply->body_size, text, strlen(text)) != NULL;
 }
 
@@ -66,6 +66,16 @@ static bool is_random(const char *answer, size_t size)
     return memmem(answer, size, "\"random\":true", 13) != NULL;
 }
 
+/* What ASKED paid from may have had another limit meanwhile. */
+static bool has_moved(const struct life *life, const struct asked *asked)
+{
+    struct model_payment payments[3];
+    bool moved = false;
+    for (unsigned i = payments_of(life, asked, payments); i > 0; i--)
+        moved = moved || life->lost[payments[i - 1].account].count > 0;
+    return moved;
+}
+
 /* A good answer that was not seen before takes its effect. */
 static void take_answer(struct life *life, struct asked *asked, const char *answer, size_t size)
 {
@@ -81,8 +91,7 @@ static void take_answer(struct life *life, struct asked *asked, const char *answ
     life->checked = DISK_UNKNOWN;
     life->count[LIFE_ANSWERS]++;
     enum model_verdict verdict = weigh_asked(life, asked, !random, asked->answer);
-    bool moved = asked->what == LIFE_QUESTION && life->budgets[asked->which][asked->person] != 0;
-    if (random && (verdict == MODEL_EXHAUSTED || moved) &&
+    if (random && (verdict == MODEL_EXHAUSTED || has_moved(life, asked)) &&
         life->scene->teachers[asked->which].random)
         return;
     if (random || verdict != MODEL_PAYS)
@@ -124,9 +133,7 @@ static void lose_end(struct life *life, const struct flight *flight)
 void life_lose_effect(struct life *life, const struct flight *flight)
 {
     lose_end(life, flight);
-    if (flight->what == LIFE_BUDGET)
-        life->budgets[flight->which][flight->other / SCENE_BUDGETS] |=
-            1u << flight->other % SCENE_BUDGETS;
+    life_lose_limit(life, flight);
 }
 
 static bool needs_dataset(const struct asked *asked)
@@ -143,11 +150,11 @@ static void judge_good(struct life *life, struct flight *flight, const struct ap
         bool stood = flight->stood.dataset && asked->what != LIFE_JOB;
         if (needs_dataset(asked))
             learn_fate(life, &life->dataset, stood, false, "the dataset");
-        take_answer(life, asked, reply_text(reply), reply->body_size);
+        take_answer(life, asked, life_text(reply), reply->body_size);
     } else if (!same || asked->size != reply->body_size ||
-               memcmp(asked->answer, reply_text(reply), asked->size) != 0) {
+               memcmp(asked->answer, life_text(reply), asked->size) != 0) {
         life_fail(life, "%s has two answers:\n%.200s\n%.*s", asked->key, asked->answer, 200,
-                  reply_text(reply));
+                  life_text(reply));
     } else {
         life->count[LIFE_REPLAYS]++;
     }
@@ -185,7 +192,7 @@ static void judge_keyed(struct life *life, struct flight *flight, const struct a
     if (asked->stored || (exhausted && (random || verdict != MODEL_EXHAUSTED)) ||
         (reserved && verdict != MODEL_RESERVED) || (!exhausted && !reserved))
         life_fail(life, "%s was refused (by the model: %d%s): %d %.300s", asked->key, verdict,
-                  asked->stored ? ", and it has an answer" : "", reply->status, reply_text(reply));
+                  asked->stored ? ", and it has an answer" : "", reply->status, life_text(reply));
 }
 
 /* The reply to a request that ends something: 204, or BEFORE when that was done before. */
@@ -233,8 +240,8 @@ static void judge_values(struct life *life, const struct flight *flight,
 {
     const char *values = life->scene->values[flight->which];
     if (strlen(values) != reply->body_size ||
-        memcmp(values, reply_text(reply), reply->body_size) != 0)
-        life_fail(life, "the release was drawn again: %.200s %.200s", values, reply_text(reply));
+        memcmp(values, life_text(reply), reply->body_size) != 0)
+        life_fail(life, "the release was drawn again: %.200s %.200s", values, life_text(reply));
 }
 
 static void judge_release(struct life *life, const struct flight *flight,
@@ -250,23 +257,14 @@ static void judge_release(struct life *life, const struct flight *flight,
     learn_fate(life, &life->release, flight->stood.release, !is_open, "the release");
 }
 
-static void judge_budget(struct life *life, const struct flight *flight,
-                         const struct api_reply *reply)
+/* True when the reply is a refusal because the student whose limit it is was revoked. */
+static bool judge_owner(struct life *life, const struct flight *flight, int status)
 {
-    const struct scene_teacher *teacher = &life->scene->teachers[flight->which];
-    unsigned student = flight->other / SCENE_BUDGETS;
-    struct model_amount limit = teacher->budget[flight->other % SCENE_BUDGETS];
-    struct model_account *account = &life->model.accounts[teacher->client_account[student]];
-    bool fits = account->spent.units <= limit.units && account->spent.delta <= limit.delta;
-    learn_fate(life, &life->student[student], flight->stood.student, reply->status == 404,
-               "a student");
-    if (reply->status == 404)
-        return;
-    if (reply->status != (fits ? 200 : 409))
-        life_fail(life, "a budget: %d %.300s", reply->status, reply_text(reply));
-    else if (fits)
-        account->limit = limit;
-    life->checked = DISK_UNKNOWN;
+    unsigned student = life->scene->limits[flight->which].student;
+    if (student < SCENE_STUDENTS)
+        learn_fate(life, &life->student[student], flight->stood.student, status == 404,
+                   "a student");
+    return student < SCENE_STUDENTS && status == 404;
 }
 
 static void judge_other(struct life *life, struct flight *flight, const struct api_reply *reply)
@@ -279,11 +277,11 @@ static void judge_other(struct life *life, struct flight *flight, const struct a
         if (status == 200 && life_says(reply, "\"state\":\"cancelled\""))
             model_cancel(&life->model, life->model.jobs[flight->which].id);
         if (status != 200 && status != 409)
-            life_fail(life, "a cancellation: %d %.200s", status, reply_text(reply));
+            life_fail(life, "a cancellation: %d %.200s", status, life_text(reply));
         break;
     case LIFE_LOOK:
         if (status != 200)
-            life_fail(life, "a job: %d %.200s", status, reply_text(reply));
+            life_fail(life, "a job: %d %.200s", status, life_text(reply));
         break;
     case LIFE_RELEASE: judge_release(life, flight, reply); break;
     case LIFE_END:
@@ -302,10 +300,14 @@ static void judge_other(struct life *life, struct flight *flight, const struct a
         life->student[flight->which] = FATE_GONE;
         ask_elsewhere(life, flight);
         break;
-    case LIFE_BUDGET: judge_budget(life, flight, reply); break;
+    case LIFE_LIMIT:
+        if (!judge_owner(life, flight, status))
+            life_judge_limit(life, flight, reply);
+        break;
+    case LIFE_DECIDE: life_judge_decision(life, flight, reply); break;
     case LIFE_LIE:
         if (status != lies[flight->which])
-            life_fail(life, "lie %u: %d %.300s", flight->which, status, reply_text(reply));
+            life_fail(life, "lie %u: %d %.300s", flight->which, status, life_text(reply));
         life->count[LIFE_LIES + flight->which]++;
         break;
     case LIFE_QUESTION:
@@ -339,7 +341,7 @@ static bool lose_reply(struct life *life, const struct flight *flight)
 
 static void digest_reply(struct life *life, const struct api_reply *reply)
 {
-    const char *text = reply_text(reply);
+    const char *text = life_text(reply);
     life->digest = (life->digest ^ (uint64_t)reply->status) * 0x100000001b3;
     for (size_t i = 0; i < reply->body_size; i++)
         life->digest = (life->digest ^ (unsigned char)text[i]) * 0x100000001b3;
@@ -376,7 +378,7 @@ void life_judge(struct life *life, struct flight *flight)
         life->count[LIFE_REFUSALS] += reply->status >= 300;
     } else if (reply->status >= 500) {
         if (disk.failures == flight->failures)
-            life_fail(life, "%d without a fault: %.300s", reply->status, reply_text(reply));
+            life_fail(life, "%d without a fault: %.300s", reply->status, life_text(reply));
     } else if (lose_reply(life, flight)) {
         life->count[LIFE_LOST]++;
     } else if (judge_student(life, flight, reply->status)) {
@@ -403,27 +405,6 @@ void life_lose_flights(struct life *life, unsigned server)
         exchange_let_go(flight->exchange);
         forget_flight(life, flight);
     }
-}
-
-/* The limit of an account that a lost request may have changed. */
-static enum db_status find_limit(void *context, const struct db_row *row)
-{
-    struct model_amount *limit = context;
-    *limit = (struct model_amount){db_row_integer(row, 0), db_row_integer(row, 1)};
-    return DB_OK;
-}
-
-static void find_budget(struct life *life, unsigned t, unsigned s)
-{
-    const struct scene_teacher *teacher = &life->scene->teachers[t];
-    struct model_account *account = &life->model.accounts[teacher->client_account[s]];
-    struct model_amount is = {0, 0};
-    if (db_one(life->auditor, "SELECT limit_units, limit_delta FROM ledger_accounts WHERE id = $1",
-               DB_VALUES(db_text(account->id)), find_limit, &is) != DB_OK)
-        life_fail(life, "an account cannot be read");
-    for (unsigned b = 0; b < SCENE_BUDGETS; b++)
-        if (life->budgets[t][s] & 1u << b && is.units == teacher->budget[b].units)
-            account->limit = teacher->budget[b];
 }
 
 /* RANDOM: only answers that were free because an account was spent; else only the others. True when
@@ -456,10 +437,7 @@ static bool find_answer(struct life *life, struct asked *asked, bool random)
 
 void life_find_answers(struct life *life, bool all)
 {
-    for (unsigned t = 0; t < SCENE_TEACHERS; t++)
-        for (unsigned s = 0; s < SCENE_STUDENTS; s++)
-            if (life->budgets[t][s] != 0)
-                find_budget(life, t, s);
+    life_find_limits(life);
     /* In which order they were served is not known. Any order of those that were paid for spends
      * the same, and an account that was spent before is spent after all of them. */
     bool waits[LIFE_ASKED] = {false};
@@ -469,5 +447,5 @@ void life_find_answers(struct life *life, bool all)
     for (unsigned i = 0; i < life->asked_count; i++)
         if (waits[i])
             (void)find_answer(life, &life->asked[i], true);
-    memset(life->budgets, 0, sizeof life->budgets);
+    memset(life->lost, 0, sizeof life->lost);
 }

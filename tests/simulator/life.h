@@ -21,7 +21,8 @@ enum life_what {
     LIFE_END,     /* end it */
     LIFE_DELETE,  /* the dataset */
     LIFE_REVOKE,  /* a student */
-    LIFE_BUDGET,  /* give a client another budget */
+    LIFE_LIMIT,   /* give an account another limit */
+    LIFE_DECIDE,  /* about one that waits */
     LIFE_LIE,     /* something that must be refused */
 };
 
@@ -47,13 +48,14 @@ struct flight { /* a request under way */
     unsigned person, which, other;
     struct asked *asked;
     unsigned variant;
+    int64_t revision;                      /* of the limit that is changed; 0: whichever */
     uint64_t failures;                     /* of the disk before it was sent */
     int64_t low_ms, high_ms, kept_from_ms; /* of the clock since; and as it then was */
     enum service_way way;
     unsigned server; /* that got it */
     bool moot;       /* it names a job that a failover took back */
     bool stale;      /* its server was at the old primary meanwhile */
-    struct {         /* when it was sent; STUDENT: whose budget it gives */
+    struct {         /* when it was sent; STUDENT: whose limit it sets */
         bool person, student, dataset, release;
     } stood;
 };
@@ -91,14 +93,26 @@ enum life_count {
     LIFE_STALE,                           /* replies of a server that was at the old primary */
     LIFE_TAKEN_BACK,                      /* answers that only the old primary had */
     LIFE_AGAIN,                           /* requests asked again where they were shown */
+    LIFE_LIMITS,                          /* that were set */
+    LIFE_LIMITS_FOUND,                    /* set or asked for without a reply */
+    LIFE_LIMITS_LOW,                      /* refused: more is spent, or a change waits */
+    LIFE_LIMITS_OLD,                      /* refused: changed since */
+    LIFE_DECIDED,                         /* about changes */
+    LIFE_DECIDED_AGAIN,                   /* refused: they had been decided */
+    LIFE_DECIDED_ALONE,                   /* refused: their proposer approved them */
     LIFE_LIES,                            /* refused, by kind */
     LIFE_COUNTS = LIFE_LIES + LIFE_LIE_KINDS
+};
+
+struct life_lost { /* of an account's limit: what had no reply, a bit for each */
+    unsigned limits, proposals;
+    int count; /* of what may have set it */
 };
 
 struct standby { /* what is so by the standby, while it lags */
     struct model model;
     enum life_fate release, dataset, student[SCENE_STUDENTS];
-    unsigned budgets[SCENE_TEACHERS][SCENE_STUDENTS];
+    struct life_lost lost[MODEL_ACCOUNTS];
 };
 
 struct life {
@@ -124,8 +138,11 @@ struct life {
     struct asked asked[LIFE_ASKED];
     struct flight *flights[LIFE_FLIGHTS];
     unsigned flight_count;
-    /* Budgets that were asked for and perhaps given before the process ended: a bit for each. */
-    unsigned budgets[SCENE_TEACHERS][SCENE_STUDENTS];
+    struct life_lost lost[MODEL_ACCOUNTS];
+    struct { /* the last limit that somebody asked for */
+        unsigned account, limit, person;
+        int64_t revision;
+    } wish;
     enum life_fate release, dataset, student[SCENE_STUDENTS];
     /* Answers are kept from here, as the database says; no key of a later day was over so far. */
     int64_t kept_from_ms, raised_ms;
@@ -169,6 +186,9 @@ void life_send(struct life *life);
 /* Judges the reply of FLIGHT, which has left, and forgets it. */
 void life_judge(struct life *life, struct flight *flight);
 
+/* The body of REPLY; "". */
+const char *life_text(const struct api_reply *reply);
+
 /* True when REPLY says TEXT somewhere. */
 bool life_says(const struct api_reply *reply, const char *text);
 
@@ -182,11 +202,27 @@ unsigned life_draw_server(struct life *life);
  * answer which anybody got is still there. */
 void life_find_answers(struct life *life, bool all);
 
-/* Whether FLIGHT ended something is not known, or which budget it gave. */
+/* Whether FLIGHT ended something is not known, or which limit it set. */
 void life_lose_effect(struct life *life, const struct flight *flight);
 
 /* Serves one call of a pool. */
 void life_run_one(struct life *life);
+
+/* ---- limits */
+
+/* Judges the reply to a LIFE_LIMIT. */
+void life_judge_limit(struct life *life, const struct flight *flight,
+                      const struct api_reply *reply);
+
+/* Judges the reply to a LIFE_DECIDE. */
+void life_judge_decision(struct life *life, const struct flight *flight,
+                         const struct api_reply *reply);
+
+/* Which limit FLIGHT set or asked for is not known. */
+void life_lose_limit(struct life *life, const struct flight *flight);
+
+/* Finds out which limits were set without a reply, and that each change was decided once. */
+void life_find_limits(struct life *life);
 
 /* ---- the standby */
 

@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BALANCES                                                                                   \
-    "limit_units, limit_delta, spent_units, spent_delta, held_units, held_delta "                  \
-    "FROM ledger_accounts ORDER BY created_ms, id"
+#define AMOUNTS  "limit_units, limit_delta, spent_units, spent_delta, held_units, held_delta"
+#define ACCOUNTS "FROM ledger_accounts ORDER BY created_ms, id"
 
 static struct model_amount amount_at(const struct db_row *row, unsigned column)
 {
@@ -29,6 +28,7 @@ static enum db_status read_account(void *context, const struct db_row *row)
     db_row_copy(row, 0, account->id, sizeof account->id);
     db_row_copy(row, 1, account->resource, sizeof account->resource);
     db_row_copy(row, 2, account->client, sizeof account->client);
+    account->revision = db_row_integer(row, 9);
     return DB_OK;
 }
 
@@ -45,8 +45,11 @@ static enum db_status read_job(void *context, const struct db_row *row)
 bool model_read(struct model *model, struct db *db)
 {
     *model = (struct model){.account_count = 0};
-    return db_run(db, "SELECT id, resource, client, " BALANCES, NULL, 0, read_account, model) ==
-               DB_OK &&
+    return db_run(db,
+                  "SELECT id, resource, client, " AMOUNTS
+                  ", (SELECT count(*) FROM ledger_entries WHERE account = ledger_accounts.id "
+                  "AND kind IN ('open', 'limit')) " ACCOUNTS,
+                  NULL, 0, read_account, model) == DB_OK &&
            db_run(db, "SELECT id FROM jobs", NULL, 0, read_job, model) == DB_OK;
 }
 
@@ -57,6 +60,31 @@ int model_find(const struct model *model, const char *resource, const char *clie
             strcmp(model->accounts[i].client, client) == 0)
             return i;
     return -1;
+}
+
+/* ---- limits */
+
+struct model_change *model_propose(struct model *model, const char *id, int account, unsigned limit,
+                                   unsigned proposer)
+{
+    assert(model->change_count < MODEL_CHANGES);
+    struct model_change *change = &model->changes[model->change_count++];
+    *change = (struct model_change){.account = account, .limit = limit, .proposer = proposer};
+    snprintf(change->id, sizeof change->id, "%s", id);
+    return change;
+}
+
+void model_set_limit(struct model *model, int account, struct model_amount limit)
+{
+    model->accounts[account].limit = limit;
+    model->accounts[account].revision++;
+}
+
+bool model_may_be(const struct model *model, int account, struct model_amount limit)
+{
+    const struct model_account *a = &model->accounts[account];
+    return a->spent.units + a->held.units <= limit.units &&
+           a->spent.delta + a->held.delta <= limit.delta;
 }
 
 /* ---- spending */
@@ -251,6 +279,7 @@ bool model_compare(const struct model *model, struct db *db, char why[MODEL_WHY]
 {
     struct comparison comparison = {.model = model, .why = why};
     snprintf(why, MODEL_WHY, "the accounts cannot be read");
-    return db_run(db, "SELECT " BALANCES, NULL, 0, compare_account, &comparison) == DB_OK &&
+    return db_run(db, "SELECT " AMOUNTS " " ACCOUNTS, NULL, 0, compare_account, &comparison) ==
+               DB_OK &&
            comparison.at == model->account_count;
 }

@@ -8,6 +8,7 @@
 
 #define MODEL_ACCOUNTS 48
 #define MODEL_JOBS     512
+#define MODEL_CHANGES  256
 #define MODEL_WHY      400
 
 struct model_amount { /* in the ledger's units */
@@ -17,6 +18,17 @@ struct model_amount { /* in the ledger's units */
 struct model_account {
     char id[ID_SIZE], resource[ID_SIZE], client[ID_SIZE];
     struct model_amount limit, spent, held;
+    int64_t revision; /* of its limit */
+};
+
+enum model_state { MODEL_OPEN, MODEL_APPROVED, MODEL_DECLINED };
+
+struct model_change { /* of an account's limit, about which somebody else decides */
+    char id[ID_SIZE];
+    int account;
+    unsigned limit, proposer; /* numbers of the scene */
+    enum model_state state;
+    unsigned lost; /* decisions that had no reply: a bit for each */
 };
 
 struct model_job {
@@ -34,6 +46,8 @@ struct model {
     int account_count;
     struct model_job jobs[MODEL_JOBS];
     int job_count, jobs_over;
+    struct model_change changes[MODEL_CHANGES];
+    int change_count;
 };
 
 struct model_payment {
@@ -48,6 +62,16 @@ bool model_read(struct model *model, struct db *db);
 
 /* The account of RESOURCE (and CLIENT, "" for none); -1. */
 int model_find(const struct model *model, const char *resource, const char *client);
+
+/* Adds a change that is open. */
+struct model_change *model_propose(struct model *model, const char *id, int account, unsigned limit,
+                                   unsigned proposer);
+
+/* Sets the limit of ACCOUNT. */
+void model_set_limit(struct model *model, int account, struct model_amount limit);
+
+/* Whether the limit of ACCOUNT may be LIMIT: no less than is spent and held. */
+bool model_may_be(const struct model *model, int account, struct model_amount limit);
 
 /* What a debit of COUNT payments meets: all of them fit, or what stands in the way. */
 enum model_verdict model_weigh(const struct model *model, const struct model_payment *payments,

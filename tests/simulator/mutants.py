@@ -120,6 +120,24 @@ MUTANTS = [
      "atomic_init(&app->answers_from_ms, settings->answers_from_ms);", "atomic_init(&app->answers_from_ms, 0);"),
     ("from when answers are kept is noted once", "storage/answers/answers.c",
      "    if (status != DB_OK || noted_ms >= from_ms)", "    if (status != DB_OK || noted_ms > 0)"),
+    # limits
+    ("one steward alone sets a limit", "api/books/limits.c",
+     "    if (approvals > 1)\n        return store_proposal", "    if (approvals > LIMIT_APPROVALS_MAX)\n        return store_proposal"),
+    ("who proposed a limit approves it", "api/books/limits.c",
+     "    if (problem == PROBLEM_NONE && strcmp(row.proposer, call->caller.id) == 0)", "    if (problem == PROBLEM_NONE && row.proposer[0] == '\\0')"),
+    ("a limit that was declined is approved", "api/books/limits.c",
+     "out->state != LIMIT_CHANGE_OPEN)", "out->state == LIMIT_CHANGE_APPROVED)"),
+    ("an approved limit waits still", "api/books/limits.c",
+     "    enum db_status status = limit_changes_decide(call->db, row);", "    enum db_status status = DB_OK;"),
+    ("an approval sets no limit", "api/books/limits.c",
+     "        problem = limit_apply(call, &set, &set.account);\n    if (problem != PROBLEM_NONE)\n        return problem;\n    return decide_change",
+     "        problem = PROBLEM_NONE;\n    if (problem != PROBLEM_NONE)\n        return problem;\n    return decide_change"),
+    ("a limit changes whatever it was", "api/call/revision.c",
+     'bool found = strcmp(header, "*") == 0;', 'bool found = header[0] != 0;'),
+    ("a limit is set twice", "storage/ledger/ledger_limit.c",
+     "    return ledger_post(db, a, &entry);",
+     "    status = ledger_post(db, a, &entry);\n    entry.limit_units = entry.limit_delta = 0;\n"
+     "    return status == DB_OK ? ledger_post(db, a, &entry) : status;"),
     # a mistake only where another server is at work on the database
     ("a pass outlives what another server ended", "api/call/pass.c", "#define LIVES_MS    1000\n", "#define LIVES_MS    1000000\n"),
     # in batches as PostgreSQL has them

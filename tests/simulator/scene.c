@@ -9,9 +9,26 @@
 #include "tests/unit/api/domain.h"
 #include "tests/unit/noninterference/chance.h"
 
-const double scene_budgets[SCENE_BUDGETS] = {4, 5, 6};
-
 /* ---- bodies */
+
+double scene_epsilon(const struct scene_limits *limits, unsigned budget)
+{
+    return limits->unit * (4 + budget);
+}
+
+void scene_limit(const struct model_account *account, const struct scene_limits *limits,
+                 unsigned budget, char path[128], char body[512])
+{
+    char amount[64];
+    snprintf(amount, sizeof amount, "\"epsilon\":%g,\"delta\":%g", scene_epsilon(limits, budget),
+             limits->delta);
+    bool own = account->client[0] != '\0';
+    if (own)
+        sprintf(path, "/v1/teachers/%s/budgets/%s", account->resource, account->client);
+    else
+        sprintf(path, "/v1/ledger/accounts/%s", account->id);
+    sprintf(body, own ? "{%s}" : "{\"limit\":{%s},\"reason\":\"as asked\"}", amount);
+}
 
 void scene_question(unsigned number, unsigned variant, unsigned count, char out[256])
 {
@@ -84,7 +101,7 @@ static void make_call(struct making *making, int person, const char *method, con
         .method = method, .path = path, .token = making->scene->token[person], .body = body};
     if (strcmp(method, "POST") == 0)
         request.key = key;
-    if (strcmp(method, "PUT") == 0 && status == 200)
+    if (method[0] == 'P' && status == 200 && !request.key)
         request.match = "*";
     struct exchange *x = service_receive(&making->service, &request, ignore_resume, NULL, &way);
     if (way == SERVICE_BATCH)
@@ -117,7 +134,7 @@ static void run_job(struct making *making, const char *body)
 
 static void make_people(struct making *making)
 {
-    static const char *const roles[SCENE_PEOPLE] = {"student", "student", "student",
+    static const char *const roles[SCENE_PEOPLE] = {"student", "student", "student", "steward",
                                                     "steward", "steward", "admin"};
     static const struct token_terms terms = {.scopes = SCOPE_ALL};
     struct scene *scene = making->scene;
@@ -131,6 +148,10 @@ static void make_people(struct making *making)
         memcpy(scene->client[i] + 4, token + 4, length);
         scene->client[i][4 + length] = '\0';
     }
+    make_call(making, SCENE_STEWARD, "PUT",
+              domain_path("/v1/projects/%s/members/%s", scene->client[SCENE_STEWARD],
+                          scene->client[SCENE_SECOND]),
+              "{\"role\":\"steward\"}", 201);
 }
 
 static void make_data(struct making *making)
@@ -186,28 +207,49 @@ static void make_teachers(struct making *making)
     }
 }
 
-/* Gives every student each of the budgets, and notes their limits. */
+/* Gives the account of RESOURCE and STUDENT each of its LIMITS and notes them; gives its index. */
+static int make_limits(struct making *making, const char *resource, unsigned student,
+                       struct scene_limits limits)
+{
+    struct scene *scene = making->scene;
+    struct model_account wanted = {.id = ""};
+    char path[128], body[512];
+    int account = 0;
+    limits.student = student;
+    snprintf(wanted.resource, ID_SIZE, "%s", resource);
+    if (student < SCENE_STUDENTS)
+        memcpy(wanted.client, scene->client[student], ID_SIZE);
+    for (unsigned b = 0; b < SCENE_BUDGETS; b++) {
+        struct model model;
+        cr_assert(model_read(&model, making->service.auditor));
+        account = model_find(&model, resource, wanted.client);
+        if (account >= 0)
+            wanted = model.accounts[account];
+        scene_limit(&wanted, &limits, b, path, body);
+        if (limits.two && b + 1 == SCENE_BUDGETS)
+            strcpy(strrchr(body, '}'), ",\"approvals\":2}");
+        make_call(making, SCENE_STEWARD, wanted.client[0] != '\0' ? "PUT" : "PATCH", path, body,
+                  account >= 0 ? 200 : 201);
+        cr_assert(model_read(&model, making->service.auditor));
+        account = model_find(&model, resource, wanted.client);
+        cr_assert_geq(account, 0);
+        limits.of[b] = model.accounts[account].limit;
+    }
+    scene->limits[account] = limits;
+    return account;
+}
+
 static void make_budgets(struct making *making, struct scene_teacher *teacher)
 {
     struct scene *scene = making->scene;
-    struct model model;
-    for (int s = 0; s < SCENE_STUDENTS; s++) {
-        for (int b = 0; b < SCENE_BUDGETS; b++) {
-            make_call(making, SCENE_STEWARD, "PUT",
-                      domain_path("/v1/teachers/%s/budgets/%s", teacher->id, scene->client[s]),
-                      domain_path("{\"epsilon\":%g,\"delta\":1e-5}", scene_budgets[b]),
-                      b == 0 ? 201 : 200);
-            cr_assert(model_read(&model, making->service.auditor));
-            int account = model_find(&model, teacher->id, scene->client[s]);
-            cr_assert_geq(account, 0);
-            teacher->budget[b] = model.accounts[account].limit;
-            teacher->client_account[s] = account;
-        }
-    }
-    teacher->account = model_find(&model, teacher->id, "");
+    const struct scene_limits own = {.unit = 1, .delta = 1e-5},
+                              all = {.unit = 1.5, .delta = 1e-5, .two = teacher->random};
+    for (unsigned s = 0; s < SCENE_STUDENTS; s++)
+        teacher->client_account[s] = make_limits(making, teacher->id, s, own);
+    teacher->account = make_limits(making, teacher->id, SCENE_STUDENTS, all);
     teacher->dataset_account = -1;
     if (teacher - scene->teachers >= 2)
-        teacher->dataset_account = model_find(&model, scene->dataset, "");
+        teacher->dataset_account = scene->dataset_account;
 }
 
 static struct model_amount amount_between(const struct model_account *before,
@@ -284,6 +326,9 @@ struct scene *scene_make(const char *directory)
     make_data(&making);
     make_teachers(&making);
     make_jobs(&making);
+    scene->dataset_account =
+        make_limits(&making, scene->dataset, SCENE_STUDENTS,
+                    (struct scene_limits){.unit = 10, .delta = 1e-3, .two = true});
     for (int i = 0; i < SCENE_TEACHERS; i++)
         make_budgets(&making, &scene->teachers[i]);
     for (int i = 0; i < SCENE_TEACHERS - 1; i++)

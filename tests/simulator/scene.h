@@ -11,10 +11,11 @@
 #define SCENE_COUNTS   3 /* a question has 1 to 3 states */
 #define SCENE_JOBS     3 /* kinds */
 #define SCENE_POINTS   6 /* at which the release is asked */
-#define SCENE_BUDGETS  3 /* that a client may be given */
+#define SCENE_BUDGETS  3 /* limits that an account may be given */
 
 enum scene_person {
     SCENE_STEWARD = SCENE_STUDENTS, /* students come first */
+    SCENE_SECOND,                   /* another steward of the same project */
     SCENE_STRANGER,                 /* a steward who owns nothing */
     SCENE_ADMIN,
     SCENE_PEOPLE
@@ -28,26 +29,39 @@ struct scene_teacher {
                                                     dataset */
     struct model_amount cap_price[SCENE_COUNTS + 1]; /* for the teacher's account */
     struct model_amount first; /* what the dataset pays besides with its first answer */
-    struct model_amount budget[SCENE_BUDGETS];
+};
+
+struct scene_limits { /* of an account */
+    double unit;      /* the epsilons are 4, 5 and 6 times this */
+    double delta;
+    bool two;         /* stewards decide */
+    unsigned student; /* whose it is; SCENE_STUDENTS: nobody's */
+    struct model_amount of[SCENE_BUDGETS];
 };
 
 struct scene {
     char directory[96];
     char client[SCENE_PEOPLE][ID_SIZE], token[SCENE_PEOPLE][160];
     char policy[ID_SIZE], dataset[ID_SIZE], release[ID_SIZE];
+    int dataset_account;
     struct scene_teacher teachers[SCENE_TEACHERS];
     struct model_amount job_price[SCENE_JOBS];
     char *values[SCENE_POINTS]; /* what the release answers there */
     struct model model;         /* of the ledger as it then is */
+    struct scene_limits limits[MODEL_ACCOUNTS];
     int64_t clock_ms;
 };
-
-/* The epsilons of SCENE_BUDGETS. */
-extern const double scene_budgets[SCENE_BUDGETS];
 
 /* Makes it in DIRECTORY, which does not exist. Stops the test when it cannot. */
 struct scene *scene_make(const char *directory);
 void scene_free(struct scene *scene);
+
+/* The epsilon of an account's limit BUDGET. */
+double scene_epsilon(const struct scene_limits *limits, unsigned budget);
+
+/* The path and the body of a call that sets an account's limit. */
+void scene_limit(const struct model_account *account, const struct scene_limits *limits,
+                 unsigned budget, char path[128], char body[512]);
 
 /* The body of a question for teacher I of COUNT states that NUMBER and VARIANT choose. */
 void scene_question(unsigned number, unsigned variant, unsigned count, char out[256]);

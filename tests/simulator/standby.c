@@ -13,7 +13,7 @@ static void keep_standby(struct life *life)
     standby->release = life->release;
     standby->dataset = life->dataset;
     memcpy(standby->student, life->student, sizeof standby->student);
-    memcpy(standby->budgets, life->budgets, sizeof standby->budgets);
+    memcpy(standby->lost, life->lost, sizeof standby->lost);
     life->lags = true;
 }
 
@@ -68,13 +68,15 @@ static void go_back(struct life *life)
     life->release = standby->release;
     life->dataset = standby->dataset;
     memcpy(life->student, standby->student, sizeof life->student);
-    memcpy(life->budgets, standby->budgets, sizeof life->budgets);
+    memcpy(life->lost, standby->lost, sizeof life->lost);
     for (unsigned i = 0; i < life->asked_count; i++)
         take_back(life, &life->asked[i]);
     for (unsigned i = 0; i < life->flight_count; i++) {
         struct flight *flight = life->flights[i];
         bool names = flight->what == LIFE_CANCEL || flight->what == LIFE_LOOK;
-        flight->moot = flight->moot || (names && (int)flight->which >= life->model.job_count);
+        bool decides = flight->what == LIFE_DECIDE;
+        flight->moot = flight->moot || (names && (int)flight->which >= life->model.job_count) ||
+                       (decides && (int)flight->which >= life->model.change_count);
     }
 }
 
