@@ -40,7 +40,8 @@ static void choose_asked(struct life *life, struct flight *flight)
     flight->which = flight->asked->which;
 }
 
-/* A limit to set, as it was asked for before or another, or a change that waits. */
+/* A limit to set, as it was asked for before or another; a larger one to ask for; or a change that
+ * waits. */
 static void choose_limit(struct life *life, struct flight *flight)
 {
     const struct scene_teacher *teacher = &life->scene->teachers[life_draw(life, SCENE_TEACHERS)];
@@ -50,6 +51,16 @@ static void choose_limit(struct life *life, struct flight *flight)
         flight->what = LIFE_DECIDE;
         flight->which = life_chance(life, 4) ? life_draw(life, changes) : changes - 1;
         flight->other = life_chance(life, 3) ? MODEL_DECLINED : MODEL_APPROVED;
+        flight->given = life->model.changes[flight->which].limit;
+        if (life_is_request(&life->model.changes[flight->which]) && life_chance(life, 2))
+            flight->given = life_draw(life, SCENE_BUDGETS);
+        return;
+    }
+    if (life_chance(life, 4)) {
+        flight->what = LIFE_ASK;
+        flight->person = life_draw(life, SCENE_STUDENTS);
+        flight->which = (unsigned)teacher->client_account[flight->person];
+        flight->other = 1 + life_draw(life, SCENE_BUDGETS - 1);
         return;
     }
     flight->what = LIFE_LIMIT;
@@ -57,6 +68,8 @@ static void choose_limit(struct life *life, struct flight *flight)
         int account = teacher->client_account[life_draw(life, SCENE_STUDENTS)];
         if (life_chance(life, 2))
             account = life_chance(life, 2) ? teacher->account : life->scene->dataset_account;
+        if (changes > 0 && life_chance(life, 3)) /* the one that waits */
+            account = life->model.changes[changes - 1].account;
         const int64_t revision = life->model.accounts[account].revision;
         life->wish.account = (unsigned)account;
         life->wish.limit = life_draw(life, SCENE_BUDGETS);
@@ -73,7 +86,7 @@ static void choose_what(struct life *life, struct flight *flight)
 {
     /* More of what has no second answer where its reply may be lost. */
     const bool fears = disk.dies_at_try != DISK_NEVER || disk.waits_at_try != DISK_NEVER;
-    const unsigned dice = fears && life_chance(life, 4) ? 70 : life_draw(life, 100);
+    const unsigned dice = fears && life_chance(life, 4) ? 67 : life_draw(life, 100);
     flight->person = life_draw(life, SCENE_STUDENTS);
     flight->what = LIFE_RELEASE;
     flight->which = life_draw(life, SCENE_POINTS);
@@ -84,14 +97,14 @@ static void choose_what(struct life *life, struct flight *flight)
     } else if (life->deletes) {
         flight->what = LIFE_DELETE;
         flight->person = SCENE_STEWARD;
-    } else if (dice < 62) {
+    } else if (dice < 60) {
         flight->what = LIFE_QUESTION;
         flight->which = life_draw(life, SCENE_TEACHERS);
-    } else if (dice < 65) {
+    } else if (dice < 63) {
         flight->what = LIFE_JOB;
         flight->person = SCENE_STEWARD;
         flight->which = life_draw(life, SCENE_JOBS);
-    } else if (dice < 69) {
+    } else if (dice < 67) {
         flight->what = life_chance(life, 2) ? LIFE_CANCEL : LIFE_LOOK;
         flight->person = SCENE_STEWARD;
         flight->which = life_draw(life, (unsigned)life->model.job_count);
@@ -142,6 +155,19 @@ static void word_lie(const struct life *life, const struct flight *flight, struc
         snprintf(w->path, sizeof w->path, "/v1/jobs/%s:cancel",
                  life->model.jobs[life->model.job_count - 1].id);
     }
+}
+
+static void word_decision(const struct life *life, const struct flight *flight, struct wording *w)
+{
+    const struct model_change *change = &life->model.changes[flight->which];
+    const struct scene_limits *limits = &life->scene->limits[change->account];
+    const bool approves = flight->other == MODEL_APPROVED;
+    snprintf(w->path, sizeof w->path, "/v1/%s/%s:%s",
+             life_is_request(change) ? "budget-requests" : "limit-changes", change->id,
+             approves ? "approve" : "decline");
+    strcpy(w->body, "{\"reason\":\"decided\"}");
+    if (approves && life_is_request(change))
+        snprintf(w->body, sizeof w->body, "{\"epsilon\":%g}", scene_epsilon(limits, flight->given));
 }
 
 static void word_request(const struct life *life, const struct flight *flight, struct wording *w)
@@ -200,12 +226,13 @@ static void word_request(const struct life *life, const struct flight *flight, s
         snprintf(w->key, sizeof w->key, "\"%lld\"", (long long)flight->revision);
         request->match = w->key;
         break;
-    case LIFE_DECIDE:
-        snprintf(w->path, sizeof w->path, "/v1/limit-changes/%s:%s",
-                 life->model.changes[flight->which].id,
-                 flight->other == MODEL_APPROVED ? "approve" : "decline");
-        strcpy(w->body, "{\"reason\":\"decided\"}");
+    case LIFE_ASK:
+        strcpy(w->path, "/v1/budget-requests");
+        snprintf(w->body, sizeof w->body, "{\"teacher\":\"%s\",\"epsilon\":%g,\"reason\":\"more\"}",
+                 life->model.accounts[flight->which].resource,
+                 scene_epsilon(&scene->limits[flight->which], flight->other));
         break;
+    case LIFE_DECIDE: word_decision(life, flight, w); break;
     case LIFE_LIE: word_lie(life, flight, w); break;
     }
     if (w->body[0] != '\0')
@@ -214,12 +241,10 @@ static void word_request(const struct life *life, const struct flight *flight, s
 
 static void note_standing(const struct life *life, struct flight *flight)
 {
-    const enum life_fate *fates = life->student;
-    unsigned student = SCENE_STUDENTS;
-    if (flight->what == LIFE_LIMIT)
-        student = life->scene->limits[flight->which].student;
-    flight->stood.person = flight->person < SCENE_STUDENTS && fates[flight->person] != FATE_GONE;
-    flight->stood.student = student < SCENE_STUDENTS && fates[student] != FATE_GONE;
+    for (unsigned i = 0; i < SCENE_STUDENTS; i++)
+        flight->stood.students |= (life->student[i] != FATE_GONE ? 1u : 0) << i;
+    flight->stood.person =
+        flight->person < SCENE_STUDENTS && flight->stood.students & 1u << flight->person;
     flight->stood.dataset = life->dataset != FATE_GONE;
     flight->stood.release = life->release != FATE_GONE;
     /* Elsewhere a release may be asked for a second after its end, or the asker's. */

@@ -260,11 +260,12 @@ static void judge_release(struct life *life, const struct flight *flight,
 /* True when the reply is a refusal because the student whose limit it is was revoked. */
 static bool judge_owner(struct life *life, const struct flight *flight, int status)
 {
-    unsigned student = life->scene->limits[flight->which].student;
-    if (student < SCENE_STUDENTS)
-        learn_fate(life, &life->student[student], flight->stood.student, status == 404,
-                   "a student");
-    return student < SCENE_STUDENTS && status == 404;
+    unsigned student = life_limit_owner(life, flight);
+    if (student == SCENE_STUDENTS)
+        return false;
+    learn_fate(life, &life->student[student], flight->stood.students & 1u << student, status == 404,
+               "a student");
+    return status == 404;
 }
 
 static void judge_other(struct life *life, struct flight *flight, const struct api_reply *reply)
@@ -304,7 +305,11 @@ static void judge_other(struct life *life, struct flight *flight, const struct a
         if (!judge_owner(life, flight, status))
             life_judge_limit(life, flight, reply);
         break;
-    case LIFE_DECIDE: life_judge_decision(life, flight, reply); break;
+    case LIFE_DECIDE:
+        if (!judge_owner(life, flight, status))
+            life_judge_decision(life, flight, reply);
+        break;
+    case LIFE_ASK: life_judge_ask(life, flight, reply); break;
     case LIFE_LIE:
         if (status != lies[flight->which])
             life_fail(life, "lie %u: %d %.300s", flight->which, status, life_text(reply));

@@ -22,6 +22,7 @@ enum life_what {
     LIFE_DELETE,  /* the dataset */
     LIFE_REVOKE,  /* a student */
     LIFE_LIMIT,   /* give an account another limit */
+    LIFE_ASK,     /* for a larger one of one's own */
     LIFE_DECIDE,  /* about one that waits */
     LIFE_LIE,     /* something that must be refused */
 };
@@ -48,6 +49,7 @@ struct flight { /* a request under way */
     unsigned person, which, other;
     struct asked *asked;
     unsigned variant;
+    unsigned given;                        /* which limit an approval gives */
     int64_t revision;                      /* of the limit that is changed; 0: whichever */
     uint64_t failures;                     /* of the disk before it was sent */
     int64_t low_ms, high_ms, kept_from_ms; /* of the clock since; and as it then was */
@@ -55,8 +57,9 @@ struct flight { /* a request under way */
     unsigned server; /* that got it */
     bool moot;       /* it names a job that a failover took back */
     bool stale;      /* its server was at the old primary meanwhile */
-    struct {         /* when it was sent; STUDENT: whose limit it sets */
-        bool person, student, dataset, release;
+    struct {         /* when it was sent */
+        bool person, dataset, release;
+        unsigned students; /* a bit for each */
     } stood;
 };
 
@@ -97,6 +100,8 @@ enum life_count {
     LIFE_LIMITS_FOUND,                    /* set or asked for without a reply */
     LIFE_LIMITS_LOW,                      /* refused: more is spent, or a change waits */
     LIFE_LIMITS_OLD,                      /* refused: changed since */
+    LIFE_ASKED_FOR,                       /* by students */
+    LIFE_GIVEN,                           /* to them */
     LIFE_DECIDED,                         /* about changes */
     LIFE_DECIDED_AGAIN,                   /* refused: they had been decided */
     LIFE_DECIDED_ALONE,                   /* refused: their proposer approved them */
@@ -213,6 +218,15 @@ void life_run_one(struct life *life);
 /* Judges the reply to a LIFE_LIMIT. */
 void life_judge_limit(struct life *life, const struct flight *flight,
                       const struct api_reply *reply);
+
+/* Judges the reply to a LIFE_ASK. */
+void life_judge_ask(struct life *life, const struct flight *flight, const struct api_reply *reply);
+
+/* Whether a student asked for it: else a steward did. */
+bool life_is_request(const struct model_change *change);
+
+/* The student whose limit FLIGHT sets unless the student was revoked; SCENE_STUDENTS: none. */
+unsigned life_limit_owner(const struct life *life, const struct flight *flight);
 
 /* Judges the reply to a LIFE_DECIDE. */
 void life_judge_decision(struct life *life, const struct flight *flight,

@@ -27,6 +27,13 @@ static bool has_open_change(const struct model *model, int account)
     return false;
 }
 
+static void propose(struct life *life, const struct flight *flight, const struct api_reply *reply)
+{
+    char id[ID_SIZE];
+    scene_text(life_text(reply), "id", id);
+    model_propose(&life->model, id, (int)flight->which, flight->other, flight->person);
+}
+
 /* The status that a limit must get. */
 static int expect_limit(struct life *life, const struct flight *flight)
 {
@@ -50,11 +57,44 @@ void life_judge_limit(struct life *life, const struct flight *flight, const stru
     life->count[LIFE_LIMITS_OLD] += expected == 412;
     if (expected == 200)
         set_limit(life, account, flight->other);
-    if (expected != 202)
-        return;
-    char id[ID_SIZE];
-    scene_text(life_text(reply), "id", id);
-    model_propose(&life->model, id, account, flight->other, flight->person);
+    if (expected == 202)
+        propose(life, flight, reply);
+}
+
+/* The status that a student must get who asks for a larger limit. */
+static int expect_ask(struct life *life, const struct flight *flight)
+{
+    const int account = (int)flight->which;
+    if (life->scene->limits[account].of[flight->other].units <=
+        life->model.accounts[account].limit.units)
+        return 422;
+    return has_open_change(&life->model, account) ? 409 : 201;
+}
+
+void life_judge_ask(struct life *life, const struct flight *flight, const struct api_reply *reply)
+{
+    const int expected = expect_ask(life, flight);
+    if (reply->status != expected)
+        life_fail(life, "a larger limit: %d, and %d is right: %.300s", reply->status, expected,
+                  life_text(reply));
+    if (expected == 201)
+        propose(life, flight, reply);
+    life->count[LIFE_ASKED_FOR] += expected == 201;
+}
+
+bool life_is_request(const struct model_change *change)
+{
+    return change->proposer < SCENE_STUDENTS;
+}
+
+unsigned life_limit_owner(const struct life *life, const struct flight *flight)
+{
+    if (flight->what == LIFE_LIMIT)
+        return life->scene->limits[flight->which].student;
+    const struct model_change *change = &life->model.changes[flight->which];
+    bool gives = change->state == MODEL_OPEN && flight->other == MODEL_APPROVED &&
+                 flight->given <= change->limit;
+    return gives ? life->scene->limits[change->account].student : SCENE_STUDENTS;
 }
 
 /* The status that a decision must get. */
@@ -67,7 +107,13 @@ static int expect_decision(struct life *life, const struct flight *flight)
         return 200;
     if (flight->person == change->proposer)
         return 403;
-    return may_be(life, change->account, change->limit) ? 200 : 409;
+    if (flight->given > change->limit)
+        return 422;
+    const struct model_amount *of = life->scene->limits[change->account].of;
+    if (life_is_request(change) &&
+        of[flight->given].units < life->model.accounts[change->account].limit.units)
+        return 409;
+    return may_be(life, change->account, flight->given) ? 200 : 409;
 }
 
 void life_judge_decision(struct life *life, const struct flight *flight,
@@ -84,8 +130,10 @@ void life_judge_decision(struct life *life, const struct flight *flight,
         return;
     change->state = flight->other;
     life->count[LIFE_DECIDED]++;
-    if (change->state == MODEL_APPROVED)
-        set_limit(life, change->account, change->limit);
+    if (change->state != MODEL_APPROVED)
+        return;
+    set_limit(life, change->account, flight->given);
+    life->count[LIFE_GIVEN] += life_is_request(change);
 }
 
 /* ---- without a reply */
@@ -102,8 +150,9 @@ void life_lose_limit(struct life *life, const struct flight *flight)
         struct model_change *change = &life->model.changes[flight->which];
         change->lost |= 1u << flight->other;
         if (flight->other == MODEL_APPROVED)
-            lose_limit(life, change->account, change->limit);
-    } else if (flight->what == LIFE_LIMIT && life->scene->limits[flight->which].two) {
+            lose_limit(life, change->account, flight->given);
+    } else if (flight->what == LIFE_ASK ||
+               (flight->what == LIFE_LIMIT && life->scene->limits[flight->which].two)) {
         life->lost[flight->which].proposals |= 1u << flight->other;
     } else if (flight->what == LIFE_LIMIT) {
         lose_limit(life, (int)flight->which, flight->other);
@@ -209,8 +258,10 @@ void life_find_limits(struct life *life)
         if (life->lost[i].count > 0)
             find_limit(life, i);
     if (db_run(life->auditor,
-               "SELECT id, account, epsilon, proposer, state FROM limit_changes "
-               "ORDER BY created_ms, id",
+               "SELECT id, account, epsilon, proposer, state, created_ms FROM limit_changes "
+               "UNION ALL SELECT r.id, a.id, r.epsilon, r.client, r.state, r.created_ms FROM "
+               "budget_requests AS r JOIN ledger_accounts AS a ON a.kind = 'client' AND "
+               "a.resource = r.teacher AND a.client = r.client ORDER BY 6, 1",
                NULL, 0, find_change, &finding) != DB_OK ||
         finding.seen != life->model.change_count)
         life_fail(life, "%d changes of limits are there, and %d were asked for", finding.seen,

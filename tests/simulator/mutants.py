@@ -138,6 +138,15 @@ MUTANTS = [
      "    return ledger_post(db, a, &entry);",
      "    status = ledger_post(db, a, &entry);\n    entry.limit_units = entry.limit_delta = 0;\n"
      "    return status == DB_OK ? ledger_post(db, a, &entry) : status;"),
+    # students ask for larger ones
+    ("a request for a limit is granted twice", "api/teachers/budget_requests.c",
+     "out->state != BUDGET_REQUEST_OPEN)", "out->state == BUDGET_REQUEST_DECLINED)"),
+    ("a request that was granted waits still", "api/teachers/budget_requests.c",
+     "    enum db_status status = budget_requests_decide(call->db, row);", "    enum db_status status = DB_OK;"),
+    ("a granted request lowers a limit", "api/teachers/budget_requests.c",
+     "    if (grant->limits.limit_units >= now->limit_units &&", "    if (grant->limits.limit_units > 0 &&"),
+    ("a student asks while a request waits", "api/teachers/budget_requests.c", "    if (here > 0)", "    if (here > 1)"),
+    ("a revoked student gets a limit", "api/teachers/grant.c", "client.revoked_ms != 0 ||", "client.revoked_ms < 0 ||"),
     # a mistake only where another server is at work on the database
     ("a pass outlives what another server ended", "api/call/pass.c", "#define LIVES_MS    1000\n", "#define LIVES_MS    1000000\n"),
     # in batches as PostgreSQL has them

@@ -207,7 +207,8 @@ static void make_teachers(struct making *making)
     }
 }
 
-/* Gives the account of RESOURCE and STUDENT each of its LIMITS and notes them; gives its index. */
+/* Gives the account of RESOURCE and STUDENT each of its LIMITS, the middle one at last, and notes
+ * them; gives its index. */
 static int make_limits(struct making *making, const char *resource, unsigned student,
                        struct scene_limits limits)
 {
@@ -219,14 +220,15 @@ static int make_limits(struct making *making, const char *resource, unsigned stu
     snprintf(wanted.resource, ID_SIZE, "%s", resource);
     if (student < SCENE_STUDENTS)
         memcpy(wanted.client, scene->client[student], ID_SIZE);
-    for (unsigned b = 0; b < SCENE_BUDGETS; b++) {
+    for (unsigned i = 1; i <= SCENE_BUDGETS; i++) {
         struct model model;
+        const unsigned b = (i + 1) % SCENE_BUDGETS;
         cr_assert(model_read(&model, making->service.auditor));
         account = model_find(&model, resource, wanted.client);
         if (account >= 0)
             wanted = model.accounts[account];
         scene_limit(&wanted, &limits, b, path, body);
-        if (limits.two && b + 1 == SCENE_BUDGETS)
+        if (limits.two && i == SCENE_BUDGETS)
             strcpy(strrchr(body, '}'), ",\"approvals\":2}");
         make_call(making, SCENE_STEWARD, wanted.client[0] != '\0' ? "PUT" : "PATCH", path, body,
                   account >= 0 ? 200 : 201);

@@ -58,6 +58,8 @@ static const char *const names[LIFE_COUNTS] = {
     "limits set or asked for without a reply",
     "limits refused: more is spent, or a change waits",
     "limits refused: changed since",
+    "larger limits that students asked for",
+    "of them, given",
     "decisions about limits that waited",
     "decisions refused: there had been one",
     "decisions refused: it was the proposer's",
