@@ -36,6 +36,8 @@ static void choose_asked(struct life *life, struct flight *flight)
         asked->count = 1 + life_draw(life, SCENE_COUNTS);
     }
     flight->what = flight->asked->what;
+    if (flight->what == LIFE_UPLOAD && !life->again && life_chance(life, 6))
+        flight->variant = SCENE_CUT;
     flight->person = flight->asked->person;
     flight->which = flight->asked->which;
 }
@@ -86,7 +88,7 @@ static void choose_what(struct life *life, struct flight *flight)
 {
     /* More of what has no second answer where its reply may be lost. */
     const bool fears = disk.dies_at_try != DISK_NEVER || disk.waits_at_try != DISK_NEVER;
-    const unsigned dice = fears && life_chance(life, 4) ? 67 : life_draw(life, 100);
+    const unsigned dice = fears && life_chance(life, 4) ? 64 : life_draw(life, 100);
     flight->person = life_draw(life, SCENE_STUDENTS);
     flight->what = LIFE_RELEASE;
     flight->which = life_draw(life, SCENE_POINTS);
@@ -97,20 +99,24 @@ static void choose_what(struct life *life, struct flight *flight)
     } else if (life->deletes) {
         flight->what = LIFE_DELETE;
         flight->person = SCENE_STEWARD;
-    } else if (dice < 60) {
+    } else if (dice < 1) {
+        flight->what = LIFE_UPLOAD;
+        flight->person = SCENE_CONTRIBUTOR;
+        flight->which = 0;
+    } else if (dice < 57) {
         flight->what = LIFE_QUESTION;
         flight->which = life_draw(life, SCENE_TEACHERS);
-    } else if (dice < 63) {
+    } else if (dice < 60) {
         flight->what = LIFE_JOB;
         flight->person = SCENE_STEWARD;
         flight->which = life_draw(life, SCENE_JOBS);
-    } else if (dice < 67) {
+    } else if (dice < 64) {
         flight->what = life_chance(life, 2) ? LIFE_CANCEL : LIFE_LOOK;
         flight->person = SCENE_STEWARD;
         flight->which = life_draw(life, (unsigned)life->model.job_count);
-    } else if (dice < 72) {
+    } else if (dice < 69) {
         choose_limit(life, flight);
-    } else if (dice < 80) {
+    } else if (dice < 77) {
         flight->what = LIFE_LIE;
         flight->which = life_draw(life, LIFE_LIE_KINDS);
     } else if (life_chance(life, 200)) {
@@ -119,7 +125,7 @@ static void choose_what(struct life *life, struct flight *flight)
         flight->which = life_draw(life, SCENE_STUDENTS);
         flight->person = flight->what == LIFE_REVOKE ? SCENE_ADMIN : SCENE_STEWARD;
     }
-    if (flight->what == LIFE_QUESTION || flight->what == LIFE_JOB)
+    if (flight->what <= LIFE_UPLOAD)
         choose_asked(life, flight);
 }
 
@@ -191,6 +197,10 @@ static void word_request(const struct life *life, const struct flight *flight, s
                  scene->teachers[asked->which].id);
         scene_question(asked->number, flight->variant, asked->count, w->body);
         break;
+    case LIFE_UPLOAD:
+        snprintf(w->path, sizeof w->path, "/v1/datasets/%s/trajectories", scene->open);
+        scene_upload(asked->number, flight->variant, asked->count, w->body);
+        break;
     case LIFE_JOB:
         strcpy(w->path, "/v1/jobs");
         scene_job(scene, asked->which, flight->variant, w->body);
@@ -245,6 +255,7 @@ static void note_standing(const struct life *life, struct flight *flight)
         flight->stood.students |= (life->student[i] != FATE_GONE ? 1u : 0) << i;
     flight->stood.person =
         flight->person < SCENE_STUDENTS && flight->stood.students & 1u << flight->person;
+    flight->stood.answer = flight->asked && flight->asked->stored;
     flight->stood.dataset = life->dataset != FATE_GONE;
     flight->stood.release = life->release != FATE_GONE;
     /* Elsewhere a release may be asked for a second after its end, or the asker's. */

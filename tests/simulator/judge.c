@@ -44,6 +44,8 @@ static enum model_verdict weigh_asked(struct life *life, const struct asked *ask
     int data = life->scene->teachers[2].dataset_account;
     if (asked->what == LIFE_JOB)
         payments[0] = (struct model_payment){data, life->scene->job_price[asked->which]};
+    else if (asked->what == LIFE_UPLOAD)
+        count = 0;
     else
         count = payments_of(life, asked, payments);
     enum model_verdict verdict = model_weigh(&life->model, payments, count);
@@ -53,6 +55,8 @@ static enum model_verdict weigh_asked(struct life *life, const struct asked *ask
         char id[ID_SIZE];
         scene_text(answer, "id", id);
         model_submit(&life->model, id, data, payments[0].amount);
+    } else if (asked->what == LIFE_UPLOAD) {
+        life_take_upload(life, asked, answer);
     } else {
         model_pay(&life->model, payments, count);
     }
@@ -141,10 +145,17 @@ static bool needs_dataset(const struct asked *asked)
     return asked->what == LIFE_JOB || asked->which >= 2;
 }
 
+static bool is_cut(const struct flight *flight)
+{
+    return flight->what == LIFE_UPLOAD && flight->variant == SCENE_CUT;
+}
+
 static void judge_good(struct life *life, struct flight *flight, const struct api_reply *reply)
 {
     struct asked *asked = flight->asked;
     bool same = asked->variant < 0 || asked->variant == (int)flight->variant;
+    if (is_cut(flight))
+        life_fail(life, "%s: an upload was cut, and answered", asked->key);
     if (!asked->stored) {
         /* A job is told of before anything else happens: no deletion comes in between. */
         bool stood = flight->stood.dataset && asked->what != LIFE_JOB;
@@ -165,7 +176,7 @@ static void judge_good(struct life *life, struct flight *flight, const struct ap
 static void judge_keyed(struct life *life, struct flight *flight, const struct api_reply *reply)
 {
     struct asked *asked = flight->asked;
-    if (reply->status == 200 || reply->status == 202) {
+    if (reply->status < 300) {
         (void)life_judge_time(life, flight, reply);
         judge_good(life, flight, reply);
         return;
@@ -174,9 +185,20 @@ static void judge_keyed(struct life *life, struct flight *flight, const struct a
     if (life_judge_time(life, flight, reply))
         return;
     if (reply->status == 422 && life_says(reply, "idempotency-key-reused")) {
+        disk.aside = true;
+        if (!asked->stored &&
+            asked->what == LIFE_UPLOAD) /* another thread has it, and tells later */
+            (void)find_answer(life, asked, false);
+        disk.aside = false;
         if (!asked->stored || asked->variant == (int)flight->variant)
             life_fail(life, "%s was not used for another call", asked->key);
-        asked->variant = (int)!flight->variant;
+        if (!is_cut(flight))
+            asked->variant = (int)!flight->variant;
+        return;
+    }
+    if (is_cut(flight) && !flight->stood.answer && life_says(reply, "/problems/validation")) {
+        life->count[LIFE_CUT]++;
+        life->uploads = true;
         return;
     }
     if (needs_dataset(asked) && !asked->stored) {
@@ -316,7 +338,8 @@ static void judge_other(struct life *life, struct flight *flight, const struct a
         life->count[LIFE_LIES + flight->which]++;
         break;
     case LIFE_QUESTION:
-    case LIFE_JOB: break;
+    case LIFE_JOB:
+    case LIFE_UPLOAD: break;
     }
 }
 

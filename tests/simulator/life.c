@@ -88,6 +88,8 @@ static void check_life(struct life *life)
     if (life->stirred && !model_end_jobs(&life->model, life->auditor, idle, why))
         life_fail(life, "%s", why);
     life->stirred = false;
+    if (life->uploads)
+        life_check_uploads(life, false);
     if (!model_compare(&life->model, life->auditor, why))
         life_fail(life, "%s", why);
     disk.aside = false;
@@ -449,8 +451,10 @@ static void next_process(struct life *life, bool all)
     disk.aside = true;
     if (life->failure[0] == '\0')
         life_find_answers(life, all || lagged);
+    if (life->failure[0] == '\0' && life->server_count == 1) /* else they may be another's */
+        life_check_uploads(life, true);
     disk.aside = false;
-    life->stirred = true;
+    life->stirred = life->uploads = true;
     check_life(life);
 }
 

@@ -15,6 +15,7 @@
 enum life_what {
     LIFE_QUESTION, /* of a teacher, under a key */
     LIFE_JOB,      /* under a key */
+    LIFE_UPLOAD,   /* to the open dataset, under a key */
     LIFE_CANCEL,
     LIFE_LOOK,    /* at a job */
     LIFE_RELEASE, /* ask the Q-release at a point */
@@ -58,7 +59,7 @@ struct flight { /* a request under way */
     bool moot;       /* it names a job that a failover took back */
     bool stale;      /* its server was at the old primary meanwhile */
     struct {         /* when it was sent */
-        bool person, dataset, release;
+        bool person, dataset, release, answer;
         unsigned students; /* a bit for each */
     } stood;
 };
@@ -105,6 +106,8 @@ enum life_count {
     LIFE_DECIDED,                         /* about changes */
     LIFE_DECIDED_AGAIN,                   /* refused: they had been decided */
     LIFE_DECIDED_ALONE,                   /* refused: their proposer approved them */
+    LIFE_UPLOADED,                        /* whole */
+    LIFE_CUT,                             /* refused: they were not */
     LIFE_LIES,                            /* refused, by kind */
     LIFE_COUNTS = LIFE_LIES + LIFE_LIE_KINDS
 };
@@ -133,6 +136,7 @@ struct life {
     unsigned processes, depth;
     bool prunes;    /* answers are being removed */
     bool stirred;   /* jobs may have changed */
+    bool uploads;   /* the open dataset may */
     bool deletes;   /* the next request deletes the dataset */
     bool elsewhere; /* the next request asks the release where it, or the asker, was not ended */
     unsigned elsewhere_server, elsewhere_person;
@@ -237,6 +241,14 @@ void life_lose_limit(struct life *life, const struct flight *flight);
 
 /* Finds out which limits were set without a reply, and that each change was decided once. */
 void life_find_limits(struct life *life);
+
+/* ---- uploads */
+
+/* The upload ASKED got this ANSWER, the first one. */
+void life_take_upload(struct life *life, const struct asked *asked, const char *answer);
+
+/* Checks what the open dataset has. SWEPT: and that nothing is there in part. */
+void life_check_uploads(struct life *life, bool swept);
 
 /* ---- the standby */
 

@@ -7,27 +7,49 @@
 
 #define TEXTS 64
 
-/* SQL for one row: a SELECT of its values, and of its number, stands for the unnest. */
+/* Skips PREFIX of *TEXT, if it begins so. */
+static bool skip_text(const char **text, const char *prefix)
+{
+    bool found = strncmp(*text, prefix, strlen(prefix)) == 0;
+    *text += found ? strlen(prefix) : 0;
+    return found;
+}
+
+/* Writes the first of VALUES, and the first of NAMES, if there are any. Both go on. */
+static size_t write_value(char *out, const char **values, const char **names)
+{
+    size_t value = strcspn(*values, ",)"), name = *names ? strcspn(*names, ",)") : 0;
+    size_t size = (size_t)sprintf(out, "%.*s%s%.*s", (int)value, *values, *names ? " AS " : "",
+                                  (int)name, *names ? *names : "");
+    *values += value + 1;
+    if (*names)
+        *names += name + 1;
+    return size;
+}
+
+/* SQL for one row: a SELECT of its values, and of its number, which is the value after COUNT
+ * others, stands for the unnest. */
 static char *lists_one_row(const char *sql, unsigned count)
 {
-    static const char ordinality[] = " WITH ORDINALITY AS n (";
-    const char *from = strstr(sql, "unnest(");
+    char number[16];
+    const char *from = strstr(sql, "unnest("), *values = from, *value = number;
     const char *rest = from ? strchr(from, ')') + 1 : NULL;
-    size_t size = strlen(sql) + 64u * (count + 1);
-    char *text = malloc(size);
+    char *text = malloc(strlen(sql) + 64u * (count + 1));
     assert(from && text);
-    bool numbered = strncmp(rest, ordinality, strlen(ordinality)) == 0;
-    size_t at = (size_t)snprintf(text, size, "%.*s(SELECT ", (int)(from - sql), sql);
-    rest += numbered ? strlen(ordinality) : 0;
-    for (unsigned i = 1; i <= count + numbered; i++) {
-        at += (size_t)snprintf(text + at, size - at, "%s$%u", i > 1 ? ", " : "", i);
-        if (!numbered)
-            continue;
-        size_t name = strcspn(rest, ",)");
-        at += (size_t)snprintf(text + at, size - at, " AS %.*s", (int)name, rest);
-        rest += name + 1 + (rest[name] == ',');
+    values += strlen("unnest(");
+    snprintf(number, sizeof number, "$%u", count + 1);
+    bool numbered = skip_text(&rest, " WITH ORDINALITY");
+    const char *names = skip_text(&rest, " AS n (") ? rest : NULL;
+    size_t at = (size_t)sprintf(text, "%.*s(SELECT ", (int)(from - sql), sql);
+    at += write_value(text + at, &values, &names);
+    while (values[-1] == ',' || (numbered && value == number)) {
+        bool last = values[-1] == ')';
+        at += (size_t)sprintf(text + at, ", ");
+        at += write_value(text + at, last ? &value : &values, &names);
     }
-    snprintf(text + at, size - at, ")%s%s", numbered ? " AS n" : "", rest);
+    rest = names ? names : rest;
+    bool conflicts = strncmp(rest, " ON CONFLICT", 12) == 0; /* else SQLite takes it for a join's */
+    sprintf(text + at, ")%s%s%s", names ? " AS n" : "", conflicts ? " WHERE true" : "", rest);
     return text;
 }
 
@@ -54,13 +76,17 @@ enum db_status lists_run(const struct db_driver *driver, void *connection, const
 {
     struct db_value row[DB_VALUES_MAX + 1];
     enum db_status status = DB_OK;
-    if (count == 0 || values[0].type != DB_LIST)
+    unsigned first = 0;
+    while (first < count && values[first].type != DB_LIST)
+        first++;
+    if (first == count)
         return driver->run(connection, sql, values, count, each, context, fault);
     const char *text = lists_text(sql, count);
-    for (size_t i = 0; i < values[0].size && status == DB_OK; i++) {
+    for (size_t i = 0; i < values[first].size && status == DB_OK; i++) {
         for (unsigned j = 0; j < count; j++) {
-            assert(values[j].type == DB_LIST && values[j].size == values[0].size);
-            row[j] = ((const struct db_value *)values[j].data)[i];
+            bool list = values[j].type == DB_LIST;
+            assert(!list || values[j].size == values[first].size);
+            row[j] = list ? ((const struct db_value *)values[j].data)[i] : values[j];
         }
         row[count] = db_integer((int64_t)i + 1);
         status = driver->run(connection, text, row, count + 1, each, context, fault);

@@ -5,7 +5,8 @@
 #include "storage/db/db.h"
 
 /* Runs SQL by DRIVER as its `run` does. "FROM unnest($1, ...)" with lists as values reads a row of
- * them after the other, with WITH ORDINALITY their numbers, too. */
+ * them after the other, with WITH ORDINALITY their numbers, too. Names are those of "AS n (...)".
+ */
 enum db_status lists_run(const struct db_driver *driver, void *connection, const char *sql,
                          const struct db_value *values, unsigned count, db_row_fn *each,
                          void *context, struct db_fault *fault);

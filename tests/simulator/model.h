@@ -41,6 +41,11 @@ struct model_job {
     char q_release[ID_SIZE]; /* once it is over; "" */
 };
 
+struct model_dataset { /* the open one */
+    int uploads, chunks, trajectories, transitions;
+    unsigned experts; /* a bit for each */
+};
+
 struct model {
     struct model_account accounts[MODEL_ACCOUNTS];
     int account_count;
@@ -48,6 +53,7 @@ struct model {
     int job_count, jobs_over;
     struct model_change changes[MODEL_CHANGES];
     int change_count;
+    struct model_dataset data;
 };
 
 struct model_payment {

@@ -147,6 +147,18 @@ MUTANTS = [
      "    if (grant->limits.limit_units >= now->limit_units &&", "    if (grant->limits.limit_units > 0 &&"),
     ("a student asks while a request waits", "api/teachers/budget_requests.c", "    if (here > 0)", "    if (here > 1)"),
     ("a revoked student gets a limit", "api/teachers/grant.c", "client.revoked_ms != 0 ||", "client.revoked_ms < 0 ||"),
+    # uploads
+    ("a repeated upload is counted again", "api/call/call_serve.c",
+     "    if (problem == PROBLEM_NONE && key)\n        problem = idempotency_store",
+     "    if (problem == PROBLEM_NONE && key && call->route->body != BODY_STREAM)\n        problem = idempotency_store"),
+    ("two uploads at once under one key", "api/call/call_serve.c",
+     "problem = key ? idempotency_replay(", "problem = key && call->route->body != BODY_STREAM ? idempotency_replay("),
+    ("half an upload stays", "storage/uploads_drop.c", "        before_ms = INT64_MAX;", "        before_ms = 0;"),
+    ("an upload that was cut is stored so far", "api/data/trajectories.c",
+     "            if (call_error_count(call) > 0)\n                return PROBLEM_VALIDATION;\n            return upload_flush",
+     "            return upload_flush"),
+    ("an upload is not counted", "storage/uploads.c",
+     '"UPDATE datasets SET trajectories = trajectories + $2, "', '"UPDATE datasets SET trajectories = $2, "'),
     # a mistake only where another server is at work on the database
     ("a pass outlives what another server ended", "api/call/pass.c", "#define LIVES_MS    1000\n", "#define LIVES_MS    1000000\n"),
     # in batches as PostgreSQL has them

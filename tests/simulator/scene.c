@@ -55,6 +55,23 @@ void scene_job(const struct scene *scene, unsigned kind, unsigned variant, char 
     sprintf(out + at, ",\"privacy\":{\"epsilon\":%u,\"delta\":1e-6,\"force\":true}}", 1 + kind);
 }
 
+unsigned scene_expert(unsigned number, unsigned i)
+{
+    return (number + i) % 11;
+}
+
+void scene_upload(unsigned number, unsigned variant, unsigned count, char out[512])
+{
+    int at = 0;
+    for (unsigned i = 0; i < count; i++)
+        at += sprintf(out + at,
+                      "{\"expert\":\"e%u\",\"states\":[[0.%u,0,0,0],[0,0,0,0]],\"actions\":[%u],"
+                      "\"rewards\":[1],\"terminated\":true,\"truncated\":false}\n",
+                      scene_expert(number, i), 1 + number, variant == 1);
+    if (variant == SCENE_CUT)
+        out[at - 20] = '\0';
+}
+
 void scene_point(unsigned point, char out[128])
 {
     sprintf(out, "{\"states\":[[0.%u,0.1,-0.0%u,0.2]]}", point + 1, point + 1);
@@ -134,8 +151,8 @@ static void run_job(struct making *making, const char *body)
 
 static void make_people(struct making *making)
 {
-    static const char *const roles[SCENE_PEOPLE] = {"student", "student", "student", "steward",
-                                                    "steward", "steward", "admin"};
+    static const char *const roles[SCENE_PEOPLE] = {"student", "student",     "student", "steward",
+                                                    "steward", "contributor", "steward", "admin"};
     static const struct token_terms terms = {.scopes = SCOPE_ALL};
     struct scene *scene = making->scene;
     for (int i = 0; i < SCENE_PEOPLE; i++) {
@@ -163,6 +180,11 @@ static void make_data(struct making *making)
               "\"budget\":{\"epsilon\":60,\"delta\":1e-3}}",
               201);
     memcpy(scene->dataset, making->id, ID_SIZE);
+    make_call(making, SCENE_STEWARD, "POST", "/v1/datasets",
+              "{\"name\":\"o\",\"environment\":\"cartpole\",\"sensitivity\":\"private\","
+              "\"budget\":{\"epsilon\":1,\"delta\":1e-5}}",
+              201);
+    memcpy(scene->open, making->id, ID_SIZE);
     make_call(making, SCENE_STEWARD, "POST",
               domain_path("/v1/datasets/%s/trajectories", scene->dataset), lines, 201);
     make_call(making, SCENE_STEWARD, "POST", domain_path("/v1/datasets/%s:seal", scene->dataset),
@@ -330,7 +352,7 @@ struct scene *scene_make(const char *directory)
     make_jobs(&making);
     scene->dataset_account =
         make_limits(&making, scene->dataset, SCENE_STUDENTS,
-                    (struct scene_limits){.unit = 10, .delta = 1e-3, .two = true});
+                    (struct scene_limits){.unit = 8, .delta = 1e-3, .two = true});
     for (int i = 0; i < SCENE_TEACHERS; i++)
         make_budgets(&making, &scene->teachers[i]);
     for (int i = 0; i < SCENE_TEACHERS - 1; i++)

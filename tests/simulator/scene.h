@@ -11,12 +11,14 @@
 #define SCENE_COUNTS   3 /* a question has 1 to 3 states */
 #define SCENE_JOBS     3 /* kinds */
 #define SCENE_POINTS   6 /* at which the release is asked */
+#define SCENE_CUT      2 /* a variant of an upload */
 #define SCENE_BUDGETS  3 /* limits that an account may be given */
 
 enum scene_person {
     SCENE_STEWARD = SCENE_STUDENTS, /* students come first */
     SCENE_SECOND,                   /* another steward of the same project */
-    SCENE_STRANGER,                 /* a steward who owns nothing */
+    SCENE_CONTRIBUTOR,
+    SCENE_STRANGER, /* a steward who owns nothing */
     SCENE_ADMIN,
     SCENE_PEOPLE
 };
@@ -42,7 +44,7 @@ struct scene_limits { /* of an account */
 struct scene {
     char directory[96];
     char client[SCENE_PEOPLE][ID_SIZE], token[SCENE_PEOPLE][160];
-    char policy[ID_SIZE], dataset[ID_SIZE], release[ID_SIZE];
+    char policy[ID_SIZE], dataset[ID_SIZE], open[ID_SIZE], release[ID_SIZE];
     int dataset_account;
     struct scene_teacher teachers[SCENE_TEACHERS];
     struct model_amount job_price[SCENE_JOBS];
@@ -68,6 +70,12 @@ void scene_question(unsigned number, unsigned variant, unsigned count, char out[
 
 /* The body of a job of that KIND; two variants cost the same. */
 void scene_job(const struct scene *scene, unsigned kind, unsigned variant, char out[512]);
+
+/* A body of COUNT trajectories of one step each, of as many experts. SCENE_CUT: it ends early. */
+void scene_upload(unsigned number, unsigned variant, unsigned count, char out[512]);
+
+/* The number of the expert of trajectory I, below 32. */
+unsigned scene_expert(unsigned number, unsigned i);
 
 /* The body that asks the release at POINT. */
 void scene_point(unsigned point, char out[128]);

@@ -63,6 +63,8 @@ static const char *const names[LIFE_COUNTS] = {
     "decisions about limits that waited",
     "decisions refused: there had been one",
     "decisions refused: it was the proposer's",
+    "uploads that became part of a dataset",
+    "uploads that were cut, and refused",
     "lies: another's secret",
     "lies: no token",
     "lies: another's role",

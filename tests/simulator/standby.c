@@ -23,7 +23,7 @@ static void find_now(struct life *life, bool all)
     life_find_answers(life, all);
     disk.aside = false;
     life->checked = DISK_UNKNOWN;
-    life->stirred = true;
+    life->stirred = life->uploads = true;
 }
 
 void life_server_ended(void *context)
