@@ -119,6 +119,9 @@ static void choose_what(struct life *life, struct flight *flight)
     } else if (dice < 77) {
         flight->what = LIFE_LIE;
         flight->which = life_draw(life, LIFE_LIE_KINDS);
+    } else if (dice == 77 && life_chance(life, 3)) {
+        flight->what = LIFE_CHECKPOINT;
+        flight->person = SCENE_AUDITOR;
     } else if (life_chance(life, 200)) {
         static const enum life_what ends[] = {LIFE_END, LIFE_DELETE, LIFE_REVOKE};
         flight->what = ends[life_draw(life, 3)];
@@ -210,6 +213,10 @@ static void word_request(const struct life *life, const struct flight *flight, s
         request->method = "GET";
         snprintf(w->path, sizeof w->path, "/v1/jobs/%s", job);
         break;
+    case LIFE_CHECKPOINT:
+        request->method = "GET";
+        strcpy(w->path, "/v1/ledger/checkpoint");
+        break;
     case LIFE_RELEASE:
         snprintf(w->path, sizeof w->path, "/v1/q-releases/%s/queries", scene->release);
         scene_point(flight->which, w->body);
@@ -274,6 +281,8 @@ void life_send(struct life *life)
         abort();
     flight->life = life;
     flight->failures = disk.failures;
+    flight->keys = life->keys;
+    flight->size = life->shown.size;
     flight->low_ms = flight->high_ms = service_clock_ms;
     flight->kept_from_ms = life->kept_from_ms;
     choose_what(life, flight);

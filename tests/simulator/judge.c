@@ -302,6 +302,7 @@ static void judge_other(struct life *life, struct flight *flight, const struct a
         if (status != 200 && status != 409)
             life_fail(life, "a cancellation: %d %.200s", status, life_text(reply));
         break;
+    case LIFE_CHECKPOINT: life_judge_checkpoint(life, flight, reply); break;
     case LIFE_LOOK:
         if (status != 200)
             life_fail(life, "a job: %d %.200s", status, life_text(reply));
@@ -387,7 +388,8 @@ static bool judge_stale(struct life *life, struct flight *flight, const struct a
         life->passed_ms[flight->server][flight->person] = service_clock_ms;
         return true;
     }
-    return flight->moot || reply->status >= 300 || flight->what == LIFE_LOOK;
+    return flight->moot || reply->status >= 300 || flight->what == LIFE_LOOK ||
+           flight->what == LIFE_CHECKPOINT;
 }
 
 void life_judge(struct life *life, struct flight *flight)

@@ -298,8 +298,10 @@ static void take_step(struct life *life)
         life_run_one(life);
     else if (dice < 930)
         (void)take_turn(life);
-    else if (dice < 970)
+    else if (dice < 968)
         move_clock(life);
+    else if (dice < 970)
+        life_rotate(life);
     else if (dice < 980)
         let_disk_fail(life);
     else if (dice < 990 || (dice < 997 && service_keep_days == 0))
@@ -453,6 +455,8 @@ static void next_process(struct life *life, bool all)
         life_find_answers(life, all || lagged);
     if (life->failure[0] == '\0' && life->server_count == 1) /* else they may be another's */
         life_check_uploads(life, true);
+    if (life->failure[0] == '\0' && (all || lagged))
+        life_check_shown(life);
     disk.aside = false;
     life->stirred = life->uploads = true;
     check_life(life);

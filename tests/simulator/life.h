@@ -17,15 +17,16 @@ enum life_what {
     LIFE_JOB,      /* under a key */
     LIFE_UPLOAD,   /* to the open dataset, under a key */
     LIFE_CANCEL,
-    LIFE_LOOK,    /* at a job */
-    LIFE_RELEASE, /* ask the Q-release at a point */
-    LIFE_END,     /* end it */
-    LIFE_DELETE,  /* the dataset */
-    LIFE_REVOKE,  /* a student */
-    LIFE_LIMIT,   /* give an account another limit */
-    LIFE_ASK,     /* for a larger one of one's own */
-    LIFE_DECIDE,  /* about one that waits */
-    LIFE_LIE,     /* something that must be refused */
+    LIFE_LOOK,       /* at a job */
+    LIFE_RELEASE,    /* ask the Q-release at a point */
+    LIFE_CHECKPOINT, /* of the ledger's log */
+    LIFE_END,        /* end it */
+    LIFE_DELETE,     /* the dataset */
+    LIFE_REVOKE,     /* a student */
+    LIFE_LIMIT,      /* give an account another limit */
+    LIFE_ASK,        /* for a larger one of one's own */
+    LIFE_DECIDE,     /* about one that waits */
+    LIFE_LIE,        /* something that must be refused */
 };
 
 struct asked {               /* what was asked under a key */
@@ -53,6 +54,7 @@ struct flight { /* a request under way */
     unsigned given;                        /* which limit an approval gives */
     int64_t revision;                      /* of the limit that is changed; 0: whichever */
     uint64_t failures;                     /* of the disk before it was sent */
+    int64_t keys, size;                    /* as life's were when it was sent */
     int64_t low_ms, high_ms, kept_from_ms; /* of the clock since; and as it then was */
     enum service_way way;
     unsigned server; /* that got it */
@@ -108,6 +110,8 @@ enum life_count {
     LIFE_DECIDED_ALONE,                   /* refused: their proposer approved them */
     LIFE_UPLOADED,                        /* whole */
     LIFE_CUT,                             /* refused: they were not */
+    LIFE_ROTATED,                         /* keys that sign */
+    LIFE_CHECKPOINTS,                     /* that were shown */
     LIFE_LIES,                            /* refused, by kind */
     LIFE_COUNTS = LIFE_LIES + LIFE_LIE_KINDS
 };
@@ -115,6 +119,11 @@ enum life_count {
 struct life_lost { /* of an account's limit: what had no reply, a bit for each */
     unsigned limits, proposals;
     int count; /* of what may have set it */
+};
+
+struct shown { /* by the largest checkpoint so far */
+    int64_t size, signer;
+    unsigned char root[32];
 };
 
 struct standby { /* what is so by the standby, while it lags */
@@ -147,6 +156,8 @@ struct life {
     struct asked asked[LIFE_ASKED];
     struct flight *flights[LIFE_FLIGHTS];
     unsigned flight_count;
+    int64_t keys; /* that sign, of which a rotation told */
+    struct shown shown;
     struct life_lost lost[MODEL_ACCOUNTS];
     struct { /* the last limit that somebody asked for */
         unsigned account, limit, person;
@@ -249,6 +260,18 @@ void life_take_upload(struct life *life, const struct asked *asked, const char *
 
 /* Checks what the open dataset has. SWEPT: and that nothing is there in part. */
 void life_check_uploads(struct life *life, bool swept);
+
+/* ---- keys that sign */
+
+/* Adds one, as `tacet key rotate` does. */
+void life_rotate(struct life *life);
+
+/* Judges the reply to a LIFE_CHECKPOINT. */
+void life_judge_checkpoint(struct life *life, const struct flight *flight,
+                           const struct api_reply *reply);
+
+/* Checks that the keys are there that signed, and the log that was shown. */
+void life_check_shown(struct life *life);
 
 /* ---- the standby */
 

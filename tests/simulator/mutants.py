@@ -159,6 +159,13 @@ MUTANTS = [
      "            return upload_flush"),
     ("an upload is not counted", "storage/uploads.c",
      '"UPDATE datasets SET trajectories = trajectories + $2, "', '"UPDATE datasets SET trajectories = $2, "'),
+    # keys that sign, and what they sign
+    ("the key before a rotation signs alone", "api/call/certificate.c",
+     "tlog_checkpoint_add(out, &checkpoint, pair[0].secret_key);", "tlog_checkpoint_add(out, &checkpoint, pair[count - 1].secret_key);"),
+    ("a rotation is told and not stored", "storage/signing_keys.c",
+     "        status = db_owed(table_insert(db, &signing_keys_table, out, NULL, 0));\n", "        status = DB_OK;\n"),
+    ("a checkpoint tells of an entry too many", "api/call/certificate.c",
+     "{.size = (int64_t)tree->tree.size};", "{.size = (int64_t)tree->tree.size + 1};"),
     # a mistake only where another server is at work on the database
     ("a pass outlives what another server ended", "api/call/pass.c", "#define LIVES_MS    1000\n", "#define LIVES_MS    1000000\n"),
     # in batches as PostgreSQL has them

@@ -1,11 +1,13 @@
 #include "tests/simulator/scene.h"
 
 #include <criterion/criterion.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/books/client_create.h"
+#include "server/os/data_dir.h"
 #include "tests/unit/api/domain.h"
 #include "tests/unit/noninterference/chance.h"
 
@@ -151,8 +153,9 @@ static void run_job(struct making *making, const char *body)
 
 static void make_people(struct making *making)
 {
-    static const char *const roles[SCENE_PEOPLE] = {"student", "student",     "student", "steward",
-                                                    "steward", "contributor", "steward", "admin"};
+    static const char *const roles[SCENE_PEOPLE] = {"student", "student", "student",
+                                                    "steward", "steward", "contributor",
+                                                    "auditor", "steward", "admin"};
     static const struct token_terms terms = {.scopes = SCOPE_ALL};
     struct scene *scene = making->scene;
     for (int i = 0; i < SCENE_PEOPLE; i++) {
@@ -340,12 +343,15 @@ struct scene *scene_make(const char *directory)
     struct making making = {.scene = calloc(1, sizeof(struct scene))};
     struct scene *scene = making.scene;
     char why[400] = "";
+    unsigned char secret[64];
     cr_assert_not_null(scene);
     chance_begin(0);
     service_clock_ms = 1800000000000; /* 2027-01-15 */
     service_keep_days = 0;
     snprintf(scene->directory, sizeof scene->directory, "%s", directory);
     cr_assert(service_start(&making.service, directory, true, why, sizeof why), "%s", why);
+    cr_assert(data_dir_signing_seed(directory, scene->seed, why, sizeof why), "%s", why);
+    crypto_sign_seed_keypair(scene->public_key, secret, scene->seed);
     make_people(&making);
     make_data(&making);
     make_teachers(&making);

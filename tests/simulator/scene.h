@@ -18,6 +18,7 @@ enum scene_person {
     SCENE_STEWARD = SCENE_STUDENTS, /* students come first */
     SCENE_SECOND,                   /* another steward of the same project */
     SCENE_CONTRIBUTOR,
+    SCENE_AUDITOR,
     SCENE_STRANGER, /* a steward who owns nothing */
     SCENE_ADMIN,
     SCENE_PEOPLE
@@ -43,6 +44,7 @@ struct scene_limits { /* of an account */
 
 struct scene {
     char directory[96];
+    unsigned char seed[32], public_key[32]; /* of the first key that signs */
     char client[SCENE_PEOPLE][ID_SIZE], token[SCENE_PEOPLE][160];
     char policy[ID_SIZE], dataset[ID_SIZE], open[ID_SIZE], release[ID_SIZE];
     int dataset_account;

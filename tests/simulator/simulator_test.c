@@ -65,6 +65,8 @@ static const char *const names[LIFE_COUNTS] = {
     "decisions refused: it was the proposer's",
     "uploads that became part of a dataset",
     "uploads that were cut, and refused",
+    "new keys to sign with",
+    "checkpoints of the log",
     "lies: another's secret",
     "lies: no token",
     "lies: another's role",
