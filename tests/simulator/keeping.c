@@ -86,7 +86,9 @@ void life_prune(struct life *life)
 
 bool life_is_removed(const struct life *life, const struct asked *asked)
 {
-    return asked->day_ms >= 0 && asked->day_ms < life->kept_from_ms;
+    /* A removal that is under way tells later from when they are kept. */
+    int64_t from_ms = life->prunes ? life->raised_ms : life->kept_from_ms;
+    return asked->day_ms >= 0 && asked->day_ms < from_ms;
 }
 
 static int64_t later_of(int64_t a, int64_t b)
