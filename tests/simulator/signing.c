@@ -23,17 +23,16 @@ void life_rotate(struct life *life)
 {
     struct rotation rotation = {.seed = life->scene->seed};
     const unsigned number = life_draw_server(life);
-    struct db *db = life->servers[number].pruner;
+    struct db *db = life->servers[number].door;
     const uint64_t failures = disk.failures;
-    if (life->prunes)
-        return;
-    life->prunes = true;
+    void (*between)(void *) = disk.between;
+    disk.between = NULL; /* one thread has the door */
     unsigned running = disk_enter(number);
     enum db_status status = db_transact(db, add_key, &rotation);
     database_heed(db);
     bool over = disk_is_dead();
     disk.server = running;
-    life->prunes = false;
+    disk.between = between;
     life_note(life, "rotate: %d", status);
     if (over)
         return;
