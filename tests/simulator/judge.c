@@ -109,6 +109,14 @@ static void lose_fate(enum life_fate *fate)
         *fate = FATE_UNKNOWN;
 }
 
+/* A deletion may have erased its keys, which are not in the database: no failover brings them back.
+ */
+static void lose_dataset(struct life *life)
+{
+    lose_fate(&life->dataset);
+    lose_fate(&life->standby.dataset);
+}
+
 /* Something was seen to be GONE, or to stand. STOOD: it did when the request was sent, which may
  * have been served before the end and answered after it. */
 static void learn_fate(struct life *life, enum life_fate *fate, bool stood, bool gone,
@@ -129,7 +137,7 @@ static void lose_end(struct life *life, const struct flight *flight)
     if (flight->what == LIFE_END)
         lose_fate(&life->release);
     if (flight->what == LIFE_DELETE)
-        lose_fate(&life->dataset);
+        lose_dataset(life);
     if (flight->what == LIFE_REVOKE)
         lose_fate(&life->student[flight->which]);
 }
@@ -402,7 +410,7 @@ void life_judge(struct life *life, struct flight *flight)
     life->count[LIFE_ERRORS] += reply->status >= 500;
     if (reply->status >= 500 && flight->what == LIFE_DELETE) { /* its keys may be gone for ever */
         life->deleting = true;
-        lose_fate(&life->dataset);
+        lose_dataset(life);
     }
     if (judge_stale(life, flight, reply)) {
         life->count[LIFE_REFUSALS] += reply->status >= 300;
