@@ -266,8 +266,10 @@ static void note_standing(const struct life *life, struct flight *flight)
     flight->stood.dataset = life->dataset != FATE_GONE;
     flight->stood.release = life->release != FATE_GONE;
     /* Elsewhere a release may be asked for a second after its end, or the asker's. */
-    if (flight->what == LIFE_RELEASE && life->server_count > 1 &&
-        llabs(service_clock_ms - life->passed_ms[flight->server][flight->person]) < 1000)
+    flight->stood.passed =
+        flight->what == LIFE_RELEASE && life->server_count > 1 &&
+        llabs(service_clock_ms - life->passed_ms[flight->server][flight->person]) < 1000;
+    if (flight->stood.passed)
         flight->stood.release = flight->stood.person = true;
 }
 

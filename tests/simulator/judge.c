@@ -254,11 +254,18 @@ static bool has_jobs(const struct life *life)
     return false;
 }
 
+/* An answer of a server that may remember says nothing of a FATE that is not known. */
+static bool remembers(const struct flight *flight, const enum life_fate *fate, int status)
+{
+    return flight->stood.passed && status == 200 && *fate == FATE_UNKNOWN;
+}
+
 /* True when the reply is a refusal because its student was revoked. */
 static bool judge_student(struct life *life, const struct flight *flight, int status)
 {
     bool lies = flight->what == LIFE_LIE && flight->which != 3 && flight->which != 4;
-    if (flight->person >= SCENE_STUDENTS || lies)
+    if (flight->person >= SCENE_STUDENTS || lies ||
+        remembers(flight, &life->student[flight->person], status))
         return false;
     learn_fate(life, &life->student[flight->person], flight->stood.person, status == 401,
                "a student");
@@ -284,7 +291,8 @@ static void judge_release(struct life *life, const struct flight *flight,
         judge_values(life, flight, reply);
     if (is_open && life->release != FATE_GONE && life->student[flight->person] != FATE_GONE)
         life->passed_ms[flight->server][flight->person] = service_clock_ms;
-    learn_fate(life, &life->release, flight->stood.release, !is_open, "the release");
+    if (!remembers(flight, &life->release, reply->status))
+        learn_fate(life, &life->release, flight->stood.release, !is_open, "the release");
 }
 
 /* True when the reply is a refusal because the student whose limit it is was revoked. */

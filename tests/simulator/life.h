@@ -62,6 +62,7 @@ struct flight { /* a request under way */
     bool stale;      /* its server was at the old primary meanwhile */
     struct {         /* when it was sent */
         bool person, dataset, release, answer;
+        bool passed;       /* its server may remember that it and the release stood */
         unsigned students; /* a bit for each */
     } stood;
 };
