@@ -455,8 +455,10 @@ static void next_process(struct life *life, bool all)
         life_find_answers(life, all || lagged);
     if (life->failure[0] == '\0' && life->server_count == 1) /* else they may be another's */
         life_check_uploads(life, true);
-    if (life->failure[0] == '\0' && (all || lagged))
+    if (life->failure[0] == '\0' && (all || lagged)) {
         life_check_shown(life);
+        life_read_uploads(life);
+    }
     disk.aside = false;
     life->stirred = life->uploads = true;
     check_life(life);

@@ -262,6 +262,9 @@ void life_take_upload(struct life *life, const struct asked *asked, const char *
 /* Checks what the open dataset has. SWEPT: and that nothing is there in part. */
 void life_check_uploads(struct life *life, bool swept);
 
+/* Reads it all: its keys are not in the database. */
+void life_read_uploads(struct life *life);
+
 /* ---- keys that sign */
 
 /* Adds one, as `tacet key rotate` does. */

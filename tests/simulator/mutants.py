@@ -159,6 +159,8 @@ MUTANTS = [
      "            return upload_flush"),
     ("an upload is not counted", "storage/uploads.c",
      '"UPDATE datasets SET trajectories = trajectories + $2, "', '"UPDATE datasets SET trajectories = $2, "'),
+    ("an expert gets another key with each upload", "storage/keys/keyring.c",
+     "    if (status != KEYRING_NONE && !(status == KEYRING_ERASED && is_new))", "    if (status == KEYRING_FULL && is_new)"),
     # keys that sign, and what they sign
     ("the key before a rotation signs alone", "api/call/certificate.c",
      "tlog_checkpoint_add(out, &checkpoint, pair[0].secret_key);", "tlog_checkpoint_add(out, &checkpoint, pair[count - 1].secret_key);"),

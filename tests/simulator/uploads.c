@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/data/private_data.h"
 #include "tests/simulator/life.h"
 
 void life_take_upload(struct life *life, const struct asked *asked, const char *answer)
@@ -69,4 +70,21 @@ void life_check_uploads(struct life *life, bool swept)
                   data->trajectories, data->transitions, __builtin_popcount(data->experts));
     if (swept && is.staged != 0)
         life_fail(life, "%lld uploads are there in part", (long long)is.staged);
+}
+
+static bool count_chunk(void *context, const struct upload_chunk *chunk)
+{
+    (void)chunk;
+    ++*(int *)context;
+    return true;
+}
+
+void life_read_uploads(struct life *life)
+{
+    int chunks = 0;
+    enum db_status status =
+        private_read(life->servers[0].app, life->auditor, life->scene->open, count_chunk, &chunks);
+    if (status != DB_OK || chunks != life->model.data.chunks)
+        life_fail(life, "of %d chunks %d can be decrypted: %d", life->model.data.chunks, chunks,
+                  status);
 }
