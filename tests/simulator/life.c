@@ -286,7 +286,7 @@ static void empty_log(struct life *life)
 static void take_step(struct life *life)
 {
     unsigned dice = life_draw(life, 1000);
-    if (++life->count[LIFE_STEPS] % 64 == 0 && life->depth == 0)
+    if (++life->count[LIFE_STEPS] % 128 == 0 && life->depth == 0)
         empty_log(life);
     if (life->server_count > 1 && life_stand_by(life))
         ; /* that was all */
