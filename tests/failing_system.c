@@ -21,7 +21,6 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -182,22 +181,26 @@ int pthread_create(pthread_t *out, const pthread_attr_t *how, void *(*run)(void 
     return system_fails(FAILING_THREAD) ? errno : real(out, how, run, with);
 }
 
-/* Workers, and who helps them, alone ask for long slices. They get none, and keep their priority,
- * so that a busy machine lets them run. */
-int sched_setscheduler(pid_t pid, int policy, const struct sched_param *with)
+/* Workers, and who helps them, alone are of SCHED_BATCH. All threads keep their priority, so that a
+ * busy machine lets them run. */
+long syscall(long number, ...)
 {
-    (void)pid;
-    (void)with;
-    runs_jobs = runs_jobs || policy == SCHED_BATCH;
-    return 0;
-}
-
-int setpriority(__priority_which_t which, id_t who, int value)
-{
-    (void)which;
-    (void)who;
-    (void)value;
-    return 0;
+    typedef long real_fn(long, long, long, long, long, long, long);
+    static real_fn *real;
+    long value[6];
+    va_list values;
+    va_start(values, number);
+    for (int i = 0; i < 6; i++)
+        value[i] = va_arg(values, long);
+    va_end(values);
+    if (number == SYS_sched_setattr) {
+        const uint32_t *attributes = (const uint32_t *)value[1]; /* size, policy */
+        runs_jobs = runs_jobs || attributes[1] == SCHED_BATCH;
+        return 0;
+    }
+    if (!real)
+        real = REAL(real_fn *, "syscall");
+    return real(number, value[0], value[1], value[2], value[3], value[4], value[5]);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *out)
