@@ -37,11 +37,10 @@ const struct table *const digests_tables[] = {
     NULL,
 };
 
-#define FIRST_TABLES 9 /* of digests_tables: those that had digests first */
-#define NAMES_TABLES                                                                               \
-    12                  /* those that digests_begin_names leads to; signing keys begin with them   \
-                         */
-#define PLANS_TABLES 13 /* from here on, digests_begin_plans */
+/* Of digests_tables. Signing keys, behind NAMES_TABLES, began with digests. */
+#define FIRST_TABLES 9  /* had digests first */
+#define NAMES_TABLES 12 /* digests_begin_names leads to so many */
+#define PLANS_TABLES 13 /* those behind have them since digests_begin_plans */
 
 static enum db_status note_key(struct db *db)
 {

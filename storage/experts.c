@@ -222,7 +222,8 @@ enum db_status datasets_next_due(struct db *db, const char *after, int64_t now_m
         "WHERE d.retention_days > 0 AND d.state <> 'deleted' AND d.id > $1 AND EXISTS (SELECT 1 "
         "FROM experts AS e WHERE e.dataset = d.id AND e.uploaded_ms > 0 AND e.uploaded_ms < "
         "d.created_ms + (($2 - d.created_ms) / 86400000 - d.retention_days) * 86400000 AND "
-        "e.uploaded_ms < d.created_ms + d.erased_days * 86400000) "
+        "(e.uploaded_ms < d.created_ms + d.erased_days * 86400000 OR (d.sealed_ms > 0 AND "
+        "d.erased_days > (d.sealed_ms - d.created_ms) / 86400000))) "
         "ORDER BY d.id LIMIT 1) ORDER BY uploaded_ms LIMIT 1",
         DB_VALUES(db_text(after), db_integer(now_ms)), out);
 }
