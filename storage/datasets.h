@@ -168,10 +168,9 @@ enum db_status datasets_next_day(struct db *db, int64_t now_ms, const char *afte
 enum db_status datasets_note_days(struct db *db, const struct dataset_row *dataset);
 
 /* Of the first dataset behind AFTER ("": all) with experts whose newest upload is older than its
- * retention_days, and noted (datasets_note_days; of a sealed one
- * all days), finds the one whose is the oldest. Uploads and
- * ages count in whole days from the dataset's creation, so that the hour of an upload does not
- * show. DB_NONE: no such dataset. */
+ * retention_days, and whose day is noted (datasets_note_days; or all days of a sealed dataset),
+ * finds the one whose is the oldest. Uploads and ages count in whole days from the dataset's
+ * creation, so that the hour of an upload does not show. DB_NONE: no such dataset. */
 enum db_status datasets_next_due(struct db *db, const char *after, int64_t now_ms,
                                  struct expert_row *out);
 
