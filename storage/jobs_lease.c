@@ -6,6 +6,7 @@
 #include "storage/jobs.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "storage/db/digest.h"
@@ -19,13 +20,13 @@ struct claim_work {
     const char *worker, *others;
     int64_t now_ms, until_ms;
     struct job_row *out;
-    char unread[ID_SIZE]; /* the job that could not be read; "": none */
+    char unread[ID_SIZE]; /* the job that the last attempt could not read; "": none */
 };
 
 static enum db_status claim_job(struct db *db, void *context)
 {
     struct claim_work *work = context;
-    char id[ID_SIZE];
+    char id[ID_SIZE] = "";
     job_done(work->out); /* what an attempt before this one has read */
     enum db_status status =
         db_one(db,
@@ -41,8 +42,7 @@ static enum db_status claim_job(struct db *db, void *context)
                listing_id, id);
     if (status == DB_OK)
         status = db_owed(jobs_find(db, id, work->out));
-    if (status != DB_OK)
-        memcpy(work->unread, id, ID_SIZE);
+    snprintf(work->unread, sizeof work->unread, "%s", status == DB_OK ? "" : id);
     if (status != DB_OK || work->out->started_ms != 0)
         return status;
     work->out->fresh = true;
