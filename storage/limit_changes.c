@@ -105,6 +105,8 @@ enum db_status limit_approvals(struct db *db, const char *account, int64_t *out)
     struct approvals row = {.approvals = 1};
     enum db_status status = table_find(db, &limit_approvals_table, "WHERE account = $1",
                                        DB_VALUES(db_text(account)), &row);
+    if (status == DB_OK && strcmp(row.account, account) != 0)
+        return db_fail(db, account, "the index of ledger_approvals is damaged");
     *out = status == DB_OK ? row.approvals : 1;
     return db_optional(status);
 }

@@ -166,7 +166,8 @@ enum db_status teachers_client_has(struct db *db, const struct teacher_client_ro
 {
     bool at_teacher =
         account->kind == LEDGER_CLIENT && strcmp(account->resource, row->teacher) == 0;
-    if ((at_teacher || account->kind == LEDGER_SHARE) && strcmp(account->client, row->client) == 0)
+    bool is_share = account->kind == LEDGER_SHARE && strcmp(account->id, row->account) != 0;
+    if ((at_teacher || is_share) && strcmp(account->client, row->client) == 0)
         return DB_OK;
     return db_fail(db, row->teacher, "the account of one of its clients is another's");
 }

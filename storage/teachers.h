@@ -78,8 +78,8 @@ enum db_status teachers_client_find(struct db *db, const char *teacher, const ch
 /* Gives CLIENT an account, roll-out 0. DB_NONE: it has one. */
 enum db_status teachers_client_insert(struct db *db, const char *teacher, const char *client,
                                       const char *account, int64_t now_ms);
-/* DB_OK: ACCOUNT is the client's own of the standing ROW. DB_FAILED: it is another's, so the row is
- * damaged. */
+/* DB_OK: ACCOUNT, the account or a share of the standing ROW, is its client's. DB_FAILED: it is
+ * another's, so the row is damaged. */
 enum db_status teachers_client_has(struct db *db, const struct teacher_client_row *row,
                                    const struct ledger_account *account);
 /* Reads the account of the standing ROW, which has it. */
