@@ -90,7 +90,7 @@ void helpers_lower_priority(int steps, bool batch)
         return;
     attributes.policy = batch ? SCHED_BATCH : SCHED_OTHER;
     attributes.nice = attributes.nice + steps < NICE_MOST ? attributes.nice + steps : NICE_MOST;
-    attributes.slice_ns = 0;
+    attributes.slice_ns = HELPER_COMPUTE_SLICE_NS;
     syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define HELPER_ANSWER_SLICE_NS 200000
+#define HELPER_COMPUTE_SLICE_NS 20000000
+#define HELPER_ANSWER_SLICE_NS 1000000
 #define HELPER_COMMIT_SLICE_NS 100000 /* the least that Linux gives */
 #define HELPER_SPIN_NS         100000 /* a helper that is asked for more within this time did not sleep */
 #define HELPER_NICENESS        10 /* of threads that train */
@@ -32,7 +33,8 @@ void helpers_lower_priority(int steps, bool batch);
 
 /* The calling thread, and those that it starts, take a processor soon after what they wait for has
  * come, also from a thread with a longer slice, and each time for SLICE_NS only.
- * helpers_lower_priority takes that back. Without effect before Linux 6.12. */
+ * helpers_lower_priority takes that back. What other times gave is in docs/siege.md. Without effect
+ * before Linux 6.12. */
 void helpers_answer_soon(uint64_t slice_ns);
 
 /* Calls work(what, i) once for every i below COUNT, in any order, on the calling thread and on free
