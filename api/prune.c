@@ -5,6 +5,7 @@
 #include "api/data/erasure.h"
 #include "storage/answers/answers.h"
 #include "storage/ledger/ledger_fold.h"
+#include "storage/ledger/ledger_reduce.h"
 #include "storage/refusals.h"
 
 #define DAY_MS INT64_C(86400000)
@@ -72,6 +73,34 @@ static enum db_status prune_entries(struct app *app, struct db *db, int64_t now_
     return work.status;
 }
 
+struct log_work {
+    struct ledger_reduction reduction;
+    int64_t next;
+};
+
+static enum db_status sweep_log(struct db *db, void *context)
+{
+    struct log_work *work = context;
+    work->reduction.next = work->next;
+    return ledger_reduce(db, &work->reduction);
+}
+
+/* The parts of the ledger's log whose leaves went with their entries. */
+static enum db_status prune_log(struct app *app, struct db *db, bool *out_more)
+{
+    struct log_work work = {.next = app->tiles_next};
+    if (app->settings.keep_entries_days == 0)
+        return DB_OK;
+    enum db_status status = sweep_alone(db, sweep_log, &work);
+    if (status != DB_OK)
+        return status;
+    app->tiles_next = work.reduction.next;
+    *out_more = *out_more || work.reduction.more;
+    return work.reduction.damaged
+               ? db_fail(db, "ledger_tiles", "a part of the ledger's log has changed")
+               : DB_OK;
+}
+
 bool api_write_refusals(struct app *app, struct db *db)
 {
     return refusals_write(app->refusals, db) == DB_OK;
@@ -83,9 +112,10 @@ bool api_prune(struct app *app, struct db *db, bool *out_more)
     *out_more = false;
     enum db_status answers = prune_answers(app, db, now_ms, out_more);
     enum db_status entries = prune_entries(app, db, now_ms, out_more);
+    enum db_status log = prune_log(app, db, out_more);
     enum db_status experts = erasure_due(app, db, out_more);
     return (answers == DB_OK || answers == DB_RETRY) && (entries == DB_OK || entries == DB_RETRY) &&
-           (experts == DB_OK || experts == DB_RETRY);
+           (log == DB_OK || log == DB_RETRY) && (experts == DB_OK || experts == DB_RETRY);
 }
 
 bool api_end_erasures(struct app *app, struct db *db)

@@ -11,6 +11,7 @@ It shares no code with "tacet verify", which computes prices, too: docs/verify.m
 import argparse
 import base64
 import hashlib
+import itertools
 import json
 import pathlib
 import re
@@ -39,6 +40,7 @@ HEAD = {"version": WHOLE, "time_ms": WHOLE, "software_version": TEXT, "kid": TEX
 FOLD = re.compile(r'\{"type":"FoldedEntries","first_sequence":([1-9][0-9]*),"count":([1-9][0-9]*),'
                   r'"first_time_ms":(?:0|-?[1-9][0-9]*),"previous_hash":"([0-9a-f]{64})","digest":"[0-9a-f]{32}"\}')
 TILE = re.compile(rb'\{"tile":\{"number":(0|[1-9]\d{0,14}),"hashes":"([0-9a-f]{16384})"\}\}\n')
+SUBTREE = re.compile(rb'\{"subtree":\{"level":([1-7]),"number":(0|[1-9]\d{0,14}),"hash":"([0-9a-f]{64})"\}\}\n')
 RESTORED = "the account was restored from a backup: it does not go on from the earlier export, and has spent "
 CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")  # no terminal is shown these
 SIGNATURE = re.compile(rb',"signature":(\{[^{}]*\})')
@@ -93,19 +95,26 @@ def sha(*parts):
     return hashlib.sha256(b"".join(parts)).digest()
 
 
-def subtrees_of(row):
-    """For each level the roots of its full subtrees; ROW, the leaves, is the first."""
-    yield row
-    if len(row) > 1:
-        yield from subtrees_of([sha(b"\1", *row[i:i + 2]) for i in range(0, len(row) - 1, 2)])
+def subtrees_of(leaves, known):
+    """For each level the roots of full subtrees by number; those of KNOWN, by level and number, have no leaves."""
+    levels = [leaves] + [{} for level in range(63)]
+    for (level, number), root in known.items():
+        levels[8 * level][number] = root
+    for row, above in zip(levels, levels[1:]):
+        for number in row.keys():
+            if number & 1 and number ^ 1 in row:
+                above[number >> 1] = sha(b"\1", row[number ^ 1], row[number])
+    return levels
 
 
 def root_of(levels, size):
-    """The root of the first SIZE leaves: it joins full subtrees, the smallest at the right."""
+    """The root of the first SIZE leaves: it joins full subtrees, the smallest at the right. None: one is missing."""
     root = b""
     for level, row in enumerate(levels):
         if size >> level & 1:
-            root = sha(b"\1", row[(size >> level) - 1], root) if root else row[(size >> level) - 1]
+            if (left := row.get((size >> level) - 1)) is None:
+                return None
+            root = sha(b"\1", left, root) if root else left
     return root or sha()
 
 
@@ -204,6 +213,7 @@ class Export:
         self.last_account, self.account, self.key = (-2**63, ""), None, None
         self.followed = ""  # since when another key has followed the one that signs it
         self.leaves, self.tiles, self.log, self.version, self.time_ms, self.digest = {}, {}, (), 0, 0, None
+        self.subtrees = {}  # of which the export has the root alone, by level and number
         self.row = (0, "", True)  # of the audit trail, the last one: number, hash, whether its leaf has come
 
     def fault(self, where, sequence, what):
@@ -395,24 +405,27 @@ class Export:
 
     def check_log(self):
         whole = {**self.tiles, **self.leaves}
-        row = [whole.get(number) for number in range(len(whole))]
-        self.counts["unshown"] = sum(number >= self.log_before[1] for number in self.tiles.keys() - self.leaves.keys())
+        parts = sorted([(number, 1) for number in whole] + [(n * 256**level, 256**level) for level, n in self.subtrees])
+        size = sum(leaves for _, leaves in parts)
+        gap = any(begin != end for (begin, _), end in zip(parts, itertools.accumulate((p[1] for p in parts), initial=0)))
+        hidden = [(n, 1) for n in self.tiles.keys() - self.leaves.keys()] + [p for p in parts if p[1] > 1]
+        self.counts["unshown"] = sum(max(0, min(n, begin + n - self.log_before[1])) for begin, n in hidden)
         bad = self.counts["unshown"] > self.counts["unseen"] or self.tiles.items() - whole.items()
         what = "as after a restore" if self.log_before[:1] != self.log[:1] else "or it is missing here"
         self.when(self.row_before[0], "audit", self.row_before[0], f"the earlier export has another row, {what}")
         self.when(bad, "", 0, "a tile is not that of its leaves, or too many leaves are removed")
         self.when(not self.row[2], "audit", self.row[0], "the row is not in the log")
-        if None in row:
+        if gap:
             self.fault("", 0, "a leaf of the log is missing, or is there twice")
-        elif self.log[1:] != (len(row), root_of(levels := list(subtrees_of(row)), len(row))):
+        elif self.log[1:] != (size, root_of(levels := subtrees_of(whole, self.subtrees), size)):
             self.fault("", 0, "the log is not that of its checkpoint")
         else:
             self.counts["heads"] += len(self.claims)
-            for origin, size, root, source in self.claims:
+            for origin, leaves, root, source in self.claims:
                 what = "the log once had other leaves: it is older, or another history"
                 if not source and origin != self.log[0]:
                     what = "the log has another name, as after a restore: it does not go on from the log before"
-                self.when(size > len(row) or root_of(levels, size) != root, source, 0, what)
+                self.when(leaves > size or root_of(levels, leaves) != root, source, 0, what)
 
     def check_keys(self):
         keys = self.chain.keys
@@ -428,7 +441,8 @@ class Export:
         self.when(not good, "", 0, "its signature does not hold for the lines before it")
 
     def read_line(self, line):
-        if self.log or (self.tiles and not line.startswith((b'{"tile":', b'{"checkpoint":'))):
+        in_tree = self.tiles or self.subtrees
+        if self.log or (in_tree and not line.startswith((b'{"tile":', b'{"subtree":', b'{"checkpoint":'))):
             raise ValueError("the line cannot be read")
         if line.startswith(b'{"key":') and self.version > 3 and self.line == 2 + len(self.chain.keys):
             self.chain.read(read_members(line, "key", KEY))
@@ -443,6 +457,10 @@ class Export:
             raw, number = bytes.fromhex(row[2].decode()), 256 * int(row[1])
             self.when(number <= next(reversed(self.tiles), -1), "", 0, "the tiles are not in order")
             self.tiles.update((number + i, raw[32 * i:32 * i + 32]) for i in range(256))
+        elif row := SUBTREE.fullmatch(line):
+            where = int(row[1]), int(row[2])
+            self.when(where in self.subtrees, "", 0, "a leaf of the log is missing, or is there twice")
+            self.subtrees[where] = bytes.fromhex(row[3].decode())
         elif line.startswith(b'{"entry":') and self.account:
             self.read_entry(read_members(line, "entry", ENTRY))
         elif line.startswith(b'{"account":') and not self.row[0]:

@@ -8,6 +8,7 @@
 #include "api/call/certificate.h"
 #include "api/call/tlog.h"
 #include "memory/memory.h"
+#include "storage/ledger/ledger_reduce.h"
 
 #define ENTRIES    (-1) /* the level of tiles that hold leaves */
 #define REPLY_MOST ((size_t)1 << 16)
@@ -19,6 +20,7 @@ struct log_work {
     int level;
     int64_t tile;
     unsigned count; /* of its nodes */
+    uint64_t size;  /* of the log whose checkpoint is given; 0: none */
     struct buffer out;
 };
 
@@ -30,6 +32,8 @@ static enum problem log_reply(struct call *call, struct log_work *work, const ch
     work->app = call->app;
     work->out.lid = REPLY_MOST;
     enum db_status status = db_view(call->db, write, work);
+    if (status == DB_OK && work->size > 0)
+        status = ledger_head_keep(call->db, work->size);
     if (status == DB_OK) {
         char *bytes = buffer_take(&work->out, &size);
         return call_reply_bytes(call, 200, type, bytes, size);
@@ -40,13 +44,18 @@ static enum problem log_reply(struct call *call, struct log_work *work, const ch
     return call_db(call, status);
 }
 
+static enum db_status add_checkpoint(struct db *db, struct ledger_tree *tree, struct log_work *work)
+{
+    work->size = tree->tree.size;
+    return certificate_checkpoint(work->app, db, tree, &work->out);
+}
+
 static enum db_status write_checkpoint(struct db *db, void *context)
 {
-    struct log_work *work = context;
     struct ledger_tree *tree = NULL;
     enum db_status status = ledger_tree_open(db, -1, &tree);
     if (status == DB_OK)
-        status = certificate_checkpoint(work->app, db, tree, &work->out);
+        status = add_checkpoint(db, tree, context);
     free(tree);
     return status;
 }
@@ -75,7 +84,7 @@ static enum db_status write_consistency(struct db *db, void *context)
     }
     if (status == DB_OK) {
         tlog_request_add(&work->out, work->old, &proof);
-        status = certificate_checkpoint(work->app, db, tree, &work->out);
+        status = add_checkpoint(db, tree, work);
     }
     free(tree);
     return status;

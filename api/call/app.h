@@ -32,6 +32,7 @@ struct app {
     /* Earlier answers may be gone. Only grows; raised by api_prune, which alone has the others. */
     _Atomic int64_t answers_from_ms;
     int64_t answers_seen, entries_seen;        /* the last rows that it has seen */
+    int64_t tiles_next;                        /* of the log: where it goes on */
     char page_tags[PAGE_FILES][PAGE_TAG_SIZE]; /* ETags of the embedded files */
 };
 

@@ -8,6 +8,7 @@
 #include "api/call/app.h"
 #include "api/call/tlog.h"
 #include "api/json/json_text.h"
+#include "storage/ledger/ledger_reduce.h"
 #include "storage/signing_keys.h"
 
 #define VARIANT       sodium_base64_VARIANT_URLSAFE_NO_PADDING
@@ -79,6 +80,7 @@ enum db_status certificate_checkpoint(const struct app *app, struct db *db,
 struct proof_work {
     const struct app *app;
     const struct ledger_account *account;
+    uint64_t size; /* of the log */
     struct buffer text;
 };
 
@@ -93,6 +95,7 @@ static enum db_status write_proof(struct db *db, void *context)
         status = ledger_tree_open(db, -1, &tree);
     if (status != DB_OK)
         return db_owed(status);
+    work->size = tree->tree.size;
     status = ledger_tree_status(tree, merkle_inclusion(&tree->tree, (uint64_t)leaf.number, &proof));
     if (status == DB_OK) {
         tlog_proof_add(&work->text, leaf.number, &proof);
@@ -105,13 +108,15 @@ static enum db_status write_proof(struct db *db, void *context)
 enum db_status certificate_proof(const struct app *app, struct db *db,
                                  const struct ledger_account *account, json_t **out)
 {
-    struct proof_work work = {app, account, {.lid = TLOG_TEXT_MOST}};
+    struct proof_work work = {.app = app, .account = account, .text = {.lid = TLOG_TEXT_MOST}};
     *out = NULL;
     if (!account) {
         *out = json_null();
         return DB_OK;
     }
     enum db_status status = db_view(db, write_proof, &work);
+    if (status == DB_OK)
+        status = ledger_head_keep(db, work.size);
     if (work.text.failed)
         status = DB_MEMORY;
     if (status == DB_OK)

@@ -17,6 +17,7 @@
 #include "storage/certificate_text.h"
 #include "storage/ledger/ledger_chain.h"
 #include "storage/ledger/ledger_log.h"
+#include "storage/ledger/ledger_reduce.h"
 #include "storage/ledger/trail.h"
 #include "storage/signing_keys.h"
 
@@ -30,6 +31,7 @@ struct exporting {
     export_write_fn *write;
     void *context;
     struct buffer line;
+    uint64_t log_size;
     long long lines;
     const char *fault;                 /* NULL: none yet */
     struct signing_pair pair[2];       /* the newest key, which signs it, and the one before */
@@ -124,6 +126,18 @@ static bool put_trail_line(void *context, const struct trail_row *row)
     return put_row(e, "leaf", &ledger_leaves_table, &leaf);
 }
 
+/* What is left of a part of the tree whose leaves are removed. */
+static bool put_subtree_line(void *context, const struct ledger_subtree *subtree)
+{
+    struct exporting *e = context;
+    char hex[2 * sizeof subtree->hash + 1];
+    sodium_bin2hex(hex, sizeof hex, subtree->hash, sizeof subtree->hash);
+    (void)buffer_add_format(&e->line,
+                            "{\"subtree\":{\"level\":%lld,\"number\":%lld,\"hash\":\"%s\"}}",
+                            (long long)subtree->level, (long long)subtree->number, hex);
+    return put_line(e);
+}
+
 /* The hashes of a tile from which leaves are removed. */
 static bool put_tile_line(void *context, const struct ledger_tile *tile)
 {
@@ -135,7 +149,8 @@ static bool put_tile_line(void *context, const struct ledger_tile *tile)
     return put_line(e);
 }
 
-static enum db_status put_checkpoint(struct exporting *e)
+/* Builds the line of the checkpoint, which is written when the view is over and its size stored. */
+static enum db_status build_checkpoint(struct exporting *e)
 {
     struct buffer note = {.lid = TLOG_NOTE_MOST};
     struct ledger_tree *tree = NULL;
@@ -151,7 +166,7 @@ static enum db_status put_checkpoint(struct exporting *e)
         text = buffer_reserve(&e->line, most);
         e->line.size += text ? json_text_string(note.bytes, text, most) : 0;
         (void)buffer_add_text(&e->line, "}");
-        (void)put_line(e);
+        e->log_size = tree->tree.size;
     }
     free(tree);
     buffer_clear(&note);
@@ -230,7 +245,9 @@ static enum db_status put_rows(struct db *db, void *context)
     if (status == DB_OK && !e->fault)
         status = ledger_tiles(db, put_tile_line, e);
     if (status == DB_OK && !e->fault)
-        status = put_checkpoint(e);
+        status = ledger_subtrees(db, put_subtree_line, e);
+    if (status == DB_OK && !e->fault)
+        status = build_checkpoint(e);
     return status;
 }
 
@@ -260,11 +277,14 @@ const char *export_write(const struct app *app, struct db *db, export_write_fn *
     *e = (struct exporting){
         .app = app, .db = db, .write = write, .context = context, .line = {.lid = LINE_MOST}};
     crypto_generichash_init(&e->digest, NULL, 0, 32);
-    if (db_view(db, put_rows, e) != DB_OK && !e->fault)
+    enum db_status status = db_view(db, put_rows, e);
+    if (status == DB_OK && !e->fault)
+        status = ledger_head_keep(db, e->log_size);
+    if (status == DB_OK && !e->fault)
+        status = db_settle(db);
+    if (status != DB_OK && !e->fault)
         e->fault = db_last_error(db);
-    if (!e->fault && db_settle(db) != DB_OK)
-        e->fault = db_last_error(db);
-    if (!e->fault)
+    if (!e->fault && put_line(e)) /* the checkpoint */
         (void)put_end(e);
     const char *fault = e->fault;
     sodium_memzero(e->pair, sizeof e->pair);

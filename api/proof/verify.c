@@ -131,19 +131,19 @@ static bool read_export_line(struct verify *verify, char *line, size_t size)
         return verify_key_line(verify, line);
     if (verify->reads_keys)
         verify_keys_read(verify);
-    if (verify->next_tile == 0 && row_text_skip(&at, "{\"entry\":")) {
+    if (!verify->in_tree && row_text_skip(&at, "{\"entry\":")) {
         struct ledger_entry entry;
         if (!verify->in_account || !row_text_read(&ledger_entries_table, &at, &entry))
             return false;
         verify_next_entry(verify, &entry);
         return row_text_skip(&at, "}") && *at == '\0';
     }
-    if (verify->next_tile == 0 && row_text_skip(&at, "{\"audit\":")) {
+    if (!verify->in_tree && row_text_skip(&at, "{\"audit\":")) {
         verify_account_end(verify);
         verify->in_account = false;
         return line[size - 1] == '}' && verify_trail(verify, at, size - 1 - (size_t)(at - line));
     }
-    if (verify->next_tile == 0 && row_text_skip(&at, "{\"leaf\":")) {
+    if (!verify->in_tree && row_text_skip(&at, "{\"leaf\":")) {
         struct ledger_leaf leaf = {.number = -1};
         if (!(verify->in_account || verify->trail.number > 0) ||
             !row_text_read(&ledger_leaves_table, &at, &leaf))
@@ -155,7 +155,9 @@ static bool read_export_line(struct verify *verify, char *line, size_t size)
         return read_checkpoint_line(verify, at);
     if (row_text_skip(&at, "{\"tile\":{\"number\":"))
         return verify_tile(verify, at);
-    if (verify->trail.number > 0 || verify->next_tile > 0)
+    if (row_text_skip(&at, "{\"subtree\":{\"level\":"))
+        return verify_subtree(verify, at);
+    if (verify->trail.number > 0 || verify->in_tree)
         return false;
     if (row_text_skip(&at, "{\"account\":")) {
         struct ledger_account account = {.id = ""};

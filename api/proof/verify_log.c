@@ -94,7 +94,7 @@ static void account_leaf(struct verify *verify, const struct ledger_leaf *leaf)
 
 void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf)
 {
-    struct log_leaf *added = verify_list_add(&verify->leaves, sizeof *added);
+    struct log_node *added = verify_list_add(&verify->leaves, sizeof *added);
     if (verify->trail.number > 0)
         trail_leaf(verify, leaf);
     else
@@ -104,26 +104,54 @@ void verify_leaf(struct verify *verify, const struct ledger_leaf *leaf)
     ledger_leaf_hash(leaf, added->hash);
 }
 
+/* Reads the member "hashes" or "hash" that ends a line. False: it is not SIZE bytes. */
+static bool read_hashes(char *at, unsigned char *out, size_t size)
+{
+    size_t got = 0;
+    const char *hex = row_text_string(&at);
+    return hex && row_text_skip(&at, "}}") && *at == '\0' && strlen(hex) == 2 * size &&
+           strspn(hex, "0123456789abcdef") == 2 * size &&
+           sodium_hex2bin(out, size, hex, 2 * size, NULL, &got, NULL) == 0;
+}
+
 bool verify_tile(struct verify *verify, char *at)
 {
     unsigned char hashes[MERKLE_TILE * MERKLE_HASH_SIZE];
     int64_t number = -1;
-    size_t size = 0;
-    const char *hex = NULL;
-    bool good = row_text_integer(&at, &number) && row_text_skip(&at, ",\"hashes\":") &&
-                (hex = row_text_string(&at)) && row_text_skip(&at, "}}") && *at == '\0' &&
-                strlen(hex) == 2 * sizeof hashes &&
-                strspn(hex, "0123456789abcdef") == 2 * sizeof hashes &&
-                sodium_hex2bin(hashes, sizeof hashes, hex, strlen(hex), NULL, &size, NULL) == 0 &&
-                number >= verify->next_tile && number < INT64_MAX / MERKLE_TILE;
-    if (good)
-        verify->next_tile = number + 1;
-    for (int64_t i = 0; i < MERKLE_TILE && good; i++) {
-        struct log_leaf *added = verify_list_add(&verify->leaves, sizeof *added);
-        *added = (struct log_leaf){.number = number * MERKLE_TILE + i, .of_tile = true};
+    if (!row_text_integer(&at, &number) || !row_text_skip(&at, ",\"hashes\":") ||
+        !read_hashes(at, hashes, sizeof hashes) || number < verify->next_tile ||
+        number >= INT64_MAX / MERKLE_TILE)
+        return false;
+    verify->in_tree = true;
+    verify->next_tile = number + 1;
+    for (int64_t i = 0; i < MERKLE_TILE; i++) {
+        struct log_node *added = verify_list_add(&verify->leaves, sizeof *added);
+        *added = (struct log_node){.number = number * MERKLE_TILE + i, .of_tile = true};
         memcpy(added->hash, hashes + i * MERKLE_HASH_SIZE, MERKLE_HASH_SIZE);
     }
-    return good;
+    return true;
+}
+
+/* Leaves below a node of LEVEL. */
+static int64_t leaves_of(unsigned level)
+{
+    return INT64_C(1) << (8 * level);
+}
+
+bool verify_subtree(struct verify *verify, char *at)
+{
+    struct log_node node = {.of_tile = true};
+    int64_t level = 0;
+    if (!row_text_integer(&at, &level) || !row_text_skip(&at, ",\"number\":") ||
+        !row_text_integer(&at, &node.number) || !row_text_skip(&at, ",\"hash\":") ||
+        !read_hashes(at, node.hash, sizeof node.hash) || level < 1 || level >= MERKLE_LEVELS ||
+        node.number < 0 || node.number >= (int64_t)MERKLE_SIZE_MAX / leaves_of((unsigned)level))
+        return false;
+    verify->in_tree = true;
+    node.level = (uint8_t)level;
+    struct log_node *added = verify_list_add(&verify->leaves, sizeof *added);
+    *added = node;
+    return true;
 }
 
 void verify_claim(struct verify *verify, const char *from, const struct tlog_checkpoint *then)
@@ -139,63 +167,97 @@ void verify_claim(struct verify *verify, const char *from, const struct tlog_che
 
 /* ---- the tree */
 
-struct level {
-    size_t count;
-    unsigned char (*node)[MERKLE_HASH_SIZE];
+/* The nodes of each level that are there or follow from others, in order. */
+struct tree_levels {
+    int64_t leaves;
+    struct verify_list nodes[MERKLE_LEVELS]; /* of struct log_node */
 };
+
+static int compare_number(const void *a, const void *b)
+{
+    const struct log_node *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
 
 static bool level_node(void *context, unsigned level, uint64_t index,
                        unsigned char out[MERKLE_HASH_SIZE])
 {
-    const struct level *levels = context;
-    memcpy(out, levels[level].node[index], MERKLE_HASH_SIZE);
-    return true;
+    const struct tree_levels *levels = context;
+    const struct verify_list *nodes = &levels->nodes[level];
+    struct log_node wanted = {.number = (int64_t)index};
+    const struct log_node *found = NULL;
+    if (nodes->count > 0)
+        found = bsearch(&wanted, nodes->items, nodes->count, sizeof wanted, compare_number);
+    if (found)
+        memcpy(out, found->hash, MERKLE_HASH_SIZE);
+    return found;
 }
 
-/* Computes the nodes of all levels from the first one. */
-static void grow_levels(struct level levels[MERKLE_LEVELS])
+/* Adds NODE, which follows the last one of its level, and the nodes above that it completes. */
+static void grow_levels(struct tree_levels *levels, const struct log_node *node)
 {
-    for (unsigned l = 1; l < MERKLE_LEVELS; l++) {
-        levels[l].count = levels[l - 1].count / MERKLE_TILE;
-        levels[l].node = memory_new(levels[l].count + 1, MERKLE_HASH_SIZE);
-        for (size_t i = 0; i < levels[l].count; i++)
-            merkle_tile(levels[l - 1].node + i * MERKLE_TILE, levels[l].node[i]);
+    struct log_node next = *node;
+    for (unsigned level = node->level; level + 1 < MERKLE_LEVELS; level++) {
+        unsigned char tile[MERKLE_TILE][MERKLE_HASH_SIZE];
+        struct verify_list *nodes = &levels->nodes[level];
+        *(struct log_node *)verify_list_add(nodes, sizeof next) = next;
+        if (next.number % MERKLE_TILE != MERKLE_TILE - 1)
+            return;
+        const struct log_node *last = (struct log_node *)nodes->items + nodes->count;
+        for (unsigned i = 0; i < MERKLE_TILE; i++)
+            memcpy(tile[i], last[(int)i - MERKLE_TILE].hash, MERKLE_HASH_SIZE);
+        merkle_tile(tile, next.hash);
+        next.number /= MERKLE_TILE;
     }
 }
 
-static int compare_leaves(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
-    const struct log_leaf *x = a, *y = b;
-    if (x->number == y->number)
-        return x->of_tile - y->of_tile;
-    return (x->number > y->number) - (x->number < y->number);
+    const struct log_node *x = a, *y = b;
+    int64_t p = x->number * leaves_of(x->level), q = y->number * leaves_of(y->level);
+    if (p != q)
+        return p > q ? 1 : -1;
+    if (x->level != y->level)
+        return x->level > y->level ? 1 : -1;
+    return x->of_tile - y->of_tile;
 }
 
-/* Puts the leaves in order. A tile's hash counts where the leaf itself is not there, and otherwise
- * must be the leaf's. False: they are not 0, 1, ... */
-static bool sort_leaves(struct verify *verify, struct level *out)
+/* Counts what NODE hides of the log. */
+static void count_hidden(struct verify *verify, const struct log_node *node)
 {
-    struct log_leaf *leaves = verify->leaves.items;
-    out->count = verify->leaves.count;
-    out->node = memory_new(out->count + 1, MERKLE_HASH_SIZE);
-    if (out->count > 0)
-        qsort(leaves, out->count, sizeof *leaves, compare_leaves);
-    out->count = 0;
+    int64_t leaves = leaves_of(node->level), end = (node->number + 1) * leaves;
+    int64_t later = end - verify->earlier.size;
+    if (!node->of_tile)
+        return;
+    verify->report->removed += leaves;
+    if (later > 0)
+        verify->report->unshown += later < leaves ? later : leaves;
+}
+
+/* Puts the leaves and subtrees in order, and computes the tree. A tile's hash counts where the leaf
+ * itself is not there, and otherwise must be the leaf's. False: they are not 0, 1, ... */
+static bool sort_nodes(struct verify *verify, struct tree_levels *out)
+{
+    struct log_node *nodes = verify->leaves.items;
+    if (verify->leaves.count > 0)
+        qsort(nodes, verify->leaves.count, sizeof *nodes, compare_places);
     for (size_t i = 0; i < verify->leaves.count; i++) {
-        bool again = i > 0 && leaves[i].of_tile && leaves[i].number == leaves[i - 1].number;
-        if (again ? memcmp(leaves[i].hash, leaves[i - 1].hash, MERKLE_HASH_SIZE) != 0
-                  : leaves[i].number != (int64_t)out->count)
+        const struct log_node *node = &nodes[i];
+        bool again = i > 0 && node->of_tile && node->level == 0 && nodes[i - 1].level == 0 &&
+                     node->number == nodes[i - 1].number;
+        if (again ? memcmp(node->hash, nodes[i - 1].hash, MERKLE_HASH_SIZE) != 0
+                  : node->number * leaves_of(node->level) != out->leaves)
             return false;
         if (again)
             continue;
-        verify->report->removed += leaves[i].of_tile;
-        verify->report->unshown += leaves[i].of_tile && leaves[i].number >= verify->earlier.size;
-        memcpy(out->node[out->count++], leaves[i].hash, MERKLE_HASH_SIZE);
+        count_hidden(verify, node);
+        grow_levels(out, node);
+        out->leaves += leaves_of(node->level);
     }
     return true;
 }
 
-static bool root_is(struct level levels[MERKLE_LEVELS], int64_t size,
+static bool root_is(struct tree_levels *levels, int64_t size,
                     const unsigned char wanted[MERKLE_HASH_SIZE])
 {
     unsigned char root[MERKLE_HASH_SIZE];
@@ -203,18 +265,17 @@ static bool root_is(struct level levels[MERKLE_LEVELS], int64_t size,
     return merkle_root(&tree, root) && memcmp(root, wanted, MERKLE_HASH_SIZE) == 0;
 }
 
-static void check_claims(struct verify *verify, struct level levels[MERKLE_LEVELS])
+static void check_claims(struct verify *verify, struct tree_levels *levels)
 {
     const struct log_claim *claims = verify->claims.items;
     for (size_t i = 0; i < verify->claims.count; i++)
-        if (claims[i].size <= (int64_t)levels[0].count &&
-            root_is(levels, claims[i].size, claims[i].root))
+        if (claims[i].size <= levels->leaves && root_is(levels, claims[i].size, claims[i].root))
             verify->report->heads++;
         else if (claims[i].renamed)
             verify_fault(verify, claims[i].from, 0,
                          "the log has another name, as after a restore: it does not go on from the "
                          "log before");
-        else if (claims[i].size > (int64_t)levels[0].count)
+        else if (claims[i].size > levels->leaves)
             verify_fault(verify, claims[i].from, 0,
                          "the log once had more leaves: it was rolled back");
         else
@@ -224,7 +285,7 @@ static void check_claims(struct verify *verify, struct level levels[MERKLE_LEVEL
 
 void verify_log_end(struct verify *verify)
 {
-    struct level levels[MERKLE_LEVELS] = {{0, NULL}};
+    struct tree_levels levels = {.leaves = 0};
     verify_claim(verify, "", &verify->earlier);
     verify_claim(verify, "", &verify->kept);
     if (verify->trail.number > 0 && !verify->trail.logged)
@@ -234,19 +295,18 @@ void verify_log_end(struct verify *verify)
         verify_fault(verify, TRAIL_ACCOUNT, verify->trail_before.number,
                      renamed ? "the earlier export has another row, as after a restore"
                              : "the earlier export has another row, or it is missing here");
-    if (!sort_leaves(verify, &levels[0])) {
+    if (!sort_nodes(verify, &levels)) {
         verify_fault(verify, "", 0, "a leaf of the log is missing, or is there twice");
     } else {
-        grow_levels(levels);
         if (verify->report->unshown > verify->report->unproven)
             verify_fault(verify, "", 0, "more leaves of the log are removed than entries");
         if (!verify->has_checkpoint)
             verify_fault(verify, "", 0, "there is no checkpoint of the log");
-        else if (verify->log.size != (int64_t)levels[0].count ||
-                 !root_is(levels, verify->log.size, verify->log.root))
+        else if (verify->log.size != levels.leaves ||
+                 !root_is(&levels, verify->log.size, verify->log.root))
             verify_fault(verify, "", 0, "the log is not that of its checkpoint");
-        check_claims(verify, levels);
+        check_claims(verify, &levels);
     }
     for (unsigned l = 0; l < MERKLE_LEVELS; l++)
-        free(levels[l].node);
+        free(levels.nodes[l].items);
 }

@@ -51,9 +51,11 @@ struct share_amount {
     int64_t units, delta_units;
 };
 
-struct log_leaf {
+/* A leaf of the log or, of a LEVEL above, a subtree of which the export has this hash alone. */
+struct log_node {
     int64_t number;
     unsigned char hash[MERKLE_HASH_SIZE];
+    uint8_t level;
     bool of_tile; /* its hash is all that is there, unless the leaf itself is in the list, too */
 };
 
@@ -131,7 +133,7 @@ struct verify {
     struct stated *stated_of;  /* those of the account in hand, */
     size_t stated_count;       /* this many */
 
-    struct verify_list leaves;        /* of struct log_leaf */
+    struct verify_list leaves;        /* of struct log_node */
     struct verify_list claims;        /* of struct log_claim */
     struct tlog_checkpoint earlier;   /* the log of the export before; size 0: none */
     struct tlog_checkpoint kept;      /* what the caller has kept; size 0: nothing */
@@ -154,6 +156,7 @@ struct verify {
         unsigned char hash[LEDGER_HASH_SIZE];
     } trail_before;
     struct verify_list marks; /* of struct cover_mark */
+    bool in_tree;             /* nothing but nodes of the tree and the checkpoint may come */
     int64_t next_tile;        /* the least number that the next tile may have */
     bool reads_keys;          /* lines of keys may come, as in version 4 behind the head */
     bool has_checkpoint;
@@ -303,6 +306,9 @@ bool verify_trail(struct verify *verify, const char *text, size_t size);
 
 /* Adds the hashes of the tile whose text is behind AT. False: it is none. */
 bool verify_tile(struct verify *verify, char *at);
+
+/* Adds the subtree whose text is behind AT. False: it is none. */
+bool verify_subtree(struct verify *verify, char *at);
 
 /* Notes that the log was THEN so, as somebody else says: the certificate FROM, or "", who is asked
  * when the log's checkpoint was read. Size 0: nobody says so. */

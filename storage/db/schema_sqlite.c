@@ -96,6 +96,43 @@ static const char nodes_stay[] = "CREATE TRIGGER ledger_nodes_stay BEFORE DELETE
 static const char nodes_fixed[] = "CREATE TRIGGER ledger_nodes_fixed BEFORE UPDATE ON ledger_nodes"
                                   " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows');"
                                   " END";
+/* What is left of subtrees whose leaves went (ledger_reduce.h), and where the checkpoints end that
+ * were given: nothing around them goes. */
+static const char create_heads[] =
+    "CREATE TABLE ledger_heads (tile INTEGER NOT NULL PRIMARY KEY) STRICT";
+static const char create_subtrees[] = "CREATE TABLE ledger_subtrees ("
+                                      " level INTEGER NOT NULL,"
+                                      " number INTEGER NOT NULL,"
+                                      " hash BLOB NOT NULL,"
+                                      " digest BLOB NOT NULL,"
+                                      " PRIMARY KEY (level, number)) STRICT, WITHOUT ROWID";
+static const char heads_stay[] = "CREATE TRIGGER ledger_heads_stay BEFORE DELETE ON ledger_heads"
+                                 " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows');"
+                                 " END";
+static const char heads_fixed[] = "CREATE TRIGGER ledger_heads_fixed BEFORE UPDATE ON ledger_heads"
+                                  " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows');"
+                                  " END";
+static const char subtrees_bare[] =
+    "CREATE TRIGGER ledger_subtrees_bare BEFORE INSERT ON ledger_subtrees WHEN NEW.level = 1 AND"
+    " (EXISTS (SELECT 1 FROM ledger_heads WHERE tile = NEW.number)"
+    " OR EXISTS (SELECT 1 FROM ledger_leaves WHERE number >= NEW.number * 256"
+    " AND number < NEW.number * 256 + 256))"
+    " BEGIN SELECT RAISE(ABORT, 'a part of the log is still needed'); END";
+static const char subtrees_join[] =
+    "CREATE TRIGGER ledger_subtrees_join BEFORE DELETE ON ledger_subtrees WHEN NOT EXISTS"
+    " (SELECT 1 FROM ledger_subtrees WHERE level = OLD.level + 1 AND number = OLD.number / 256)"
+    " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows'); END";
+static const char subtrees_fixed[] =
+    "CREATE TRIGGER ledger_subtrees_fixed BEFORE UPDATE ON ledger_subtrees"
+    " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows'); END";
+static const char tiles_go[] =
+    "CREATE TRIGGER ledger_tiles_stay BEFORE DELETE ON ledger_tiles WHEN NOT EXISTS"
+    " (SELECT 1 FROM ledger_subtrees WHERE level = 1 AND number = OLD.number)"
+    " BEGIN SELECT RAISE(ABORT, 'a tile of the log goes when its root stands for it'); END";
+static const char nodes_go[] =
+    "CREATE TRIGGER ledger_nodes_stay BEFORE DELETE ON ledger_nodes WHEN NOT EXISTS"
+    " (SELECT 1 FROM ledger_subtrees WHERE level = OLD.level + 1 AND number = OLD.number / 256)"
+    " BEGIN SELECT RAISE(ABORT, 'a node of the log goes when the one above stands for it'); END";
 
 /* The audit trail (trail.h). */
 static const char create_trail[] = "CREATE TABLE audit_trail ("
@@ -460,9 +497,16 @@ const char *const schema_sqlite_tables[] = {
     create_tiles,
     leaves_go,
     leaves_fixed,
-    nodes_stay,
+    create_heads,
+    heads_stay,
+    heads_fixed,
+    create_subtrees,
+    subtrees_bare,
+    subtrees_join,
+    subtrees_fixed,
+    nodes_go,
     nodes_fixed,
-    tiles_stay,
+    tiles_go,
     tiles_fixed,
     create_trail,
     trail_stays,
@@ -1064,6 +1108,26 @@ static const char *const to_digested_plans[] = {
 static const char *const to_fixed_plans[] = {holds_end_once, requests_end_once, changes_end_once,
                                              NULL};
 
+/* Parts of the log are reduced. Where checkpoints were given until now is not known: all that is
+ * there stays. */
+static const char *const to_subtrees[] = {
+    create_heads,
+    heads_stay,
+    heads_fixed,
+    create_subtrees,
+    subtrees_bare,
+    subtrees_join,
+    subtrees_fixed,
+    "DROP TRIGGER ledger_nodes_stay",
+    nodes_go,
+    "DROP TRIGGER ledger_tiles_stay",
+    tiles_go,
+    "INSERT INTO ledger_heads SELECT number / 256 FROM ledger_leaves UNION"
+    " SELECT number FROM ledger_tiles UNION"
+    " SELECT coalesce(max(number) + 1, 0) / 256 FROM ledger_leaves",
+    NULL,
+};
+
 const char *const *const schema_sqlite_steps[] = {
     to_rows,
     without_blocks,
@@ -1097,6 +1161,7 @@ const char *const *const schema_sqlite_steps[] = {
     to_turns,
     to_digested_plans,
     to_fixed_plans,
+    to_subtrees,
     NULL,
 };
 

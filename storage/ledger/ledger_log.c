@@ -13,6 +13,7 @@
 #include "storage/db/listing.h"
 #include "storage/db/note.h"
 #include "storage/ledger/ledger_post.h"
+#include "storage/ledger/ledger_reduce.h"
 
 static const struct column leaf_columns[] = {
     COLUMN(ledger_leaf, number, INTEGER),
@@ -36,7 +37,7 @@ static const struct column tile_columns[] = {
     COLUMN(ledger_tile, hashes, BYTES),
 };
 
-static const struct table tiles_table = TABLE_DIGESTED("ledger_tiles", ledger_tile, tile_columns,
+const struct table ledger_tiles_table = TABLE_DIGESTED("ledger_tiles", ledger_tile, tile_columns,
                                                        TABLE_ALL(tile_columns), "digest", 1, 0);
 
 size_t ledger_leaf_text(const struct ledger_leaf *leaf, char out[LEDGER_LEAF_SIZE])
@@ -77,7 +78,8 @@ static bool copy_node_hash(void *context, const void *row)
 
 enum db_status ledger_tile_find(struct db *db, int64_t number, struct ledger_tile *out)
 {
-    return table_find(db, &tiles_table, "WHERE number = $1", DB_VALUES(db_integer(number)), out);
+    return table_find(db, &ledger_tiles_table, "WHERE number = $1", DB_VALUES(db_integer(number)),
+                      out);
 }
 
 TABLE_SHOW(show_tile, ledger_tile);
@@ -87,7 +89,7 @@ enum db_status ledger_tiles(struct db *db,
                             void *context)
 {
     struct show_tile show = {each, context};
-    return table_list(db, &tiles_table, "ORDER BY number", NULL, 0, show_tile, &show);
+    return table_list(db, &ledger_tiles_table, "ORDER BY number", NULL, 0, show_tile, &show);
 }
 
 /* Copies the first COUNT hashes of leaves of tile NUMBER, some of which are removed. */
@@ -101,7 +103,18 @@ static enum db_status stored_hashes(struct db *db, int64_t number, unsigned coun
     return status;
 }
 
-/* Reads COUNT nodes of LEVEL from node FROM on, which begins a tile. All of them must be there. */
+/* DB_NONE: nodes from FROM on are missing because they were reduced. Otherwise the tree is damaged.
+ */
+static enum db_status explain_missing(struct db *db, unsigned level, int64_t from)
+{
+    enum db_status status = ledger_subtree_above(db, level, from);
+    if (status == DB_OK)
+        return DB_NONE;
+    return status == DB_NONE ? db_fail(db, "ledger_nodes", "a part of the ledger's tree is missing")
+                             : status;
+}
+
+/* Reads COUNT nodes of LEVEL from node FROM on, which begins a tile. DB_NONE: they were reduced. */
 static enum db_status read_nodes(struct db *db, unsigned level, int64_t from, unsigned count,
                                  unsigned char out[][MERKLE_HASH_SIZE])
 {
@@ -120,9 +133,7 @@ static enum db_status read_nodes(struct db *db, unsigned level, int64_t from, un
         status = stored_hashes(db, from / MERKLE_TILE, count, out);
     else if (status == DB_OK && read.count != count)
         status = DB_NONE;
-    if (status == DB_NONE)
-        return db_fail(db, "ledger_nodes", "a part of the ledger's tree is missing");
-    return status;
+    return status == DB_NONE ? explain_missing(db, level, from) : status;
 }
 
 /* Gives COUNT nodes of a tile through the cache. */
@@ -237,7 +248,7 @@ static enum db_status keep_tile(struct db *db, int64_t number)
     if (status != DB_OK)
         return status;
     memcpy(tile.hashes, hashes, sizeof tile.hashes);
-    return db_owed(table_insert(db, &tiles_table, &tile, NULL, 0));
+    return db_owed(table_insert(db, &ledger_tiles_table, &tile, NULL, 0));
 }
 
 enum db_status ledger_log_removed(struct db *db, int64_t *out)

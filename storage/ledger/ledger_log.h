@@ -7,7 +7,8 @@
  * whatever the number of entries. Rows of the audit trail (trail.h) have leaves of the same form.
  *
  * When entries are folded, the leaves that named them are removed, and of each of them the tree
- * keeps the hash, in a tile: what it shows of all other leaves stays. */
+ * keeps the hash, in a tile: what it shows of all other leaves stays. A tile without leaves becomes
+ * one hash (ledger_reduce.h). */
 #ifndef TACET_STORAGE_LEDGER_LEDGER_LOG_H
 #define TACET_STORAGE_LEDGER_LEDGER_LOG_H
 
@@ -32,7 +33,9 @@ struct ledger_tile {
     unsigned char hashes[MERKLE_TILE * MERKLE_HASH_SIZE];
 };
 
-/* The tile of this NUMBER. DB_NONE: all of its leaves are there. */
+extern const struct table ledger_tiles_table; /* rows: struct ledger_tile */
+
+/* The tile of this NUMBER. DB_NONE: all of its leaves are there, or it was reduced. */
 enum db_status ledger_tile_find(struct db *db, int64_t number, struct ledger_tile *out);
 
 /* Shows all such tiles in order. */
@@ -91,10 +94,12 @@ struct ledger_tree {
  * free(). */
 enum db_status ledger_tree_open(struct db *db, int64_t size, struct ledger_tree **out);
 
-/* What a false from merkle.h means for TREE. */
+/* What a false from merkle.h means for TREE. DB_NONE: it would need a node that was reduced away.
+ */
 enum db_status ledger_tree_status(const struct ledger_tree *tree, bool read);
 
-/* Reads the first COUNT nodes, 1 to 256, of a tile of TREE. DB_NONE: there are fewer. */
+/* Reads the first COUNT nodes, 1 to 256, of a tile of TREE. DB_NONE: there are fewer, or it was
+ * reduced. */
 enum db_status ledger_tree_tile(struct ledger_tree *tree, unsigned level, int64_t number,
                                 unsigned count, unsigned char out[][MERKLE_HASH_SIZE]);
 

@@ -7,6 +7,7 @@
 #include "storage/db/listing.h"
 #include "storage/ledger/ledger_log.h"
 #include "storage/ledger/ledger_post.h"
+#include "storage/ledger/ledger_reduce.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/ledger/trail.h"
 
@@ -62,12 +63,15 @@ static enum db_status check_tile(struct log_audit *log, int64_t last)
     return status;
 }
 
-/* Adds a leaf to the tiles, and compares the nodes that it completes with those that are stored. */
-static enum db_status grow_tiles(struct log_audit *log, unsigned char hash[MERKLE_HASH_SIZE])
+/* Adds node NUMBER of LEVEL to the tiles, and compares the nodes that it completes with those that
+ * are stored. */
+static enum db_status grow_tiles(struct log_audit *log, unsigned level, int64_t number,
+                                 const unsigned char node[MERKLE_HASH_SIZE])
 {
-    int64_t number = log->leaves++;
+    unsigned char hash[MERKLE_HASH_SIZE];
     enum db_status status = DB_OK;
-    for (unsigned level = 0; level + 1 < MERKLE_LEVELS && status == DB_OK; level++) {
+    memcpy(hash, node, sizeof hash);
+    for (; level + 1 < MERKLE_LEVELS && status == DB_OK; level++) {
         memcpy(log->tiles[level][number % MERKLE_TILE], hash, MERKLE_HASH_SIZE);
         if (number % MERKLE_TILE != MERKLE_TILE - 1)
             break;
@@ -82,19 +86,45 @@ static enum db_status grow_tiles(struct log_audit *log, unsigned char hash[MERKL
     return status;
 }
 
+static enum db_status count_leaf(struct log_audit *log, const unsigned char hash[MERKLE_HASH_SIZE])
+{
+    return grow_tiles(log, 0, log->leaves++, hash);
+}
+
+/* Adds the reduced subtree that begins with the next leaf. DB_NONE: there is none. */
+static enum db_status add_subtree(struct log_audit *log)
+{
+    struct ledger_subtree subtree;
+    enum db_status status = DB_NONE;
+    int64_t leaves = 1; /* of a node of LEVEL */
+    for (int64_t level = 1; status == DB_NONE && level < MERKLE_LEVELS; level++) {
+        leaves *= MERKLE_TILE;
+        if (log->leaves % leaves != 0)
+            return DB_NONE;
+        status = ledger_subtree_find(log->db, level, log->leaves / leaves, &subtree);
+    }
+    if (status != DB_OK)
+        return status;
+    log->leaves += leaves;
+    log->removed += leaves;
+    status = check_node(log, (unsigned)subtree.level, subtree.number, subtree.hash);
+    return status == DB_OK ? grow_tiles(log, (unsigned)subtree.level, subtree.number, subtree.hash)
+                           : status;
+}
+
 /* Adds the leaves before NUMBER that are removed. DB_NONE: one of them has no hash. */
 static enum db_status add_removed(struct log_audit *log, int64_t number)
 {
     enum db_status status = DB_OK;
     while (log->leaves < number && status == DB_OK) {
-        unsigned char hash[MERKLE_HASH_SIZE];
         status = take_tile(log, log->leaves);
-        if (status == DB_OK && log->tile.number < 0)
-            return DB_NONE;
-        memcpy(hash, log->tile.hashes + log->leaves % MERKLE_TILE * MERKLE_HASH_SIZE, sizeof hash);
-        if (status == DB_OK)
-            status = grow_tiles(log, hash);
-        log->removed++;
+        if (status == DB_OK && log->tile.number < 0) {
+            status = add_subtree(log);
+        } else if (status == DB_OK) {
+            int64_t place = log->leaves % MERKLE_TILE;
+            log->removed++;
+            status = count_leaf(log, log->tile.hashes + place * MERKLE_HASH_SIZE);
+        }
     }
     return status;
 }
@@ -123,7 +153,7 @@ static enum db_status audit_leaf(void *context, const struct db_row *row)
         (entry_size > 0 && (entry_size != size || memcmp(head, entry, size) != 0)))
         ledger_report_fault(log->report, leaf.account, leaf.sequence, "the log has another entry");
     ledger_leaf_hash(&leaf, hash);
-    return grow_tiles(log, hash);
+    return count_leaf(log, hash);
 }
 
 static enum db_status audit_unlogged(void *context, const struct db_row *row)

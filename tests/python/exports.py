@@ -112,6 +112,7 @@ class World:
     def __init__(self, key=KEY):
         self.key = key
         self.accounts, self.leaves, self.trail, self.certificates, self.tiles = [], [], [], [], []
+        self.subtrees = []  # of which the export has the root alone: level, number
 
     def leaf(self, account, sequence, head):
         leaf = dict(number=len(self.leaves), account=account, sequence=sequence, head=head)
@@ -129,7 +130,11 @@ class World:
         self.trail.append((text, self.leaf("audit", number, checks.hash_of(text.encode()))))
 
     def root(self, leaves):
-        return checks.root_of(list(checks.subtrees_of(list(leaves))), len(leaves))
+        return checks.root_of(checks.subtrees_of(dict(enumerate(leaves)), {}), len(leaves))
+
+    def subtree(self, level, number):
+        root = self.root(self.leaves[number * 256**level:(number + 1) * 256**level])
+        return compact({"subtree": dict(level=level, number=number, hash=root.hex())})
 
     def note(self):
         origin = "tacet/" + self.key.kid
@@ -174,6 +179,7 @@ class World:
         for text, leaf in self.trail:
             lines += ['{"audit":%s}' % text, compact({"leaf": leaf})]
         lines += [compact({"tile": dict(number=n, hashes=b"".join(self.leaves[256 * n:256 * n + 256]).hex())}) for n in self.tiles]
+        lines += [self.subtree(*place) for place in self.subtrees]
         lines.append(compact({"checkpoint": self.note()}))
         lines = [line for line in lines if not line.startswith(without)]
         raw = "".join(line + "\n" for line in lines).encode()

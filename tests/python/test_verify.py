@@ -202,6 +202,48 @@ class Verify(unittest.TestCase):
             self.refused(world, *faults, earlier=earlier)
         self.good(world)  # alone it does not show that
 
+    def reduced(self, earlier):
+        """A log of 768 leaves, of which the second tile is one hash, and what it was at so many leaves EARLIER."""
+        world = World()
+        client = Account(world, "acc_c", "client", "tch_a", "cli_a").open(10)
+        while len(world.leaves) < 768:
+            before = world.text() if len(world.leaves) == earlier else None if len(world.leaves) < earlier else before
+            client.add("debit", spent=1, resource="qry_1", event=pair(1e-9))
+        client.fold()
+        world.tiles, world.subtrees = [0, 2], [(1, 1)]
+        return world, before
+
+    def test_a_part_of_the_log_may_be_one_hash(self):
+        for size in 100, 256, 512, 600:
+            world, earlier = self.reduced(size)
+            self.good(world)
+            self.good(world, earlier=earlier)
+
+    def test_no_part_of_the_log_is_one_hash_where_a_checkpoint_ended(self):
+        world, earlier = self.reduced(300)
+        self.refused(world, "the log once had other leaves", "the log once had other leaves", earlier=earlier)
+
+    def test_a_part_of_the_log_stands_in_one_place(self):
+        lost = "a leaf of the log is missing, or is there twice"
+        for tiles, subtrees in (([0, 2], [(1, 1), (1, 1)]), ([0], [(1, 1), (1, 2)]), ([2], [(1, 0), (1, 1)]), ([0, 2], [(1, 2)]),
+                                ([0, 2], [])):
+            world, _ = self.reduced(300)
+            world.tiles, world.subtrees = tiles, subtrees
+            self.refused(world, lost, lost)
+
+    def test_a_part_of_the_log_is_its_root(self):
+        world, _ = self.reduced(300)
+        world.subtree = lambda level, number: '{"subtree":{"level":1,"number":1,"hash":"%s"}}' % ("5" * 64)
+        self.refused(world, "the log is not that of its checkpoint", "the log is not that of its checkpoint")
+        for line in ('{"subtree":{"level":0,"number":1,"hash":"%s"}}', '{"subtree":{"level":8,"number":1,"hash":"%s"}}',
+                     '{"subtree":{"level":1,"number":-1,"hash":"%s"}}', '{"subtree":{"level":1,"number":1,"hash":"0%s"}}',
+                     '{"subtree":{"level":1,"number":1,"hash":"%s"},"more":1}', '{"subtree":{"level":1,"number":1,"hash":"%S"}}',
+                     '{"subtree":{"level":7,"number":123456789012345678,"hash":"%s"}}'):
+            world, _ = self.reduced(300)
+            root = world.root(world.leaves[256:512]).hex()
+            world.subtree = lambda level, number: line.replace("%s", root).replace("%S", root.upper())
+            self.refused(world, "the line cannot be read", "nothing behind it was checked")
+
     def test_an_account_that_was_of_another_kind_is_another_history(self):
         """A fold has the hash of its last entry, so what stands before it could be another account's: here of a kind whose
         debits are folded. The leaf of the entry that tells is removed."""

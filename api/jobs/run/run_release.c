@@ -125,7 +125,8 @@ static enum db_status find_source(struct db *db, const struct job_run *run, char
     return status;
 }
 
-/* It is one view, so that a certificate says no less of the dataset than the log that it proves. */
+/* It is one transaction, so that a certificate says no less of the dataset than the log that it
+ * proves. */
 static enum db_status read_standing(struct db *db, void *context)
 {
     struct standing *now = context;
@@ -133,6 +134,8 @@ static enum db_status read_standing(struct db *db, void *context)
     const char *id = run->job.account;
     char source[ID_SIZE];
     const struct ledger_account *account = id[0] != '\0' ? &now->account : NULL;
+    json_decref(now->proof); /* of an earlier try */
+    now->proof = NULL;
     enum db_status status = account ? ledger_find(db, id, &now->account) : DB_OK;
     if (status == DB_OK && account)
         status = exposure_of(db, account, &now->exposure);
@@ -158,7 +161,7 @@ char *job_run_certificate(struct job_run *run, const struct job_subject *subject
     if (!job_audit_find(run->db, &run->plan, &what.audited))
         return NULL;
     char *text = NULL;
-    if (db_view(run->db, read_standing, &now) == DB_OK &&
+    if (db_transact(run->db, read_standing, &now) == DB_OK &&
         dataset_certified_description(run->db, now.dataset.id, &what.described) == DB_OK)
         what.binds = job_binds(run, certificate, subject->network, subject->release);
     what.proof = now.proof;

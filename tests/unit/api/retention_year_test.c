@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "tests/checked_test.h"
+#include "tests/unit/api/export_lines.h"
 #include "tests/unit/api/export_scene.h"
 #include "tests/unit/api/keep_scene.h"
 
@@ -81,7 +82,26 @@ static void keep_both(struct api_settings *settings)
     settings->keep_entries_days = KEEP_DAYS;
 }
 
-#define TILE_PAGES 3 /* of the log, for 256 leaves */
+/* Of the log of a year: parts that were reduced, and tiles that may not be. */
+#define YEAR_PAGES 12
+
+/* The export of now goes on from EARLIER, in both programs, though most of its leaves are gone. */
+static void expect_goes_on_from(const char *earlier)
+{
+    struct verify_report report;
+    char folder[] = EXPORT_FOLDER;
+    size_t size;
+    bool faulty = true;
+    char *text = export_scene_take(f, &size);
+    export_scene_verify(text, size, earlier, &report);
+    cr_expect_eq(report.fault_count, 0, "%s", report.faults[0].what);
+    cr_expect_not_null(strstr(text, "{\"subtree\":"));
+    cr_assert_not_null(mkdtemp(folder));
+    export_lines_save(folder, 0, text, earlier);
+    export_lines_ask_python(folder, 1, &faulty);
+    cr_expect_not(faulty);
+    free(text);
+}
 
 /* Every question is paid: the ledger keeps the entries of its days, and one fold for each account,
  * while balances, heads and the count of entries are those of all of them. */
@@ -91,6 +111,8 @@ CHECKED_TEST(retention_year, a_year_of_paid_questions_takes_the_room_of_its_days
     char key[KEEP_KEY_BYTES], path[96];
     fixture_restart(f, keep_both);
     strcpy(path, keep_teacher(1000, ""));
+    char *halfway = NULL;
+    size_t halfway_size;
     int64_t pages = 0,
             others = keep_number(KEEP_ENTRIES) + 1; /* the student's account is to be opened */
     for (int day = 0; day < YEAR; day++) {
@@ -107,17 +129,22 @@ CHECKED_TEST(retention_year, a_year_of_paid_questions_takes_the_room_of_its_days
         cr_assert_eq(keep_number(KEEP_ENTRIES), others + 2 * PER_DAY * kept + folds, "day %d", day);
         if (day % 73 == 0)
             fixture_restart(f, keep_both);
+        if (day == YEAR / 2)
+            halfway = export_scene_take(f, &halfway_size);
         if (day == SETTLED)
             pages = keep_number("SELECT page_count FROM pragma_page_count");
         fixture_forget(f);
     }
     cr_expect_eq(keep_number("SELECT max(entries) FROM ledger_accounts"), 1 + YEAR * PER_DAY);
-    int64_t tiles = keep_number("SELECT count(*) FROM ledger_tiles");
-    cr_expect_geq(tiles, 2 * PER_DAY * (YEAR - KEEP_DAYS) / 256 - 1);
-    cr_expect_leq(keep_number("SELECT page_count FROM pragma_page_count"),
-                  pages + 4 + tiles * TILE_PAGES);
+    /* The first tile has what opened the accounts, and one has the end of an export. */
+    cr_expect_leq(keep_number("SELECT count(*) FROM ledger_tiles"), 4);
+    cr_expect_geq(keep_number("SELECT count(*) FROM ledger_subtrees"),
+                  2 * PER_DAY * (YEAR - KEEP_DAYS) / 256 - 4);
+    cr_expect_leq(keep_number("SELECT page_count FROM pragma_page_count"), pages + YEAR_PAGES);
     cr_expect_lt(keep_number("SELECT count(*) FROM ledger_leaves"), 2 * PER_DAY * KEEP_DAYS + 600);
     export_scene_expect_good(f);
+    expect_goes_on_from(halfway);
+    free(halfway);
     struct response *verdict = fixture_post(f, "steward", "/v1/ledger:verify", NULL);
     expect_status(verdict, 200);
     cr_expect_eq(response_number(verdict, "/folded"), 2 * PER_DAY * (YEAR - KEEP_DAYS - 1));

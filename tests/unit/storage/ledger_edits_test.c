@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "storage/db/listing.h"
+#include "storage/ledger/ledger_reduce.h"
 #include "storage/ledger/trail.h"
 #include "tests/unit/storage/fold_scene.h"
 
@@ -34,6 +35,7 @@ static const struct {
     {"ledger_leaves", {"number", "account", "sequence", "head"}},
     {"ledger_nodes", {"level", "number", "hash"}},
     {"ledger_tiles", {"number", "hashes", "digest"}},
+    {"ledger_subtrees", {"level", "number", "hash", "digest"}},
     {"audit_trail",
      {"number", "time_ms", "actor", "client", "role", "token", "action", "resource", "subject",
       "status", "outcome", "count", "address", "request"}},
@@ -113,11 +115,13 @@ static enum db_status append_row(struct db *db, void *context)
 
 static void open_books(void)
 {
-    static const char *const triggers[] = {"accounts_stay", "accounts_follow", "entries_stay",
-                                           "entries_fixed", "holds_stay",      "holds_end_once",
-                                           "leaves_stay",   "leaves_fixed",    "nodes_stay",
-                                           "nodes_fixed",   "tiles_stay",      "tiles_fixed"};
+    static const char *const triggers[] = {
+        "accounts_stay",  "accounts_follow", "entries_stay",  "entries_fixed", "holds_stay",
+        "holds_end_once", "leaves_stay",     "leaves_fixed",  "nodes_stay",    "nodes_fixed",
+        "tiles_stay",     "tiles_fixed",     "subtrees_join", "subtrees_fixed"};
+    struct ledger_reduction reduction = {.next = 0};
     char sql[80];
+    fold_spend(fold_teacher.id, 100, 600);
     for (int i = 0; i < 150; i++) {
         fold_spend(fold_teacher.id, 1000 + i, 1);
         fold_spend(fold_student.id, 1000 + i, 1);
@@ -126,6 +130,8 @@ static void open_books(void)
     cr_assert_eq(fixture_settle(fold_fixture.db, "job_a", fold_teacher.id, 20, NULL), DB_OK);
     cr_assert_eq(fixture_hold(fold_fixture.db, "job_b", fold_teacher.id, 50, NULL), DB_OK);
     fold_before(1100);
+    cr_assert_eq(ledger_reduce(fold_fixture.db, &reduction), DB_OK);
+    cr_assert_eq(fold_number("SELECT count(*) FROM ledger_subtrees"), 1);
     for (int i = 0; i < 3; i++)
         cr_assert_eq(db_transact(fold_fixture.db, append_row, NULL), DB_OK);
     for (size_t i = 0; i < sizeof triggers / sizeof *triggers; i++) {

@@ -1,0 +1,49 @@
+/* Subtrees of the log's tree of which one hash is left, so that a log whose leaves go takes a
+ * bounded disk.
+ *
+ * DESIGN. A subtree is reduced when none of its leaves is there any more (ledger_log_forget) and
+ * when no checkpoint was given that ends in it: its hash is then part of every root and of every
+ * proof that anybody may ask for. So where a checkpoint ends is stored before it leaves. 256
+ * reduced subtrees in a row become one of the level above. */
+#ifndef TACET_STORAGE_LEDGER_LEDGER_REDUCE_H
+#define TACET_STORAGE_LEDGER_LEDGER_REDUCE_H
+
+#include "storage/db/table.h"
+#include "storage/ledger/merkle.h"
+
+/* A node of the tree (merkle.h) below which nothing is stored. */
+struct ledger_subtree {
+    int64_t level; /* 1 to MERKLE_LEVELS - 1 */
+    int64_t number;
+    unsigned char hash[MERKLE_HASH_SIZE];
+};
+
+extern const struct table ledger_subtrees_table; /* rows: struct ledger_subtree */
+
+/* The reduced subtree that is this node itself. DB_NONE: it is not reduced, or a part of another
+ * one. */
+enum db_status ledger_subtree_find(struct db *db, int64_t level, int64_t number,
+                                   struct ledger_subtree *out);
+
+/* Whether the node is below a reduced subtree: DB_OK, or DB_NONE. */
+enum db_status ledger_subtree_above(struct db *db, int64_t level, int64_t number);
+
+/* Shows all of them, by level and number. */
+enum db_status ledger_subtrees(struct db *db,
+                               bool (*each)(void *context, const struct ledger_subtree *subtree),
+                               void *context);
+
+/* Stores, in the open transaction or one of its own, that a checkpoint is given of the log's first
+ * SIZE leaves. The leaf behind them is in a tile that is never reduced from then on. */
+enum db_status ledger_head_keep(struct db *db, uint64_t size);
+
+struct ledger_reduction {
+    int64_t next; /* the first tile to look at; at first, and again behind the last one, 0 */
+    bool more;    /* out: some were reduced; call again */
+    bool damaged; /* out: a tile has changed. It stays; db_damage may name it */
+};
+
+/* Looks at some tiles, and reduces those that may be, in one transaction. One thread at a time. */
+enum db_status ledger_reduce(struct db *db, struct ledger_reduction *reduction);
+
+#endif
