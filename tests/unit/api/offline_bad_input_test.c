@@ -235,7 +235,7 @@ Test(offline_bad_input, losses_that_are_not_finite, .timeout = 600)
     struct response *made = fixture_post(
         f, "steward", "/v1/jobs",
         domain_path("{\"algorithm\":\"cql\",\"dataset\":\"%s\",\"parameters\":{"
-                    "\"hidden\":[8,8,8],\"batch_size\":4,\"steps\":400,\"optimizer\":\"sgd\","
+                    "\"hidden\":[64,64],\"batch_size\":4,\"steps\":400,\"optimizer\":\"sgd\","
                     "\"learning_rate\":10,\"input_scale\":1e6,\"huber_threshold\":1e6,"
                     "\"reward_scale\":1e6},\"mechanism\":\"consensus\",\"privacy\":{\"epsilon\":5,"
                     "\"delta\":1e-3,\"consensus\":{\"labels\":100}}}",
