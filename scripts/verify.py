@@ -40,7 +40,7 @@ HEAD = {"version": WHOLE, "time_ms": WHOLE, "software_version": TEXT, "kid": TEX
 FOLD = re.compile(r'\{"type":"FoldedEntries","first_sequence":([1-9][0-9]*),"count":([1-9][0-9]*),'
                   r'"first_time_ms":(?:0|-?[1-9][0-9]*),"previous_hash":"([0-9a-f]{64})","digest":"[0-9a-f]{32}"\}')
 TILE = re.compile(rb'\{"tile":\{"number":(0|[1-9]\d{0,14}),"hashes":"([0-9a-f]{16384})"\}\}\n')
-SUBTREE = re.compile(rb'\{"subtree":\{"level":([1-7]),"number":(0|[1-9]\d{0,14}),"hash":"([0-9a-f]{64})"\}\}\n')
+SUBTREE = re.compile(rb'\{"subtree":\{"level":([1-6]),"number":(0|[1-9]\d{0,14}),"hash":"([0-9a-f]{64})"\}\}\n')
 RESTORED = "the account was restored from a backup: it does not go on from the earlier export, and has spent "
 CONTROL = re.compile("[\0-\x1f\x7f-\x9f\ud800-\udfff]")  # no terminal is shown these
 SIGNATURE = re.compile(rb',"signature":(\{[^{}]*\})')
@@ -422,10 +422,12 @@ class Export:
         else:
             self.counts["heads"] += len(self.claims)
             for origin, leaves, root, source in self.claims:
-                what = "the log once had other leaves: it is older, or another history"
+                what, then = "the log once had other leaves: it is older, or another history", root_of(levels, leaves)
+                if then is None and leaves <= size:
+                    what = "the log does not show any more what it once was: a part of it that had to stay is gone"
                 if not source and origin != self.log[0]:
                     what = "the log has another name, as after a restore: it does not go on from the log before"
-                self.when(leaves > size or root_of(levels, leaves) != root, source, 0, what)
+                self.when(leaves > size or then != root, source, 0, what)
 
     def check_keys(self):
         keys = self.chain.keys
@@ -459,7 +461,8 @@ class Export:
             self.tiles.update((number + i, raw[32 * i:32 * i + 32]) for i in range(256))
         elif row := SUBTREE.fullmatch(line):
             where = int(row[1]), int(row[2])
-            self.when(where in self.subtrees, "", 0, "a leaf of the log is missing, or is there twice")
+            bad = where in self.subtrees or (where[1] + 1) * 256**where[0] > 2**62
+            self.when(bad, "", 0, "a leaf of the log is missing, or is there twice")
             self.subtrees[where] = bytes.fromhex(row[3].decode())
         elif line.startswith(b'{"entry":') and self.account:
             self.read_entry(read_members(line, "entry", ENTRY))

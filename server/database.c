@@ -18,6 +18,7 @@
 #include "storage/db/db.h"
 #include "storage/db/migrate.h"
 #include "storage/jobs.h"
+#include "storage/ledger/ledger_reduce.h"
 #include "storage/ledger/ledger_verify.h"
 #include "storage/upgrade.h"
 #include "storage/uploads.h"
@@ -372,8 +373,8 @@ bool database_make_ready(struct database *database, int64_t *out_answers_from_ms
     int64_t between = clock_now_us();
     if (!database_verify_answers(db, &answers, error, error_size))
         return false;
-    if (answers_kept_from(db, out_answers_from_ms) != DB_OK) {
-        snprintf(error, error_size, "the database cannot be read: %s", db_last_error(db));
+    if (answers_kept_from(db, out_answers_from_ms) != DB_OK || ledger_head_keep_now(db) != DB_OK) {
+        snprintf(error, error_size, "the database cannot be used: %s", db_last_error(db));
         return false;
     }
     if (*out_answers_from_ms > clock_now_ms())

@@ -105,23 +105,38 @@ static enum db_status write_proof(struct db *db, void *context)
     return status;
 }
 
-enum db_status certificate_proof(const struct app *app, struct db *db,
-                                 const struct ledger_account *account, json_t **out)
+enum db_status certificate_proof_read(const struct app *app, struct db *db,
+                                      const struct ledger_account *account, json_t **out,
+                                      uint64_t *out_size)
 {
     struct proof_work work = {.app = app, .account = account, .text = {.lid = TLOG_TEXT_MOST}};
     *out = NULL;
+    *out_size = 0;
     if (!account) {
         *out = json_null();
         return DB_OK;
     }
     enum db_status status = db_view(db, write_proof, &work);
-    if (status == DB_OK)
-        status = ledger_head_keep(db, work.size);
     if (work.text.failed)
         status = DB_MEMORY;
     if (status == DB_OK)
         *out = json_string(work.text.bytes);
+    *out_size = work.size;
     buffer_clear(&work.text);
+    return status;
+}
+
+enum db_status certificate_proof(const struct app *app, struct db *db,
+                                 const struct ledger_account *account, json_t **out)
+{
+    uint64_t size;
+    enum db_status status = certificate_proof_read(app, db, account, out, &size);
+    if (status == DB_OK)
+        status = ledger_head_keep(db, size);
+    if (status != DB_OK) {
+        json_decref(*out);
+        *out = NULL;
+    }
     return status;
 }
 

@@ -28,9 +28,14 @@ enum db_status certificate_checkpoint(const struct app *app, struct db *db,
                                       struct ledger_tree *tree, struct buffer *out);
 
 /* Gives, as a JSON text, the proof that ACCOUNT (as it was read from DB) is in the log of the
- * ledger, with the checkpoint of the log as it now is, whose size is stored (ledger_head_keep): a
- * tlog-proof. ACCOUNT NULL: null. *OUT is a new reference, and NULL unless DB_OK. It fails in a
- * view, which cannot store. */
+ * ledger, with the checkpoint of the log as it now is: a tlog-proof. ACCOUNT NULL: null. *OUT is a
+ * new reference, and NULL unless DB_OK. It must not leave before ledger_head_keep has stored
+ * *OUT_SIZE. */
+enum db_status certificate_proof_read(const struct app *app, struct db *db,
+                                      const struct ledger_account *account, json_t **out,
+                                      uint64_t *out_size);
+
+/* The same, with the size stored. It fails in a view, which cannot store. */
 enum db_status certificate_proof(const struct app *app, struct db *db,
                                  const struct ledger_account *account, json_t **out);
 

@@ -7,6 +7,7 @@
 #include "api/proof/row_text.h"
 #include "api/proof/verify_state.h"
 #include "memory/memory.h"
+#include "storage/ledger/ledger_reduce.h"
 
 static bool read_trail_number(char **at, const char *name, int64_t *out)
 {
@@ -144,7 +145,7 @@ bool verify_subtree(struct verify *verify, char *at)
     int64_t level = 0;
     if (!row_text_integer(&at, &level) || !row_text_skip(&at, ",\"number\":") ||
         !row_text_integer(&at, &node.number) || !row_text_skip(&at, ",\"hash\":") ||
-        !read_hashes(at, node.hash, sizeof node.hash) || level < 1 || level >= MERKLE_LEVELS ||
+        !read_hashes(at, node.hash, sizeof node.hash) || level < 1 || level > SUBTREE_LEVEL_MOST ||
         node.number < 0 || node.number >= (int64_t)MERKLE_SIZE_MAX / leaves_of((unsigned)level))
         return false;
     verify->in_tree = true;
@@ -170,7 +171,8 @@ void verify_claim(struct verify *verify, const char *from, const struct tlog_che
 /* The nodes of each level that are there or follow from others, in order. */
 struct tree_levels {
     int64_t leaves;
-    struct verify_list nodes[MERKLE_LEVELS]; /* of struct log_node */
+    /* Of struct log_node. Those of level 0 are in the place of the export's list. */
+    struct verify_list nodes[MERKLE_LEVELS];
 };
 
 static int compare_number(const void *a, const void *b)
@@ -239,48 +241,65 @@ static void count_hidden(struct verify *verify, const struct log_node *node)
 static bool sort_nodes(struct verify *verify, struct tree_levels *out)
 {
     struct log_node *nodes = verify->leaves.items;
+    out->nodes[0] = (struct verify_list){.room = verify->leaves.room, .items = nodes};
+    struct log_node before = {.number = -1};
     if (verify->leaves.count > 0)
         qsort(nodes, verify->leaves.count, sizeof *nodes, compare_places);
     for (size_t i = 0; i < verify->leaves.count; i++) {
-        const struct log_node *node = &nodes[i];
-        bool again = i > 0 && node->of_tile && node->level == 0 && nodes[i - 1].level == 0 &&
-                     node->number == nodes[i - 1].number;
-        if (again ? memcmp(node->hash, nodes[i - 1].hash, MERKLE_HASH_SIZE) != 0
-                  : node->number * leaves_of(node->level) != out->leaves)
+        const struct log_node node = nodes[i];
+        bool again = i > 0 && node.of_tile && node.level == 0 && before.level == 0 &&
+                     node.number == before.number;
+        if (again ? memcmp(node.hash, before.hash, MERKLE_HASH_SIZE) != 0
+                  : node.number * leaves_of(node.level) != out->leaves)
             return false;
         if (again)
             continue;
-        count_hidden(verify, node);
-        grow_levels(out, node);
-        out->leaves += leaves_of(node->level);
+        before = node;
+        count_hidden(verify, &node);
+        grow_levels(out, &node);
+        out->leaves += leaves_of(node.level);
     }
     return true;
 }
 
-static bool root_is(struct tree_levels *levels, int64_t size,
-                    const unsigned char wanted[MERKLE_HASH_SIZE])
+enum root_verdict { ROOT_SAME, ROOT_OTHER, ROOT_UNKNOWN };
+
+static enum root_verdict judge_root(struct tree_levels *levels, int64_t size,
+                                    const unsigned char wanted[MERKLE_HASH_SIZE])
 {
     unsigned char root[MERKLE_HASH_SIZE];
     const struct merkle_tree tree = {(uint64_t)size, level_node, levels};
-    return merkle_root(&tree, root) && memcmp(root, wanted, MERKLE_HASH_SIZE) == 0;
+    if (!merkle_root(&tree, root))
+        return ROOT_UNKNOWN;
+    return memcmp(root, wanted, MERKLE_HASH_SIZE) == 0 ? ROOT_SAME : ROOT_OTHER;
+}
+
+static void compare_claim(struct verify *verify, struct tree_levels *levels,
+                          const struct log_claim *claim)
+{
+    enum root_verdict verdict = ROOT_OTHER;
+    if (claim->size <= levels->leaves)
+        verdict = judge_root(levels, claim->size, claim->root);
+    const char *fault = "the log once had other leaves: this is another history";
+    if (claim->renamed)
+        fault =
+            "the log has another name, as after a restore: it does not go on from the log before";
+    else if (claim->size > levels->leaves)
+        fault = "the log once had more leaves: it was rolled back";
+    else if (verdict == ROOT_UNKNOWN)
+        fault = "the log does not show any more what it once was: a part of it that had to stay is "
+                "gone";
+    if (verdict == ROOT_SAME)
+        verify->report->heads++;
+    else
+        verify_fault(verify, claim->from, 0, fault);
 }
 
 static void check_claims(struct verify *verify, struct tree_levels *levels)
 {
     const struct log_claim *claims = verify->claims.items;
     for (size_t i = 0; i < verify->claims.count; i++)
-        if (claims[i].size <= levels->leaves && root_is(levels, claims[i].size, claims[i].root))
-            verify->report->heads++;
-        else if (claims[i].renamed)
-            verify_fault(verify, claims[i].from, 0,
-                         "the log has another name, as after a restore: it does not go on from the "
-                         "log before");
-        else if (claims[i].size > levels->leaves)
-            verify_fault(verify, claims[i].from, 0,
-                         "the log once had more leaves: it was rolled back");
-        else
-            verify_fault(verify, claims[i].from, 0,
-                         "the log once had other leaves: this is another history");
+        compare_claim(verify, levels, &claims[i]);
 }
 
 void verify_log_end(struct verify *verify)
@@ -303,10 +322,10 @@ void verify_log_end(struct verify *verify)
         if (!verify->has_checkpoint)
             verify_fault(verify, "", 0, "there is no checkpoint of the log");
         else if (verify->log.size != levels.leaves ||
-                 !root_is(&levels, verify->log.size, verify->log.root))
+                 judge_root(&levels, verify->log.size, verify->log.root) != ROOT_SAME)
             verify_fault(verify, "", 0, "the log is not that of its checkpoint");
         check_claims(verify, &levels);
     }
-    for (unsigned l = 0; l < MERKLE_LEVELS; l++)
+    for (unsigned l = 1; l < MERKLE_LEVELS; l++)
         free(levels.nodes[l].items);
 }

@@ -112,11 +112,18 @@ static const char heads_stay[] = "CREATE TRIGGER ledger_heads_stay BEFORE DELETE
 static const char heads_fixed[] = "CREATE TRIGGER ledger_heads_fixed BEFORE UPDATE ON ledger_heads"
                                   " BEGIN SELECT RAISE(ABORT, 'the log of the ledger only grows');"
                                   " END";
+/* Tiles below a subtree. */
+#define SUBTREE_TILES                                                                              \
+    "(CASE NEW.level WHEN 1 THEN 1 WHEN 2 THEN 256 WHEN 3 THEN 65536 WHEN 4 THEN 16777216"         \
+    " WHEN 5 THEN 4294967296 ELSE 1099511627776 END)"
 static const char subtrees_bare[] =
-    "CREATE TRIGGER ledger_subtrees_bare BEFORE INSERT ON ledger_subtrees WHEN NEW.level = 1 AND"
-    " (EXISTS (SELECT 1 FROM ledger_heads WHERE tile = NEW.number)"
-    " OR EXISTS (SELECT 1 FROM ledger_leaves WHERE number >= NEW.number * 256"
-    " AND number < NEW.number * 256 + 256))"
+    "CREATE TRIGGER ledger_subtrees_bare BEFORE INSERT ON ledger_subtrees WHEN NOT EXISTS"
+    " (SELECT 1 FROM ledger_nodes WHERE level = NEW.level AND number = NEW.number"
+    " AND hash = NEW.hash)"
+    " OR EXISTS (SELECT 1 FROM ledger_heads WHERE tile >= NEW.number * " SUBTREE_TILES
+    " AND tile < (NEW.number + 1) * " SUBTREE_TILES ")"
+    " OR EXISTS (SELECT 1 FROM ledger_leaves WHERE number >= 256 * NEW.number * " SUBTREE_TILES
+    " AND number < 256 * (NEW.number + 1) * " SUBTREE_TILES ")"
     " BEGIN SELECT RAISE(ABORT, 'a part of the log is still needed'); END";
 static const char subtrees_join[] =
     "CREATE TRIGGER ledger_subtrees_join BEFORE DELETE ON ledger_subtrees WHEN NOT EXISTS"

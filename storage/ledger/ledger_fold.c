@@ -265,7 +265,7 @@ static enum db_status fold_runs(struct db *db, void *context)
     enum db_status status = ledger_batch_write(db); /* an account's row is never behind its folds */
     for (unsigned i = 0; i < work->count && status == DB_OK; i++)
         status = fold_run(db, &work->runs[i]);
-    return status;
+    return status == DB_OK ? ledger_log_note_root(db) : status;
 }
 
 enum db_status ledger_fold(struct db *db, struct ledger_sweep *sweep)

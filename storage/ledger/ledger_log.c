@@ -15,6 +15,8 @@
 #include "storage/ledger/ledger_post.h"
 #include "storage/ledger/ledger_reduce.h"
 
+#define ROOT_NOTE "log-root"
+
 static const struct column leaf_columns[] = {
     COLUMN(ledger_leaf, number, INTEGER),
     COLUMN(ledger_leaf, account, TEXT),
@@ -37,7 +39,7 @@ static const struct column tile_columns[] = {
     COLUMN(ledger_tile, hashes, BYTES),
 };
 
-const struct table ledger_tiles_table = TABLE_DIGESTED("ledger_tiles", ledger_tile, tile_columns,
+static const struct table tiles_table = TABLE_DIGESTED("ledger_tiles", ledger_tile, tile_columns,
                                                        TABLE_ALL(tile_columns), "digest", 1, 0);
 
 size_t ledger_leaf_text(const struct ledger_leaf *leaf, char out[LEDGER_LEAF_SIZE])
@@ -78,8 +80,7 @@ static bool copy_node_hash(void *context, const void *row)
 
 enum db_status ledger_tile_find(struct db *db, int64_t number, struct ledger_tile *out)
 {
-    return table_find(db, &ledger_tiles_table, "WHERE number = $1", DB_VALUES(db_integer(number)),
-                      out);
+    return table_find(db, &tiles_table, "WHERE number = $1", DB_VALUES(db_integer(number)), out);
 }
 
 TABLE_SHOW(show_tile, ledger_tile);
@@ -89,7 +90,7 @@ enum db_status ledger_tiles(struct db *db,
                             void *context)
 {
     struct show_tile show = {each, context};
-    return table_list(db, &ledger_tiles_table, "ORDER BY number", NULL, 0, show_tile, &show);
+    return table_list(db, &tiles_table, "ORDER BY number", NULL, 0, show_tile, &show);
 }
 
 /* Copies the first COUNT hashes of leaves of tile NUMBER, some of which are removed. */
@@ -248,7 +249,7 @@ static enum db_status keep_tile(struct db *db, int64_t number)
     if (status != DB_OK)
         return status;
     memcpy(tile.hashes, hashes, sizeof tile.hashes);
-    return db_owed(table_insert(db, &ledger_tiles_table, &tile, NULL, 0));
+    return db_owed(table_insert(db, &tiles_table, &tile, NULL, 0));
 }
 
 enum db_status ledger_log_removed(struct db *db, int64_t *out)
@@ -296,6 +297,40 @@ enum db_status ledger_log_forget(struct db *db, const char *account, int64_t fir
                            "AND sequence < $3 AND number < $4",
                            values, 4);
     return status == DB_OK && count > 0 ? note_removed(db, count) : db_owed(status);
+}
+
+/* Writes "SIZE ROOT" of the log as it was when it had SIZE leaves, -1: as it is. */
+static enum db_status write_root(struct db *db, int64_t size, char out[NOTE_SIZE])
+{
+    struct ledger_tree *tree = NULL;
+    unsigned char root[MERKLE_HASH_SIZE];
+    char hex[2 * MERKLE_HASH_SIZE + 1];
+    enum db_status status = ledger_tree_open(db, size, &tree);
+    if (status == DB_OK)
+        status = ledger_tree_status(tree, merkle_root(&tree->tree, root));
+    if (status == DB_OK) {
+        sodium_bin2hex(hex, sizeof hex, root, sizeof root);
+        snprintf(out, NOTE_SIZE, "%llu %s", (unsigned long long)tree->tree.size, hex);
+    }
+    free(tree);
+    return status;
+}
+
+enum db_status ledger_log_note_root(struct db *db)
+{
+    char value[NOTE_SIZE];
+    enum db_status status = db_owed(write_root(db, -1, value));
+    return status == DB_OK ? note_put(db, ROOT_NOTE, value) : status;
+}
+
+enum db_status ledger_log_check_root(struct db *db)
+{
+    char noted[NOTE_SIZE], now[NOTE_SIZE];
+    enum db_status status = note_find(db, ROOT_NOTE, noted);
+    if (status != DB_OK)
+        return db_optional(status);
+    status = write_root(db, strtoll(noted, NULL, 10), now);
+    return status == DB_OK && strcmp(noted, now) != 0 ? DB_NONE : status;
 }
 
 struct log_beginning {

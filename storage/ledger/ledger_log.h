@@ -33,8 +33,6 @@ struct ledger_tile {
     unsigned char hashes[MERKLE_TILE * MERKLE_HASH_SIZE];
 };
 
-extern const struct table ledger_tiles_table; /* rows: struct ledger_tile */
-
 /* The tile of this NUMBER. DB_NONE: all of its leaves are there, or it was reduced. */
 enum db_status ledger_tile_find(struct db *db, int64_t number, struct ledger_tile *out);
 
@@ -56,6 +54,14 @@ enum db_status ledger_log_append(struct db *db, const struct ledger_account *acc
  * in the open transaction. Those of the last 256 numbers that are not a whole tile yet stay. For
  * the files of the ledger alone. */
 enum db_status ledger_log_forget(struct db *db, const char *account, int64_t first, int64_t last);
+
+/* Notes the root of the whole log, in the open transaction, which has folded entries: nothing else
+ * tells that a leaf has changed whose entry is gone and whose tile is not full yet. For the files
+ * of the ledger alone. */
+enum db_status ledger_log_note_root(struct db *db);
+
+/* DB_NONE: the log has not the root any more that was noted last. */
+enum db_status ledger_log_check_root(struct db *db);
 
 /* How many leaves are removed, to *OUT. */
 enum db_status ledger_log_removed(struct db *db, int64_t *out);

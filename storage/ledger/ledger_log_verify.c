@@ -15,7 +15,7 @@ struct log_audit {
     struct db *db;
     struct ledger_report *report;
     int64_t leaves, removed;
-    int64_t nodes;           /* that should be stored */
+    int64_t nodes, subtrees; /* that should be stored */
     struct ledger_tile tile; /* the last one that was looked for; not there: its number is -1 */
     int64_t tile_number;     /* that was looked for; -1: none */
     unsigned char tiles[MERKLE_LEVELS][MERKLE_TILE][MERKLE_HASH_SIZE]; /* that are growing */
@@ -91,6 +91,20 @@ static enum db_status count_leaf(struct log_audit *log, const unsigned char hash
     return grow_tiles(log, 0, log->leaves++, hash);
 }
 
+/* No checkpoint was given that ends among the leaves from FIRST on and before LAST. */
+static enum db_status check_heads(struct log_audit *log, int64_t first, int64_t last)
+{
+    int64_t heads = 0;
+    enum db_status status =
+        db_owed(db_one(log->db, "SELECT count(*) FROM ledger_heads WHERE tile >= $1 AND tile < $2",
+                       DB_VALUES(db_integer(first / MERKLE_TILE), db_integer(last / MERKLE_TILE)),
+                       listing_integer, &heads));
+    if (status == DB_OK && heads > 0)
+        ledger_report_fault(log->report, "", 0,
+                            "a part of the log is gone that a checkpoint needs");
+    return status;
+}
+
 /* Adds the reduced subtree that begins with the next leaf. DB_NONE: there is none. */
 static enum db_status add_subtree(struct log_audit *log)
 {
@@ -107,7 +121,10 @@ static enum db_status add_subtree(struct log_audit *log)
         return status;
     log->leaves += leaves;
     log->removed += leaves;
-    status = check_node(log, (unsigned)subtree.level, subtree.number, subtree.hash);
+    log->subtrees++;
+    status = check_heads(log, log->leaves - leaves, log->leaves);
+    if (status == DB_OK)
+        status = check_node(log, (unsigned)subtree.level, subtree.number, subtree.hash);
     return status == DB_OK ? grow_tiles(log, (unsigned)subtree.level, subtree.number, subtree.hash)
                            : status;
 }
@@ -165,7 +182,7 @@ static enum db_status audit_unlogged(void *context, const struct db_row *row)
 
 static enum db_status audit_leaves(struct log_audit *log)
 {
-    int64_t nodes = 0;
+    int64_t nodes = 0, subtrees = 0;
     enum db_status status = db_run(
         log->db,
         "SELECT l.number, l.account, l.sequence, l.head, e.hash, a.entries FROM ledger_leaves AS l "
@@ -175,7 +192,10 @@ static enum db_status audit_leaves(struct log_audit *log)
     if (status != DB_OK)
         return db_optional(status);
     status = db_one(log->db, "SELECT count(*) FROM ledger_nodes", NULL, 0, listing_integer, &nodes);
-    if (status == DB_OK && nodes != log->nodes)
+    if (status == DB_OK)
+        status = db_one(log->db, "SELECT count(*) FROM ledger_subtrees", NULL, 0, listing_integer,
+                        &subtrees);
+    if (status == DB_OK && (nodes != log->nodes || subtrees != log->subtrees))
         ledger_report_fault(log->report, "", 0, "the log's tree has other nodes than its leaves");
     if (status != DB_OK)
         return db_owed(status);
@@ -202,6 +222,12 @@ enum db_status ledger_log_verify(struct db *db, struct ledger_report *report)
         ledger_report_fault(report, "", 0, "the log has other leaves than are noted");
     if (status == DB_OK)
         status = trail_verify(db, report);
+    if (status == DB_OK && report->fault_count == 0)
+        status = ledger_log_check_root(db);
+    if (status == DB_NONE) {
+        ledger_report_fault(report, "", 0, "the log once had other leaves");
+        status = DB_OK;
+    }
     if (status == DB_OK && report->fault_count == 0)
         status = ledger_tree_open(db, -1, &tree);
     if (tree)

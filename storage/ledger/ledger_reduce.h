@@ -11,9 +11,11 @@
 #include "storage/db/table.h"
 #include "storage/ledger/merkle.h"
 
+#define SUBTREE_LEVEL_MOST (MERKLE_LEVELS - 2) /* 2^48 leaves are more than any log has */
+
 /* A node of the tree (merkle.h) below which nothing is stored. */
 struct ledger_subtree {
-    int64_t level; /* 1 to MERKLE_LEVELS - 1 */
+    int64_t level; /* 1 to SUBTREE_LEVEL_MOST */
     int64_t number;
     unsigned char hash[MERKLE_HASH_SIZE];
 };
@@ -34,16 +36,22 @@ enum db_status ledger_subtrees(struct db *db,
                                void *context);
 
 /* Stores, in the open transaction or one of its own, that a checkpoint is given of the log's first
- * SIZE leaves. The leaf behind them is in a tile that is never reduced from then on. */
+ * SIZE leaves (0: nothing). The leaf behind them is in a tile that is never reduced from then on.
+ * DB_FAILED: or it was reduced already. */
 enum db_status ledger_head_keep(struct db *db, uint64_t size);
+
+/* The same of the log as it is: at a start, because the database may be a copy that was made just
+ * before a checkpoint. */
+enum db_status ledger_head_keep_now(struct db *db);
 
 struct ledger_reduction {
     int64_t next; /* the first tile to look at; at first, and again behind the last one, 0 */
-    bool more;    /* out: some were reduced; call again */
-    bool damaged; /* out: a tile has changed. It stays; db_damage may name it */
+    bool more;    /* out: there are others to look at; call again */
+    bool damaged; /* out: a tile or a hash above it has changed. It stays, and the others do not */
 };
 
-/* Looks at some tiles, and reduces those that may be, in one transaction. One thread at a time. */
+/* Looks at some tiles, and reduces those that may be, a few in one transaction. One thread at a
+ * time. */
 enum db_status ledger_reduce(struct db *db, struct ledger_reduction *reduction);
 
 #endif

@@ -23,6 +23,7 @@
 #include "api/jobs/run/job_certificate.h"
 #include "api/releases/q_releases.h"
 #include "storage/datasets.h"
+#include "storage/ledger/ledger_reduce.h"
 #include "storage/teachers.h"
 
 static const char magic[4] = {'T', 'C', 'Q', 'R'};
@@ -105,6 +106,7 @@ struct standing {
     struct ledger_account account; /* of a job that has one, with its exposure */
     struct exposure exposure;
     json_t *proof;
+    uint64_t log_size;
     struct dataset_row dataset; /* that the result comes from; its id stays empty without one */
 };
 
@@ -125,8 +127,7 @@ static enum db_status find_source(struct db *db, const struct job_run *run, char
     return status;
 }
 
-/* It is one transaction, so that a certificate says no less of the dataset than the log that it
- * proves. */
+/* It is one view, so that a certificate says no less of the dataset than the log that it proves. */
 static enum db_status read_standing(struct db *db, void *context)
 {
     struct standing *now = context;
@@ -134,13 +135,11 @@ static enum db_status read_standing(struct db *db, void *context)
     const char *id = run->job.account;
     char source[ID_SIZE];
     const struct ledger_account *account = id[0] != '\0' ? &now->account : NULL;
-    json_decref(now->proof); /* of an earlier try */
-    now->proof = NULL;
     enum db_status status = account ? ledger_find(db, id, &now->account) : DB_OK;
     if (status == DB_OK && account)
         status = exposure_of(db, account, &now->exposure);
     if (status == DB_OK)
-        status = certificate_proof(run->app, db, account, &now->proof);
+        status = certificate_proof_read(run->app, db, account, &now->proof, &now->log_size);
     if (status == DB_OK)
         status = find_source(db, run, source);
     if (status == DB_OK && source[0] != '\0')
@@ -161,7 +160,8 @@ char *job_run_certificate(struct job_run *run, const struct job_subject *subject
     if (!job_audit_find(run->db, &run->plan, &what.audited))
         return NULL;
     char *text = NULL;
-    if (db_transact(run->db, read_standing, &now) == DB_OK &&
+    if (db_view(run->db, read_standing, &now) == DB_OK &&
+        ledger_head_keep(run->db, now.log_size) == DB_OK &&
         dataset_certified_description(run->db, now.dataset.id, &what.described) == DB_OK)
         what.binds = job_binds(run, certificate, subject->network, subject->release);
     what.proof = now.proof;

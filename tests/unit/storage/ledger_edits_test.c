@@ -131,7 +131,7 @@ static void open_books(void)
     cr_assert_eq(fixture_hold(fold_fixture.db, "job_b", fold_teacher.id, 50, NULL), DB_OK);
     fold_before(1100);
     cr_assert_eq(ledger_reduce(fold_fixture.db, &reduction), DB_OK);
-    cr_assert_eq(fold_number("SELECT count(*) FROM ledger_subtrees"), 1);
+    cr_assert_gt(fold_number("SELECT count(*) FROM ledger_subtrees"), 0);
     for (int i = 0; i < 3; i++)
         cr_assert_eq(db_transact(fold_fixture.db, append_row, NULL), DB_OK);
     for (size_t i = 0; i < sizeof triggers / sizeof *triggers; i++) {

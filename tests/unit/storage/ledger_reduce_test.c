@@ -148,6 +148,9 @@ Test(ledger_reduce, leaves_what_a_checkpoint_was_given_of)
     cr_expect(aligned.goes_on);
     cr_expect_eq(proof_of(&other), DB_NONE);
     expect_whole();
+    cr_expect_eq(ledger_head_keep(fold_fixture.db, 300), DB_FAILED); /* too late */
+    cr_assert_eq(ledger_head_keep_now(fold_fixture.db), DB_OK);
+    cr_expect_eq(fold_number("SELECT max(tile) FROM ledger_heads"), 4);
 }
 
 /* ---- a large log */
@@ -222,6 +225,18 @@ Test(ledger_reduce, leaves_a_damaged_tile_and_reduces_the_others)
     cr_expect_eq(fold_number("SELECT count(*) FROM ledger_tiles WHERE number = 2"), 1);
 }
 
+/* Its row is as it was stored, and not as the tree is. */
+Test(ledger_reduce, leaves_what_is_above_a_damaged_part, .timeout = 60)
+{
+    make_large();
+    fixture_sql(fold_fixture.db, "DROP TRIGGER ledger_nodes_fixed");
+    fixture_sql(fold_fixture.db, "UPDATE ledger_nodes SET hash = zeroblob(32) WHERE level = 2");
+    cr_expect(reduce_all());
+    cr_expect_eq(fold_number("SELECT count(*) FROM ledger_subtrees WHERE level = 2"), 0);
+    cr_expect_eq(fold_number("SELECT count(*) FROM ledger_subtrees WHERE level = 1"),
+                 LARGE / 256 - 1);
+}
+
 Test(ledger_reduce, takes_no_hash_that_is_not_the_trees)
 {
     spend_and_fold();
@@ -242,6 +257,9 @@ Test(ledger_reduce, the_database_refuses_what_would_lose_a_part)
         "DELETE FROM ledger_tiles",
         "INSERT INTO ledger_subtrees VALUES (1, 0, zeroblob(32), x'00')",
         "INSERT INTO ledger_subtrees VALUES (1, 9, zeroblob(32), x'00')",
+        "INSERT INTO ledger_subtrees SELECT 1, number, hash, x'00' FROM ledger_nodes WHERE number "
+        "= 0",
+        "INSERT INTO ledger_subtrees VALUES (2, 0, zeroblob(32), x'00')",
     };
     spend_and_fold();
     cr_assert_eq(ledger_head_keep(fold_fixture.db, 9 * 256), DB_OK);
@@ -258,18 +276,23 @@ Test(ledger_reduce, the_auditor_sees_what_was_edited)
         "UPDATE ledger_subtrees SET number = 9 WHERE number = 2",
         "DELETE FROM ledger_subtrees WHERE number = 3",
         "DELETE FROM ledger_subtrees",
+        "INSERT INTO ledger_subtrees VALUES (2, 7, zeroblob(32), x'00')",
+        "INSERT INTO ledger_heads VALUES (2)",
     };
     struct ledger_report report;
     spend_and_fold();
     reduce_all();
     fixture_sql(fold_fixture.db, "DROP TRIGGER ledger_subtrees_fixed");
     fixture_sql(fold_fixture.db, "DROP TRIGGER ledger_subtrees_join");
+    fixture_sql(fold_fixture.db, "DROP TRIGGER ledger_subtrees_bare");
+    fixture_sql(fold_fixture.db, "DROP TRIGGER ledger_heads_stay");
     fixture_sql(fold_fixture.db, "CREATE TABLE kept AS SELECT * FROM ledger_subtrees");
     for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
         cr_assert_eq(fixture_sql(fold_fixture.db, edits[i]), DB_OK, "%s", edits[i]);
         enum db_status status = ledger_verify(fold_fixture.db, &report);
         cr_expect(status != DB_OK || report.fault_count > 0, "%s", edits[i]);
         fixture_sql(fold_fixture.db, "DELETE FROM ledger_subtrees");
+        fixture_sql(fold_fixture.db, "DELETE FROM ledger_heads");
         fixture_sql(fold_fixture.db, "INSERT INTO ledger_subtrees SELECT * FROM kept");
         expect_whole();
     }
