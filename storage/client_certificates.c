@@ -3,27 +3,29 @@
 
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
+#include "storage/digests.h"
 
 static const struct column certificate_columns[] = {
-    COLUMN(client_certificate, hash, BYTES),
     COLUMN(client_certificate, client, TEXT),
     COLUMN(client_certificate, created_ms, INTEGER),
+    COLUMN(client_certificate, hash, BYTES),
 };
 
-static const struct table certificates_table = TABLE(
-    "client_certificates", client_certificate, certificate_columns, TABLE_ALL(certificate_columns));
+const struct table client_certificates_table =
+    TABLE_DIGESTED("client_certificates", client_certificate, certificate_columns,
+                   TABLE_ALL(certificate_columns), "digest", 3, 0);
 
 enum db_status client_certificates_insert(struct db *db,
                                           const struct client_certificate *certificate)
 {
-    return table_insert(db, &certificates_table, certificate, NULL, 0);
+    return table_insert(db, &client_certificates_table, certificate, NULL, 0);
 }
 
 enum db_status client_certificates_find(struct db *db,
                                         const unsigned char hash[CERTIFICATE_HASH_SIZE],
                                         struct client_certificate *out)
 {
-    return table_find(db, &certificates_table, "WHERE hash = $1",
+    return table_find(db, &client_certificates_table, "WHERE hash = $1",
                       DB_VALUES(db_bytes(hash, CERTIFICATE_HASH_SIZE)), out);
 }
 
@@ -40,7 +42,7 @@ enum db_status client_certificates_list(struct db *db, const char *client,
                                         client_certificate_fn *each, void *context)
 {
     struct show_certificate list = {each, context};
-    return table_list(db, &certificates_table, "WHERE client = $1 ORDER BY created_ms, hash",
+    return table_list(db, &client_certificates_table, "WHERE client = $1 ORDER BY created_ms, hash",
                       DB_VALUES(db_text(client)), show_certificate, &list);
 }
 

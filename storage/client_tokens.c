@@ -1,17 +1,13 @@
 /* The tokens of clients, found by the hash of their secret. */
 #include "storage/client_tokens.h"
 
+#include <stdlib.h>
+
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
+#include "storage/digests.h"
 
 #define KEPT_NUMBERS "50"
-
-/* A token NUMBER ($2) or an older one ends at $3, never later than it was to end; for good where $3
- * is below 0. */
-#define END_AT_3                                                                                   \
-    "UPDATE client_tokens SET revoked_ms = CASE WHEN revoked_ms < 0 THEN revoked_ms "              \
-    "WHEN revoked_ms = 0 OR revoked_ms > abs($3) THEN $3 "                                         \
-    "WHEN $3 < 0 THEN -revoked_ms ELSE revoked_ms END WHERE client = $1 AND number "
 
 static const struct column token_columns[] = {
     COLUMN(client_token, client, TEXT),        COLUMN(client_token, number, INTEGER),
@@ -20,26 +16,8 @@ static const struct column token_columns[] = {
     COLUMN(client_token, revoked_ms, INTEGER),
 };
 
-static const struct table tokens_table =
-    TABLE("client_tokens", client_token, token_columns, TABLE_ALL(token_columns));
-
-#define BEARER_COLUMN(sql, field, kind)                                                            \
-    {                                                                                              \
-        sql, COLUMN_##kind, offsetof(struct client_bearer, field),                                 \
-            sizeof(((struct client_bearer *)0)->field), NULL                                       \
-    }
-
-static const struct column bearer_columns[] = {
-    BEARER_COLUMN("c.role", role, TEXT),
-    BEARER_COLUMN("c.revoked_ms", client_revoked_ms, INTEGER),
-    BEARER_COLUMN("t.number", number, INTEGER),
-    BEARER_COLUMN("t.scopes", scopes, COUNT),
-    BEARER_COLUMN("t.expires_ms", expires_ms, INTEGER),
-    BEARER_COLUMN("t.revoked_ms", revoked_ms, INTEGER),
-};
-
-static const struct table bearers_table =
-    TABLE("client_tokens AS t CROSS JOIN clients AS c", client_bearer, bearer_columns, 0);
+const struct table client_tokens_table = TABLE_DIGESTED(
+    "client_tokens", client_token, token_columns, TABLE_ALL(token_columns), "digest", 2, 0);
 
 int64_t client_token_end(int64_t expires_ms, int64_t revoked_ms)
 {
@@ -58,7 +36,7 @@ enum db_status client_tokens_insert(struct db *db, struct client_token *token)
 {
     enum db_status status = token_number_next(db, token);
     if (status == DB_OK)
-        status = table_insert(db, &tokens_table, token, NULL, 0);
+        status = table_insert(db, &client_tokens_table, token, NULL, 0);
     if (status != DB_OK)
         return status;
     return db_optional(
@@ -74,15 +52,16 @@ enum db_status client_tokens_bearer(struct db *db, const char *client,
                                     const unsigned char hash[CLIENT_HASH_SIZE],
                                     struct client_bearer *out)
 {
-    return table_find_known(db, &bearers_table,
-                            "WHERE t.client = $1 AND t.secret_hash = $2 AND c.id = $1",
-                            DB_VALUES(db_text(client), db_bytes(hash, CLIENT_HASH_SIZE)), out);
+    enum db_status status =
+        table_find_known(db, &client_tokens_table, "WHERE client = $1 AND secret_hash = $2",
+                         DB_VALUES(db_text(client), db_bytes(hash, CLIENT_HASH_SIZE)), &out->token);
+    return status == DB_OK ? clients_find(db, client, &out->client) : status;
 }
 
 enum db_status client_tokens_find(struct db *db, const char *client, int64_t number,
                                   struct client_token *out)
 {
-    return table_find(db, &tokens_table,
+    return table_find(db, &client_tokens_table,
                       "WHERE client = $1 AND ($2 = 0 OR number = $2)"
                       " ORDER BY number DESC LIMIT 1",
                       DB_VALUES(db_text(client), db_integer(number)), out);
@@ -94,7 +73,7 @@ enum db_status client_tokens_list(struct db *db, const char *client, client_toke
                                   void *context)
 {
     struct show_token list = {each, context};
-    return table_list(db, &tokens_table, "WHERE client = $1 ORDER BY number",
+    return table_list(db, &client_tokens_table, "WHERE client = $1 ORDER BY number",
                       DB_VALUES(db_text(client)), show_token, &list);
 }
 
@@ -108,17 +87,74 @@ enum db_status client_tokens_count(struct db *db, const char *client, int64_t no
                   DB_VALUES(db_text(client), db_integer(now_ms)), listing_integer, out_count);
 }
 
+struct tokens_end {
+    struct db *db;
+    const char *client;
+    int64_t number;
+    uint32_t scopes; /* the most that a token may have that ends */
+    int64_t until_ms;
+    enum db_status status;
+};
+
+/* When a token ends that was REVOKED_MS: at UNTIL_MS, never later than it was to end; for good
+ * where one of them is below 0. */
+static int64_t earlier_end(int64_t revoked_ms, int64_t until_ms)
+{
+    if (revoked_ms < 0)
+        return revoked_ms;
+    if (revoked_ms == 0 || revoked_ms > llabs(until_ms))
+        return until_ms;
+    return until_ms < 0 ? -revoked_ms : revoked_ms;
+}
+
+static bool end_token(void *context, const void *row)
+{
+    struct tokens_end *end = context;
+    struct client_token token = *(const struct client_token *)row;
+    unsigned char digest[DIGEST_SIZE];
+    if (token.scopes & ~end->scopes)
+        return true;
+    token.revoked_ms = earlier_end(token.revoked_ms, end->until_ms);
+    table_digest(end->db, &client_tokens_table, &token, digest);
+    end->status = db_owed(db_change(
+        end->db,
+        "UPDATE client_tokens SET revoked_ms = $3, digest = $4 WHERE client = $1 AND number = $2",
+        DB_VALUES(db_text(token.client), db_integer(token.number), db_integer(token.revoked_ms),
+                  db_bytes(digest, DIGEST_SIZE))));
+    return end->status == DB_OK;
+}
+
+static enum db_status end_one(struct db *db, void *context)
+{
+    struct tokens_end *end = context;
+    struct client_token token;
+    enum db_status status = client_tokens_find(db, end->client, end->number, &token);
+    end->status = status;
+    if (status == DB_OK)
+        (void)end_token(end, &token);
+    return end->status;
+}
+
 enum db_status client_tokens_end(struct db *db, const char *client, int64_t number,
                                  int64_t until_ms)
 {
-    return db_change(db, END_AT_3 "= $2",
-                     DB_VALUES(db_text(client), db_integer(number), db_integer(until_ms)));
+    struct tokens_end end = {db, client, number, UINT32_MAX, until_ms, DB_OK};
+    return db_transact(db, end_one, &end);
+}
+
+static enum db_status end_older(struct db *db, void *context)
+{
+    struct tokens_end *end = context;
+    end->status = DB_OK;
+    enum db_status status =
+        table_list(db, &client_tokens_table, "WHERE client = $1 AND number < $2 ORDER BY number",
+                   DB_VALUES(db_text(end->client), db_integer(end->number)), end_token, end);
+    return status == DB_OK ? end->status : status;
 }
 
 enum db_status client_tokens_end_older(struct db *db, const char *client, int64_t number,
                                        uint32_t scopes, int64_t until_ms)
 {
-    return db_optional(db_change(
-        db, END_AT_3 "< $2 AND (scopes & ~$4) = 0",
-        DB_VALUES(db_text(client), db_integer(number), db_integer(until_ms), db_integer(scopes))));
+    struct tokens_end end = {db, client, number, scopes, until_ms, DB_OK};
+    return db_transact(db, end_older, &end);
 }

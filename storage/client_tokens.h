@@ -20,11 +20,8 @@ struct client_token {
 
 /* A token with what must be known of its client. */
 struct client_bearer {
-    char role[CLIENT_ROLE_SIZE];
-    int64_t client_revoked_ms;
-    int64_t number;
-    uint32_t scopes;
-    int64_t expires_ms, revoked_ms;
+    struct client_token token;
+    struct client_row client;
 };
 
 /* The time from which a token with these times is not valid any more; INT64_MAX: none. */

@@ -5,6 +5,7 @@
 
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
+#include "storage/digests.h"
 #include "storage/projects.h"
 
 static const struct column client_columns[] = {
@@ -15,8 +16,8 @@ static const struct column client_columns[] = {
     COLUMN(client_row, revoked_ms, INTEGER),
 };
 
-static const struct table clients_table =
-    TABLE("clients", client_row, client_columns, TABLE_ALL(client_columns));
+const struct table clients_table = TABLE_DIGESTED("clients", client_row, client_columns,
+                                                  TABLE_ALL(client_columns), "digest", 1, 0);
 
 /* A steward has a project of its own, which bears its id and name. */
 static enum db_status give_project(struct db *db, const struct client_row *client)
@@ -49,7 +50,7 @@ enum db_status clients_insert(struct db *db, const struct client_row *client)
 
 enum db_status clients_find(struct db *db, const char *id, struct client_row *out)
 {
-    return table_find(db, &clients_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+    return table_find_known(db, &clients_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
 
 TABLE_SHOW(show_client, client_row);
@@ -62,10 +63,28 @@ enum db_status clients_list(struct db *db, const struct listing_page *page, clie
                       DB_VALUES(LISTING_VALUES(page)), show_client, &list);
 }
 
+struct revocation {
+    const char *client;
+    int64_t now_ms;
+};
+
+static enum db_status revoke_client(struct db *db, void *context)
+{
+    const struct revocation *revocation = context;
+    struct client_row row;
+    unsigned char digest[DIGEST_SIZE];
+    enum db_status status = clients_find(db, revocation->client, &row);
+    if (status != DB_OK || row.revoked_ms != 0)
+        return status;
+    row.revoked_ms = revocation->now_ms;
+    table_digest(db, &clients_table, &row, digest);
+    return db_owed(db_change(
+        db, "UPDATE clients SET revoked_ms = $2, digest = $3 WHERE id = $1",
+        DB_VALUES(db_text(row.id), db_integer(row.revoked_ms), db_bytes(digest, DIGEST_SIZE))));
+}
+
 enum db_status clients_revoke(struct db *db, const char *id, int64_t now_ms)
 {
-    return db_change(db,
-                     "UPDATE clients SET revoked_ms = CASE WHEN revoked_ms = 0 THEN $2 "
-                     "ELSE revoked_ms END WHERE id = $1",
-                     DB_VALUES(db_text(id), db_integer(now_ms)));
+    struct revocation revocation = {id, now_ms};
+    return db_transact(db, revoke_client, &revocation);
 }

@@ -34,13 +34,19 @@ const struct table *const digests_tables[] = {
     &limit_approvals_table,
     &budget_requests_table,
     &environments_table,
+    &clients_table,
+    &client_tokens_table,
+    &client_certificates_table,
+    &projects_table,
+    &project_members_table,
     NULL,
 };
 
 /* Of digests_tables. Signing keys, behind NAMES_TABLES, began with digests. */
-#define FIRST_TABLES 9  /* had digests first */
-#define NAMES_TABLES 12 /* digests_begin_names leads to so many */
-#define PLANS_TABLES 13 /* those behind have them since digests_begin_plans */
+#define FIRST_TABLES  9  /* had digests first */
+#define NAMES_TABLES  12 /* digests_begin_names leads to so many */
+#define PLANS_TABLES  13 /* those behind have them since digests_begin_plans */
+#define RIGHTS_TABLES 21 /* and those since digests_begin_rights */
 
 static enum db_status note_key(struct db *db)
 {
@@ -74,7 +80,16 @@ enum db_status digests_begin_plans(struct db *db, char error[DB_ERROR_SIZE])
 {
     enum db_status status = DB_OK;
     (void)error;
-    for (unsigned i = PLANS_TABLES; digests_tables[i] && status == DB_OK; i++)
+    for (unsigned i = PLANS_TABLES; i < RIGHTS_TABLES && status == DB_OK; i++)
+        status = digest_all(db, digests_tables[i]);
+    return status;
+}
+
+enum db_status digests_begin_rights(struct db *db, char error[DB_ERROR_SIZE])
+{
+    enum db_status status = DB_OK;
+    (void)error;
+    for (unsigned i = RIGHTS_TABLES; digests_tables[i] && status == DB_OK; i++)
         status = digest_all(db, digests_tables[i]);
     return status;
 }

@@ -23,6 +23,11 @@ extern const struct table limit_changes_table;          /* limit_changes.c */
 extern const struct table limit_approvals_table;        /* stewards that a limit takes */
 extern const struct table budget_requests_table;        /* budget_requests.c */
 extern const struct table environments_table;           /* programs that are run */
+extern const struct table clients_table;                /* roles: clients.c */
+extern const struct table client_tokens_table;          /* what a token may do */
+extern const struct table client_certificates_table;    /* whose a certificate is */
+extern const struct table projects_table;               /* whom a project admits: projects.c */
+extern const struct table project_members_table;        /* roles in it */
 
 /* All of them, and answers_table, but notes_table; ends in NULL. */
 extern const struct table *const digests_tables[];
@@ -36,6 +41,9 @@ enum db_status digests_begin_names(struct db *db, char error[DB_ERROR_SIZE]);
 
 /* Gives digests to the tables that came behind signing keys, likewise. */
 enum db_status digests_begin_plans(struct db *db, char error[DB_ERROR_SIZE]);
+
+/* Gives digests to clients, tokens, certificates, projects and members, likewise. */
+enum db_status digests_begin_rights(struct db *db, char error[DB_ERROR_SIZE]);
 
 /* Makes the notes of a database, where they are missing, and gives them digests: the upgrade from
  * the version without. */

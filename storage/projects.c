@@ -5,6 +5,7 @@
 
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
+#include "storage/digests.h"
 
 const char *const project_role_names[] = {"owner",       "steward", "viewer",
                                           "contributor", "student", NULL};
@@ -16,8 +17,8 @@ static const struct column project_columns[] = {
     COLUMN(project_row, created_ms, INTEGER),
 };
 
-static const struct table projects_table =
-    TABLE("projects", project_row, project_columns, TABLE_ALL(project_columns));
+const struct table projects_table = TABLE_DIGESTED("projects", project_row, project_columns,
+                                                   TABLE_ALL(project_columns), "digest", 1, 0);
 
 static const struct column member_columns[] = {
     COLUMN(project_member_row, project, TEXT),
@@ -27,22 +28,9 @@ static const struct column member_columns[] = {
     COLUMN(project_member_row, added_ms, INTEGER),
 };
 
-static const struct table members_table =
-    TABLE("project_members", project_member_row, member_columns, 0);
-
-#define OF_PROJECT(field) offsetof(struct project_membership_row, project.field)
-
-static const struct column membership_columns[] = {
-    {"projects.id", COLUMN_TEXT, OF_PROJECT(id), ID_SIZE, NULL},
-    {"projects.name", COLUMN_TEXT, OF_PROJECT(name), NAME_SIZE, NULL},
-    {"projects.invited_only", COLUMN_FLAG, OF_PROJECT(invited_only), 0, NULL},
-    {"projects.created_ms", COLUMN_INTEGER, OF_PROJECT(created_ms), 0, NULL},
-    {"role", COLUMN_WORD, offsetof(struct project_membership_row, role), 0, project_role_names},
-};
-
-static const struct table memberships_table =
-    TABLE("project_members JOIN projects ON projects.id = project", project_membership_row,
-          membership_columns, 0);
+const struct table project_members_table =
+    TABLE_DIGESTED("project_members", project_member_row, member_columns, TABLE_ALL(member_columns),
+                   "digest", 2, 0);
 
 enum db_status projects_insert(struct db *db, const struct project_row *project)
 {
@@ -56,9 +44,12 @@ enum db_status projects_find(struct db *db, const char *id, struct project_row *
 
 enum db_status projects_update(struct db *db, const struct project_row *project)
 {
-    return db_change(
-        db, "UPDATE projects SET name = $2, invited_only = $3 WHERE id = $1",
-        DB_VALUES(db_text(project->id), db_text(project->name), db_integer(project->invited_only)));
+    unsigned char digest[DIGEST_SIZE];
+    table_digest(db, &projects_table, project, digest);
+    return db_change(db,
+                     "UPDATE projects SET name = $2, invited_only = $3, digest = $4 WHERE id = $1",
+                     DB_VALUES(db_text(project->id), db_text(project->name),
+                               db_integer(project->invited_only), db_bytes(digest, DIGEST_SIZE)));
 }
 
 TABLE_SHOW(show_project, project_row);
@@ -74,15 +65,32 @@ enum db_status projects_list(struct db *db, const char *client, const struct lis
         DB_VALUES(db_text_or_empty(client), LISTING_VALUES(page)), show_project, &list);
 }
 
-TABLE_SHOW(show_membership, project_membership_row);
+struct membership_list {
+    struct db *db;
+    project_membership_fn *each;
+    void *context;
+    enum db_status status;
+};
+
+static bool show_membership(void *context, const void *row)
+{
+    struct membership_list *list = context;
+    const struct project_member_row *member = row;
+    struct project_membership_row membership = {.role = member->role};
+    list->status = db_owed(projects_find(list->db, member->project, &membership.project));
+    return list->status == DB_OK && list->each(list->context, &membership);
+}
 
 enum db_status projects_memberships(struct db *db, const char *client, project_membership_fn *each,
                                     void *context)
 {
-    struct show_membership list = {each, context};
-    return table_list(db, &memberships_table,
-                      "WHERE client = $1 ORDER BY projects.created_ms, projects.id",
-                      DB_VALUES(db_text(client)), show_membership, &list);
+    struct membership_list list = {db, each, context, DB_OK};
+    enum db_status status = table_list(
+        db, &project_members_table,
+        "WHERE client = $1 ORDER BY (SELECT created_ms FROM projects WHERE id = project), "
+        "project",
+        DB_VALUES(db_text(client)), show_membership, &list);
+    return status == DB_OK ? list.status : status;
 }
 
 TABLE_SHOW(show_member, project_member_row);
@@ -91,27 +99,29 @@ enum db_status projects_members(struct db *db, const char *project, project_memb
                                 void *context)
 {
     struct show_member list = {each, context};
-    return table_list(db, &members_table, "WHERE project = $1 ORDER BY added_ms, client",
+    return table_list(db, &project_members_table, "WHERE project = $1 ORDER BY added_ms, client",
                       DB_VALUES(db_text(project)), show_member, &list);
 }
 
 enum db_status projects_member_find(struct db *db, const char *project, const char *client,
                                     struct project_member_row *out)
 {
-    return table_find(db, &members_table, "WHERE project = $1 AND client = $2",
+    return table_find(db, &project_members_table, "WHERE project = $1 AND client = $2",
                       DB_VALUES(db_text(project), db_text(client)), out);
 }
 
 enum db_status projects_member_put(struct db *db, const struct project_member_row *member)
 {
+    unsigned char digest[DIGEST_SIZE];
+    table_digest(db, &project_members_table, member, digest);
     return db_change(
         db,
-        "INSERT INTO project_members (project, client, role, added_by, added_ms) "
-        "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (project, client) DO UPDATE SET role = $3, "
-        "added_by = $4, added_ms = $5",
+        "INSERT INTO project_members (project, client, role, added_by, added_ms, digest) "
+        "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project, client) DO UPDATE SET role = $3, "
+        "added_by = $4, added_ms = $5, digest = $6",
         DB_VALUES(db_text(member->project), db_text(member->client),
                   db_text(project_role_names[member->role]), db_text(member->added_by),
-                  db_integer(member->added_ms)));
+                  db_integer(member->added_ms), db_bytes(digest, DIGEST_SIZE)));
 }
 
 enum db_status projects_member_remove(struct db *db, const char *project, const char *client)
@@ -142,12 +152,15 @@ bool projects_always_open(const char *project)
 
 enum db_status projects_admit(struct db *db, const char *project, const char *client, bool *out)
 {
-    int64_t found = 0;
+    struct project_row row;
+    struct project_member_row member;
     enum db_status status =
-        db_run_known(db,
-                     "SELECT EXISTS (SELECT 1 FROM projects WHERE id = $1 AND invited_only = 0) OR"
-                     " EXISTS (SELECT 1 FROM project_members WHERE project = $1 AND client = $2)",
-                     DB_VALUES(db_text(project), db_text(client)), listing_integer, &found);
-    *out = found != 0;
-    return status;
+        table_find_known(db, &projects_table, "WHERE id = $1", DB_VALUES(db_text(project)), &row);
+    *out = status == DB_OK && !row.invited_only;
+    if (*out || (status != DB_OK && status != DB_NONE))
+        return status;
+    status = table_find_known(db, &project_members_table, "WHERE project = $1 AND client = $2",
+                              DB_VALUES(db_text(project), db_text(client)), &member);
+    *out = status == DB_OK;
+    return db_optional(status);
 }

@@ -183,15 +183,16 @@ static enum problem check_token(struct call *call)
         return call_db(call, status);
     if (status == DB_NONE)
         return refuse_token(call, true);
-    int64_t ends_ms = client_token_end(bearer.expires_ms, bearer.revoked_ms);
-    enum role role = role_find(bearer.role);
+    const struct client_token *known = &bearer.token;
+    int64_t ends_ms = client_token_end(known->expires_ms, known->revoked_ms);
+    enum role role = role_find(bearer.client.role);
     /* A call may take long: its token may expire meanwhile, but not be revoked. */
-    bool revoked = bearer.client_revoked_ms != 0 ||
-                   (bearer.revoked_ms != 0 && call->app->settings.now_ms() >= bearer.revoked_ms);
+    bool revoked = bearer.client.revoked_ms != 0 ||
+                   (known->revoked_ms != 0 && call->app->settings.now_ms() >= known->revoked_ms);
     if (revoked || call->now_ms >= ends_ms || role == ROLE_NONE)
         return refuse_token(call, true);
     call->caller = (struct caller){
-        .role = role, .scopes = bearer.scopes, .token = bearer.number, .ends_ms = ends_ms};
+        .role = role, .scopes = known->scopes, .token = known->number, .ends_ms = ends_ms};
     memcpy(call->caller.id, id, sizeof id);
     return admit_caller(call);
 }

@@ -421,6 +421,16 @@ static const char changes_digested[] =
     "ALTER TABLE limit_changes ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
 static const char environments_digested[] =
     "ALTER TABLE environments ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
+static const char clients_digested[] =
+    "ALTER TABLE clients ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
+static const char tokens_digested[] =
+    "ALTER TABLE client_tokens ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
+static const char client_certificates_digested[] =
+    "ALTER TABLE client_certificates ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
+static const char projects_digested[] =
+    "ALTER TABLE projects ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
+static const char members_digested[] =
+    "ALTER TABLE project_members ADD COLUMN digest BLOB NOT NULL DEFAULT x''";
 
 const char *const schema_sqlite_tables[] = {
     "CREATE TABLE meta ("
@@ -435,10 +445,13 @@ const char *const schema_sqlite_tables[] = {
     " created_ms INTEGER NOT NULL,"
     " revoked_ms INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID",
     "CREATE INDEX clients_by_time ON clients (created_ms, id)",
+    clients_digested,
     create_tokens,
+    tokens_digested,
     tokens_by_number,
     tokens_only_end,
     create_client_certificates,
+    client_certificates_digested,
     client_certificates_by_client,
 
     /* ---- the ledger */
@@ -842,9 +855,11 @@ const char *const schema_sqlite_tables[] = {
     changes_end_once,
     /* ---- projects */
     create_projects,
+    projects_digested,
     projects_by_time,
     projects_stay,
     create_members,
+    members_digested,
     members_by_client,
     create_guarantees,
     shares_by_client,
@@ -1135,6 +1150,19 @@ static const char *const to_subtrees[] = {
     NULL,
 };
 
+/* Who may do what gets digests, from digests.c behind these statements. */
+static const char *const to_digested_rights[] = {
+    clients_digested,
+    tokens_digested,
+    client_certificates_digested,
+    projects_digested,
+    members_digested,
+    "DROP TRIGGER client_tokens_only_end",
+    NULL,
+};
+
+static const char *const to_fixed_rights[] = {tokens_only_end, NULL};
+
 const char *const *const schema_sqlite_steps[] = {
     to_rows,
     without_blocks,
@@ -1169,6 +1197,8 @@ const char *const *const schema_sqlite_steps[] = {
     to_digested_plans,
     to_fixed_plans,
     to_subtrees,
+    to_digested_rights,
+    to_fixed_rights,
     NULL,
 };
 

@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "api/match.h"
+#include "storage/client_tokens.h"
 #include "storage/datasets.h"
+#include "storage/digests.h"
 #include "tests/unit/api/service.h"
 
 TestSuite(serve, .init = service_open, .fini = service_close);
@@ -77,15 +79,33 @@ Test(serve, a_missing_or_wrong_token_is_401)
     cr_expect_not_null(strstr(basic->body, "Send Authorization: Bearer"), "%s", basic->body);
 }
 
-/* SQLite's driver, with all tokens revoked just before a transaction that writes. */
+/* A role that somebody wrote into the database is nobody's. */
+Test(serve, a_role_without_its_digest_is_not_believed)
+{
+    expect_problem(fixture_get(f, "student", "/v1/clients"), "forbidden");
+    cr_assert_eq(db_change(fixture_db(f), "UPDATE clients SET role = 'admin' WHERE id = $1",
+                           DB_VALUES(db_text(fixture_client(f, "student")))),
+                 DB_OK);
+    expect_problem(fixture_get(f, "student", "/v1/clients"), "internal-error");
+    expect_problem(fixture_get(f, "admin", "/v1/clients"),
+                   "internal-error"); /* which has the row */
+    expect_status(fixture_get(f, "steward", "/v1/clients/me"), 200);
+}
+
+/* SQLite's driver, with the caller's token ended just before a transaction that writes. */
 static struct db_driver revoking;
 static bool revokes;
+static struct client_token ending;
+static unsigned char ending_digest[DIGEST_SIZE];
 
 static enum db_status begin_revoking(void *connection, bool will_write, struct db_fault *fault)
 {
     if (will_write && revokes)
-        cr_assert_eq(db_driver_sqlite.run(connection, "UPDATE client_tokens SET revoked_ms = 1",
-                                          NULL, 0, NULL, NULL, fault),
+        cr_assert_eq(db_driver_sqlite.run(
+                         connection,
+                         "UPDATE client_tokens SET revoked_ms = 1, digest = $1 WHERE client = $2",
+                         DB_VALUES(db_bytes(ending_digest, DIGEST_SIZE), db_text(ending.client)),
+                         NULL, NULL, fault),
                      DB_OK);
     revokes = false;
     return db_driver_sqlite.begin(connection, will_write, fault);
@@ -100,6 +120,10 @@ Test(serve, who_is_revoked_before_the_change_changes_nothing)
     service_close();
     f = fixture_open_on(&revoking);
     const char *id = domain_dataset(f, "public");
+    cr_assert_eq(client_tokens_find(fixture_db(f), fixture_client(f, "steward"), 1, &ending),
+                 DB_OK);
+    ending.revoked_ms = 1;
+    table_digest(fixture_db(f), &client_tokens_table, &ending, ending_digest);
     revokes = true;
     expect_problem(fixture_delete(f, "steward", domain_path("/v1/datasets/%s", id)),
                    "unauthorized");

@@ -11,6 +11,8 @@
 #include "storage/aggregations.h"
 #include "storage/answers/answers.h"
 #include "storage/budget_requests.h"
+#include "storage/client_certificates.h"
+#include "storage/client_tokens.h"
 #include "storage/datasets.h"
 #include "storage/digests.h"
 #include "storage/endings.h"
@@ -20,6 +22,7 @@
 #include "storage/limit_changes.h"
 #include "storage/policies.h"
 #include "storage/policy_names.h"
+#include "storage/projects.h"
 #include "storage/q_releases.h"
 #include "storage/signing_keys.h"
 #include "storage/teachers.h"
@@ -189,6 +192,24 @@ static void store_names(void)
     cr_assert_eq(policy_names_move(f.db, &name), DB_OK);
 }
 
+#define TOKEN_HASH                                                                                 \
+    {                                                                                              \
+        9                                                                                          \
+    }
+
+/* A steward with a token, a certificate, and the project that every steward has. */
+static void store_rights(void)
+{
+    const struct client_row client = {
+        .id = "cli_w", .name = "W", .role = "steward", .created_ms = 5};
+    struct client_token token = {.client = "cli_w", .secret_hash = TOKEN_HASH, .scopes = 3};
+    const struct client_certificate certificate = {
+        .client = "cli_w", .hash = TOKEN_HASH, .created_ms = 5};
+    cr_assert_eq(clients_insert(f.db, &client), DB_OK);
+    cr_assert_eq(client_tokens_insert(f.db, &token), DB_OK);
+    cr_assert_eq(client_certificates_insert(f.db, &certificate), DB_OK);
+}
+
 static enum db_status store_signing_key(struct db *db, void *context)
 {
     struct signing_key key;
@@ -208,6 +229,7 @@ static void open_full(void)
     cr_assert_eq(db_transact(f.db, store_aggregation, NULL), DB_OK);
     store_names();
     store_agreements();
+    store_rights();
     cr_assert_eq(db_transact(f.db, store_signing_key, NULL), DB_OK);
     /* The triggers and keys that stop our own SQL do not stop a disk. */
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER answers_fixed"), DB_OK);
@@ -217,6 +239,7 @@ static void open_full(void)
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER signing_keys_fixed"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER limit_changes_end_once"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER budget_requests_end_once"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DROP TRIGGER client_tokens_only_end"), DB_OK);
     cr_assert_eq(db_run(f.db, "PRAGMA foreign_keys=OFF", NULL, 0, NULL, NULL), DB_OK);
 }
 
@@ -241,7 +264,13 @@ static enum db_status read_as_served(const struct table *table)
         struct limit_change_row change;
         struct budget_request_row request;
         struct ledger_price price;
+        struct client_row client;
+        struct client_token token;
+        struct client_certificate certificate;
+        struct project_row project;
+        struct project_member_row member;
     } row;
+    static const unsigned char hash[CLIENT_HASH_SIZE] = TOKEN_HASH;
     struct environment_row world = {.source = NULL};
     struct job_row job = {.request = NULL};
     bool allowed;
@@ -295,6 +324,16 @@ static enum db_status read_as_served(const struct table *table)
         status = budget_requests_find(f.db, "brq_a", &row.request);
     else if (table == &environments_table)
         status = environments_find(f.db, "env_a", &world);
+    else if (table == &clients_table)
+        status = clients_find(f.db, "cli_w", &row.client);
+    else if (table == &client_tokens_table)
+        status = client_tokens_find(f.db, "cli_w", 1, &row.token);
+    else if (table == &client_certificates_table)
+        status = client_certificates_find(f.db, hash, &row.certificate);
+    else if (table == &projects_table)
+        status = projects_find(f.db, "cli_w", &row.project);
+    else if (table == &project_members_table)
+        status = projects_member_find(f.db, "cli_w", "cli_w", &row.member);
     environments_done(&world);
     job_done(&job);
     free(bytes);
@@ -369,7 +408,12 @@ static void expect_named(const struct table *table, bool names_key)
                                            {"limit_changes", "lch_a"},
                                            {"ledger_approvals", ""} /* likewise */,
                                            {"budget_requests", "brq_a"},
-                                           {"environments", "env_a"}};
+                                           {"environments", "env_a"},
+                                           {"clients", "cli_w"},
+                                           {"client_tokens", "cli_w 1"},
+                                           {"client_certificates", "cli_w 5"},
+                                           {"projects", "cli_w"},
+                                           {"project_members", "cli_w cli_w"}};
     char wanted[64];
     const char *damage = db_damage(f.db);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -501,6 +545,61 @@ Test(digest, names_of_a_version_without_digests_get_them, .init = open_full, .fi
     cr_expect_eq(read_as_served(&endings_table), DB_OK);
 }
 
+/* What changes gets a new digest. */
+Test(digest, rights_that_change_are_not_damaged, .init = open_full, .fini = store_close)
+{
+    struct project_row project;
+    const struct project_member_row member = {
+        .project = "cli_w", .client = "cli_w", .role = PROJECT_VIEWER, .added_by = "cli_w"};
+    struct client_token second = {.client = "cli_w", .secret_hash = {7}, .scopes = 1};
+    struct client_bearer bearer;
+    cr_assert_eq(client_tokens_insert(f.db, &second), DB_OK);
+    cr_assert_eq(client_tokens_end_older(f.db, "cli_w", 2, 7, 60), DB_OK);
+    cr_assert_eq(client_tokens_end(f.db, "cli_w", 2, -50), DB_OK);
+    cr_assert_eq(clients_revoke(f.db, "cli_w", 70), DB_OK);
+    cr_assert_eq(clients_revoke(f.db, "cli_w", 80), DB_OK);
+    cr_assert_eq(clients_revoke(f.db, "cli_0", 80), DB_NONE);
+    cr_assert_eq(client_tokens_bearer(f.db, "cli_w", second.secret_hash, &bearer), DB_OK);
+    cr_expect(bearer.token.revoked_ms == -50 && bearer.client.revoked_ms == 70);
+    cr_assert_eq(client_tokens_find(f.db, "cli_w", 1, &bearer.token), DB_OK);
+    cr_expect_eq(bearer.token.revoked_ms, 60);
+    cr_assert_eq(projects_find(f.db, "cli_w", &project), DB_OK);
+    project.invited_only = true;
+    cr_assert_eq(projects_update(f.db, &project), DB_OK);
+    cr_assert_eq(projects_find(f.db, "cli_w", &project), DB_OK);
+    cr_expect(project.invited_only);
+    cr_assert_eq(projects_member_put(f.db, &member), DB_OK);
+    cr_expect_eq(read_as_served(&project_members_table), DB_OK);
+}
+
+/* Whoever writes into the database makes nobody an auditor or a member, and revives no token. */
+Test(digest, rights_that_somebody_wrote_are_not_believed, .init = open_full, .fini = store_close)
+{
+    static const unsigned char hash[CLIENT_HASH_SIZE] = TOKEN_HASH;
+    struct client_bearer bearer;
+    bool admits;
+    cr_assert_eq(fixture_sql(f.db, "UPDATE clients SET role = 'auditor'"), DB_OK);
+    cr_expect_eq(client_tokens_bearer(f.db, "cli_w", hash, &bearer), DB_FAILED);
+    cr_assert_eq(fixture_sql(f.db, "UPDATE clients SET role = 'steward'"), DB_OK);
+    cr_expect_eq(client_tokens_bearer(f.db, "cli_w", hash, &bearer), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "UPDATE client_tokens SET scopes = 7"), DB_OK);
+    cr_expect_eq(client_tokens_bearer(f.db, "cli_w", hash, &bearer), DB_FAILED);
+    cr_assert_eq(fixture_sql(f.db, "UPDATE projects SET invited_only = 1"), DB_OK);
+    cr_expect_eq(projects_admit(f.db, "cli_w", "cli_x", &admits), DB_FAILED);
+    cr_assert_eq(fixture_sql(f.db, "UPDATE projects SET invited_only = 0"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "INSERT INTO project_members VALUES "
+                                   "('cli_w', 'cli_x', 'student', 'cli_w', 1, x'')"),
+                 DB_OK);
+    cr_expect_eq(projects_admit(f.db, "cli_w", "cli_x", &admits), DB_OK);
+    cr_expect(admits); /* because it is open to all */
+    struct project_row project;
+    cr_assert_eq(projects_find(f.db, "cli_w", &project), DB_OK);
+    project.invited_only = true;
+    cr_assert_eq(projects_update(f.db, &project), DB_OK);
+    cr_expect_eq(projects_admit(f.db, "cli_w", "cli_x", &admits), DB_FAILED);
+    cr_expect_not(admits);
+}
+
 /* A deletion keeps who closed it and when. */
 Test(digest, what_was_closed_and_is_deleted_gets_a_new_digest, .init = open_full,
      .fini = store_close)
@@ -610,9 +709,10 @@ Test(digest, a_database_belongs_to_its_key, .init = open_full, .fini = store_clo
     cr_expect_eq(read_as_served(&answers_table), DB_OK);
     /* without clients nothing is lost by another key, with clients the note must be there */
     cr_assert_eq(fixture_sql(f.db, "DELETE FROM meta WHERE name = 'digest-key'"), DB_OK);
-    cr_assert_eq(fixture_sql(f.db, "INSERT INTO clients VALUES ('cli_a', '', '', 0, 0)"), DB_OK);
     cr_expect_eq(open_with_key(0, error), DB_FAILED);
     cr_expect_not_null(strstr(error, "does not say which"), "%s", error);
+    cr_assert_eq(fixture_sql(f.db, "DELETE FROM client_tokens"), DB_OK);
+    cr_assert_eq(fixture_sql(f.db, "DELETE FROM client_certificates"), DB_OK);
     cr_assert_eq(fixture_sql(f.db, "DELETE FROM clients"), DB_OK);
     cr_expect_eq(open_with_key(3, error), DB_OK, "%s", error);
     cr_expect_eq(open_with_key(0, error), DB_FAILED);

@@ -86,9 +86,9 @@ Test(clients, have_tokens_that_end, .init = store_open, .fini = store_close)
     insert_token("cli_b", 4, 7, 30);
     memset(hash, 2, sizeof hash);
     cr_assert_eq(client_tokens_bearer(f.db, "cli_a", hash, &bearer), DB_OK);
-    cr_expect_eq(bearer.number, 2);
-    cr_expect_eq(bearer.scopes, 1);
-    cr_expect_str_eq(bearer.role, "student");
+    cr_expect_eq(bearer.token.number, 2);
+    cr_expect_eq(bearer.token.scopes, 1);
+    cr_expect_str_eq(bearer.client.role, "student");
     cr_expect_eq(client_tokens_bearer(f.db, "cli_b", hash, &bearer), DB_NONE);
     cr_expect_eq(client_tokens_bearer(f.db, "cli_x", hash, &bearer), DB_NONE);
 
