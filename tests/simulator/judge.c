@@ -481,6 +481,18 @@ static bool find_answer(struct life *life, struct asked *asked, bool random)
     return waits;
 }
 
+void life_find_uploads(struct life *life)
+{
+    for (unsigned i = 0; i < life->flight_count; i++) {
+        struct flight *flight = life->flights[i];
+        if (flight->what != LIFE_UPLOAD || flight->way != SERVICE_ANSWERED ||
+            flight->asked->stored || flight->server == disk.server)
+            continue;
+        (void)find_answer(life, flight->asked, false);
+        flight->asked->lags = false;
+    }
+}
+
 void life_find_answers(struct life *life, bool all)
 {
     life_find_limits(life);

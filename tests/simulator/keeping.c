@@ -39,14 +39,27 @@ void life_learn_kept(struct life *life, int64_t from_ms)
     if (from_ms < life->kept_from_ms)
         life_fail(life, "the time from which answers are kept went back");
     life->kept_from_ms = from_ms;
+    life->halfway = false;
 }
 
-/* A number of rows; -1: unknown. */
-static int64_t count_answers(struct life *life)
+/* What a removal makes less. */
+struct kept_rows {
+    int64_t answers, entries;
+};
+
+static struct kept_rows count_rows(struct life *life)
 {
-    int64_t count = -1;
-    (void)db_one(life->auditor, "SELECT count(*) FROM answers", NULL, 0, listing_integer, &count);
-    return count;
+    struct kept_rows rows = {0};
+    (void)db_one(life->auditor, "SELECT count(*) FROM answers", NULL, 0, listing_integer,
+                 &rows.answers);
+    (void)db_one(life->auditor, "SELECT count(*) FROM ledger_entries", NULL, 0, listing_integer,
+                 &rows.entries);
+    return rows;
+}
+
+static uint64_t less(int64_t before, int64_t after)
+{
+    return after < before ? (uint64_t)(before - after) : 0;
 }
 
 void life_prune(struct life *life)
@@ -59,7 +72,7 @@ void life_prune(struct life *life)
     const struct service *server = &life->servers[number];
     uint64_t failures = disk.failures;
     disk.aside = true;
-    int64_t before = count_answers(life);
+    struct kept_rows before = count_rows(life);
     disk.aside = false;
     if (service_clock_ms - KEPT_MS > life->raised_ms)
         life->raised_ms = service_clock_ms - KEPT_MS;
@@ -70,6 +83,7 @@ void life_prune(struct life *life)
     bool over = disk_is_dead();
     disk.server = running;
     life->prunes = false;
+    life->halfway = over;
     if (over)
         return;
     disk.aside = true;
@@ -78,16 +92,17 @@ void life_prune(struct life *life)
     if (answers_kept_from(life->auditor, &from_ms) != DB_OK)
         life_fail(life, "the time from which answers are kept cannot be read");
     life_learn_kept(life, from_ms);
-    int64_t after = count_answers(life); /* with those that were given meanwhile */
-    life->count[LIFE_REMOVED] += after < before ? (uint64_t)(before - after) : 0;
+    struct kept_rows after = count_rows(life); /* with those that were added meanwhile */
+    life->count[LIFE_REMOVED] += less(before.answers, after.answers);
+    life->count[LIFE_FOLDED] += less(before.entries, after.entries);
     disk.aside = false;
     life_note(life, "prune: answers are kept from %lld", (long long)from_ms);
 }
 
 bool life_is_removed(const struct life *life, const struct asked *asked)
 {
-    /* A removal that is under way tells later from when they are kept. */
-    int64_t from_ms = life->prunes ? life->raised_ms : life->kept_from_ms;
+    /* A removal that is under way, or whose server ended, tells later from when they are kept. */
+    int64_t from_ms = life->prunes || life->halfway ? life->raised_ms : life->kept_from_ms;
     return asked->day_ms >= 0 && asked->day_ms < from_ms;
 }
 

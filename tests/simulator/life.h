@@ -91,6 +91,7 @@ enum life_count {
     LIFE_FOUND = LIFE_ENDS + DISK_ENDS,   /* answers that a lost request had got */
     LIFE_ROBBED,                          /* jobs that another worker took */
     LIFE_REMOVED,                         /* answers whose time was over */
+    LIFE_FOLDED,                          /* entries, fewer */
     LIFE_OVER,                            /* their keys, refused */
     LIFE_EARLY,                           /* keys of a day that the clock took back */
     LIFE_LOST,                            /* replies that their client did not get */
@@ -127,6 +128,8 @@ struct shown { /* by the largest checkpoint so far */
     unsigned char root[32];
 };
 
+#define LIFE_HELD 8 /* checkpoints that somebody keeps */
+
 struct standby { /* what is so by the standby, while it lags */
     struct model model;
     enum life_fate release, dataset, student[SCENE_STUDENTS];
@@ -145,6 +148,7 @@ struct life {
     struct model model;
     unsigned processes, depth;
     bool prunes;    /* answers are being removed */
+    bool halfway;   /* a server ended while it removed some */
     bool stirred;   /* jobs may have changed */
     bool uploads;   /* the open dataset may */
     bool deletes;   /* the next request deletes the dataset */
@@ -157,8 +161,8 @@ struct life {
     struct asked asked[LIFE_ASKED];
     struct flight *flights[LIFE_FLIGHTS];
     unsigned flight_count;
-    int64_t keys; /* that sign, of which a rotation told */
-    struct shown shown;
+    int64_t keys;                        /* that sign, of which a rotation told */
+    struct shown shown, held[LIFE_HELD]; /* and some of before */
     struct life_lost lost[MODEL_ACCOUNTS];
     struct { /* the last limit that somebody asked for */
         unsigned account, limit, person;
@@ -222,6 +226,9 @@ unsigned life_draw_server(struct life *life);
 /* Finds out in a new process which of the flights the former one had served. With ALL, that every
  * answer which anybody got is still there. */
 void life_find_answers(struct life *life, bool all);
+
+/* Finds the uploads that the other server has committed and not told of yet. */
+void life_find_uploads(struct life *life);
 
 /* Whether FLIGHT ended something is not known, or which limit it set. */
 void life_lose_effect(struct life *life, const struct flight *flight);

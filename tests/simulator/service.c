@@ -81,6 +81,7 @@ bool service_start(struct service *service, const char *directory, bool audits, 
                                     .max_states_per_query = 1024,
                                     .max_experts_per_dataset = 1000,
                                     .keep_answers_days = service_keep_days,
+                                    .keep_entries_days = service_keep_days,
                                     .cors_origins = "",
                                     .version = "simulator"};
     const struct database_place place = {.directory = directory};

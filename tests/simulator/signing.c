@@ -91,7 +91,9 @@ void life_judge_checkpoint(struct life *life, const struct flight *flight,
     if (now->size < flight->size ||
         (now->size == shown->size && memcmp(now->root, shown->root, sizeof now->root) != 0))
         life_fail(life, "the log has forked");
-    life->count[LIFE_CHECKPOINTS]++;
+    struct shown *held = &life->held[life->count[LIFE_CHECKPOINTS]++ / 4 % LIFE_HELD];
+    held->size = now->size;
+    memcpy(held->root, now->root, sizeof held->root);
     if (now->size >= shown->size) {
         shown->size = now->size;
         memcpy(shown->root, now->root, sizeof shown->root);
@@ -111,15 +113,23 @@ static enum db_status read_root(struct db *db, void *context)
     return status;
 }
 
+/* The log still shows that it goes on from SHOWN. */
+static void check_root(struct life *life, const struct shown *shown)
+{
+    struct shown is = *shown;
+    if (is.size > 0 && (db_view(life->auditor, read_root, &is) != DB_OK ||
+                        memcmp(is.root, shown->root, sizeof is.root) != 0))
+        life_fail(life, "the log is not the one that a checkpoint of size %lld showed",
+                  (long long)is.size);
+}
+
 void life_check_shown(struct life *life)
 {
     struct reading reading = {.keys = 0};
-    struct shown is = life->shown;
     read_keys(life, &reading);
-    if (reading.keys < life->keys || reading.keys < is.signer)
+    if (reading.keys < life->keys || reading.keys < life->shown.signer)
         life_fail(life, "a key that signed is gone");
-    if (is.size > 0 && (db_view(life->auditor, read_root, &is) != DB_OK ||
-                        memcmp(is.root, life->shown.root, sizeof is.root) != 0))
-        life_fail(life, "the log is not the one that a checkpoint of size %lld showed",
-                  (long long)is.size);
+    check_root(life, &life->shown);
+    for (unsigned i = 0; i < LIFE_HELD; i++)
+        check_root(life, &life->held[i]);
 }

@@ -41,6 +41,7 @@ static const char *const names[LIFE_COUNTS] = {
     "answers that their client lost, found by the next process",
     "jobs that another worker took",
     "answers removed because their time was over",
+    "entries folded",
     "of their keys, asked again and refused",
     "keys of a day that the clock took back",
     "replies that their client did not get",

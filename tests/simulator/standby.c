@@ -9,6 +9,9 @@
 static void keep_standby(struct life *life)
 {
     struct standby *standby = &life->standby;
+    disk.aside = true;
+    life_find_uploads(life);
+    disk.aside = false;
     standby->model = life->model;
     standby->release = life->release;
     standby->dataset = life->dataset;
