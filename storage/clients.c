@@ -50,7 +50,7 @@ enum db_status clients_insert(struct db *db, const struct client_row *client)
 
 enum db_status clients_find(struct db *db, const char *id, struct client_row *out)
 {
-    return table_find_known(db, &clients_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
+    return table_find(db, &clients_table, "WHERE id = $1", DB_VALUES(db_text(id)), out);
 }
 
 TABLE_SHOW(show_client, client_row);
