@@ -373,7 +373,8 @@ bool database_make_ready(struct database *database, int64_t *out_answers_from_ms
     int64_t between = clock_now_us();
     if (!database_verify_answers(db, &answers, error, error_size))
         return false;
-    if (answers_kept_from(db, out_answers_from_ms) != DB_OK || ledger_head_keep_now(db) != DB_OK) {
+    enum db_status kept = ledger_head_keep_now(db);
+    if (answers_kept_from(db, out_answers_from_ms) != DB_OK || (kept != DB_OK && kept != DB_FULL)) {
         snprintf(error, error_size, "the database cannot be used: %s", db_last_error(db));
         return false;
     }

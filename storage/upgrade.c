@@ -10,13 +10,14 @@
 #include "storage/ledger/ledger_log.h"
 #include "storage/ledger/ledger_upgrade.h"
 
-#define ROWS_VERSION    12 /* entries and answers become rows */
-#define DIGESTS_VERSION 17 /* rows have digests */
-#define NOTES_VERSION   20 /* notes have digests */
-#define NAMES_VERSION   28 /* endings, names of policies and grants have digests */
-#define LOG_VERSION     30 /* the ledger has a log */
-#define PLANS_VERSION   42 /* jobs, datasets, holds and more have digests */
-#define RIGHTS_VERSION  45 /* clients, their tokens and memberships have digests */
+#define ROWS_VERSION     12 /* entries and answers become rows */
+#define DIGESTS_VERSION  17 /* rows have digests */
+#define NOTES_VERSION    20 /* notes have digests */
+#define NAMES_VERSION    28 /* endings, names of policies and grants have digests */
+#define LOG_VERSION      30 /* the ledger has a log */
+#define PLANS_VERSION    42 /* jobs, datasets, holds and more have digests */
+#define SUBTREES_VERSION 44 /* the root of the log is noted */
+#define RIGHTS_VERSION   45 /* clients, their tokens and memberships have digests */
 
 /* Reads all pages but those of uploads before the first one is written, and the key's name where
  * there is one. What rows say is checked by the steps that rewrite them, and after the upgrade. */
@@ -41,6 +42,7 @@ enum db_status storage_upgrade(struct db *db, char error[DB_ERROR_SIZE])
         {NAMES_VERSION, digests_begin_names},
         {LOG_VERSION, ledger_log_begin},
         {PLANS_VERSION, digests_begin_plans},
+        {SUBTREES_VERSION, ledger_log_begin_root},
         {RIGHTS_VERSION, digests_begin_rights},
     };
     enum db_status status = migrate(db, steps, sizeof steps / sizeof *steps, error);

@@ -323,12 +323,23 @@ enum db_status ledger_log_note_root(struct db *db)
     return status == DB_OK ? note_put(db, ROOT_NOTE, value) : status;
 }
 
+enum db_status ledger_log_begin_root(struct db *db, char error[DB_ERROR_SIZE])
+{
+    (void)error;
+    return ledger_log_note_root(db);
+}
+
 enum db_status ledger_log_check_root(struct db *db)
 {
     char noted[NOTE_SIZE], now[NOTE_SIZE];
+    int64_t removed = 0;
     enum db_status status = note_find(db, ROOT_NOTE, noted);
+    if (status == DB_NONE) {
+        status = ledger_log_removed(db, &removed);
+        return status == DB_OK && removed > 0 ? DB_NONE : status;
+    }
     if (status != DB_OK)
-        return db_optional(status);
+        return status;
     status = write_root(db, strtoll(noted, NULL, 10), now);
     return status == DB_OK && strcmp(noted, now) != 0 ? DB_NONE : status;
 }

@@ -60,7 +60,10 @@ enum db_status ledger_log_forget(struct db *db, const char *account, int64_t fir
  * of the ledger alone. */
 enum db_status ledger_log_note_root(struct db *db);
 
-/* DB_NONE: the log has not the root any more that was noted last. */
+/* The same for a database that had no such note. ERROR is not used. */
+enum db_status ledger_log_begin_root(struct db *db, char error[DB_ERROR_SIZE]);
+
+/* DB_NONE: the log has not the root any more that was noted last, or that note is missing. */
 enum db_status ledger_log_check_root(struct db *db);
 
 /* How many leaves are removed, to *OUT. */

@@ -235,9 +235,10 @@ enum db_status ledger_reduce(struct db *db, struct ledger_reduction *reduction)
     if (status == DB_OK && look->count > 0)
         status = db_transact(db, reduce_tiles, look);
     reduction->damaged = status == DB_OK && look->damaged;
-    reduction->more = status == DB_OK && (look->rows == TILES_SEEN || look->count == TILES_AT_ONCE);
+    bool ahead = look->rows == TILES_SEEN || look->count == TILES_AT_ONCE;
+    reduction->more = status == DB_OK && ahead && look->count > 0;
     if (status == DB_OK)
-        reduction->next = reduction->more ? look->next : 0;
+        reduction->next = ahead ? look->next : 0;
     free(look);
     return status;
 }

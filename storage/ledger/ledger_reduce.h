@@ -46,7 +46,7 @@ enum db_status ledger_head_keep_now(struct db *db);
 
 struct ledger_reduction {
     int64_t next; /* the first tile to look at; at first, and again behind the last one, 0 */
-    bool more;    /* out: there are others to look at; call again */
+    bool more;    /* out: some were reduced, and there are others to look at; call again */
     bool damaged; /* out: a tile or a hash above it has changed. It stays, and the others do not */
 };
 
