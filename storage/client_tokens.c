@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "storage/db/digest.h"
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
 #include "storage/digests.h"
@@ -49,15 +48,6 @@ enum db_status client_tokens_insert(struct db *db, struct client_token *token)
                             db_integer(token->created_ms))));
 }
 
-/* Reads the columns of TABLE from column FIRST of ROW on, with the digest behind them. */
-static enum db_status read_bearer_part(struct db *db, const struct table *table,
-                                       const struct db_row *row, unsigned first, void *out)
-{
-    const struct db_row part = {row->values + first, table->count + 1};
-    bool good = digest_holds(db, table, &part) && table_read(table, &part, true, out);
-    return good ? DB_OK : DB_FAILED;
-}
-
 struct bearer_find {
     struct db *db;
     struct client_bearer *out;
@@ -68,11 +58,10 @@ static enum db_status see_bearer(void *context, const struct db_row *row)
 {
     struct bearer_find *find = context;
     find->found = true;
-    enum db_status status =
-        read_bearer_part(find->db, &client_tokens_table, row, 0, &find->out->token);
-    return status == DB_OK ? read_bearer_part(find->db, &clients_table, row,
-                                              client_tokens_table.count + 1, &find->out->client)
-                           : status;
+    bool good = table_read_part(find->db, &client_tokens_table, row, 0, &find->out->token) &&
+                table_read_part(find->db, &clients_table, row, client_tokens_table.count + 1,
+                                &find->out->client);
+    return good ? DB_OK : DB_FAILED;
 }
 
 /* The columns of both tables in their order: one statement, because each is a message where the
@@ -92,13 +81,22 @@ enum db_status client_tokens_bearer(struct db *db, const char *client,
     return status == DB_OK && !find.found ? DB_NONE : status;
 }
 
+static bool take_token(void *context, const void *row)
+{
+    *(struct client_token *)context = *(const struct client_token *)row;
+    return false;
+}
+
 enum db_status client_tokens_find(struct db *db, const char *client, int64_t number,
                                   struct client_token *out)
 {
-    return table_find(db, &client_tokens_table,
-                      "WHERE client = $1 AND ($2 = 0 OR number = $2)"
-                      " ORDER BY number DESC LIMIT 1",
-                      DB_VALUES(db_text(client), db_integer(number)), out);
+    *out = (struct client_token){.number = 0};
+    enum db_status status =
+        table_list_sound(db, &client_tokens_table,
+                         "WHERE client = $1 AND ($2 = 0 OR number = $2)"
+                         " ORDER BY number DESC",
+                         DB_VALUES(db_text(client), db_integer(number)), take_token, out);
+    return status == DB_OK && out->number == 0 ? DB_NONE : status;
 }
 
 TABLE_SHOW(show_token, client_token);
@@ -107,8 +105,8 @@ enum db_status client_tokens_list(struct db *db, const char *client, client_toke
                                   void *context)
 {
     struct show_token list = {each, context};
-    return table_list(db, &client_tokens_table, "WHERE client = $1 ORDER BY number",
-                      DB_VALUES(db_text(client)), show_token, &list);
+    return table_list_sound(db, &client_tokens_table, "WHERE client = $1 ORDER BY number",
+                            DB_VALUES(db_text(client)), show_token, &list);
 }
 
 enum db_status client_tokens_count(struct db *db, const char *client, int64_t now_ms,
@@ -124,9 +122,10 @@ enum db_status client_tokens_count(struct db *db, const char *client, int64_t no
 struct tokens_end {
     struct db *db;
     const char *client;
-    int64_t number;
-    uint32_t scopes; /* the most that a token may have that ends */
+    int64_t first, last; /* numbers */
+    uint32_t scopes;     /* the most that a token may have that ends */
     int64_t until_ms;
+    bool found;
     enum db_status status;
 };
 
@@ -141,54 +140,66 @@ static int64_t earlier_end(int64_t revoked_ms, int64_t until_ms)
     return until_ms < 0 ? -revoked_ms : revoked_ms;
 }
 
-static bool end_token(void *context, const void *row)
+static enum db_status end_token(struct tokens_end *end, struct client_token *token)
 {
-    struct tokens_end *end = context;
-    struct client_token token = *(const struct client_token *)row;
     unsigned char digest[DIGEST_SIZE];
-    if (token.scopes & ~end->scopes)
-        return true;
-    token.revoked_ms = earlier_end(token.revoked_ms, end->until_ms);
-    table_digest(end->db, &client_tokens_table, &token, digest);
-    end->status = db_owed(db_change(
-        end->db,
-        "UPDATE client_tokens SET revoked_ms = $3, digest = $4 WHERE client = $1 AND number = $2",
-        DB_VALUES(db_text(token.client), db_integer(token.number), db_integer(token.revoked_ms),
-                  db_bytes(digest, DIGEST_SIZE))));
-    return end->status == DB_OK;
+    if (token->scopes & ~end->scopes)
+        return DB_OK;
+    token->revoked_ms = earlier_end(token->revoked_ms, end->until_ms);
+    table_digest(end->db, &client_tokens_table, token, digest);
+    return db_change(end->db,
+                     "UPDATE client_tokens SET revoked_ms = $3, digest = $4 WHERE client = $1 AND "
+                     "number = $2",
+                     DB_VALUES(db_text(token->client), db_integer(token->number),
+                               db_integer(token->revoked_ms), db_bytes(digest, DIGEST_SIZE)));
 }
 
-static enum db_status end_one(struct db *db, void *context)
+/* A damaged token goes: what it would be allowed until it ends is not known. */
+static enum db_status see_ending(void *context, const struct db_row *row)
 {
     struct tokens_end *end = context;
     struct client_token token;
-    enum db_status status = client_tokens_find(db, end->client, end->number, &token);
-    end->status = status;
-    if (status == DB_OK)
-        (void)end_token(end, &token);
+    end->found = true;
+    if (table_read_part(end->db, &client_tokens_table, row, 0, &token))
+        end->status = end_token(end, &token);
+    else
+        end->status =
+            db_change(end->db, "DELETE FROM client_tokens WHERE client = $1 AND number = $2",
+                      DB_VALUES(row->values[0], row->values[1]));
+    end->status = db_owed(end->status);
     return end->status;
+}
+
+static enum db_status end_tokens(struct db *db, void *context)
+{
+    struct tokens_end *end = context;
+    end->status = DB_OK;
+    end->found = false;
+    enum db_status status =
+        table_rows(db, &client_tokens_table,
+                   "WHERE client = $1 AND number >= $2 AND number <= $3 ORDER BY number",
+                   DB_VALUES(db_text(end->client), db_integer(end->first), db_integer(end->last)),
+                   see_ending, end);
+    return status == DB_OK ? end->status : status;
 }
 
 enum db_status client_tokens_end(struct db *db, const char *client, int64_t number,
                                  int64_t until_ms)
 {
-    struct tokens_end end = {db, client, number, UINT32_MAX, until_ms, DB_OK};
-    return db_transact(db, end_one, &end);
-}
-
-static enum db_status end_older(struct db *db, void *context)
-{
-    struct tokens_end *end = context;
-    end->status = DB_OK;
-    enum db_status status =
-        table_list(db, &client_tokens_table, "WHERE client = $1 AND number < $2 ORDER BY number",
-                   DB_VALUES(db_text(end->client), db_integer(end->number)), end_token, end);
-    return status == DB_OK ? end->status : status;
+    struct tokens_end end = {.db = db,
+                             .client = client,
+                             .first = number,
+                             .last = number,
+                             .scopes = UINT32_MAX,
+                             .until_ms = until_ms};
+    enum db_status status = db_transact(db, end_tokens, &end);
+    return status == DB_OK && !end.found ? DB_NONE : status;
 }
 
 enum db_status client_tokens_end_older(struct db *db, const char *client, int64_t number,
                                        uint32_t scopes, int64_t until_ms)
 {
-    struct tokens_end end = {db, client, number, scopes, until_ms, DB_OK};
-    return db_transact(db, end_older, &end);
+    struct tokens_end end = {
+        .db = db, .client = client, .last = number - 1, .scopes = scopes, .until_ms = until_ms};
+    return db_transact(db, end_tokens, &end);
 }

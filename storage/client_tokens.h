@@ -36,13 +36,15 @@ enum db_status client_tokens_bearer(struct db *db, const char *client,
                                     const unsigned char hash[CLIENT_HASH_SIZE],
                                     struct client_bearer *out);
 
-/* Finds the token NUMBER of CLIENT; with NUMBER 0 its newest one. DB_NONE: there is none. */
+/* Finds the token NUMBER of CLIENT; with NUMBER 0 its newest one. DB_NONE: there is none that is
+ * not damaged. */
 enum db_status client_tokens_find(struct db *db, const char *client, int64_t number,
                                   struct client_token *out);
 
 typedef bool client_token_fn(void *context, const struct client_token *token);
 
-/* Shows the tokens of CLIENT in the order of their numbers. EACH may stop by false. */
+/* Shows the tokens of CLIENT in the order of their numbers, without damaged ones. EACH may stop by
+ * false. */
 enum db_status client_tokens_list(struct db *db, const char *client, client_token_fn *each,
                                   void *context);
 
@@ -51,7 +53,9 @@ enum db_status client_tokens_count(struct db *db, const char *client, int64_t no
                                    int64_t *out_count);
 
 /* Ends token NUMBER of CLIENT at UNTIL, or leaves it if it was to end before. An UNTIL below 0 ends
- * it now, at -UNTIL, also for servers whose clocks are behind. DB_NONE: unknown. */
+ * it now, at -UNTIL, also for servers whose clocks are behind. A damaged one goes. DB_NONE:
+ * unknown.
+ */
 enum db_status client_tokens_end(struct db *db, const char *client, int64_t number,
                                  int64_t until_ms);
 

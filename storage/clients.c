@@ -59,9 +59,23 @@ enum db_status clients_list(struct db *db, const struct listing_page *page, clie
                             void *context)
 {
     struct show_client list = {each, context};
-    return table_list(db, &clients_table, "WHERE" LISTING_PAGE("$1", "$2", "$3"),
-                      DB_VALUES(LISTING_VALUES(page)), show_client, &list);
+    return table_list_sound(db, &clients_table, "WHERE" LISTING_PAGE("$1", "$2", "$3"),
+                            DB_VALUES(LISTING_VALUES(page)), show_client, &list);
 }
+
+enum db_status clients_name(struct db *db, const char *id, char out[NAME_SIZE])
+{
+    struct client_row row;
+    enum db_status status =
+        table_find_sound(db, &clients_table, "WHERE id = $1", DB_VALUES(db_text(id)), &row);
+    if (status == DB_OK)
+        memcpy(out, row.name, NAME_SIZE);
+    return status;
+}
+
+/* The row as it stands: what somebody wrote into it allows nothing once it is revoked. */
+static const struct table unchecked_table =
+    TABLE("clients", client_row, client_columns, TABLE_ALL(client_columns));
 
 struct revocation {
     const char *client;
@@ -73,10 +87,12 @@ static enum db_status revoke_client(struct db *db, void *context)
     const struct revocation *revocation = context;
     struct client_row row;
     unsigned char digest[DIGEST_SIZE];
-    enum db_status status = clients_find(db, revocation->client, &row);
-    if (status != DB_OK || row.revoked_ms != 0)
+    enum db_status status = table_find(db, &unchecked_table, "WHERE id = $1",
+                                       DB_VALUES(db_text(revocation->client)), &row);
+    if (status != DB_OK)
         return status;
-    row.revoked_ms = revocation->now_ms;
+    if (row.revoked_ms == 0)
+        row.revoked_ms = revocation->now_ms;
     table_digest(db, &clients_table, &row, digest);
     return db_owed(db_change(
         db, "UPDATE clients SET revoked_ms = $2, digest = $3 WHERE id = $1",

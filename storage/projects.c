@@ -58,7 +58,7 @@ enum db_status projects_list(struct db *db, const char *client, const struct lis
                              project_fn *each, void *context)
 {
     struct show_project list = {each, context};
-    return table_list(
+    return table_list_sound(
         db, &projects_table,
         "WHERE ($1 = '' OR id IN (SELECT project FROM project_members WHERE client = $1)) "
         "AND" LISTING_PAGE("$2", "$3", "$4"),
@@ -69,28 +69,32 @@ struct membership_list {
     struct db *db;
     project_membership_fn *each;
     void *context;
-    enum db_status status;
 };
 
-static bool show_membership(void *context, const void *row)
+/* A damaged membership, or one of a damaged project, allows nothing. */
+static enum db_status show_membership(void *context, const struct db_row *row)
 {
-    struct membership_list *list = context;
-    const struct project_member_row *member = row;
-    struct project_membership_row membership = {.role = member->role};
-    list->status = db_owed(projects_find(list->db, member->project, &membership.project));
-    return list->status == DB_OK && list->each(list->context, &membership);
+    const struct membership_list *list = context;
+    struct project_member_row member;
+    struct project_membership_row membership;
+    if (!table_read_part(list->db, &project_members_table, row, 0, &member) ||
+        !table_read_part(list->db, &projects_table, row, project_members_table.count + 1,
+                         &membership.project))
+        return DB_OK;
+    membership.role = member.role;
+    return list->each(list->context, &membership) ? DB_OK : DB_NONE;
 }
 
 enum db_status projects_memberships(struct db *db, const char *client, project_membership_fn *each,
                                     void *context)
 {
-    struct membership_list list = {db, each, context, DB_OK};
-    enum db_status status = table_list(
-        db, &project_members_table,
-        "WHERE client = $1 ORDER BY (SELECT created_ms FROM projects WHERE id = project), "
-        "project",
-        DB_VALUES(db_text(client)), show_membership, &list);
-    return status == DB_OK ? list.status : status;
+    struct membership_list list = {db, each, context};
+    return db_optional(db_run(
+        db,
+        "SELECT m.project, m.client, m.role, m.added_by, m.added_ms, m.digest, p.id, p.name, "
+        "p.invited_only, p.created_ms, p.digest FROM project_members AS m JOIN projects AS p ON "
+        "p.id = m.project WHERE m.client = $1 ORDER BY p.created_ms, p.id",
+        DB_VALUES(db_text(client)), show_membership, &list));
 }
 
 TABLE_SHOW(show_member, project_member_row);
@@ -99,15 +103,16 @@ enum db_status projects_members(struct db *db, const char *project, project_memb
                                 void *context)
 {
     struct show_member list = {each, context};
-    return table_list(db, &project_members_table, "WHERE project = $1 ORDER BY added_ms, client",
-                      DB_VALUES(db_text(project)), show_member, &list);
+    return table_list_sound(db, &project_members_table,
+                            "WHERE project = $1 ORDER BY added_ms, client",
+                            DB_VALUES(db_text(project)), show_member, &list);
 }
 
 enum db_status projects_member_find(struct db *db, const char *project, const char *client,
                                     struct project_member_row *out)
 {
-    return table_find(db, &project_members_table, "WHERE project = $1 AND client = $2",
-                      DB_VALUES(db_text(project), db_text(client)), out);
+    return table_find_sound(db, &project_members_table, "WHERE project = $1 AND client = $2",
+                            DB_VALUES(db_text(project), db_text(client)), out);
 }
 
 enum db_status projects_member_put(struct db *db, const struct project_member_row *member)
@@ -138,11 +143,18 @@ enum db_status projects_stewards_remove(struct db *db, const char *project)
                                  DB_VALUES(db_text(project))));
 }
 
+static bool count_owner(void *context, const void *row)
+{
+    const struct project_member_row *member = row;
+    *(int64_t *)context += member->role == PROJECT_OWNER;
+    return true;
+}
+
 enum db_status projects_owners(struct db *db, const char *project, int64_t *out)
 {
-    return db_owed(
-        db_one(db, "SELECT count(*) FROM project_members WHERE project = $1 AND role = 'owner'",
-               DB_VALUES(db_text(project)), listing_integer, out));
+    *out = 0;
+    return table_list_sound(db, &project_members_table, "WHERE project = $1",
+                            DB_VALUES(db_text(project)), count_owner, out);
 }
 
 bool projects_always_open(const char *project)
@@ -154,13 +166,11 @@ enum db_status projects_admit(struct db *db, const char *project, const char *cl
 {
     struct project_row row;
     struct project_member_row member;
-    enum db_status status =
-        table_find_known(db, &projects_table, "WHERE id = $1", DB_VALUES(db_text(project)), &row);
+    enum db_status status = projects_find(db, project, &row);
     *out = status == DB_OK && !row.invited_only;
     if (*out || (status != DB_OK && status != DB_NONE))
         return status;
-    status = table_find_known(db, &project_members_table, "WHERE project = $1 AND client = $2",
-                              DB_VALUES(db_text(project), db_text(client)), &member);
+    status = projects_member_find(db, project, client, &member);
     *out = status == DB_OK;
     return db_optional(status);
 }

@@ -57,17 +57,17 @@ enum db_status projects_list(struct db *db, const char *client, const struct lis
 
 typedef bool project_membership_fn(void *context, const struct project_membership_row *row);
 
-/* Shows the projects of CLIENT in order of creation. */
+/* Shows the projects of CLIENT in order of creation, without damaged ones. */
 enum db_status projects_memberships(struct db *db, const char *client, project_membership_fn *each,
                                     void *context);
 
 typedef bool project_member_fn(void *context, const struct project_member_row *member);
 
-/* Shows the members of PROJECT, first those that came first. */
+/* Shows the members of PROJECT, first those that came first, without damaged rows. */
 enum db_status projects_members(struct db *db, const char *project, project_member_fn *each,
                                 void *context);
 
-/* DB_NONE: CLIENT is no member of PROJECT. */
+/* DB_NONE: CLIENT is no member of PROJECT, or the row that says so is damaged. */
 enum db_status projects_member_find(struct db *db, const char *project, const char *client,
                                     struct project_member_row *out);
 

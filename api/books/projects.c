@@ -47,13 +47,13 @@ struct member_list {
 static bool projects_add_member(void *context, const struct project_member_row *member)
 {
     struct member_list *list = context;
-    struct client_row client;
-    list->status = db_owed(clients_find(list->call->db, member->client, &client));
+    char name[NAME_SIZE] = ""; /* of a damaged client */
+    list->status = db_optional(clients_name(list->call->db, member->client, name));
     if (list->status != DB_OK)
         return false;
-    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:o}", "client", member->client, "name",
-                             client.name, "role", project_role_names[member->role], "added_by",
-                             member->added_by, "added_at", json_time(member->added_ms));
+    json_t *json = json_pack("{s:s, s:s, s:s, s:s, s:o}", "client", member->client, "name", name,
+                             "role", project_role_names[member->role], "added_by", member->added_by,
+                             "added_at", json_time(member->added_ms));
     list->status = names_add(list->call->db, json, "added_by_name", member->added_by);
     json_array_append_new(list->json, json);
     return list->status == DB_OK;
@@ -315,15 +315,15 @@ enum problem api_projects_remove_member(struct call *call)
     if (problem != PROBLEM_NONE)
         return problem;
     enum db_status status = projects_member_find(call->db, standing.project.id, client, &member);
-    if (status == DB_NONE)
-        return call_problem(call, PROBLEM_NOT_FOUND, "The project has no such member.");
-    if (status != DB_OK)
+    if (status != DB_OK && status != DB_NONE)
         return call_db(call, status);
-    problem = check_last_owner(call, &member);
+    problem = status == DB_OK ? check_last_owner(call, &member) : PROBLEM_NONE;
     if (problem != PROBLEM_NONE)
         return problem;
     pass_end_all(call->app);
-    status = projects_member_remove(call->db, member.project, member.client);
+    status = projects_member_remove(call->db, standing.project.id, client); /* or a damaged one */
+    if (status == DB_NONE)
+        return call_problem(call, PROBLEM_NOT_FOUND, "The project has no such member.");
     return call_reply_done(call, status);
 }
 

@@ -11,15 +11,6 @@
 #include "storage/policies.h"
 #include "storage/teachers.h"
 
-static enum db_status client_name(struct db *db, const char *id, char out[NAME_SIZE])
-{
-    struct client_row row;
-    enum db_status status = clients_find(db, id, &row);
-    if (status == DB_OK)
-        memcpy(out, row.name, NAME_SIZE);
-    return status;
-}
-
 static enum db_status dataset_name(struct db *db, const char *id, char out[NAME_SIZE])
 {
     struct dataset_row row;
@@ -66,7 +57,7 @@ static const struct {
     enum db_status (*find)(struct db *db, const char *id, char out[NAME_SIZE]);
     bool open; /* whoever may see the id may see the name */
 } kinds[] = {{"agg_", aggregation_name, true},
-             {"cli_", client_name, false},
+             {"cli_", clients_name, false},
              {"ds_", dataset_name, false},
              {"pol_", policy_name, false}};
 

@@ -189,6 +189,8 @@ enum db_status db_run_now(struct db *db, const char *sql, const struct db_value 
         return db->lost;
     enum db_status status =
         db->driver->run(db->connection, sql, values, count, each, context, &db->fault);
+    if (db->lost != DB_OK) /* by a statement within EACH */
+        return db->lost;
     if (status != DB_OK && db->mode != IDLE && !db->driver->in_transaction(db->connection)) {
         db->lost = db_owed(status);
         if (db->hopeful && db->driver->fails_whole && status == DB_FAILED) {

@@ -161,8 +161,14 @@ struct finding {
     const struct table *table;
     const char *id; /* in the first column; NULL: the statement says which row it is */
     void *out;
-    bool found;
+    bool found, sound; /* SOUND: a damaged row counts as not there */
 };
+
+static bool passes_over(struct db *db, const struct table *table, const struct db_row *row,
+                        bool sound)
+{
+    return sound && !digest_holds(db, table, row);
+}
 
 /* As db_run or db_run_known. */
 typedef enum db_status run_fn(struct db *db, const char *sql, const struct db_value *values,
@@ -188,6 +194,8 @@ static enum db_status see_found(void *context, const struct db_row *row)
         read_another(finding, row);
         return DB_OK;
     }
+    if (passes_over(finding->db, finding->table, row, finding->sound))
+        return DB_OK;
     if (finding->found) {
         table_done(finding->table, finding->out);
         snprintf(fault->text, sizeof fault->text,
@@ -210,21 +218,35 @@ static enum db_status find_row(run_fn *run, const char *sql, const struct db_val
 enum db_status table_find(struct db *db, const struct table *table, const char *tail,
                           const struct db_value *values, unsigned count, void *out)
 {
-    struct finding finding = {db, table, NULL, out, false};
+    struct finding finding = {.db = db, .table = table, .out = out};
     return find_row(db_run, select_text(db, table, tail), values, count, &finding);
+}
+
+enum db_status table_find_sound(struct db *db, const struct table *table, const char *tail,
+                                const struct db_value *values, unsigned count, void *out)
+{
+    struct finding finding = {.db = db, .table = table, .out = out, .sound = true};
+    return find_row(db_run_known, select_text(db, table, tail), values, count, &finding);
+}
+
+bool table_read_part(struct db *db, const struct table *table, const struct db_row *row,
+                     unsigned first, void *out)
+{
+    const struct db_row part = {row->values + first, table->count + 1};
+    return read_true(db, table, &part, true, out);
 }
 
 enum db_status table_find_known(struct db *db, const struct table *table, const char *tail,
                                 const struct db_value *values, unsigned count, void *out)
 {
-    struct finding finding = {db, table, NULL, out, false};
+    struct finding finding = {.db = db, .table = table, .out = out};
     return find_row(db_run_known, select_text(db, table, tail), values, count, &finding);
 }
 
 enum db_status table_find_id(struct db *db, const struct table *table, const char *id, void *out)
 {
     static const char by_id[] = "the id, or the least one";
-    struct finding finding = {db, table, id, out, false};
+    struct finding finding = {.db = db, .table = table, .id = id, .out = out};
     struct db_sql *known = db_sql_of(db, table, by_id);
     if (!known->text) {
         struct buffer sql = {.lid = SQL_MOST};
@@ -241,24 +263,43 @@ struct listing {
     void *row;
     table_row_fn *each;
     void *context;
+    bool sound;
 };
 
 static enum db_status show_row(void *context, const struct db_row *row)
 {
     const struct listing *listing = context;
+    if (passes_over(listing->db, listing->table, row, listing->sound))
+        return DB_OK;
     if (!read_true(listing->db, listing->table, row, false, listing->row))
         return DB_FAILED;
     return listing->each(listing->context, listing->row) ? DB_OK : DB_NONE;
+}
+
+static enum db_status list_rows(struct listing *listing, const char *tail,
+                                const struct db_value *values, unsigned count)
+{
+    listing->row = memory_new(1, listing->table->row_size);
+    enum db_status status =
+        table_rows(listing->db, listing->table, tail, values, count, show_row, listing);
+    free(listing->row);
+    return db_optional(status); /* EACH returned false */
 }
 
 enum db_status table_list(struct db *db, const struct table *table, const char *tail,
                           const struct db_value *values, unsigned count, table_row_fn *each,
                           void *context)
 {
-    struct listing listing = {db, table, memory_new(1, table->row_size), each, context};
-    enum db_status status = table_rows(db, table, tail, values, count, show_row, &listing);
-    free(listing.row);
-    return db_optional(status); /* EACH returned false */
+    struct listing listing = {.db = db, .table = table, .each = each, .context = context};
+    return list_rows(&listing, tail, values, count);
+}
+
+enum db_status table_list_sound(struct db *db, const struct table *table, const char *tail,
+                                const struct db_value *values, unsigned count, table_row_fn *each,
+                                void *context)
+{
+    struct listing listing = {db, table, NULL, each, context, true};
+    return list_rows(&listing, tail, values, count);
 }
 
 /* ---- INSERT */

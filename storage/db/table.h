@@ -98,12 +98,28 @@ enum db_status table_find_known(struct db *db, const struct table *table, const 
  * that it exists. By db_run_known. */
 enum db_status table_find_id(struct db *db, const struct table *table, const char *id, void *out);
 
+/* The only row of that SELECT that is sound: others are damaged, which db_damage tells, and count
+ * as not there. For rows that allow something. DB_NONE: there is none. */
+enum db_status table_find_sound(struct db *db, const struct table *table, const char *tail,
+                                const struct db_value *values, unsigned count, void *out);
+
+/* Reads the columns of TABLE and its digest from column FIRST of ROW on, of a statement that a
+ * caller wrote, and owns what is allocated. False: the row is damaged. */
+bool table_read_part(struct db *db, const struct table *table, const struct db_row *row,
+                     unsigned first, void *out);
+
 typedef bool table_row_fn(void *context, const void *row);
 
 /* Shows the rows as structs, until EACH gives false. */
 enum db_status table_list(struct db *db, const struct table *table, const char *tail,
                           const struct db_value *values, unsigned count, table_row_fn *each,
                           void *context);
+
+/* The same, without rows that are damaged, which db_damage tells. For rows that allow something,
+ * and for lists in which one may be missing. */
+enum db_status table_list_sound(struct db *db, const struct table *table, const char *tail,
+                                const struct db_value *values, unsigned count, table_row_fn *each,
+                                void *context);
 
 /* Defines the function NAME and a struct NAME {each, context}: table_list with them calls EACH with
  * rows of their own type. */

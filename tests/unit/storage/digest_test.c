@@ -327,13 +327,13 @@ static enum db_status read_as_served(const struct table *table)
     else if (table == &clients_table)
         status = clients_find(f.db, "cli_w", &row.client);
     else if (table == &client_tokens_table)
-        status = client_tokens_find(f.db, "cli_w", 1, &row.token);
+        status = db_owed(client_tokens_find(f.db, "cli_w", 1, &row.token));
     else if (table == &client_certificates_table)
         status = client_certificates_find(f.db, hash, &row.certificate);
     else if (table == &projects_table)
         status = projects_find(f.db, "cli_w", &row.project);
     else if (table == &project_members_table)
-        status = projects_member_find(f.db, "cli_w", "cli_w", &row.member);
+        status = db_owed(projects_member_find(f.db, "cli_w", "cli_w", &row.member));
     environments_done(&world);
     job_done(&job);
     free(bytes);
@@ -596,8 +596,60 @@ Test(digest, rights_that_somebody_wrote_are_not_believed, .init = open_full, .fi
     cr_assert_eq(projects_find(f.db, "cli_w", &project), DB_OK);
     project.invited_only = true;
     cr_assert_eq(projects_update(f.db, &project), DB_OK);
-    cr_expect_eq(projects_admit(f.db, "cli_w", "cli_x", &admits), DB_FAILED);
+    cr_expect_eq(projects_admit(f.db, "cli_w", "cli_x", &admits), DB_OK);
     cr_expect_not(admits);
+}
+
+static bool count_membership(void *context, const struct project_membership_row *row)
+{
+    (void)row;
+    ++*(int *)context;
+    return true;
+}
+
+/* What is damaged stops nobody else, and can be put right. */
+Test(digest, a_damaged_right_can_be_taken_away, .init = open_full, .fini = store_close)
+{
+    static const unsigned char hash[CLIENT_HASH_SIZE] = TOKEN_HASH;
+    const struct client_row other = {
+        .id = "cli_x", .name = "X", .role = "steward", .created_ms = 6};
+    const struct project_member_row shared = {
+        .project = "cli_w", .client = "cli_x", .role = PROJECT_VIEWER, .added_by = "cli_w"};
+    struct client_token second = {.client = "cli_w", .secret_hash = {7}, .scopes = 1};
+    struct client_bearer bearer;
+    char name[NAME_SIZE];
+    int memberships = 0;
+    int64_t owners = 0;
+    cr_assert_eq(clients_insert(f.db, &other), DB_OK);
+    cr_assert_eq(projects_member_put(f.db, &shared), DB_OK);
+    cr_assert_eq(client_tokens_insert(f.db, &second), DB_OK);
+    /* a project: its members keep their others */
+    cr_assert_eq(fixture_sql(f.db, "UPDATE projects SET name = 'Y' WHERE id = 'cli_w'"), DB_OK);
+    cr_expect_eq(projects_memberships(f.db, "cli_x", count_membership, &memberships), DB_OK);
+    cr_expect_eq(memberships, 1);
+    /* a member: it counts for nothing, and can go */
+    cr_assert_eq(fixture_sql(f.db,
+                             "UPDATE project_members SET role = 'owner' WHERE client = 'cli_x' "
+                             "AND project = 'cli_w'"),
+                 DB_OK);
+    cr_assert_eq(projects_owners(f.db, "cli_w", &owners), DB_OK);
+    cr_expect_eq(owners, 1);
+    cr_expect_eq(projects_member_remove(f.db, "cli_w", "cli_x"), DB_OK);
+    /* a token: the newest sound one tells the scopes, and it goes when it would be ended */
+    cr_assert_eq(fixture_sql(f.db, "UPDATE client_tokens SET scopes = 7 WHERE number = 2"), DB_OK);
+    cr_assert_eq(client_tokens_find(f.db, "cli_w", 0, &bearer.token), DB_OK);
+    cr_expect_eq(bearer.token.number, 1);
+    cr_expect_eq(client_tokens_end_older(f.db, "cli_w", 3, 1, 900), DB_OK);
+    cr_expect_eq(client_tokens_bearer(f.db, "cli_w", second.secret_hash, &bearer), DB_NONE);
+    cr_expect_eq(client_tokens_bearer(f.db, "cli_w", hash, &bearer), DB_OK);
+    cr_expect_eq(bearer.token.revoked_ms, 0); /* it has further scopes */
+    /* a client: its name is unknown, and it can be revoked */
+    cr_assert_eq(fixture_sql(f.db, "UPDATE clients SET role = 'admin' WHERE id = 'cli_w'"), DB_OK);
+    cr_expect_eq(client_tokens_bearer(f.db, "cli_w", hash, &bearer), DB_FAILED);
+    cr_expect_eq(clients_name(f.db, "cli_w", name), DB_NONE);
+    cr_expect_eq(clients_revoke(f.db, "cli_w", 70), DB_OK);
+    cr_assert_eq(client_tokens_bearer(f.db, "cli_w", hash, &bearer), DB_OK);
+    cr_expect_eq(bearer.client.revoked_ms, 70);
 }
 
 /* A deletion keeps who closed it and when. */
