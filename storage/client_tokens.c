@@ -81,22 +81,13 @@ enum db_status client_tokens_bearer(struct db *db, const char *client,
     return status == DB_OK && !find.found ? DB_NONE : status;
 }
 
-static bool take_token(void *context, const void *row)
-{
-    *(struct client_token *)context = *(const struct client_token *)row;
-    return false;
-}
-
 enum db_status client_tokens_find(struct db *db, const char *client, int64_t number,
                                   struct client_token *out)
 {
-    *out = (struct client_token){.number = 0};
-    enum db_status status =
-        table_list_sound(db, &client_tokens_table,
-                         "WHERE client = $1 AND ($2 = 0 OR number = $2)"
-                         " ORDER BY number DESC",
-                         DB_VALUES(db_text(client), db_integer(number)), take_token, out);
-    return status == DB_OK && out->number == 0 ? DB_NONE : status;
+    return table_find(db, &client_tokens_table,
+                      "WHERE client = $1 AND ($2 = 0 OR number = $2)"
+                      " ORDER BY number DESC LIMIT 1",
+                      DB_VALUES(db_text(client), db_integer(number)), out);
 }
 
 TABLE_SHOW(show_token, client_token);
@@ -140,33 +131,34 @@ static int64_t earlier_end(int64_t revoked_ms, int64_t until_ms)
     return until_ms < 0 ? -revoked_ms : revoked_ms;
 }
 
-static enum db_status end_token(struct tokens_end *end, struct client_token *token)
+static enum db_status put_token_end(struct tokens_end *end, struct client_token *token,
+                                    int64_t until_ms)
 {
     unsigned char digest[DIGEST_SIZE];
-    if (token->scopes & ~end->scopes)
-        return DB_OK;
-    token->revoked_ms = earlier_end(token->revoked_ms, end->until_ms);
+    token->revoked_ms = earlier_end(token->revoked_ms, until_ms);
     table_digest(end->db, &client_tokens_table, token, digest);
-    return db_change(end->db,
-                     "UPDATE client_tokens SET revoked_ms = $3, digest = $4 WHERE client = $1 AND "
-                     "number = $2",
-                     DB_VALUES(db_text(token->client), db_integer(token->number),
-                               db_integer(token->revoked_ms), db_bytes(digest, DIGEST_SIZE)));
+    return db_owed(db_change(
+        end->db,
+        "UPDATE client_tokens SET revoked_ms = $3, scopes = $4, digest = $5 WHERE client = $1 AND "
+        "number = $2",
+        DB_VALUES(db_text(token->client), db_integer(token->number), db_integer(token->revoked_ms),
+                  db_integer(token->scopes), db_bytes(digest, DIGEST_SIZE))));
 }
 
-/* A damaged token goes: what it would be allowed until it ends is not known. */
+/* A damaged token ends at once, and without scopes, because those that it had are not known. */
 static enum db_status see_ending(void *context, const struct db_row *row)
 {
     struct tokens_end *end = context;
     struct client_token token;
     end->found = true;
-    if (table_read_part(end->db, &client_tokens_table, row, 0, &token))
-        end->status = end_token(end, &token);
-    else
-        end->status =
-            db_change(end->db, "DELETE FROM client_tokens WHERE client = $1 AND number = $2",
-                      DB_VALUES(row->values[0], row->values[1]));
-    end->status = db_owed(end->status);
+    bool sound = table_read_part(end->db, &client_tokens_table, row, 0, &token);
+    if (!sound && !table_read(&client_tokens_table, row, false, &token))
+        return DB_FAILED;
+    if (!sound)
+        token.scopes = 0;
+    if (token.scopes & ~end->scopes)
+        return DB_OK;
+    end->status = put_token_end(end, &token, sound ? end->until_ms : -llabs(end->until_ms));
     return end->status;
 }
 

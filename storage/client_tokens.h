@@ -11,7 +11,7 @@ struct client_token {
     char client[ID_SIZE];
     int64_t number; /* 1, 2, ... of the client */
     unsigned char secret_hash[CLIENT_HASH_SIZE];
-    uint32_t scopes; /* of enum scope */
+    uint32_t scopes; /* of enum scope; 0: they are not known, because its row was damaged */
     int64_t created_ms;
     int64_t expires_ms; /* as declared when it was made; 0: never */
     int64_t revoked_ms; /* 0: not revoked; above 0: replaced, and valid until then; below 0: it has
@@ -36,8 +36,7 @@ enum db_status client_tokens_bearer(struct db *db, const char *client,
                                     const unsigned char hash[CLIENT_HASH_SIZE],
                                     struct client_bearer *out);
 
-/* Finds the token NUMBER of CLIENT; with NUMBER 0 its newest one. DB_NONE: there is none that is
- * not damaged. */
+/* Finds the token NUMBER of CLIENT; with NUMBER 0 its newest one. DB_NONE: there is none. */
 enum db_status client_tokens_find(struct db *db, const char *client, int64_t number,
                                   struct client_token *out);
 
@@ -53,7 +52,7 @@ enum db_status client_tokens_count(struct db *db, const char *client, int64_t no
                                    int64_t *out_count);
 
 /* Ends token NUMBER of CLIENT at UNTIL, or leaves it if it was to end before. An UNTIL below 0 ends
- * it now, at -UNTIL, also for servers whose clocks are behind. A damaged one goes. DB_NONE:
+ * it now, at -UNTIL, also for servers whose clocks are behind. A damaged one ends at once. DB_NONE:
  * unknown.
  */
 enum db_status client_tokens_end(struct db *db, const char *client, int64_t number,

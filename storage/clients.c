@@ -1,6 +1,7 @@
 /* Clients. */
 #include "storage/clients.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "storage/db/listing.h"
@@ -73,30 +74,37 @@ enum db_status clients_name(struct db *db, const char *id, char out[NAME_SIZE])
     return status;
 }
 
-/* The row as it stands: what somebody wrote into it allows nothing once it is revoked. */
-static const struct table unchecked_table =
-    TABLE("clients", client_row, client_columns, TABLE_ALL(client_columns));
-
 struct revocation {
     const char *client;
     int64_t now_ms;
 };
+
+/* What a damaged row says of a client is not known. */
+static enum db_status find_to_revoke(struct db *db, const char *id, struct client_row *out)
+{
+    enum db_status status = clients_find(db, id, out);
+    if (status != DB_FAILED)
+        return status;
+    *out = (struct client_row){.role = "student"};
+    snprintf(out->id, sizeof out->id, "%s", id);
+    return db_one(db, "SELECT created_ms FROM clients WHERE id = $1", DB_VALUES(db_text(id)),
+                  listing_integer, &out->created_ms);
+}
 
 static enum db_status revoke_client(struct db *db, void *context)
 {
     const struct revocation *revocation = context;
     struct client_row row;
     unsigned char digest[DIGEST_SIZE];
-    enum db_status status = table_find(db, &unchecked_table, "WHERE id = $1",
-                                       DB_VALUES(db_text(revocation->client)), &row);
-    if (status != DB_OK)
+    enum db_status status = find_to_revoke(db, revocation->client, &row);
+    if (status != DB_OK || row.revoked_ms != 0)
         return status;
-    if (row.revoked_ms == 0)
-        row.revoked_ms = revocation->now_ms;
+    row.revoked_ms = revocation->now_ms;
     table_digest(db, &clients_table, &row, digest);
     return db_owed(db_change(
-        db, "UPDATE clients SET revoked_ms = $2, digest = $3 WHERE id = $1",
-        DB_VALUES(db_text(row.id), db_integer(row.revoked_ms), db_bytes(digest, DIGEST_SIZE))));
+        db, "UPDATE clients SET name = $2, role = $3, revoked_ms = $4, digest = $5 WHERE id = $1",
+        DB_VALUES(db_text(row.id), db_text(row.name), db_text(row.role), db_integer(row.revoked_ms),
+                  db_bytes(digest, DIGEST_SIZE))));
 }
 
 enum db_status clients_revoke(struct db *db, const char *id, int64_t now_ms)

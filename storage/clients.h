@@ -33,8 +33,8 @@ enum db_status clients_list(struct db *db, const struct listing_page *page, clie
 /* Copies the name of a client. DB_NONE: unknown, or its row is damaged. */
 enum db_status clients_name(struct db *db, const char *id, char out[NAME_SIZE]);
 
-/* Marks the client as revoked; doing it twice keeps the first time. A damaged row is then whole
- * again, and revoked. DB_NONE: unknown. */
+/* Marks the client as revoked; doing it twice keeps the first time. Of a damaged row
+ * the id and the time are kept. DB_NONE: unknown. */
 enum db_status clients_revoke(struct db *db, const char *id, int64_t now_ms);
 
 #endif

@@ -135,6 +135,10 @@ static enum db_status rotate_work(struct db *db, void *context)
         status = client_tokens_find(db, now.client, 0, &token);
         now.terms.scopes = status == DB_OK ? token.scopes : SCOPE_ALL;
     }
+    if (now.terms.scopes == 0) {
+        replacement->wrong = "the scopes of its newest token are not known any more: name them";
+        return DB_NONE;
+    }
     if (status == DB_OK || status == DB_NONE)
         status = client_rotate(db, &now, &token, replacement->token);
     snprintf(number, sizeof number, "%lld", (long long)token.number);

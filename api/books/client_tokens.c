@@ -115,6 +115,9 @@ static enum problem read_rotation(struct call *call, const struct client_token *
     enum problem problem = client_scopes_read(call, scopes, &out->terms.scopes);
     if (!good)
         return PROBLEM_VALIDATION;
+    if (problem == PROBLEM_NONE && out->terms.scopes == 0)
+        return call_invalid(call, "/scopes",
+                            "must be given: those of the newest token are not known any more");
     return problem;
 }
 
@@ -167,11 +170,6 @@ static int64_t token_number(const struct call *call)
     return strtoll(text, NULL, 10);
 }
 
-static enum problem token_unknown(struct call *call)
-{
-    return call_problem(call, PROBLEM_NOT_FOUND, "The client has no such token.");
-}
-
 enum problem api_client_tokens_end(struct call *call)
 {
     struct client_row client;
@@ -182,12 +180,16 @@ enum problem api_client_tokens_end(struct call *call)
         return problem;
     enum db_status status =
         number == 0 ? DB_NONE : client_tokens_find(call->db, client.id, number, &token);
-    if (status != DB_OK && (status != DB_NONE || number == 0))
-        return status == DB_NONE ? token_unknown(call) : call_db(call, status);
+    if (status == DB_NONE)
+        return call_problem(call, PROBLEM_NOT_FOUND, "The client has no such token.");
+    if (status == DB_FAILED)
+        token.scopes = 0; /* a damaged one, which may be ended */
+    else if (status != DB_OK)
+        return call_db(call, status);
     if (strcmp(client.id, call->caller.id) == 0 && (token.scopes & ~call->caller.scopes) != 0)
         return call_problem(call, PROBLEM_INSUFFICIENT_SCOPE,
                             "A token cannot end one that has further scopes.");
     pass_end_all(call->app);
-    status = client_tokens_end(call->db, client.id, number, -call->now_ms); /* or a damaged one */
-    return status == DB_NONE ? token_unknown(call) : call_reply_done(call, status);
+    status = client_tokens_end(call->db, client.id, number, -call->now_ms);
+    return call_reply_done(call, status);
 }

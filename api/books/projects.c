@@ -175,6 +175,8 @@ static bool list_project(void *context, const struct project_row *project)
     page->fault = db_optional(page->fault);
     if (standing.member)
         standing.role = member.role;
+    else if (page->fault == DB_OK && !call_is(page->call, ROLE_ADMIN | ROLE_AUDITOR))
+        return true; /* the row that names the caller is damaged */
     return page->fault == DB_OK &&
            page_add(page, project_standing_json(&standing), project->created_ms, project->id);
 }
@@ -320,10 +322,10 @@ enum problem api_projects_remove_member(struct call *call)
     problem = status == DB_OK ? check_last_owner(call, &member) : PROBLEM_NONE;
     if (problem != PROBLEM_NONE)
         return problem;
-    pass_end_all(call->app);
     status = projects_member_remove(call->db, standing.project.id, client); /* or a damaged one */
     if (status == DB_NONE)
         return call_problem(call, PROBLEM_NOT_FOUND, "The project has no such member.");
+    pass_end_all(call->app);
     return call_reply_done(call, status);
 }
 

@@ -242,7 +242,7 @@ static const char tokens_by_number[] =
     "CREATE UNIQUE INDEX client_tokens_by_number ON client_tokens (client, number)";
 static const char tokens_only_end[] =
     "CREATE TRIGGER client_tokens_only_end BEFORE UPDATE ON client_tokens"
-    " WHEN NEW.scopes <> OLD.scopes OR NEW.expires_ms <> OLD.expires_ms"
+    " WHEN (NEW.scopes <> OLD.scopes AND NEW.scopes <> 0) OR NEW.expires_ms <> OLD.expires_ms"
     " OR NEW.secret_hash <> OLD.secret_hash OR NEW.client <> OLD.client"
     " OR NEW.revoked_ms = 0 OR (OLD.revoked_ms <> 0 AND NEW.revoked_ms > OLD.revoked_ms)"
     " BEGIN SELECT RAISE(ABORT, 'a token never changes, and only ends earlier'); END";

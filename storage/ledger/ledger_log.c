@@ -14,6 +14,7 @@
 #include "storage/db/note.h"
 #include "storage/ledger/ledger_post.h"
 #include "storage/ledger/ledger_reduce.h"
+#include "storage/ledger/trail.h"
 
 #define ROOT_NOTE "log-root"
 
@@ -329,19 +330,47 @@ enum db_status ledger_log_begin_root(struct db *db, char error[DB_ERROR_SIZE])
     return ledger_log_note_root(db);
 }
 
-enum db_status ledger_log_check_root(struct db *db)
+/* Compares the leaves from FROM on with their entries, none of which is folded. DB_NONE: one has
+ * another. */
+static enum db_status check_leaves(struct db *db, int64_t from)
 {
-    char noted[NOTE_SIZE], now[NOTE_SIZE];
-    int64_t removed = 0;
+    int64_t others = 0;
+    enum db_status status = db_owed(
+        db_one(db,
+               "SELECT count(*) FROM ledger_leaves AS l LEFT JOIN ledger_entries AS e ON e.account "
+               "= l.account AND e.sequence = l.sequence WHERE l.number >= $1 AND l.account <> $2 "
+               "AND (e.hash IS NULL OR e.hash <> l.head)",
+               DB_VALUES(db_integer(from), db_text(TRAIL_ACCOUNT)), listing_integer, &others));
+    return status == DB_OK && others > 0 ? DB_NONE : status;
+}
+
+/* DB_NONE: there is a fold, so there has to be a note. */
+static enum db_status owe_no_note(struct db *db)
+{
+    enum db_status status = db_one(db, "SELECT 1 FROM ledger_entries WHERE kind = 'folded' LIMIT 1",
+                                   NULL, 0, listing_ignore, NULL);
+    if (status == DB_NONE)
+        return DB_OK;
+    return status == DB_OK ? DB_NONE : status;
+}
+
+enum db_status ledger_log_check_end(struct db *db)
+{
+    char noted[NOTE_SIZE], now[NOTE_SIZE] = "";
+    int64_t leaves = 0, size = 0;
     enum db_status status = note_find(db, ROOT_NOTE, noted);
-    if (status == DB_NONE) {
-        status = ledger_log_removed(db, &removed);
-        return status == DB_OK && removed > 0 ? DB_NONE : status;
+    if (status == DB_OK) {
+        size = strtoll(noted, NULL, 10);
+        status = write_root(db, size, now);
+    } else if (status == DB_NONE) {
+        status = owe_no_note(db);
     }
-    if (status != DB_OK)
-        return status;
-    status = write_root(db, strtoll(noted, NULL, 10), now);
-    return status == DB_OK && strcmp(noted, now) != 0 ? DB_NONE : status;
+    if (status == DB_OK && strcmp(noted, now) != 0)
+        return DB_NONE;
+    if (status == DB_OK)
+        status = count_leaves(db, &leaves);
+    int64_t open = leaves - leaves % MERKLE_TILE;
+    return status == DB_OK ? check_leaves(db, size > open ? size : open) : status;
 }
 
 struct log_beginning {

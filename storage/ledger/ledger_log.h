@@ -63,8 +63,9 @@ enum db_status ledger_log_note_root(struct db *db);
 /* The same for a database that had no such note. ERROR is not used. */
 enum db_status ledger_log_begin_root(struct db *db, char error[DB_ERROR_SIZE]);
 
-/* DB_NONE: the log has not the root any more that was noted last, or that note is missing. */
-enum db_status ledger_log_check_root(struct db *db);
+/* DB_NONE: the log has not the root any more that was noted last, or that note is missing, or a
+ * later leaf in the tile that is not full names another entry than there is. */
+enum db_status ledger_log_check_end(struct db *db);
 
 /* How many leaves are removed, to *OUT. */
 enum db_status ledger_log_removed(struct db *db, int64_t *out);

@@ -223,7 +223,7 @@ enum db_status ledger_log_verify(struct db *db, struct ledger_report *report)
     if (status == DB_OK)
         status = trail_verify(db, report);
     if (status == DB_OK && report->fault_count == 0)
-        status = ledger_log_check_root(db);
+        status = ledger_log_check_end(db);
     if (status == DB_NONE) {
         ledger_report_fault(report, "", 0, "the log once had other leaves");
         status = DB_OK;

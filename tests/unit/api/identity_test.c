@@ -327,6 +327,10 @@ Test(identity, a_first_call_makes_a_client_that_stays)
     /* It gets no lasting token by itself. */
     expect_problem(ask_by(f, token_of("ada", "steward"), "/v1/clients/me:rotate", "{}"),
                    "forbidden");
+    struct response *given =
+        fixture_post(f, "admin", domain_path("/v1/clients/%s:rotate", id), "{}");
+    expect_status(given, 201);
+    cr_expect_eq(json_array_size(response_at(given, "/credential/scopes")), 3);
     fixture_close(f);
 }
 

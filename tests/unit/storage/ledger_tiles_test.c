@@ -130,12 +130,25 @@ Test(ledger_tiles, the_auditor_sees_what_was_edited)
 /* Once its entry is gone nothing else tells that a leaf has changed. */
 Test(ledger_tiles, a_leaf_that_is_not_its_entrys_is_never_made_true)
 {
-    struct ledger_sweep sweep = {.from_ms = 2000, .now_ms = INT64_MAX};
+    static const char *const edits[] = {
+        "UPDATE ledger_leaves SET head = zeroblob(32) WHERE number = (SELECT max(number) - 20 FROM "
+        "ledger_leaves)",
+        "UPDATE ledger_leaves SET sequence = 1000 WHERE number = (SELECT max(number) - 20 FROM "
+        "ledger_leaves)",
+    };
     spend_in_turns();
     fixture_sql(fold_fixture.db, "DROP TRIGGER ledger_leaves_fixed");
-    fixture_sql(fold_fixture.db, "UPDATE ledger_leaves SET head = zeroblob(32) WHERE number = 20");
-    cr_expect_eq(ledger_fold(fold_fixture.db, &sweep), DB_FAILED);
+    fixture_sql(fold_fixture.db, "CREATE TABLE kept AS SELECT * FROM ledger_leaves");
+    for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+        struct ledger_sweep sweep = {.from_ms = 2000, .now_ms = INT64_MAX};
+        cr_assert_eq(fixture_sql(fold_fixture.db, edits[i]), DB_OK);
+        cr_expect_eq(ledger_fold(fold_fixture.db, &sweep), DB_FAILED, "%s", edits[i]);
+        fixture_sql(fold_fixture.db,
+                    "UPDATE ledger_leaves SET (head, sequence) = (SELECT head, "
+                    "sequence FROM kept WHERE kept.number = ledger_leaves.number)");
+    }
     cr_expect_eq(fold_number("SELECT count(*) FROM ledger_entries WHERE kind = 'folded'"), 0);
+    fold_before(2000);
 }
 
 Test(ledger_tiles, a_leaf_that_changes_when_its_entry_is_gone_is_found_by_the_next_fold)
