@@ -73,6 +73,7 @@ struct db_value db_list(const struct db_value *values, size_t count);
 struct db_row {
     const struct db_value *values;
     unsigned count;
+    bool again; /* db_run_known shows it again: EACH has seen it in this batch, and gave DB_OK */
 };
 
 /* Column INDEX as a type. NULL reads as 0, "" or no bytes. A column of another type than the schema

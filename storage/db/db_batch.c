@@ -179,7 +179,7 @@ enum db_status db_run_known(struct db *db, const char *sql, const struct db_valu
     if (!known)
         return learn_rows(db, sql, values, count, each, context);
     for (const struct db_cells *row = known->rows; row && status == DB_OK; row = row->next)
-        status = each(context, &(struct db_row){.values = row->values, .count = row->count});
+        status = each(context, &(struct db_row){row->values, row->count, true});
     return status;
 }
 

@@ -143,12 +143,13 @@ enum db_status table_rows(struct db *db, const struct table *table, const char *
     return db_run(db, select_text(db, table, tail), values, count, each, context);
 }
 
-/* As table_read, of a row that is as it was stored; else db_last_error says what is damaged. */
+/* As table_read, of a row that is as it was stored; else db_last_error says what is damaged. A row
+ * that is shown again in a batch was found so. */
 static bool read_true(struct db *db, const struct table *table, const struct db_row *row,
                       bool owned, void *out)
 {
     errno = 0;
-    if (table->digest && !digest_holds(db, table, row))
+    if (table->digest && !row->again && !digest_holds(db, table, row))
         return false;
     if (table_read(table, row, owned, out))
         return true;
@@ -226,13 +227,13 @@ enum db_status table_find_sound(struct db *db, const struct table *table, const 
                                 const struct db_value *values, unsigned count, void *out)
 {
     struct finding finding = {.db = db, .table = table, .out = out, .sound = true};
-    return find_row(db_run_known, select_text(db, table, tail), values, count, &finding);
+    return find_row(db_run, select_text(db, table, tail), values, count, &finding);
 }
 
 bool table_read_part(struct db *db, const struct table *table, const struct db_row *row,
                      unsigned first, void *out)
 {
-    const struct db_row part = {row->values + first, table->count + 1};
+    const struct db_row part = {row->values + first, table->count + 1, row->again};
     return read_true(db, table, &part, true, out);
 }
 
