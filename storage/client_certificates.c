@@ -42,8 +42,9 @@ enum db_status client_certificates_list(struct db *db, const char *client,
                                         client_certificate_fn *each, void *context)
 {
     struct show_certificate list = {each, context};
-    return table_list(db, &client_certificates_table, "WHERE client = $1 ORDER BY created_ms, hash",
-                      DB_VALUES(db_text(client)), show_certificate, &list);
+    return table_list_sound(db, &client_certificates_table,
+                            "WHERE client = $1 ORDER BY created_ms, hash",
+                            DB_VALUES(db_text(client)), show_certificate, &list);
 }
 
 enum db_status client_certificates_count(struct db *db, const char *client, int64_t *out_count)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "storage/db/digest.h"
 #include "storage/db/listing.h"
 #include "storage/db/table.h"
 #include "storage/digests.h"
@@ -60,8 +61,8 @@ enum db_status clients_list(struct db *db, const struct listing_page *page, clie
                             void *context)
 {
     struct show_client list = {each, context};
-    return table_list_sound(db, &clients_table, "WHERE" LISTING_PAGE("$1", "$2", "$3"),
-                            DB_VALUES(LISTING_VALUES(page)), show_client, &list);
+    return table_list(db, &clients_table, "WHERE" LISTING_PAGE("$1", "$2", "$3"),
+                      DB_VALUES(LISTING_VALUES(page)), show_client, &list);
 }
 
 enum db_status clients_name(struct db *db, const char *id, char out[NAME_SIZE])
@@ -83,7 +84,7 @@ struct revocation {
 static enum db_status find_to_revoke(struct db *db, const char *id, struct client_row *out)
 {
     enum db_status status = clients_find(db, id, out);
-    if (status != DB_FAILED)
+    if (status != DB_FAILED || !digest_damaged(db, &clients_table, id))
         return status;
     *out = (struct client_row){.role = "student"};
     snprintf(out->id, sizeof out->id, "%s", id);

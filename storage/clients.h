@@ -25,16 +25,16 @@ enum db_status clients_find(struct db *db, const char *id, struct client_row *ou
 
 typedef bool client_fn(void *context, const struct client_row *client);
 
-/* Shows a PAGE of the clients in order of creation, revoked ones included, and without damaged
- * rows. EACH may stop by false. */
+/* Shows a PAGE of the clients in order of creation, revoked ones included. EACH may stop by false.
+ */
 enum db_status clients_list(struct db *db, const struct listing_page *page, client_fn *each,
                             void *context);
 
 /* Copies the name of a client. DB_NONE: unknown, or its row is damaged. */
 enum db_status clients_name(struct db *db, const char *id, char out[NAME_SIZE]);
 
-/* Marks the client as revoked; doing it twice keeps the first time. Of a damaged row
- * the id and the time are kept. DB_NONE: unknown. */
+/* Marks the client as revoked; doing it twice keeps the first time. A damaged row
+ * keeps its id and time, and becomes that of a student without a name. DB_NONE: unknown. */
 enum db_status clients_revoke(struct db *db, const char *id, int64_t now_ms);
 
 #endif

@@ -58,7 +58,7 @@ enum db_status projects_list(struct db *db, const char *client, const struct lis
                              project_fn *each, void *context)
 {
     struct show_project list = {each, context};
-    return table_list_sound(
+    return table_list(
         db, &projects_table,
         "WHERE ($1 = '' OR id IN (SELECT project FROM project_members WHERE client = $1)) "
         "AND" LISTING_PAGE("$2", "$3", "$4"),

@@ -95,7 +95,8 @@ static enum problem read_rotation(struct call *call, const struct client_token *
                                   struct token_rotation *out)
 {
     json_t *scopes = NULL;
-    int64_t most = days_of(old), days = most;
+    bool known = old->scopes != 0;
+    int64_t most = known ? days_of(old) : 0, days = most;
     *out = (struct token_rotation){.client = old->client,
                                    .terms = {.scopes = old->scopes},
                                    .replaced = by_itself ? old->scopes : SCOPE_ALL,
@@ -115,9 +116,10 @@ static enum problem read_rotation(struct call *call, const struct client_token *
     enum problem problem = client_scopes_read(call, scopes, &out->terms.scopes);
     if (!good)
         return PROBLEM_VALIDATION;
-    if (problem == PROBLEM_NONE && out->terms.scopes == 0)
+    if (problem == PROBLEM_NONE && !known && (!scopes || days == 0))
         return call_invalid(call, "/scopes",
-                            "must be given: those of the newest token are not known any more");
+                            "and expires_in_days must be given: those of the newest token are not "
+                            "known any more");
     return problem;
 }
 
@@ -182,11 +184,11 @@ enum problem api_client_tokens_end(struct call *call)
         number == 0 ? DB_NONE : client_tokens_find(call->db, client.id, number, &token);
     if (status == DB_NONE)
         return call_problem(call, PROBLEM_NOT_FOUND, "The client has no such token.");
-    if (status == DB_FAILED)
-        token.scopes = 0; /* a damaged one, which may be ended */
-    else if (status != DB_OK)
+    bool own = strcmp(client.id, call->caller.id) == 0;
+    if (status != DB_OK && (own || status != DB_FAILED))
         return call_db(call, status);
-    if (strcmp(client.id, call->caller.id) == 0 && (token.scopes & ~call->caller.scopes) != 0)
+    /* An admin may end a damaged one, too. */
+    if (own && (token.scopes & ~call->caller.scopes) != 0)
         return call_problem(call, PROBLEM_INSUFFICIENT_SCOPE,
                             "A token cannot end one that has further scopes.");
     pass_end_all(call->app);

@@ -176,7 +176,7 @@ static bool list_project(void *context, const struct project_row *project)
     if (standing.member)
         standing.role = member.role;
     else if (page->fault == DB_OK && !call_is(page->call, ROLE_ADMIN | ROLE_AUDITOR))
-        return true; /* the row that names the caller is damaged */
+        page->fault = DB_FAILED; /* the row that names the caller is damaged */
     return page->fault == DB_OK &&
            page_add(page, project_standing_json(&standing), project->created_ms, project->id);
 }

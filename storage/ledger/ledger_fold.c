@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "memory/memory.h"
+#include "storage/db/listing.h"
 #include "storage/ledger/ledger_log.h"
 #include "storage/ledger/ledger_post.h"
 
@@ -238,6 +239,23 @@ static enum db_status find_runs(struct db *db, void *context)
 
 /* ---- folding */
 
+/* The leaves that name the run's entries have their hashes: nothing else tells, once they are gone.
+ */
+static enum db_status check_run(struct db *db, const struct run *run)
+{
+    int64_t others = 0;
+    enum db_status status = db_owed(db_one(
+        db,
+        "SELECT count(*) FROM ledger_leaves AS l JOIN ledger_entries AS e ON e.account = "
+        "l.account AND e.sequence = l.sequence WHERE l.account = $1 AND l.sequence >= $2 AND "
+        "l.sequence <= $3 AND l.head <> e.hash",
+        DB_VALUES(db_text(run->account), db_integer(run->first), db_integer(run->last)),
+        listing_integer, &others));
+    if (status == DB_OK && others > 0)
+        status = db_fail(db, run->account, "the log has another entry");
+    return status;
+}
+
 static enum db_status fold_run(struct db *db, const struct run *run)
 {
     struct ledger_fold fold = {.first = run->first, .first_ms = run->first_ms};
@@ -245,7 +263,10 @@ static enum db_status fold_run(struct db *db, const struct run *run)
     memcpy(fold.previous_hash, run->previous_hash, LEDGER_HASH_SIZE);
     digest_run(db, run, digest);
     fold_write_event(&fold, run->last, digest, event);
-    enum db_status status = db_owed(db_change(
+    enum db_status status = check_run(db, run);
+    if (status != DB_OK)
+        return status;
+    status = db_owed(db_change(
         db,
         "UPDATE ledger_entries SET kind = 'folded', spent_units = $3, spent_delta = $4, "
         "client = '', resource = '', event = $5 WHERE account = $1 AND sequence = $2",

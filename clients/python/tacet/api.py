@@ -96,7 +96,8 @@ ComposedCost = TypedDict("ComposedCost", {
     "delta_renyi": "float", "delta_exact": "float", "events": "Event",
 }, total=False)
 Credential = TypedDict("Credential", {
-    "number": "Optional[int]", "scopes": "Scopes", "created_at": "Time", "expires_at": "Time",
+    "number": "Optional[int]", "scopes": "list[Literal['read', 'write', 'spend']]", "created_at": "Time",
+    "expires_at": "Time",
 }, total=False)
 Dataset = TypedDict("Dataset", {
     "project": "ProjectName", "id": "str", "name": "str", "state": "Literal['open', 'sealed']",

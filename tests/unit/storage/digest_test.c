@@ -650,6 +650,8 @@ Test(digest, a_damaged_right_can_be_taken_away, .init = open_full, .fini = store
     cr_expect_eq(clients_revoke(f.db, "cli_w", 70), DB_OK);
     cr_assert_eq(client_tokens_bearer(f.db, "cli_w", hash, &bearer), DB_OK);
     cr_expect_eq(bearer.client.revoked_ms, 70);
+    cr_expect_str_eq(bearer.client.role, "student"); /* not what was written */
+    cr_expect_str_eq(bearer.client.name, "");
 }
 
 /* A deletion keeps who closed it and when. */

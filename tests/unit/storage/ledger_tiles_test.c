@@ -131,6 +131,7 @@ Test(ledger_tiles, the_auditor_sees_what_was_edited)
 Test(ledger_tiles, a_leaf_that_is_not_its_entrys_is_never_made_true)
 {
     static const char *const edits[] = {
+        "UPDATE ledger_leaves SET head = zeroblob(32) WHERE number = 20",
         "UPDATE ledger_leaves SET head = zeroblob(32) WHERE number = (SELECT max(number) - 20 FROM "
         "ledger_leaves)",
         "UPDATE ledger_leaves SET sequence = 1000 WHERE number = (SELECT max(number) - 20 FROM "
