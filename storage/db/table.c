@@ -179,7 +179,7 @@ typedef enum db_status run_fn(struct db *db, const char *sql, const struct db_va
 static void read_another(const struct finding *finding, const struct db_row *row)
 {
     unsigned char digest[DIGEST_SIZE];
-    if (finding->table->digest)
+    if (finding->table->digest && !row->again)
         digest_of_values(finding->db, finding->table, row->values, digest);
     if (table_read(finding->table, row, true, finding->out))
         table_done(finding->table, finding->out);
