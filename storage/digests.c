@@ -1,6 +1,7 @@
 /* The tables under digests, their upgrade, and the key's name in the database. */
 #include "storage/digests.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,40 +59,38 @@ static enum db_status note_key(struct db *db)
                   DB_VALUES(db_text(name)), NULL, NULL);
 }
 
+/* Gives digests to the tables from number FIRST on and before LAST. */
+static enum db_status digest_tables(struct db *db, unsigned first, unsigned last)
+{
+    enum db_status status = DB_OK;
+    for (unsigned i = first; i < last && digests_tables[i] && status == DB_OK; i++)
+        status = digest_all(db, digests_tables[i]);
+    return status;
+}
+
 enum db_status digests_begin(struct db *db, char error[DB_ERROR_SIZE])
 {
     enum db_status status = note_key(db);
     (void)error;
-    for (unsigned i = 0; i < FIRST_TABLES && status == DB_OK; i++)
-        status = digest_all(db, digests_tables[i]);
-    return status;
+    return status == DB_OK ? digest_tables(db, 0, FIRST_TABLES) : status;
 }
 
 enum db_status digests_begin_names(struct db *db, char error[DB_ERROR_SIZE])
 {
-    enum db_status status = DB_OK;
     (void)error;
-    for (unsigned i = FIRST_TABLES; i < NAMES_TABLES && status == DB_OK; i++)
-        status = digest_all(db, digests_tables[i]);
-    return status;
+    return digest_tables(db, FIRST_TABLES, NAMES_TABLES);
 }
 
 enum db_status digests_begin_plans(struct db *db, char error[DB_ERROR_SIZE])
 {
-    enum db_status status = DB_OK;
     (void)error;
-    for (unsigned i = PLANS_TABLES; i < RIGHTS_TABLES && status == DB_OK; i++)
-        status = digest_all(db, digests_tables[i]);
-    return status;
+    return digest_tables(db, PLANS_TABLES, RIGHTS_TABLES);
 }
 
 enum db_status digests_begin_rights(struct db *db, char error[DB_ERROR_SIZE])
 {
-    enum db_status status = DB_OK;
     (void)error;
-    for (unsigned i = RIGHTS_TABLES; digests_tables[i] && status == DB_OK; i++)
-        status = digest_all(db, digests_tables[i]);
-    return status;
+    return digest_tables(db, RIGHTS_TABLES, UINT_MAX);
 }
 
 enum db_status digests_begin_notes(struct db *db, char error[DB_ERROR_SIZE])

@@ -21,21 +21,11 @@ struct log_audit {
     unsigned char tiles[MERKLE_LEVELS][MERKLE_TILE][MERKLE_HASH_SIZE]; /* that are growing */
 };
 
-static enum db_status compare_node(void *context, const struct db_row *row)
-{
-    size_t size;
-    const void *stored = db_row_bytes(row, 0, &size);
-    bool same = size == MERKLE_HASH_SIZE && memcmp(stored, context, size) == 0;
-    return same ? DB_OK : DB_NONE;
-}
-
 static enum db_status check_node(struct log_audit *log, unsigned level, int64_t number,
                                  unsigned char hash[MERKLE_HASH_SIZE])
 {
     log->nodes++;
-    enum db_status status =
-        db_one(log->db, "SELECT hash FROM ledger_nodes WHERE level = $1 AND number = $2",
-               DB_VALUES(db_integer(level), db_integer(number)), compare_node, hash);
+    enum db_status status = ledger_node_compare(log->db, level, number, hash);
     if (status == DB_NONE)
         ledger_report_fault(log->report, "", 0, "the leaves of the log are not those of its tree");
     return db_optional(status);

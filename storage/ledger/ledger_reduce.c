@@ -37,6 +37,21 @@ enum db_status ledger_subtree_above(struct db *db, int64_t level, int64_t number
     return status;
 }
 
+static enum db_status compare_hash(void *context, const struct db_row *row)
+{
+    size_t size;
+    const void *stored = db_row_bytes(row, 0, &size);
+    bool same = size == MERKLE_HASH_SIZE && memcmp(stored, context, size) == 0;
+    return same ? DB_OK : DB_NONE;
+}
+
+enum db_status ledger_node_compare(struct db *db, int64_t level, int64_t number,
+                                   unsigned char hash[MERKLE_HASH_SIZE])
+{
+    return db_one(db, "SELECT hash FROM ledger_nodes WHERE level = $1 AND number = $2",
+                  DB_VALUES(db_integer(level), db_integer(number)), compare_hash, hash);
+}
+
 TABLE_SHOW(show_subtree, ledger_subtree);
 
 enum db_status ledger_subtrees(struct db *db,
@@ -126,23 +141,13 @@ static bool copy_hash(void *context, const void *row)
     return true;
 }
 
-static enum db_status compare_hash(void *context, const struct db_row *row)
-{
-    size_t size;
-    const void *stored = db_row_bytes(row, 0, &size);
-    bool same = size == MERKLE_HASH_SIZE && memcmp(stored, context, size) == 0;
-    return same ? DB_OK : DB_NONE;
-}
-
 /* Puts the node of LEVEL over TILE, if it is the one that was stored when its last leaf came. */
 static enum db_status put_subtree(struct db *db, int64_t level, int64_t number,
                                   const struct tile_hashes *tile)
 {
     struct ledger_subtree subtree = {.level = level, .number = number};
     merkle_tile(tile->hash, subtree.hash);
-    enum db_status status =
-        db_one(db, "SELECT hash FROM ledger_nodes WHERE level = $1 AND number = $2",
-               DB_VALUES(db_integer(level), db_integer(number)), compare_hash, subtree.hash);
+    enum db_status status = ledger_node_compare(db, level, number, subtree.hash);
     if (status == DB_NONE)
         return db_fail(db, "ledger_nodes", "a hash of the log is not that of what is below");
     return status == DB_OK ? db_owed(table_insert(db, &ledger_subtrees_table, &subtree, NULL, 0))

@@ -30,6 +30,10 @@ enum db_status ledger_subtree_find(struct db *db, int64_t level, int64_t number,
 /* Whether the node is below a reduced subtree: DB_OK, or DB_NONE. */
 enum db_status ledger_subtree_above(struct db *db, int64_t level, int64_t number);
 
+/* Whether the node is stored with this HASH: DB_OK, or DB_NONE. */
+enum db_status ledger_node_compare(struct db *db, int64_t level, int64_t number,
+                                   unsigned char hash[MERKLE_HASH_SIZE]);
+
 /* Shows all of them, by level and number. */
 enum db_status ledger_subtrees(struct db *db,
                                bool (*each)(void *context, const struct ledger_subtree *subtree),
